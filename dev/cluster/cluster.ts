@@ -1,0 +1,54 @@
+import { choose } from './choose.ts';
+import type { Report } from './report.ts';
+
+export type { Report } from './report.ts';
+
+export type Cluster = {
+  name: string;
+  kind: 'native' | 'kind';
+  kubeconfig: string;
+  kubectl: string;
+  /** Where NodePorts answer. */
+  nodeAddress: string;
+  /** Takes an OCI or Docker archive; quick when the node has that very image already. */
+  loadImage(archive: string): Promise<void>;
+};
+
+export type ClusterOptions = { name: string; report: Report };
+
+/** What each way of having a cluster must offer. */
+export type Provider = {
+  kind: Cluster['kind'];
+  up(options: ClusterOptions): Promise<Cluster>;
+  down(options: ClusterOptions): Promise<void>;
+  /** The cluster if it is there and healthy. */
+  find(options: ClusterOptions): Promise<Cluster | undefined>;
+};
+
+/** A healthy cluster is returned at once; a broken one is made anew. */
+export async function clusterUp(options: ClusterOptions): Promise<Cluster> {
+  requireName(options.name);
+  const provider = await choose(options.report);
+  const running = await provider.find(options);
+  return running ?? provider.up(options);
+}
+
+/** Leaves nothing of the cluster behind; no cluster is no error. */
+export async function clusterDown(options: ClusterOptions): Promise<void> {
+  requireName(options.name);
+  const provider = await choose(options.report);
+  await provider.down(options);
+}
+
+/** The cluster if it is there and healthy. */
+export async function clusterStatus(options: ClusterOptions): Promise<Cluster | undefined> {
+  requireName(options.name);
+  const provider = await choose(options.report);
+  return provider.find(options);
+}
+
+// The name becomes part of paths, host names, cgroups and nftables tables.
+function requireName(name: string): void {
+  if (/^[a-z][a-z0-9-]{0,29}$/.test(name)) return;
+  throw new Error(`A cluster name is lower case letters, digits and dashes, at most 30: "${name}" is not.`);
+}

@@ -1,0 +1,56 @@
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const root = '/sys/fs/cgroup';
+const isUnified = (): boolean => existsSync(join(root, 'cgroup.controllers'));
+
+/** Every hierarchy of cgroup version 1, or the only one of version 2. */
+function hierarchies(): string[] {
+  if (isUnified()) return [root];
+  const mounts = readFileSync('/proc/self/mounts', 'utf8').split('\n');
+  const found = mounts.map((line) => line.split(' ')).filter(([, , type]) => type?.startsWith('cgroup'));
+  return found.flatMap(([, path]) => (path ? [path] : []));
+}
+
+/** The kubelet wants its root group to be there, with all the controllers it uses. */
+export function makeCgroup(group: string): void {
+  for (const hierarchy of hierarchies()) mkdirSync(join(hierarchy, group), { recursive: true });
+  if (isUnified()) {
+    for (const folder of [root, join(root, group)]) delegateControllers(folder);
+  } else {
+    inheritCpus(group);
+  }
+}
+
+function delegateControllers(folder: string): void {
+  const controllers = readFileSync(join(folder, 'cgroup.controllers'), 'utf8').trim().split(' ');
+  const wanted = controllers.filter((name) => name !== '').map((name) => `+${name}`);
+  writeFileSync(join(folder, 'cgroup.subtree_control'), wanted.join(' '));
+}
+
+// A new cpuset of version 1 has no processors, and nothing may run in it.
+function inheritCpus(group: string): void {
+  for (const file of ['cpuset.cpus', 'cpuset.mems']) {
+    const from = join(root, 'cpuset', file);
+    if (existsSync(from)) writeFileSync(join(root, 'cpuset', group, file), readFileSync(from));
+  }
+}
+
+/** Whether a process is left in the group or below it. */
+export const isCgroupBusy = (group: string): boolean =>
+  foldersOf(group).some((folder) => readFileSync(join(folder, 'cgroup.procs'), 'utf8').trim() !== '');
+
+/** Removes the group of every hierarchy, deepest first. */
+export function removeCgroup(group: string): void {
+  for (const folder of foldersOf(group)) rmdirSync(folder);
+}
+
+function foldersOf(group: string): string[] {
+  const tops = hierarchies().map((hierarchy) => join(hierarchy, group));
+  return tops.filter((top) => existsSync(top)).flatMap(withBelow);
+}
+
+function withBelow(folder: string): string[] {
+  const below = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  return [...below.flatMap((entry) => withBelow(join(folder, entry.name))), folder];
+}

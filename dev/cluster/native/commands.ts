@@ -1,0 +1,29 @@
+import { execFile, type ExecFileOptions } from 'node:child_process';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+/** Runs a command to its end; its output, or an error that carries what it said. */
+export async function command(
+  file: string,
+  args: readonly string[],
+  options: ExecFileOptions & { input?: string } = {},
+): Promise<string> {
+  const { input, ...rest } = options;
+  const running = run(file, [...args], { maxBuffer: 64 * 1024 * 1024, ...rest });
+  running.child.stdin?.end(input ?? '');
+  try {
+    return String((await running).stdout);
+  } catch (error) {
+    const { stderr = '', message } = error as { stderr?: string; message: string };
+    throw new Error(`${file} ${args.join(' ')}: ${stderr.trim() || message}`, { cause: error });
+  }
+}
+
+/** Whether the command ended well; for questions, where failing is an answer. */
+export async function succeeds(file: string, args: readonly string[]): Promise<boolean> {
+  return command(file, args).then(
+    () => true,
+    () => false,
+  );
+}

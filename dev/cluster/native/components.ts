@@ -1,0 +1,165 @@
+import {
+  fileOf, nodePortRange, podRange, serviceRange, type Layout,
+} from './layout.ts';
+
+export type Component = {
+  name: string;
+  tool: string;
+  args: readonly string[];
+  /** Reaches the internet, so it needs the machine's proxy settings; the others must not have them. */
+  proxied?: boolean;
+};
+
+type Flags = Record<string, string | number | boolean>;
+
+const flags = (values: Flags): string[] =>
+  Object.entries(values).map(([name, value]) => `--${name}=${String(value)}`);
+
+/** What the API server needs, and containerd, which needs nobody. */
+export const firstComponents = (layout: Layout): Component[] => [
+  etcd(layout),
+  apiServer(layout),
+  containerd(layout),
+];
+
+/** These give up when RBAC's bootstrap roles are not there yet. */
+export const laterComponents = (layout: Layout): Component[] => [
+  controllerManager(layout),
+  scheduler(layout),
+  kubelet(layout),
+  proxy(layout),
+  coredns(layout),
+  volumeProvisioner(layout),
+];
+
+function etcd(layout: Layout): Component {
+  return {
+    name: 'etcd',
+    tool: 'etcd',
+    args: flags({
+      'data-dir': fileOf(layout).etcdData,
+      'listen-client-urls': 'http://127.0.0.1:2379',
+      'advertise-client-urls': 'http://127.0.0.1:2379',
+      'listen-peer-urls': 'http://127.0.0.1:2380',
+      // A development cluster does not outlive a power cut.
+      'unsafe-no-fsync': true,
+      'log-level': 'warn',
+    }),
+  };
+}
+
+function apiServer(layout: Layout): Component {
+  const { pki } = fileOf(layout);
+  return {
+    name: 'kube-apiserver',
+    tool: 'kube-apiserver',
+    args: flags({
+      'etcd-servers': 'http://127.0.0.1:2379',
+      'bind-address': '0.0.0.0',
+      'secure-port': 6443,
+      'advertise-address': layout.nodeAddress,
+      'authorization-mode': 'Node,RBAC',
+      'enable-admission-plugins': 'NodeRestriction',
+      'allow-privileged': true,
+      'client-ca-file': pki('ca.crt'),
+      'tls-cert-file': pki('apiserver.crt'),
+      'tls-private-key-file': pki('apiserver.key'),
+      'kubelet-client-certificate': pki('apiserver-kubelet-client.crt'),
+      'kubelet-client-key': pki('apiserver-kubelet-client.key'),
+      'kubelet-certificate-authority': pki('ca.crt'),
+      // Node names are in no DNS: `kubectl logs` and `exec` go by address.
+      'kubelet-preferred-address-types': 'InternalIP',
+      'service-account-issuer': 'https://kubernetes.default.svc.cluster.local',
+      'service-account-key-file': pki('service-account.key'),
+      'service-account-signing-key-file': pki('service-account.key'),
+      'service-cluster-ip-range': serviceRange,
+      'service-node-port-range': nodePortRange,
+    }),
+  };
+}
+
+function containerd(layout: Layout): Component {
+  const args = ['--config', fileOf(layout).config('containerd.toml')];
+  return { name: 'containerd', tool: 'containerd', args, proxied: true };
+}
+
+function controllerManager(layout: Layout): Component {
+  const { pki, volumePlugins } = fileOf(layout);
+  return {
+    name: 'kube-controller-manager',
+    tool: 'kube-controller-manager',
+    args: flags({
+      kubeconfig: pki('controller-manager.kubeconfig'),
+      'authentication-kubeconfig': pki('controller-manager.kubeconfig'),
+      'authorization-kubeconfig': pki('controller-manager.kubeconfig'),
+      'bind-address': '127.0.0.1',
+      'leader-elect': false,
+      'use-service-account-credentials': true,
+      'service-account-private-key-file': pki('service-account.key'),
+      'root-ca-file': pki('ca.crt'),
+      'cluster-signing-cert-file': pki('ca.crt'),
+      'cluster-signing-key-file': pki('ca.key'),
+      'flex-volume-plugin-dir': volumePlugins,
+    }),
+  };
+}
+
+function scheduler(layout: Layout): Component {
+  const kubeconfig = fileOf(layout).pki('scheduler.kubeconfig');
+  return {
+    name: 'kube-scheduler',
+    tool: 'kube-scheduler',
+    args: flags({
+      kubeconfig,
+      'authentication-kubeconfig': kubeconfig,
+      'authorization-kubeconfig': kubeconfig,
+      'bind-address': '127.0.0.1',
+      'leader-elect': false,
+    }),
+  };
+}
+
+function kubelet(layout: Layout): Component {
+  const { pki, config } = fileOf(layout);
+  return {
+    name: 'kubelet',
+    tool: 'kubelet',
+    args: flags({
+      kubeconfig: pki('kubelet.kubeconfig'),
+      config: config('kubelet.json'),
+      'hostname-override': layout.nodeName,
+      'node-ip': layout.nodeAddress,
+    }),
+  };
+}
+
+function proxy(layout: Layout): Component {
+  return {
+    name: 'kube-proxy',
+    tool: 'kube-proxy',
+    args: flags({
+      kubeconfig: fileOf(layout).pki('proxy.kubeconfig'),
+      'hostname-override': layout.nodeName,
+      'proxy-mode': 'nftables',
+      'cluster-cidr': podRange,
+      // The conntrack limits belong to the machine, not to this network namespace.
+      'conntrack-max-per-core': 0,
+      'conntrack-min': 0,
+      'conntrack-tcp-timeout-established': '0s',
+      'conntrack-tcp-timeout-close-wait': '0s',
+    }),
+  };
+}
+
+function coredns(layout: Layout): Component {
+  return { name: 'coredns', tool: 'coredns', args: ['-conf', fileOf(layout).config('Corefile')] };
+}
+
+function volumeProvisioner(layout: Layout): Component {
+  const { pki, volumes } = fileOf(layout);
+  return {
+    name: 'volume-provisioner',
+    tool: 'volume-provisioner',
+    args: flags({ kubeconfig: pki('volume-provisioner.kubeconfig'), root: volumes }),
+  };
+}

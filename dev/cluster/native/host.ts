@@ -1,0 +1,72 @@
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
+import { join } from 'node:path';
+import { command, succeeds } from './commands.ts';
+import { layoutOf, preferredSlot, slotCount, statesFolder, wireOf, type Layout } from './layout.ts';
+
+const forwardSetting = '/proc/sys/net/ipv4/ip_forward';
+const forwardBefore = join(statesFolder, 'ip-forward-before');
+
+/** The addresses of a new cluster: its usual ones, unless the machine uses those already. */
+export async function chooseLayout(name: string): Promise<Layout> {
+  const first = preferredSlot(name);
+  const taken = await takenNetworks();
+  for (let step = 0; step < slotCount; step += 1) {
+    const slot = (first + step) % slotCount;
+    const layout = layoutOf(name, slot);
+    if (!taken.some((network) => network.startsWith(`10.213.${slot}.`))) return layout;
+  }
+  throw new Error(`All networks from ${wireOf(0)} to ${wireOf(slotCount - 1)} are taken on this machine.`);
+}
+
+async function takenNetworks(): Promise<string[]> {
+  const routes = await command('ip', ['-4', 'route', 'show', 'table', 'all']);
+  const addresses = Object.values(networkInterfaces()).flatMap((all) => all ?? []);
+  return [...routes.split(/\s+/), ...addresses.map(({ address }) => address)];
+}
+
+/** The wire from the host into the network namespace of process `pid`, and the way out for pods. */
+export async function connectNode(layout: Layout, pid: number): Promise<void> {
+  const { hostInterface, hostAddress } = layout;
+  await command('ip', [
+    ...['link', 'add', hostInterface, 'type', 'veth'],
+    ...['peer', 'name', 'eth0', 'netns', String(pid)],
+  ]);
+  await command('ip', ['address', 'add', `${hostAddress}/30`, 'dev', hostInterface]);
+  await command('ip', ['link', 'set', hostInterface, 'up']);
+  await command('nft', ['-f', '-'], { input: wayOut(layout) });
+  if (!existsSync(forwardBefore)) writeFileSync(forwardBefore, readFileSync(forwardSetting));
+  writeFileSync(forwardSetting, '1');
+}
+
+const wayOut = ({ hostTable, hostInterface, nodeAddress }: Layout): string => `table ip ${hostTable} {
+  chain out {
+    type nat hook postrouting priority srcnat
+    ip saddr ${nodeAddress} oifname != "${hostInterface}" masquerade
+  }
+}
+`;
+
+export async function disconnectNode(layout: Layout): Promise<void> {
+  if (await succeeds('ip', ['link', 'show', layout.hostInterface])) {
+    // The interface may vanish by itself meanwhile, with the node's namespace.
+    await succeeds('ip', ['link', 'delete', layout.hostInterface]);
+  }
+  await succeeds('nft', ['delete', 'table', 'ip', layout.hostTable]);
+}
+
+/** After the last cluster. */
+export function restoreForwarding(): void {
+  if (existsSync(forwardBefore)) writeFileSync(forwardSetting, readFileSync(forwardBefore));
+}
+
+/** The names of the clusters that have left something on this machine. */
+export function clustersWithState(): string[] {
+  if (!existsSync(statesFolder)) return [];
+  const entries = readdirSync(statesFolder, { withFileTypes: true });
+  return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+}
+
+export function prepareFolders(folders: readonly string[]): void {
+  for (const folder of folders) mkdirSync(folder, { recursive: true });
+}

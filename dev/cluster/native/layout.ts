@@ -1,0 +1,69 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+
+/** Every name, path and address of one native cluster, computed once from its name. */
+export type Layout = {
+  name: string;
+  nodeName: string;
+  state: string;
+  hostAddress: string;
+  nodeAddress: string;
+  /** The host's end of the wire to the node. */
+  hostInterface: string;
+  hostTable: string;
+  cgroup: string;
+};
+
+export const statesFolder = '/var/lib/gx-platform';
+
+// Inside the node's own network namespace, so that every cluster can have the same.
+export const podRange = '10.214.0.0/16';
+export const nodePodRange = '10.214.0.0/24';
+export const serviceRange = '10.215.0.0/16';
+export const firstServiceAddress = '10.215.0.1';
+export const dnsAddress = '10.215.0.10';
+export const nodePortRange = '30000-32767';
+
+/** Slots 0 and 1 are those of `make run` and the system test: their addresses can be written down. */
+export const slotCount = 64;
+export const preferredSlot = (name: string): number =>
+  ({ gx: 0, 'gx-test': 1 })[name] ?? 2 + (createHash('sha256').update(name).digest()[0] ?? 0) % (slotCount - 2);
+
+export const wireOf = (slot: number): string => `10.213.${slot}.0/30`;
+
+export const stateOf = (name: string): string => join(statesFolder, name);
+
+export function layoutOf(name: string, slot: number): Layout {
+  return {
+    name,
+    nodeName: `${name}-node`,
+    state: stateOf(name),
+    hostAddress: `10.213.${slot}.1`,
+    nodeAddress: `10.213.${slot}.2`,
+    hostInterface: `gx-wire${slot}`,
+    hostTable: `gx_${name.replaceAll('-', '_')}`,
+    cgroup: `/gx-run-${name}`,
+  };
+}
+
+/** The files of a cluster's state folder. */
+export const fileOf = (layout: Pick<Layout, 'state'>) => {
+  const at = (...names: string[]) => join(layout.state, ...names);
+  return {
+    record: at('node.json'),
+    adminKubeconfig: at('admin.kubeconfig'),
+    pki: (name: string) => at('pki', name),
+    config: (name: string) => at('config', name),
+    log: (name: string) => at('log', `${name}.log`),
+    logFolder: at('log'),
+    cniFolder: at('config', 'cni'),
+    etcdData: at('etcd'),
+    containerdRoot: at('containerd'),
+    containerdSocket: at('containerd.sock'),
+    kubelet: at('kubelet'),
+    volumePlugins: at('volume-plugins'),
+    volumes: at('volumes'),
+    images: at('images'),
+    resolvConf: at('config', 'resolv.conf'),
+  };
+};

@@ -1,0 +1,56 @@
+import { mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { command, succeeds } from './commands.ts';
+import { fileOf, type Layout } from './layout.ts';
+import { until } from './wait.ts';
+
+/** Folders that programs insist on; in the node's mount namespace they are the cluster's own. */
+export const fixedFolders = ['/var/lib/kubelet', '/var/lib/cni'];
+
+/** Makes the fresh namespaces into a node: mounts, network, host name. Runs inside them. */
+export async function furnish(layout: Layout): Promise<void> {
+  await mountOwnFolders(layout);
+  writeFileSync('/proc/sys/kernel/hostname', layout.nodeName);
+  await protectKernelSettings();
+  await connect(layout);
+}
+
+async function mountOwnFolders(layout: Layout): Promise<void> {
+  const { kubelet, logFolder } = fileOf(layout);
+  // Volumes that the kubelet mounts must be seen in containers, and nowhere outside this namespace.
+  await command('mount', ['--make-rshared', '/']);
+  await mountOwnRun();
+  await command('mount', ['--bind', kubelet, '/var/lib/kubelet']);
+  await command('mount', ['--bind', logFolder, '/var/log']);
+  await command('mount', ['-t', 'tmpfs', 'cni', '/var/lib/cni']);
+}
+
+// On many machines /etc/resolv.conf is a link into /run.
+async function mountOwnRun(): Promise<void> {
+  const resolvConf = realpathSync('/etc/resolv.conf');
+  const content = readFileSync(resolvConf);
+  await command('mount', ['-t', 'tmpfs', '-o', 'mode=755', 'run', '/run']);
+  if (!resolvConf.startsWith('/run/')) return;
+  mkdirSync(dirname(resolvConf), { recursive: true });
+  writeFileSync(resolvConf, content);
+}
+
+// These are the machine's, not the namespace's, and the kubelet would change them for good.
+async function protectKernelSettings(): Promise<void> {
+  for (const folder of ['/proc/sys/kernel', '/proc/sys/vm']) {
+    await command('mount', ['--bind', folder, folder]);
+    await command('mount', ['-o', 'remount,bind,ro', folder]);
+  }
+}
+
+async function connect(layout: Layout): Promise<void> {
+  await until({ what: 'the wire from the host', seconds: 20, every: 20 }, () =>
+    succeeds('ip', ['link', 'show', 'eth0']),
+  );
+  await command('ip', ['link', 'set', 'lo', 'up']);
+  await command('ip', ['address', 'add', `${layout.nodeAddress}/30`, 'dev', 'eth0']);
+  await command('ip', ['link', 'set', 'eth0', 'up']);
+  await command('ip', ['route', 'add', 'default', 'via', layout.hostAddress]);
+  writeFileSync('/proc/sys/net/ipv4/ip_forward', '1');
+  await command('nft', ['-f', fileOf(layout).config('masquerade.nft')]);
+}

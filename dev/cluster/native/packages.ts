@@ -1,0 +1,57 @@
+import { delimiter, join } from 'node:path';
+import { isExecutable } from '../executable.ts';
+import type { Report } from '../report.ts';
+import { command, succeeds } from './commands.ts';
+
+type Needed = { command: string; package: string; folders?: readonly string[] };
+
+export const cniFolder = '/usr/lib/cni';
+
+const needed: readonly Needed[] = [
+  { command: 'ip', package: 'iproute2' },
+  { command: 'mount', package: 'mount' },
+  { command: 'unshare', package: 'util-linux' },
+  { command: 'nft', package: 'nftables' },
+  { command: 'runc', package: 'runc' },
+  { command: 'tini', package: 'tini' },
+  { command: 'busybox', package: 'busybox-static' },
+  { command: 'ptp', package: 'containernetworking-plugins', folders: [cniFolder] },
+];
+
+/** Debian's administration commands are not on every user's PATH. */
+export const searchPath = [
+  ...(process.env['PATH'] ?? '').split(delimiter),
+  '/usr/local/sbin',
+  '/usr/sbin',
+  '/sbin',
+].filter((folder) => folder !== '');
+
+/** Installs with apt-get what is missing; elsewhere says what is. */
+export async function ensurePackages(report: Report): Promise<void> {
+  const missing = needed.filter((one) => !isThere(one));
+  if (missing.length === 0) return;
+  if (!(await succeeds('apt-get', ['--version']))) {
+    throw new Error(`The native cluster needs these commands: ${missing.map((one) => one.command).join(', ')}.`);
+  }
+  const packages = missing.map((one) => one.package);
+  report(`installing Debian packages: ${packages.join(' ')}`);
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  const install = ['install', '-y', '-qq', '--no-install-recommends', ...packages];
+  // The package lists of a fresh machine may be empty or old: only then is the update's time spent.
+  await command('apt-get', install, { env }).catch(async () => {
+    await command('apt-get', ['update', '-qq'], { env });
+    await command('apt-get', install, { env });
+  });
+  const still = needed.filter((one) => !isThere(one));
+  if (still.length > 0) throw new Error(`Not found after installing: ${still.map((one) => one.command).join(', ')}.`);
+}
+
+/** The full path of a command that `ensurePackages` has seen to. */
+export function commandPath(name: string): string {
+  const found = searchPath.map((folder) => join(folder, name)).find(isExecutable);
+  if (found === undefined) throw new Error(`The native cluster needs the command ${name}.`);
+  return found;
+}
+
+const isThere = (one: Needed): boolean =>
+  (one.folders ?? searchPath).some((folder) => isExecutable(join(folder, one.command)));

@@ -1,0 +1,57 @@
+import { readFileSync } from 'node:fs';
+import { rename, writeFile } from 'node:fs/promises';
+import { fileOf, stateOf, type Layout } from './layout.ts';
+
+/** What is known of a cluster's node, from before its first trace on the host. */
+export type NodeRecord = {
+  layout: Layout;
+  /** tool → path */
+  tools: Record<string, string>;
+  /** The outermost process of the node's namespaces. */
+  process?: ProcessMark;
+};
+
+/** A process id alone may be another process by now. */
+export type ProcessMark = { pid: number; startedAt: string };
+
+export function readRecord(name: string): NodeRecord | undefined {
+  try {
+    return JSON.parse(readFileSync(fileOf({ state: stateOf(name) }).record, 'utf8')) as NodeRecord;
+  } catch {
+    return undefined;
+  }
+}
+
+export async function writeRecord(record: NodeRecord): Promise<void> {
+  const path = fileOf(record.layout).record;
+  await writeFile(`${path}.new`, JSON.stringify(record, undefined, 2));
+  await rename(`${path}.new`, path);
+}
+
+export function markOf(pid: number): ProcessMark | undefined {
+  const startedAt = startOf(pid);
+  return startedAt === undefined ? undefined : { pid, startedAt };
+}
+
+export const isAlive = (mark: ProcessMark | undefined): boolean =>
+  mark !== undefined && startOf(mark.pid) === mark.startedAt;
+
+// Field 22 of /proc/PID/stat; the name, field 2, may hold spaces. A zombie is dead.
+function startOf(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return fields[0] === 'Z' ? undefined : fields[19];
+  } catch {
+    return undefined;
+  }
+}
+
+export function childrenOf(pid: number): number[] {
+  try {
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
+    return children.split(' ').filter(Boolean).map(Number);
+  } catch {
+    return [];
+  }
+}

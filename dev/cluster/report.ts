@@ -1,0 +1,2 @@
+/** Receives progress, one line at a time. */
+export type Report = (line: string) => void;
