@@ -1,0 +1,85 @@
+import { StartError } from '../errors.ts';
+
+export type Env = Readonly<Record<string, string | undefined>>;
+
+/** The environment of this process: the only reader of `process.env`. Empty values count as unset. */
+export function processEnv(): Env {
+  // oxlint-disable-next-line node/no-process-env -- the one door to the environment
+  return Object.fromEntries(Object.entries(process.env).filter(([, value]) => value !== ''));
+}
+
+type Parsed<T> = { ok: T } | { problem: string };
+
+/** Reads typed settings and collects every problem, so that a start fails once, with all of them. */
+export class SettingsReader {
+  readonly #env: Env;
+  readonly #problems: string[] = [];
+
+  constructor(env: Env) {
+    this.#env = env;
+  }
+
+  /** The first of `names` that is set, else the default. */
+  text(names: string[], fallback: string): string {
+    return this.optional(names) ?? fallback;
+  }
+
+  optional(names: string[]): string | undefined {
+    for (const name of names) if (this.#env[name] !== undefined) return this.#env[name];
+    return undefined;
+  }
+
+  required(names: string[], meaning: string): string {
+    const value = this.optional(names);
+    if (value === undefined) this.#problems.push(`${names[0]} is not set (${meaning})`);
+    return value ?? '';
+  }
+
+  integer(names: string[], fallback: number, range: { min: number; max: number }): number {
+    return this.#parse(names, fallback, (text) => {
+      const value = Number(text);
+      const fits = Number.isInteger(value) && value >= range.min && value <= range.max;
+      return fits ? { ok: value } : { problem: `must be a whole number from ${range.min} to ${range.max}` };
+    });
+  }
+
+  flag(names: string[], fallback: boolean): boolean {
+    return this.#parse(names, fallback, (text) => {
+      const word = text.toLowerCase();
+      if (['true', '1', 'yes', 'on'].includes(word)) return { ok: true };
+      return ['false', '0', 'no', 'off'].includes(word) ? { ok: false } : { problem: 'must be true or false' };
+    });
+  }
+
+  oneOf<const T extends string>(names: string[], fallback: T, words: readonly T[]): T {
+    return this.#parse(names, fallback, (text) => {
+      const word = words.find((candidate) => candidate === text.toLowerCase());
+      return word === undefined ? { problem: `must be one of ${words.join(', ')}` } : { ok: word };
+    });
+  }
+
+  json(names: string[]): unknown {
+    return this.#parse<unknown>(names, undefined, (text) => {
+      try {
+        return { ok: JSON.parse(text) as unknown };
+      } catch {
+        return { problem: 'is not valid JSON' };
+      }
+    });
+  }
+
+  /** Throws one `StartError` with every problem found. */
+  finish(): void {
+    if (this.#problems.length > 0) throw new StartError(`Configuration: ${this.#problems.join('; ')}.`);
+  }
+
+  #parse<T>(names: string[], fallback: T, parse: (text: string) => Parsed<T>): T {
+    const name = names.find((candidate) => this.#env[candidate] !== undefined);
+    const value = name === undefined ? undefined : this.#env[name];
+    if (value === undefined) return fallback;
+    const parsed = parse(value);
+    if ('ok' in parsed) return parsed.ok;
+    this.#problems.push(`${name} ${parsed.problem}`);
+    return fallback;
+  }
+}

@@ -1,0 +1,86 @@
+/** One place of bad input: `loc` is the path to it, FastAPI's way (`["body", "source_config", "repo_url"]`). */
+export type FieldError = { loc: (string | number)[]; msg: string; type: string };
+
+/**
+ * A failure the caller is told about. The class says what the caller can do next; `status` is its HTTP status.
+ * A plain `Error` is a bug and becomes a 500 whose message is never shown.
+ */
+export class Problem extends Error {
+  override name = 'Problem';
+  readonly status: number;
+  readonly headers: Record<string, string>;
+
+  constructor(status: number, message: string, options: ErrorOptions & { headers?: Record<string, string> } = {}) {
+    super(message, options);
+    this.status = status;
+    this.headers = options.headers ?? {};
+  }
+}
+
+/** 400: the request is well formed, but a rule of the domain forbids it. The message begins with the field's path. */
+export class Rejected extends Problem {
+  override name = 'Rejected';
+  constructor(message: string, options?: ErrorOptions) {
+    super(400, message, options);
+  }
+}
+
+/** 401: no credentials, or wrong ones. */
+export class Unauthorized extends Problem {
+  override name = 'Unauthorized';
+  constructor(message: string, options?: ErrorOptions) {
+    super(401, message, options);
+  }
+}
+
+/** 403: known caller without the right. */
+export class Forbidden extends Problem {
+  override name = 'Forbidden';
+  constructor(message: string, options?: ErrorOptions) {
+    super(403, message, options);
+  }
+}
+
+/** 404: not there, or not the caller's. */
+export class NotFound extends Problem {
+  override name = 'NotFound';
+  constructor(message: string, options?: ErrorOptions) {
+    super(404, message, options);
+  }
+}
+
+/** 409: taken, busy, or changed in between. */
+export class Conflict extends Problem {
+  override name = 'Conflict';
+  constructor(message: string, options?: ErrorOptions) {
+    super(409, message, options);
+  }
+}
+
+/** 422: shape, type, a required or unknown field. `fields` names each place. */
+export class Invalid extends Problem {
+  override name = 'Invalid';
+  readonly fields: FieldError[];
+  constructor(fields: FieldError[], options?: ErrorOptions) {
+    super(422, fields.map((field) => `${field.loc.join('.')}: ${field.msg}`).join('; '), options);
+    this.fields = fields;
+  }
+}
+
+/** 503: something this server stands on does not answer; the same request may succeed later. */
+export class Unavailable extends Problem {
+  override name = 'Unavailable';
+  constructor(message: string, options?: ErrorOptions) {
+    super(503, message, options);
+  }
+}
+
+/** A process can't start or go on; the message is one sentence for a person. Printed without a stack. */
+export class StartError extends Error {
+  override name = 'StartError';
+}
+
+/** Any thrown value as an `Error`, so that `cause` and logs always hold one. */
+export function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(typeof thrown === 'string' ? thrown : `thrown: ${String(thrown)}`);
+}

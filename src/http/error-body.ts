@@ -1,0 +1,17 @@
+import { Invalid, Problem } from '../errors.ts';
+
+/** How a server words a 422: FastAPI's list (`control plane`) or one sentence (`agent server`). Both stand in the seed. */
+export type InvalidStyle = 'list' | 'sentence';
+
+/** Any thrown value as an HTTP answer: the one place where errors become statuses. A 500 never shows its message. */
+export function errorReply(thrown: unknown, style: InvalidStyle): { status: number; headers: Record<string, string>; body: { detail: unknown } } {
+  if (thrown instanceof Invalid && style === 'list') return { status: 422, headers: {}, body: { detail: thrown.fields } };
+  if (thrown instanceof Problem) return { status: thrown.status, headers: thrown.headers, body: { detail: thrown.message } };
+  return { status: 500, headers: {}, body: { detail: 'Internal Server Error' } };
+}
+
+/** True when the failure is ours and belongs in the log with its stack. */
+export function isFault(thrown: unknown): boolean {
+  return !(thrown instanceof Problem) || thrown.status >= 500;
+}
+

@@ -1,0 +1,40 @@
+import { createServer, type Server } from 'node:http';
+import type Koa from 'koa';
+import { StartError } from '../errors.ts';
+
+/** Milliseconds an idle connection is kept (the seed's 75 s). */
+const KEEP_ALIVE = 75_000;
+
+export type Listener = { port: number; stop: (graceMilliseconds: number) => Promise<void>; server: Server };
+
+/** Opens the port (0 = any free one). A port in use, or not allowed, is a `StartError` that names it. */
+export async function listen(app: Koa, options: { host: string; port: number }): Promise<Listener> {
+  const server = createServer(app.callback());
+  server.keepAliveTimeout = KEEP_ALIVE;
+  server.headersTimeout = KEEP_ALIVE + 5_000;
+  server.requestTimeout = 300_000;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, options)));
+    server.listen(options.port, options.host, resolve);
+  });
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : options.port;
+  return { port, server, stop: (grace) => close(server, grace) };
+}
+
+function listenError(error: NodeJS.ErrnoException, { host, port }: { host: string; port: number }): StartError {
+  if (error.code === 'EADDRINUSE') return new StartError(`Port ${port} on ${host} is in use: choose another one (GX_SERVER_PORT or --port).`, { cause: error });
+  if (error.code === 'EACCES') return new StartError(`Port ${port} on ${host} needs more rights than this process has.`, { cause: error });
+  return new StartError(`Can't listen on ${host}:${port}: ${error.message}`, { cause: error });
+}
+
+/** No new connections; idle ones close at once, busy ones when answered, all of them after the grace. */
+async function close(server: Server, grace: number): Promise<void> {
+  const closed = new Promise<void>((resolve) => {
+    server.close(() => resolve());
+  });
+  server.closeIdleConnections();
+  const timer = setTimeout(() => server.closeAllConnections(), grace);
+  await closed;
+  clearTimeout(timer);
+}

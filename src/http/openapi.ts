@@ -1,0 +1,45 @@
+import type { Route } from './route.ts';
+
+type Info = { title: string; version: string; description: string };
+type Json = Record<string, unknown>;
+
+/** The routes as an OpenAPI 3.0.3 document, from the schemas that validate (pure). `security` names the schemes that guard non-open routes. */
+export function openApiDocument<Caller>(routes: Route<Caller>[], info: Info, security: Json, errorSchemas: { invalid: Json; problem: Json }): Json {
+  const paths: Record<string, Json> = {};
+  for (const route of routes) {
+    const path = (paths[route.path] ??= {});
+    path[route.method] = operation(route, Object.keys(security));
+  }
+  return { openapi: '3.0.3', info, paths, components: { securitySchemes: security, schemas: { ValidationProblem: errorSchemas.invalid, Problem: errorSchemas.problem } } };
+}
+
+function operation<Caller>(route: Route<Caller>, schemes: string[]): Json {
+  const responses: Json = {};
+  for (const [status, answer] of Object.entries(route.answers)) {
+    const schema = answer.schema ?? defaultSchema(Number(status));
+    responses[status] = {
+      description: answer.description,
+      ...(answer.headers && { headers: Object.fromEntries(Object.entries(answer.headers).map(([name, description]) => [name, { description, schema: { type: 'string' } }])) }),
+      ...(schema && { content: { [answer.contentType ?? 'application/json']: { schema } } }),
+    };
+  }
+  return {
+    operationId: route.id,
+    summary: route.summary,
+    tags: [route.tag],
+    ...(route.access === 'open' ? { security: [] } : { security: schemes.map((name) => ({ [name]: [] })) }),
+    parameters: [...parameters(route.params, 'path'), ...parameters(route.query, 'query')],
+    ...(route.body && { requestBody: { required: route.bodyOptional !== true, content: { 'application/json': { schema: route.body } } } }),
+    responses,
+  };
+}
+
+function defaultSchema(status: number): Json | undefined {
+  if (status === 422) return { $ref: '#/components/schemas/ValidationProblem' };
+  return status >= 400 ? { $ref: '#/components/schemas/Problem' } : undefined;
+}
+
+function parameters(schema: unknown, where: 'path' | 'query'): Json[] {
+  const { properties = {}, required = [] } = (schema ?? {}) as { properties?: Record<string, Json>; required?: string[] };
+  return Object.entries(properties).map(([name, property]) => ({ name, in: where, required: where === 'path' || required.includes(name), schema: property }));
+}

@@ -1,0 +1,91 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Static, TSchema } from 'typebox';
+import type { Log } from '../log.ts';
+
+/** One message of a server-sent event stream. `data` is sent as one line of JSON; `id` only where a client may resume. */
+export type SseEvent = { event: string; data: unknown; id?: string };
+
+/** What a handler gives back. Made by `json`, `noContent`, `text`, `sse` and `slowJson`. */
+export type Reply = { status: number; headers?: Record<string, string> } & (
+  | { kind: 'json'; body: unknown }
+  | { kind: 'empty' }
+  | { kind: 'text'; body: string; type: string }
+  | { kind: 'sse'; events: (signal: AbortSignal) => AsyncIterable<SseEvent> }
+  | { kind: 'slow-json'; body: (signal: AbortSignal) => Promise<unknown> }
+);
+
+type Headers = Record<string, string>;
+
+export const json = (body: unknown, status = 200, headers: Headers = {}): Reply => ({ kind: 'json', status, body, headers });
+
+export const noContent = (status = 204, headers: Headers = {}): Reply => ({ kind: 'empty', status, headers });
+
+export const text = (body: string, type = 'text/plain; charset=utf-8', status = 200): Reply => ({ kind: 'text', status, body, type });
+
+/** A stream of events. The signal is aborted when the client leaves: every generator must end on it. */
+export const sse = (events: (signal: AbortSignal) => AsyncIterable<SseEvent>, headers: Headers = {}): Reply => ({
+  kind: 'sse',
+  status: 200,
+  events,
+  headers,
+});
+
+/** JSON that may take minutes: blank lines keep the connection alive until the body is known (status 200 is sent at once). */
+export const slowJson = (body: (signal: AbortSignal) => Promise<unknown>, headers: Headers = {}): Reply => ({
+  kind: 'slow-json',
+  status: 200,
+  body,
+  headers,
+});
+
+type Of<S> = S extends TSchema ? Static<S> : undefined;
+
+/** A request whose parts have passed their schemas. */
+export type Request<P = unknown, Q = unknown, B = unknown, Caller = unknown> = {
+  params: P;
+  query: Q;
+  body: B;
+  headers: IncomingHttpHeaders;
+  caller: Caller;
+  requestId: string;
+  log: Log;
+  /** Aborted when the client leaves before the answer is complete. */
+  signal: AbortSignal;
+};
+
+export type Answer = { description: string; schema?: TSchema; contentType?: string; headers?: Record<string, string> };
+
+/**
+ * A route is a value: what it accepts, what it answers, and the handler, which starts with valid input.
+ * `path` is OpenAPI's form (`/threads/{thread_id}`). `access: 'open'` skips authentication.
+ */
+export type Route<Caller = unknown> = {
+  method: 'get' | 'post' | 'put' | 'patch' | 'delete';
+  path: string;
+  id: string;
+  summary: string;
+  tag: string;
+  access: 'open' | 'read' | 'write';
+  params?: TSchema;
+  query?: TSchema;
+  body?: TSchema;
+  /** True when an empty body means `{}`. */
+  bodyOptional?: boolean;
+  answers: Record<number, Answer>;
+  handler: (request: Request<never, never, never, Caller>) => Promise<Reply> | Reply;
+};
+
+type TypedRoute<P, Q, B, Caller> = Omit<Route<Caller>, 'params' | 'query' | 'body' | 'handler'> & {
+  params?: P;
+  query?: Q;
+  body?: B;
+  handler: (request: Request<Of<P>, Of<Q>, Of<B>, Caller>) => Promise<Reply> | Reply;
+};
+
+/** Ties the handler's types to the route's schemas. `Caller` is what the server's `authenticate` returns. */
+export const routeFor =
+  <Caller>() =>
+  <P extends TSchema | undefined = undefined, Q extends TSchema | undefined = undefined, B extends TSchema | undefined = undefined>(
+    route: TypedRoute<P, Q, B, Caller>,
+  ): Route<Caller> =>
+    route as unknown as Route<Caller>;

@@ -1,0 +1,145 @@
+import { randomUUID } from 'node:crypto';
+import Router, { type RouterContext } from '@koa/router';
+import Koa from 'koa';
+import { Invalid, NotFound, Problem } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { readJson } from './body.ts';
+import { errorReply, isFault, type InvalidStyle } from './error-body.ts';
+import type { Reply, Request, Route } from './route.ts';
+import { frame, HEARTBEAT, SSE_HEADERS, withHeartbeat } from './sse.ts';
+import { createValidator, type Check } from './validate.ts';
+
+/** Who calls, from the request's headers; throws `Unauthorized` or `Forbidden`. */
+export type Authenticate<Caller> = (headers: Koa.Context['headers'], access: Route['access']) => Promise<Caller> | Caller;
+
+export type AppOptions<Caller> = {
+  routes: Route<Caller>[];
+  log: Log;
+  invalid: InvalidStyle;
+  authenticate: Authenticate<Caller>;
+  /** Bytes of a request body; more is answered with 413. */
+  bodyLimit: number;
+  /** Seconds of silence after which a stream or a slow answer gets a filler. */
+  heartbeatSeconds?: number;
+  /** Runs before everything else (CORS, metrics). */
+  middleware?: Koa.Middleware[];
+  /** Told once per answered request. */
+  onAnswer?: (answer: { method: string; route: string; status: number; seconds: number }) => void;
+};
+
+/** Routes as a koa application: request id, access log, errors as `{detail}`, authentication, validation, handler, reply. */
+export function createApp<Caller>(options: AppOptions<Caller>): Koa {
+  const app = new Koa();
+  const router = new Router();
+  const check = createValidator();
+  for (const route of options.routes) router[route.method](koaPath(route.path), endpoint(route, check, options));
+  app.use(frameOf(options));
+  for (const middleware of options.middleware ?? []) app.use(middleware);
+  app.use(router.routes());
+  app.use((ctx) => {
+    const known = router.match(ctx.path, ctx.method);
+    if (known.path.length === 0) throw new NotFound('Not Found');
+    const methods = known.path.flatMap((layer) => layer.methods).join(', ');
+    throw new Problem(405, 'Method Not Allowed', { headers: { allow: methods } });
+  });
+  return app;
+}
+
+const koaPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
+
+/** Outermost: identity, timing, and the only `catch` that turns an error into an answer. */
+function frameOf<Caller>({ log, invalid, onAnswer }: AppOptions<Caller>): Koa.Middleware {
+  return async (ctx, next) => {
+    const started = performance.now();
+    const requestId = ctx.get('x-request-id') || randomUUID();
+    const child = log.child({ request_id: requestId });
+    ctx.state = { requestId, log: child };
+    ctx.set('x-request-id', requestId);
+    try {
+      await next();
+    } catch (error) {
+      if (isFault(error)) child.error({ err: error }, 'request failed');
+      const reply = errorReply(error, invalid);
+      ctx.set(reply.headers);
+      ctx.status = reply.status;
+      ctx.body = reply.body;
+    }
+    const seconds = (performance.now() - started) / 1000;
+    const route = (ctx as Partial<RouterContext>).routerPath ?? (ctx.state as { route?: string }).route ?? 'none';
+    onAnswer?.({ method: ctx.method, route: String(route), status: ctx.status, seconds });
+    child.debug({ method: ctx.method, path: ctx.path, status: ctx.status, seconds }, 'request answered');
+  };
+}
+
+function endpoint<Caller>(route: Route<Caller>, check: ReturnType<typeof createValidator>, options: AppOptions<Caller>): (ctx: RouterContext) => Promise<void> {
+  const checks = {
+    path: route.params && check(route.params, 'path'),
+    query: route.query && check(route.query, 'query'),
+    body: route.body && check(route.body, 'body'),
+  };
+  return async (ctx) => {
+    const { requestId, log } = ctx.state as { requestId: string; log: Log };
+    (ctx.state as { route?: string }).route = route.path;
+    const caller = await options.authenticate(ctx.headers, route.access);
+    const params = checks.path?.({ ...ctx.params }, 'path');
+    const query = checks.query?.({ ...ctx.query }, 'query');
+    const body = await bodyOf(ctx, route, checks.body, options.bodyLimit);
+    const left = new AbortController();
+    ctx.res.once('close', () => left.abort());
+    const request: Request = { params, query, body, headers: ctx.headers, caller, requestId, log, signal: left.signal };
+    send(ctx, await route.handler(request as Request<never, never, never, Caller>), left.signal, options);
+  };
+}
+
+async function bodyOf<Caller>(ctx: RouterContext, route: Route<Caller>, check: Check | undefined, limit: number): Promise<unknown> {
+  if (check === undefined) return undefined;
+  const value = await readJson(ctx.req, limit);
+  if (value === undefined && route.bodyOptional !== true) throw new Invalid([{ loc: ['body'], msg: 'Field required', type: 'missing' }]);
+  return check(value ?? {}, 'body');
+}
+
+function send<Caller>(ctx: RouterContext, reply: Reply, signal: AbortSignal, { heartbeatSeconds = 5, log, invalid }: AppOptions<Caller>): void {
+  ctx.status = reply.status;
+  ctx.set(reply.headers ?? {});
+  switch (reply.kind) {
+    case 'json':
+      ctx.type = 'application/json';
+      ctx.body = JSON.stringify(reply.body) ?? 'null';
+      return;
+    case 'empty':
+      ctx.body = null;
+      ctx.status = reply.status;
+      return;
+    case 'text':
+      ctx.type = reply.type;
+      ctx.body = reply.body;
+      return;
+    case 'sse':
+      ctx.set(SSE_HEADERS);
+      ctx.body = withHeartbeat(frames(reply.events(signal), log), HEARTBEAT, heartbeatSeconds, signal);
+      return;
+    case 'slow-json':
+      ctx.type = 'application/json';
+      ctx.body = withHeartbeat(lateJson(reply.body(signal), log, invalid), '\n', heartbeatSeconds, signal);
+  }
+}
+
+/** A failure after the headers are out can only be told inside the stream. */
+async function* frames(events: AsyncIterable<{ event: string; data: unknown; id?: string }>, log: Log): AsyncGenerator<string> {
+  try {
+    for await (const event of events) yield frame(event);
+  } catch (error) {
+    if (isFault(error)) log.error({ err: error }, 'stream failed');
+    yield frame({ event: 'error', data: { error: 'StreamError', message: String(errorReply(error, 'sentence').body.detail) } });
+  }
+}
+
+async function* lateJson(body: Promise<unknown>, log: Log, invalid: InvalidStyle): AsyncGenerator<string> {
+  try {
+    yield JSON.stringify((await body) ?? null);
+  } catch (error) {
+    if (isFault(error)) log.error({ err: error }, 'answer failed');
+    yield JSON.stringify(errorReply(error, invalid).body);
+  }
+}
+
