@@ -1,5 +1,5 @@
-import { choose } from './choose.ts';
-import type { Report } from './report.ts';
+import { available, choose } from './choose.ts';
+import { seconds, type Report } from './report.ts';
 
 export type { Report } from './report.ts';
 
@@ -20,31 +20,31 @@ export type ClusterOptions = { name: string; report: Report };
 export type Provider = {
   kind: Cluster['kind'];
   up(options: ClusterOptions): Promise<Cluster>;
-  down(options: ClusterOptions): Promise<void>;
+  /** Whether there was something to remove. */
+  down(options: ClusterOptions): Promise<boolean>;
   /** The cluster if it is there and healthy. */
   find(options: ClusterOptions): Promise<Cluster | undefined>;
 };
 
 /** A healthy cluster is returned at once; a broken one is made anew. */
 export async function clusterUp(options: ClusterOptions): Promise<Cluster> {
-  requireName(options.name);
-  const provider = await choose(options.report);
-  const running = await provider.find(options);
-  return running ?? provider.up(options);
+  return (await clusterStatus(options)) ?? (await choose()).up(options);
 }
 
 /** Leaves nothing of the cluster behind; no cluster is no error. */
 export async function clusterDown(options: ClusterOptions): Promise<void> {
   requireName(options.name);
-  const provider = await choose(options.report);
-  await provider.down(options);
+  const started = Date.now();
+  let found = false;
+  for (const provider of await available()) found = (await provider.down(options)) || found;
+  const { name, report } = options;
+  report(found ? `cluster ${name} is removed after ${seconds(started)}` : `there is no cluster ${name}`);
 }
 
 /** The cluster if it is there and healthy. */
 export async function clusterStatus(options: ClusterOptions): Promise<Cluster | undefined> {
   requireName(options.name);
-  const provider = await choose(options.report);
-  return provider.find(options);
+  return (await choose()).find(options);
 }
 
 // The name becomes part of paths, host names, cgroups and nftables tables.

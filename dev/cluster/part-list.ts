@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-export type PartName = 'kube' | 'coredns' | 'pause' | 'containerd';
+export type PartName = 'kube' | 'coredns' | 'pause' | 'containerd' | 'kind';
 
 /** One program to compile; `links` are further names it answers to. */
 export type Program = { file: string; package: string; links: readonly string[] };
@@ -98,9 +98,19 @@ export const parts: Record<PartName, Part> = {
       containerdProgram('ctr'),
     ],
   },
+  kind: {
+    name: 'kind',
+    version: 'v0.33.0',
+    module: moduleFolder('kind'),
+    sources: ['go.mod', 'go.sum'],
+    flags: ['-ldflags=-s -w'],
+    programs: [{ file: 'kind', package: 'sigs.k8s.io/kind', links: [] }],
+  },
 };
 
 export const partNames = Object.keys(parts) as PartName[];
+
+export const nativeParts: readonly PartName[] = ['kube', 'containerd', 'coredns', 'pause'];
 
 export const toolsOf = (part: Part): string[] =>
   part.programs.flatMap((program) => [program.file, ...program.links]);

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { isExecutable } from './executable.ts';
 import { build } from './part-build.ts';
 import { folderOf, isCached } from './part-cache.ts';
-import { partNames, partOf, parts, toolsOf, type PartName } from './part-list.ts';
+import { nativeParts, partNames, partOf, parts, toolsOf, type PartName } from './part-list.ts';
 import type { Report } from './report.ts';
 
 export type { PartName } from './part-list.ts';
@@ -43,7 +43,7 @@ export async function ensureParts(
 
 const usage = `usage: node dev/cluster/parts.ts [part ...]
 Builds the parts that are not in the cache, and prints where their tools are.
-parts: ${partNames.join(' ')} (all by default)`;
+parts: ${partNames.join(' ')} (by default what a native cluster needs)`;
 
 async function main(): Promise<void> {
   const { positionals, values } = parseArgs({
@@ -56,7 +56,7 @@ async function main(): Promise<void> {
     process.exitCode = unknown.length > 0 ? 2 : 0;
     return;
   }
-  const names = positionals.length > 0 ? (positionals as PartName[]) : partNames;
+  const names = positionals.length > 0 ? (positionals as PartName[]) : nativeParts;
   const tools = await ensureParts(names, (line) => process.stderr.write(`${line}\n`));
   for (const [tool, path] of Object.entries(tools)) process.stdout.write(`${tool} ${path}\n`);
 }

@@ -11,7 +11,8 @@ export async function command(
 ): Promise<string> {
   const { input, ...rest } = options;
   const running = run(file, [...args], { maxBuffer: 64 * 1024 * 1024, ...rest });
-  running.child.stdin?.end(input ?? '');
+  // A command that ends without reading its input speaks through its exit code.
+  running.child.stdin?.on('error', () => {}).end(input);
   try {
     return String((await running).stdout);
   } catch (error) {

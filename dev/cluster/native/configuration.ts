@@ -42,8 +42,6 @@ function kubeletConfiguration(layout: Layout) {
     cgroupRoot: layout.cgroup,
     failCgroupV1: false,
     failSwapOn: false,
-    // Kernel settings of the machine are mounted read-only here; this gate lets the kubelet live with that.
-    featureGates: { KubeletInUserNamespace: true },
     clusterDNS: [dnsAddress],
     clusterDomain: 'cluster.local',
     resolvConf,

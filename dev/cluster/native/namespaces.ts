@@ -1,5 +1,5 @@
-import { mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { command, succeeds } from './commands.ts';
 import { fileOf, type Layout } from './layout.ts';
 import { until } from './wait.ts';
@@ -11,7 +11,7 @@ export const fixedFolders = ['/var/lib/kubelet', '/var/lib/cni'];
 export async function furnish(layout: Layout): Promise<void> {
   await mountOwnFolders(layout);
   writeFileSync('/proc/sys/kernel/hostname', layout.nodeName);
-  await protectKernelSettings();
+  await coverKernelSettings();
   await connect(layout);
 }
 
@@ -35,11 +35,23 @@ async function mountOwnRun(): Promise<void> {
   writeFileSync(resolvConf, content);
 }
 
-// These are the machine's, not the namespace's, and the kubelet would change them for good.
-async function protectKernelSettings(): Promise<void> {
-  for (const folder of ['/proc/sys/kernel', '/proc/sys/vm']) {
-    await command('mount', ['--bind', folder, folder]);
-    await command('mount', ['-o', 'remount,bind,ro', folder]);
+// The kubelet would change these for good, on the whole machine: it finds what it wants in files of its own.
+const kernelSettings = {
+  'vm/overcommit_memory': 1,
+  'vm/panic_on_oom': 0,
+  'kernel/panic': 10,
+  'kernel/panic_on_oops': 1,
+  'kernel/keys/root_maxkeys': 1_000_000,
+  'kernel/keys/root_maxbytes': 25_000_000,
+};
+
+async function coverKernelSettings(): Promise<void> {
+  for (const [setting, value] of Object.entries(kernelSettings)) {
+    const real = join('/proc/sys', setting);
+    if (!existsSync(real)) continue;
+    const cover = join('/run', setting.replaceAll('/', '-'));
+    writeFileSync(cover, `${value}\n`);
+    await command('mount', ['--bind', cover, real]);
   }
 }
 

@@ -1,0 +1,59 @@
+import { existsSync, readFileSync, rmSync, rmdirSync } from 'node:fs';
+import { isCgroupBusy, removeCgroup } from './cgroups.ts';
+import { clustersWithState, disconnectNode, restoreForwarding } from './host.ts';
+import { layoutOf, preferredSlot, stateOf, statesFolder } from './layout.ts';
+import { fixedFolders } from './namespaces.ts';
+import { childrenOf, isAlive, markOf, readRecord, type ProcessMark } from './record.ts';
+import { until } from './wait.ts';
+
+/** Kills the node and removes every trace of it; whether there was one. */
+export async function stopNode(name: string): Promise<boolean> {
+  if (!existsSync(stateOf(name))) return false;
+  const record = readRecord(name);
+  const layout = record?.layout ?? layoutOf(name, preferredSlot(name));
+  await killNode(record?.process);
+  await until({ what: 'the pods to end', seconds: 30 }, () => !isCgroupBusy(layout.cgroup));
+  await disconnectNode(layout);
+  await until({ what: 'the cgroups to be free', seconds: 10 }, () => removed(layout.cgroup));
+  removeState(layout.state);
+  if (clustersWithState().length === 0) removeShared();
+  return true;
+}
+
+async function killNode(outer: ProcessMark | undefined): Promise<void> {
+  if (outer === undefined || !isAlive(outer)) return;
+  const inner = childrenOf(outer.pid).map(markOf);
+  process.kill(outer.pid, 'SIGKILL');
+  await until({ what: 'the node to end', seconds: 30 }, () => ![outer, ...inner].some(isAlive));
+}
+
+// The kernel counts a dead process in its group for a moment longer.
+function removed(cgroup: string): boolean {
+  try {
+    removeCgroup(cgroup);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function removeState(state: string): void {
+  // Deleting through a mount would delete what is mounted.
+  const mounted = readFileSync('/proc/self/mountinfo', 'utf8').includes(` ${state}/`);
+  if (mounted) throw new Error(`Something is mounted below ${state}: unmount it first.`);
+  rmSync(state, { recursive: true, force: true, maxRetries: 5 });
+}
+
+function removeShared(): void {
+  restoreForwarding();
+  rmSync(statesFolder, { recursive: true, force: true });
+  for (const folder of fixedFolders) removeIfEmpty(folder);
+}
+
+function removeIfEmpty(folder: string): void {
+  try {
+    rmdirSync(folder);
+  } catch {
+    // Not ours alone: it holds something.
+  }
+}
