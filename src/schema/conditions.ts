@@ -1,0 +1,32 @@
+import { Type, type Static } from 'typebox';
+import { DateTime, StringEnum } from './types.ts';
+
+/** metav1.Condition. `lastTransitionTime` moves only when `status` flips. */
+export const Condition = Type.Object({
+  type: Type.String({ maxLength: 316 }),
+  status: StringEnum(['True', 'False', 'Unknown']),
+  reason: Type.String({ maxLength: 1024, description: 'CamelCase word for machines; stable.' }),
+  message: Type.String({ maxLength: 32_768 }),
+  lastTransitionTime: DateTime('When status last flipped.'),
+  observedGeneration: Type.Optional(Type.Integer({ minimum: 0 })),
+});
+export type Condition = Static<typeof Condition>;
+
+export const Conditions = Type.Array(Condition, {
+  maxItems: 32,
+  'x-kubernetes-list-type': 'map',
+  'x-kubernetes-list-map-keys': ['type'],
+});
+
+/** Condition types. Reconciling and Stalled are there only while true (kstatus). */
+export const READY = 'Ready';
+export const RECONCILING = 'Reconciling';
+export const STALLED = 'Stalled';
+export const SERVING = 'Serving';
+export const DATABASE_READY = 'DatabaseReady';
+export const ROLLED_OUT = 'RolledOut';
+export const BUILD_SUCCEEDED = 'BuildSucceeded';
+/** Fields that are accepted and stored, but whose function is not built yet. */
+export const FIELDS_WITHOUT_EFFECT = 'FieldsWithoutEffect';
+/** The deployed agent asks nobody for credentials; it is reachable inside the cluster only. */
+export const UNAUTHENTICATED = 'Unauthenticated';

@@ -1,0 +1,67 @@
+import { CATEGORY, GROUP, VERSION, type Column, type CustomKind } from './custom-resources.ts';
+
+type Json = Record<string, unknown>;
+
+/** The CustomResourceDefinition of a kind, as plain JSON (pure). */
+export function customResourceDefinition(kind: CustomKind): Json {
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${kind.plural}.${GROUP}`, annotations: { 'helm.sh/resource-policy': 'keep' }, labels: { 'app.kubernetes.io/part-of': 'gx-platform' } },
+    spec: {
+      group: GROUP,
+      scope: 'Namespaced',
+      names: { kind: kind.kind, plural: kind.plural, singular: kind.singular, shortNames: kind.shortNames, categories: [CATEGORY] },
+      versions: [
+        {
+          name: VERSION,
+          served: true,
+          storage: true,
+          schema: { openAPIV3Schema: rootSchema(kind) },
+          ...(kind.status && { subresources: { status: {} } }),
+          additionalPrinterColumns: kind.columns.map(column),
+        },
+      ],
+    },
+  };
+}
+
+function rootSchema(kind: CustomKind): Json {
+  return {
+    type: 'object',
+    required: ['spec'],
+    properties: {
+      apiVersion: { type: 'string' },
+      kind: { type: 'string' },
+      metadata: { type: 'object' },
+      spec: structural(kind.spec),
+      ...(kind.status && { status: structural(kind.status) }),
+    },
+    ...(kind.rules.length > 0 && { 'x-kubernetes-validations': kind.rules }),
+  };
+}
+
+const column = ({ name, type, jsonPath, priority, description }: Column): Json => ({
+  name,
+  type,
+  jsonPath,
+  ...(priority !== undefined && { priority }),
+  ...(description !== undefined && { description }),
+});
+
+/**
+ * A schema value as Kubernetes takes it: plain JSON, without `additionalProperties: false` (unknown fields are pruned or refused by the
+ * API server itself) and without nulls, which in a custom resource are absent fields. Formats Kubernetes does not know fall away too.
+ */
+export function structural(schema: unknown): Json {
+  const { nullable: _null, additionalProperties, properties, items, enum: words, format, ...rest } = JSON.parse(JSON.stringify(schema)) as Json;
+  const kept = typeof additionalProperties === 'object' ? { additionalProperties: structural(additionalProperties) } : {};
+  return {
+    ...rest,
+    ...(typeof format === 'string' && { format }),
+    ...(Array.isArray(words) && { enum: words.filter((word) => word !== null) }),
+    ...(properties !== undefined && { properties: Object.fromEntries(Object.entries(properties as Json).map(([name, inner]) => [name, structural(inner)])) }),
+    ...(items !== undefined && { items: structural(items) }),
+    ...kept,
+  };
+}

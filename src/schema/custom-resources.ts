@@ -1,0 +1,231 @@
+import { Type, type Static, type TSchema, type TUnsafe } from 'typebox';
+import { Conditions } from './conditions.ts';
+import { DNS_LABEL } from './container.ts';
+import { DEPLOYMENT_STATUSES, SourceConfig, SourceRevisionConfigRequest, SOURCES } from './deployment.ts';
+import { ORDERED_RESOURCE_FIELDS, ResourceSpec, UNUSED_RESOURCE_FIELDS } from './resource-spec.ts';
+import { REVISION_STATUSES } from './revision.ts';
+import { immutableRule, immutableRules, sourceRules, tagRule } from './source-fields.ts';
+import { camelKey, DateTime, resourceForm, StringEnum, Uuid, withRules, type CelRule, type ResourceForm } from './types.ts';
+
+export const GROUP = 'gx.dev';
+export const VERSION = 'v1alpha1';
+export const API_VERSION = `${GROUP}/${VERSION}`;
+export const CATEGORY = 'gx';
+
+const SecretName = Type.String({ minLength: 1, maxLength: 253, description: 'Secret in the same namespace; its keys become environment variables.' });
+
+const orderedRules = (): CelRule[] =>
+  ORDERED_RESOURCE_FIELDS.map(([low, high]) => {
+    const [a, b] = [camelKey(low), camelKey(high)];
+    return { rule: `!has(self.${a}) || !has(self.${b}) || self.${a} <= self.${b}`, message: `resourceSpec.${a}: must not exceed ${b}` };
+  });
+
+export const ResourceSpecResource = withRules(resourceForm(ResourceSpec, UNUSED_RESOURCE_FIELDS), orderedRules());
+
+export const SourceConfigResource = Type.Unsafe<Omit<ResourceForm<SourceConfig>, 'resourceSpec' | 'listenerId' | 'listenerConfig'> & { listener?: string }>({
+  type: 'object',
+  description: 'What changes without a new revision, or never.',
+  properties: {
+    ...(resourceForm(SourceConfig, ['resource_spec', 'listener_id', 'listener_config']) as unknown as { properties: Record<string, TSchema> }).properties,
+    listener: Type.String({ minLength: 1, maxLength: 253, description: 'Name of the Listener that serves this namespace.' }),
+  },
+});
+
+/** Everything that makes a revision. */
+export const RevisionTemplate = Type.Object(
+  {
+    sourceRevisionConfig: Type.Optional(resourceForm(SourceRevisionConfigRequest)),
+    secretName: Type.Optional(SecretName),
+    resourceSpec: Type.Optional(ResourceSpecResource),
+  },
+  { description: 'Everything that makes a revision: a change here is a new revision.' },
+);
+export type RevisionTemplate = Static<typeof RevisionTemplate>;
+
+const RequestedAt = DateTime('Ask for the same template again: a new value makes a new revision.');
+const RollbackOf = Type.String({ maxLength: 253, description: 'Revision whose template this one repeats.' });
+
+export const DeploymentSpec = withRules(
+  Type.Object({
+    id: Type.Optional(Uuid('Id in REST answers when it must survive a restore; else metadata.uid. Fixed.')),
+    source: StringEnum(SOURCES, { description: 'Fixed.' }),
+    sourceConfig: Type.Optional(SourceConfigResource),
+    template: RevisionTemplate,
+    requestedAt: Type.Optional(RequestedAt),
+    rollbackOf: Type.Optional(RollbackOf),
+    suspend: Type.Optional(Type.Boolean({ description: 'Pause reconciling.' })),
+    deletionPolicy: Type.Optional(StringEnum(['Retain', 'Delete'], { description: 'What deletion does with the database volume and its credential. Default Retain.' })),
+    deleteTracingProject: Type.Optional(Type.Boolean({ description: 'Deletion removes the tracing project too.' })),
+    progressDeadlineSeconds: Type.Optional(Type.Integer({ minimum: 10, maximum: 86_400, description: 'A revision that is not ready by then has failed. Default 600.' })),
+    revisionHistoryLimit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: 'Revisions kept beside the serving and the newest one. Default 20.' })),
+  }),
+  [...sourceRules(), ...immutableRules(), immutableRule('id'), tagRule, { rule: 'self.source == oldSelf.source', message: "source: can't be changed" }],
+);
+export type DeploymentSpec = Static<typeof DeploymentSpec>;
+
+const status = <P extends Record<string, TSchema>>(properties: P) =>
+  Type.Object({ observedGeneration: Type.Optional(Type.Integer({ default: -1 })), conditions: Type.Optional(Conditions), ...properties });
+
+const words = (maxLength: number, description: string) => Type.Optional(Type.String({ maxLength, description }));
+
+export const DeploymentResourceStatus = status({
+  phase: Type.Optional(StringEnum(DEPLOYMENT_STATUSES)),
+  url: words(2048, 'Where the agent server answers.'),
+  latestRevision: words(253, 'Newest revision.'),
+  activeRevision: words(253, 'Revision that serves.'),
+  serverVersion: words(128, 'Version of the agent server that the pods report.'),
+  reason: words(128, 'Machine word of a failure.'),
+  message: words(4096, 'One sentence on the state.'),
+  lastHandledReconcileAt: words(128, 'Last value of the reconcile-now annotation that was obeyed.'),
+});
+
+export const RevisionSpec = withRules(
+  Type.Object({
+    deployment: Type.String({ maxLength: 63, pattern: DNS_LABEL, description: 'The Deployment this revision belongs to.' }),
+    deploymentUid: Uuid('Its metadata.uid.'),
+    number: Type.Integer({ minimum: 1, description: "The Deployment's generation that asked for it." }),
+    hash: Type.String({ maxLength: 64, description: 'Hash of the template and requestedAt.' }),
+    source: StringEnum(SOURCES),
+    sourceConfig: Type.Optional(SourceConfigResource),
+    template: RevisionTemplate,
+    requestedAt: Type.Optional(RequestedAt),
+    rollbackOf: Type.Optional(RollbackOf),
+  }),
+  [{ rule: 'self == oldSelf', message: "spec: a revision can't be changed" }],
+);
+export type RevisionSpec = Static<typeof RevisionSpec>;
+
+export const RevisionResourceStatus = status({
+  phase: Type.Optional(StringEnum(REVISION_STATUSES)),
+  reason: words(128, 'Machine word of a failure.'),
+  message: words(4096, 'One sentence on the phase.'),
+  logTail: words(16_384, 'Last log lines of a pod that failed.'),
+  specHash: words(64, 'Hash of the spec, written once.'),
+  imageDigest: words(256, 'Digest the image had when it was started, written once.'),
+  commitSha: words(64, 'Commit that was built, written once.'),
+  serverVersion: words(128, 'Version of the agent server that the pods report.'),
+  startedAt: Type.Optional(DateTime('When the rollout began.')),
+  endedAt: Type.Optional(DateTime('When the revision reached its last phase.')),
+});
+
+export const ListenerSpec = Type.Object({
+  tenantId: Type.Optional(Uuid('Tenant it belongs to; unset: the default tenant.')),
+  computeId: Type.String({ minLength: 1, maxLength: 253, description: 'Name of the cluster as its admins know it.' }),
+  namespaces: Type.Array(Type.String({ maxLength: 63, pattern: DNS_LABEL }), { minItems: 1, maxItems: 256, 'x-kubernetes-list-type': 'set', description: 'Namespaces deployments may be placed in; the first is the default.' }),
+});
+export type ListenerSpec = Static<typeof ListenerSpec>;
+
+export const TracingProjectSpec = withRules(
+  Type.Object({
+    tenantId: Type.Optional(Uuid('Tenant it belongs to; unset: the default tenant.')),
+    projectName: Type.String({ minLength: 1, maxLength: 253, description: 'Name under which traces are kept.' }),
+  }),
+  [{ rule: 'self == oldSelf', message: "spec: a tracing project can't be changed" }],
+);
+export type TracingProjectSpec = Static<typeof TracingProjectSpec>;
+
+export type ObjectMeta = {
+  name: string;
+  namespace?: string;
+  uid?: string;
+  resourceVersion?: string;
+  generation?: number;
+  creationTimestamp?: string;
+  deletionTimestamp?: string;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+  finalizers?: string[];
+  ownerReferences?: OwnerReference[];
+};
+
+export type OwnerReference = { apiVersion: string; kind: string; name: string; uid: string; controller?: boolean; blockOwnerDeletion?: boolean };
+
+type Resource<Spec, Status> = { apiVersion: string; kind: string; metadata: ObjectMeta; spec: Spec; status?: Status };
+
+export type DeploymentResource = Resource<DeploymentSpec, Static<typeof DeploymentResourceStatus>>;
+export type RevisionResource = Resource<RevisionSpec, Static<typeof RevisionResourceStatus>>;
+export type ListenerResource = Resource<ListenerSpec, undefined>;
+export type TracingProjectResource = Resource<TracingProjectSpec, undefined>;
+
+export type Column = { name: string; type: 'string' | 'integer' | 'date'; jsonPath: string; priority?: number; description?: string };
+
+/** What a custom resource definition is made of. */
+export type CustomKind = {
+  kind: string;
+  plural: string;
+  singular: string;
+  shortNames: string[];
+  spec: TSchema;
+  status?: TSchema;
+  columns: Column[];
+  /** Rules on the whole object (`self.metadata.name`). */
+  rules: CelRule[];
+};
+
+const age: Column = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' };
+const condition = (type: string, field: string) => `.status.conditions[?(@.type=="${type}")].${field}`;
+const labelName: CelRule = { rule: `self.metadata.name.size() <= 63 && self.metadata.name.matches('${DNS_LABEL}')`, message: 'metadata.name: must be a DNS label of at most 63 characters' };
+
+export const KINDS: readonly CustomKind[] = [
+  {
+    kind: 'Deployment',
+    plural: 'deployments',
+    singular: 'deployment',
+    shortNames: ['gxd'],
+    spec: DeploymentSpec,
+    status: DeploymentResourceStatus as unknown as TUnsafe<unknown>,
+    rules: [labelName],
+    columns: [
+      { name: 'Ready', type: 'string', jsonPath: condition('Ready', 'status') },
+      { name: 'Reason', type: 'string', jsonPath: condition('Ready', 'reason') },
+      { name: 'Status', type: 'string', jsonPath: '.status.phase' },
+      { name: 'Active', type: 'string', jsonPath: '.status.activeRevision' },
+      { name: 'URL', type: 'string', jsonPath: '.status.url' },
+      { name: 'Latest', type: 'string', jsonPath: '.status.latestRevision', priority: 1 },
+      { name: 'Image', type: 'string', jsonPath: '.spec.template.sourceRevisionConfig.imageUri', priority: 1 },
+      { name: 'Database', type: 'string', jsonPath: condition('DatabaseReady', 'status'), priority: 1 },
+      { name: 'Message', type: 'string', jsonPath: '.status.message', priority: 1 },
+      age,
+    ],
+  },
+  {
+    kind: 'Revision',
+    plural: 'revisions',
+    singular: 'revision',
+    shortNames: ['gxr'],
+    spec: RevisionSpec,
+    status: RevisionResourceStatus as unknown as TUnsafe<unknown>,
+    rules: [],
+    columns: [
+      { name: 'Deployment', type: 'string', jsonPath: '.spec.deployment' },
+      { name: 'Ready', type: 'string', jsonPath: condition('Ready', 'status') },
+      { name: 'Status', type: 'string', jsonPath: '.status.phase' },
+      { name: 'Reason', type: 'string', jsonPath: '.status.reason' },
+      { name: 'Image', type: 'string', jsonPath: '.spec.template.sourceRevisionConfig.imageUri', priority: 1 },
+      { name: 'Message', type: 'string', jsonPath: '.status.message', priority: 1 },
+      age,
+    ],
+  },
+  {
+    kind: 'Listener',
+    plural: 'listeners',
+    singular: 'listener',
+    shortNames: ['gxl'],
+    spec: ListenerSpec,
+    rules: [],
+    columns: [
+      { name: 'Compute', type: 'string', jsonPath: '.spec.computeId' },
+      { name: 'Namespaces', type: 'string', jsonPath: '.spec.namespaces' },
+      age,
+    ],
+  },
+  {
+    kind: 'TracingProject',
+    plural: 'tracingprojects',
+    singular: 'tracingproject',
+    shortNames: ['gxt'],
+    spec: TracingProjectSpec,
+    rules: [],
+    columns: [{ name: 'Project', type: 'string', jsonPath: '.spec.projectName' }, age],
+  },
+];

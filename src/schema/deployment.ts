@@ -1,0 +1,109 @@
+import { Type, type Static } from 'typebox';
+import { DNS_LABEL } from './container.ts';
+import { ResourceSpec } from './resource-spec.ts';
+import { DateTime, Nullable, StringEnum, Uuid } from './types.ts';
+
+/** REST's view of a deployment: the seed's fields, snake_case. */
+
+export const SOURCES = ['git', 'external_container'] as const;
+export const DEPLOYMENT_TYPES = ['dev_free', 'dev', 'prod'] as const;
+export const DEPLOYMENT_STATUSES = ['AWAITING_DATABASE', 'READY', 'UNUSED', 'AWAITING_DELETE', 'UNKNOWN'] as const;
+export type DeploymentStatus = (typeof DEPLOYMENT_STATUSES)[number];
+
+const closed = { additionalProperties: false };
+const text = (maxLength: number, description: string) => Type.Optional(Nullable(Type.String({ minLength: 1, maxLength, description })));
+
+export const DeploymentName = Type.String({
+  minLength: 1,
+  maxLength: 63,
+  pattern: DNS_LABEL,
+  description: 'A DNS label. Fixed at creation; names the tracing project that is created with the deployment.',
+});
+
+export const Secret = Type.Object(
+  {
+    name: Type.String({ minLength: 1, maxLength: 253, pattern: '^[A-Za-z_][A-Za-z0-9_]*$', description: 'Name of the environment variable.' }),
+    value: Type.String({ maxLength: 262_144 }),
+  },
+  closed,
+);
+
+export const ListenerConfig = Type.Object(
+  { k8s_namespace: Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 63, pattern: DNS_LABEL, description: 'Namespace the deployment is placed in. Fixed at creation.' }))) },
+  closed,
+);
+
+export const SourceConfig = Type.Object(
+  {
+    integration_id: Type.Optional(Nullable(Uuid('From GET /v1/integrations/git/install. Fixed at creation. Source git.'))),
+    repo_url: text(2048, 'Fixed at creation. Source git.'),
+    deployment_type: Type.Optional(Nullable(StringEnum(DEPLOYMENT_TYPES, { description: 'Fixed at creation. Source git.' }))),
+    build_on_push: Type.Optional(Nullable(Type.Boolean({ description: 'Build a revision on each push to repo_ref. Not with a tag. Source git.' }))),
+    custom_url: text(2048, 'URL under which the deployment is reached. Source external_container.'),
+    resource_spec: Type.Optional(Nullable(ResourceSpec)),
+    listener_id: Type.Optional(Nullable(Uuid('From GET /v2/listeners. Fixed at creation. Source external_container.'))),
+    listener_config: Type.Optional(Nullable(ListenerConfig)),
+    install_command: text(4096, 'Run from the repository root. JavaScript deployments built from git.'),
+    build_command: text(4096, 'Run from the directory of gx.json. JavaScript deployments built from git.'),
+  },
+  closed,
+);
+
+const revisionFields = {
+  repo_ref: text(512, 'A branch by its bare name, a tag as refs/tags/<tag>. Source git.'),
+  gx_config_path: text(1024, 'Path to gx.json in the repository. Source git.'),
+  image_uri: text(1024, 'Container image. Source external_container.'),
+};
+
+export const SourceRevisionConfigRequest = Type.Object(revisionFields, closed);
+
+export const SourceRevisionConfig = Type.Object(
+  { ...revisionFields, repo_commit_sha: Type.Optional(Nullable(Type.String({ maxLength: 64, description: 'Read-only.' }))) },
+  closed,
+);
+
+export const DeploymentCreateRequest = Type.Object(
+  {
+    name: DeploymentName,
+    source: StringEnum(SOURCES),
+    source_config: SourceConfig,
+    source_revision_config: SourceRevisionConfigRequest,
+    secrets: Type.Array(Secret, { maxItems: 512 }),
+  },
+  closed,
+);
+
+export const DeploymentPatchRequest = Type.Object(
+  {
+    source_config: Type.Optional(Nullable(SourceConfig)),
+    source_revision_config: Type.Optional(Nullable(SourceRevisionConfigRequest)),
+    secrets: Type.Optional(Nullable(Type.Array(Secret, { maxItems: 512 }))),
+  },
+  closed,
+);
+
+export const Deployment = Type.Object(
+  {
+    id: Uuid('Read-only.'),
+    name: DeploymentName,
+    source: StringEnum(SOURCES),
+    source_config: SourceConfig,
+    source_revision_config: SourceRevisionConfig,
+    secrets: Type.Array(Secret),
+    created_at: DateTime('Read-only.'),
+    updated_at: DateTime('Read-only.'),
+    status: StringEnum(DEPLOYMENT_STATUSES, { description: 'Read-only.' }),
+    latest_revision_id: Nullable(Uuid('Read-only.')),
+    active_revision_id: Nullable(Uuid('The revision that serves. Read-only.')),
+    image_version: Nullable(Type.String({ description: 'Version of the agent server that the pods report.' })),
+    tenant_id: Uuid('Read-only.'),
+    url: Nullable(Type.String({ description: 'Where the agent server answers. Read-only.' })),
+  },
+  closed,
+);
+
+export type Secret = Static<typeof Secret>;
+export type SourceConfig = Static<typeof SourceConfig>;
+export type DeploymentCreateRequest = Static<typeof DeploymentCreateRequest>;
+export type DeploymentPatchRequest = Static<typeof DeploymentPatchRequest>;
+export type Deployment = Static<typeof Deployment>;

@@ -1,0 +1,38 @@
+import { GROUP } from './custom-resources.ts';
+import { labelValue } from './names.ts';
+
+/** Keys of labels, annotations and finalizers. A full name that may not fit a label value stands in an annotation of the same key. */
+export const DEPLOYMENT = `${GROUP}/deployment`;
+export const REVISION = `${GROUP}/revision`;
+export const COMPONENT = `${GROUP}/component`;
+export const TENANT = `${GROUP}/tenant`;
+export const MANAGED_BY = 'app.kubernetes.io/managed-by';
+export const PART_OF = 'app.kubernetes.io/part-of';
+export const OPERATOR = 'gx-operator';
+
+/** On a Secret made for one change of a deployment's secrets. */
+export const SECRETS_OF = `${GROUP}/secrets-of`;
+/** On a Secret that holds a hashed API key. */
+export const API_KEY = `${GROUP}/api-key`;
+
+/** Annotation on a Revision: stop it while it is not in a last phase. */
+export const INTERRUPT = `${GROUP}/interrupt`;
+/** Annotation on a Deployment: reconcile now; its value is echoed in status. */
+export const RECONCILE_NOW = `${GROUP}/reconcile-requested-at`;
+/** Finalizer of a Deployment: its children are removed by policy first. */
+export const FINALIZER = `${GROUP}/children`;
+
+export type Component = 'api' | 'queue' | 'database' | 'agent';
+
+/** Labels that select the pods of one component of a deployment. */
+export const selectorOf = (deployment: string, component: Component, revision?: string): Record<string, string> => ({
+  [DEPLOYMENT]: labelValue(deployment),
+  [COMPONENT]: component,
+  ...(revision !== undefined && { [REVISION]: labelValue(revision) }),
+});
+
+export const ownLabels = (deployment: string, component: Component, revision?: string): Record<string, string> => ({
+  ...selectorOf(deployment, component, revision),
+  [MANAGED_BY]: OPERATOR,
+  [PART_OF]: 'gx-platform',
+});

@@ -1,0 +1,38 @@
+import { createHash } from 'node:crypto';
+
+/*
+ * Every name of a made object is computed here, from the deployment's full name, so that two processes arrive at the same one.
+ * A child's name also stands in labels (63 characters) and, for a StatefulSet, in a label with an eleven-character suffix (52).
+ */
+
+const LABEL_MAX = 63;
+const CHILD_MAX = 52;
+const HASH_LENGTH = 8;
+
+const shortHash = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, HASH_LENGTH);
+
+/** `stem-suffix`, or, when that is too long, a cut stem with a hash of the whole. */
+function bounded(stem: string, suffix: string, max: number): string {
+  const whole = suffix === '' ? stem : `${stem}-${suffix}`;
+  if (whole.length <= max) return whole;
+  const tail = [shortHash(stem), suffix].filter((part) => part !== '').join('-');
+  return `${stem.slice(0, max - tail.length - 1).replace(/-+$/, '')}-${tail}`;
+}
+
+/** A label value that stands for a name of any length. */
+export const labelValue = (name: string): string => bounded(name, '', LABEL_MAX);
+
+/** `chat` and generation 7 -> `chat-00007`: unique, because generations only grow. */
+export const revisionName = (deployment: string, generation: number): string => `${deployment}-${String(generation).padStart(5, '0')}`;
+
+export const names = {
+  service: (deployment: string): string => bounded(deployment, 'agent', CHILD_MAX),
+  database: (deployment: string): string => bounded(deployment, 'db', CHILD_MAX),
+  databaseSecret: (deployment: string): string => bounded(deployment, 'db-auth', CHILD_MAX),
+  databasePolicy: (deployment: string): string => bounded(deployment, 'db', CHILD_MAX),
+  apiWorkload: (revision: string): string => bounded(revision, 'api', CHILD_MAX),
+  queueWorkload: (revision: string): string => bounded(revision, 'queue', CHILD_MAX),
+  /** The immutable Secret of one change: named by a nonce, because equal values asked for twice are two changes. */
+  secrets: (deployment: string, nonce: string): string => bounded(deployment, `env-${shortHash(nonce)}`, CHILD_MAX),
+  tracingProject: (tenantId: string, project: string): string => bounded(project, shortHash(`${tenantId}/${project}`), LABEL_MAX),
+};

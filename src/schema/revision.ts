@@ -1,0 +1,59 @@
+import { Type, type Static } from 'typebox';
+import { SOURCES, SourceRevisionConfig } from './deployment.ts';
+import { DateTime, Nullable, StringEnum, Uuid } from './types.ts';
+
+/** The thirteen words of a revision's life. `ENDED` ones never change again, except that an interrupt can't reach them. */
+export const REVISION_STATUSES = [
+  'CREATING',
+  'QUEUED',
+  'AWAITING_BUILD',
+  'BUILDING',
+  'AWAITING_DEPLOY',
+  'DEPLOYING',
+  'CREATE_FAILED',
+  'BUILD_FAILED',
+  'DEPLOY_FAILED',
+  'DEPLOYED',
+  'SKIPPED',
+  'INTERRUPTED',
+  'UNKNOWN',
+] as const;
+export type RevisionStatus = (typeof REVISION_STATUSES)[number];
+
+export const ENDED: readonly RevisionStatus[] = ['CREATE_FAILED', 'BUILD_FAILED', 'DEPLOY_FAILED', 'DEPLOYED', 'SKIPPED', 'INTERRUPTED'];
+
+/** Why a revision or deployment does not do what was asked: a stable word for machines. */
+export const FAILURE_REASONS = [
+  'ImagePullFailed',
+  'CrashLooping',
+  'OOMKilled',
+  'ProbeFailed',
+  'Unschedulable',
+  'QuotaExceeded',
+  'DatabaseNotReady',
+  'MigrationFailed',
+  'SecretMissing',
+  'BuildFailed',
+  'BuilderMissing',
+  'DeadlineExceeded',
+  'SpecChanged',
+] as const;
+export type FailureReason = (typeof FAILURE_REASONS)[number];
+
+/** REST's view of a revision. */
+export const Revision = Type.Object(
+  {
+    id: Uuid('Read-only.'),
+    deployment_id: Uuid('Read-only.'),
+    created_at: DateTime('Read-only.'),
+    updated_at: DateTime('Read-only.'),
+    status: StringEnum(REVISION_STATUSES),
+    source: StringEnum(SOURCES),
+    source_revision_config: SourceRevisionConfig,
+    reason: Nullable(Type.String({ description: 'Machine word of a failure.' })),
+    status_message: Nullable(Type.String({ description: 'One sentence on the status, for people.' })),
+    log_tail: Nullable(Type.String({ description: 'Last log lines of a pod that failed.' })),
+  },
+  { additionalProperties: false },
+);
+export type Revision = Static<typeof Revision>;

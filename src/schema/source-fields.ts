@@ -1,0 +1,69 @@
+import { type CelRule } from './types.ts';
+
+/*
+ * Which field belongs to which source, and which may never change: one table, read by the custom resource's CEL rules
+ * and by the REST answers, so that both doors refuse the same things.
+ */
+
+export type SourceField = {
+  /** Path in the REST body. */
+  rest: string;
+  /** Path below `spec` of the custom resource; undefined where the resource has no such field. */
+  resource?: string;
+  source: 'git' | 'external_container';
+  required?: boolean;
+  immutable?: boolean;
+};
+
+export const SOURCE_FIELDS: readonly SourceField[] = [
+  { rest: 'source_config.integration_id', resource: 'sourceConfig.integrationId', source: 'git', required: true, immutable: true },
+  { rest: 'source_config.repo_url', resource: 'sourceConfig.repoUrl', source: 'git', required: true, immutable: true },
+  { rest: 'source_config.deployment_type', resource: 'sourceConfig.deploymentType', source: 'git', immutable: true },
+  { rest: 'source_config.build_on_push', resource: 'sourceConfig.buildOnPush', source: 'git' },
+  { rest: 'source_config.install_command', resource: 'sourceConfig.installCommand', source: 'git' },
+  { rest: 'source_config.build_command', resource: 'sourceConfig.buildCommand', source: 'git' },
+  { rest: 'source_config.custom_url', resource: 'sourceConfig.customUrl', source: 'external_container' },
+  { rest: 'source_config.resource_spec', resource: 'template.resourceSpec', source: 'external_container' },
+  { rest: 'source_config.listener_id', resource: 'sourceConfig.listener', source: 'external_container', immutable: true },
+  { rest: 'source_config.listener_config', source: 'external_container' },
+  { rest: 'source_revision_config.repo_ref', resource: 'template.sourceRevisionConfig.repoRef', source: 'git', required: true },
+  { rest: 'source_revision_config.gx_config_path', resource: 'template.sourceRevisionConfig.gxConfigPath', source: 'git', required: true },
+  { rest: 'source_revision_config.image_uri', resource: 'template.sourceRevisionConfig.imageUri', source: 'external_container', required: true },
+];
+
+export const TAG_PREFIX = 'refs/tags/';
+
+/** CEL: the optional path below `root` is there (every step is tested, because `has` needs its parent). */
+export function celHas(root: string, path: string): string {
+  const steps = path.split('.');
+  return steps.map((_, index) => `has(${[root, ...steps.slice(0, index + 1)].join('.')})`).join(' && ');
+}
+
+/** A field only for its source, and there when its source requires it. */
+export function sourceRules(): CelRule[] {
+  return SOURCE_FIELDS.flatMap(({ resource, source, required }) => {
+    if (resource === undefined) return [];
+    const present = celHas('self', resource);
+    const only: CelRule = { rule: `self.source == '${source}' || !(${present})`, message: `${resource}: only for source ${source}` };
+    const needed: CelRule = { rule: `self.source != '${source}' || (${present})`, message: `${resource}: required for source ${source}` };
+    return required === true ? [only, needed] : [only];
+  });
+}
+
+/**
+ * A field that never changes. A rule on the optional field itself would be skipped while the field is absent, so that removing and
+ * setting it again would go round it: the rule stands on the parent and compares presence first.
+ */
+export function immutableRule(path: string): CelRule {
+  const [before, after] = [`(${celHas('oldSelf', path)})`, `(${celHas('self', path)})`];
+  return { rule: `${before} == ${after} && (!${after} || self.${path} == oldSelf.${path})`, message: `${path}: can't be changed` };
+}
+
+export function immutableRules(): CelRule[] {
+  return SOURCE_FIELDS.filter((field) => field.immutable === true && field.resource !== undefined).map((field) => immutableRule(field.resource as string));
+}
+
+export const tagRule: CelRule = {
+  rule: `!(${celHas('self', 'sourceConfig.buildOnPush')} && self.sourceConfig.buildOnPush && ${celHas('self', 'template.sourceRevisionConfig.repoRef')} && self.template.sourceRevisionConfig.repoRef.startsWith('${TAG_PREFIX}'))`,
+  message: 'sourceConfig.buildOnPush: must be false while repoRef is a tag',
+};

@@ -1,0 +1,67 @@
+import { Type, type Static, type TObject, type TSchema, type TUnsafe } from 'typebox';
+
+/*
+ * TypeBox as it comes writes four shapes that Kubernetes does not take as structural (enum without type, anyOf, patternProperties,
+ * null as a type). These helpers write the ones it does; `Type.Union`, `Type.Record`, `Type.Enum` and `Type.Null` stay out of schemas.
+ */
+
+type Options = { description?: string; default?: unknown; [keyword: string]: unknown };
+
+/** One of some words. */
+export const StringEnum = <const T extends string>(words: readonly T[], options: Options = {}): TUnsafe<T> =>
+  Type.Unsafe<T>({ type: 'string', enum: [...words], ...options });
+
+/** The same shape, or null. */
+export const Nullable = <S extends TSchema>(schema: S): TUnsafe<Static<S> | null> => {
+  const words = (schema as { enum?: unknown[] }).enum;
+  return Type.Unsafe<Static<S> | null>({ ...schema, nullable: true, ...(words && { enum: [...words, null] }) });
+};
+
+/** String keys to values of one shape. */
+export const MapOf = <S extends TSchema>(value: S, options: Options & { maxProperties: number }): TUnsafe<Record<string, Static<S>>> =>
+  Type.Unsafe<Record<string, Static<S>>>({ type: 'object', additionalProperties: value, ...options });
+
+/** An object whose inside is not ours to describe. */
+export const FreeForm = (description: string): TUnsafe<Record<string, unknown>> =>
+  Type.Unsafe<Record<string, unknown>>({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true, description });
+
+export const DateTime = (description: string): TUnsafe<string> => Type.Unsafe<string>({ type: 'string', format: 'date-time', description });
+
+export const Uuid = (description: string): TUnsafe<string> => Type.Unsafe<string>({ type: 'string', format: 'uuid', description });
+
+/** A CEL rule of a custom resource; `message` is what the API server says when it is broken. */
+export type CelRule = { rule: string; message: string; fieldPath?: string };
+
+/** The schema with CEL rules (`self` is the value, `oldSelf` the one before). */
+export const withRules = <S extends TSchema>(schema: S, rules: CelRule[]): S => ({ ...schema, 'x-kubernetes-validations': rules }) as S;
+
+type CamelKey<S> = S extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelKey<Tail>>}` : S extends string ? S : never;
+
+/** REST's snake_case record as a custom resource writes it: camelCase, and absent instead of null. */
+export type ResourceForm<T> = { [K in keyof T as CamelKey<K>]?: Exclude<T[K], null> };
+
+export const camelKey = (name: string): string => name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+/** The custom resource's schema of a REST record: the same fields and bounds, described once. */
+export function resourceForm<S extends TObject>(schema: S, omit: string[] = []): TUnsafe<ResourceForm<Static<S>>> {
+  const entries = Object.entries(schema.properties as Record<string, TSchema>).filter(([name]) => !omit.includes(name));
+  const properties = Object.fromEntries(entries.map(([name, property]) => [camelKey(name), withoutNull(property)]));
+  return Type.Unsafe<ResourceForm<Static<S>>>({ type: 'object', properties });
+}
+
+function withoutNull(schema: TSchema): TSchema {
+  const { nullable: _nullable, enum: words, ...rest } = schema as TSchema & { nullable?: boolean; enum?: unknown[] };
+  return { ...rest, ...(words && { enum: words.filter((word) => word !== null) }) } as TSchema;
+}
+
+/** A REST record as the custom resource writes it (null and absent fields fall away). */
+export function toResourceForm<T extends object>(record: T | null | undefined): ResourceForm<T> {
+  const entries = Object.entries(record ?? {}).filter(([, value]) => value !== null && value !== undefined);
+  return Object.fromEntries(entries.map(([name, value]) => [camelKey(name), value])) as ResourceForm<T>;
+}
+
+/** A custom resource's record as REST answers it: every field of the schema, null where unset. */
+export function toRestForm<S extends TObject>(schema: S, record: object | undefined): Static<S> {
+  const source = (record ?? {}) as Record<string, unknown>;
+  return Object.fromEntries(Object.keys(schema.properties).map((name) => [name, source[camelKey(name)] ?? null])) as Static<S>;
+}
