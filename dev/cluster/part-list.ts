@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-export type PartName = 'kube' | 'coredns' | 'pause' | 'containerd' | 'kind';
+export type PartName = 'kube' | 'coredns' | 'images' | 'containerd' | 'kind';
 
 /** One program to compile; `links` are further names it answers to. */
 export type Program = { file: string; package: string; links: readonly string[] };
@@ -78,13 +78,13 @@ export const parts: Record<PartName, Part> = {
     flags: ['-ldflags=-s -w'],
     programs: [{ file: 'coredns', package: './coredns', links: [] }],
   },
-  pause: {
-    name: 'pause',
+  images: {
+    name: 'images',
     version: '1',
     module: moduleFolder('kube'),
-    sources: ['pause'],
+    sources: ['pause', 'ask'],
     flags: ['-ldflags=-s -w'],
-    programs: [{ file: 'pause', package: './pause', links: [] }],
+    programs: ['pause', 'ask'].map((file) => ({ file, package: `./${file}`, links: [] })),
   },
   containerd: {
     name: 'containerd',
@@ -110,7 +110,7 @@ export const parts: Record<PartName, Part> = {
 
 export const partNames = Object.keys(parts) as PartName[];
 
-export const nativeParts: readonly PartName[] = ['kube', 'containerd', 'coredns', 'pause'];
+export const nativeParts: readonly PartName[] = ['kube', 'containerd', 'coredns', 'images'];
 
 export const toolsOf = (part: Part): string[] =>
   part.programs.flatMap((program) => [program.file, ...program.links]);

@@ -58,7 +58,8 @@ async function main(): Promise<void> {
   }
   const names = positionals.length > 0 ? (positionals as PartName[]) : nativeParts;
   const tools = await ensureParts(names, (line) => process.stderr.write(`${line}\n`));
-  for (const [tool, path] of Object.entries(tools)) process.stdout.write(`${tool} ${path}\n`);
+  const lines = Object.entries(tools).map(([tool, path]) => `${tool} ${path}\n`);
+  process.stdout.write(lines.join(''));
 }
 
 if (import.meta.main) {

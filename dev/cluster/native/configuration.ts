@@ -56,12 +56,13 @@ function kubeletConfiguration(layout: Layout) {
 
 function containerdConfiguration({ layout, runc, pauseImage }: Given): string {
   const { containerdRoot, containerdSocket, cniFolder: cni } = fileOf(layout);
-  return `version = 3
+  return `version = 4
+imports = []
 root = "${containerdRoot}"
 state = "/run/containerd"
 disabled_plugins = ["io.containerd.nri.v1.nri"]
 
-[grpc]
+[plugins."io.containerd.server.v1.grpc"]
 address = "${containerdSocket}"
 
 [plugins."io.containerd.internal.v1.opt"]

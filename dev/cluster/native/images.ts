@@ -15,7 +15,7 @@ type Node = { layout: Layout; tools: Record<string, string> };
 export async function loadOwnImages(node: Node): Promise<void> {
   const folder = fileOf(node.layout).images;
   await mkdir(folder, { recursive: true });
-  const own = [await pause(node.tools['pause'] ?? ''), await shell()];
+  const own = [await pause(node.tools['pause'] ?? ''), await shell(node.tools['ask'] ?? '')];
   for (const [at, image] of own.entries()) {
     const archive = join(folder, `${at}.tar`);
     await writeFile(archive, imageArchive(image));
@@ -28,7 +28,7 @@ async function pause(program: string): Promise<Image> {
   return { name: pauseImage, entrypoint: ['/pause'], files };
 }
 
-async function shell(): Promise<Image> {
+async function shell(ask: string): Promise<Image> {
   const busybox = commandPath('busybox');
   const applets = (await command(busybox, ['--list'])).split('\n').filter((name) => name !== '');
   const links = applets.filter((name) => name !== 'busybox');
@@ -38,6 +38,7 @@ async function shell(): Promise<Image> {
     files: [
       { name: 'bin/' },
       { name: 'bin/busybox', content: await readFile(busybox) },
+      { name: 'bin/ask', content: await readFile(ask) },
       ...links.map((name) => ({ name: `bin/${name}`, link: 'busybox' })),
       { name: 'etc/' },
       { name: 'etc/passwd', mode: 0o644, content: Buffer.from('root:x:0:0::/:/bin/sh\nuser:x:1000:1000::/:/bin/sh\n') },

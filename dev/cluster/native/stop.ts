@@ -39,10 +39,12 @@ function removed(cgroup: string): boolean {
 
 function removeState(state: string): void {
   // Deleting through a mount would delete what is mounted.
-  const mounted = readFileSync('/proc/self/mountinfo', 'utf8').includes(` ${state}/`);
-  if (mounted) throw new Error(`Something is mounted below ${state}: unmount it first.`);
+  if (isMountedBelow(state)) throw new Error(`Something is mounted below ${state}: unmount it first.`);
   rmSync(state, { recursive: true, force: true, maxRetries: 5 });
 }
+
+export const isMountedBelow = (folder: string): boolean =>
+  readFileSync('/proc/self/mountinfo', 'utf8').includes(` ${folder}/`);
 
 function removeShared(): void {
   restoreForwarding();
