@@ -2,17 +2,7 @@ import { pino, type DestinationStream, type Logger } from 'pino';
 
 export type Log = Logger;
 
-const SECRET_PATHS = [
-  'authorization',
-  'password',
-  'secret',
-  'secrets',
-  'value',
-  'api_key',
-  '["x-api-key"]',
-  'connection_string',
-  'input',
-];
+const SECRET_PATHS = ['authorization', 'password', 'secret', 'secrets', 'value', 'api_key', '["x-api-key"]', 'connection_string', 'input'];
 
 /**
  * The root logger: one JSON object a line, ids under fixed snake_case keys, errors under `err`.
@@ -25,7 +15,10 @@ export function createLog(options: { level: string; process: string; destination
       base: { process: options.process },
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      redact: { paths: SECRET_PATHS.flatMap((path) => (path.startsWith('[') ? [path, `*${path}`] : [path, `*.${path}`])), censor: '[redacted]' },
+      redact: {
+        paths: SECRET_PATHS.flatMap((path) => (path.startsWith('[') ? [path, `*${path}`] : [path, `*.${path}`])),
+        censor: '[redacted]',
+      },
     },
     options.destination ?? pino.destination({ fd: 1, sync: false }),
   );

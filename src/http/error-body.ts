@@ -4,7 +4,10 @@ import { Invalid, Problem } from '../errors.ts';
 export type InvalidStyle = 'list' | 'sentence';
 
 /** Any thrown value as an HTTP answer: the one place where errors become statuses. A 500 never shows its message. */
-export function errorReply(thrown: unknown, style: InvalidStyle): { status: number; headers: Record<string, string>; body: { detail: unknown } } {
+export function errorReply(
+  thrown: unknown,
+  style: InvalidStyle,
+): { status: number; headers: Record<string, string>; body: { detail: unknown } } {
   if (thrown instanceof Invalid && style === 'list') return { status: 422, headers: {}, body: { detail: thrown.fields } };
   if (thrown instanceof Problem) return { status: thrown.status, headers: thrown.headers, body: { detail: thrown.message } };
   return { status: 500, headers: {}, body: { detail: 'Internal Server Error' } };
@@ -14,4 +17,3 @@ export function errorReply(thrown: unknown, style: InvalidStyle): { status: numb
 export function isFault(thrown: unknown): boolean {
   return !(thrown instanceof Problem) || thrown.status >= 500;
 }
-

@@ -23,7 +23,8 @@ export async function listen(app: Koa, options: { host: string; port: number }):
 }
 
 function listenError(error: NodeJS.ErrnoException, { host, port }: { host: string; port: number }): StartError {
-  if (error.code === 'EADDRINUSE') return new StartError(`Port ${port} on ${host} is in use: choose another one (GX_SERVER_PORT or --port).`, { cause: error });
+  if (error.code === 'EADDRINUSE')
+    return new StartError(`Port ${port} on ${host} is in use: choose another one (GX_SERVER_PORT or --port).`, { cause: error });
   if (error.code === 'EACCES') return new StartError(`Port ${port} on ${host} needs more rights than this process has.`, { cause: error });
   return new StartError(`Can't listen on ${host}:${port}: ${error.message}`, { cause: error });
 }

@@ -4,13 +4,23 @@ type Info = { title: string; version: string; description: string };
 type Json = Record<string, unknown>;
 
 /** The routes as an OpenAPI 3.0.3 document, from the schemas that validate (pure). `security` names the schemes that guard non-open routes. */
-export function openApiDocument<Caller>(routes: Route<Caller>[], info: Info, security: Json, errorSchemas: { invalid: Json; problem: Json }): Json {
+export function openApiDocument<Caller>(
+  routes: Route<Caller>[],
+  info: Info,
+  security: Json,
+  errorSchemas: { invalid: Json; problem: Json },
+): Json {
   const paths: Record<string, Json> = {};
   for (const route of routes) {
     const path = (paths[route.path] ??= {});
     path[route.method] = operation(route, Object.keys(security));
   }
-  return { openapi: '3.0.3', info, paths, components: { securitySchemes: security, schemas: { ValidationProblem: errorSchemas.invalid, Problem: errorSchemas.problem } } };
+  return {
+    openapi: '3.0.3',
+    info,
+    paths,
+    components: { securitySchemes: security, schemas: { ValidationProblem: errorSchemas.invalid, Problem: errorSchemas.problem } },
+  };
 }
 
 function operation<Caller>(route: Route<Caller>, schemes: string[]): Json {
@@ -19,7 +29,11 @@ function operation<Caller>(route: Route<Caller>, schemes: string[]): Json {
     const schema = answer.schema ?? defaultSchema(Number(status));
     responses[status] = {
       description: answer.description,
-      ...(answer.headers && { headers: Object.fromEntries(Object.entries(answer.headers).map(([name, description]) => [name, { description, schema: { type: 'string' } }])) }),
+      ...(answer.headers && {
+        headers: Object.fromEntries(
+          Object.entries(answer.headers).map(([name, description]) => [name, { description, schema: { type: 'string' } }]),
+        ),
+      }),
       ...(schema && { content: { [answer.contentType ?? 'application/json']: { schema } } }),
     };
   }
@@ -41,5 +55,10 @@ function defaultSchema(status: number): Json | undefined {
 
 function parameters(schema: unknown, where: 'path' | 'query'): Json[] {
   const { properties = {}, required = [] } = (schema ?? {}) as { properties?: Record<string, Json>; required?: string[] };
-  return Object.entries(properties).map(([name, property]) => ({ name, in: where, required: where === 'path' || required.includes(name), schema: property }));
+  return Object.entries(properties).map(([name, property]) => ({
+    name,
+    in: where,
+    required: where === 'path' || required.includes(name),
+    schema: property,
+  }));
 }

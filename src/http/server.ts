@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import Router, { type RouterContext } from '@koa/router';
+import { Router, type RouterContext } from '@koa/router';
 import Koa from 'koa';
 import { Invalid, NotFound, Problem } from '../errors.ts';
 import type { Log } from '../log.ts';
@@ -66,12 +66,16 @@ function frameOf<Caller>({ log, invalid, onAnswer }: AppOptions<Caller>): Koa.Mi
     }
     const seconds = (performance.now() - started) / 1000;
     const route = (ctx as Partial<RouterContext>).routerPath ?? (ctx.state as { route?: string }).route ?? 'none';
-    onAnswer?.({ method: ctx.method, route: String(route), status: ctx.status, seconds });
+    onAnswer?.({ method: ctx.method, route, status: ctx.status, seconds });
     child.debug({ method: ctx.method, path: ctx.path, status: ctx.status, seconds }, 'request answered');
   };
 }
 
-function endpoint<Caller>(route: Route<Caller>, check: ReturnType<typeof createValidator>, options: AppOptions<Caller>): (ctx: RouterContext) => Promise<void> {
+function endpoint<Caller>(
+  route: Route<Caller>,
+  check: ReturnType<typeof createValidator>,
+  options: AppOptions<Caller>,
+): (ctx: RouterContext) => Promise<void> {
   const checks = {
     path: route.params && check(route.params, 'path'),
     query: route.query && check(route.query, 'query'),
@@ -98,7 +102,12 @@ async function bodyOf<Caller>(ctx: RouterContext, route: Route<Caller>, check: C
   return check(value ?? {}, 'body');
 }
 
-function send<Caller>(ctx: RouterContext, reply: Reply, signal: AbortSignal, { heartbeatSeconds = 5, log, invalid }: AppOptions<Caller>): void {
+function send<Caller>(
+  ctx: RouterContext,
+  reply: Reply,
+  signal: AbortSignal,
+  { heartbeatSeconds = 5, log, invalid }: AppOptions<Caller>,
+): void {
   ctx.status = reply.status;
   ctx.set(reply.headers ?? {});
   switch (reply.kind) {
@@ -142,4 +151,3 @@ async function* lateJson(body: Promise<unknown>, log: Log, invalid: InvalidStyle
     yield JSON.stringify(errorReply(error, invalid).body);
   }
 }
-

@@ -5,7 +5,14 @@ import { Invalid, type FieldError } from '../errors.ts';
 
 type Loc = 'body' | 'query' | 'path';
 
-const options = { allErrors: true, strict: true, strictTypes: false, allowUnionTypes: true, discriminator: false, useDefaults: true } as const;
+const options = {
+  allErrors: true,
+  strict: true,
+  strictTypes: false,
+  allowUnionTypes: true,
+  discriminator: false,
+  useDefaults: true,
+} as const;
 
 /** Keywords that Kubernetes and OpenAPI know and ajv has no need to. */
 const foreignKeywords = [
@@ -76,13 +83,19 @@ export function fieldError(error: ErrorObject, at: Loc): FieldError {
   return {
     loc: [at, ...path, ...(typeof extra === 'string' ? [extra] : [])],
     msg: message(error, params),
-    type: error.keyword === 'type' ? `${String(params.type)}_type` : error.keyword === 'format' ? `${String(params.format)}_parsing` : (TYPE_WORDS[error.keyword] ?? error.keyword),
+    type:
+      error.keyword === 'type'
+        ? `${String(params.type)}_type`
+        : error.keyword === 'format'
+          ? `${String(params.format)}_parsing`
+          : (TYPE_WORDS[error.keyword] ?? error.keyword),
   };
 }
 
 function message(error: ErrorObject, params: Record<string, unknown>): string {
   if (error.keyword === 'required') return 'Field required';
   if (error.keyword === 'additionalProperties') return 'Unknown field';
-  if (error.keyword === 'enum') return `must be one of ${(params.allowedValues as unknown[]).map((value) => JSON.stringify(value)).join(', ')}`;
+  if (error.keyword === 'enum')
+    return `must be one of ${(params.allowedValues as unknown[]).map((value) => JSON.stringify(value)).join(', ')}`;
   return error.message ?? 'is not valid';
 }

@@ -1,12 +1,31 @@
-import { API_VERSION, KINDS, type DeploymentResource, type ListenerResource, type ObjectMeta, type RevisionResource, type TracingProjectResource } from '../schema/custom-resources.ts';
+import {
+  API_VERSION,
+  KINDS,
+  type DeploymentResource,
+  type ListenerResource,
+  type ObjectMeta,
+  type RevisionResource,
+  type TracingProjectResource,
+} from '../schema/custom-resources.ts';
 
 /** Any Kubernetes object, as plain JSON: nothing is dropped or renamed on the way. */
 export type KubeObject = { apiVersion: string; kind: string; metadata: ObjectMeta; [field: string]: unknown };
 
 /** A kind as the API server addresses it; `T` is the shape of its objects. */
-export type Kind<T extends object = KubeObject> = { apiVersion: string; kind: string; plural: string; namespaced: boolean; readonly shape?: T };
+export type Kind<T extends object = KubeObject> = {
+  apiVersion: string;
+  kind: string;
+  plural: string;
+  namespaced: boolean;
+  readonly shape?: T;
+};
 
-const builtIn = <T extends object = KubeObject>(apiVersion: string, kind: string, plural: string, namespaced = true): Kind<T> => ({ apiVersion, kind, plural, namespaced });
+const builtIn = <T extends object = KubeObject>(apiVersion: string, kind: string, plural: string, namespaced = true): Kind<T> => ({
+  apiVersion,
+  kind,
+  plural,
+  namespaced,
+});
 
 const custom = <T extends object>(kind: string): Kind<T> => {
   const plural = KINDS.find((known) => known.kind === kind)?.plural;
@@ -22,7 +41,11 @@ export const kinds = {
   workload: builtIn('apps/v1', 'Deployment', 'deployments'),
   statefulSet: builtIn('apps/v1', 'StatefulSet', 'statefulsets'),
   service: builtIn('v1', 'Service', 'services'),
-  secret: builtIn<KubeObject & { type?: string; immutable?: boolean; data?: Record<string, string>; stringData?: Record<string, string> }>('v1', 'Secret', 'secrets'),
+  secret: builtIn<KubeObject & { type?: string; immutable?: boolean; data?: Record<string, string>; stringData?: Record<string, string> }>(
+    'v1',
+    'Secret',
+    'secrets',
+  ),
   pod: builtIn('v1', 'Pod', 'pods'),
   volumeClaim: builtIn('v1', 'PersistentVolumeClaim', 'persistentvolumeclaims'),
   namespace: builtIn('v1', 'Namespace', 'namespaces', false),
@@ -35,8 +58,17 @@ export const kinds = {
 export type Ref = { namespace?: string | undefined; name: string };
 export type JsonPatch = ({ op: 'add' | 'replace' | 'test'; path: string; value: unknown } | { op: 'remove'; path: string })[];
 export type Page<T> = { items: T[]; resourceVersion: string; continue?: string };
-export type ListOptions = { namespace?: string; labelSelector?: string; fieldSelector?: string; limit?: number; continue?: string; resourceVersion?: string };
-export type WatchEvent<T> = { type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'; object: T } | { type: 'ERROR'; object: { code: number; message: string } };
+export type ListOptions = {
+  namespace?: string;
+  labelSelector?: string;
+  fieldSelector?: string;
+  limit?: number;
+  continue?: string;
+  resourceVersion?: string;
+};
+export type WatchEvent<T> =
+  | { type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'; object: T }
+  | { type: 'ERROR'; object: { code: number; message: string } };
 
 /**
  * The one door to the API server, as raw JSON. Failures are those of `errors.ts`: 404 NotFound, 409 Conflict, 422/400 `KubeRefused`,
@@ -55,9 +87,18 @@ export type Kube = {
   patchStatus<T extends object>(kind: Kind<T>, ref: Ref, status: object, signal?: AbortSignal): Promise<T>;
   replace<T extends object>(kind: Kind<T>, object: T, signal?: AbortSignal): Promise<T>;
   /** Background deletion by default. Preconditions refuse (Conflict) an object that is another one by now. False when it was not there. */
-  delete(kind: Kind, ref: Ref, options?: { uid?: string; resourceVersion?: string; propagation?: 'Background' | 'Foreground' | 'Orphan' }, signal?: AbortSignal): Promise<boolean>;
+  delete(
+    kind: Kind,
+    ref: Ref,
+    options?: { uid?: string; resourceVersion?: string; propagation?: 'Background' | 'Foreground' | 'Orphan' },
+    signal?: AbortSignal,
+  ): Promise<boolean>;
   /** One watch connection from a resource version, with bookmarks; ends when the server ends it (`timeoutSeconds`) or the signal is aborted. */
-  watch<T extends object>(kind: Kind<T>, options: ListOptions & { resourceVersion: string; timeoutSeconds: number }, signal: AbortSignal): AsyncIterable<WatchEvent<T>>;
+  watch<T extends object>(
+    kind: Kind<T>,
+    options: ListOptions & { resourceVersion: string; timeoutSeconds: number },
+    signal: AbortSignal,
+  ): AsyncIterable<WatchEvent<T>>;
   /** Last lines of a container's log; `previous` is that of the run before a restart. */
   podLog(ref: Ref, options: { container: string; tailLines: number; previous?: boolean }, signal?: AbortSignal): Promise<string>;
   close(): Promise<void>;

@@ -55,7 +55,8 @@ const Quantities = Type.Optional(Nullable(MapOf(Type.String({ maxLength: 64 }), 
 
 export const ResourceRequirements = Type.Object({ limits: Quantities, requests: Quantities }, closed);
 
-const Words = (description: string) => Type.Optional(Nullable(Type.Array(Type.String({ maxLength: 8192 }), { maxItems: 128, description })));
+const Words = (description: string) =>
+  Type.Optional(Nullable(Type.Array(Type.String({ maxLength: 8192 }), { maxItems: 128, description })));
 
 export const Container = Type.Object(
   {

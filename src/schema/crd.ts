@@ -7,7 +7,11 @@ export function customResourceDefinition(kind: CustomKind): Json {
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
-    metadata: { name: `${kind.plural}.${GROUP}`, annotations: { 'helm.sh/resource-policy': 'keep' }, labels: { 'app.kubernetes.io/part-of': 'gx-platform' } },
+    metadata: {
+      name: `${kind.plural}.${GROUP}`,
+      annotations: { 'helm.sh/resource-policy': 'keep' },
+      labels: { 'app.kubernetes.io/part-of': 'gx-platform' },
+    },
     spec: {
       group: GROUP,
       scope: 'Namespaced',
@@ -54,13 +58,23 @@ const column = ({ name, type, jsonPath, priority, description }: Column): Json =
  * API server itself) and without nulls, which in a custom resource are absent fields. Formats Kubernetes does not know fall away too.
  */
 export function structural(schema: unknown): Json {
-  const { nullable: _null, additionalProperties, properties, items, enum: words, format, ...rest } = JSON.parse(JSON.stringify(schema)) as Json;
+  const {
+    nullable: _null,
+    additionalProperties,
+    properties,
+    items,
+    enum: words,
+    format,
+    ...rest
+  } = JSON.parse(JSON.stringify(schema)) as Json;
   const kept = typeof additionalProperties === 'object' ? { additionalProperties: structural(additionalProperties) } : {};
   return {
     ...rest,
     ...(typeof format === 'string' && { format }),
     ...(Array.isArray(words) && { enum: words.filter((word) => word !== null) }),
-    ...(properties !== undefined && { properties: Object.fromEntries(Object.entries(properties as Json).map(([name, inner]) => [name, structural(inner)])) }),
+    ...(properties !== undefined && {
+      properties: Object.fromEntries(Object.entries(properties as Json).map(([name, inner]) => [name, structural(inner)])),
+    }),
     ...(items !== undefined && { items: structural(items) }),
     ...kept,
   };

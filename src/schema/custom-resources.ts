@@ -1,4 +1,4 @@
-import { Type, type Static, type TSchema, type TUnsafe } from 'typebox';
+import { Type, type Static, type TSchema } from 'typebox';
 import { Conditions } from './conditions.ts';
 import { DNS_LABEL } from './container.ts';
 import { DEPLOYMENT_STATUSES, SourceConfig, SourceRevisionConfigRequest, SOURCES } from './deployment.ts';
@@ -12,7 +12,11 @@ export const VERSION = 'v1alpha1';
 export const API_VERSION = `${GROUP}/${VERSION}`;
 export const CATEGORY = 'gx';
 
-const SecretName = Type.String({ minLength: 1, maxLength: 253, description: 'Secret in the same namespace; its keys become environment variables.' });
+const SecretName = Type.String({
+  minLength: 1,
+  maxLength: 253,
+  description: 'Secret in the same namespace; its keys become environment variables.',
+});
 
 const orderedRules = (): CelRule[] =>
   ORDERED_RESOURCE_FIELDS.map(([low, high]) => {
@@ -22,11 +26,15 @@ const orderedRules = (): CelRule[] =>
 
 export const ResourceSpecResource = withRules(resourceForm(ResourceSpec, UNUSED_RESOURCE_FIELDS), orderedRules());
 
-export const SourceConfigResource = Type.Unsafe<Omit<ResourceForm<SourceConfig>, 'resourceSpec' | 'listenerId' | 'listenerConfig'> & { listener?: string }>({
+export const SourceConfigResource = Type.Unsafe<
+  Omit<ResourceForm<SourceConfig>, 'resourceSpec' | 'listenerId' | 'listenerConfig'> & { listener?: string }
+>({
   type: 'object',
   description: 'What changes without a new revision, or never.',
   properties: {
-    ...(resourceForm(SourceConfig, ['resource_spec', 'listener_id', 'listener_config']) as unknown as { properties: Record<string, TSchema> }).properties,
+    ...(
+      resourceForm(SourceConfig, ['resource_spec', 'listener_id', 'listener_config']) as unknown as { properties: Record<string, TSchema> }
+    ).properties,
     listener: Type.String({ minLength: 1, maxLength: 253, description: 'Name of the Listener that serves this namespace.' }),
   },
 });
@@ -54,12 +62,24 @@ export const DeploymentSpec = withRules(
     requestedAt: Type.Optional(RequestedAt),
     rollbackOf: Type.Optional(RollbackOf),
     suspend: Type.Optional(Type.Boolean({ description: 'Pause reconciling.' })),
-    deletionPolicy: Type.Optional(StringEnum(['Retain', 'Delete'], { description: 'What deletion does with the database volume and its credential. Default Retain.' })),
+    deletionPolicy: Type.Optional(
+      StringEnum(['Retain', 'Delete'], { description: 'What deletion does with the database volume and its credential. Default Retain.' }),
+    ),
     deleteTracingProject: Type.Optional(Type.Boolean({ description: 'Deletion removes the tracing project too.' })),
-    progressDeadlineSeconds: Type.Optional(Type.Integer({ minimum: 10, maximum: 86_400, description: 'A revision that is not ready by then has failed. Default 600.' })),
-    revisionHistoryLimit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: 'Revisions kept beside the serving and the newest one. Default 20.' })),
+    progressDeadlineSeconds: Type.Optional(
+      Type.Integer({ minimum: 10, maximum: 86_400, description: 'A revision that is not ready by then has failed. Default 600.' }),
+    ),
+    revisionHistoryLimit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 1000, description: 'Revisions kept beside the serving and the newest one. Default 20.' }),
+    ),
   }),
-  [...sourceRules(), ...immutableRules(), immutableRule('id'), tagRule, { rule: 'self.source == oldSelf.source', message: "source: can't be changed" }],
+  [
+    ...sourceRules(),
+    ...immutableRules(),
+    immutableRule('id'),
+    tagRule,
+    { rule: 'self.source == oldSelf.source', message: "source: can't be changed" },
+  ],
 );
 export type DeploymentSpec = Static<typeof DeploymentSpec>;
 
@@ -111,7 +131,12 @@ export const RevisionResourceStatus = status({
 export const ListenerSpec = Type.Object({
   tenantId: Type.Optional(Uuid('Tenant it belongs to; unset: the default tenant.')),
   computeId: Type.String({ minLength: 1, maxLength: 253, description: 'Name of the cluster as its admins know it.' }),
-  namespaces: Type.Array(Type.String({ maxLength: 63, pattern: DNS_LABEL }), { minItems: 1, maxItems: 256, 'x-kubernetes-list-type': 'set', description: 'Namespaces deployments may be placed in; the first is the default.' }),
+  namespaces: Type.Array(Type.String({ maxLength: 63, pattern: DNS_LABEL }), {
+    minItems: 1,
+    maxItems: 256,
+    'x-kubernetes-list-type': 'set',
+    description: 'Namespaces deployments may be placed in; the first is the default.',
+  }),
 });
 export type ListenerSpec = Static<typeof ListenerSpec>;
 
@@ -138,7 +163,14 @@ export type ObjectMeta = {
   ownerReferences?: OwnerReference[];
 };
 
-export type OwnerReference = { apiVersion: string; kind: string; name: string; uid: string; controller?: boolean; blockOwnerDeletion?: boolean };
+export type OwnerReference = {
+  apiVersion: string;
+  kind: string;
+  name: string;
+  uid: string;
+  controller?: boolean;
+  blockOwnerDeletion?: boolean;
+};
 
 type Resource<Spec, Status> = { apiVersion: string; kind: string; metadata: ObjectMeta; spec: Spec; status?: Status };
 
@@ -164,7 +196,10 @@ export type CustomKind = {
 
 const age: Column = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' };
 const condition = (type: string, field: string) => `.status.conditions[?(@.type=="${type}")].${field}`;
-const labelName: CelRule = { rule: `self.metadata.name.size() <= 63 && self.metadata.name.matches('${DNS_LABEL}')`, message: 'metadata.name: must be a DNS label of at most 63 characters' };
+const labelName: CelRule = {
+  rule: `self.metadata.name.size() <= 63 && self.metadata.name.matches('${DNS_LABEL}')`,
+  message: 'metadata.name: must be a DNS label of at most 63 characters',
+};
 
 export const KINDS: readonly CustomKind[] = [
   {
@@ -173,7 +208,7 @@ export const KINDS: readonly CustomKind[] = [
     singular: 'deployment',
     shortNames: ['gxd'],
     spec: DeploymentSpec,
-    status: DeploymentResourceStatus as unknown as TUnsafe<unknown>,
+    status: DeploymentResourceStatus,
     rules: [labelName],
     columns: [
       { name: 'Ready', type: 'string', jsonPath: condition('Ready', 'status') },
@@ -194,7 +229,7 @@ export const KINDS: readonly CustomKind[] = [
     singular: 'revision',
     shortNames: ['gxr'],
     spec: RevisionSpec,
-    status: RevisionResourceStatus as unknown as TUnsafe<unknown>,
+    status: RevisionResourceStatus,
     rules: [],
     columns: [
       { name: 'Deployment', type: 'string', jsonPath: '.spec.deployment' },

@@ -22,14 +22,30 @@ export const DeploymentName = Type.String({
 
 export const Secret = Type.Object(
   {
-    name: Type.String({ minLength: 1, maxLength: 253, pattern: '^[A-Za-z_][A-Za-z0-9_]*$', description: 'Name of the environment variable.' }),
+    name: Type.String({
+      minLength: 1,
+      maxLength: 253,
+      pattern: '^[A-Za-z_][A-Za-z0-9_]*$',
+      description: 'Name of the environment variable.',
+    }),
     value: Type.String({ maxLength: 262_144 }),
   },
   closed,
 );
 
 export const ListenerConfig = Type.Object(
-  { k8s_namespace: Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 63, pattern: DNS_LABEL, description: 'Namespace the deployment is placed in. Fixed at creation.' }))) },
+  {
+    k8s_namespace: Type.Optional(
+      Nullable(
+        Type.String({
+          minLength: 1,
+          maxLength: 63,
+          pattern: DNS_LABEL,
+          description: 'Namespace the deployment is placed in. Fixed at creation.',
+        }),
+      ),
+    ),
+  },
   closed,
 );
 
@@ -38,7 +54,9 @@ export const SourceConfig = Type.Object(
     integration_id: Type.Optional(Nullable(Uuid('From GET /v1/integrations/git/install. Fixed at creation. Source git.'))),
     repo_url: text(2048, 'Fixed at creation. Source git.'),
     deployment_type: Type.Optional(Nullable(StringEnum(DEPLOYMENT_TYPES, { description: 'Fixed at creation. Source git.' }))),
-    build_on_push: Type.Optional(Nullable(Type.Boolean({ description: 'Build a revision on each push to repo_ref. Not with a tag. Source git.' }))),
+    build_on_push: Type.Optional(
+      Nullable(Type.Boolean({ description: 'Build a revision on each push to repo_ref. Not with a tag. Source git.' })),
+    ),
     custom_url: text(2048, 'URL under which the deployment is reached. Source external_container.'),
     resource_spec: Type.Optional(Nullable(ResourceSpec)),
     listener_id: Type.Optional(Nullable(Uuid('From GET /v2/listeners. Fixed at creation. Source external_container.'))),

@@ -3,8 +3,10 @@ import { Container, LocalObjectReference, Volume, VolumeMount } from './containe
 import { MapOf, Nullable, type ResourceForm } from './types.ts';
 
 const optional = <S extends TSchema>(schema: S) => Type.Optional(Nullable(schema));
-const cores = (description: string) => optional(Type.Number({ minimum: 0.01, maximum: 512, description: `${description} Number of cores; 0.5 is half a core.` }));
-const megabytes = (description: string) => optional(Type.Integer({ minimum: 16, maximum: 4_194_304, description: `${description} In MB (Mi).` }));
+const cores = (description: string) =>
+  optional(Type.Number({ minimum: 0.01, maximum: 512, description: `${description} Number of cores; 0.5 is half a core.` }));
+const megabytes = (description: string) =>
+  optional(Type.Integer({ minimum: 16, maximum: 4_194_304, description: `${description} In MB (Mi).` }));
 const replicas = (description: string) => optional(Type.Integer({ minimum: 0, maximum: 1000, description }));
 const notUsed = optional(Type.Number({ description: 'Not to be used.' }));
 /** Keys and values as Kubernetes limits them: values of labels to 63, of annotations by the object's total size. */
@@ -38,8 +40,12 @@ export const ResourceSpec = Type.Object(
     redis_memory_mb: megabytes('Memory of the key-value store.'),
     labels: words(63, 'Extra labels for the objects made for the deployment.'),
     annotations: words(4096, 'Extra annotations for those objects.'),
-    service_account_name: optional(Type.String({ minLength: 1, maxLength: 253, description: 'Must already exist in the namespace of the deployment.' })),
-    image_pull_secrets: optional(Type.Array(LocalObjectReference, { maxItems: 16, description: 'Registry credentials in the same namespace.' })),
+    service_account_name: optional(
+      Type.String({ minLength: 1, maxLength: 253, description: 'Must already exist in the namespace of the deployment.' }),
+    ),
+    image_pull_secrets: optional(
+      Type.Array(LocalObjectReference, { maxItems: 16, description: 'Registry credentials in the same namespace.' }),
+    ),
     volumes: optional(Type.Array(Volume, { maxItems: 32 })),
     volume_mounts: optional(Type.Array(VolumeMount, { maxItems: 64, description: 'Mounts into the main container.' })),
     init_containers: optional(Type.Array(Container, { maxItems: 10, description: 'Run to completion before the main container starts.' })),

@@ -32,7 +32,16 @@ export function revisionOf(deployment: DeploymentResource): RevisionResource {
       name: revisionName(metadata.name, number),
       ...(metadata.namespace !== undefined && { namespace: metadata.namespace }),
       labels: { [DEPLOYMENT]: labelValue(metadata.name), ...(tenant !== undefined && { [TENANT]: tenant }) },
-      ownerReferences: [{ apiVersion: API_VERSION, kind: 'Deployment', name: metadata.name, uid: metadata.uid ?? '', controller: true, blockOwnerDeletion: true }],
+      ownerReferences: [
+        {
+          apiVersion: API_VERSION,
+          kind: 'Deployment',
+          name: metadata.name,
+          uid: metadata.uid ?? '',
+          controller: true,
+          blockOwnerDeletion: true,
+        },
+      ],
     },
     spec: {
       deployment: metadata.name,
@@ -49,4 +58,5 @@ export function revisionOf(deployment: DeploymentResource): RevisionResource {
 }
 
 /** Newest first; by number, which only grows. */
-export const newestFirst = (revisions: RevisionResource[]): RevisionResource[] => revisions.toSorted((a, b) => b.spec.number - a.spec.number);
+export const newestFirst = (revisions: RevisionResource[]): RevisionResource[] =>
+  revisions.toSorted((a, b) => b.spec.number - a.spec.number);

@@ -28,7 +28,12 @@ export const SOURCE_FIELDS: readonly SourceField[] = [
   { rest: 'source_config.listener_config', source: 'external_container' },
   { rest: 'source_revision_config.repo_ref', resource: 'template.sourceRevisionConfig.repoRef', source: 'git', required: true },
   { rest: 'source_revision_config.gx_config_path', resource: 'template.sourceRevisionConfig.gxConfigPath', source: 'git', required: true },
-  { rest: 'source_revision_config.image_uri', resource: 'template.sourceRevisionConfig.imageUri', source: 'external_container', required: true },
+  {
+    rest: 'source_revision_config.image_uri',
+    resource: 'template.sourceRevisionConfig.imageUri',
+    source: 'external_container',
+    required: true,
+  },
 ];
 
 export const TAG_PREFIX = 'refs/tags/';
@@ -60,7 +65,9 @@ export function immutableRule(path: string): CelRule {
 }
 
 export function immutableRules(): CelRule[] {
-  return SOURCE_FIELDS.filter((field) => field.immutable === true && field.resource !== undefined).map((field) => immutableRule(field.resource as string));
+  return SOURCE_FIELDS.filter((field) => field.immutable === true && field.resource !== undefined).map((field) =>
+    immutableRule(field.resource as string),
+  );
 }
 
 export const tagRule: CelRule = {

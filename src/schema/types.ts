@@ -33,7 +33,10 @@ export const Uuid = (description: string): TUnsafe<string> => Type.Unsafe<string
 export type CelRule = { rule: string; message: string; fieldPath?: string };
 
 /** The schema with CEL rules (`self` is the value, `oldSelf` the one before). */
-export const withRules = <S extends TSchema>(schema: S, rules: CelRule[]): S => ({ ...schema, 'x-kubernetes-validations': rules }) as S;
+export const withRules = <S extends TSchema>(schema: S, rules: CelRule[]): S => ({
+  ...schema,
+  'x-kubernetes-validations': rules,
+});
 
 type CamelKey<S> = S extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelKey<Tail>>}` : S extends string ? S : never;
 
@@ -51,7 +54,7 @@ export function resourceForm<S extends TObject>(schema: S, omit: string[] = []):
 
 function withoutNull(schema: TSchema): TSchema {
   const { nullable: _nullable, enum: words, ...rest } = schema as TSchema & { nullable?: boolean; enum?: unknown[] };
-  return { ...rest, ...(words && { enum: words.filter((word) => word !== null) }) } as TSchema;
+  return { ...rest, ...(words && { enum: words.filter((word) => word !== null) }) };
 }
 
 /** A REST record as the custom resource writes it (null and absent fields fall away). */
