@@ -1,4 +1,5 @@
 import { available, choose } from './choose.ts';
+import { locked } from './lock.ts';
 import { seconds, type Report } from './report.ts';
 
 export type { Report } from './report.ts';
@@ -28,17 +29,22 @@ export type Provider = {
 
 /** A healthy cluster is returned at once; a broken one is made anew. */
 export async function clusterUp(options: ClusterOptions): Promise<Cluster> {
-  return (await clusterStatus(options)) ?? (await choose()).up(options);
+  requireName(options.name);
+  const provider = await choose();
+  return alone(options, async () => (await provider.find(options)) ?? provider.up(options));
 }
 
 /** Leaves nothing of the cluster behind; no cluster is no error. */
 export async function clusterDown(options: ClusterOptions): Promise<void> {
   requireName(options.name);
-  const started = Date.now();
-  let found = false;
-  for (const provider of await available()) found = (await provider.down(options)) || found;
   const { name, report } = options;
-  report(found ? `cluster ${name} is removed after ${seconds(started)}` : `there is no cluster ${name}`);
+  const providers = await available();
+  await alone(options, async () => {
+    const started = Date.now();
+    let found = false;
+    for (const provider of providers) found = (await provider.down(options)) || found;
+    report(found ? `cluster ${name} is removed after ${seconds(started)}` : `there is no cluster ${name}`);
+  });
 }
 
 /** The cluster if it is there and healthy. */
@@ -51,4 +57,9 @@ export async function clusterStatus(options: ClusterOptions): Promise<Cluster | 
 function requireName(name: string): void {
   if (/^[a-z][a-z0-9-]{0,29}$/.test(name)) return;
   throw new Error(`A cluster name is lower case letters, digits and dashes, at most 30: "${name}" is not.`);
+}
+
+function alone<T>({ name, report }: ClusterOptions, work: () => Promise<T>): Promise<T> {
+  const onWait = () => report(`waiting for another process that works on cluster ${name}`);
+  return locked(`cluster-${name}`, onWait, work);
 }

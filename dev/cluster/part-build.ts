@@ -1,12 +1,11 @@
 import { execFile, spawn } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rename, rm, symlink } from 'node:fs/promises';
-import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { locked } from './lock.ts';
 import { folderOf, isCached, keyOf, partsFolder } from './part-cache.ts';
 import type { Part, Program } from './part-list.ts';
-import type { Report } from './report.ts';
+import { seconds, type Report } from './report.ts';
 
 const run = promisify(execFile);
 const progressEvery = 10_000;
@@ -14,21 +13,18 @@ const progressEvery = 10_000;
 /** Compiles the part into the cache; another process that builds is waited for. */
 export async function build(part: Part, report: Report): Promise<void> {
   await requireGo(part);
-  const lock = await takeLock(part, report);
-  try {
+  const onWait = () => report(`${part.name}: waiting for another process that builds`);
+  await locked('parts', onWait, async () => {
     if (!isCached(part)) await buildAlone(part, report);
-  } finally {
-    lock.close();
-  }
+  });
 }
 
 async function buildAlone(part: Part, report: Report): Promise<void> {
   await mkdir(partsFolder(), { recursive: true });
   const unfinished = await mkdtemp(join(partsFolder(), `.${keyOf(part)}-`));
   const started = Date.now();
-  const elapsed = () => `${Math.round((Date.now() - started) / 1000)} s`;
   report(`${part.name} ${part.version}: building from source`);
-  const ticker = setInterval(() => report(`${part.name}: building, ${elapsed()}`), progressEvery);
+  const ticker = setInterval(() => report(`${part.name}: building, ${seconds(started)}`), progressEvery);
   try {
     for (const program of part.programs) await compile(part, program, unfinished);
     await rename(unfinished, folderOf(part));
@@ -38,7 +34,7 @@ async function buildAlone(part: Part, report: Report): Promise<void> {
   } finally {
     clearInterval(ticker);
   }
-  report(`${part.name} ${part.version}: built in ${elapsed()}`);
+  report(`${part.name} ${part.version}: built in ${seconds(started)}`);
 }
 
 async function compile(part: Part, program: Program, into: string): Promise<void> {
@@ -82,24 +78,4 @@ function isAtLeast(found: string, needed: string): boolean {
     if (difference !== 0) return difference > 0;
   }
   return true;
-}
-
-// An abstract socket as lock: the kernel frees it when its holder dies, so it can never be stale.
-async function takeLock(part: Part, report: Report): Promise<Server> {
-  for (let waited = 0; ; waited += 1) {
-    const server = await listen(`\0gx-platform-parts-${process.getuid?.() ?? 0}`);
-    if (server !== undefined) return server;
-    if (waited % 20 === 0) report(`${part.name}: waiting for another process that builds`);
-    await sleep(500);
-  }
-}
-
-function listen(path: string): Promise<Server | undefined> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.on('error', (error: NodeJS.ErrnoException) =>
-      error.code === 'EADDRINUSE' ? resolve(undefined) : reject(error),
-    );
-    server.listen(path, () => resolve(server.unref()));
-  });
 }
