@@ -1,7 +1,7 @@
-import type { Provider } from './cluster.ts';
+import type { Provider } from './provider.ts';
 import { kind } from './kind.ts';
 import { native } from './native.ts';
-import { succeeds } from './native/commands.ts';
+import { succeeds } from './commands.ts';
 
 /** The ways of having a cluster on this machine, the preferred one first. */
 export async function available(): Promise<Provider[]> {

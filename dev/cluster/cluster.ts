@@ -1,31 +1,10 @@
 import { available, choose } from './choose.ts';
 import { locked } from './lock.ts';
-import { seconds, type Report } from './report.ts';
+import type { Cluster, ClusterOptions } from './provider.ts';
+import { seconds } from './report.ts';
 
+export type { Cluster, ClusterOptions } from './provider.ts';
 export type { Report } from './report.ts';
-
-export type Cluster = {
-  name: string;
-  kind: 'native' | 'kind';
-  kubeconfig: string;
-  kubectl: string;
-  /** Where NodePorts answer. */
-  nodeAddress: string;
-  /** Takes an OCI or Docker archive; quick when the node has that very image already. */
-  loadImage(archive: string): Promise<void>;
-};
-
-export type ClusterOptions = { name: string; report: Report };
-
-/** What each way of having a cluster must offer. */
-export type Provider = {
-  kind: Cluster['kind'];
-  up(options: ClusterOptions): Promise<Cluster>;
-  /** Whether there was something to remove. */
-  down(options: ClusterOptions): Promise<boolean>;
-  /** The cluster if it is there and healthy. */
-  find(options: ClusterOptions): Promise<Cluster | undefined>;
-};
 
 /** A healthy cluster is returned at once; a broken one is made anew. */
 export async function clusterUp(options: ClusterOptions): Promise<Cluster> {

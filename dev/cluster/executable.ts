@@ -1,4 +1,5 @@
 import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
 
 export function isExecutable(path: string): boolean {
   try {
@@ -8,3 +9,10 @@ export function isExecutable(path: string): boolean {
     return false;
   }
 }
+
+/** Debian's administration commands are not on every user's PATH. */
+export const searchPath = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/local/sbin', '/usr/sbin', '/sbin'].filter(
+  (folder) => folder !== '',
+);
+
+export const onPath = (name: string): string | undefined => searchPath.map((folder) => join(folder, name)).find(isExecutable);

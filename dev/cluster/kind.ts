@@ -1,10 +1,9 @@
 import { rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import type { Cluster, Provider } from './cluster.ts';
-import { command, succeeds } from './native/commands.ts';
-import { searchPath } from './native/packages.ts';
-import { isExecutable } from './executable.ts';
+import type { Cluster, Provider } from './provider.ts';
+import { command, succeeds } from './commands.ts';
+import { isExecutable, onPath } from './executable.ts';
 import { ensureTools, findTool } from './parts.ts';
 import { seconds, type Report } from './report.ts';
 
@@ -97,6 +96,3 @@ async function kubectlOf(name: string, report: Report): Promise<string> {
 async function kindTool(report: Report): Promise<string> {
   return onPath('kind') ?? ((await ensureTools(['kind'], report))['kind'] as string);
 }
-
-const onPath = (tool: string): string | undefined =>
-  searchPath.map((folder) => join(folder, tool)).find(isExecutable);

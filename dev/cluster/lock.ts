@@ -22,9 +22,7 @@ export async function locked<T>(name: string, onWait: () => void, work: () => Pr
 function listen(name: string): Promise<Server | undefined> {
   return new Promise((resolve, reject) => {
     const server = createServer();
-    server.on('error', (error: NodeJS.ErrnoException) =>
-      error.code === 'EADDRINUSE' ? resolve(undefined) : reject(error),
-    );
+    server.on('error', (error: NodeJS.ErrnoException) => (error.code === 'EADDRINUSE' ? resolve(undefined) : reject(error)));
     server.listen(`\0gx-platform-${name}`, () => resolve(server.unref()));
   });
 }

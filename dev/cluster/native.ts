@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
-import type { Cluster, Provider } from './cluster.ts';
-import { command, succeeds } from './native/commands.ts';
+import type { Cluster, Provider } from './provider.ts';
+import { command, succeeds } from './commands.ts';
 import { chooseLayout } from './native/host.ts';
 import { loadImage, loadOwnImages } from './native/images.ts';
 import { fileOf } from './native/layout.ts';
@@ -8,7 +8,7 @@ import { ensurePackages } from './native/packages.ts';
 import { isAlive, readRecord, type NodeRecord } from './native/record.ts';
 import { startNode } from './native/start.ts';
 import { stopNode } from './native/stop.ts';
-import { until } from './native/wait.ts';
+import { until } from './wait.ts';
 import { nativeParts } from './part-list.ts';
 import { ensureParts } from './parts.ts';
 import { seconds, type Report } from './report.ts';
@@ -53,7 +53,15 @@ function clusterOf(record: NodeRecord): Cluster {
 async function becomeReady(record: NodeRecord, report: Report): Promise<void> {
   const { containerdSocket } = fileOf(record.layout);
   const steps: [string, () => Promise<boolean> | boolean][] = [
-    ['containerd', () => existsSync(containerdSocket) && loadOwnImages(record).then(() => true, () => false)],
+    [
+      'containerd',
+      () =>
+        existsSync(containerdSocket) &&
+        loadOwnImages(record).then(
+          () => true,
+          () => false,
+        ),
+    ],
     ['API server', () => succeeds(...kubectl(record, 'get', '--raw', '/readyz'))],
     ['node', () => isNodeReady(record)],
     ['DNS', () => isDnsReady(record)],

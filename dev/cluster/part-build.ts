@@ -50,9 +50,7 @@ function go(args: string[], cwd: string): Promise<void> {
     let said = '';
     child.stderr.on('data', (chunk: Buffer) => (said = (said + chunk.toString()).slice(-4000)));
     child.on('error', reject);
-    child.on('close', (code) =>
-      code === 0 ? resolve() : reject(new Error(`go ${args.at(-1)} failed:\n${said.trim()}`)),
-    );
+    child.on('close', (code) => (code === 0 ? resolve() : reject(new Error(`go ${args.at(-1)} failed:\n${said.trim()}`))));
   });
 }
 

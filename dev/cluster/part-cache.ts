@@ -4,8 +4,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Part } from './part-list.ts';
 
-export const partsFolder = (): string =>
-  join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'gx-platform', 'parts');
+export const partsFolder = (): string => join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'gx-platform', 'parts');
 
 export const folderOf = (part: Part): string => join(partsFolder(), keyOf(part));
 

@@ -92,11 +92,7 @@ export const parts: Record<PartName, Part> = {
     module: moduleFolder('containerd'),
     sources: ['go.mod', 'go.sum'],
     flags: ['-tags=no_btrfs,no_devmapper,no_zfs', `-ldflags=${containerdStamp}`],
-    programs: [
-      containerdProgram('containerd'),
-      containerdProgram('containerd-shim-runc-v2'),
-      containerdProgram('ctr'),
-    ],
+    programs: [containerdProgram('containerd'), containerdProgram('containerd-shim-runc-v2'), containerdProgram('ctr')],
   },
   kind: {
     name: 'kind',
@@ -112,8 +108,6 @@ export const partNames = Object.keys(parts) as PartName[];
 
 export const nativeParts: readonly PartName[] = ['kube', 'containerd', 'coredns', 'images'];
 
-export const toolsOf = (part: Part): string[] =>
-  part.programs.flatMap((program) => [program.file, ...program.links]);
+export const toolsOf = (part: Part): string[] => part.programs.flatMap((program) => [program.file, ...program.links]);
 
-export const partOf = (tool: string): Part | undefined =>
-  Object.values(parts).find((part) => toolsOf(part).includes(tool));
+export const partOf = (tool: string): Part | undefined => Object.values(parts).find((part) => toolsOf(part).includes(tool));

@@ -17,10 +17,7 @@ export function findTool(tool: string): string | undefined {
 }
 
 /** The paths of these tools; parts that are found nowhere are built. */
-export async function ensureTools(
-  tools: readonly string[],
-  report: Report,
-): Promise<Record<string, string>> {
+export async function ensureTools(tools: readonly string[], report: Report): Promise<Record<string, string>> {
   const paths: Record<string, string> = {};
   for (const tool of tools) {
     const part = partOf(tool);
@@ -32,10 +29,7 @@ export async function ensureTools(
 }
 
 /** The paths of all tools of these parts; parts that are not in the cache are built. */
-export async function ensureParts(
-  names: readonly PartName[],
-  report: Report,
-): Promise<Record<string, string>> {
+export async function ensureParts(names: readonly PartName[], report: Report): Promise<Record<string, string>> {
   for (const name of names) if (!isCached(parts[name])) await build(parts[name], report);
   const tools = names.flatMap((name) => toolsOf(parts[name]));
   return Object.fromEntries(tools.map((tool) => [tool, findTool(tool) as string]));

@@ -4,7 +4,7 @@ import { resolve4 } from 'node:dns/promises';
 import { readdirSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { clusterDown, clusterUp, type Cluster } from './cluster.ts';
-import { until } from './native/wait.ts';
+import { until } from './wait.ts';
 import { kubectlOf, type Kubectl } from './proof/kubectl.ts';
 import { forwarding, tracesOf } from './proof/traces.ts';
 import { nodePort, restrictedNamespace, store, web } from './proof/workloads.ts';
@@ -44,7 +44,10 @@ async function proveWorkload(cluster: Cluster, kubectl: Kubectl): Promise<void> 
   await promise('a workload of two restricted replicas rolls out', async () => {
     await kubectl.apply([restrictedNamespace]);
     await until({ what: 'the default service account', seconds: 20 }, () =>
-      kubectl.run(['get', 'serviceaccount', 'default']).then(() => true, () => false),
+      kubectl.run(['get', 'serviceaccount', 'default']).then(
+        () => true,
+        () => false,
+      ),
     );
     await kubectl.apply([...web(shellImage), ...store(shellImage)]);
     await kubectl.rolledOut('deployment/web');
@@ -66,7 +69,10 @@ async function proveWorkload(cluster: Cluster, kubectl: Kubectl): Promise<void> 
   });
   await promise('the node port answers on the host', () =>
     until({ what: 'the node port', seconds: 10 }, () =>
-      fetch(`http://${cluster.nodeAddress}:${nodePort}/`).then((response) => response.ok, () => false),
+      fetch(`http://${cluster.nodeAddress}:${nodePort}/`).then(
+        (response) => response.ok,
+        () => false,
+      ),
     ),
   );
   await promise('a pod reaches the API server', async () => {
@@ -84,7 +90,12 @@ async function proveVolume(kubectl: Kubectl): Promise<void> {
   await promise('the volume outlives its pod', async () => {
     await kubectl.run(['delete', 'pod', 'store-0']);
     await kubectl.rolledOut('statefulset/store');
-    await until({ what: 'the second start', seconds: 30 }, () => starts().then((count) => count === 2, () => false));
+    await until({ what: 'the second start', seconds: 30 }, () =>
+      starts().then(
+        (count) => count === 2,
+        () => false,
+      ),
+    );
   });
   await promise('the folder goes with the claim', async () => {
     const folder = fileOf({ state: stateOf(name) }).volumes;
@@ -96,7 +107,12 @@ async function proveVolume(kubectl: Kubectl): Promise<void> {
 
 async function proveWayOut(kubectl: Kubectl): Promise<void> {
   const outside = 'example.com';
-  if (!(await resolve4(outside).then(() => true, () => false))) {
+  if (
+    !(await resolve4(outside).then(
+      () => true,
+      () => false,
+    ))
+  ) {
     report('this machine resolves no outside names: the way out is not proved');
     return;
   }
@@ -122,6 +138,6 @@ async function main(): Promise<void> {
 }
 
 await main().catch((error: Error) => {
-  process.stderr.write(`${error.message}\n${String(error.cause ?? '')}\n`);
+  process.stderr.write(`${error.message}\n${error.cause instanceof Error ? error.cause.message : ''}\n`);
   process.exitCode = 1;
 });

@@ -1,6 +1,5 @@
-import {
-  fileOf, nodePortRange, podRange, serviceRange, type Layout,
-} from './layout.ts';
+import { flags } from '../commands.ts';
+import { fileOf, nodePortRange, podRange, serviceRange, type Layout } from './layout.ts';
 
 export type Component = {
   name: string;
@@ -10,17 +9,8 @@ export type Component = {
   proxied?: boolean;
 };
 
-type Flags = Record<string, string | number | boolean>;
-
-const flags = (values: Flags): string[] =>
-  Object.entries(values).map(([name, value]) => `--${name}=${String(value)}`);
-
 /** What the API server needs, and containerd, which needs nobody. */
-export const firstComponents = (layout: Layout): Component[] => [
-  etcd(layout),
-  apiServer(layout),
-  containerd(layout),
-];
+export const firstComponents = (layout: Layout): Component[] => [etcd(layout), apiServer(layout), containerd(layout)];
 
 /** These give up when RBAC's bootstrap roles are not there yet. */
 export const laterComponents = (layout: Layout): Component[] => [

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
-import { command, succeeds } from './commands.ts';
+import { command, succeeds } from '../commands.ts';
 import { layoutOf, preferredSlot, slotCount, statesFolder, wireOf, type Layout } from './layout.ts';
 
 const forwardSetting = '/proc/sys/net/ipv4/ip_forward';
@@ -28,10 +28,7 @@ async function takenNetworks(): Promise<string[]> {
 /** The wire from the host into the network namespace of process `pid`, and the way out for pods. */
 export async function connectNode(layout: Layout, pid: number): Promise<void> {
   const { hostInterface, hostAddress } = layout;
-  await command('ip', [
-    ...['link', 'add', hostInterface, 'type', 'veth'],
-    ...['peer', 'name', 'eth0', 'netns', String(pid)],
-  ]);
+  await command('ip', `link add ${hostInterface} type veth peer name eth0 netns ${pid}`.split(' '));
   await command('ip', ['address', 'add', `${hostAddress}/30`, 'dev', hostInterface]);
   await command('ip', ['link', 'set', hostInterface, 'up']);
   await command('nft', ['-f', '-'], { input: wayOut(layout) });

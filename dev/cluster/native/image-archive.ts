@@ -43,7 +43,6 @@ function blob(mediaType: string, bytes: Buffer): Blob {
   return { mediaType, digest, size: bytes.length, bytes };
 }
 
-const jsonBlob = (mediaType: string, value: unknown): Blob =>
-  blob(mediaType, Buffer.from(JSON.stringify(value)));
+const jsonBlob = (mediaType: string, value: unknown): Blob => blob(mediaType, Buffer.from(JSON.stringify(value)));
 
 const describe = ({ mediaType, digest, size }: Blob) => ({ mediaType, digest, size });

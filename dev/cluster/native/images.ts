@@ -1,6 +1,6 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { command } from './commands.ts';
+import { command } from '../commands.ts';
 import { imageArchive, type Image } from './image-archive.ts';
 import { fileOf, type Layout } from './layout.ts';
 import { commandPath } from './packages.ts';

@@ -27,7 +27,7 @@ export const nodePortRange = '30000-32767';
 /** Slots 0 and 1 are those of `make run` and the system test: their addresses can be written down. */
 export const slotCount = 64;
 export const preferredSlot = (name: string): number =>
-  ({ gx: 0, 'gx-test': 1 })[name] ?? 2 + (createHash('sha256').update(name).digest()[0] ?? 0) % (slotCount - 2);
+  ({ gx: 0, 'gx-test': 1 })[name] ?? 2 + ((createHash('sha256').update(name).digest()[0] ?? 0) % (slotCount - 2));
 
 export const wireOf = (slot: number): string => `10.213.${slot}.0/30`;
 

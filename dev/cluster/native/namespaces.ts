@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { command, succeeds } from './commands.ts';
+import { command, succeeds } from '../commands.ts';
 import { fileOf, type Layout } from './layout.ts';
-import { until } from './wait.ts';
+import { until } from '../wait.ts';
 
 /** Folders that programs insist on; in the node's mount namespace they are the cluster's own. */
 export const fixedFolders = ['/var/lib/kubelet', '/var/lib/cni'];
@@ -56,9 +56,7 @@ async function coverKernelSettings(): Promise<void> {
 }
 
 async function connect(layout: Layout): Promise<void> {
-  await until({ what: 'the wire from the host', seconds: 20, every: 20 }, () =>
-    succeeds('ip', ['link', 'show', 'eth0']),
-  );
+  await until({ what: 'the wire from the host', seconds: 20, every: 20 }, () => succeeds('ip', ['link', 'show', 'eth0']));
   await command('ip', ['link', 'set', 'lo', 'up']);
   await command('ip', ['address', 'add', `${layout.nodeAddress}/30`, 'dev', 'eth0']);
   await command('ip', ['link', 'set', 'eth0', 'up']);

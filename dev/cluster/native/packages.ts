@@ -1,7 +1,7 @@
-import { delimiter, join } from 'node:path';
-import { isExecutable } from '../executable.ts';
+import { join } from 'node:path';
+import { isExecutable, onPath, searchPath } from '../executable.ts';
 import type { Report } from '../report.ts';
-import { command, succeeds } from './commands.ts';
+import { command, succeeds } from '../commands.ts';
 
 type Needed = { command: string; package: string; folders?: readonly string[] };
 
@@ -17,14 +17,6 @@ const needed: readonly Needed[] = [
   { command: 'busybox', package: 'busybox-static' },
   { command: 'ptp', package: 'containernetworking-plugins', folders: [cniFolder] },
 ];
-
-/** Debian's administration commands are not on every user's PATH. */
-export const searchPath = [
-  ...(process.env['PATH'] ?? '').split(delimiter),
-  '/usr/local/sbin',
-  '/usr/sbin',
-  '/sbin',
-].filter((folder) => folder !== '');
 
 /** Installs with apt-get what is missing; elsewhere says what is. */
 export async function ensurePackages(report: Report): Promise<void> {
@@ -48,10 +40,9 @@ export async function ensurePackages(report: Report): Promise<void> {
 
 /** The full path of a command that `ensurePackages` has seen to. */
 export function commandPath(name: string): string {
-  const found = searchPath.map((folder) => join(folder, name)).find(isExecutable);
+  const found = onPath(name);
   if (found === undefined) throw new Error(`The native cluster needs the command ${name}.`);
   return found;
 }
 
-const isThere = (one: Needed): boolean =>
-  (one.folders ?? searchPath).some((folder) => isExecutable(join(folder, one.command)));
+const isThere = (one: Needed): boolean => (one.folders ?? searchPath).some((folder) => isExecutable(join(folder, one.command)));

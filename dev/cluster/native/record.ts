@@ -33,8 +33,7 @@ export function markOf(pid: number): ProcessMark | undefined {
   return startedAt === undefined ? undefined : { pid, startedAt };
 }
 
-export const isAlive = (mark: ProcessMark | undefined): boolean =>
-  mark !== undefined && startOf(mark.pid) === mark.startedAt;
+export const isAlive = (mark: ProcessMark | undefined): boolean => mark !== undefined && startOf(mark.pid) === mark.startedAt;
 
 // Field 22 of /proc/PID/stat; the name, field 2, may hold spaces. A zombie is dead.
 function startOf(pid: number): string | undefined {

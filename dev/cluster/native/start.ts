@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { openSync, readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { delimiter } from 'node:path';
-import { command } from './commands.ts';
+import { delimiter, dirname, join } from 'node:path';
+import { command, flags } from '../commands.ts';
+import { searchPath } from '../executable.ts';
 import { configurationFiles } from './configuration.ts';
 import { makeCgroup } from './cgroups.ts';
 import { connectNode, prepareFolders } from './host.ts';
@@ -11,9 +11,9 @@ import { pauseImage } from './images.ts';
 import { fileOf, firstServiceAddress, type Layout } from './layout.ts';
 import { manifests } from './manifests.ts';
 import { fixedFolders } from './namespaces.ts';
-import { commandPath, searchPath } from './packages.ts';
+import { commandPath } from './packages.ts';
 import { childrenOf, isAlive, markOf, writeRecord, type NodeRecord, type ProcessMark } from './record.ts';
-import { until } from './wait.ts';
+import { until } from '../wait.ts';
 
 /** Writes the node's files, makes its namespaces and starts its supervisor in them. */
 export async function startNode(layout: Layout, tools: Record<string, string>): Promise<void> {
@@ -32,13 +32,14 @@ export async function startNode(layout: Layout, tools: Record<string, string>): 
 
 async function writeKeys(layout: Layout, tools: Record<string, string>): Promise<void> {
   const { pki, adminKubeconfig } = fileOf(layout);
-  await command(tools['cluster-pki'] ?? 'cluster-pki', [
-    ...['--dir', dirname(pki('ca.crt'))],
-    ...['--cluster', layout.name],
-    ...['--node-name', layout.nodeName],
-    ...['--node-address', layout.nodeAddress],
-    ...['--service-address', firstServiceAddress],
-  ]);
+  const wanted = flags({
+    dir: dirname(pki('ca.crt')),
+    cluster: layout.name,
+    'node-name': layout.nodeName,
+    'node-address': layout.nodeAddress,
+    'service-address': firstServiceAddress,
+  });
+  await command(tools['cluster-pki'] ?? 'cluster-pki', wanted);
   await writeFile(adminKubeconfig, readFileSync(pki('admin.kubeconfig')), { mode: 0o600 });
 }
 
@@ -75,20 +76,23 @@ function nameserversIn(file: string): string[] {
   }
 }
 
+const namespaces = [
+  ...'--mount --propagation private --net --uts --ipc'.split(' '),
+  // The whole node dies with this one process.
+  ...'--pid --fork --kill-child --mount-proc'.split(' '),
+];
+
 async function enterNamespaces(record: NodeRecord): Promise<ProcessMark> {
   const { layout, tools } = record;
   const log = openSync(fileOf(layout).log('supervisor'), 'a');
   const supervisor = join(import.meta.dirname, 'supervisor.ts');
-  const child = spawn(
-    commandPath('unshare'),
-    [
-      ...['--mount', '--propagation', 'private', '--net', '--uts', '--ipc'],
-      // The whole node dies with this one process.
-      ...['--pid', '--fork', '--kill-child', '--mount-proc'],
-      ...['--', commandPath('tini'), '--', process.execPath, supervisor, layout.name],
-    ],
-    { detached: true, stdio: ['ignore', log, log], cwd: '/', env: nodeEnvironment(tools) },
-  );
+  const inside = [commandPath('tini'), '--', process.execPath, supervisor, layout.name];
+  const child = spawn(commandPath('unshare'), [...namespaces, '--', ...inside], {
+    detached: true,
+    stdio: ['ignore', log, log],
+    cwd: '/',
+    env: nodeEnvironment(tools),
+  });
   child.unref();
   const mark = child.pid === undefined ? undefined : markOf(child.pid);
   if (mark === undefined) throw new Error(`The node of cluster ${layout.name} did not start.`);

@@ -4,7 +4,7 @@ import { clustersWithState, disconnectNode, restoreForwarding } from './host.ts'
 import { layoutOf, preferredSlot, stateOf, statesFolder } from './layout.ts';
 import { fixedFolders } from './namespaces.ts';
 import { childrenOf, isAlive, markOf, readRecord, type ProcessMark } from './record.ts';
-import { until } from './wait.ts';
+import { until } from '../wait.ts';
 
 /** Kills the node and removes every trace of it; whether there was one. */
 export async function stopNode(name: string): Promise<boolean> {
@@ -43,8 +43,7 @@ function removeState(state: string): void {
   rmSync(state, { recursive: true, force: true, maxRetries: 5 });
 }
 
-export const isMountedBelow = (folder: string): boolean =>
-  readFileSync('/proc/self/mountinfo', 'utf8').includes(` ${folder}/`);
+export const isMountedBelow = (folder: string): boolean => readFileSync('/proc/self/mountinfo', 'utf8').includes(` ${folder}/`);
 
 function removeShared(): void {
   restoreForwarding();

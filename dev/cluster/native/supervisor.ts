@@ -3,12 +3,12 @@ import { spawn } from 'node:child_process';
 import { existsSync, openSync } from 'node:fs';
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { succeeds } from './commands.ts';
+import { succeeds } from '../commands.ts';
 import { firstComponents, laterComponents, type Component } from './components.ts';
 import { fileOf, type Layout } from './layout.ts';
 import { furnish } from './namespaces.ts';
 import { readRecord, type NodeRecord } from './record.ts';
-import { until } from './wait.ts';
+import { until } from '../wait.ts';
 
 const restartAfter = 1000;
 
@@ -22,15 +22,10 @@ async function main(name: string): Promise<void> {
 }
 
 async function becomeReady({ layout, tools }: NodeRecord): Promise<void> {
-  const kubectl = (...args: string[]) => [
-    ...['--kubeconfig', fileOf(layout).pki('admin.kubeconfig')],
-    ...args,
-  ];
+  const kubectl = (...args: string[]) => ['--kubeconfig', fileOf(layout).pki('admin.kubeconfig'), ...args];
   const tool = tools['kubectl'] ?? 'kubectl';
   const roles = '/readyz/poststarthook/rbac/bootstrap-roles';
-  await until({ what: 'the API server', seconds: 120 }, () =>
-    succeeds(tool, kubectl('get', '--raw', roles)),
-  );
+  await until({ what: 'the API server', seconds: 120 }, () => succeeds(tool, kubectl('get', '--raw', roles)));
   say('API server is ready');
   const file = fileOf(layout).config('manifests.json');
   await until({ what: 'kube-system', seconds: 60 }, () => succeeds(tool, kubectl('apply', '-f', file)));

@@ -16,8 +16,7 @@ function encode(entry: Entry): Buffer[] {
 
 function header(entry: Entry, size: number): Buffer {
   const bytes = Buffer.alloc(block);
-  const octal = (value: number, at: number, length: number) =>
-    bytes.write(value.toString(8).padStart(length - 1, '0'), at);
+  const octal = (value: number, at: number, length: number) => bytes.write(value.toString(8).padStart(length - 1, '0'), at);
   bytes.write(entry.name, 0, 100);
   octal(entry.mode ?? 0o755, 100, 8);
   octal(0, 108, 8);

@@ -1,5 +1,5 @@
-import type { Cluster } from '../cluster.ts';
-import { command } from '../native/commands.ts';
+import type { Cluster } from '../provider.ts';
+import { command } from '../commands.ts';
 import { namespace } from './workloads.ts';
 
 export type Kubectl = ReturnType<typeof kubectlOf>;
@@ -10,8 +10,7 @@ export function kubectlOf(cluster: Cluster) {
     command(cluster.kubectl, ['--kubeconfig', cluster.kubeconfig, '-n', namespace, ...args], { input });
   return {
     run,
-    apply: (items: readonly object[]) =>
-      run(['apply', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items })),
+    apply: (items: readonly object[]) => run(['apply', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items })),
     rolledOut: (object: string) => run(['rollout', 'status', object, '--timeout=90s']),
     exec: (pod: string, script: string) => run(['exec', pod, '--', '/bin/sh', '-c', script]),
   };

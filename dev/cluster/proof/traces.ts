@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { basename, join } from 'node:path';
-import { command } from '../native/commands.ts';
+import { command } from '../commands.ts';
 import { layoutOf, stateOf } from '../native/layout.ts';
 import { fixedFolders } from '../native/namespaces.ts';
 import { isMountedBelow } from '../native/stop.ts';
@@ -17,7 +17,10 @@ export async function tracesOf(name: string): Promise<string[]> {
       .filter((one) => one.startsWith('gx-wire'))
       .map((one) => `interface ${one}`),
     ...tables.split('\n').filter((line) => line.endsWith(` ${hostTable}`)),
-    ...cgroups.split('\n').filter(Boolean).map((folder) => `cgroup ${folder}`),
+    ...cgroups
+      .split('\n')
+      .filter(Boolean)
+      .map((folder) => `cgroup ${folder}`),
     ...(isMountedBelow(stateOf(name)) ? [`mount below ${stateOf(name)}`] : []),
     ...[stateOf(name), ...fixedFolders].filter((path) => existsSync(path)).map((path) => `file ${path}`),
   ];

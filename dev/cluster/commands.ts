@@ -4,11 +4,7 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 
 /** Runs a command to its end; its output, or an error that carries what it said. */
-export async function command(
-  file: string,
-  args: readonly string[],
-  options: ExecFileOptions & { input?: string } = {},
-): Promise<string> {
+export async function command(file: string, args: readonly string[], options: ExecFileOptions & { input?: string } = {}): Promise<string> {
   const { input, ...rest } = options;
   const running = run(file, [...args], { maxBuffer: 64 * 1024 * 1024, ...rest });
   // A command that ends without reading its input speaks through its exit code.
@@ -28,3 +24,7 @@ export async function succeeds(file: string, args: readonly string[]): Promise<b
     () => false,
   );
 }
+
+type Flags = Record<string, string | number | boolean>;
+
+export const flags = (values: Flags): string[] => Object.entries(values).map(([name, value]) => `--${name}=${String(value)}`);
