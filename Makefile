@@ -1,0 +1,55 @@
+# Every target's node is the pinned one of node_modules, whatever the machine has.
+export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
+.DEFAULT_GOAL := help
+.PHONY: help install run down dev check test test-unit test-kube test-agent test-charts test-system generate golden fmt clean
+
+help: ## print this list
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
+
+install: ## dependencies, with the right Node among them
+	@node dev/install.mjs
+
+##@ Use it
+
+run: install ## a cluster, the platform on it, and an example agent that answers; safe to repeat
+	@node dev/run/main.ts
+
+down: install ## remove all that `make run` made
+	@node dev/run/down.ts
+
+dev: install ## the example agent alone: no cluster, embedded Postgres, reload on change
+	@npm run --silent dev -- --config examples/echo/gx.json --port 8123
+
+##@ Prove it
+
+check: install ## the quick part: format, lint, types, unused code, generated files, unit and golden tests
+	@node dev/test/main.ts check
+
+test: install ## everything: `check`, a real API server, a real Postgres, and real pods
+	@node dev/test/main.ts check kube agent charts system
+
+test-kube: install ## control plane and operator on a real API server
+	@node dev/test/main.ts kube
+
+test-agent: install ## the agent server on a real Postgres
+	@node dev/test/main.ts agent
+
+test-charts: install ## the Helm chart and the kustomize tree render the same
+	@node dev/test/main.ts charts
+
+test-system: install ## the whole chain in real pods, on a cluster of its own
+	@node dev/test/main.ts system
+
+##@ Change it
+
+generate: install ## write the files that come from src/schema and the access rules
+	@node dev/generate.ts
+
+golden: install ## rewrite the golden files; the diff is the review
+	@vitest run --project unit --update
+
+fmt: install ## format all sources
+	@oxfmt
+
+clean: ## forget dependencies and local state (the caches stay)
+	@rm -rf node_modules .run coverage

@@ -1,0 +1,20 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+
+/** What `make run` leaves for scripts, in shell syntax: `. .run/env`. */
+export const ENV_FILE = '.run/env';
+
+export type RunEnv = { CONTROL_PLANE_URL: string; API_KEY: string; AGENT_URL: string; KUBECONFIG: string; KUBECTL: string };
+
+const quoted = (value: string): string => `'${value.replaceAll("'", String.raw`'\''`)}'`;
+
+/** Readable by its owner alone, because it holds a key. */
+export function writeEnvFile(env: RunEnv): void {
+  mkdirSync('.run', { recursive: true });
+  writeFileSync(ENV_FILE, Object.entries(env).map(([name, value]) => `export ${name}=${quoted(value)}\n`).join(''), { mode: 0o600 });
+}
+
+/** The key of an earlier run, if there is one. */
+export function earlierKey(): string | undefined {
+  if (!existsSync(ENV_FILE)) return undefined;
+  return /^export API_KEY='([^']+)'$/m.exec(readFileSync(ENV_FILE, 'utf8'))?.[1];
+}

@@ -1,0 +1,52 @@
+import process from 'node:process';
+import { clusterUp, type Cluster } from '../cluster/cluster.ts';
+import { program, say, step } from '../steps.ts';
+import { agentUrl, deploy, ready, untilDeployed } from './control-plane.ts';
+import { ENV_FILE, writeEnvFile, type RunEnv } from './env-file.ts';
+import { loadImages, startImages } from './images.ts';
+import { installPlatform } from './platform.ts';
+import { streamOneRun } from './stream.ts';
+
+const HELP = `make run: a cluster, the platform on it, and an example agent that answers.
+
+Safe to repeat: what is there and healthy is kept. "make down" removes all of it.
+GX_CLUSTER=native or GX_CLUSTER=kind chooses how the cluster is had (default: kind where Docker answers).
+`;
+
+const EXAMPLE = 'echo';
+
+/** From an empty folder to an answering agent, one named step after the other; everything is left running. */
+async function main(): Promise<void> {
+  if (process.argv.includes('--help')) return say(HELP);
+  const started = performance.now();
+  const images = startImages();
+  const cluster = await step('cluster', (report) => clusterUp({ name: 'gx', report }));
+  const built = await step('images', async (report) => loadImages(cluster, await images, report));
+  const api = await step('platform', (report) => installPlatform({ cluster, images: built, report }));
+  await step('control plane', () => ready(api.url));
+  const deployment = await step('deployment', async (report) => untilDeployed(api, await deploy(api, { name: EXAMPLE, image: built.example }, report), report));
+  const url = agentUrl(deployment);
+  await step('run', (report) => streamOneRun(url, 'Are you there?', report));
+  const env: RunEnv = { CONTROL_PLANE_URL: api.url, API_KEY: api.key, AGENT_URL: url, KUBECONFIG: cluster.kubeconfig, KUBECTL: cluster.kubectl };
+  writeEnvFile(env);
+  say(summary(env, cluster, (performance.now() - started) / 1000));
+}
+
+function summary(env: RunEnv, cluster: Cluster, seconds: number): string {
+  return `
+Everything runs (${seconds.toFixed(0)} s, ${cluster.kind} cluster "${cluster.name}").
+
+  control plane   ${env.CONTROL_PLANE_URL}   (OpenAPI: ${env.CONTROL_PLANE_URL}/docs)
+  agent           ${env.AGENT_URL}   (OpenAPI: ${env.AGENT_URL}/docs)
+
+Try next:
+  . ${ENV_FILE}
+  curl -H "X-Api-Key: $API_KEY" $CONTROL_PLANE_URL/v2/deployments
+  curl -X POST $AGENT_URL/runs/wait -H 'content-type: application/json' \\
+       -d '{"assistant_id": "${EXAMPLE}", "input": {"messages": [{"role": "human", "content": "hello"}]}}'
+  $KUBECTL get gxd,gxr --all-namespaces
+  make down
+`;
+}
+
+await program(main);

@@ -1,0 +1,26 @@
+import { Client } from '@langchain/langgraph-sdk';
+import type { Report } from '../steps.ts';
+
+const MAX_LINE = 200;
+
+/** A thread, and one run streamed to the terminal by the official SDK client. */
+export async function streamOneRun(agentUrl: string, question: string, report: Report): Promise<void> {
+  const client = new Client({ apiUrl: agentUrl, apiKey: null });
+  const [assistant] = await client.assistants.search({ limit: 1 });
+  if (assistant === undefined) throw new Error(`The agent at ${agentUrl} serves no assistant.`);
+  const thread = await client.threads.create();
+  report(`thread ${thread.thread_id}, assistant ${assistant.name}`);
+  report(`human: ${question}`);
+  const events = client.runs.stream(thread.thread_id, assistant.assistant_id, {
+    input: { messages: [{ role: 'human', content: question }] },
+    streamMode: ['values', 'custom'],
+  });
+  let answered = false;
+  for await (const { event, data } of events) {
+    const line = `${event}: ${JSON.stringify(data)}`;
+    report(line.length > MAX_LINE ? `${line.slice(0, MAX_LINE)}...` : line);
+    if (event === 'error') throw new Error(`The run failed: ${JSON.stringify(data)}`);
+    answered ||= event === 'values';
+  }
+  if (!answered) throw new Error('The run ended without a state.');
+}

@@ -1,0 +1,75 @@
+import { spawn } from 'node:child_process';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import process from 'node:process';
+import { choose } from '../cluster/choose.ts';
+import { program, say } from '../steps.ts';
+import { SUITES, type Check } from './suites.ts';
+
+type Result = { check: Check; ok: boolean; seconds: number; output: string };
+
+/** Runs the named suites, all of them even after a failure, and ends with what passed and what did not. */
+async function main(names: string[]): Promise<void> {
+  const unknown = names.filter((name) => SUITES[name] === undefined);
+  if (names.length === 0 || unknown.length > 0) throw new Error(`Usage: node dev/test/main.ts ${Object.keys(SUITES).join('|')} ...`);
+  if (names.includes('system')) await choose();
+  mkdirSync('.run/test', { recursive: true });
+  const results: Result[] = [];
+  for (const check of names.flatMap((name) => SUITES[name] ?? [])) results.push(await run(check));
+  report(results);
+}
+
+async function run(check: Check): Promise<Result> {
+  if (check.vitest === true) rmSync(reportFile(check), { force: true });
+  say(`==> ${check.name}`);
+  const started = performance.now();
+  const { code, output } = await execute(check.command, check.vitest === true);
+  const seconds = (performance.now() - started) / 1000;
+  if (code !== 0 && check.vitest !== true) say(output.trimEnd());
+  say(`    ${code === 0 ? 'ok' : 'FAILED'} in ${seconds.toFixed(1)} s`);
+  return { check, ok: code === 0, seconds, output };
+}
+
+/** Vitest's output is shown as it comes; a tool's only when it fails. */
+function execute([command = '', ...args]: string[], live: boolean): Promise<{ code: number; output: string }> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { stdio: ['ignore', live ? 'inherit' : 'pipe', live ? 'inherit' : 'pipe'] });
+    const chunks: Buffer[] = [];
+    child.stdout?.on('data', (chunk: Buffer) => chunks.push(chunk));
+    child.stderr?.on('data', (chunk: Buffer) => chunks.push(chunk));
+    child.once('error', reject);
+    child.once('close', (code) => resolve({ code: code ?? 1, output: Buffer.concat(chunks).toString() }));
+  });
+}
+
+const reportFile = (check: Check): string => `.run/test/${check.name.replace('tests: ', '')}.json`;
+
+type Counts = { passed: number; failed: number; skipped: number };
+
+/** A tool counts as one; a vitest run as its tests, and as one failure when it ended without a report. */
+function counts({ check, ok }: Result): Counts {
+  if (check.vitest !== true) return { passed: ok ? 1 : 0, failed: ok ? 0 : 1, skipped: 0 };
+  try {
+    const json = JSON.parse(readFileSync(reportFile(check), 'utf8')) as { numPassedTests: number; numFailedTests: number; numPendingTests: number };
+    const failed = Math.max(json.numFailedTests, ok ? 0 : 1);
+    return { passed: json.numPassedTests, failed, skipped: json.numPendingTests };
+  } catch {
+    return { passed: 0, failed: 1, skipped: 0 };
+  }
+}
+
+function report(results: Result[]): void {
+  const total: Counts = { passed: 0, failed: 0, skipped: 0 };
+  say('');
+  for (const result of results) {
+    const { passed, failed, skipped } = counts(result);
+    total.passed += passed;
+    total.failed += failed + (result.check.vitest === true && passed === 0 && failed === 0 ? 1 : 0);
+    total.skipped += skipped;
+    say(`${result.ok ? 'ok    ' : 'FAILED'} ${result.seconds.toFixed(1).padStart(7)} s  ${String(passed).padStart(4)} passed ${String(failed).padStart(3)} failed  ${result.check.name}`);
+  }
+  say('');
+  say(`${total.passed} passed, ${total.failed} failed${total.skipped > 0 ? `, ${total.skipped} skipped` : ''}`);
+  if (total.failed > 0 || total.skipped > 0) process.exitCode = 1;
+}
+
+await program(() => main(process.argv.slice(2)));

@@ -1,0 +1,26 @@
+/** One command of a suite, and whether vitest runs in it (its results are counted). */
+export type Check = { name: string; command: string[]; vitest?: boolean };
+
+const vitest = (project: string): Check => ({
+  name: `tests: ${project}`,
+  command: ['vitest', 'run', '--project', project, '--reporter=dot', '--reporter=json', `--outputFile.json=.run/test/${project}.json`],
+  vitest: true,
+});
+
+/** What each suite runs, in order. `check` needs neither root nor a network. */
+export const SUITES: Record<string, Check[]> = {
+  check: [
+    { name: 'format', command: ['oxfmt', '--check'] },
+    { name: 'lint', command: ['oxlint', '--deny-warnings'] },
+    { name: 'lint walls hold', command: ['node', 'dev/test/walls.ts'] },
+    { name: 'types', command: ['tsc', '--noEmit'] },
+    { name: 'unused code', command: ['knip', '--no-progress'] },
+    { name: 'generated files are fresh', command: ['node', 'dev/generate.ts', '--check'] },
+    { name: 'every source has its test', command: ['node', 'dev/test/mirror.ts'] },
+    vitest('unit'),
+  ],
+  kube: [vitest('kube')],
+  agent: [vitest('agent')],
+  charts: [vitest('charts')],
+  system: [vitest('system')],
+};

@@ -1,0 +1,47 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync, copyFileSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import process from 'node:process';
+import { program, say } from '../steps.ts';
+
+/*
+ * A wall that reports success on nothing is worse than none: each fixture holds one planted fault, and names on its first lines
+ * where it would stand (`// at: src/...`) and which rule must refuse it (`// rule: ...`).
+ */
+const FIXTURES = 'test/walls';
+
+type Fixture = { file: string; at: string; rule: string; text: string };
+
+function fixtures(): Fixture[] {
+  return readdirSync(FIXTURES)
+    .filter((file) => file.endsWith('.fixture.ts'))
+    .map((file) => {
+      const text = readFileSync(join(FIXTURES, file), 'utf8');
+      return { file, text, at: /\/\/ at: (\S+)/.exec(text)?.[1] ?? '', rule: /\/\/ rule: (\S+)/.exec(text)?.[1] ?? '' };
+    });
+}
+
+async function main(): Promise<void> {
+  const copy = mkdtempSync(join(tmpdir(), 'gx-walls-'));
+  try {
+    for (const file of ['.oxlintrc.json', 'tsconfig.json', 'package.json']) copyFileSync(file, join(copy, file));
+    symlinkSync(resolve('node_modules'), join(copy, 'node_modules'));
+    const planted = fixtures();
+    for (const { at, text } of planted) {
+      mkdirSync(dirname(join(copy, at)), { recursive: true });
+      writeFileSync(join(copy, at), text);
+    }
+    const lint = spawnSync('oxlint', ['--format=json'], { cwd: copy, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 });
+    const { diagnostics } = JSON.parse(lint.stdout) as { diagnostics: { code: string; filename: string }[] };
+    const holes = planted.filter(({ at, rule }) => !diagnostics.some(({ code, filename }) => filename.endsWith(at) && code.includes(`(${rule})`)));
+    if (planted.length === 0) throw new Error(`${FIXTURES} holds no fixture.`);
+    if (holes.length > 0) throw new Error(`These faults passed the lint: ${holes.map(({ file, rule }) => `${file} (${rule})`).join(', ')}.`);
+    say(`${planted.length} planted faults were refused`);
+  } finally {
+    rmSync(copy, { recursive: true, force: true });
+  }
+}
+
+await program(main);
+process.exitCode ??= 0;

@@ -1,0 +1,94 @@
+import process from 'node:process';
+import { processEnv } from './config/env.ts';
+import { asError, StartError } from './errors.ts';
+import { createLog } from './log.ts';
+
+const HELP = `gx-platform: run LangGraph agents on your own Kubernetes
+
+Usage: node src/main.ts <command> [options]
+
+  control-plane   the REST API that writes Deployment and Revision resources
+  operator        the loop that turns those resources into workloads
+  agent-server    the server of one deployment: assistants, threads, runs, streams
+  dev             the agent server alone with an embedded Postgres, reloading on change
+  api-key         create, list and revoke keys of the REST API
+
+Every command explains itself with --help. Settings come from the environment.
+`;
+
+type Running = { stop(): Promise<void> };
+type Command = (args: string[], signal: AbortSignal) => Promise<Running | void>;
+
+/** Each command loads only its own product, so that an agent never loads the Kubernetes client. */
+const COMMANDS: Record<string, Command> = {
+  'control-plane': async (_args, signal) => {
+    const [{ controlPlaneConfig }, { startControlPlane }, { connect }] = await Promise.all([
+      import('./config/control-plane.ts'),
+      import('./control-plane/start.ts'),
+      import('./kube/client.ts'),
+    ]);
+    const config = controlPlaneConfig(processEnv());
+    const log = createLog({ level: config.logLevel, process: 'control-plane' });
+    const kube = await connect({ fieldManager: 'gx-control-plane', userAgent: 'gx-control-plane' });
+    return startControlPlane({ config, kube, log, signal });
+  },
+  operator: async (_args, signal) => {
+    const [{ operatorConfig }, { startOperator }, { connect }] = await Promise.all([
+      import('./config/operator.ts'),
+      import('./operator/start.ts'),
+      import('./kube/client.ts'),
+    ]);
+    const config = operatorConfig(processEnv());
+    const log = createLog({ level: config.logLevel, process: 'operator' });
+    const kube = await connect({ fieldManager: 'gx-operator', userAgent: 'gx-operator' });
+    return startOperator({ config, kube, log, signal });
+  },
+  'agent-server': async (args, signal) => {
+    const [{ agentConfig }, { startAgentServer }] = await Promise.all([import('./config/agent.ts'), import('./agent/start.ts')]);
+    const config = agentConfig(processEnv(), args);
+    const log = createLog({ level: config.logLevel, process: 'agent-server' });
+    return startAgentServer({ config, log, signal });
+  },
+  dev: async (args, signal) => {
+    const { runDev } = await import('./agent/dev/run.ts');
+    return runDev(args, signal);
+  },
+  'api-key': async (args) => {
+    const [{ runApiKeyCommand }, { connect }, { controlPlaneConfig }] = await Promise.all([
+      import('./control-plane/auth/command.ts'),
+      import('./kube/client.ts'),
+      import('./config/control-plane.ts'),
+    ]);
+    const kube = await connect({ fieldManager: 'gx-api-key', userAgent: 'gx-api-key' });
+    await runApiKeyCommand(args, { kube, config: controlPlaneConfig(processEnv()), out: (line) => process.stdout.write(`${line}\n`) });
+    await kube.close();
+  },
+};
+
+/** Runs one command until SIGTERM or SIGINT; the exit code is 0 after a graceful stop and 1 when the start failed. */
+async function main(args: string[]): Promise<void> {
+  const [name = '--help', ...rest] = args;
+  if (['--help', '-h', 'help'].includes(name)) {
+    process.stdout.write(HELP);
+    return;
+  }
+  const command = COMMANDS[name];
+  if (command === undefined) throw new StartError(`"${name}" is not a command; known: ${Object.keys(COMMANDS).join(', ')}.`);
+  const stopping = new AbortController();
+  const stopped = new Promise<void>((resolve) => {
+    stopping.signal.addEventListener('abort', () => resolve());
+  });
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopping.abort(signal));
+  const running = await command(rest, stopping.signal);
+  if (running === undefined) return;
+  await stopped;
+  await running.stop();
+}
+
+try {
+  await main(process.argv.slice(2));
+} catch (thrown) {
+  const error = asError(thrown);
+  process.stderr.write(error instanceof StartError ? `${error.message}\n` : `${error.stack ?? error.message}\n`);
+  process.exitCode = 1;
+}

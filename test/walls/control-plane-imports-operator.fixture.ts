@@ -1,0 +1,4 @@
+// at: src/control-plane/planted.ts
+// rule: no-restricted-imports
+import { start } from '../operator/start.ts';
+export const planted = start;

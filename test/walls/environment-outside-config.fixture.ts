@@ -1,0 +1,3 @@
+// at: src/agent/planted-env.ts
+// rule: no-process-env
+export const planted = process.env.HOME;

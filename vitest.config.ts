@@ -1,0 +1,36 @@
+import { globSync, readFileSync } from 'node:fs';
+import { defineConfig } from 'vitest/config';
+
+/*
+ * A test says what it needs by what it imports: a real API server, a real Postgres, or nothing. `unit` is what `make check` runs.
+ */
+const files = globSync('test/**/*.test.ts').toSorted();
+const needs = (file: string): string => {
+  if (file.startsWith('test/system/')) return 'system';
+  const text = readFileSync(file, 'utf8');
+  if (/kit\/api-server/.test(text)) return 'kube';
+  if (/kit\/postgres/.test(text)) return 'agent';
+  return file.startsWith('test/charts/') ? 'charts' : 'unit';
+};
+const of = (name: string): string[] => files.filter((file) => needs(file) === name);
+
+export default defineConfig({
+  test: {
+    projects: [
+      { test: { name: 'unit', include: of('unit') } },
+      { test: { name: 'charts', include: of('charts'), testTimeout: 60_000 } },
+      { test: { name: 'kube', include: of('kube'), globalSetup: ['test/kit/api-server-global.ts'], testTimeout: 60_000, hookTimeout: 120_000 } },
+      { test: { name: 'agent', include: of('agent'), globalSetup: ['test/kit/postgres-global.ts'], testTimeout: 60_000, hookTimeout: 120_000 } },
+      {
+        test: {
+          name: 'system',
+          include: of('system'),
+          globalSetup: ['test/kit/cluster-global.ts'],
+          testTimeout: 300_000,
+          hookTimeout: 1_800_000,
+          fileParallelism: false,
+        },
+      },
+    ],
+  },
+});
