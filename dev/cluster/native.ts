@@ -65,6 +65,8 @@ async function becomeReady(record: NodeRecord, report: Report): Promise<void> {
     ['API server', () => succeeds(...kubectl(record, 'get', '--raw', '/readyz'))],
     ['node', () => isNodeReady(record)],
     ['DNS', () => isDnsReady(record)],
+    // Without it the API refuses every pod.
+    ['default service account', () => succeeds(...kubectl(record, 'get', 'serviceaccount', 'default'))],
   ];
   for (const [what, ask] of steps) {
     const started = Date.now();

@@ -84,6 +84,9 @@ function controllerManager(layout: Layout): Component {
       'authorization-kubeconfig': pki('controller-manager.kubeconfig'),
       'bind-address': '127.0.0.1',
       'leader-elect': false,
+      // The usual limit of 20 a second is for shared API servers; it would hold the controllers' start for seconds.
+      'kube-api-qps': 500,
+      'kube-api-burst': 1000,
       'use-service-account-credentials': true,
       'service-account-private-key-file': pki('service-account.key'),
       'root-ca-file': pki('ca.crt'),

@@ -6,6 +6,7 @@ export type Given = {
   layout: Layout;
   runc: string;
   pauseImage: string;
+  snapshotter: 'overlayfs' | 'native';
   nameservers: readonly string[];
 };
 
@@ -54,7 +55,7 @@ function kubeletConfiguration(layout: Layout) {
   };
 }
 
-function containerdConfiguration({ layout, runc, pauseImage }: Given): string {
+function containerdConfiguration({ layout, runc, pauseImage, snapshotter }: Given): string {
   const { containerdRoot, containerdSocket, cniFolder: cni } = fileOf(layout);
   return `version = 4
 imports = []
@@ -69,7 +70,7 @@ address = "${containerdSocket}"
 path = "${join(containerdRoot, 'opt')}"
 
 [plugins."io.containerd.cri.v1.images"]
-snapshotter = "overlayfs"
+snapshotter = "${snapshotter}"
 
 [plugins."io.containerd.cri.v1.images".pinned_images]
 sandbox = "${pauseImage}"

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { openSync, readFileSync } from 'node:fs';
+import { openSync, readFileSync, statfsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { command, flags } from '../commands.ts';
@@ -48,6 +48,7 @@ async function writeConfiguration(layout: Layout): Promise<void> {
     ...configurationFiles({
       layout,
       pauseImage,
+      snapshotter: snapshotterFor(layout.state),
       runc: commandPath('runc'),
       nameservers: reachableNameservers(),
     }),
@@ -57,6 +58,12 @@ async function writeConfiguration(layout: Layout): Promise<void> {
     await mkdir(dirname(path), { recursive: true });
     await writeFile(path, content);
   }
+}
+
+// Inside a container the state may lie on an overlay itself, and overlays do not stack: then files are copied.
+function snapshotterFor(folder: string): 'overlayfs' | 'native' {
+  const overlayMagic = 0x794c7630;
+  return statfsSync(folder).type === overlayMagic ? 'native' : 'overlayfs';
 }
 
 // A resolver on the host's loopback cannot be reached from the node; systemd-resolved tells of its own upstreams.
