@@ -59,7 +59,7 @@ type Named = { name: string; digest: string };
 
 // Older Docker archives have no index; their digests are unknown before the import.
 async function imagesIn(archive: string): Promise<Named[]> {
-  const text = await command('tar', ['-xOf', archive, 'index.json']).catch(() => '{}');
+  const text = await command('tar', ['--occurrence=1', '-xOf', archive, 'index.json']).catch(() => '{}');
   const { manifests = [] } = JSON.parse(text) as {
     manifests?: { digest: string; annotations?: Record<string, string> }[];
   };
