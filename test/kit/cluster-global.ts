@@ -1,0 +1,29 @@
+import type { TestProject } from 'vitest/node';
+import { clusterDown, clusterUp } from '../../dev/cluster/cluster.ts';
+import { loadImages, startImages } from '../../dev/run/images.ts';
+import { installPlatform } from '../../dev/run/platform.ts';
+import { ready } from '../../dev/run/control-plane.ts';
+import { step } from '../../dev/steps.ts';
+
+export type SystemUnderTest = { controlPlane: string; key: string; kubeconfig: string; kubectl: string; image: string };
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    system: SystemUnderTest;
+  }
+}
+
+const NAME = 'gx-test';
+
+/** A cluster of its own with the platform on it, for the tests in real pods; removed afterwards unless GX_KEEP_CLUSTER is set. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const images = startImages();
+  const cluster = await step('cluster', (report) => clusterUp({ name: NAME, report }));
+  const built = await step('images', async (report) => loadImages(cluster, await images, report));
+  const api = await step('platform', (report) => installPlatform({ cluster, images: built, report }));
+  await step('control plane', () => ready(api.url));
+  project.provide('system', { controlPlane: api.url, key: api.key, kubeconfig: cluster.kubeconfig, kubectl: cluster.kubectl, image: built.example });
+  return async () => {
+    if (process.env.GX_KEEP_CLUSTER === undefined) await step('cluster down', (report) => clusterDown({ name: NAME, report }));
+  };
+}

@@ -1,0 +1,136 @@
+import { Client } from '@langchain/langgraph-sdk';
+import { beforeAll, describe, expect, inject, test } from 'vitest';
+import { agentUrl, call, untilDeployed, type Api } from '../../dev/run/control-plane.ts';
+import { eventually } from '../kit/eventually.ts';
+import { kubectlFor, type Kubectl } from '../kit/kubectl.ts';
+
+type Listed = { items: { kind: string; metadata: { name: string; uid: string; labels?: Record<string, string> } }[] };
+type Answer = Awaited<ReturnType<typeof untilDeployed>>;
+
+const NAMESPACE = 'gx-agents';
+const CHILDREN = 'gxd,gxr,deployments.apps,statefulsets,services,secrets,networkpolicies,pods,persistentvolumeclaims';
+
+const system = inject('system');
+const api: Api = { url: system.controlPlane, key: system.key };
+const quiet = (): void => undefined;
+let kubectl: Kubectl;
+
+beforeAll(() => {
+  kubectl = kubectlFor(system);
+});
+
+/** Everything in the namespace that belongs to a deployment, as `Kind/name`. */
+async function leftOf(name: string): Promise<string[]> {
+  const { items } = await kubectl.json<Listed>('get', CHILDREN, '--namespace', NAMESPACE, '--ignore-not-found');
+  return (items ?? []).filter((item) => item.metadata.name.startsWith(`${name}-`) || item.metadata.name === name).map((item) => `${item.kind}/${item.metadata.name}`).toSorted();
+}
+
+const text = (state: unknown): string => JSON.stringify((state as { values: unknown }).values);
+
+describe('a deployment made by REST', () => {
+  const name = 'by-rest';
+  let deployment: Answer;
+  let client: Client;
+
+  test('is created, polled to DEPLOYED and READY', async () => {
+    const created = await call<Answer>(api, 'POST', '/v2/deployments', {
+      name,
+      source: 'external_container',
+      source_config: { resource_spec: {} },
+      source_revision_config: { image_uri: system.image },
+      secrets: [{ name: 'GREETING', value: 'canary-5e1f' }],
+    });
+    expect(created.latest_revision_id).toMatch(/^[0-9a-f-]{36}$/);
+    deployment = await untilDeployed(api, created, quiet);
+    expect(deployment).toMatchObject({ id: created.id, status: 'READY', latest_revision_id: created.latest_revision_id, active_revision_id: created.latest_revision_id });
+    client = new Client({ apiUrl: agentUrl(deployment), apiKey: null });
+  });
+
+  test('shows secret values in its Secret alone', async () => {
+    const resources = await kubectl('get', 'gxd,gxr,events,pods', '--namespace', NAMESPACE, '-o', 'yaml');
+    expect(resources).not.toContain('canary-5e1f');
+  });
+
+  test('answers the SDK: wait, stream values, stream messages-tuple', async () => {
+    const thread = await client.threads.create();
+    const input = { messages: [{ role: 'human', content: 'first' }] };
+    const state = await client.runs.wait(thread.thread_id, 'echo', { input });
+    expect(JSON.stringify(state)).toContain('first');
+    const events = await Array.fromAsync(client.runs.stream(thread.thread_id, 'echo', { input: { messages: [{ role: 'human', content: 'second' }] }, streamMode: ['values', 'messages-tuple'] }));
+    expect(events[0]).toMatchObject({ event: 'metadata', data: { run_id: expect.any(String) } });
+    expect(events.map(({ event }) => event)).toEqual(expect.arrayContaining(['values']));
+  });
+
+  test('keeps its threads when the database pod is deleted', async () => {
+    const thread = await client.threads.create();
+    await client.runs.wait(thread.thread_id, 'echo', { input: { messages: [{ role: 'human', content: 'remember me' }] } });
+    const pods = await kubectl.json<Listed>('get', 'pods', '--namespace', NAMESPACE, '-l', 'gx.dev/component=database');
+    const pod = pods.items.find((item) => item.metadata.name.startsWith(name));
+    expect(pod).toBeDefined();
+    await kubectl('delete', 'pod', pod?.metadata.name ?? '', '--namespace', NAMESPACE, '--wait=true');
+    const state = await eventually('the state comes back', () => client.threads.getState(thread.thread_id));
+    expect(text(state)).toContain('remember me');
+    const again = await eventually('runs work again', () => client.runs.wait(thread.thread_id, 'echo', { input: { messages: [{ role: 'human', content: 'still here' }] } }));
+    expect(JSON.stringify(again)).toContain('remember me');
+    expect(JSON.stringify(again)).toContain('still here');
+  });
+
+  test('a revision whose image does not exist fails with its reason, and the serving one goes on', async () => {
+    const patched = await call<Answer>(api, 'PATCH', `/v2/deployments/${deployment.id}`, { source_revision_config: { image_uri: 'localhost/gx/does-not-exist:1' } });
+    const path = `/v2/deployments/${deployment.id}/revisions/${patched.latest_revision_id}`;
+    const revision = await eventually('the revision fails', async () => {
+      const answer = await call<{ status: string; reason: string }>(api, 'GET', path);
+      return answer.status === 'DEPLOY_FAILED' && answer;
+    });
+    expect(revision.reason).toBe('ImagePullFailed');
+    const now = await call<Answer & { active_revision_id: string }>(api, 'GET', `/v2/deployments/${deployment.id}`);
+    expect(now).toMatchObject({ status: 'READY', active_revision_id: deployment.latest_revision_id });
+    const thread = await client.threads.create();
+    expect(thread.thread_id).toBeDefined();
+  });
+
+  test('deletion by REST leaves the kept volume and its credentials, and nothing else', async () => {
+    await call(api, 'DELETE', `/v2/deployments/${deployment.id}`);
+    await eventually('GET answers 404', async () => {
+      const response = await fetch(`${api.url}/v2/deployments/${deployment.id}`, { headers: { 'x-api-key': api.key } });
+      return response.status === 404;
+    });
+    const left = await eventually('only kept data is left', async () => {
+      const objects = await leftOf(name);
+      return objects.every((object) => /^(PersistentVolumeClaim|Secret)\//.test(object)) && objects;
+    });
+    expect(left).toEqual([expect.stringMatching(/^PersistentVolumeClaim\/.*by-rest-db/), `Secret/${name}-db-auth`]);
+  });
+});
+
+describe('a deployment applied with kubectl alone', () => {
+  const name = 'by-kubectl';
+  const manifest = {
+    apiVersion: 'gx.dev/v1alpha1',
+    kind: 'Deployment',
+    metadata: { name, namespace: NAMESPACE },
+    spec: { source: 'external_container', deletionPolicy: 'Delete', template: { sourceRevisionConfig: { imageUri: system.image } } },
+  };
+
+  test('gets its revision, its URL and its REST answers', async () => {
+    await kubectl.apply(manifest);
+    await kubectl('wait', `gxd/${name}`, '--namespace', NAMESPACE, '--for=condition=Ready', '--timeout=180s');
+    const resource = await kubectl.json<{ metadata: { uid: string }; status: { url: string; activeRevision: string } }>('get', 'gxd', name, '--namespace', NAMESPACE);
+    expect(resource.status.activeRevision).toBe(`${name}-00001`);
+    const answer = await call<Answer>(api, 'GET', `/v2/deployments/${resource.metadata.uid}`);
+    expect(answer).toMatchObject({ id: resource.metadata.uid, name, status: 'READY' });
+    const client = new Client({ apiUrl: resource.status.url, apiKey: null });
+    const thread = await client.threads.create();
+    const state = await client.runs.wait(thread.thread_id, 'echo', { input: { messages: [{ role: 'human', content: 'hello' }] } });
+    expect(JSON.stringify(state)).toContain('hello');
+  });
+
+  test('refuses a change of what is fixed', async () => {
+    await expect(kubectl.apply({ ...manifest, spec: { ...manifest.spec, source: 'git' } })).rejects.toThrow();
+  });
+
+  test('deletion by kubectl leaves nothing when the policy says Delete', async () => {
+    await kubectl('delete', 'gxd', name, '--namespace', NAMESPACE, '--wait=true', '--timeout=120s');
+    await eventually('nothing is left', async () => (await leftOf(name)).length === 0);
+  });
+});
