@@ -51,30 +51,27 @@ function clusterOf(record: NodeRecord): Cluster {
 }
 
 async function becomeReady(record: NodeRecord, report: Report): Promise<void> {
-  const { containerdSocket } = fileOf(record.layout);
+  const { containerdSocket, logFolder } = fileOf(record.layout);
+  const loaded = () =>
+    loadOwnImages(record).then(
+      () => true,
+      () => false,
+    );
   const steps: [string, () => Promise<boolean> | boolean][] = [
-    [
-      'containerd',
-      () =>
-        existsSync(containerdSocket) &&
-        loadOwnImages(record).then(
-          () => true,
-          () => false,
-        ),
-    ],
+    ['containerd', () => existsSync(containerdSocket) && loaded()],
     ['API server', () => succeeds(...kubectl(record, 'get', '--raw', '/readyz'))],
     ['node', () => isNodeReady(record)],
     ['DNS', () => isDnsReady(record)],
     // Without it the API refuses every pod.
     ['default service account', () => succeeds(...kubectl(record, 'get', 'serviceaccount', 'default'))],
   ];
-  for (const [what, ask] of steps) {
+  for (const [step, ask] of steps) {
     const started = Date.now();
-    await until({ what, seconds: 120 }, () => {
-      if (!isAlive(record.process)) throw new Error(`The node died; see ${fileOf(record.layout).log('supervisor')}.`);
+    await until({ what: `${step} (logs: ${logFolder})`, seconds: 120 }, () => {
+      if (!isAlive(record.process)) throw new Error(`The node ended; supervisor.log in ${logFolder} says why.`);
       return ask();
     });
-    report(`${what}: ready (${seconds(started)})`);
+    report(`${step}: ready (${seconds(started)})`);
   }
 }
 

@@ -22,11 +22,21 @@ export function makeCgroup(group: string): void {
   }
 }
 
+// One by one: a kernel may refuse a controller that nobody here needs.
 function delegateControllers(folder: string): void {
-  const controllers = readFileSync(join(folder, 'cgroup.controllers'), 'utf8').trim().split(' ');
-  const wanted = controllers.filter((name) => name !== '').map((name) => `+${name}`);
-  writeFileSync(join(folder, 'cgroup.subtree_control'), wanted.join(' '));
+  const control = join(folder, 'cgroup.subtree_control');
+  for (const name of controllersIn(join(folder, 'cgroup.controllers'))) {
+    try {
+      writeFileSync(control, `+${name}`);
+    } catch {
+      continue;
+    }
+  }
+  const missing = ['cpu', 'memory', 'pids'].filter((name) => !controllersIn(control).includes(name));
+  if (missing.length > 0) throw new Error(`The native cluster needs the cgroup controllers ${missing.join(', ')} in ${folder}.`);
 }
+
+const controllersIn = (file: string): string[] => readFileSync(file, 'utf8').split(/\s+/).filter(Boolean);
 
 // A new cpuset of version 1 has no processors, and nothing may run in it.
 function inheritCpus(group: string): void {
