@@ -1,0 +1,195 @@
+import { kubeError } from './errors.ts';
+import { NotFound } from '../errors.ts';
+import { loadCredentials } from './credentials.ts';
+import type { JsonPatch, Kind, Kube, ListOptions, Page, Ref } from './kube.ts';
+import { listQuery, pathOf, queryOf } from './paths.ts';
+import { withRetries } from './retry.ts';
+import { Transport, type HttpAnswer } from './transport.ts';
+import { watchStream } from './watch-stream.ts';
+
+const CALL_LIMIT = 30_000;
+const LIST_LIMIT = 60_000;
+/** 500 objects are about 3 MB: parsed in some 100 ms, so that no page blocks the loop for long. */
+const PAGE = 500;
+
+const JSON_BODY = 'application/json';
+const JSON_PATCH = 'application/json-patch+json';
+const MERGE_PATCH = 'application/merge-patch+json';
+const APPLY_PATCH = 'application/apply-patch+yaml';
+
+export type RequestSample = { method: string; code: string; host: string; seconds: number };
+export type ConnectOptions = {
+  /** Owner of applied fields; stays the same for ever. */
+  fieldManager: string;
+  userAgent: string;
+  /** A kubeconfig's path; else KUBECONFIG, the pod's service account, or ~/.kube/config. */
+  kubeconfig?: string;
+  /** Told once per request sent. */
+  observe?: (sample: RequestSample) => void;
+};
+
+type Call = { method: string; path: string; body?: unknown; type?: string; idempotent: boolean; timeout?: number; signal?: AbortSignal | undefined };
+
+/** Opens the door to the API server. Nothing is sent yet. */
+export async function connect(options: ConnectOptions): Promise<Kube> {
+  return new Client(new Transport(await loadCredentials(options.kubeconfig), options.userAgent), options);
+}
+
+class Client implements Kube {
+  readonly #transport: Transport;
+  readonly #fieldManager: string;
+  readonly #observe: (sample: RequestSample) => void;
+
+  constructor(transport: Transport, { fieldManager, observe = () => undefined }: ConnectOptions) {
+    this.#transport = transport;
+    this.#fieldManager = fieldManager;
+    this.#observe = observe;
+  }
+
+  get<T extends object>(kind: Kind<T>, ref: Ref, signal?: AbortSignal): Promise<T> {
+    return this.#json<T>({ method: 'GET', path: pathOf(kind, ref), idempotent: true, signal });
+  }
+
+  async list<T extends object>(kind: Kind<T>, options: ListOptions = {}, signal?: AbortSignal): Promise<Page<T>> {
+    const path = pathOf(kind, { ...(options.namespace !== undefined && { namespace: options.namespace }) }) + listQuery(options);
+    const list = await this.#json<{ items: T[] | null; metadata: { resourceVersion: string; continue?: string } }>({
+      method: 'GET',
+      path,
+      idempotent: true,
+      timeout: LIST_LIMIT,
+      signal,
+    });
+    // Items of a list lack what every single object has.
+    const items = (list.items ?? []).map((item) => ({ apiVersion: kind.apiVersion, kind: kind.kind, ...item }));
+    const next = list.metadata.continue;
+    return { items, resourceVersion: list.metadata.resourceVersion, ...(next !== undefined && next !== '' && { continue: next }) };
+  }
+
+  async all<T extends object>(kind: Kind<T>, options: ListOptions = {}, signal?: AbortSignal): Promise<T[]> {
+    const items: T[] = [];
+    let next: string | undefined;
+    do {
+      const page: Page<T> = await this.list(kind, { limit: PAGE, ...options, ...(next !== undefined && { continue: next }) }, signal);
+      items.push(...page.items);
+      next = page.continue;
+    } while (next !== undefined);
+    return items;
+  }
+
+  create<T extends object>(kind: Kind<T>, object: T, options: { dryRun?: boolean } = {}, signal?: AbortSignal): Promise<T> {
+    const path = pathOf(kind, { namespace: refOf(object).namespace }) + this.#writeQuery(options);
+    return this.#json<T>({ method: 'POST', path, body: object, type: JSON_BODY, idempotent: false, signal });
+  }
+
+  apply<T extends object>(kind: Kind<T>, object: T, signal?: AbortSignal): Promise<T> {
+    const path = pathOf(kind, refOf(object)) + queryOf({ fieldManager: this.#fieldManager, force: true });
+    return this.#json<T>({ method: 'PATCH', path, body: object, type: APPLY_PATCH, idempotent: true, signal });
+  }
+
+  jsonPatch<T extends object>(
+    kind: Kind<T>,
+    ref: Ref,
+    patch: JsonPatch,
+    ...[options = {}, signal]: [options?: { dryRun?: boolean }, signal?: AbortSignal]
+  ): Promise<T> {
+    const path = pathOf(kind, ref) + this.#writeQuery(options);
+    return this.#json<T>({ method: 'PATCH', path, body: patch, type: JSON_PATCH, idempotent: false, signal });
+  }
+
+  patchStatus<T extends object>(kind: Kind<T>, ref: Ref, status: object, signal?: AbortSignal): Promise<T> {
+    const path = pathOf(kind, ref, 'status') + this.#writeQuery({});
+    return this.#json<T>({ method: 'PATCH', path, body: { status }, type: MERGE_PATCH, idempotent: true, signal });
+  }
+
+  replace<T extends object>(kind: Kind<T>, object: T, signal?: AbortSignal): Promise<T> {
+    const path = pathOf(kind, refOf(object)) + this.#writeQuery({});
+    return this.#json<T>({ method: 'PUT', path, body: object, type: JSON_BODY, idempotent: false, signal });
+  }
+
+  async delete(
+    kind: Kind,
+    ref: Ref,
+    options: { uid?: string; resourceVersion?: string; propagation?: 'Background' | 'Foreground' | 'Orphan' } = {},
+    signal?: AbortSignal,
+  ): Promise<boolean> {
+    const { uid, resourceVersion, propagation = 'Background' } = options;
+    const body = {
+      apiVersion: 'v1',
+      kind: 'DeleteOptions',
+      propagationPolicy: propagation,
+      preconditions: { ...(uid !== undefined && { uid }), ...(resourceVersion !== undefined && { resourceVersion }) },
+    };
+    try {
+      await this.#json({ method: 'DELETE', path: pathOf(kind, ref), body, type: JSON_BODY, idempotent: true, signal });
+      return true;
+    } catch (error) {
+      if (error instanceof NotFound) return false;
+      throw error;
+    }
+  }
+
+  async *watch<T extends object>(
+    kind: Kind<T>,
+    options: ListOptions & { resourceVersion: string; timeoutSeconds: number },
+    signal: AbortSignal,
+  ) {
+    const { labelSelector, fieldSelector, resourceVersion, timeoutSeconds, namespace } = options;
+    const query = queryOf({ watch: true, allowWatchBookmarks: true, labelSelector, fieldSelector, resourceVersion, timeoutSeconds });
+    const path = pathOf(kind, { ...(namespace !== undefined && { namespace }) }) + query;
+    const response = await this.#sample('GET', () => this.#transport.stream({ method: 'GET', path, timeout: CALL_LIMIT, signal }));
+    yield* watchStream<T>(response, signal);
+  }
+
+  async podLog(
+    ref: Ref,
+    { container, tailLines, previous }: { container: string; tailLines: number; previous?: boolean },
+    signal?: AbortSignal,
+  ): Promise<string> {
+    const kind = { apiVersion: 'v1', kind: 'Pod', plural: 'pods', namespaced: true };
+    const path = pathOf(kind, ref, 'log') + queryOf({ container, tailLines, previous });
+    return (await this.#send({ method: 'GET', path, idempotent: true, signal })).body;
+  }
+
+  async close(): Promise<void> {
+    this.#transport.close();
+  }
+
+  readonly #writeQuery = ({ dryRun }: { dryRun?: boolean }): string =>
+    queryOf({ fieldManager: this.#fieldManager, ...(dryRun === true && { dryRun: 'All' }) });
+
+  async #json<T>(call: Call): Promise<T> {
+    return JSON.parse((await this.#send(call)).body) as T;
+  }
+
+  async #send(call: Call): Promise<HttpAnswer> {
+    const { method, path, idempotent, timeout = CALL_LIMIT, signal } = call;
+    const body = call.body === undefined ? undefined : JSON.stringify(call.body);
+    const headers = { ...(call.type !== undefined && { 'content-type': call.type }) };
+    const once = () =>
+      this.#sample(method, () => this.#transport.call({ method, path, headers, timeout, signal, ...(body !== undefined && { body }) }));
+    let answer = await withRetries(once, { idempotent, signal });
+    if (answer.status === 401) {
+      this.#transport.renew();
+      answer = await withRetries(once, { idempotent, signal });
+    }
+    if (answer.status < 200 || answer.status > 299) throw kubeError(answer.status, answer.body);
+    return answer;
+  }
+
+  async #sample<A extends { status?: number; statusCode?: number | undefined }>(method: string, send: () => Promise<A>): Promise<A> {
+    const started = performance.now();
+    let code = '<error>';
+    try {
+      const answer = await send();
+      code = String(answer.status ?? answer.statusCode);
+      return answer;
+    } finally {
+      this.#observe({ method, code, host: this.#transport.host, seconds: (performance.now() - started) / 1000 });
+    }
+  }
+}
+
+const refOf = (object: object): Ref => {
+  const { namespace, name } = (object as { metadata: Ref }).metadata;
+  return { name, ...(namespace !== undefined && { namespace }) };
+};

@@ -1,0 +1,60 @@
+import { Conflict, Forbidden, NotFound, Problem, Unavailable } from '../errors.ts';
+
+export type KubeCause = { field: string; reason: string; message: string };
+
+/** The API server refused the object itself (a schema, a CEL rule, an immutable field): the message is its own, `causes` names the fields. */
+export class KubeRefused extends Problem {
+  override name = 'KubeRefused';
+  readonly reason: string;
+  readonly causes: KubeCause[];
+
+  constructor(status: number, message: string, details: { reason: string; causes: KubeCause[] }) {
+    super(status, message);
+    this.reason = details.reason;
+    this.causes = details.causes;
+  }
+}
+
+/** 410: the resource version or continue token is too old; list again. */
+export class Expired extends Problem {
+  override name = 'Expired';
+  constructor(message: string) {
+    super(410, message);
+  }
+}
+
+type Status = {
+  message?: string;
+  reason?: string;
+  details?: { causes?: { field?: string; reason?: string; message?: string }[] };
+};
+
+const parseStatus = (body: string): Status => {
+  try {
+    const value = JSON.parse(body) as unknown;
+    return typeof value === 'object' && value !== null ? value : {};
+  } catch {
+    return { message: body.slice(0, 512) };
+  }
+};
+
+/** A JSON patch whose `test` failed is a lost race, though the API server answers 422. */
+const isFailedTest = (causes: KubeCause[], message: string): boolean =>
+  [message, ...causes.map((cause) => cause.message)].some((text) => /^testing (path|value) /.test(text) || text.includes('test failed'));
+
+/** An answer of the API server that is not 2xx, as an error that says what can be done next. */
+export function kubeError(status: number, body: string): Problem {
+  const { message = `the API server answered ${status}`, reason = '', details } = parseStatus(body);
+  const causes = (details?.causes ?? []).map((cause) => ({
+    field: cause.field ?? '',
+    reason: cause.reason ?? '',
+    message: cause.message ?? '',
+  }));
+  if (status === 403) return new Forbidden(message);
+  if (status === 404) return new NotFound(message);
+  if (status === 409) return new Conflict(message);
+  if (status === 410) return new Expired(message);
+  if (status === 422 && isFailedTest(causes, message)) return new Conflict(message);
+  if (status >= 400 && status < 500 && status !== 401 && status !== 429) return new KubeRefused(status, message, { reason, causes });
+  return new Unavailable(message);
+}

@@ -1,0 +1,19 @@
+import type { Kind, ListOptions, Ref } from './kube.ts';
+
+/** `/apis/gx.dev/v1alpha1/namespaces/team/deployments/chat` and its like. A namespaced kind without a namespace means all of them. */
+export function pathOf(kind: Kind<object>, ref: Partial<Ref>, sub?: string): string {
+  const root = kind.apiVersion.includes('/') ? `/apis/${kind.apiVersion}` : `/api/${kind.apiVersion}`;
+  const inside = kind.namespaced && ref.namespace !== undefined ? ['namespaces', ref.namespace] : [];
+  const parts = [...inside, kind.plural, ...(ref.name === undefined ? [] : [ref.name]), ...(sub === undefined ? [] : [sub])];
+  return `${root}/${parts.map(encodeURIComponent).join('/')}`;
+}
+
+/** A query string without the unset values; with its question mark when there is one. */
+export function queryOf(values: Record<string, string | number | boolean | undefined>): string {
+  const set = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) if (value !== undefined) set.set(name, String(value));
+  return set.size === 0 ? '' : `?${set.toString()}`;
+}
+
+export const listQuery = ({ labelSelector, fieldSelector, limit, continue: next, resourceVersion }: ListOptions): string =>
+  queryOf({ labelSelector, fieldSelector, limit, continue: next, resourceVersion });

@@ -1,0 +1,42 @@
+import type { IncomingMessage } from 'node:http';
+import { Unavailable } from '../errors.ts';
+import { kubeError } from './errors.ts';
+import type { WatchEvent } from './kube.ts';
+
+/** The events of one watch answer: one JSON object a line. Ends with the server's end; throws when the connection breaks. */
+export async function* watchStream<T>(response: IncomingMessage, signal: AbortSignal): AsyncGenerator<WatchEvent<T>> {
+  try {
+    if (response.statusCode !== 200) throw kubeError(response.statusCode ?? 0, await rest(response));
+    for await (const line of lines(response)) {
+      const event = JSON.parse(line) as WatchEvent<T>;
+      yield event;
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    if ((error as NodeJS.ErrnoException).code === undefined) throw error;
+    throw new Unavailable('the watch broke off', { cause: error });
+  } finally {
+    response.destroy();
+  }
+}
+
+async function* lines(response: IncomingMessage): AsyncGenerator<string> {
+  response.setEncoding('utf8');
+  const parts: string[] = [];
+  for await (const chunk of response as AsyncIterable<string>) {
+    let from = 0;
+    for (let end = chunk.indexOf('\n'); end >= 0; end = chunk.indexOf('\n', from)) {
+      parts.push(chunk.slice(from, end));
+      const line = parts.splice(0).join('');
+      if (line !== '') yield line;
+      from = end + 1;
+    }
+    parts.push(chunk.slice(from));
+  }
+}
+
+async function rest(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of response as AsyncIterable<Buffer | string>) chunks.push(Buffer.from(chunk));
+  return Buffer.concat(chunks).toString('utf8');
+}

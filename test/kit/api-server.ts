@@ -1,0 +1,260 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { execFileSync } from 'node:child_process';
+import { inject } from 'vitest';
+import { ensureParts } from '../../dev/cluster/parts.ts';
+import { connect } from '../../src/kube/client.ts';
+import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
+import { customResourceDefinition } from '../../src/schema/crd.ts';
+import { KINDS } from '../../src/schema/custom-resources.ts';
+
+/*
+ * A real API server for tests: etcd and kube-apiserver, with the controllers that make workloads into pods and collect garbage.
+ * There is no scheduler and no kubelet: pods stay as the API server stored them until `fake-kubelet.ts`, a double, sets their status.
+ */
+
+export type ApiServer = {
+  kubeconfig: string;
+  /** One JSON object a line, per answered request of a client. */
+  auditLog: string;
+  /** kill -9; etcd keeps running. */
+  kill(): Promise<void>;
+  /** The API server again, on the same port, with the same data. */
+  restart(): Promise<void>;
+  /** Forgets all but the newest revision of every object, so that older resource versions are gone (410). */
+  compact(): Promise<void>;
+  stop(): Promise<void>;
+};
+
+const CONTROLLERS = [
+  'deployment-controller',
+  'replicaset-controller',
+  'statefulset-controller',
+  'garbage-collector-controller',
+  'namespace-controller',
+  'serviceaccount-controller',
+  'resourcequota-controller',
+  'endpointslice-controller',
+];
+
+const AUDIT_POLICY = `apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived, ResponseStarted]
+rules:
+- {level: None, users: ["system:apiserver", "system:kube-controller-manager"]}
+- {level: None, userGroups: ["system:serviceaccounts"]}
+- {level: Metadata}
+`;
+
+type Tools = Record<string, string>;
+type Place = { dir: string; ports: { etcd: number; peer: number; api: number }; tools: Tools };
+
+export async function startApiServer(options: { controllers?: boolean } = {}): Promise<ApiServer> {
+  const tools = await ensureParts(['kube'], (line) => process.stderr.write(`${line}\n`));
+  const dir = mkdtempSync(join(tmpdir(), 'gx-api-server-'));
+  const [etcd, peer, api] = await freePorts(3);
+  const place: Place = { dir, tools, ports: { etcd: etcd as number, peer: peer as number, api: api as number } };
+  makeFiles(place);
+  const etcdProcess = run(place, 'etcd', etcdFlags(place));
+  let apiServer = run(place, 'kube-apiserver', apiServerFlags(place));
+  const kubeconfig = join(dir, 'admin.kubeconfig');
+  const kube = await connect({ fieldManager: 'test', userAgent: 'test-kit', kubeconfig });
+  await answered(kube);
+  await installDefinitions(kube);
+  const controllers = options.controllers === false ? undefined : await startControllers(place, kube);
+  return {
+    kubeconfig,
+    auditLog: join(dir, 'audit.log'),
+    kill: () => kill(apiServer),
+    restart: async () => {
+      apiServer = run(place, 'kube-apiserver', apiServerFlags(place));
+      await answered(kube);
+    },
+    compact: () => compact(place.ports.etcd),
+    stop: async () => {
+      await kube.close();
+      for (const child of [controllers, apiServer, etcdProcess]) if (child !== undefined) await kill(child);
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+function makeFiles({ dir, tools, ports }: Place): void {
+  const address = ['--node-address=127.0.0.1', '--service-address=10.0.0.1', '--node-name=test', '--cluster=test'];
+  execFileSync(tools['cluster-pki'] as string, [`--dir=${dir}`, ...address]);
+  for (const user of ['admin', 'controller-manager']) {
+    const path = join(dir, `${user}.kubeconfig`);
+    writeFileSync(path, readFileSync(path, 'utf8').replace('127.0.0.1:6443', `127.0.0.1:${ports.api}`));
+  }
+  writeFileSync(join(dir, 'audit-policy.yaml'), AUDIT_POLICY);
+}
+
+const flags = (values: Record<string, string | number | boolean>): string[] =>
+  Object.entries(values).map(([name, value]) => `--${name}=${String(value)}`);
+
+const etcdFlags = ({ dir, ports }: Place): string[] =>
+  flags({
+    'data-dir': join(dir, 'etcd'),
+    'listen-client-urls': `http://127.0.0.1:${ports.etcd}`,
+    'advertise-client-urls': `http://127.0.0.1:${ports.etcd}`,
+    'listen-peer-urls': `http://127.0.0.1:${ports.peer}`,
+    'unsafe-no-fsync': true,
+    'log-level': 'error',
+  });
+
+const apiServerFlags = ({ dir, ports }: Place): string[] =>
+  flags({
+    'etcd-servers': `http://127.0.0.1:${ports.etcd}`,
+    'secure-port': ports.api,
+    'bind-address': '127.0.0.1',
+    'advertise-address': '127.0.0.1',
+    'endpoint-reconciler-type': 'none',
+    'authorization-mode': 'RBAC',
+    'client-ca-file': join(dir, 'ca.crt'),
+    'tls-cert-file': join(dir, 'apiserver.crt'),
+    'tls-private-key-file': join(dir, 'apiserver.key'),
+    'service-account-issuer': 'https://kubernetes.default.svc',
+    'service-account-key-file': join(dir, 'service-account.key'),
+    'service-account-signing-key-file': join(dir, 'service-account.key'),
+    'service-cluster-ip-range': '10.0.0.0/24',
+    // Pods of tests need no token, and would wait for the default account.
+    'disable-admission-plugins': 'ServiceAccount',
+    'audit-policy-file': join(dir, 'audit-policy.yaml'),
+    'audit-log-path': join(dir, 'audit.log'),
+    'audit-log-mode': 'blocking',
+    'shutdown-delay-duration': '0s',
+    profiling: false,
+  });
+
+async function startControllers(place: Place, kube: Kube): Promise<ChildProcess> {
+  await rolesThere(kube);
+  const kubeconfig = join(place.dir, 'controller-manager.kubeconfig');
+  return run(
+    place,
+    'kube-controller-manager',
+    flags({
+      kubeconfig,
+      'authentication-kubeconfig': kubeconfig,
+      'authorization-kubeconfig': kubeconfig,
+      controllers: CONTROLLERS.join(','),
+      'leader-elect': false,
+      'secure-port': 0,
+      'kube-api-qps': 200,
+      'kube-api-burst': 400,
+      'use-service-account-credentials': false,
+    }),
+  );
+}
+
+/** Started before its role exists, the controller manager exits. */
+async function rolesThere(kube: Kube): Promise<void> {
+  const role: Kind = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', plural: 'clusterroles', namespaced: false };
+  const binding: Kind = { ...role, kind: 'ClusterRoleBinding', plural: 'clusterrolebindings' };
+  const admin = { apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'system:kube-controller-manager' };
+  await until('the bootstrap roles are there', async () => (await kube.list(role)).items.some(({ metadata }) => metadata.name === 'cluster-admin'));
+  // One identity for all controllers of the test, which in a cluster have an account each.
+  await kube.apply(binding, {
+    apiVersion: binding.apiVersion,
+    kind: binding.kind,
+    metadata: { name: 'test-controllers' },
+    roleRef: { apiGroup: admin.apiGroup, kind: 'ClusterRole', name: 'cluster-admin' },
+    subjects: [admin],
+  });
+}
+
+function run({ dir, tools }: Place, tool: string, args: string[]): ChildProcess {
+  const log = openSync(join(dir, `${tool}.log`), 'a');
+  return spawn(tools[tool] as string, args, { stdio: ['ignore', log, log], env: { PATH: process.env.PATH } });
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = once(child, 'exit');
+  child.kill('SIGKILL');
+  await gone;
+}
+
+const answered = (kube: Kube): Promise<void> => until('the API server answers', async () => (await kube.list(kinds.namespace)).items.length > 0);
+
+/** Polls a condition; for what has no event to wait for. */
+export async function until(what: string, condition: () => Promise<boolean> | boolean, limit = 30_000): Promise<void> {
+  const end = Date.now() + limit;
+  let last: unknown;
+  while (Date.now() < end) {
+    try {
+      if (await condition()) return;
+    } catch (error) {
+      last = error;
+    }
+    await wait(50);
+  }
+  throw new Error(`not within ${limit / 1000} s: ${what}`, { cause: last });
+}
+
+async function installDefinitions(kube: Kube): Promise<void> {
+  const kind = kinds.customResourceDefinition;
+  const definitions = KINDS.map((known) => customResourceDefinition(known) as KubeObject);
+  await Promise.all(definitions.map((definition) => kube.apply(kind, definition)));
+  const ready = (definition: KubeObject): boolean => conditionOf(definition, 'Established') === 'True';
+  await until('the custom resources are established', async () => {
+    const live = await Promise.all(definitions.map(({ metadata }) => kube.get(kind, { name: metadata.name })));
+    return live.every(ready);
+  });
+}
+
+export const conditionOf = (object: object, type: string): string | undefined => {
+  const { status } = object as { status?: { conditions?: { type: string; status: string }[] } };
+  return status?.conditions?.find((condition) => condition.type === type)?.status;
+};
+
+async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = createServer().listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      return server;
+    }),
+  );
+  const ports = servers.map((server) => (server.address() as { port: number }).port);
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}
+
+/** etcd's own JSON gateway: two compactions, because the API server's watch cache still serves the last few seconds from memory. */
+async function compact(port: number): Promise<void> {
+  const ask = async (path: string, body: object): Promise<{ header: { revision: string } }> => {
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', body: JSON.stringify(body) });
+    return (await answer.json()) as { header: { revision: string } };
+  };
+  const { header } = await ask('/v3/kv/range', { key: Buffer.from('\0').toString('base64') });
+  await ask('/v3/kv/compaction', { revision: header.revision, physical: true });
+}
+
+/** A namespace of its own for a test file, on the server that the run shares. */
+export async function testNamespace(name: string): Promise<{ kube: Kube; namespace: string; kubeconfig: string }> {
+  const kubeconfig = inject('kubeconfig');
+  const kube = await connect({ fieldManager: 'test', userAgent: `test/${name}`, kubeconfig });
+  const namespace = `${name}-${Math.random().toString(36).slice(2, 8)}`;
+  await kube.create(kinds.namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
+  return { kube, namespace, kubeconfig };
+}
+
+export type AuditEvent = {
+  verb: string;
+  userAgent: string;
+  requestURI: string;
+  objectRef?: { resource: string; namespace?: string; name?: string; subresource?: string };
+  responseStatus?: { code: number };
+};
+
+/** Requests the API server answered to clients whose user agent begins so, oldest first. */
+export function auditEvents(auditLog: string, userAgent: string): AuditEvent[] {
+  const lines = readFileSync(auditLog, 'utf8').split('\n').filter(Boolean);
+  return lines.map((line) => JSON.parse(line) as AuditEvent).filter((event) => event.userAgent?.startsWith(userAgent));
+}
