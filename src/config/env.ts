@@ -58,6 +58,28 @@ export class SettingsReader {
     });
   }
 
+  /** A comma-separated list; unset is an empty one. */
+  words(names: string[]): string[] {
+    return (this.optional(names) ?? '')
+      .split(',')
+      .map((word) => word.trim())
+      .filter((word) => word !== '');
+  }
+
+  /** A comma-separated list of known words. */
+  someOf<const T extends string>(names: string[], known: readonly T[]): T[] {
+    return this.#parse<T[]>(names, [], (text) => {
+      const given = text.split(',').map((word) => word.trim().toLowerCase());
+      const found = known.filter((word) => given.includes(word));
+      return found.length === new Set(given).size ? { ok: found } : { problem: `must be a list of ${known.join(', ')}` };
+    });
+  }
+
+  /** A fault that only the reader of the value can see. */
+  problem(text: string): void {
+    this.#problems.push(text);
+  }
+
   json(names: string[]): unknown {
     return this.#parse<unknown>(names, undefined, (text) => {
       try {

@@ -1,0 +1,66 @@
+import { SettingsReader, type Env } from './env.ts';
+
+/** What a REST user may put into a pod beyond the harmless parts; everything not named is refused. */
+export const GRANTS = ['secrets', 'claims', 'projected', 'csi', 'nfs', 'privileged'] as const;
+export type Grant = (typeof GRANTS)[number];
+
+export const HOSTINGS = ['self-hosted', 'cloud'] as const;
+export type Hosting = (typeof HOSTINGS)[number];
+
+export type GitIntegration = { id: string; name: string; installation_id: number };
+
+export type ControlPlaneConfig = {
+  host: string;
+  port: number;
+  logLevel: string;
+  /** Where this process, its API keys and the Listeners live. */
+  namespace: string;
+  /** Namespaces whose deployments are served; empty: all of the cluster. */
+  namespaces: string[];
+  hosting: Hosting;
+  defaultTenantId: string;
+  grants: Grant[];
+  gitIntegrations: GitIntegration[];
+  bodyLimit: number;
+  /** Seconds that open requests get to finish after SIGTERM. */
+  graceSeconds: number;
+};
+
+/** Tenant of everything that names none: one fixed id, so that a single-tenant installation needs no setting. */
+export const DEFAULT_TENANT_ID = '00000000-0000-4000-8000-000000000000';
+
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** Settings of the control plane from the environment; every problem is told at once. */
+export function controlPlaneConfig(env: Env): ControlPlaneConfig {
+  const settings = new SettingsReader(env);
+  const config: ControlPlaneConfig = {
+    host: settings.text(['GX_SERVER_HOST'], '0.0.0.0'),
+    port: settings.integer(['GX_SERVER_PORT', 'PORT'], 8080, { min: 0, max: 65_535 }),
+    logLevel: settings.oneOf(['GX_LOG_LEVEL', 'LOG_LEVEL'], 'info', LOG_LEVELS),
+    namespace: settings.text(['GX_NAMESPACE', 'POD_NAMESPACE'], 'default'),
+    namespaces: settings.words(['GX_WATCH_NAMESPACES']),
+    hosting: settings.oneOf(['GX_HOSTING'], 'self-hosted', HOSTINGS),
+    defaultTenantId: settings.text(['GX_DEFAULT_TENANT_ID'], DEFAULT_TENANT_ID).toLowerCase(),
+    grants: settings.someOf(['GX_REST_ALLOW'], GRANTS),
+    gitIntegrations: integrations(settings),
+    bodyLimit: settings.integer(['GX_BODY_LIMIT_BYTES'], 5_000_000, { min: 1000, max: 100_000_000 }),
+    graceSeconds: settings.integer(['GX_SHUTDOWN_GRACE_SECONDS'], 20, { min: 0, max: 3600 }),
+  };
+  if (!UUID.test(config.defaultTenantId)) settings.problem('GX_DEFAULT_TENANT_ID must be a uuid');
+  settings.finish();
+  return config;
+}
+
+function integrations(settings: SettingsReader): GitIntegration[] {
+  const value = settings.json(['GX_GIT_INTEGRATIONS']) ?? [];
+  const whole = Array.isArray(value) && value.every(isIntegration);
+  if (!whole) settings.problem('GX_GIT_INTEGRATIONS must be a list of {"id": uuid, "name": text, "installation_id": number}');
+  return whole ? (value as GitIntegration[]) : [];
+}
+
+function isIntegration(value: unknown): boolean {
+  const { id, name, installation_id: installation } = (value ?? {}) as Record<string, unknown>;
+  return typeof id === 'string' && UUID.test(id) && typeof name === 'string' && Number.isInteger(installation);
+}
