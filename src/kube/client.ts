@@ -24,26 +24,38 @@ export type ConnectOptions = {
   userAgent: string;
   /** A kubeconfig's path; else KUBECONFIG, the pod's service account, or ~/.kube/config. */
   kubeconfig?: string;
-  /** Told once per request sent. */
-  observe?: (sample: RequestSample) => void;
 };
 
-type Call = { method: string; path: string; body?: unknown; type?: string; idempotent: boolean; timeout?: number; signal?: AbortSignal | undefined };
+/** The client as opened here: it also tells of each request sent. */
+export type ConnectedKube = Kube & { onRequest(listener: (sample: RequestSample) => void): void };
+
+type Call = {
+  method: string;
+  path: string;
+  body?: unknown;
+  type?: string;
+  idempotent: boolean;
+  timeout?: number;
+  signal?: AbortSignal | undefined;
+};
 
 /** Opens the door to the API server. Nothing is sent yet. */
-export async function connect(options: ConnectOptions): Promise<Kube> {
+export async function connect(options: ConnectOptions): Promise<ConnectedKube> {
   return new Client(new Transport(await loadCredentials(options.kubeconfig), options.userAgent), options);
 }
 
-class Client implements Kube {
+class Client implements ConnectedKube {
   readonly #transport: Transport;
   readonly #fieldManager: string;
-  readonly #observe: (sample: RequestSample) => void;
+  readonly #listeners: ((sample: RequestSample) => void)[] = [];
 
-  constructor(transport: Transport, { fieldManager, observe = () => undefined }: ConnectOptions) {
+  constructor(transport: Transport, { fieldManager }: ConnectOptions) {
     this.#transport = transport;
     this.#fieldManager = fieldManager;
-    this.#observe = observe;
+  }
+
+  onRequest(listener: (sample: RequestSample) => void): void {
+    this.#listeners.push(listener);
   }
 
   get<T extends object>(kind: Kind<T>, ref: Ref, signal?: AbortSignal): Promise<T> {
@@ -184,7 +196,8 @@ class Client implements Kube {
       code = String(answer.status ?? answer.statusCode);
       return answer;
     } finally {
-      this.#observe({ method, code, host: this.#transport.host, seconds: (performance.now() - started) / 1000 });
+      const sample = { method, code, host: this.#transport.host, seconds: (performance.now() - started) / 1000 };
+      for (const listener of this.#listeners) listener(sample);
     }
   }
 }

@@ -67,7 +67,9 @@ const tlsOf = ({ ca, cert, key, servername, rejectUnauthorized }: HttpsOptions):
 
 const headersOf = ({ headers, auth }: HttpsOptions): Record<string, string> => ({
   ...(auth && { authorization: `Basic ${Buffer.from(auth).toString('base64')}` }),
-  ...Object.fromEntries(Object.entries((headers ?? {}) as Record<string, unknown>).map(([name, value]) => [name.toLowerCase(), String(value)])),
+  ...Object.fromEntries(
+    Object.entries((headers ?? {}) as Record<string, unknown>).map(([name, value]) => [name.toLowerCase(), String(value)]),
+  ),
 });
 
 function remembered(load: () => Promise<Access>): Pick<Credentials, 'access' | 'renew'> {

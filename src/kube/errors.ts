@@ -42,19 +42,21 @@ const parseStatus = (body: string): Status => {
 const isFailedTest = (causes: KubeCause[], message: string): boolean =>
   [message, ...causes.map((cause) => cause.message)].some((text) => /^testing (path|value) /.test(text) || text.includes('test failed'));
 
+const causesOf = ({ details }: Status): KubeCause[] =>
+  (details?.causes ?? []).map(({ field = '', reason = '', message = '' }) => ({ field, reason, message }));
+
+/** Not the object's fault: no answer, too busy, or a token that has just run out. */
+const mayPass = (status: number): boolean => status < 400 || status >= 500 || status === 401 || status === 429;
+
 /** An answer of the API server that is not 2xx, as an error that says what can be done next. */
 export function kubeError(status: number, body: string): Problem {
-  const { message = `the API server answered ${status}`, reason = '', details } = parseStatus(body);
-  const causes = (details?.causes ?? []).map((cause) => ({
-    field: cause.field ?? '',
-    reason: cause.reason ?? '',
-    message: cause.message ?? '',
-  }));
+  const parsed = parseStatus(body);
+  const { message = `the API server answered ${status}`, reason = '' } = parsed;
+  const causes = causesOf(parsed);
+  if (mayPass(status)) return new Unavailable(message);
   if (status === 403) return new Forbidden(message);
   if (status === 404) return new NotFound(message);
-  if (status === 409) return new Conflict(message);
+  if (status === 409 || (status === 422 && isFailedTest(causes, message))) return new Conflict(message);
   if (status === 410) return new Expired(message);
-  if (status === 422 && isFailedTest(causes, message)) return new Conflict(message);
-  if (status >= 400 && status < 500 && status !== 401 && status !== 429) return new KubeRefused(status, message, { reason, causes });
-  return new Unavailable(message);
+  return new KubeRefused(status, message, { reason, causes });
 }

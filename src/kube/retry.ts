@@ -3,7 +3,8 @@ import { Unavailable } from '../errors.ts';
 import type { HttpAnswer } from './transport.ts';
 
 const ATTEMPTS = 4;
-const FIRST_DELAY = 100;
+/** Four attempts in some two seconds: also a failing list stays at two requests a second. */
+const FIRST_DELAY = 250;
 const LONGEST_DELAY = 10_000;
 
 /** Milliseconds to the next attempt: what the server asks for, else doubling; half of it random. */
@@ -17,7 +18,16 @@ export function delayBefore(attempt: number, retryAfter: string | undefined, ran
 export const isWorthAnotherTry = (status: number, idempotent: boolean): boolean =>
   status === 429 || (idempotent && (status === 500 || status === 502 || status === 503 || status === 504));
 
-const CONNECTION_CODES = new Set(['ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'EAI_AGAIN', 'ENOTFOUND']);
+const CONNECTION_CODES = new Set([
+  'ECONNRESET',
+  'ECONNREFUSED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EAI_AGAIN',
+  'ENOTFOUND',
+]);
 
 /** Nothing was sent when the connection was refused. */
 const mayRepeat = (code: string | undefined, idempotent: boolean): boolean => code === 'ECONNREFUSED' || code === 'EAI_AGAIN' || idempotent;

@@ -88,9 +88,7 @@ export class Transport {
   }
 
   #agentsFor(tls: Tls): Agents {
-    const hash = createHash('sha256');
-    for (const part of [tls.ca, tls.cert, tls.key, tls.servername, tls.rejectUnauthorized]) hash.update(String(part)).update('\0');
-    const key = hash.digest('hex');
+    const key = createHash('sha256').update(JSON.stringify(tls)).digest('hex');
     if (this.#agents?.key === key) return this.#agents;
     this.close();
     const { Agent } = this.#credentials.server.protocol === 'http:' ? http : https;

@@ -1,0 +1,40 @@
+import { randomBytes } from 'node:crypto';
+import { asError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { kinds, type Kube, type KubeObject } from './kube.ts';
+import { microTime } from './lease.ts';
+
+export type EventNote = { type: 'Normal' | 'Warning'; reason: string; action: string; note: string };
+export type Recorder = (regarding: object, note: EventNote) => void;
+
+const NOTE_LENGTH = 1024;
+
+/** Writes events.k8s.io/v1 events. The caller records transitions only; a lost event is no failure of what it tells about. */
+export function createRecorder(options: { kube: Kube; log: Log; controller: string; instance: string }): Recorder {
+  const { kube, log, controller, instance } = options;
+  return (regarding, { type, reason, action, note }) => {
+    const { apiVersion, kind, metadata } = regarding as KubeObject;
+    const namespace = metadata.namespace ?? 'default';
+    const event = {
+      apiVersion: kinds.event.apiVersion,
+      kind: kinds.event.kind,
+      metadata: { namespace, name: `${metadata.name.slice(0, 200)}.${randomBytes(8).toString('hex')}` },
+      eventTime: microTime(),
+      reportingController: controller,
+      reportingInstance: instance.slice(0, 128),
+      action,
+      reason,
+      note: note.slice(0, NOTE_LENGTH),
+      type,
+      regarding: {
+        apiVersion,
+        kind,
+        name: metadata.name,
+        namespace,
+        uid: metadata.uid,
+        resourceVersion: metadata.resourceVersion,
+      },
+    };
+    kube.create(kinds.event, event).catch((error: unknown) => log.debug({ err: asError(error), reason }, 'event not written'));
+  };
+}

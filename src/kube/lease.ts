@@ -1,0 +1,140 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { asError, Conflict, NotFound } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { kinds, type Kube, type KubeObject } from './kube.ts';
+
+export type LeaseOptions = {
+  kube: Kube;
+  log: Log;
+  namespace: string;
+  name: string;
+  /** Who this process is; unique per process. */
+  identity: string;
+  /** Seconds: others may take over after `duration` without renewal; the holder gives up after `renewDeadline`; both try each `retry`. */
+  seconds?: { duration: number; renewDeadline: number; retry: number };
+};
+
+type Spec = {
+  holderIdentity?: string;
+  leaseDurationSeconds?: number;
+  acquireTime?: string;
+  renewTime?: string;
+  leaseTransitions?: number;
+};
+type Lease = KubeObject & { spec: Spec };
+
+/** client-go's times: a leader that stops renewing at 10 s is silent before another may start at 15 s. */
+const SECONDS = { duration: 15, renewDeadline: 10, retry: 2 };
+const JITTER = 1.2;
+
+/**
+ * One leader at a time, by a Lease. Whether another holder is still alive is judged by how long this process has seen the record unchanged,
+ * never by the other's clock. It is no fence: every write must also be safe under two leaders for a moment.
+ */
+export class Election {
+  readonly #options: LeaseOptions;
+  readonly #seconds: Required<LeaseOptions>['seconds'];
+  #observed: { record: string; at: number; lease: Lease } | undefined;
+  #renewedAt = 0;
+
+  constructor(options: LeaseOptions) {
+    this.#options = options;
+    this.#seconds = options.seconds ?? SECONDS;
+  }
+
+  /** Milliseconds since the last successful renewal. */
+  get renewAge(): number {
+    return performance.now() - this.#renewedAt;
+  }
+
+  /** Resolves when this process leads; rejects when the signal is aborted before. */
+  async acquire(signal: AbortSignal): Promise<void> {
+    while (!(await this.#try(signal))) await wait(this.#seconds.retry * 1000 * (1 + Math.random() * (JITTER - 1)), undefined, { signal });
+    this.#options.log.info({ lease: this.#options.name, identity: this.#options.identity }, 'leading');
+  }
+
+  /** Keeps renewing; resolves when leadership is lost or the signal is aborted. */
+  async hold(signal: AbortSignal): Promise<'lost' | 'stopped'> {
+    while (!signal.aborted) {
+      await wait(this.#seconds.retry * 1000, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) break;
+      await this.#try(signal);
+      if (this.renewAge > this.#seconds.renewDeadline * 1000 || this.#isHeldByAnother()) return 'lost';
+    }
+    return 'stopped';
+  }
+
+  /** Lets the next one start at once. */
+  async release(): Promise<void> {
+    const lease = this.#observed?.lease;
+    if (lease === undefined || lease.spec.holderIdentity !== this.#options.identity) return;
+    const spec: Spec = { ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: microTime() };
+    await this.#options.kube.replace(kinds.lease, { ...lease, spec }, AbortSignal.timeout(3000)).catch((error: unknown) => {
+      this.#options.log.warn({ err: asError(error) }, 'lease not released');
+    });
+  }
+
+  #isHeldByAnother(): boolean {
+    const holder = this.#observed?.lease.spec.holderIdentity;
+    return holder !== undefined && holder !== '' && holder !== this.#options.identity;
+  }
+
+  async #try(signal: AbortSignal): Promise<boolean> {
+    const limit = AbortSignal.any([signal, AbortSignal.timeout((this.#seconds.renewDeadline * 1000) / 2)]);
+    const startedAt = performance.now();
+    try {
+      const lease = await this.#current(limit);
+      if (lease !== undefined && this.#isAlive(lease)) return false;
+      this.#see(await this.#write(lease, limit));
+      this.#renewedAt = startedAt;
+      return true;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof Conflict)) this.#options.log.warn({ err: asError(error) }, 'lease not renewed');
+      return false;
+    }
+  }
+
+  async #current(signal: AbortSignal): Promise<Lease | undefined> {
+    const { kube, namespace, name } = this.#options;
+    try {
+      const lease = (await kube.get(kinds.lease, { namespace, name }, signal)) as Lease;
+      this.#see(lease);
+      return lease;
+    } catch (error) {
+      if (error instanceof NotFound) return undefined;
+      throw error;
+    }
+  }
+
+  #see(lease: Lease): void {
+    const record = JSON.stringify(lease.spec);
+    if (this.#observed?.record === record) this.#observed.lease = lease;
+    else this.#observed = { record, at: performance.now(), lease };
+  }
+
+  #isAlive({ spec }: Lease): boolean {
+    if (!spec.holderIdentity || spec.holderIdentity === this.#options.identity) return false;
+    const age = performance.now() - (this.#observed?.at ?? 0);
+    return age < (spec.leaseDurationSeconds ?? this.#seconds.duration) * 1000;
+  }
+
+  async #write(lease: Lease | undefined, signal: AbortSignal): Promise<Lease> {
+    const { kube, namespace, name, identity } = this.#options;
+    const now = microTime();
+    const mine = lease?.spec.holderIdentity === identity;
+    const spec: Spec = {
+      holderIdentity: identity,
+      leaseDurationSeconds: this.#seconds.duration,
+      acquireTime: mine ? (lease.spec.acquireTime ?? now) : now,
+      renewTime: now,
+      leaseTransitions: (lease?.spec.leaseTransitions ?? 0) + (mine || lease === undefined ? 0 : 1),
+    };
+    const head = { apiVersion: kinds.lease.apiVersion, kind: kinds.lease.kind };
+    if (lease !== undefined) return (await kube.replace(kinds.lease, { ...lease, spec }, signal)) as Lease;
+    return (await kube.create(kinds.lease, { ...head, metadata: { namespace, name }, spec }, {}, signal)) as Lease;
+  }
+}
+
+/** metav1.MicroTime wants six digits. */
+export const microTime = (now = new Date()): string => now.toISOString().replace('Z', '000Z');

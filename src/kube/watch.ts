@@ -1,0 +1,183 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { asError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { keyOf, type Cache } from './cache.ts';
+import { Expired, kubeError } from './errors.ts';
+import type { Kind, Kube, KubeObject, Page, WatchEvent } from './kube.ts';
+
+export type WatchTimings = {
+  /** Length of one watch; random between the two, so that watches do not end together. Seconds. */
+  watchSeconds: [number, number];
+  /** Bookmarks come about once a minute; silence of more than two of them means a dead connection. Milliseconds. */
+  inactivity: number;
+  /** Time between two lists that check what the watch told. Milliseconds. */
+  relist: number;
+  /** Shortest time between two requests. Milliseconds. */
+  pace: number;
+  longestDelay: number;
+};
+
+const TIMINGS: WatchTimings = { watchSeconds: [300, 600], inactivity: 150_000, relist: 900_000, pace: 500, longestDelay: 5_000 };
+const PAGE = 500;
+
+/** What a watch tells about itself. */
+export type WatchObserver = { relisted(kind: string): void; missed(kind: string, count: number): void; active(kind: string): void };
+
+export type WatchOptions<T extends object> = {
+  kube: Kube;
+  kind: Kind<T>;
+  cache: Cache<T>;
+  namespace?: string | undefined;
+  labelSelector?: string | undefined;
+  /** What of an object is kept in memory. */
+  project?: (object: T) => T;
+  log: Log;
+  observer: WatchObserver;
+  timings?: Partial<WatchTimings>;
+};
+
+/**
+ * Keeps a cache equal to the API server's objects of one kind: list by pages, watch with bookmarks, again after any error, and from time to
+ * time a list that finds what the watch did not tell.
+ */
+export class Reflector<T extends object = KubeObject> {
+  readonly #options: WatchOptions<T>;
+  readonly #timings: WatchTimings;
+  readonly #stopped = new AbortController();
+  readonly #synced = Promise.withResolvers<void>();
+  #version: string | undefined;
+  #listedAt = 0;
+  #failures = 0;
+  #running: Promise<void> | undefined;
+
+  constructor(options: WatchOptions<T>) {
+    this.#options = options;
+    this.#timings = { ...TIMINGS, ...options.timings };
+  }
+
+  /** Resolves when the first list is in the cache. */
+  get synced(): Promise<void> {
+    return this.#synced.promise;
+  }
+
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  /** After it, no event reaches the cache. */
+  async stop(): Promise<void> {
+    this.#stopped.abort(new Error('the watch was stopped'));
+    await this.#running;
+  }
+
+  get #signal(): AbortSignal {
+    return this.#stopped.signal;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#signal.aborted) {
+      const started = performance.now();
+      try {
+        if (this.#version === undefined || performance.now() - this.#listedAt > this.#timings.relist) await this.#list();
+        await this.#watch();
+        this.#failures = 0;
+      } catch (error) {
+        this.#failed(error);
+      }
+      await this.#pause(performance.now() - started);
+    }
+  }
+
+  #failed(error: unknown): void {
+    if (this.#signal.aborted) return;
+    if (error instanceof Expired) {
+      this.#version = undefined;
+      return;
+    }
+    this.#failures += 1;
+    // A version that fails twice may be of a past that the API server no longer has (a restored etcd).
+    if (this.#failures > 1) this.#version = undefined;
+    this.#options.log.warn({ err: asError(error), kind: this.#options.kind.kind, failures: this.#failures }, 'watch failed');
+  }
+
+  async #pause(spent: number): Promise<void> {
+    const { pace, longestDelay } = this.#timings;
+    const backOff = this.#failures === 0 ? 0 : Math.min(pace * 2 ** this.#failures, longestDelay) * (0.5 + Math.random());
+    const delay = Math.max(backOff, pace - spent);
+    if (delay > 0) await wait(delay, undefined, { signal: this.#signal }).catch(() => undefined);
+  }
+
+  async #list(): Promise<void> {
+    const { kube, kind, cache, namespace, labelSelector, observer } = this.#options;
+    const objects: T[] = [];
+    let page: Page<T> | undefined;
+    do {
+      const scope = { ...(namespace !== undefined && { namespace }), ...(labelSelector !== undefined && { labelSelector }) };
+      const next = page?.continue === undefined ? {} : { continue: page.continue };
+      page = await kube.list(kind, { ...scope, ...next, limit: PAGE }, this.#signal);
+      objects.push(...page.items.map((item) => this.#keep(item)));
+    } while (page.continue !== undefined);
+    if (this.#signal.aborted) return;
+    const seen = this.#version;
+    const inScope = (key: string): boolean => namespace === undefined || key.startsWith(`${namespace}/`);
+    const news = cache.reset(objects, BigInt(page.resourceVersion), inScope);
+    observer.relisted(kind.kind);
+    // Only when nothing happened since the last event is a difference one that the watch kept from us.
+    if (seen !== undefined && (seen === page.resourceVersion || isOlder(objects, news, seen))) observer.missed(kind.kind, news.length);
+    this.#version = page.resourceVersion;
+    this.#listedAt = performance.now();
+    this.#synced.resolve();
+  }
+
+  async #watch(): Promise<void> {
+    const { kube, kind, namespace, labelSelector } = this.#options;
+    const [least, most] = this.#timings.watchSeconds;
+    const silence = new AbortController();
+    const stop = (): void => silence.abort();
+    this.#signal.addEventListener('abort', stop);
+    let timer = setTimeout(stop, this.#timings.inactivity);
+    try {
+      const scope = { ...(namespace !== undefined && { namespace }), ...(labelSelector !== undefined && { labelSelector }) };
+      const timeoutSeconds = Math.round(least + Math.random() * (most - least));
+      const options = { ...scope, resourceVersion: this.#version as string, timeoutSeconds };
+      for await (const event of kube.watch(kind, options, silence.signal)) {
+        if (this.#signal.aborted) return;
+        clearTimeout(timer);
+        timer = setTimeout(stop, this.#timings.inactivity);
+        this.#take(event);
+      }
+    } finally {
+      clearTimeout(timer);
+      this.#signal.removeEventListener('abort', stop);
+    }
+  }
+
+  #take(event: WatchEvent<T>): void {
+    const { cache, kind, observer } = this.#options;
+    if (event.type === 'ERROR') throw kubeError(event.object.code, JSON.stringify(event.object));
+    const { metadata } = event.object as unknown as KubeObject;
+    this.#version = metadata.resourceVersion;
+    this.#failures = 0;
+    observer.active(kind.kind);
+    if (event.type === 'DELETED') cache.remove(keyOf(metadata), BigInt(metadata.resourceVersion ?? '0'));
+    else if (event.type !== 'BOOKMARK') cache.offer(this.#keep(event.object));
+  }
+
+  #keep(object: T): T {
+    return (this.#options.project ?? withoutManagedFields)(object);
+  }
+}
+
+const isOlder = (objects: object[], news: string[], seen: string): boolean => {
+  const keys = new Set(news);
+  return (objects as KubeObject[]).some(
+    ({ metadata }) => keys.has(keyOf(metadata)) && BigInt(metadata.resourceVersion ?? '0') <= BigInt(seen),
+  );
+};
+
+/** managedFields are nearly half of an object, and nobody here reads them. */
+export function withoutManagedFields<T extends object>(object: T): T {
+  const { metadata, ...rest } = object as unknown as KubeObject & { metadata: { managedFields?: unknown } };
+  const { managedFields: _, ...kept } = metadata;
+  return { ...rest, metadata: kept } as unknown as T;
+}
