@@ -93,6 +93,8 @@ export const DeploymentCreateRequest = Type.Object(
 
 export const DeploymentPatchRequest = Type.Object(
   {
+    name: Type.Optional(Nullable(DeploymentName)),
+    source: Type.Optional(Nullable(StringEnum(SOURCES))),
     source_config: Type.Optional(Nullable(SourceConfig)),
     source_revision_config: Type.Optional(Nullable(SourceRevisionConfigRequest)),
     secrets: Type.Optional(Nullable(Type.Array(Secret, { maxItems: 512 }))),

@@ -1,0 +1,119 @@
+import type { Hosting } from '../../config/control-plane.ts';
+import type { Deployment, DeploymentCreateRequest, DeploymentPatchRequest, Secret } from '../../schema/deployment.ts';
+import { isReservedEnv } from '../../schema/reserved-env.ts';
+import { ORDERED_RESOURCE_FIELDS, UNUSED_RESOURCE_FIELDS } from '../../schema/resource-spec.ts';
+import { canonicalJson } from '../../schema/revision-of.ts';
+import { SOURCE_FIELDS, TAG_PREFIX, type SourceField } from '../../schema/source-fields.ts';
+
+/** What a deployment is to be: a create, or a stored one with a patch merged in. */
+export type Wanted = Pick<DeploymentCreateRequest, 'source' | 'source_config' | 'source_revision_config'>;
+
+/** A broken rule: the field's path in the body, then what is wrong with it. */
+export type Broken = string;
+
+type Json = Record<string, unknown>;
+
+/** The value at a dotted path; null and absent are both undefined. */
+export function valueAt(body: object, path: string): unknown {
+  let value: unknown = body;
+  for (const step of path.split('.')) value = (value as Json | null | undefined)?.[step];
+  return value ?? undefined;
+}
+
+export const same = (a: unknown, b: unknown): boolean => canonicalJson(a ?? null) === canonicalJson(b ?? null);
+
+/** Everything the domain forbids about a deployment's fields, in the order of the table. */
+export function brokenRules(wanted: Wanted, { hosting }: { hosting: Hosting }): Broken[] {
+  return [...hostingRule(wanted, hosting), ...SOURCE_FIELDS.flatMap((field) => sourceRule(wanted, field)), ...tagRule(wanted), ...sizeRules(wanted)];
+}
+
+function hostingRule({ source }: Wanted, hosting: Hosting): Broken[] {
+  const needed = source === 'git' ? 'cloud' : 'self-hosted';
+  return needed === hosting ? [] : [`source: ${source} is only available for ${needed} deployments`];
+}
+
+function sourceRule(wanted: Wanted, { rest, source, required }: SourceField): Broken[] {
+  const present = valueAt(wanted, rest) !== undefined;
+  if (present && wanted.source !== source) return [`${rest}: only for source ${source}`];
+  if (!present && required === true && wanted.source === source) return [`${rest}: required for source ${source}`];
+  return [];
+}
+
+function tagRule({ source_config: config, source_revision_config: revision }: Wanted): Broken[] {
+  const tagged = revision.repo_ref?.startsWith(TAG_PREFIX) === true;
+  return tagged && config.build_on_push === true ? ['source_config.build_on_push: must be false while repo_ref is a tag'] : [];
+}
+
+function sizeRules({ source_config: { resource_spec: spec } }: Wanted): Broken[] {
+  const at = 'source_config.resource_spec';
+  const sizes = (spec ?? {}) as Json;
+  const unused = UNUSED_RESOURCE_FIELDS.filter((name) => (sizes[name] ?? null) !== null).map((name) => `${at}.${name}: not to be used`);
+  const reversed = ORDERED_RESOURCE_FIELDS.filter(([low, high]) => {
+    const [a, b] = [sizes[low], sizes[high]];
+    return typeof a === 'number' && typeof b === 'number' && a > b;
+  });
+  return [...unused, ...reversed.map(([low, high]) => `${at}.${low}: must not exceed ${high}`)];
+}
+
+/** Names of secrets that can't become environment variables of their own. */
+export function brokenSecrets(secrets: readonly Secret[]): Broken[] {
+  const seen = new Set<string>();
+  return secrets.flatMap(({ name }, index) => {
+    const twice = seen.has(name);
+    seen.add(name);
+    if (twice) return [`secrets.${index}.name: ${name} is given twice`];
+    return isReservedEnv(name) ? [`secrets.${index}.name: ${name} is set by the platform`] : [];
+  });
+}
+
+const IMMUTABLE: readonly string[] = [
+  'name',
+  'source',
+  ...SOURCE_FIELDS.filter((field) => field.immutable === true).map((field) => field.rest),
+  'source_config.listener_config.k8s_namespace',
+];
+
+/** Fixed fields that a patch would change; the present value sent again is none. */
+export function changedImmutables(current: Deployment, patch: DeploymentPatchRequest): Broken[] {
+  return IMMUTABLE.filter((path) => {
+    const value = valueAt(patch, path);
+    return value !== undefined && !same(value, valueAt(current, path));
+  }).map((path) => `${path}: can't be changed`);
+}
+
+/** Fields of which any non-null value makes a revision, equal or not. */
+const REVISION_MAKERS = [
+  'source_revision_config.repo_ref',
+  'source_revision_config.gx_config_path',
+  'source_revision_config.image_uri',
+  'source_config.resource_spec',
+  'secrets',
+] as const;
+
+export const makesRevision = (patch: DeploymentPatchRequest): boolean => REVISION_MAKERS.some((path) => valueAt(patch, path) !== undefined);
+
+type Part = Record<string, unknown> | null | undefined;
+
+/** `patch` over `base`: null and absent keep what is there. */
+const merged = (base: Part, patch: Part): Json => ({
+  ...base,
+  ...Object.fromEntries(Object.entries(patch ?? {}).filter(([, value]) => value !== null && value !== undefined)),
+});
+
+/** What stands after the patch. */
+export const afterPatch = (stored: Wanted, patch: DeploymentPatchRequest): Wanted => ({
+  source: stored.source,
+  source_config: merged(stored.source_config, patch.source_config) as Wanted['source_config'],
+  source_revision_config: merged(stored.source_revision_config, patch.source_revision_config) as Wanted['source_revision_config'],
+});
+
+/**
+ * The patch without what it only sends back: a client may return the whole answer, in which some fields are filled in by the server.
+ * Fields that make a revision stay, because sending them again asks for one.
+ */
+export function withoutEcho(current: Deployment, patch: DeploymentPatchRequest): DeploymentPatchRequest {
+  const config = Object.entries(patch.source_config ?? {}).filter(
+    ([name, value]) => name === 'resource_spec' || !same(value, valueAt(current, `source_config.${name}`)),
+  );
+  return { ...patch, source_config: Object.fromEntries(config) };
+}

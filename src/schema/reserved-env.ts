@@ -1,0 +1,22 @@
+/*
+ * Environment names that the platform sets in a deployment's pods. A secret of that name would be overruled or would break the pod,
+ * so it is refused at the door.
+ */
+
+const RESERVED: readonly string[] = [
+  'PORT',
+  'DATABASE_URI',
+  'POSTGRES_URI',
+  'GX_DATABASE_URI',
+  'GX_SERVER_PORT',
+  'GX_SERVER_HOST',
+  'N_JOBS_PER_WORKER',
+  'GX_N_JOBS_PER_WORKER',
+  'GX_TENANT_ID',
+  'GX_PROJECT',
+  'GX_POD_NAME',
+];
+const RESERVED_PREFIXES: readonly string[] = ['GX_DEPLOYMENT_', 'GX_REVISION_', 'KUBERNETES_'];
+
+/** True when the platform sets this name itself. */
+export const isReservedEnv = (name: string): boolean => RESERVED.includes(name) || RESERVED_PREFIXES.some((prefix) => name.startsWith(prefix));
