@@ -1,6 +1,5 @@
 // Keeps the promises of a cluster one by one, and fails at the first that is broken.
 import assert from 'node:assert/strict';
-import { resolve4 } from 'node:dns/promises';
 import { readdirSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { clusterDown, clusterUp, type Cluster } from './cluster.ts';
@@ -13,7 +12,11 @@ import { shellImage } from './native/images.ts';
 import { fileOf, stateOf } from './native/layout.ts';
 
 const { values } = parseArgs({
-  options: { name: { type: 'string', default: 'gx-proof' }, keep: { type: 'boolean', default: false } },
+  options: {
+    name: { type: 'string', default: 'gx-proof' },
+    keep: { type: 'boolean', default: false },
+    outside: { type: 'string', default: 'example.com' },
+  },
 });
 const { name } = values;
 const report = (line: string) => process.stdout.write(`  ${line}\n`);
@@ -106,20 +109,21 @@ async function proveVolume(kubectl: Kubectl): Promise<void> {
 }
 
 async function proveWayOut(kubectl: Kubectl): Promise<void> {
-  const outside = 'example.com';
-  if (
-    !(await resolve4(outside).then(
-      () => true,
-      () => false,
-    ))
-  ) {
-    report('this machine resolves no outside names: the way out is not proved');
+  const url = `http://${values.outside}/`;
+  if (!(await answers(url))) {
+    report(`${values.outside} does not answer this machine: the way out is not proved (--outside HOST)`);
     return;
   }
-  await promise('a pod resolves outside names', async () => {
-    await kubectl.exec('deployment/web', `nslookup ${outside}`);
+  await promise('a pod reaches the outside by name', async () => {
+    assert.doesNotMatch(await kubectl.exec('deployment/web', `ask ${url} 2>&1 || true`), /dial|lookup|timeout/i);
   });
 }
+
+const answers = (url: string): Promise<boolean> =>
+  fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(5000) }).then(
+    () => true,
+    () => false,
+  );
 
 async function main(): Promise<void> {
   const forwardingBefore = forwarding();

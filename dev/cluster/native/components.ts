@@ -57,6 +57,14 @@ function apiServer(layout: Layout): Component {
       'kubelet-client-certificate': pki('apiserver-kubelet-client.crt'),
       'kubelet-client-key': pki('apiserver-kubelet-client.key'),
       'kubelet-certificate-authority': pki('ca.crt'),
+      // Aggregated API servers believe what this client says of the user; no other certificate may say it.
+      'requestheader-client-ca-file': pki('ca.crt'),
+      'requestheader-allowed-names': 'front-proxy-client',
+      'requestheader-username-headers': 'X-Remote-User',
+      'requestheader-group-headers': 'X-Remote-Group',
+      'requestheader-extra-headers-prefix': 'X-Remote-Extra-',
+      'proxy-client-cert-file': pki('front-proxy-client.crt'),
+      'proxy-client-key-file': pki('front-proxy-client.key'),
       // Node names are in no DNS: `kubectl logs` and `exec` go by address.
       'kubelet-preferred-address-types': 'InternalIP',
       'service-account-issuer': 'https://kubernetes.default.svc.cluster.local',

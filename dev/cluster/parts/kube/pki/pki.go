@@ -99,11 +99,24 @@ func (c cluster) writeClients(ca *authority) error {
 			return err
 		}
 	}
-	pair, err := ca.client(pkix.Name{CommonName: "apiserver-kubelet-client", Organization: []string{"system:masters"}})
-	if err != nil {
-		return err
+	return c.writeServerClients(ca)
+}
+
+// What the API server itself shows to the kubelet, and to aggregated API servers.
+func (c cluster) writeServerClients(ca *authority) error {
+	for file, subject := range map[string]pkix.Name{
+		"apiserver-kubelet-client": {CommonName: "apiserver-kubelet-client", Organization: []string{"system:masters"}},
+		"front-proxy-client":       {CommonName: "front-proxy-client"},
+	} {
+		pair, err := ca.client(subject)
+		if err != nil {
+			return err
+		}
+		if err := pair.save(c.path(file)); err != nil {
+			return err
+		}
 	}
-	return pair.save(c.path("apiserver-kubelet-client"))
+	return nil
 }
 
 func (c cluster) path(name string) string { return filepath.Join(c.dir, name) }
