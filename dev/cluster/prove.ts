@@ -5,11 +5,13 @@ import { parseArgs } from 'node:util';
 import { clusterDown, clusterUp, type Cluster } from './cluster.ts';
 import { until } from './wait.ts';
 import { kubectlOf, type Kubectl } from './proof/kubectl.ts';
-import { forwarding, tracesOf } from './proof/traces.ts';
+import { kernelSettings, tracesOf } from './proof/traces.ts';
 import { nodePort, restrictedNamespace, store, web } from './proof/workloads.ts';
 import { seconds } from './report.ts';
 import { shellImage } from './native/images.ts';
-import { fileOf, stateOf } from './native/layout.ts';
+import { fileOf, stateOf, type Layout } from './native/layout.ts';
+import { clustersWithState } from './native/host.ts';
+import { readRecord } from './native/record.ts';
 
 const { values } = parseArgs({
   options: {
@@ -59,6 +61,14 @@ async function proveWorkload(cluster: Cluster, kubectl: Kubectl): Promise<void> 
     assert.match(await kubectl.run(['logs', 'deployment/web']), /serving/);
     assert.match(await kubectl.exec('deployment/web', 'id -u'), /^10001$/m);
   });
+  await promise('a service answers soon after its pods are ready', () =>
+    until({ what: 'the service', seconds: 5 }, () =>
+      kubectl.exec('deployment/web', 'ask http://web/').then(
+        () => true,
+        () => false,
+      ),
+    ),
+  );
   await promise('a service answers by name and by address, from either pod', async () => {
     const address = await kubectl.run(['get', 'service', 'web', '-o', 'jsonpath={.spec.clusterIP}']);
     const pods = (await kubectl.run(['get', 'pods', '-l', 'app=web', '-o', 'name'])).trim().split('\n');
@@ -125,20 +135,24 @@ const answers = (url: string): Promise<boolean> =>
     () => false,
   );
 
+async function proveEnd(layout: Layout, settings: string): Promise<void> {
+  await promise('nothing of it is left after down', async () => {
+    assert.notDeepEqual(await tracesOf(layout), []);
+    await clusterDown({ name, report });
+    assert.deepEqual(await tracesOf(layout), []);
+    if (clustersWithState().length === 0) assert.equal(kernelSettings(), settings);
+  });
+}
+
 async function main(): Promise<void> {
-  const forwardingBefore = forwarding();
   await clusterDown({ name, report });
-  const others = await tracesOf(name);
+  const settings = kernelSettings();
   let cluster: Cluster | undefined;
   await promise('a cluster comes up', async () => (cluster = await clusterUp({ name, report })));
-  assert.ok(cluster?.kind === 'native', 'the proof is about the native cluster');
+  const layout = readRecord(name)?.layout;
+  if (cluster === undefined || layout === undefined) throw new Error('The proof is about the native cluster.');
   await proveLife(cluster);
-  if (values.keep) return;
-  await promise('nothing of it is left after down', async () => {
-    await clusterDown({ name, report });
-    assert.deepEqual(await tracesOf(name), others);
-    assert.equal(forwarding(), forwardingBefore);
-  });
+  if (!values.keep) await proveEnd(layout, settings);
 }
 
 await main().catch((error: Error) => {

@@ -1,5 +1,5 @@
 import { flags } from '../commands.ts';
-import { fileOf, nodePortRange, podRange, serviceRange, type Layout } from './layout.ts';
+import { fileOf, nodePortRange, serviceRange, type Layout } from './layout.ts';
 
 export type Component = {
   name: string;
@@ -135,21 +135,7 @@ function kubelet(layout: Layout): Component {
 }
 
 function proxy(layout: Layout): Component {
-  return {
-    name: 'kube-proxy',
-    tool: 'kube-proxy',
-    args: flags({
-      kubeconfig: fileOf(layout).pki('proxy.kubeconfig'),
-      'hostname-override': layout.nodeName,
-      'proxy-mode': 'nftables',
-      'cluster-cidr': podRange,
-      // The conntrack limits belong to the machine, not to this network namespace.
-      'conntrack-max-per-core': 0,
-      'conntrack-min': 0,
-      'conntrack-tcp-timeout-established': '0s',
-      'conntrack-tcp-timeout-close-wait': '0s',
-    }),
-  };
+  return { name: 'kube-proxy', tool: 'kube-proxy', args: flags({ config: fileOf(layout).config('proxy.json') }) };
 }
 
 function coredns(layout: Layout): Component {

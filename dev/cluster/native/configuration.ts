@@ -15,6 +15,7 @@ export function configurationFiles(given: Given): Record<string, string> {
   const { config, cniFolder: cni } = fileOf(given.layout);
   return {
     [config('kubelet.json')]: json(kubeletConfiguration(given.layout)),
+    [config('proxy.json')]: json(proxyConfiguration(given.layout)),
     [config('containerd.toml')]: containerdConfiguration(given),
     [config('Corefile')]: corefile(given),
     [config('resolv.conf')]: given.nameservers.map((address) => `nameserver ${address}\n`).join(''),
@@ -52,6 +53,21 @@ function kubeletConfiguration(layout: Layout) {
     // A nearly full disk is a developer's daily life; images were loaded by hand and cannot be pulled again.
     evictionHard: { 'memory.available': '50Mi', 'nodefs.available': '1%', 'imagefs.available': '1%' },
     imageGCHighThresholdPercent: 100,
+  };
+}
+
+function proxyConfiguration(layout: Layout) {
+  return {
+    kind: 'KubeProxyConfiguration',
+    apiVersion: 'kubeproxy.config.k8s.io/v1alpha1',
+    clientConnection: { kubeconfig: fileOf(layout).pki('proxy.kubeconfig') },
+    hostnameOverride: layout.nodeName,
+    mode: 'nftables',
+    clusterCIDR: podRange,
+    // The usual second spares clusters with thousands of services.
+    nftables: { minSyncPeriod: '50ms', syncPeriod: '30s' },
+    // The conntrack limits belong to the machine, not to this network namespace.
+    conntrack: { maxPerCore: 0, min: 0, tcpEstablishedTimeout: '0s', tcpCloseWaitTimeout: '0s' },
   };
 }
 

@@ -2,34 +2,32 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { basename, join } from 'node:path';
 import { command } from '../commands.ts';
-import { layoutOf, stateOf } from '../native/layout.ts';
+import { clustersWithState } from '../native/host.ts';
+import { statesFolder, type Layout } from '../native/layout.ts';
 import { fixedFolders } from '../native/namespaces.ts';
 import { isMountedBelow } from '../native/stop.ts';
 
-/** Whatever a cluster of this name has on the host, one line each. */
-export async function tracesOf(name: string): Promise<string[]> {
-  const { hostTable, cgroup } = layoutOf(name, 0);
+/** Whatever a cluster of this layout has left on the host, one line each. */
+export async function tracesOf(layout: Layout): Promise<string[]> {
+  const { state, hostTable, hostInterface, cgroup } = layout;
   const tables = await command('nft', ['list', 'tables']);
   const cgroups = await command('find', ['/sys/fs/cgroup', '-type', 'd', '-name', basename(cgroup)]);
+  // What clusters share goes with the last one.
+  const shared = clustersWithState().length === 0 ? [statesFolder, ...fixedFolders] : [];
   return [
-    ...processesOf(name).map((line) => `process ${line}`),
-    ...Object.keys(networkInterfaces())
-      .filter((one) => one.startsWith('gx-wire'))
-      .map((one) => `interface ${one}`),
+    ...processesOf(layout).map((line) => `process ${line}`),
+    ...Object.keys(networkInterfaces()).filter((one) => one === hostInterface),
     ...tables.split('\n').filter((line) => line.endsWith(` ${hostTable}`)),
-    ...cgroups
-      .split('\n')
-      .filter(Boolean)
-      .map((folder) => `cgroup ${folder}`),
-    ...(isMountedBelow(stateOf(name)) ? [`mount below ${stateOf(name)}`] : []),
-    ...[stateOf(name), ...fixedFolders].filter((path) => existsSync(path)).map((path) => `file ${path}`),
+    ...cgroups.split('\n').filter(Boolean),
+    ...(isMountedBelow(state) ? [`mount below ${state}`] : []),
+    ...[state, ...shared].filter((path) => existsSync(path)),
   ];
 }
 
-function processesOf(name: string): string[] {
+function processesOf({ name, state }: Layout): string[] {
   const pids = readdirSync('/proc').filter((entry) => /^\d+$/.test(entry) && entry !== String(process.pid));
   const lines = pids.map((pid) => `${pid} ${commandLine(pid)}`);
-  return lines.filter((line) => line.includes(`${stateOf(name)}/`) || line.endsWith(`supervisor.ts ${name} `));
+  return lines.filter((line) => line.includes(`${state}/`) || line.endsWith(`supervisor.ts ${name} `));
 }
 
 function commandLine(pid: string): string {
@@ -40,4 +38,8 @@ function commandLine(pid: string): string {
   }
 }
 
-export const forwarding = (): string => readFileSync('/proc/sys/net/ipv4/ip_forward', 'utf8').trim();
+/** Settings of the whole machine that a node would like to change. */
+export const kernelSettings = (): string =>
+  ['net/ipv4/ip_forward', 'vm/overcommit_memory', 'kernel/panic', 'kernel/panic_on_oops']
+    .map((name) => `${name}=${readFileSync(join('/proc/sys', name), 'utf8').trim()}`)
+    .join(' ');
