@@ -1,0 +1,214 @@
+import { randomUUID } from 'node:crypto';
+import { asError, Conflict, NotFound, Problem } from '../../errors.ts';
+import type { Cache } from '../../kube/cache.ts';
+import type { Recorder } from '../../kube/events.ts';
+import type { JsonPatch, Kind, Kube } from '../../kube/kube.ts';
+import type { Log } from '../../log.ts';
+import type { ObjectMeta } from '../../schema/custom-resources.ts';
+import { conditionsOf } from './conditions.ts';
+import { nextOf, waiting, type Outcome, type Report } from './outcome.ts';
+import type { WorkQueue } from './queue.ts';
+import { statusPatch, transition, type Status } from './status.ts';
+
+const DEADLINE = 60_000;
+
+export type Resource<S extends Status> = { apiVersion: string; kind: string; metadata: ObjectMeta; status?: S };
+export type Context = { signal: AbortSignal; log: Log; now: Date };
+export type Reconcile<T, S extends object> = (object: T, context: Context) => Promise<Report<S>>;
+
+export type Reconciler<T extends Resource<S>, S extends Status> = {
+  name: string;
+  kind: Kind<T>;
+  cache: Cache<T>;
+  reconcile: Reconcile<T, S>;
+  /** Undoes what would not go by itself; the finalizer stays until its outcome is settled. */
+  finalizer?: { name: string; finalize: Reconcile<T, S> };
+  /** True while the user asked to leave the object alone; deletion is obeyed all the same. */
+  isPaused?: (object: T) => boolean;
+};
+
+export type Result = 'success' | 'error' | 'requeue_after' | 'stalled';
+export type ControllerObserver = { started(): void; done(result: Result, seconds: number): void; timedOut(): void };
+
+export type ControllerOptions<T extends Resource<S>, S extends Status> = {
+  reconciler: Reconciler<T, S>;
+  queue: WorkQueue;
+  kube: Kube;
+  record: Recorder;
+  log: Log;
+  workers: number;
+  observer: ControllerObserver;
+  clock: () => Date;
+  /** Milliseconds one reconcile may take. */
+  deadline?: number;
+};
+
+/** Takes keys from the queue and brings each object one step on: fetch, finalizer, reconcile, status if different, event, what next. */
+export class Controller<T extends Resource<S>, S extends Status> {
+  readonly #options: ControllerOptions<T, S>;
+  #workers: Promise<void>[] = [];
+
+  constructor(options: ControllerOptions<T, S>) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#workers = Array.from({ length: this.#options.workers }, () => this.#work());
+  }
+
+  /** No new keys; resolves when the reconciles under way have finished. */
+  async stop(): Promise<void> {
+    this.#options.queue.close();
+    await Promise.all(this.#workers);
+  }
+
+  async #work(): Promise<void> {
+    const { queue } = this.#options;
+    for (let key = await queue.take(); key !== undefined; key = await queue.take()) {
+      await this.#handle(key);
+      queue.done(key);
+    }
+  }
+
+  async #handle(key: string): Promise<void> {
+    const { reconciler, queue, observer } = this.#options;
+    const object = reconciler.cache.get(key);
+    if (object === undefined) return queue.forget(key);
+    const started = performance.now();
+    observer.started();
+    const log = this.#logFor(object);
+    let outcome: Outcome | 'failed' = 'failed';
+    try {
+      outcome = await this.#pass(object, log);
+    } catch (error) {
+      this.#explain(error, log);
+    }
+    const next = nextOf(outcome);
+    if (next.do === 'retry') queue.retry(key);
+    else queue.forget(key);
+    if (next.do === 'later') queue.addAfter(key, next.seconds * 1000);
+    observer.done(resultOf(outcome), (performance.now() - started) / 1000);
+  }
+
+  #logFor({ kind, metadata }: T): Log {
+    return this.#options.log.child({ kind, namespace: metadata.namespace, name: metadata.name, reconcile_id: randomUUID() });
+  }
+
+  /** A lost race is daily life, and what the API server says of others passes: only our own faults are errors. */
+  #explain(error: unknown, log: Log): void {
+    if (error instanceof Conflict) log.debug({ err: error }, 'reconcile lost a race');
+    else if (error instanceof Problem) log.warn({ err: error }, 'reconcile failed');
+    else log.error({ err: asError(error) }, 'reconcile failed');
+  }
+
+  async #pass(object: T, log: Log): Promise<Outcome | 'failed'> {
+    const { finalizer, isPaused, reconcile } = this.#options.reconciler;
+    const context = { signal: AbortSignal.timeout(this.#options.deadline ?? DEADLINE), log, now: this.#options.clock() };
+    if (object.metadata.deletionTimestamp !== undefined) return this.#finalize(object, context);
+    if (isPaused?.(object) === true) return { kind: 'settled', reason: 'Suspended', message: '' };
+    const held = finalizer === undefined ? object : await this.#hold(object, finalizer.name, context.signal);
+    return this.#report(held, reconcile, context);
+  }
+
+  async #finalize(object: T, context: Context): Promise<Outcome | 'failed'> {
+    const { finalizer } = this.#options.reconciler;
+    if (finalizer === undefined || object.metadata.finalizers?.includes(finalizer.name) !== true) {
+      return { kind: 'settled', reason: 'Deleted', message: '' };
+    }
+    const outcome = await this.#report(object, finalizer.finalize, context);
+    if (outcome !== 'failed' && outcome.kind === 'settled') await this.#letGo(object, finalizer.name, context.signal);
+    return outcome;
+  }
+
+  /** Adds our finalizer before anything exists that it would have to undo. */
+  async #hold(object: T, finalizer: string, signal: AbortSignal): Promise<T> {
+    const { finalizers = [], resourceVersion } = object.metadata;
+    if (finalizers.includes(finalizer)) return object;
+    const add: JsonPatch =
+      finalizers.length === 0
+        ? [{ op: 'add', path: '/metadata/finalizers', value: [finalizer] }]
+        : [{ op: 'add', path: '/metadata/finalizers/-', value: finalizer }];
+    return this.#patch(object, [{ op: 'test', path: '/metadata/resourceVersion', value: resourceVersion }, ...add], signal);
+  }
+
+  /** Takes away our finalizer alone; the test refuses when the list is no longer the one we saw. */
+  async #letGo(object: T, finalizer: string, signal: AbortSignal): Promise<void> {
+    const { kube, reconciler } = this.#options;
+    const { namespace, name, uid } = object.metadata;
+    try {
+      const { metadata } = await kube.get(reconciler.kind, { namespace, name }, signal);
+      const index = metadata.finalizers?.indexOf(finalizer) ?? -1;
+      if (metadata.uid !== uid || index < 0) return;
+      const path = `/metadata/finalizers/${index}`;
+      const patch: JsonPatch = [
+        { op: 'test', path, value: finalizer },
+        { op: 'remove', path },
+      ];
+      await kube.jsonPatch(reconciler.kind, { namespace, name }, patch, {}, signal);
+    } catch (error) {
+      if (!(error instanceof NotFound)) throw error;
+    }
+  }
+
+  async #report(object: T, reconcile: Reconcile<T, S>, context: Context): Promise<Outcome | 'failed'> {
+    let report: Report<S>;
+    try {
+      report = await reconcile(object, context);
+    } catch (error) {
+      if (context.signal.aborted) this.#options.observer.timedOut();
+      await this.#write(object, failureReport(object, error), context).catch(() => undefined);
+      throw error;
+    }
+    await this.#write(object, report, context);
+    return report.outcome;
+  }
+
+  async #write(object: T, report: Report<S>, { now, log }: Context): Promise<void> {
+    const { kube, reconciler, record } = this.#options;
+    const generation = object.metadata.generation ?? 0;
+    const conditions = conditionsOf(report, object.status?.conditions ?? [], { generation, now: seconds(now) });
+    const status = { ...dropUndefined(report.status), observedGeneration: generation, conditions };
+    const patch = statusPatch(object.status, status);
+    if (patch === undefined) return;
+    const { namespace, name } = object.metadata;
+    // Not the reconcile's own signal: what it found is told also when it ran out of time.
+    const stored = await kube.patchStatus(reconciler.kind, { namespace, name }, patch, AbortSignal.timeout(10_000)).catch(unlessGone);
+    if (stored === undefined) return;
+    reconciler.cache.offer(stored);
+    const told = transition(object.status, status);
+    if (told === undefined) return;
+    record(object, told);
+    log.info({ reason: told.reason, phase: (status as Status).phase }, 'state changed');
+  }
+
+  async #patch(object: T, patch: JsonPatch, signal: AbortSignal): Promise<T> {
+    const { kube, reconciler } = this.#options;
+    const { namespace, name } = object.metadata;
+    const stored = await kube.jsonPatch(reconciler.kind, { namespace, name }, patch, {}, signal);
+    reconciler.cache.offer(stored);
+    return stored;
+  }
+}
+
+/** The status as it was, with the reason why there is no newer one. */
+function failureReport<S extends Status>(object: Resource<S>, error: unknown): Report<S> {
+  const { conditions = [], observedGeneration: _, ...status } = (object.status ?? {}) as Status;
+  const message = error instanceof Problem ? error.message : 'An internal error; the operator log has it.';
+  const statements = conditions.filter(({ type }) => !['Ready', 'Reconciling', 'Stalled'].includes(type));
+  return { outcome: waiting('ReconcileFailed', message.slice(0, 1024)), status: status as Report<S>['status'], statements };
+}
+
+const seconds = (now: Date): string => now.toISOString().replace(/\.\d+Z$/, 'Z');
+
+const dropUndefined = (value: object): object => Object.fromEntries(Object.entries(value).filter(([, inner]) => inner !== undefined));
+
+const unlessGone = (error: unknown): undefined => {
+  if (error instanceof NotFound) return undefined;
+  throw error;
+};
+
+const resultOf = (outcome: Outcome | 'failed'): Result => {
+  if (outcome === 'failed') return 'error';
+  if (outcome.kind === 'stalled') return 'stalled';
+  return outcome.kind === 'waiting' && outcome.after !== undefined ? 'requeue_after' : 'success';
+};

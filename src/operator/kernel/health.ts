@@ -1,0 +1,63 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { Registry } from 'prom-client';
+import { Unavailable } from '../../errors.ts';
+import { listen, type Listener } from '../../http/listen.ts';
+import { json, routeFor, text } from '../../http/route.ts';
+import { createApp } from '../../http/server.ts';
+import type { Log } from '../../log.ts';
+
+/** A loop that stands still this long would also miss its lease. Nanoseconds. */
+const LONGEST_BLOCK = 8e9;
+
+export type HealthOptions = {
+  host: string;
+  port: number;
+  log: Log;
+  registry: Registry;
+  /** True when the caches are filled: a standby is ready too. */
+  isReady: () => boolean;
+  /** True when this process leads and has not renewed its lease in time. */
+  isOverdue: () => boolean;
+};
+
+/** /healthz, /readyz and /metrics on one port. */
+export async function serveHealth(options: HealthOptions): Promise<Listener> {
+  const delay = monitorEventLoopDelay({ resolution: 100 });
+  delay.enable();
+  const route = routeFor<undefined>();
+  const shared = { method: 'get', tag: 'System', access: 'open', answers: { 200: { description: 'Well.' } } } as const;
+  const routes = [
+    route({
+      ...shared,
+      path: '/healthz',
+      id: 'healthz',
+      summary: 'Is the process alive',
+      handler: () => {
+        const blocked = delay.max > LONGEST_BLOCK;
+        delay.reset();
+        if (blocked) throw new Unavailable('the event loop stood still');
+        if (options.isOverdue()) throw new Unavailable('the lease is overdue');
+        return json({ ok: true });
+      },
+    }),
+    route({
+      ...shared,
+      path: '/readyz',
+      id: 'readyz',
+      summary: 'Are the caches filled',
+      handler: () => {
+        if (!options.isReady()) throw new Unavailable('the caches are not filled yet');
+        return json({ ok: true });
+      },
+    }),
+    route({
+      ...shared,
+      path: '/metrics',
+      id: 'metrics',
+      summary: 'Prometheus metrics',
+      handler: async () => text(await options.registry.metrics(), options.registry.contentType),
+    }),
+  ];
+  const app = createApp({ routes, log: options.log, invalid: 'sentence', authenticate: () => undefined, bodyLimit: 1024 });
+  return listen(app, options);
+}

@@ -1,0 +1,110 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { RequestSample } from '../../kube/client.ts';
+import type { WatchObserver } from '../../kube/watch.ts';
+import type { ControllerObserver, Result } from './controller.ts';
+import type { QueueObserver } from './queue.ts';
+
+const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+const RESULTS: Result[] = ['success', 'error', 'requeue_after', 'stalled'];
+
+/** Metrics under controller-runtime's names, so that its dashboards and alerts work here too. */
+export class OperatorMetrics {
+  readonly registry = new Registry();
+  readonly #lastActivity = new Map<string, number>();
+
+  constructor() {
+    collectDefaultMetrics({ register: this.registry });
+  }
+
+  controller(name: string, workers: number): ControllerObserver {
+    const labels = { controller: name };
+    const total = this.#counter('controller_runtime_reconcile_total', 'Reconciles by result.', ['controller', 'result']);
+    const errors = this.#counter('controller_runtime_reconcile_errors_total', 'Reconciles that failed.', ['controller']);
+    const terminal = this.#counter('controller_runtime_terminal_reconcile_errors_total', 'Reconciles that stalled.', ['controller']);
+    const timeouts = this.#counter('controller_runtime_reconcile_timeouts_total', 'Reconciles that ran out of time.', ['controller']);
+    const time = this.#histogram('controller_runtime_reconcile_time_seconds', 'Length of a reconcile.', ['controller']);
+    const active = this.#gauge('controller_runtime_active_workers', 'Workers at work.', ['controller']);
+    this.#gauge('controller_runtime_max_concurrent_reconciles', 'Workers.', ['controller']).set(labels, workers);
+    for (const result of RESULTS) total.inc({ ...labels, result }, 0);
+    for (const counter of [errors, terminal, timeouts]) counter.inc(labels, 0);
+    active.set(labels, 0);
+    return {
+      started: () => active.inc(labels),
+      timedOut: () => timeouts.inc(labels),
+      done: (result, seconds) => {
+        active.dec(labels);
+        total.inc({ ...labels, result });
+        time.observe(labels, seconds);
+        if (result === 'error') errors.inc(labels);
+        if (result === 'stalled') terminal.inc(labels);
+      },
+    };
+  }
+
+  queue(name: string): QueueObserver {
+    const labels = { name };
+    const depth = this.#gauge('workqueue_depth', 'Keys waiting.', ['name']);
+    const adds = this.#counter('workqueue_adds_total', 'Keys added.', ['name']);
+    const retries = this.#counter('workqueue_retries_total', 'Keys tried again after a failure.', ['name']);
+    const waited = this.#histogram('workqueue_queue_duration_seconds', 'Time a key waits.', ['name']);
+    const worked = this.#histogram('workqueue_work_duration_seconds', 'Time a key is worked on.', ['name']);
+    depth.set(labels, 0);
+    for (const counter of [adds, retries]) counter.inc(labels, 0);
+    return {
+      added: () => adds.inc(labels),
+      depth: (value) => depth.set(labels, value),
+      started: (seconds) => waited.observe(labels, seconds),
+      done: (seconds) => worked.observe(labels, seconds),
+      retried: () => retries.inc(labels),
+    };
+  }
+
+  watches(): WatchObserver {
+    const relists = this.#counter('informer_relists_total', 'Whole lists read.', ['kind']);
+    const missed = this.#counter('missed_events_total', 'Changes that only a list told of.', ['kind']);
+    const age = this.#gauge('watch_last_event_age_seconds', 'Time since a watch last said anything.', ['kind']);
+    const active = (kind: string): unknown => this.#lastActivity.set(kind, performance.now());
+    (age as unknown as { collect: () => void }).collect = () => {
+      for (const [kind, at] of this.#lastActivity) age.set({ kind }, (performance.now() - at) / 1000);
+    };
+    return {
+      relisted: (kind) => {
+        relists.inc({ kind });
+        missed.inc({ kind }, 0);
+        active(kind);
+      },
+      missed: (kind, count) => missed.inc({ kind }, count),
+      active,
+    };
+  }
+
+  requests(): (sample: RequestSample) => void {
+    const total = this.#counter('rest_client_requests_total', 'Requests to the API server.', ['code', 'method', 'host']);
+    const duration = this.#histogram('rest_client_request_duration_seconds', 'Time to an answer.', ['method', 'host']);
+    return ({ method, code, host, seconds }) => {
+      total.inc({ code, method, host });
+      duration.observe({ method, host }, seconds);
+    };
+  }
+
+  leader(name: string): (leads: boolean) => void {
+    const gauge = this.#gauge('leader_election_master_status', '1 while this process leads.', ['name']);
+    gauge.set({ name }, 0);
+    return (leads) => gauge.set({ name }, leads ? 1 : 0);
+  }
+
+  #counter(name: string, help: string, labelNames: string[]): Counter {
+    return (
+      (this.registry.getSingleMetric(name) as Counter | undefined) ?? new Counter({ name, help, labelNames, registers: [this.registry] })
+    );
+  }
+
+  #gauge(name: string, help: string, labelNames: string[]): Gauge {
+    return (this.registry.getSingleMetric(name) as Gauge | undefined) ?? new Gauge({ name, help, labelNames, registers: [this.registry] });
+  }
+
+  #histogram(name: string, help: string, labelNames: string[]): Histogram {
+    const known = this.registry.getSingleMetric(name) as Histogram | undefined;
+    return known ?? new Histogram({ name, help, labelNames, buckets: SECONDS, registers: [this.registry] });
+  }
+}

@@ -1,0 +1,40 @@
+import type { Condition } from '../../schema/conditions.ts';
+
+/**
+ * What a reconcile came to. Settled: as asked. Waiting: something else has to happen first; `after` seconds look again, without it the
+ * change itself wakes the key. Stalled: only a change by the user helps, so nothing is tried again.
+ */
+export type Outcome =
+  | { kind: 'settled'; reason: string; message: string }
+  | { kind: 'waiting'; reason: string; message: string; after?: number }
+  | { kind: 'stalled'; reason: string; message: string };
+
+export const settled = (message: string, reason = 'Settled'): Outcome => ({ kind: 'settled', reason, message });
+
+export const waiting = (reason: string, message: string, after?: number): Outcome => ({
+  kind: 'waiting',
+  reason,
+  message,
+  ...(after !== undefined && { after }),
+});
+
+export const stalled = (reason: string, message: string): Outcome => ({ kind: 'stalled', reason, message });
+
+/** A condition as a reconciler states it; times and generations are the kernel's. */
+export type Statement = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
+
+/** What a reconcile hands back: the whole status but its conditions, and the conditions beside Ready, Reconciling and Stalled. */
+export type Report<Status extends object> = {
+  outcome: Outcome;
+  status: Omit<Status, 'conditions' | 'observedGeneration'>;
+  statements: Statement[];
+};
+
+/** What the queue does next. */
+export type Next = { do: 'forget' } | { do: 'retry' } | { do: 'later'; seconds: number };
+
+export function nextOf(outcome: Outcome | 'failed'): Next {
+  if (outcome === 'failed') return { do: 'retry' };
+  if (outcome.kind === 'waiting' && outcome.after !== undefined) return { do: 'later', seconds: outcome.after };
+  return { do: 'forget' };
+}

@@ -1,0 +1,59 @@
+import type { KubeObject } from '../../kube/kube.ts';
+import { hashOf } from '../../schema/revision-of.ts';
+import { sameQuantity } from './quantity.ts';
+
+/** Hash of what was last applied, on each applied object. */
+export const APPLIED = 'gx.dev/applied';
+
+/** The object as it is applied: with the hash of itself. */
+export function withHash(intent: KubeObject): KubeObject {
+  const annotations = { ...intent.metadata.annotations, [APPLIED]: hashOf(intent) };
+  return { ...intent, metadata: { ...intent.metadata, annotations } };
+}
+
+/** The live object holds all that is intended, and nothing that an earlier intent left behind. What others added does not count. */
+export const isAsIntended = (intent: KubeObject, live: KubeObject): boolean =>
+  live.metadata.annotations?.[APPLIED] === hashOf(intent) && covers(live, intent);
+
+/** Every value of `wanted` is in `live`. Unset in `live` equals empty; lists of named things are compared by name, quantities by value. */
+export function covers(live: unknown, wanted: unknown): boolean {
+  if (wanted === undefined || wanted === null) return true;
+  if (live === undefined || live === null) return isEmpty(wanted);
+  if (Array.isArray(wanted)) return Array.isArray(live) && coversList(live, wanted);
+  if (typeof wanted === 'object') {
+    const known = live as Record<string, unknown>;
+    return typeof live === 'object' && Object.entries(wanted).every(([name, value]) => covers(known[name], value));
+  }
+  return live === wanted || (typeof live === 'string' && typeof wanted === 'string' && sameQuantity(live, wanted));
+}
+
+type Named = { name?: unknown; uid?: unknown };
+
+function coversList(live: unknown[], wanted: unknown[]): boolean {
+  const keyOf = (item: unknown): unknown =>
+    typeof item === 'object' && item !== null ? ((item as Named).name ?? (item as Named).uid) : undefined;
+  if (wanted.length > 0 && wanted.every((item) => keyOf(item) !== undefined)) {
+    return wanted.every((item) => live.some((candidate) => keyOf(candidate) === keyOf(item) && covers(candidate, item)));
+  }
+  return live.length === wanted.length && wanted.every((item, index) => covers(live[index], item));
+}
+
+function isEmpty(value: unknown): boolean {
+  if (value === '') return true;
+  if (Array.isArray(value)) return value.length === 0;
+  return typeof value === 'object' && value !== null && Object.values(value).every(isEmpty);
+}
+
+/** What has to be written so that the existing objects become the desired ones. */
+export function difference(desired: KubeObject[], existing: KubeObject[]): { apply: KubeObject[]; remove: KubeObject[] } {
+  const at = ({ kind, metadata }: KubeObject): string => `${kind}/${metadata.name}`;
+  const live = new Map(existing.map((object) => [at(object), object]));
+  const wanted = new Set(desired.map(at));
+  return {
+    apply: desired.filter((intent) => {
+      const known = live.get(at(intent));
+      return known === undefined || !isAsIntended(intent, known);
+    }),
+    remove: existing.filter((object) => !wanted.has(at(object)) && object.metadata.deletionTimestamp === undefined),
+  };
+}

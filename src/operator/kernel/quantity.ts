@@ -1,0 +1,32 @@
+const SUFFIXES: Record<string, number> = {
+  n: 1e-9,
+  u: 1e-6,
+  m: 1e-3,
+  '': 1,
+  k: 1e3,
+  M: 1e6,
+  G: 1e9,
+  T: 1e12,
+  Ki: 2 ** 10,
+  Mi: 2 ** 20,
+  Gi: 2 ** 30,
+  Ti: 2 ** 40,
+};
+
+/** The number a Kubernetes quantity stands for; undefined when it is none. */
+export function quantity(text: string): number | undefined {
+  const [, digits, suffix = ''] = /^([0-9]+(?:\.[0-9]+)?)([a-zA-Z]*)$/.exec(text) ?? [];
+  const factor = SUFFIXES[suffix];
+  return digits === undefined || factor === undefined ? undefined : Number(digits) * factor;
+}
+
+/** The API server writes quantities its own way: `1000m` comes back as `1`. */
+export function sameQuantity(a: string, b: string): boolean {
+  const [left, right] = [quantity(a), quantity(b)];
+  return left !== undefined && right !== undefined && Math.abs(left - right) <= Math.abs(left) * 1e-9;
+}
+
+/** Cores as Kubernetes writes them: `2`, `500m`. */
+export const cores = (value: number): string => (Number.isInteger(value) ? String(value) : `${Math.round(value * 1000)}m`);
+
+export const mebibytes = (value: number): string => `${value}Mi`;

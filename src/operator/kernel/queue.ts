@@ -1,0 +1,130 @@
+export type Priority = 'live' | 'background';
+
+const FIRST_DELAY = 5;
+const LONGEST_DELAY = 300_000;
+
+export type QueueObserver = {
+  added(): void;
+  depth(depth: number): void;
+  started(queuedSeconds: number): void;
+  done(workSeconds: number): void;
+  retried(): void;
+};
+
+const deaf: QueueObserver = { added() {}, depth() {}, started() {}, done() {}, retried() {} };
+
+/** Milliseconds before the next attempt after so many failures: doubling, up to half of it random. */
+export const backOff = (failures: number, random: number): number =>
+  Math.min(FIRST_DELAY * 2 ** failures, LONGEST_DELAY) * (1 - random / 2);
+
+/**
+ * Keys to work on: each waits once, is never worked on twice at a time, and one added meanwhile comes again afterwards. Live changes go
+ * before those of a start-up or a relist.
+ */
+export class WorkQueue {
+  readonly #waiting: Record<Priority, Map<string, number>> = { live: new Map(), background: new Map() };
+  readonly #active = new Map<string, number>();
+  readonly #again = new Map<string, Priority>();
+  readonly #failures = new Map<string, number>();
+  readonly #timers = new Map<string, { due: number; timer: NodeJS.Timeout }>();
+  readonly #takers: ((key: string | undefined) => void)[] = [];
+  readonly #observer: QueueObserver;
+  #closed = false;
+
+  constructor(observer: QueueObserver = deaf) {
+    this.#observer = observer;
+  }
+
+  get depth(): number {
+    return this.#waiting.live.size + this.#waiting.background.size;
+  }
+
+  get active(): number {
+    return this.#active.size;
+  }
+
+  add(key: string, priority: Priority = 'live'): void {
+    if (this.#closed) return;
+    if (this.#active.has(key)) {
+      if (this.#again.get(key) !== 'live') this.#again.set(key, priority);
+      return;
+    }
+    if (this.#waiting.live.has(key)) return;
+    if (this.#waiting.background.has(key) && priority === 'background') return;
+    this.#waiting.background.delete(key);
+    this.#waiting[priority].set(key, performance.now());
+    this.#observer.added();
+    this.#observer.depth(this.depth);
+    this.#handOut();
+  }
+
+  /** Adds the key later; of several requests the earliest counts. */
+  addAfter(key: string, milliseconds: number): void {
+    if (this.#closed) return;
+    const due = performance.now() + milliseconds;
+    const known = this.#timers.get(key);
+    if (known !== undefined && known.due <= due) return;
+    clearTimeout(known?.timer);
+    const timer = setTimeout(() => {
+      this.#timers.delete(key);
+      this.add(key);
+    }, milliseconds);
+    this.#timers.set(key, { due, timer });
+  }
+
+  /** Adds the key after its back-off. */
+  retry(key: string): void {
+    const failures = this.#failures.get(key) ?? 0;
+    this.#failures.set(key, failures + 1);
+    this.#observer.retried();
+    this.addAfter(key, backOff(failures, Math.random()));
+  }
+
+  /** The key did well: its next failure starts from the first delay. */
+  forget(key: string): void {
+    this.#failures.delete(key);
+  }
+
+  /** The next key; undefined once the queue is closed. */
+  take(): Promise<string | undefined> {
+    return new Promise((resolve) => {
+      this.#takers.push(resolve);
+      this.#handOut();
+    });
+  }
+
+  done(key: string): void {
+    const started = this.#active.get(key);
+    if (started !== undefined) this.#observer.done((performance.now() - started) / 1000);
+    this.#active.delete(key);
+    const again = this.#again.get(key);
+    this.#again.delete(key);
+    if (again !== undefined) this.add(key, again);
+  }
+
+  /** Nobody gets a key any more; those being worked on finish. */
+  close(): void {
+    this.#closed = true;
+    for (const { timer } of this.#timers.values()) clearTimeout(timer);
+    this.#timers.clear();
+    for (const taker of this.#takers.splice(0)) taker(undefined);
+  }
+
+  #handOut(): void {
+    if (this.#closed) {
+      for (const taker of this.#takers.splice(0)) taker(undefined);
+      return;
+    }
+    while (this.#takers.length > 0) {
+      const from = this.#waiting.live.size > 0 ? this.#waiting.live : this.#waiting.background;
+      const next = from.entries().next().value;
+      if (next === undefined) return;
+      const [key, since] = next;
+      from.delete(key);
+      this.#active.set(key, performance.now());
+      this.#observer.started((performance.now() - since) / 1000);
+      this.#observer.depth(this.depth);
+      this.#takers.shift()?.(key);
+    }
+  }
+}

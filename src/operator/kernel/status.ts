@@ -1,0 +1,24 @@
+import type { Condition } from '../../schema/conditions.ts';
+import { READY } from '../../schema/conditions.ts';
+import { canonicalJson } from '../../schema/revision-of.ts';
+
+export type Status = { observedGeneration?: number; conditions?: Condition[]; phase?: string };
+
+/** What has to be sent so that `before` becomes `after`: nothing when they are the same; a field that is gone is sent as null. */
+export function statusPatch(before: object | undefined, after: object): object | undefined {
+  if (canonicalJson(before ?? {}) === canonicalJson(after)) return undefined;
+  const gone = Object.keys(before ?? {}).filter((name) => !(name in after));
+  return { ...after, ...Object.fromEntries(gone.map((name) => [name, null])) };
+}
+
+export type Transition = { type: 'Normal' | 'Warning'; reason: string; action: string; note: string };
+
+/** The event worth telling between two statuses: the phase or what Ready says has changed; undefined when nothing a person cares about did. */
+export function transition(before: Status | undefined, after: Status): Transition | undefined {
+  const [old, ready] = [before, after].map((status) => status?.conditions?.find((condition) => condition.type === READY));
+  if (ready === undefined) return undefined;
+  const same = old?.status === ready.status && old.reason === ready.reason && before?.phase === after.phase;
+  if (same) return undefined;
+  const isStalled = after.conditions?.some((condition) => condition.type === 'Stalled') === true;
+  return { type: isStalled ? 'Warning' : 'Normal', reason: ready.reason, action: 'Reconcile', note: ready.message };
+}

@@ -1,0 +1,79 @@
+import { Conflict } from '../../errors.ts';
+import type { Cache } from '../../kube/cache.ts';
+import type { Kind, Kube, KubeObject } from '../../kube/kube.ts';
+import { hashOf } from '../../schema/revision-of.ts';
+import { difference, withHash } from './owned.ts';
+
+/** A kind that reconcilers write, and the cache that holds its objects; Secrets have none. */
+export type Watched = { kind: Kind<object>; cache?: Cache<object> };
+
+/**
+ * All writes of reconcilers. Answers go into the caches at once, so that the next reconcile reads what this one wrote.
+ * An object that the API server stores differently from what was applied is remembered, and not applied again until one side changes.
+ */
+export class Writer {
+  readonly #kube: Kube;
+  readonly #watched: Watched[];
+  readonly #stored = new Map<string, string>();
+
+  constructor(kube: Kube, watched: Watched[]) {
+    this.#kube = kube;
+    this.#watched = watched;
+  }
+
+  /** Makes `existing` into `desired` with as few writes as that takes. Returns the desired objects as they now are. */
+  async reconcile(desired: KubeObject[], existing: KubeObject[], signal: AbortSignal): Promise<KubeObject[]> {
+    const { apply, remove } = difference(desired, existing);
+    for (const intent of apply) {
+      const live = existing.find(({ kind, metadata }) => kind === intent.kind && metadata.name === intent.metadata.name);
+      if (live === undefined || this.#stored.get(idOf(live)) !== stamp(intent, live)) await this.#apply(intent, signal);
+    }
+    for (const object of remove) await this.remove(object, signal);
+    return desired.flatMap((intent) => this.#live(intent) ?? []);
+  }
+
+  /** Creates what must never be overwritten. False when an object of this name is already there. */
+  async create(object: KubeObject, signal: AbortSignal): Promise<boolean> {
+    try {
+      this.#take(await this.#kube.create(this.#kindOf(object), object, {}, signal));
+      return true;
+    } catch (error) {
+      if (error instanceof Conflict) return false;
+      throw error;
+    }
+  }
+
+  /** Removes exactly this object: not one that took its name meanwhile. */
+  async remove(object: KubeObject, signal: AbortSignal): Promise<void> {
+    const { namespace, name, uid } = object.metadata;
+    this.#stored.delete(idOf(object));
+    await this.#kube.delete(this.#kindOf(object), { namespace, name }, { ...(uid !== undefined && { uid }) }, signal);
+  }
+
+  async #apply(intent: KubeObject, signal: AbortSignal): Promise<void> {
+    const stored = await this.#kube.apply(this.#kindOf(intent), withHash(intent), signal);
+    this.#stored.set(idOf(stored), stamp(intent, stored));
+    this.#take(stored);
+  }
+
+  #take(object: KubeObject): void {
+    this.#of(object)?.cache?.offer(object);
+  }
+
+  #live({ kind, apiVersion, metadata }: KubeObject): KubeObject | undefined {
+    return this.#of({ kind, apiVersion })?.cache?.get(`${metadata.namespace}/${metadata.name}`) as KubeObject | undefined;
+  }
+
+  #kindOf(object: KubeObject): Kind {
+    const known = this.#of(object)?.kind;
+    if (known === undefined) throw new Error(`${object.kind} is not written by the operator`);
+    return known as Kind;
+  }
+
+  #of({ apiVersion, kind }: { apiVersion: string; kind: string }): Watched | undefined {
+    return this.#watched.find((watched) => watched.kind.apiVersion === apiVersion && watched.kind.kind === kind);
+  }
+}
+
+const idOf = ({ kind, metadata }: KubeObject): string => `${kind}/${metadata.namespace}/${metadata.name}`;
+const stamp = (intent: KubeObject, live: KubeObject): string => `${hashOf(intent)}/${live.metadata.resourceVersion}`;
