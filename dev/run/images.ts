@@ -1,0 +1,30 @@
+import { succeeds } from '../cluster/commands.ts';
+import type { Cluster } from '../cluster/cluster.ts';
+import { buildImages, type BuiltImage } from '../images/build.ts';
+import { beside, type Report } from '../steps.ts';
+
+const PRODUCT = ['gx-postgres', 'gx-platform', 'gx-agent-server', 'gx-example-echo'] as const;
+
+/** References of the images that a platform with one example needs. */
+export type Images = { postgres: string; platform: string; example: string };
+
+/** Begins to build while the cluster is still being made: building waits for downloads more than for the processor. */
+export const startImages = (): Promise<BuiltImage[]> =>
+  beside('images', async (report) => {
+    const engine = (await succeeds('docker', ['info'])) ? 'docker' : 'buildah';
+    return buildImages({ engine, only: PRODUCT, report });
+  });
+
+/** Brings the images onto the node; what is there already costs next to nothing. */
+export async function loadImages(cluster: Cluster, built: BuiltImage[], report: Report): Promise<Images> {
+  const reference = (name: (typeof PRODUCT)[number]): string => {
+    const image = built.find((each) => each.name === name);
+    if (image === undefined) throw new Error(`The image ${name} was not built.`);
+    return image.reference;
+  };
+  for (const image of built.filter(({ name }) => name !== 'gx-agent-server')) {
+    await cluster.loadImage(image.archive);
+    report(image.reference);
+  }
+  return { postgres: reference('gx-postgres'), platform: reference('gx-platform'), example: reference('gx-example-echo') };
+}
