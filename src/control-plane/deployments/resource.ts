@@ -1,4 +1,10 @@
-import { API_VERSION, type DeploymentResource, type DeploymentSpec, type ListenerResource, type RevisionResource } from '../../schema/custom-resources.ts';
+import {
+  API_VERSION,
+  type DeploymentResource,
+  type DeploymentSpec,
+  type ListenerResource,
+  type RevisionResource,
+} from '../../schema/custom-resources.ts';
 import {
   SourceConfig,
   SourceRevisionConfig,

@@ -24,7 +24,12 @@ export const same = (a: unknown, b: unknown): boolean => canonicalJson(a ?? null
 
 /** Everything the domain forbids about a deployment's fields, in the order of the table. */
 export function brokenRules(wanted: Wanted, { hosting }: { hosting: Hosting }): Broken[] {
-  return [...hostingRule(wanted, hosting), ...SOURCE_FIELDS.flatMap((field) => sourceRule(wanted, field)), ...tagRule(wanted), ...sizeRules(wanted)];
+  return [
+    ...hostingRule(wanted, hosting),
+    ...SOURCE_FIELDS.flatMap((field) => sourceRule(wanted, field)),
+    ...tagRule(wanted),
+    ...sizeRules(wanted),
+  ];
 }
 
 function hostingRule({ source }: Wanted, hosting: Hosting): Broken[] {

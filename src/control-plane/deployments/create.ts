@@ -1,0 +1,115 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import { Conflict, NotFound, Rejected } from '../../errors.ts';
+import { kinds } from '../../kube/kube.ts';
+import type { DeploymentResource } from '../../schema/custom-resources.ts';
+import type { DeploymentCreateRequest } from '../../schema/deployment.ts';
+import { DEPLOYMENT } from '../../schema/labels.ts';
+import { labelValue } from '../../schema/names.ts';
+import { refusing } from '../kube-refusal.ts';
+import type { Needs } from '../needs.ts';
+import { brokenPodRules } from '../pod-policy/rules.ts';
+import { checkForeign } from '../pod-policy/foreign.ts';
+import { makeRevision } from '../revisions/make.ts';
+import { storeSecrets } from '../secrets.ts';
+import { belongsTo, type Asking } from './find.ts';
+import { placeFor, type Place } from './placement.ts';
+import { toResource } from './resource.ts';
+import { brokenRules, brokenSecrets } from './rules.ts';
+
+/** How long the leftovers of a deployment of the same name may take to vanish. Garbage collection takes seconds. */
+const LEFTOVERS_MILLISECONDS = 5000;
+
+export type CreateOptions = { dryRun: boolean; annotations?: Record<string, string> };
+
+/** Checks, then writes in this order: Secret, Deployment, Revision. Killed in between, the operator or a retry completes or removes it. */
+export async function createDeployment(
+  needs: Needs,
+  body: DeploymentCreateRequest,
+  asking: Asking,
+  options: CreateOptions,
+): Promise<DeploymentResource> {
+  const place = await checked(needs, body, asking);
+  await leftoversGone(needs, body.name, { place, signal: asking.signal });
+  const { tenantId } = asking.caller;
+  const owner = { deployment: body.name, namespace: place.namespace, tenantId };
+  const where = { namespace: place.namespace, tenantId, ...(options.annotations && { annotations: options.annotations }) };
+  const listener = body.source === 'external_container' ? place.listener : undefined;
+  if (options.dryRun)
+    return inNamespace(place, () =>
+      refusing(() => needs.kube.create(kinds.deployment, toResource(body, where, { listener }), { dryRun: true })),
+    );
+  const store = () => storeSecrets(needs.kube, owner, { secrets: body.secrets, nonce: randomUUID() });
+  const secretName = body.secrets.length === 0 ? undefined : await inNamespace(place, store);
+  const resource = toResource(body, where, { listener, secretName });
+  const stored = await inNamespace(place, () => writeOrUndo(needs, resource));
+  await makeRevision(needs, stored);
+  return needs.stored.note.deployment(stored);
+}
+
+/** Throws for the first thing that forbids this deployment; nothing is written yet. */
+async function checked(needs: Needs, body: DeploymentCreateRequest, asking: Asking): Promise<Place> {
+  const { config, stored } = needs;
+  const broken = [
+    ...brokenRules(body, config),
+    ...brokenPodRules(body.source_config.resource_spec, config.grants),
+    ...brokenSecrets(body.secrets),
+  ];
+  if (broken.length > 0) throw new Rejected(broken.join('; '));
+  if (body.source === 'git') knownIntegration(body, config.gitIntegrations);
+  const own = stored.listeners().filter(({ spec }) => (spec.tenantId ?? config.defaultTenantId) === asking.caller.tenantId);
+  const place = placeFor(body, own, config.namespaces);
+  nameFree(needs, body.name, { place, asking });
+  await checkForeign(needs.kube, { spec: body.source_config.resource_spec, namespace: place.namespace, signal: asking.signal });
+  return place;
+}
+
+function knownIntegration({ source_config: config }: DeploymentCreateRequest, known: { id: string }[]): void {
+  if (!known.some(({ id }) => id === config.integration_id)) throw new Rejected('source_config.integration_id: no integration has this id');
+}
+
+function nameFree(needs: Needs, name: string, { place, asking }: { place: Place; asking: Asking }): void {
+  const mine = belongsTo(needs, asking.caller);
+  if (needs.stored.named(name).some((other) => mine(other) || other.metadata.namespace === place.namespace))
+    throw new Conflict(`A deployment named ${name} already exists.`);
+  const taken = needs.stored
+    .projects()
+    .some(({ spec }) => spec.projectName === name && (spec.tenantId ?? needs.config.defaultTenantId) === asking.caller.tenantId);
+  if (taken)
+    throw new Conflict(`Deployments create a tracing project of their name, and there is already a tracing project named ${name}.`);
+}
+
+/** Revisions of a deleted deployment of the same name would take the new one's revision names. */
+async function leftoversGone({ kube }: Needs, name: string, { place, signal }: { place: Place; signal: AbortSignal }): Promise<void> {
+  const end = performance.now() + LEFTOVERS_MILLISECONDS;
+  const left = async (): Promise<boolean> => {
+    const options = { namespace: place.namespace, labelSelector: `${DEPLOYMENT}=${labelValue(name)}`, limit: 1 };
+    return (await kube.list(kinds.revision, options, signal)).items.length > 0;
+  };
+  while (await left()) {
+    if (performance.now() > end) throw new Conflict(`A deployment named ${name} is still being deleted.`);
+    await wait(200, undefined, { signal });
+  }
+}
+
+async function writeOrUndo({ kube }: Needs, resource: DeploymentResource): Promise<DeploymentResource> {
+  const { name, namespace = '' } = resource.metadata;
+  try {
+    return await refusing(() => kube.create(kinds.deployment, resource));
+  } catch (error) {
+    const { secretName } = resource.spec.template;
+    // After an answer that got lost, the deployment may be there and need its Secret: the operator removes what nothing refers to.
+    const refused = error instanceof Conflict || error instanceof Rejected;
+    if (refused && secretName !== undefined) await kube.delete(kinds.secret, { namespace, name: secretName }).catch(() => false);
+    throw error instanceof Conflict ? new Conflict(`A deployment named ${name} already exists.`, { cause: error }) : error;
+  }
+}
+
+async function inNamespace<T>(place: Place, write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    if (!(error instanceof NotFound)) throw error;
+    throw new Rejected(`source_config.listener_config.k8s_namespace: there is no namespace ${place.namespace}`, { cause: error });
+  }
+}

@@ -1,0 +1,60 @@
+import { NotFound } from '../../errors.ts';
+import { kinds } from '../../kube/kube.ts';
+import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
+import type { Deployment } from '../../schema/deployment.ts';
+import type { Caller, Needs } from '../needs.ts';
+import { readSecrets } from '../secrets.ts';
+import { listenerOf, tenantOf } from '../tenancy.ts';
+import { toAnswer } from './resource.ts';
+
+export type Asking = { caller: Caller; signal: AbortSignal };
+
+const missing = (id: string): NotFound => new NotFound(`Deployment ID ${id} not found.`);
+
+export const belongsTo = (needs: Needs, caller: Caller) => {
+  const listeners = needs.stored.listeners();
+  return (deployment: DeploymentResource): boolean => tenantOf(deployment, listeners, needs.config.defaultTenantId) === caller.tenantId;
+};
+
+/** The caller's deployment of this id, as last seen. Another tenant's is not found. */
+export async function findDeployment(needs: Needs, id: string, { caller, signal }: Asking): Promise<DeploymentResource> {
+  const deployment = await needs.stored.deployment(id.toLowerCase(), signal);
+  if (deployment === undefined || !belongsTo(needs, caller)(deployment)) throw missing(id);
+  return deployment;
+}
+
+/** The same, read from the API server now: what a write starts from. */
+export async function readDeployment(needs: Needs, id: string, asking: Asking): Promise<DeploymentResource> {
+  const { metadata } = await findDeployment(needs, id, asking);
+  try {
+    const live = await needs.kube.get(kinds.deployment, { namespace: metadata.namespace, name: metadata.name }, asking.signal);
+    if (live.metadata.uid === metadata.uid) return live;
+  } catch (error) {
+    if (!(error instanceof NotFound)) throw error;
+  }
+  throw missing(id);
+}
+
+export async function findRevision(
+  needs: Needs,
+  deployment: DeploymentResource,
+  { id, signal }: { id: string; signal: AbortSignal },
+): Promise<RevisionResource> {
+  const revision = await needs.stored.revision(deployment, id.toLowerCase(), signal);
+  if (revision === undefined) throw new NotFound(`Revision ID ${id} not found.`);
+  return revision;
+}
+
+/** A deployment with all that its answer shows. */
+export async function answerFor(needs: Needs, deployment: DeploymentResource, { caller, signal }: Asking): Promise<Deployment> {
+  const listeners = needs.stored.listeners();
+  const revisions = needs.stored.revisionsOf(deployment);
+  const active = deployment.status?.activeRevision;
+  return toAnswer(deployment, {
+    tenantId: tenantOf(deployment, listeners, needs.config.defaultTenantId),
+    listener: listenerOf(deployment, listeners),
+    latest: revisions[0],
+    active: revisions.find(({ metadata }) => metadata.name === active),
+    secrets: await readSecrets(needs.kube, deployment, { role: caller.role, signal }),
+  });
+}

@@ -1,0 +1,44 @@
+import { Rejected } from '../../errors.ts';
+import type { ListenerResource } from '../../schema/custom-resources.ts';
+import type { Wanted } from './rules.ts';
+
+export type Place = { namespace: string; listener: string };
+
+const DEFAULT = 'default';
+
+/** Where a new deployment goes, by the Listeners of its tenant (pure). `served` are the namespaces of this installation; empty: all. */
+export function placeFor(wanted: Wanted, listeners: ListenerResource[], served: string[]): Place {
+  const { listener_id: id, listener_config: config } = wanted.source_config;
+  const namespace = config?.k8s_namespace ?? undefined;
+  const listener = chosen(listeners, id ?? undefined, namespace);
+  const target = namespace ?? listener.spec.namespaces[0] ?? '';
+  const path = 'source_config.listener_config.k8s_namespace';
+  if (!listener.spec.namespaces.includes(target))
+    throw new Rejected(`${path}: ${target} is not one of the listener's namespaces (${listener.spec.namespaces.join(', ')})`);
+  if (served.length > 0 && !served.includes(target)) throw new Rejected(`${path}: ${target} is not served by this installation`);
+  return { namespace: target, listener: listener.metadata.name };
+}
+
+function chosen(listeners: ListenerResource[], id: string | undefined, namespace: string | undefined): ListenerResource {
+  if (id !== undefined)
+    return must(
+      listeners.find(({ metadata }) => metadata.uid === id),
+      `no listener has the id ${id}`,
+    );
+  if (namespace !== undefined) {
+    const serving = listeners.find(({ spec }) => spec.namespaces.includes(namespace));
+    if (serving === undefined) throw new Rejected(`source_config.listener_config.k8s_namespace: no listener serves ${namespace}`);
+    return serving;
+  }
+  const only = listeners.length === 1 ? listeners[0] : undefined;
+  const reason =
+    listeners.length === 0
+      ? 'there is no listener yet: make one with POST /v2/listeners'
+      : "'listener_id' is required: there is more than one listener";
+  return must(listeners.find(({ metadata }) => metadata.name === DEFAULT) ?? only, reason);
+}
+
+function must(listener: ListenerResource | undefined, otherwise: string): ListenerResource {
+  if (listener === undefined) throw new Rejected(`source_config.listener_id: ${otherwise}`);
+  return listener;
+}

@@ -1,0 +1,182 @@
+import { Type } from 'typebox';
+import { json, noContent, type Answer, type Reply, type Route } from '../../http/route.ts';
+import type { DeploymentResource } from '../../schema/custom-resources.ts';
+import { Deployment, DeploymentCreateRequest, DeploymentPatchRequest } from '../../schema/deployment.ts';
+import { Uuid } from '../../schema/types.ts';
+import { route, type Caller, type Needs } from '../needs.ts';
+import { replayed, rememberAs } from './idempotency.ts';
+import { createDeployment } from './create.ts';
+import { answerFor, findDeployment, type Asking } from './find.ts';
+import { listDeployments, ListQuery } from './list.ts';
+import { etagOf, patchDeployment } from './patch.ts';
+import { removeDeployment, removeDeployments } from './remove.ts';
+
+export const DeploymentPath = Type.Object({ deployment_id: Uuid('Id of the deployment.') });
+
+const DryRun = Type.Object(
+  { dry_run: Type.Optional(Type.Boolean({ default: false, description: 'Check everything, write nothing.' })) },
+  { additionalProperties: false },
+);
+const tracing = { delete_tracing_project: Type.Optional(Type.Boolean({ default: false, description: 'Remove the tracing project too.' })) };
+const RemoveQuery = Type.Object(tracing, { additionalProperties: false });
+const BulkQuery = Type.Object(
+  { ...tracing, deployment_ids: Type.Array(Uuid('Repeat the parameter for each id.'), { minItems: 1, maxItems: 100 }) },
+  { additionalProperties: false },
+);
+const BulkAnswer = Type.Object({
+  deleted: Type.Array(Uuid('Deletion was asked for.')),
+  failed: Type.Array(Type.Object({ id: Uuid('Not deleted.'), status: Type.Integer(), detail: Type.String() })),
+});
+
+const tag = 'deployments';
+export const failures = {
+  401: { description: 'No key, or a wrong one.' },
+  403: { description: 'The key has no right to this.' },
+  422: { description: 'The request does not fit its schema.' },
+  503: { description: 'The cluster does not answer.' },
+} satisfies Record<number, Answer>;
+export const notFound = { description: 'There is none of this id.' } satisfies Answer;
+const rejected = { description: 'A rule forbids it; detail begins with the field.' } satisfies Answer;
+const etag = { etag: "Version of the deployment's spec, for If-Match." };
+const whole = (description: string): Answer => ({ description, schema: Deployment, headers: etag });
+
+const headerOf = (headers: Record<string, string | string[] | undefined>, name: string): string | undefined => {
+  const value = headers[name];
+  return Array.isArray(value) ? value[0] : value;
+};
+
+/** The deployment as REST shows it, with its version. */
+export async function deploymentReply(
+  needs: Needs,
+  deployment: DeploymentResource,
+  { status = 200, ...asking }: Asking & { status?: number },
+): Promise<Reply> {
+  return json(await answerFor(needs, deployment, asking), status, { etag: etagOf(deployment) });
+}
+
+export const deploymentRoutes = (needs: Needs): Route<Caller>[] => [create(needs), ...reads(needs), patch(needs), ...removals(needs)];
+
+const create = (needs: Needs): Route<Caller> =>
+  route({
+    method: 'post',
+    path: '/v2/deployments',
+    id: 'createDeployment',
+    summary: 'Create a deployment and its first revision. An Idempotency-Key header makes a repeat answer as the first time.',
+    tag,
+    access: 'write',
+    query: DryRun,
+    body: DeploymentCreateRequest,
+    answers: {
+      201: whole('The deployment.'),
+      400: rejected,
+      409: { description: 'The name is taken.' },
+      413: { description: 'The body is too large.' },
+      ...failures,
+    },
+    handler: async (request) => {
+      const { body, headers } = request;
+      const key = headerOf(headers, 'idempotency-key');
+      const before = await replayed(needs, body, { key, ...request });
+      if (before !== undefined) return deploymentReply(needs, before, { ...request, status: 201 });
+      const options = { dryRun: request.query.dry_run === true, ...(key !== undefined && { annotations: rememberAs(key, body) }) };
+      const made = await createDeployment(needs, body, request, options);
+      return deploymentReply(needs, made, { ...request, status: 201 });
+    },
+  });
+
+const reads = (needs: Needs): Route<Caller>[] => [
+  route({
+    method: 'get',
+    path: '/v2/deployments',
+    id: 'listDeployments',
+    summary: 'List deployments, newest first. offset in the answer is that of the next page.',
+    tag,
+    access: 'read',
+    query: ListQuery,
+    answers: {
+      200: { description: 'One page.', schema: Type.Object({ resources: Type.Array(Deployment), offset: Type.Integer() }) },
+      ...failures,
+    },
+    handler: async (request) => json(await listDeployments(needs, request.query, request)),
+  }),
+  route({
+    method: 'get',
+    path: '/v2/deployments/{deployment_id}',
+    id: 'getDeployment',
+    summary: 'Get a deployment.',
+    tag,
+    access: 'read',
+    params: DeploymentPath,
+    answers: { 200: whole('The deployment.'), 404: notFound, ...failures },
+    handler: async (request) => deploymentReply(needs, await findDeployment(needs, request.params.deployment_id, request), request),
+  }),
+];
+
+const patch = (needs: Needs): Route<Caller> =>
+  route({
+    method: 'patch',
+    path: '/v2/deployments/{deployment_id}',
+    id: 'patchDeployment',
+    summary: 'Change a deployment. null keeps a field; repo_ref, gx_config_path, image_uri, secrets and resource_spec make a revision.',
+    tag,
+    access: 'write',
+    params: DeploymentPath,
+    query: DryRun,
+    body: DeploymentPatchRequest,
+    answers: {
+      200: whole('The deployment.'),
+      400: rejected,
+      404: notFound,
+      409: { description: 'It is being deleted, or was changed at the same time.' },
+      412: { description: 'It is not the version that If-Match names.' },
+      413: { description: 'The body is too large.' },
+      ...failures,
+    },
+    handler: async (request) => {
+      const options = {
+        id: request.params.deployment_id,
+        dryRun: request.query.dry_run === true,
+        ifMatch: headerOf(request.headers, 'if-match'),
+      };
+      return deploymentReply(needs, await patchDeployment(needs, request.body, request, options), request);
+    },
+  });
+
+const removals = (needs: Needs): Route<Caller>[] => [
+  route({
+    method: 'delete',
+    path: '/v2/deployments/{deployment_id}',
+    id: 'deleteDeployment',
+    summary: 'Delete a deployment. It answers AWAITING_DELETE until all of it is gone, then 404.',
+    tag,
+    access: 'write',
+    params: DeploymentPath,
+    query: RemoveQuery,
+    answers: { 204: { description: 'Deletion has begun.' }, 404: notFound, ...failures },
+    handler: async (request) => {
+      await removeDeployment(needs, request.params.deployment_id, request, {
+        deleteTracingProject: request.query.delete_tracing_project === true,
+      });
+      return noContent();
+    },
+  }),
+  route({
+    method: 'delete',
+    path: '/v2/deployments',
+    id: 'deleteDeployments',
+    summary: 'Delete several deployments.',
+    tag,
+    access: 'write',
+    query: BulkQuery,
+    answers: {
+      200: { description: 'All of them.', schema: BulkAnswer },
+      207: { description: 'Not all of them; failed says why.', schema: BulkAnswer },
+      ...failures,
+    },
+    handler: async ({ query, ...asking }) => {
+      const options = { deleteTracingProject: query.delete_tracing_project === true };
+      const outcome = await removeDeployments(needs, query.deployment_ids, asking, options);
+      return json(outcome, outcome.failed.length === 0 ? 200 : 207);
+    },
+  }),
+];

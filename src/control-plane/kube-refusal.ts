@@ -1,0 +1,29 @@
+import { Forbidden, Problem, Rejected, Unavailable } from '../errors.ts';
+import { KubeRefused } from '../kube/errors.ts';
+
+/**
+ * A refusal by the API server as this API words it. What it says of an object is a broken rule of the domain (400); what it says of our
+ * own rights is nothing that the caller can mend (503), except a quota or an admission policy.
+ */
+export function refusalOf(thrown: unknown): unknown {
+  if (thrown instanceof KubeRefused && (thrown.status === 422 || thrown.status === 400)) {
+    const causes = thrown.causes.map(({ field, message }) => [field, message].filter((part) => part !== '').join(': '));
+    return new Rejected(causes.length > 0 ? causes.join('; ') : thrown.message, { cause: thrown });
+  }
+  if (thrown instanceof Forbidden) {
+    if (/exceeded quota|denied the request|ValidatingAdmissionPolicy/.test(thrown.message))
+      return new Rejected(`deployment: ${thrown.message}`, { cause: thrown });
+    return new Unavailable('The control plane lacks a right in the cluster; its log names it.', { cause: thrown });
+  }
+  if (thrown instanceof KubeRefused) return new Problem(503, 'The cluster refused the call; the log says why.', { cause: thrown });
+  return thrown;
+}
+
+/** Runs a call to the API server and words its refusals for the caller. */
+export async function refusing<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    throw refusalOf(error);
+  }
+}

@@ -1,0 +1,64 @@
+import { Type, type Static } from 'typebox';
+import { API_VERSION, ListenerSpec, type ListenerResource } from '../../schema/custom-resources.ts';
+import { DateTime, Nullable, StringEnum, Uuid } from '../../schema/types.ts';
+import { updatedAt } from '../deployments/resource.ts';
+
+const closed = { additionalProperties: false };
+const ComputeConfig = Type.Object({ k8s_namespaces: ListenerSpec.properties.namespaces }, closed);
+const Version = Type.Optional(
+  Nullable(Type.String({ maxLength: 64, description: 'Accepted for older clients; the platform has one version.' })),
+);
+
+export const ListenerCreateRequest = Type.Object(
+  {
+    version: Version,
+    compute_type: StringEnum(['k8s']),
+    compute_id: ListenerSpec.properties.computeId,
+    compute_config: ComputeConfig,
+  },
+  closed,
+);
+export type ListenerCreateRequest = Static<typeof ListenerCreateRequest>;
+
+export const ListenerPatchRequest = Type.Object({ version: Version, compute_config: Type.Optional(Nullable(ComputeConfig)) }, closed);
+export type ListenerPatchRequest = Static<typeof ListenerPatchRequest>;
+
+export const Listener = Type.Object(
+  {
+    id: Uuid('Read-only.'),
+    created_at: DateTime('Read-only.'),
+    updated_at: DateTime('Read-only.'),
+    version: Nullable(Type.String()),
+    compute_type: StringEnum(['k8s']),
+    compute_id: Type.String(),
+    compute_config: ComputeConfig,
+    tenant_id: Uuid('Read-only.'),
+  },
+  closed,
+);
+export type Listener = Static<typeof Listener>;
+
+/** A stored listener as REST answers it. */
+export function toAnswer(listener: ListenerResource, defaultTenantId: string): Listener {
+  const { metadata, spec } = listener;
+  return {
+    id: metadata.uid ?? '',
+    created_at: metadata.creationTimestamp ?? '',
+    updated_at: updatedAt(listener),
+    version: null,
+    compute_type: 'k8s',
+    compute_id: spec.computeId,
+    compute_config: { k8s_namespaces: spec.namespaces },
+    tenant_id: spec.tenantId ?? defaultTenantId,
+  };
+}
+
+export const toResource = (
+  body: ListenerCreateRequest,
+  place: { name: string; namespace: string; tenantId: string },
+): ListenerResource => ({
+  apiVersion: API_VERSION,
+  kind: 'Listener',
+  metadata: { name: place.name, namespace: place.namespace },
+  spec: { tenantId: place.tenantId, computeId: body.compute_id, namespaces: body.compute_config.k8s_namespaces },
+});

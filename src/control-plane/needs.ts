@@ -1,0 +1,15 @@
+import type { ControlPlaneConfig } from '../config/control-plane.ts';
+import { routeFor } from '../http/route.ts';
+import type { Kube } from '../kube/kube.ts';
+import type { Log } from '../log.ts';
+import type { Stored } from './stored.ts';
+
+/** What the control plane's handlers work with. */
+export type Needs = { config: ControlPlaneConfig; kube: Kube; stored: Stored; log: Log; now: () => Date };
+
+export type Role = 'read' | 'write';
+
+/** Who calls: the tenant and right of the key that was sent. */
+export type Caller = { tenantId: string; role: Role; keyName: string };
+
+export const route = routeFor<Caller>();

@@ -1,0 +1,25 @@
+import { Type } from 'typebox';
+
+/** The two parameters that every list takes. */
+export const paging = {
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
+  offset: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000_000, default: 0 })),
+};
+
+export type Paging = { limit?: number; offset?: number };
+
+/** One page and the offset of the next. */
+export function pageOf<T>(items: T[], { limit = 20, offset = 0 }: Paging): { items: T[]; offset: number } {
+  const page = items.slice(offset, offset + limit);
+  return { items: page, offset: offset + page.length };
+}
+
+type Dated = { metadata: { creationTimestamp?: string; name: string; namespace?: string } };
+
+/** Newest first; names decide within a second, so that pages neither repeat nor skip. */
+export function newestCreatedFirst(a: Dated, b: Dated): number {
+  const [timeA, timeB] = [a.metadata.creationTimestamp ?? '', b.metadata.creationTimestamp ?? ''];
+  if (timeA !== timeB) return timeA < timeB ? 1 : -1;
+  const [nameA, nameB] = [a, b].map(({ metadata }) => `${metadata.namespace}/${metadata.name}`) as [string, string];
+  return nameA < nameB ? -1 : 1;
+}

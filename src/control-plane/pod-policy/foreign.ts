@@ -1,0 +1,61 @@
+import { NotFound, Rejected } from '../../errors.ts';
+import { kinds, type Kind, type Kube, type KubeObject } from '../../kube/kube.ts';
+import { DEPLOYMENT, PART_OF, SECRETS_OF } from '../../schema/labels.ts';
+import type { ResourceSpec } from '../../schema/resource-spec.ts';
+
+const serviceAccount: Kind = { apiVersion: 'v1', kind: 'ServiceAccount', plural: 'serviceaccounts', namespaced: true };
+
+type Named = { path: string; kind: Kind; name: string };
+type Json = Record<string, unknown>;
+
+const AT = 'source_config.resource_spec';
+
+/** What the spec names in the namespace must be there, and must not be the platform's or another deployment's own. */
+export async function checkForeign(
+  kube: Kube,
+  { spec, namespace, signal }: { spec: ResourceSpec | null | undefined; namespace: string; signal: AbortSignal },
+): Promise<void> {
+  const broken = await Promise.all(namedObjects(spec).map((named) => problemWith(kube, named, { namespace, signal })));
+  const problems = broken.filter((problem) => problem !== undefined);
+  if (problems.length > 0) throw new Rejected(problems.join('; '));
+}
+
+async function problemWith(
+  kube: Kube,
+  { path, kind, name }: Named,
+  { namespace, signal }: { namespace: string; signal: AbortSignal },
+): Promise<string | undefined> {
+  try {
+    const { metadata } = (await kube.get(kind, { namespace, name }, signal)) as KubeObject;
+    const labels = metadata.labels ?? {};
+    const own = labels[PART_OF] === 'gx-platform' || [DEPLOYMENT, SECRETS_OF].some((key) => labels[key] !== undefined);
+    return own ? `${path}: ${kind.kind} ${name} belongs to the platform` : undefined;
+  } catch (error) {
+    if (error instanceof NotFound) return `${path}: there is no ${kind.kind} ${name} in namespace ${namespace}`;
+    throw error;
+  }
+}
+
+function namedObjects(spec: ResourceSpec | null | undefined): Named[] {
+  if (!spec) return [];
+  const account = spec.service_account_name;
+  const volumes = (spec.volumes ?? []).flatMap((volume, index) => [
+    ...named(kinds.secret, volume.secret?.secretName, `${AT}.volumes.${index}.secret`),
+    ...named(kinds.volumeClaim, volume.persistentVolumeClaim?.claimName, `${AT}.volumes.${index}.persistentVolumeClaim`),
+    ...projectedSecrets(volume.projected, `${AT}.volumes.${index}.projected`),
+  ]);
+  const containers = [...(spec.init_containers ?? []), ...(spec.sidecars ?? [])].flatMap(({ name, env, envFrom }) => [
+    ...(env ?? []).flatMap((entry) => named(kinds.secret, inner(entry.valueFrom, 'secretKeyRef').name, `${AT}: env of container ${name}`)),
+    ...(envFrom ?? []).flatMap((source) => named(kinds.secret, inner(source, 'secretRef').name, `${AT}: envFrom of container ${name}`)),
+  ]);
+  return [...named(serviceAccount, account, `${AT}.service_account_name`), ...volumes, ...containers];
+}
+
+const inner = (value: Json | null | undefined, key: string): Json => (value?.[key] ?? {}) as Json;
+
+const named = (kind: Kind, name: unknown, path: string): Named[] => (typeof name === 'string' ? [{ path, kind, name }] : []);
+
+function projectedSecrets(projected: Json | null | undefined, path: string): Named[] {
+  const sources = Array.isArray(projected?.sources) ? (projected.sources as Json[]) : [];
+  return sources.flatMap((source) => named(kinds.secret, inner(source, 'secret').name, path));
+}

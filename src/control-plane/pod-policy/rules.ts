@@ -1,0 +1,132 @@
+import type { Grant } from '../../config/control-plane.ts';
+import type { Container, Volume, VolumeMount } from '../../schema/container.ts';
+import { MANAGED_BY, PART_OF } from '../../schema/labels.ts';
+import type { ResourceSpec } from '../../schema/resource-spec.ts';
+import { GROUP } from '../../schema/custom-resources.ts';
+import { brokenSecurityContext } from './security-context-rules.ts';
+
+/*
+ * What a REST user may put into a pod. Such a user has no rights in the cluster, so everything that reaches beyond the pod is refused
+ * unless the installation grants it; who has rights in the cluster uses kubectl, where the API server's own admission decides.
+ */
+
+type Spec = ResourceSpec | null | undefined;
+type Grants = readonly Grant[];
+type Json = Record<string, unknown>;
+
+const AT = 'source_config.resource_spec';
+
+/** Everything about containers, volumes, labels and annotations that is contradictory or not granted (pure). */
+export function brokenPodRules(spec: Spec, grants: Grants): string[] {
+  if (!spec) return [];
+  const volumes = spec.volumes ?? [];
+  const known = volumes.map(({ name }) => name);
+  const containers = [...listed(spec.init_containers, 'init_containers'), ...listed(spec.sidecars, 'sidecars')];
+  return [
+    ...twice(known, `${AT}.volumes`),
+    ...twice(
+      containers.map(([, { name }]) => name),
+      `${AT}.init_containers and sidecars`,
+    ),
+    ...volumes.flatMap((volume, index) => brokenVolume(volume, `${AT}.volumes.${index}`, grants)),
+    ...brokenMounts(spec.volume_mounts, { at: `${AT}.volume_mounts`, known, grants }),
+    ...containers.flatMap(([at, container]) => brokenContainer(container, { at, known, grants })),
+    ...brokenKeys(spec.labels, 'labels'),
+    ...brokenKeys(spec.annotations, 'annotations'),
+    ...brokenLabelValues(spec.labels),
+  ];
+}
+
+const listed = (containers: Container[] | null | undefined, field: string): [string, Container][] =>
+  (containers ?? []).map((container, index) => [`${AT}.${field}.${index}`, container]);
+
+const twice = (names: string[], at: string): string[] =>
+  names.some((name, index) => names.indexOf(name) !== index) ? [`${at}: a name is given twice`] : [];
+
+/** A volume source and the grant it needs; the others stay inside the pod or the namespace's public parts. */
+const SOURCE_GRANTS: Readonly<Record<string, Grant | undefined>> = {
+  configMap: undefined,
+  emptyDir: undefined,
+  downwardAPI: undefined,
+  secret: 'secrets',
+  projected: 'projected',
+  csi: 'csi',
+  nfs: 'nfs',
+  persistentVolumeClaim: 'claims',
+};
+
+function brokenVolume({ name: _name, ...sources }: Volume, at: string, grants: Grants): string[] {
+  const given = Object.keys(sources).filter((source) => (sources as Json)[source] !== null && (sources as Json)[source] !== undefined);
+  if (given.length !== 1) return [`${at}: needs exactly one source`];
+  const [source = ''] = given;
+  const grant = SOURCE_GRANTS[source];
+  return grant === undefined || grants.includes(grant) ? [] : [`${at}.${source}: not allowed here (an administrator may grant "${grant}")`];
+}
+
+type Place = { at: string; known: string[]; grants: Grants };
+
+function brokenMounts(mounts: VolumeMount[] | null | undefined, { at, known, grants }: Place): string[] {
+  return (mounts ?? []).flatMap(({ name, mountPropagation: propagation }, index) => {
+    const unknown = known.includes(name) ? [] : [`${at}.${index}.name: no volume is named ${name}`];
+    const outward = propagation === 'Bidirectional' && !grants.includes('privileged');
+    return [...unknown, ...(outward ? [`${at}.${index}.mountPropagation: Bidirectional is not allowed here`] : [])];
+  });
+}
+
+/** Names of the containers that the operator makes. */
+const OWN_CONTAINERS = ['server', 'agent', 'api', 'queue', 'postgres', 'database'];
+
+function brokenContainer(container: Container, place: Place): string[] {
+  const { at, grants } = place;
+  return [
+    ...(OWN_CONTAINERS.includes(container.name) ? [`${at}.name: ${container.name} is a container of the platform`] : []),
+    ...brokenMounts(container.volumeMounts, { ...place, at: `${at}.volumeMounts` }),
+    ...(grants.includes('privileged') ? [] : brokenSecurityContext(container.securityContext, `${at}.securityContext`)),
+    ...(container.env ?? []).flatMap((entry, index) => brokenEnv(entry, `${at}.env.${index}`, grants)),
+    ...(container.envFrom ?? []).flatMap((source, index) => brokenEnvFrom(source, `${at}.envFrom.${index}`, grants)),
+  ];
+}
+
+const PLAIN_SOURCES = ['fieldRef', 'resourceFieldRef', 'configMapKeyRef'];
+
+function brokenEnv({ value, valueFrom }: NonNullable<Container['env']>[number], at: string, grants: Grants): string[] {
+  if (valueFrom === null || valueFrom === undefined) return [];
+  const filled = value !== null && value !== undefined && value !== '';
+  const allowed = grants.includes('secrets') ? [...PLAIN_SOURCES, 'secretKeyRef'] : PLAIN_SOURCES;
+  return [
+    ...(filled ? [`${at}.valueFrom: not usable while value is not empty`] : []),
+    ...Object.keys(valueFrom)
+      .filter((source) => !allowed.includes(source))
+      .map((source) => `${at}.valueFrom.${source}: not allowed here (an administrator may grant "secrets")`),
+  ];
+}
+
+function brokenEnvFrom(source: Json, at: string, grants: Grants): string[] {
+  const allowed = ['prefix', 'configMapRef', ...(grants.includes('secrets') ? ['secretRef'] : [])];
+  return Object.keys(source)
+    .filter((key) => !allowed.includes(key))
+    .map((key) => `${at}.${key}: not allowed here (an administrator may grant "secrets")`);
+}
+
+const KEY = /^([a-z0-9]([-a-z0-9.]*[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
+const LABEL_VALUE = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
+/** Keys by which the platform finds its objects, or by which a pod would weaken its own confinement. */
+const OWN_KEYS = [
+  `${GROUP}/`,
+  MANAGED_BY,
+  PART_OF,
+  'container.apparmor.security.beta.kubernetes.io/',
+  'seccomp.security.alpha.kubernetes.io/',
+];
+
+function brokenKeys(words: Record<string, string> | null | undefined, field: 'labels' | 'annotations'): string[] {
+  return Object.keys(words ?? {}).flatMap((key) => {
+    if (!KEY.test(key)) return [`${AT}.${field}: ${key} is not a key of Kubernetes`];
+    return OWN_KEYS.some((own) => key.startsWith(own)) ? [`${AT}.${field}: ${key} is set by the platform`] : [];
+  });
+}
+
+const brokenLabelValues = (labels: Record<string, string> | null | undefined): string[] =>
+  Object.entries(labels ?? {})
+    .filter(([, value]) => !LABEL_VALUE.test(value))
+    .map(([key]) => `${AT}.labels: the value of ${key} is not a label value of Kubernetes`);

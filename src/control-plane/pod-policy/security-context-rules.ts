@@ -1,0 +1,40 @@
+/*
+ * Kubernetes' "restricted" pod security profile, for one container's securityContext. Default-deny: a key that is not listed is refused.
+ */
+
+type Allowed = (value: unknown) => boolean;
+
+const only =
+  (...values: unknown[]): Allowed =>
+  (value) =>
+    values.includes(value);
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
+const words = (value: unknown): unknown[] => (Array.isArray(value) ? value : value === undefined ? [] : [value]);
+
+const capabilities: Allowed = (value) =>
+  isObject(value) &&
+  Object.keys(value).every((key) => key === 'drop' || key === 'add') &&
+  words(value.add).every((word) => word === 'NET_BIND_SERVICE');
+
+const profile: Allowed = (value) => isObject(value) && (value.type === 'RuntimeDefault' || value.type === 'Localhost');
+
+const ALLOWED: Readonly<Record<string, Allowed>> = {
+  allowPrivilegeEscalation: only(false),
+  privileged: only(false),
+  runAsNonRoot: only(true),
+  runAsUser: (value) => typeof value === 'number' && value > 0,
+  runAsGroup: (value) => typeof value === 'number' && value >= 0,
+  readOnlyRootFilesystem: only(true, false),
+  procMount: only('Default'),
+  capabilities,
+  seccompProfile: profile,
+  appArmorProfile: profile,
+};
+
+/** Keys and values of a securityContext that would loosen the pod's confinement (pure). */
+export function brokenSecurityContext(context: Record<string, unknown> | null | undefined, at: string): string[] {
+  return Object.entries(context ?? {})
+    .filter(([key, value]) => value !== null && !(Object.hasOwn(ALLOWED, key) && ALLOWED[key]?.(value)))
+    .map(([key]) => `${at}.${key}: not allowed here (an administrator may grant "privileged")`);
+}

@@ -1,0 +1,31 @@
+import type { ControlPlaneConfig } from '../config/control-plane.ts';
+import { listen } from '../http/listen.ts';
+import type { Kube } from '../kube/kube.ts';
+import type { Log } from '../log.ts';
+import { controlPlaneApp } from './server.ts';
+import { Stored } from './stored.ts';
+
+type Options = { config: ControlPlaneConfig; kube: Kube; log: Log; signal: AbortSignal };
+
+/** Listens at once, is ready when the cluster was read, and stops by finishing what it has begun. */
+export async function startControlPlane({ config, kube, log, signal }: Options): Promise<{ port: number; stop(): Promise<void> }> {
+  const stored = new Stored({ kube, config, log });
+  let synced = false;
+  const health = { synced: () => synced, ready: () => synced && !signal.aborted };
+  const app = controlPlaneApp({ config, kube, stored, log, now: () => new Date() }, health);
+  const listener = await listen(app, config);
+  log.info({ port: listener.port, namespaces: config.namespaces, hosting: config.hosting }, 'control plane listens');
+  void stored.start().then(() => {
+    synced = true;
+    log.info({ deployments: stored.deployments().length }, 'control plane is ready');
+  });
+  return {
+    port: listener.port,
+    stop: async () => {
+      await listener.stop(config.graceSeconds * 1000);
+      await stored.stop();
+      await kube.close();
+      log.info({}, 'control plane stopped');
+    },
+  };
+}

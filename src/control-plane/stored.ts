@@ -1,0 +1,167 @@
+import type { ControlPlaneConfig } from '../config/control-plane.ts';
+import { NotFound } from '../errors.ts';
+import { Cache, keyOf } from '../kube/cache.ts';
+import { kinds, type Kind, type Kube, type KubeObject } from '../kube/kube.ts';
+import { Reflector, withoutManagedFields } from '../kube/watch.ts';
+import type { Log } from '../log.ts';
+import type { DeploymentResource, ListenerResource, RevisionResource, TracingProjectResource } from '../schema/custom-resources.ts';
+import { newestFirst } from '../schema/revision-of.ts';
+import { deploymentId, updatedAt } from './deployments/resource.ts';
+
+const silent = { relisted: () => undefined, missed: () => undefined, active: () => undefined };
+const at = (field: (object: never) => string | undefined) => (object: KubeObject) =>
+  [field(object as never)].filter((value) => value !== undefined);
+const uidOf = ({ metadata }: { metadata: { uid?: string } }): string | undefined => metadata.uid;
+
+type Options = { kube: Kube; config: Pick<ControlPlaneConfig, 'namespace' | 'namespaces'>; log: Log };
+
+/**
+ * The custom resources as last seen by a watch. What this process writes is put in at once, so that a client reads its own writes;
+ * what another process wrote a moment ago is found by a live list before anybody is told that it is not there.
+ */
+export class Stored {
+  readonly #kube: Kube;
+  readonly #namespaces: string[];
+  readonly #deployments = new Cache<DeploymentResource>({
+    id: at(deploymentId),
+    name: at(({ metadata }: DeploymentResource) => metadata.name),
+  });
+  readonly #revisions = new Cache<RevisionResource>({ deployment: at(({ spec }: RevisionResource) => spec.deploymentUid) });
+  readonly #listeners = new Cache<ListenerResource>({ uid: at(uidOf) });
+  readonly #projects = new Cache<TracingProjectResource>({ uid: at(uidOf) });
+  readonly #reflectors: Reflector[];
+  #search: Promise<void> | undefined;
+
+  constructor({ kube, config, log }: Options) {
+    this.#kube = kube;
+    this.#namespaces = config.namespaces;
+    const own = [config.namespace];
+    // An empty list stands for the whole cluster, which a reflector takes as no namespace.
+    const everywhere: (string | undefined)[] = config.namespaces.length === 0 ? [undefined] : [...new Set(config.namespaces)];
+    const withOwn = everywhere.includes(undefined) ? everywhere : [...new Set([...everywhere, ...own])];
+    const watch = <T extends object>(kind: Kind<T>, cache: Cache<T>, namespaces: (string | undefined)[]): Reflector[] =>
+      namespaces.map(
+        (namespace) => new Reflector<T>({ kube, kind, cache, namespace, log, observer: silent, project: lean }) as unknown as Reflector,
+      );
+    this.#reflectors = [
+      ...watch(kinds.deployment, this.#deployments, everywhere),
+      ...watch(kinds.revision, this.#revisions, everywhere),
+      ...watch(kinds.listener, this.#listeners, own),
+      ...watch(kinds.tracingProject, this.#projects, withOwn),
+    ];
+  }
+
+  /** Resolves when every kind was listed once. */
+  async start(): Promise<void> {
+    for (const reflector of this.#reflectors) reflector.start();
+    await Promise.all(this.#reflectors.map((reflector) => reflector.synced));
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#reflectors.map((reflector) => reflector.stop()));
+  }
+
+  deployments(): DeploymentResource[] {
+    return this.#deployments.list();
+  }
+
+  named(name: string): DeploymentResource[] {
+    return this.#deployments.byIndex('name', name);
+  }
+
+  /** From the watch, else from a live list. */
+  async deployment(id: string, signal: AbortSignal): Promise<DeploymentResource | undefined> {
+    const known = this.#deployments.byIndex('id', id)[0];
+    if (known !== undefined) return known;
+    await this.#searchLive(signal);
+    return this.#deployments.byIndex('id', id)[0];
+  }
+
+  revisionsOf(deployment: DeploymentResource): RevisionResource[] {
+    return newestFirst(this.#revisions.byIndex('deployment', deployment.metadata.uid ?? ''));
+  }
+
+  /** A revision of this deployment by its uid, from the watch, else from a live list. */
+  async revision(deployment: DeploymentResource, id: string, signal: AbortSignal): Promise<RevisionResource | undefined> {
+    const find = (): RevisionResource | undefined => this.revisionsOf(deployment).find((revision) => revision.metadata.uid === id);
+    const known = find();
+    if (known !== undefined) return known;
+    const { namespace = '' } = deployment.metadata;
+    for (const revision of await this.#kube.all(kinds.revision, { namespace }, signal)) this.#revisions.offer(lean(revision));
+    return find();
+  }
+
+  listeners(): ListenerResource[] {
+    return this.#listeners.list();
+  }
+
+  async listener(uid: string, signal: AbortSignal, namespace: string): Promise<ListenerResource | undefined> {
+    const known = this.#listeners.byIndex('uid', uid)[0];
+    if (known !== undefined) return known;
+    for (const listener of await this.#kube.all(kinds.listener, { namespace }, signal)) this.#listeners.offer(lean(listener));
+    return this.#listeners.byIndex('uid', uid)[0];
+  }
+
+  projects(): TracingProjectResource[] {
+    return this.#projects.list();
+  }
+
+  /** Takes in what the API server answered to one of our writes. */
+  note = {
+    deployment: (object: DeploymentResource): DeploymentResource => offered(this.#deployments, object),
+    revision: (object: RevisionResource): RevisionResource => offered(this.#revisions, object),
+    listener: (object: ListenerResource): ListenerResource => offered(this.#listeners, object),
+  };
+
+  /** Reads objects again after their deletion was asked for: they may be gone, or wait for a finalizer. */
+  refresh = {
+    deployment: (object: DeploymentResource, signal: AbortSignal) => this.#refresh(kinds.deployment, this.#deployments, { object, signal }),
+    listener: (object: ListenerResource, signal: AbortSignal) => this.#refresh(kinds.listener, this.#listeners, { object, signal }),
+    project: (object: TracingProjectResource, signal: AbortSignal) =>
+      this.#refresh(kinds.tracingProject, this.#projects, { object, signal }),
+  };
+
+  async #refresh<T extends DeploymentResource | ListenerResource | TracingProjectResource>(
+    kind: Kind<T>,
+    cache: Cache<T>,
+    { object, signal }: { object: T; signal: AbortSignal },
+  ): Promise<void> {
+    const { namespace, name, uid } = object.metadata;
+    const key = keyOf({ namespace, name });
+    try {
+      const live = await this.#kube.get(kind, { namespace, name }, signal);
+      cache.offer(lean(live));
+      if (live.metadata.uid === uid) return;
+    } catch (error) {
+      if (!(error instanceof NotFound)) throw error;
+      cache.remove(key, BigInt(cache.get(key)?.metadata.resourceVersion ?? object.metadata.resourceVersion ?? '0'));
+    }
+  }
+
+  /** One list at a time serves all who miss something; who comes while one runs waits for the next, which starts after he came. */
+  async #searchLive(signal: AbortSignal): Promise<void> {
+    if (this.#search !== undefined) await this.#search.catch(() => undefined);
+    this.#search ??= this.#listDeployments().finally(() => (this.#search = undefined));
+    await this.#search;
+    signal.throwIfAborted();
+  }
+
+  async #listDeployments(): Promise<void> {
+    const scopes = this.#namespaces.length === 0 ? [{}] : this.#namespaces.map((namespace) => ({ namespace }));
+    const found = await Promise.all(scopes.map((scope) => this.#kube.all(kinds.deployment, scope)));
+    for (const deployment of found.flat()) this.#deployments.offer(lean(deployment));
+  }
+}
+
+function offered<T extends object>(cache: Cache<T>, object: T): T {
+  const kept = lean(object);
+  cache.offer(kept);
+  return kept;
+}
+
+/** An object as it is kept: of managedFields, half of its size, only the time of the last write. */
+export function lean<T extends object>(object: T): T {
+  const time = updatedAt(object);
+  const { metadata, ...rest } = withoutManagedFields(object) as unknown as KubeObject;
+  return { ...rest, metadata: { ...metadata, managedFields: [{ time }] } } as unknown as T;
+}
