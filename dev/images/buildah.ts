@@ -1,0 +1,88 @@
+import { existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { command, succeeds } from '../cluster/commands.ts';
+import { writeArchive } from './archive.ts';
+import type { Build, Engine } from './engine.ts';
+import { folders } from './folders.ts';
+import { root } from './list.ts';
+import { bases, ensureBases } from './native/bases.ts';
+import { ensurePackages } from './native/packages.ts';
+import { withNpmSettings } from './native/npm-settings.ts';
+import { runSteps } from './run-steps.ts';
+
+/** Builds with Debian's buildah: the bases come from Debian and npm packages, no image registry is asked. */
+export const buildah: Engine = {
+  base: bases.key,
+
+  async prepare(report) {
+    requireRoot();
+    await ensurePackages(report);
+    return ensureBases({ has, build: buildFolder, report });
+  },
+
+  has,
+
+  async build({ image, reference, buildArguments, report }: Build) {
+    const target = image.target === undefined ? [] : ['--target', image.target];
+    const ignore = join(root, `${image.dockerfile}.dockerignore`);
+    await withNpmSettings(async (settings) => {
+      const args = [
+        ...settings,
+        ...target,
+        ...argumentsOf(buildArguments),
+        ...(existsSync(ignore) ? ['--ignorefile', ignore] : []),
+        '--file',
+        image.dockerfile,
+        '--tag',
+        reference,
+        image.context,
+      ];
+      await bud(args, root, report);
+    });
+  },
+
+  async save(reference, archive) {
+    await mkdir(folders.layout(), { recursive: true });
+    await command('buildah', [...(await store()), 'push', '--quiet', reference, `oci:${folders.layout()}:${reference}`]);
+    await writeArchive(folders.layout(), reference, archive);
+  },
+
+  async remove(reference) {
+    await succeeds('buildah', [...(await store()), 'rmi', reference]);
+  },
+};
+
+async function has(reference: string): Promise<boolean> {
+  return succeeds('buildah', [...(await store()), 'inspect', '--type', 'image', reference]);
+}
+
+async function buildFolder({ reference, dockerfile, folder, buildArguments, report }: FolderBuild): Promise<void> {
+  await bud([...argumentsOf(buildArguments), '--file', dockerfile, '--tag', reference, folder], folder, report);
+}
+
+type FolderBuild = Omit<Build, 'image'> & { dockerfile: string; folder: string };
+
+async function bud(args: readonly string[], cwd: string, report: Build['report']): Promise<void> {
+  const build = ['buildah', ...(await store()), 'build', '--isolation', 'chroot', '--layers', '--pull=false', '--format', 'oci', ...args];
+  await runSteps(build, { step: /^(\[\d+\/\d+\] )?STEP /, report, cwd });
+}
+
+const argumentsOf = (values: Record<string, string>): string[] =>
+  Object.entries(values).flatMap(([name, value]) => ['--build-arg', `${name}=${value}`]);
+
+/** Overlay shares what layers have in common; the vfs driver, which copies all of it, works on every file system. */
+async function store(): Promise<string[]> {
+  const withDriver = (driver: string) => {
+    const at = join(folders.storage(), driver);
+    return ['--root', at, '--runroot', join(at, 'run'), '--storage-driver', driver];
+  };
+  if (existsSync(join(folders.storage(), 'vfs'))) return withDriver('vfs');
+  if (existsSync(join(folders.storage(), 'overlay'))) return withDriver('overlay');
+  return withDriver((await succeeds('buildah', [...withDriver('overlay'), 'images'])) ? 'overlay' : 'vfs');
+}
+
+function requireRoot(): void {
+  if (process.platform === 'linux' && process.getuid?.() === 0) return;
+  throw new Error('Images are built with Docker, which does not answer here, or else by root on Linux with Debian packages.');
+}

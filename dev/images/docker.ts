@@ -1,0 +1,42 @@
+import { command, succeeds } from '../cluster/commands.ts';
+import type { Engine } from './engine.ts';
+import { root } from './list.ts';
+import { runSteps } from './run-steps.ts';
+
+/** Builds with Docker; the bases are the Dockerfile's own, from its registry. */
+export const docker: Engine = {
+  base: 'docker',
+
+  async prepare() {
+    if (!(await succeeds('docker', ['info']))) throw new Error('Docker does not answer: start it, or build with --engine buildah.');
+    return {};
+  },
+
+  has: (reference) => succeeds('docker', ['image', 'inspect', reference]),
+
+  async build({ image, reference, buildArguments, report }) {
+    const target = image.target === undefined ? [] : ['--target', image.target];
+    const args = Object.entries(buildArguments).flatMap(([name, value]) => ['--build-arg', `${name}=${value}`]);
+    const build = [
+      'docker',
+      'build',
+      '--progress=plain',
+      '--file',
+      image.dockerfile,
+      ...target,
+      ...args,
+      '--tag',
+      reference,
+      image.context,
+    ];
+    await runSteps(build, { step: /^#\d+ \[/, report, cwd: root });
+  },
+
+  async save(reference, archive) {
+    await command('docker', ['save', '--output', archive, reference]);
+  },
+
+  async remove(reference) {
+    await succeeds('docker', ['image', 'rm', reference]);
+  },
+};

@@ -1,0 +1,18 @@
+import type { Report } from '../cluster/report.ts';
+import type { Image } from './list.ts';
+
+export type Build = { image: Image; reference: string; buildArguments: Record<string, string>; report: Report };
+
+/** What builds images: Docker, or buildah where there is neither Docker nor a registry. */
+export type Engine = {
+  /** Part of every key: what the engine puts below the Dockerfile. */
+  base: string;
+  /** Ready to build, with the build arguments of the bases; called once, and only when something is to be built. */
+  prepare(report: Report): Promise<Record<string, string>>;
+  has(reference: string): Promise<boolean>;
+  build(build: Build): Promise<void>;
+  /** Writes the image as an archive that `ctr image import` and `docker load` take. */
+  save(reference: string, archive: string): Promise<void>;
+  /** Forgets an image that has no archive any more. */
+  remove(reference: string): Promise<void>;
+};

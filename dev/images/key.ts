@@ -1,0 +1,22 @@
+import { createHash } from 'node:crypto';
+import { lstatSync, readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+const LENGTH = 12;
+
+/** Hash of some texts, and of the files below some paths with their names and whether they may be executed. */
+export function contentKey(root: string, paths: readonly string[], texts: readonly string[]): string {
+  const hash = createHash('sha256').update(JSON.stringify(texts));
+  for (const path of paths.flatMap((each) => filesBelow(root, each)).toSorted()) {
+    const isProgram = (lstatSync(join(root, path)).mode & 0o111) !== 0;
+    const content = readFileSync(join(root, path));
+    hash.update(JSON.stringify([path, isProgram, content.length])).update(content);
+  }
+  return hash.digest('hex').slice(0, LENGTH);
+}
+
+function filesBelow(root: string, path: string): string[] {
+  if (!lstatSync(join(root, path)).isDirectory()) return [path];
+  const names = readdirSync(join(root, path)).filter((name) => name !== 'node_modules');
+  return names.flatMap((name) => filesBelow(root, join(path, name)));
+}

@@ -1,0 +1,3 @@
+FROM scratch
+ADD rootfs.tar /
+CMD ["/bin/sh"]

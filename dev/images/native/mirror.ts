@@ -1,0 +1,18 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+
+const DEFAULT = 'http://deb.debian.org/debian';
+
+/** The Debian mirror that this machine's apt uses: what is reachable from here is written there. */
+export function debianMirror(): string {
+  const files = ['/etc/apt/sources.list', ...globSync('/etc/apt/sources.list.d/*.{sources,list}')].filter(existsSync);
+  return mirrorIn(files.map((file) => readFileSync(file, 'utf8')).join('\n')) ?? DEFAULT;
+}
+
+/** The first archive address of apt's two notations that is Debian's main archive. */
+export function mirrorIn(sources: string): string | undefined {
+  const addresses = sources
+    .split('\n')
+    .filter((line) => /^(URIs:|deb\s)/.test(line))
+    .flatMap((line) => line.match(/https?:\/\/\S+/g) ?? []);
+  return addresses.map((address) => address.replace(/\/+$/, '')).find((address) => address.endsWith('/debian'));
+}
