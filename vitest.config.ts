@@ -19,8 +19,24 @@ export default defineConfig({
     projects: [
       { test: { name: 'unit', include: of('unit') } },
       { test: { name: 'charts', include: of('charts'), testTimeout: 60_000 } },
-      { test: { name: 'kube', include: of('kube'), globalSetup: ['test/kit/api-server-global.ts'], testTimeout: 60_000, hookTimeout: 120_000 } },
-      { test: { name: 'agent', include: of('agent'), globalSetup: ['test/kit/postgres-global.ts'], testTimeout: 60_000, hookTimeout: 120_000 } },
+      {
+        test: {
+          name: 'kube',
+          include: of('kube'),
+          globalSetup: ['test/kit/api-server-global.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: 'agent',
+          include: of('agent'),
+          globalSetup: ['test/kit/postgres-global.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+        },
+      },
       {
         test: {
           name: 'system',

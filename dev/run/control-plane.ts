@@ -3,7 +3,15 @@ import type { Report } from '../steps.ts';
 
 export type Api = { url: string; key: string };
 
-type Deployment = { id: string; name: string; status: string; latest_revision_id: string; url: string | null; source_config: { custom_url: string | null }; source_revision_config: { image_uri: string | null } };
+type Deployment = {
+  id: string;
+  name: string;
+  status: string;
+  latest_revision_id: string;
+  url: string | null;
+  source_config: { custom_url: string | null };
+  source_revision_config: { image_uri: string | null };
+};
 type Revision = { status: string; reason: string | null; status_message: string | null; log_tail: string | null };
 
 const POLL = 1000;
@@ -44,7 +52,13 @@ export async function deploy(api: Api, wanted: { name: string; image: string }, 
   const source_revision_config = { image_uri: wanted.image };
   if (existing === undefined) {
     report(`POST /v2/deployments: ${wanted.name} from ${wanted.image}`);
-    const body = { name: wanted.name, source: 'external_container', source_config: { resource_spec: {} }, source_revision_config, secrets: [] };
+    const body = {
+      name: wanted.name,
+      source: 'external_container',
+      source_config: { resource_spec: {} },
+      source_revision_config,
+      secrets: [],
+    };
     return call<Deployment>(api, 'POST', '/v2/deployments', body);
   }
   if (existing.source_revision_config.image_uri === wanted.image) {

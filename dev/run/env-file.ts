@@ -10,7 +10,13 @@ const quoted = (value: string): string => `'${value.replaceAll("'", String.raw`'
 /** Readable by its owner alone, because it holds a key. */
 export function writeEnvFile(env: RunEnv): void {
   mkdirSync('.run', { recursive: true });
-  writeFileSync(ENV_FILE, Object.entries(env).map(([name, value]) => `export ${name}=${quoted(value)}\n`).join(''), { mode: 0o600 });
+  writeFileSync(
+    ENV_FILE,
+    Object.entries(env)
+      .map(([name, value]) => `export ${name}=${quoted(value)}\n`)
+      .join(''),
+    { mode: 0o600 },
+  );
 }
 
 /** The key of an earlier run, if there is one. */

@@ -24,10 +24,18 @@ async function main(): Promise<void> {
   const built = await step('images', async (report) => loadImages(cluster, await images, report));
   const api = await step('platform', (report) => installPlatform({ cluster, images: built, report }));
   await step('control plane', () => ready(api.url));
-  const deployment = await step('deployment', async (report) => untilDeployed(api, await deploy(api, { name: EXAMPLE, image: built.example }, report), report));
+  const deployment = await step('deployment', async (report) =>
+    untilDeployed(api, await deploy(api, { name: EXAMPLE, image: built.example }, report), report),
+  );
   const url = agentUrl(deployment);
   await step('run', (report) => streamOneRun(url, 'Are you there?', report));
-  const env: RunEnv = { CONTROL_PLANE_URL: api.url, API_KEY: api.key, AGENT_URL: url, KUBECONFIG: cluster.kubeconfig, KUBECTL: cluster.kubectl };
+  const env: RunEnv = {
+    CONTROL_PLANE_URL: api.url,
+    API_KEY: api.key,
+    AGENT_URL: url,
+    KUBECONFIG: cluster.kubeconfig,
+    KUBECTL: cluster.kubectl,
+  };
   writeEnvFile(env);
   say(summary(env, cluster, (performance.now() - started) / 1000));
 }

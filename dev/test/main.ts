@@ -49,7 +49,11 @@ type Counts = { passed: number; failed: number; skipped: number };
 function counts({ check, ok }: Result): Counts {
   if (check.vitest !== true) return { passed: ok ? 1 : 0, failed: ok ? 0 : 1, skipped: 0 };
   try {
-    const json = JSON.parse(readFileSync(reportFile(check), 'utf8')) as { numPassedTests: number; numFailedTests: number; numPendingTests: number };
+    const json = JSON.parse(readFileSync(reportFile(check), 'utf8')) as {
+      numPassedTests: number;
+      numFailedTests: number;
+      numPendingTests: number;
+    };
     const failed = Math.max(json.numFailedTests, ok ? 0 : 1);
     return { passed: json.numPassedTests, failed, skipped: json.numPendingTests };
   } catch {
@@ -65,7 +69,9 @@ function report(results: Result[]): void {
     total.passed += passed;
     total.failed += failed + (result.check.vitest === true && passed === 0 && failed === 0 ? 1 : 0);
     total.skipped += skipped;
-    say(`${result.ok ? 'ok    ' : 'FAILED'} ${result.seconds.toFixed(1).padStart(7)} s  ${String(passed).padStart(4)} passed ${String(failed).padStart(3)} failed  ${result.check.name}`);
+    say(
+      `${result.ok ? 'ok    ' : 'FAILED'} ${result.seconds.toFixed(1).padStart(7)} s  ${String(passed).padStart(4)} passed ${String(failed).padStart(3)} failed  ${result.check.name}`,
+    );
   }
   say('');
   say(`${total.passed} passed, ${total.failed} failed${total.skipped > 0 ? `, ${total.skipped} skipped` : ''}`);

@@ -34,9 +34,12 @@ async function main(): Promise<void> {
     }
     const lint = spawnSync('oxlint', ['--format=json'], { cwd: copy, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 });
     const { diagnostics } = JSON.parse(lint.stdout) as { diagnostics: { code: string; filename: string }[] };
-    const holes = planted.filter(({ at, rule }) => !diagnostics.some(({ code, filename }) => filename.endsWith(at) && code.includes(`(${rule})`)));
+    const holes = planted.filter(
+      ({ at, rule }) => !diagnostics.some(({ code, filename }) => filename.endsWith(at) && code.includes(`(${rule})`)),
+    );
     if (planted.length === 0) throw new Error(`${FIXTURES} holds no fixture.`);
-    if (holes.length > 0) throw new Error(`These faults passed the lint: ${holes.map(({ file, rule }) => `${file} (${rule})`).join(', ')}.`);
+    if (holes.length > 0)
+      throw new Error(`These faults passed the lint: ${holes.map(({ file, rule }) => `${file} (${rule})`).join(', ')}.`);
     say(`${planted.length} planted faults were refused`);
   } finally {
     rmSync(copy, { recursive: true, force: true });

@@ -22,7 +22,13 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const built = await step('images', async (report) => loadImages(cluster, await images, report));
   const api = await step('platform', (report) => installPlatform({ cluster, images: built, report }));
   await step('control plane', () => ready(api.url));
-  project.provide('system', { controlPlane: api.url, key: api.key, kubeconfig: cluster.kubeconfig, kubectl: cluster.kubectl, image: built.example });
+  project.provide('system', {
+    controlPlane: api.url,
+    key: api.key,
+    kubeconfig: cluster.kubeconfig,
+    kubectl: cluster.kubectl,
+    image: built.example,
+  });
   return async () => {
     if (process.env.GX_KEEP_CLUSTER === undefined) await step('cluster down', (report) => clusterDown({ name: NAME, report }));
   };

@@ -1,0 +1,91 @@
+import { structural } from '../../src/schema/crd.ts';
+import { API_VERSION, KINDS, type CustomKind } from '../../src/schema/custom-resources.ts';
+import { CONDITIONS, REASONS } from './meanings.ts';
+
+type Schema = {
+  type?: string;
+  format?: string;
+  description?: string;
+  enum?: string[];
+  required?: string[];
+  properties?: Record<string, Schema>;
+  items?: Schema;
+  additionalProperties?: Schema;
+  minimum?: number;
+  maximum?: number;
+  maxLength?: number;
+  maxItems?: number;
+  'x-kubernetes-validations'?: { rule: string; message: string }[];
+};
+
+/** Depth at which containers repeat what Kubernetes documents itself. */
+const MAX_DEPTH = 4;
+
+/** One page per kind and one on troubleshooting: file name below docs/reference -> Markdown (pure). */
+export function referencePages(): Record<string, string> {
+  const pages = Object.fromEntries(KINDS.map((kind) => [`${kind.singular}.md`, kindPage(kind)]));
+  return { ...pages, 'troubleshooting.md': troubleshooting() };
+}
+
+function kindPage(kind: CustomKind): string {
+  const spec = structural(kind.spec) as Schema;
+  const rules = [...kind.rules, ...allRules(spec)];
+  return [
+    `# ${kind.kind}`,
+    `\`${API_VERSION}\`, short name \`${kind.shortNames.join('`, `')}\`. Generated from src/schema; \`kubectl explain ${kind.singular}.${API_VERSION.split('/')[0]}\` tells the same.`,
+    `## spec\n\n${table(spec)}`,
+    rules.length === 0
+      ? ''
+      : `## Rules\n\nThe API server refuses an object that breaks one of them.\n\n${rules.map(({ message }) => `- ${message}`).join('\n')}`,
+    kind.status === undefined ? '' : `## status\n\n${table(structural(kind.status) as Schema)}`,
+    kind.status === undefined ? '' : `## Conditions\n\n${conditionTable()}`,
+    `## Columns of \`kubectl get\`\n\n${kind.columns.map(({ name, priority }) => `${name}${priority === undefined ? '' : ' (wide)'}`).join(', ')}`,
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n')
+    .concat('\n');
+}
+
+const table = (schema: Schema): string => `| Field | Type | Meaning |\n|---|---|---|\n${rows(schema, '', 1).join('\n')}`;
+
+function rows(schema: Schema, prefix: string, depth: number): string[] {
+  const properties = Object.entries(schema.properties ?? schema.items?.properties ?? {});
+  const required = schema.required ?? schema.items?.required ?? [];
+  return properties.flatMap(([name, field]) => {
+    const path = `${prefix}${name}${field.type === 'array' && field.items?.properties !== undefined ? '[]' : ''}`;
+    const own = `| \`${path}\`${required.includes(name) ? ' (required)' : ''} | ${typeOf(field)} | ${field.description ?? ''} |`;
+    return depth >= MAX_DEPTH ? [own] : [own, ...rows(field, `${path}.`, depth + 1)];
+  });
+}
+
+function typeOf(field: Schema): string {
+  if (field.enum !== undefined) return field.enum.map((word) => `\`${word}\``).join(', ');
+  if (field.type === 'array') return `list of ${field.items?.type ?? 'object'}`;
+  if (field.additionalProperties?.type !== undefined) return `map to ${field.additionalProperties.type}`;
+  const range = [field.minimum, field.maximum].some((bound) => bound !== undefined)
+    ? ` ${field.minimum ?? ''}..${field.maximum ?? ''}`
+    : '';
+  return `${field.format ?? field.type ?? 'object'}${range}`;
+}
+
+const allRules = (schema: Schema): { message: string }[] => [
+  ...(schema['x-kubernetes-validations'] ?? []),
+  ...Object.values(schema.properties ?? {}).flatMap(allRules),
+];
+
+const conditionTable = (): string =>
+  `| Condition | True means |\n|---|---|\n${Object.entries(CONDITIONS)
+    .map(([type, means]) => `| \`${type}\` | ${means} |`)
+    .join('\n')}`;
+
+const troubleshooting = (): string => `# Troubleshooting by reason
+
+A failure has one reason, the same in \`status.reason\`, in the \`Ready\` condition, in an event and in the REST answer (\`reason\`), with a sentence and, where a pod
+failed, its last log lines (\`status.logTail\`, \`log_tail\`).
+
+| Reason | Means | Do |
+|---|---|---|
+${Object.entries(REASONS)
+  .map(([reason, { means, remedy }]) => `| \`${reason}\` | ${means} | ${remedy} |`)
+  .join('\n')}
+`;
