@@ -46,7 +46,7 @@ const wordingRefusals = (route: Route<Caller>): Route<Caller> => ({
 
 /** The routes as an OpenAPI document. */
 export const controlPlaneDocument = (routes: Route<Caller>[]): Json =>
-  openApiDocument(routes, INFO, SECURITY, ERRORS as { invalid: Json; problem: Json });
+  openApiDocument(routes, INFO, SECURITY, ERRORS as unknown as { invalid: Json; problem: Json });
 
 /** The control plane as a koa application. */
 export function controlPlaneApp(needs: Needs, health: Health) {

@@ -15,10 +15,12 @@ export async function startControlPlane({ config, kube, log, signal }: Options):
   const app = controlPlaneApp({ config, kube, stored, log, now: () => new Date() }, health);
   const listener = await listen(app, config);
   log.info({ port: listener.port, namespaces: config.namespaces, hosting: config.hosting }, 'control plane listens');
-  void stored.start().then(() => {
+  const reading = async (): Promise<void> => {
+    await stored.start();
     synced = true;
     log.info({ deployments: stored.deployments().length }, 'control plane is ready');
-  });
+  };
+  void reading();
   return {
     port: listener.port,
     stop: async () => {

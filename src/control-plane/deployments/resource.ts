@@ -99,7 +99,6 @@ export type Around = {
 export function toAnswer(deployment: DeploymentResource, around: Around): Deployment {
   const { metadata, spec, status } = deployment;
   const wanted = toWanted(deployment);
-  const external = spec.source === 'external_container';
   return {
     id: deploymentId(deployment),
     name: metadata.name,
@@ -107,8 +106,7 @@ export function toAnswer(deployment: DeploymentResource, around: Around): Deploy
     source_config: {
       ...wanted.source_config,
       custom_url: spec.sourceConfig?.customUrl ?? status?.url ?? null,
-      listener_id: external ? (around.listener?.metadata.uid ?? null) : null,
-      listener_config: external ? { k8s_namespace: metadata.namespace ?? null } : null,
+      ...placeShown(deployment, around.listener),
     },
     source_revision_config: { ...wanted.source_revision_config, repo_commit_sha: around.latest?.status?.commitSha ?? null },
     secrets: around.secrets,
@@ -121,6 +119,12 @@ export function toAnswer(deployment: DeploymentResource, around: Around): Deploy
     tenant_id: around.tenantId,
     url: status?.url ?? null,
   };
+}
+
+/** Where it runs; REST tells it of container deployments only. */
+function placeShown({ metadata, spec }: DeploymentResource, listener: ListenerResource | undefined) {
+  if (spec.source !== 'external_container') return { listener_id: null, listener_config: null };
+  return { listener_id: listener?.metadata.uid ?? null, listener_config: { k8s_namespace: metadata.namespace ?? null } };
 }
 
 export function statusOf({ metadata, status }: DeploymentResource): DeploymentStatus {

@@ -108,8 +108,8 @@ const merged = (base: Part, patch: Part): Json => ({
 /** What stands after the patch. */
 export const afterPatch = (stored: Wanted, patch: DeploymentPatchRequest): Wanted => ({
   source: stored.source,
-  source_config: merged(stored.source_config, patch.source_config) as Wanted['source_config'],
-  source_revision_config: merged(stored.source_revision_config, patch.source_revision_config) as Wanted['source_revision_config'],
+  source_config: merged(stored.source_config, patch.source_config),
+  source_revision_config: merged(stored.source_revision_config, patch.source_revision_config),
 });
 
 /**

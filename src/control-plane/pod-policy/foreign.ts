@@ -26,7 +26,7 @@ async function problemWith(
   { namespace, signal }: { namespace: string; signal: AbortSignal },
 ): Promise<string | undefined> {
   try {
-    const { metadata } = (await kube.get(kind, { namespace, name }, signal)) as KubeObject;
+    const { metadata } = await kube.get<KubeObject>(kind, { namespace, name }, signal);
     const labels = metadata.labels ?? {};
     const own = labels[PART_OF] === 'gx-platform' || [DEPLOYMENT, SECRETS_OF].some((key) => labels[key] !== undefined);
     return own ? `${path}: ${kind.kind} ${name} belongs to the platform` : undefined;

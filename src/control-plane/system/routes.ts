@@ -11,15 +11,11 @@ const Ok = Type.Object({ ok: Type.Boolean() });
 /** `synced`: the cluster was read once, so that answers are whole. `ready`: and the process is not stopping. */
 export type Health = { synced: () => boolean; ready: () => boolean };
 
-export const systemRoutes = ({
-  metrics,
-  health,
-  document,
-}: {
-  metrics: Metrics;
-  health: Health;
-  document: () => unknown;
-}): Route<Caller>[] => [
+export type SystemNeeds = { metrics: Metrics; health: Health; document: () => unknown };
+
+export const systemRoutes = (needs: SystemNeeds): Route<Caller>[] => [...probes(needs), ...papers(needs)];
+
+const probes = ({ metrics, health }: SystemNeeds): Route<Caller>[] => [
   route({
     method: 'get',
     path: '/healthz',
@@ -53,6 +49,9 @@ export const systemRoutes = ({
     answers: { 200: { description: 'Metrics.', contentType: 'text/plain', schema: Type.String() } },
     handler: async () => text(await metrics.registry.metrics(), metrics.registry.contentType),
   }),
+];
+
+const papers = ({ document }: SystemNeeds): Route<Caller>[] => [
   route({
     method: 'get',
     path: '/openapi.json',

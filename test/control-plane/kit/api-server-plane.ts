@@ -1,0 +1,119 @@
+import { Writable } from 'node:stream';
+import { Ajv } from 'ajv';
+import addFormats from 'ajv-formats';
+import { expect } from 'vitest';
+import { controlPlaneConfig, type ControlPlaneConfig } from '../../../src/config/control-plane.ts';
+import { createKey } from '../../../src/control-plane/auth/keys.ts';
+import { startControlPlane } from '../../../src/control-plane/start.ts';
+import { connect } from '../../../src/kube/client.ts';
+import { kinds, type Kube } from '../../../src/kube/kube.ts';
+import { createLog } from '../../../src/log.ts';
+import { API_VERSION, type ListenerResource } from '../../../src/schema/custom-resources.ts';
+import { testNamespace, until } from '../../kit/api-server.ts';
+
+export const TENANT_A = '00000000-0000-4000-8000-000000000000';
+export const TENANT_B = '11111111-1111-4111-8111-111111111111';
+
+export type Answered<T = Record<string, never>> = { status: number; headers: Headers; body: T };
+export type Call = <T = Record<string, never>>(method: string, path: string, options?: CallOptions) => Promise<Answered<T>>;
+type CallOptions = { body?: unknown; key?: string | null; headers?: Record<string, string> };
+
+export type Plane = {
+  call: Call;
+  kube: Kube;
+  namespace: string;
+  url: string;
+  keys: { write: string; read: string; other: string };
+  /** All log lines so far, as one text. */
+  logged: () => string;
+  stop(): Promise<void>;
+};
+
+const listener = (name: string, namespace: string, spec: ListenerResource['spec']): ListenerResource => ({
+  apiVersion: API_VERSION,
+  kind: 'Listener',
+  metadata: { name, namespace },
+  spec,
+});
+
+/** A control plane on the shared API server: a namespace of its own, a listener for it, three keys. */
+export async function startPlane(name: string, settings: Partial<ControlPlaneConfig> = {}, kubeconfig?: string): Promise<Plane> {
+  const { kube, namespace, kubeconfig: shared } = await testNamespace(name);
+  await kube.create(kinds.listener, listener('default', namespace, { computeId: 'test', namespaces: [namespace] }));
+  const own = await connect({ fieldManager: 'gx-control-plane', userAgent: `gx-control-plane/${name}`, kubeconfig: kubeconfig ?? shared });
+  const lines: string[] = [];
+  const destination = new Writable({ write: (chunk: Buffer, _encoding, done) => (lines.push(chunk.toString()), done()) });
+  const config = { ...controlPlaneConfig({}), host: '127.0.0.1', port: 0, namespace, namespaces: [namespace], graceSeconds: 1, ...settings };
+  const log = createLog({ level: 'debug', process: 'control-plane', destination });
+  const stopping = new AbortController();
+  const plane = await startControlPlane({ config, kube: own, log, signal: stopping.signal });
+  const keys = await makeKeys(kube, namespace);
+  const url = `http://127.0.0.1:${plane.port}`;
+  await until('the control plane is ready', async () => (await fetch(`${url}/readyz`)).ok);
+  const check = await answerChecks(url);
+  const call: Call = async (method, path, { body, key = keys.write, headers = {} } = {}) => {
+    const response = await fetch(`${url}${path}`, {
+      method,
+      headers: { ...(key !== null && { 'x-api-key': key }), ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const parsed: unknown = text === '' ? undefined : JSON.parse(text);
+    check(method, path, { status: response.status, body: parsed });
+    return { status: response.status, headers: response.headers, body: parsed as never };
+  };
+  const stop = async (): Promise<void> => {
+    stopping.abort();
+    await plane.stop();
+    await kube.close();
+  };
+  return { call, kube, namespace, url, keys, logged: () => lines.join(''), stop };
+}
+
+async function makeKeys(kube: Kube, namespace: string): Promise<Plane['keys']> {
+  const [write, read, other] = await Promise.all([
+    createKey(kube, namespace, { name: 'writer', tenantId: TENANT_A, role: 'write' }),
+    createKey(kube, namespace, { name: 'reader', tenantId: TENANT_A, role: 'read' }),
+    createKey(kube, namespace, { name: 'stranger', tenantId: TENANT_B, role: 'write' }),
+  ]);
+  return { write: write.key, read: read.key, other: other.key };
+}
+
+type Document = {
+  paths: Record<string, Record<string, { responses: Record<string, { content?: Record<string, { schema: object }> }> }>>;
+  components: object;
+};
+
+/** Fails a test whose answer is not one that the OpenAPI document tells. */
+async function answerChecks(url: string): Promise<(method: string, path: string, answer: { status: number; body: unknown }) => void> {
+  const document = (await (await fetch(`${url}/openapi.json`)).json()) as Document;
+  const ajv = new Ajv({ strict: false });
+  addFormats.default(ajv);
+  ajv.addSchema(document, 'document');
+  const patterns = Object.keys(document.paths)
+    .toSorted((a, b) => Number(a.includes('{')) - Number(b.includes('{')))
+    .map((template) => [new RegExp(`^${template.replaceAll(/\{\w+\}/g, '[^/]+')}$`), template] as const);
+  const escape = (text: string): string => encodeURIComponent(text.replaceAll('~', '~0').replaceAll('/', '~1'));
+  return (method, path, { status, body }) => {
+    const template = patterns.find(([pattern]) => pattern.test(path.split('?')[0] as string))?.[1];
+    if (template === undefined) return;
+    const operation = document.paths[template]?.[method.toLowerCase()];
+    if (operation === undefined) return;
+    expect(Object.keys(operation.responses), `${method} ${template} answers ${status} ${JSON.stringify(body)}`).toContain(String(status));
+    const content = operation.responses[status]?.content;
+    if (content === undefined) return expect(body).toBeUndefined();
+    const at = ['paths', template, method.toLowerCase(), 'responses', String(status), 'content', 'application/json', 'schema'];
+    const validate = ajv.compile({ $ref: `document#/${at.map(escape).join('/')}` });
+    expect(validate(body), `${method} ${template} ${status}: ${JSON.stringify(validate.errors)} in ${JSON.stringify(body)}`).toBe(true);
+  };
+}
+
+/** A create body that is right; parts may be replaced. */
+export const creation = (name: string, parts: Record<string, unknown> = {}): Record<string, unknown> => ({
+  name,
+  source: 'external_container',
+  source_config: { resource_spec: {} },
+  source_revision_config: { image_uri: 'registry.example/agent:1' },
+  secrets: [],
+  ...parts,
+});
