@@ -75,7 +75,9 @@ export class Transport {
     const access = await this.#credentials.access();
     const agents = this.#agentsFor(access.tls);
     const { server } = this.#credentials;
-    const headers = { accept: 'application/json', 'user-agent': this.#userAgent, ...access.headers, ...request.headers };
+    // Node sends no length with the body of a DELETE, which the API server then takes for the next request.
+    const length = request.body === undefined ? {} : { 'content-length': String(Buffer.byteLength(request.body)) };
+    const headers = { accept: 'application/json', 'user-agent': this.#userAgent, ...access.headers, ...request.headers, ...length };
     const sender = server.protocol === 'http:' ? http : https;
     return new Promise((resolve, reject) => {
       const target = new URL(server.pathname.replace(/\/$/, '') + request.path, server);
