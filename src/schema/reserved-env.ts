@@ -10,13 +10,14 @@ const RESERVED: readonly string[] = [
   'GX_DATABASE_URI',
   'GX_SERVER_PORT',
   'GX_SERVER_HOST',
-  'N_JOBS_PER_WORKER',
-  'GX_N_JOBS_PER_WORKER',
+  'GX_DEPLOYMENT',
+  'GX_REVISION',
+  'GX_POSTGRES_POOL_MAX_SIZE',
+  'BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS',
   'GX_TENANT_ID',
-  'GX_PROJECT',
-  'GX_POD_NAME',
 ];
 const RESERVED_PREFIXES: readonly string[] = ['GX_DEPLOYMENT_', 'GX_REVISION_', 'KUBERNETES_'];
 
 /** True when the platform sets this name itself. */
-export const isReservedEnv = (name: string): boolean => RESERVED.includes(name) || RESERVED_PREFIXES.some((prefix) => name.startsWith(prefix));
+export const isReservedEnv = (name: string): boolean =>
+  RESERVED.includes(name) || RESERVED_PREFIXES.some((prefix) => name.startsWith(prefix));

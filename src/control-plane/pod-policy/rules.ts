@@ -30,6 +30,7 @@ export function brokenPodRules(spec: Spec, grants: Grants): string[] {
     ),
     ...volumes.flatMap((volume, index) => brokenVolume(volume, `${AT}.volumes.${index}`, grants)),
     ...brokenMounts(spec.volume_mounts, { at: `${AT}.volume_mounts`, known, grants }),
+    ...brokenMountPaths(spec.volume_mounts ?? []),
     ...containers.flatMap(([at, container]) => brokenContainer(container, { at, known, grants })),
     ...brokenKeys(spec.labels, 'labels'),
     ...brokenKeys(spec.annotations, 'annotations'),
@@ -55,8 +56,9 @@ const SOURCE_GRANTS: Readonly<Record<string, Grant | undefined>> = {
   persistentVolumeClaim: 'claims',
 };
 
-function brokenVolume({ name: _name, ...sources }: Volume, at: string, grants: Grants): string[] {
+function brokenVolume({ name, ...sources }: Volume, at: string, grants: Grants): string[] {
   const given = Object.keys(sources).filter((source) => (sources as Json)[source] !== null && (sources as Json)[source] !== undefined);
+  if (name.startsWith(OWN_VOLUMES)) return [`${at}.name: names that begin with ${OWN_VOLUMES} are the platform's`];
   if (given.length !== 1) return [`${at}: needs exactly one source`];
   const [source = ''] = given;
   const grant = SOURCE_GRANTS[source];
@@ -73,8 +75,16 @@ function brokenMounts(mounts: VolumeMount[] | null | undefined, { at, known, gra
   });
 }
 
-/** Names of the containers that the operator makes. */
-const OWN_CONTAINERS = ['server', 'agent', 'api', 'queue', 'postgres', 'database'];
+function brokenMountPaths(mounts: VolumeMount[]): string[] {
+  const paths = [...OWN_MOUNTS, ...mounts.map(({ mountPath }) => mountPath.replace(/(.)\/+$/, '$1'))];
+  const taken = paths.find((path, index) => paths.indexOf(path) !== index);
+  return taken === undefined ? [] : [`${AT}.volume_mounts: ${taken} is mounted already`];
+}
+
+/** Names that the operator gives to its own container, volumes and mounts. */
+const OWN_CONTAINERS = ['agent'];
+const OWN_VOLUMES = 'gx-';
+const OWN_MOUNTS = ['/tmp'];
 
 function brokenContainer(container: Container, place: Place): string[] {
   const { at, grants } = place;

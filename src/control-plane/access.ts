@@ -1,0 +1,30 @@
+import { GROUP } from '../schema/custom-resources.ts';
+
+/** A rule of Kubernetes RBAC. */
+export type PolicyRule = { apiGroups: string[]; resources: string[]; verbs: string[] };
+
+/** What the control plane may do in each namespace that it serves. It neither reads nor writes workloads. */
+export const SERVED_NAMESPACE_ACCESS: readonly PolicyRule[] = [
+  { apiGroups: [GROUP], resources: ['deployments'], verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'] },
+  { apiGroups: [GROUP], resources: ['revisions'], verbs: ['get', 'list', 'watch', 'create', 'patch'] },
+  { apiGroups: [GROUP], resources: ['tracingprojects'], verbs: ['get', 'list', 'watch', 'delete'] },
+  // Values of secrets in answers; one Secret per change. By name only: it can't list them.
+  { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'delete'] },
+  // What a resource_spec names must be there and be nobody else's.
+  { apiGroups: [''], resources: ['serviceaccounts', 'persistentvolumeclaims'], verbs: ['get'] },
+  // Logs of builds and deployments.
+  { apiGroups: [''], resources: ['pods'], verbs: ['list'] },
+  { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] },
+];
+
+/** What it may do in its own namespace beside that: listeners, and keys by name. */
+export const OWN_NAMESPACE_ACCESS: readonly PolicyRule[] = [
+  { apiGroups: [GROUP], resources: ['listeners'], verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'] },
+  { apiGroups: [GROUP], resources: ['tracingprojects'], verbs: ['get', 'list', 'watch', 'delete'] },
+  { apiGroups: [''], resources: ['secrets'], verbs: ['get'] },
+];
+
+/** What a person or job needs to run `api-key`, in the control plane's namespace. */
+export const API_KEY_COMMAND_ACCESS: readonly PolicyRule[] = [
+  { apiGroups: [''], resources: ['secrets'], verbs: ['create', 'list', 'delete'] },
+];
