@@ -121,6 +121,7 @@ export const RevisionResourceStatus = status({
   message: words(4096, 'One sentence on the phase.'),
   logTail: words(16_384, 'Last log lines of a pod that failed.'),
   specHash: words(64, 'Hash of the spec, written once.'),
+  secretName: words(253, 'Immutable Secret the pods get, chosen once: the one of the spec or a copy of it.'),
   imageDigest: words(256, 'Digest the image had when it was started, written once.'),
   commitSha: words(64, 'Commit that was built, written once.'),
   serverVersion: words(128, 'Version of the agent server that the pods report.'),

@@ -19,6 +19,10 @@ export const API_KEY = `${GROUP}/api-key`;
 export const INTERRUPT = `${GROUP}/interrupt`;
 /** Annotation on a Deployment: reconcile now; its value is echoed in status. */
 export const RECONCILE_NOW = `${GROUP}/reconcile-requested-at`;
+/** Annotation on a Deployment: the node port of its Service, where Services are node ports. */
+export const NODE_PORT = `${GROUP}/node-port`;
+/** Annotation on a Deployment, at its creation: take over the database that an earlier one with this uid left behind. */
+export const DATABASE_OF = `${GROUP}/database-of`;
 /** Finalizer of a Deployment: its children are removed by policy first. */
 export const FINALIZER = `${GROUP}/children`;
 

@@ -28,11 +28,15 @@ export const revisionName = (deployment: string, generation: number): string => 
 export const names = {
   service: (deployment: string): string => bounded(deployment, 'agent', CHILD_MAX),
   database: (deployment: string): string => bounded(deployment, 'db', CHILD_MAX),
-  databaseSecret: (deployment: string): string => bounded(deployment, 'db-auth', CHILD_MAX),
+  /** Credential and volume outlive a deployment: named by whose data it is, so that a namesake never finds them by accident. */
+  databaseSecret: (deployment: string, uid: string): string => bounded(deployment, `db-${shortHash(uid)}`, CHILD_MAX),
+  databaseVolume: (uid: string): string => `data-${shortHash(uid)}`,
   databasePolicy: (deployment: string): string => bounded(deployment, 'db', CHILD_MAX),
   apiWorkload: (revision: string): string => bounded(revision, 'api', CHILD_MAX),
   queueWorkload: (revision: string): string => bounded(revision, 'queue', CHILD_MAX),
   /** The immutable Secret of one change: named by a nonce, because equal values asked for twice are two changes. */
   secrets: (deployment: string, nonce: string): string => bounded(deployment, `env-${shortHash(nonce)}`, CHILD_MAX),
+  /** A revision's own immutable copy of a Secret that its user may change. */
+  secretCopy: (revision: string): string => bounded(revision, 'env', CHILD_MAX),
   tracingProject: (tenantId: string, project: string): string => bounded(project, shortHash(`${tenantId}/${project}`), LABEL_MAX),
 };

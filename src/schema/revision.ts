@@ -37,6 +37,8 @@ export const FAILURE_REASONS = [
   'BuilderMissing',
   'DeadlineExceeded',
   'SpecChanged',
+  'Refused',
+  'Interrupted',
 ] as const;
 export type FailureReason = (typeof FAILURE_REASONS)[number];
 

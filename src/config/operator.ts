@@ -1,0 +1,118 @@
+import { hostname } from 'node:os';
+import { DEFAULT_TENANT_ID } from './control-plane.ts';
+import { SettingsReader, type Env } from './env.ts';
+
+/** Sizes of what a resource spec leaves open. CPU in cores, memory in Mi, storage in Gi. */
+export type Profile = {
+  cpu: number;
+  memoryMb: number;
+  replicas: number;
+  database: { cpu: number; memoryMb: number; storageGi: number; maxConnections: number };
+};
+
+/** Install-time choices that decide which objects are made. */
+export type OperatorSettings = {
+  databaseImage: string;
+  imagePullPolicy: 'Always' | 'IfNotPresent' | 'Never';
+  profile: Profile;
+  exposeAs: 'ClusterIP' | 'NodePort';
+  /** Host that node ports are reached under, for the URL in status. */
+  nodeHost?: string;
+  storageClass?: string;
+  clusterDomain: string;
+  defaultTenantId: string;
+  progressDeadlineSeconds: number;
+  revisionHistoryLimit: number;
+  deletionPolicy: 'Retain' | 'Delete';
+  /** Seconds an image may fail to be pulled before the revision has failed. */
+  imagePullPatienceSeconds: number;
+  /** Seconds a server gets to finish its runs; its pod gets some more. */
+  drainSeconds: number;
+};
+
+export type OperatorConfig = {
+  host: string;
+  port: number;
+  logLevel: string;
+  /** Where this process, its Lease and the Listeners live. */
+  namespace: string;
+  /** Namespaces worked on; empty: all of the cluster. */
+  namespaces: string[];
+  leaseName: string;
+  identity: string;
+  workers: number;
+  settings: OperatorSettings;
+};
+
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+
+const PROFILES: Record<'small' | 'standard', Profile> = {
+  small: { cpu: 0.1, memoryMb: 256, replicas: 1, database: { cpu: 0.1, memoryMb: 256, storageGi: 10, maxConnections: 100 } },
+  standard: { cpu: 1, memoryMb: 1024, replicas: 1, database: { cpu: 1, memoryMb: 2048, storageGi: 10, maxConnections: 200 } },
+};
+
+/** Settings of the operator from the environment; every problem is told at once. */
+export function operatorConfig(env: Env): OperatorConfig {
+  const read = new SettingsReader(env);
+  const config: OperatorConfig = {
+    host: read.text(['GX_SERVER_HOST'], '0.0.0.0'),
+    port: read.integer(['GX_HEALTH_PORT'], 8081, { min: 0, max: 65_535 }),
+    logLevel: read.oneOf(['GX_LOG_LEVEL', 'LOG_LEVEL'], 'info', LOG_LEVELS),
+    namespace: read.text(['GX_NAMESPACE', 'POD_NAMESPACE'], 'default'),
+    namespaces: read.words(['GX_WATCH_NAMESPACES']),
+    leaseName: read.text(['GX_LEASE_NAME'], 'gx-operator'),
+    identity: read.text(['GX_IDENTITY', 'POD_NAME'], `${hostname()}-${process.pid}`),
+    workers: read.integer(['GX_WORKERS'], 10, { min: 1, max: 100 }),
+    settings: settings(read),
+  };
+  read.finish();
+  return config;
+}
+
+function settings(read: SettingsReader): OperatorSettings {
+  const storageClass = read.optional(['GX_STORAGE_CLASS']);
+  const nodeHost = read.optional(['GX_NODE_HOST']);
+  return {
+    databaseImage: read.text(['GX_POSTGRES_IMAGE'], 'gx-postgres:17'),
+    imagePullPolicy: spelled(read.oneOf(['GX_IMAGE_PULL_POLICY'], 'ifnotpresent', ['always', 'ifnotpresent', 'never']), [
+      'Always',
+      'IfNotPresent',
+      'Never',
+    ] as const),
+    profile: profile(read),
+    exposeAs: spelled(read.oneOf(['GX_EXPOSE_AS'], 'clusterip', ['clusterip', 'nodeport']), ['ClusterIP', 'NodePort'] as const),
+    ...(nodeHost !== undefined && { nodeHost }),
+    ...(storageClass !== undefined && { storageClass }),
+    clusterDomain: read.text(['GX_CLUSTER_DOMAIN'], 'cluster.local'),
+    defaultTenantId: read.text(['GX_DEFAULT_TENANT_ID'], DEFAULT_TENANT_ID).toLowerCase(),
+    progressDeadlineSeconds: read.integer(['GX_PROGRESS_DEADLINE_SECONDS'], 600, { min: 10, max: 86_400 }),
+    revisionHistoryLimit: read.integer(['GX_REVISION_HISTORY_LIMIT'], 20, { min: 1, max: 1000 }),
+    deletionPolicy: spelled(read.oneOf(['GX_DELETION_POLICY'], 'retain', ['retain', 'delete']), ['Retain', 'Delete'] as const),
+    imagePullPatienceSeconds: read.integer(['GX_IMAGE_PULL_PATIENCE_SECONDS'], 90, { min: 1, max: 86_400 }),
+    drainSeconds: read.integer(['GX_DRAIN_SECONDS'], 180, { min: 0, max: 86_400 }),
+  };
+}
+
+/** A named profile, each size of which may be set on its own. */
+function profile(read: SettingsReader): Profile {
+  const base = PROFILES[read.oneOf(['GX_PROFILE'], 'standard', ['small', 'standard'])];
+  const size = { min: 1, max: 4_194_304 };
+  return {
+    cpu: milli(read, 'GX_DEFAULT_CPU_MILLI', base.cpu),
+    memoryMb: read.integer(['GX_DEFAULT_MEMORY_MB'], base.memoryMb, size),
+    replicas: read.integer(['GX_DEFAULT_REPLICAS'], base.replicas, { min: 0, max: 1000 }),
+    database: {
+      cpu: milli(read, 'GX_DEFAULT_DB_CPU_MILLI', base.database.cpu),
+      memoryMb: read.integer(['GX_DEFAULT_DB_MEMORY_MB'], base.database.memoryMb, size),
+      storageGi: read.integer(['GX_DEFAULT_DB_STORAGE_GI'], base.database.storageGi, { min: 1, max: 65_536 }),
+      maxConnections: read.integer(['GX_DEFAULT_DB_MAX_CONNECTIONS'], base.database.maxConnections, { min: 20, max: 10_000 }),
+    },
+  };
+}
+
+const milli = (read: SettingsReader, name: string, fallback: number): number =>
+  read.integer([name], Math.round(fallback * 1000), { min: 10, max: 512_000 }) / 1000;
+
+/** The word as Kubernetes spells it. */
+const spelled = <const T extends string>(word: string, spellings: readonly [T, ...T[]]): T =>
+  spellings.find((spelling) => spelling.toLowerCase() === word) ?? spellings[0];

@@ -1,0 +1,2 @@
+/** One RBAC rule, as Kubernetes writes it. */
+export type PolicyRule = { apiGroups: string[]; resources: string[]; verbs: string[] };

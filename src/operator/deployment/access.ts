@@ -1,0 +1,19 @@
+import { GROUP } from '../../schema/custom-resources.ts';
+import type { PolicyRule } from '../access-rule.ts';
+
+/** What reconciling deployments needs, in each namespace worked on. */
+export const deploymentAccess: PolicyRule[] = [
+  { apiGroups: [GROUP], resources: ['deployments'], verbs: ['get', 'list', 'watch', 'patch'] },
+  { apiGroups: [GROUP], resources: ['deployments/status', 'revisions/status'], verbs: ['patch'] },
+  // Who sets blockOwnerDeletion must be allowed to change the owner's finalizers.
+  { apiGroups: [GROUP], resources: ['deployments/finalizers', 'revisions/finalizers'], verbs: ['update'] },
+  { apiGroups: [GROUP], resources: ['revisions'], verbs: ['get', 'list', 'watch', 'create', 'delete'] },
+  { apiGroups: [GROUP], resources: ['tracingprojects'], verbs: ['get', 'list', 'watch', 'create', 'delete'] },
+  { apiGroups: [GROUP], resources: ['listeners'], verbs: ['list', 'watch'] },
+  { apiGroups: ['apps'], resources: ['statefulsets'], verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'] },
+  { apiGroups: [''], resources: ['services'], verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'] },
+  { apiGroups: ['networking.k8s.io'], resources: ['networkpolicies'], verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'] },
+  { apiGroups: [''], resources: ['persistentvolumeclaims'], verbs: ['list', 'delete'] },
+  // Listed by label only, when a deployment goes and to find those nothing refers to.
+  { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'list', 'create', 'delete'] },
+];

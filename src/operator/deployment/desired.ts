@@ -1,0 +1,19 @@
+import type { OperatorSettings } from '../../config/operator.ts';
+import type { KubeObject } from '../../kube/kube.ts';
+import type { DeploymentResource } from '../../schema/custom-resources.ts';
+import { databaseSet } from './objects/database.ts';
+import { agentService, databasePolicy, databaseService } from './objects/network.ts';
+
+/** Everything a deployment has beside its revisions, in the order in which it is made (pure). */
+export function desiredDeployment(
+  deployment: DeploymentResource,
+  settings: OperatorSettings,
+  { database, active }: { database?: KubeObject | undefined; active?: string | undefined },
+): KubeObject[] {
+  return [
+    databaseService(deployment),
+    databasePolicy(deployment),
+    databaseSet(deployment, settings, database),
+    agentService(deployment, settings, active),
+  ];
+}

@@ -1,0 +1,81 @@
+import { kinds, type Kind, type KubeObject } from '../../kube/kube.ts';
+import type { DeploymentResource } from '../../schema/custom-resources.ts';
+import { DEPLOYMENT, SECRETS_OF } from '../../schema/labels.ts';
+import { labelValue, names } from '../../schema/names.ts';
+import type { OperatorDeps } from '../deps.ts';
+import type { Reconcile } from '../kernel/controller.ts';
+import { settled, waiting, type Report } from '../kernel/outcome.ts';
+import { dataOwner } from './objects/metadata.ts';
+import type { DeploymentStatusFields } from './status.ts';
+import { tenantOf } from './tracing-project.ts';
+
+const LOOK_AGAIN = 2;
+const CHILDREN: Kind[] = [
+  kinds.revision as unknown as Kind,
+  kinds.workload,
+  kinds.service,
+  kinds.statefulSet,
+  kinds.networkPolicy,
+  kinds.pod,
+];
+
+/** Removes what a deployment had; what is left of its data is the policy's word. Ends when nothing else is there any more. */
+export const finalizeDeployment =
+  (deps: OperatorDeps): Reconcile<DeploymentResource, DeploymentStatusFields> =>
+  async (deployment, { signal }) => {
+    const children = await remaining(deps, deployment, signal);
+    for (const child of children) if (isToBeRemoved(child)) await deps.writer.remove(child, signal);
+    if (children.length > 0) return leaving(deployment, children);
+    const data = await removeData(deps, deployment, signal);
+    if (data.length > 0) return leaving(deployment, data);
+    await removeTracingProject(deps, deployment, signal);
+    return { ...leaving(deployment, []), outcome: settled('Nothing is left.', 'Deleted') };
+  };
+
+/** Pods go with their workloads, in their own time. */
+const isToBeRemoved = ({ kind, metadata }: KubeObject): boolean => kind !== 'Pod' && metadata.deletionTimestamp === undefined;
+
+/** Live, not from the caches: the finalizer must not go before its objects. */
+async function remaining({ kube }: OperatorDeps, { metadata }: DeploymentResource, signal: AbortSignal): Promise<KubeObject[]> {
+  const scope = { ...(metadata.namespace !== undefined && { namespace: metadata.namespace }) };
+  const lists = await Promise.all(
+    CHILDREN.map((kind) => kube.all(kind, { ...scope, labelSelector: `${DEPLOYMENT}=${labelValue(metadata.name)}` }, signal)),
+  );
+  const isMine = (object: KubeObject): boolean => {
+    if (object.kind === 'Revision') return (object.spec as { deploymentUid?: string }).deploymentUid === metadata.uid;
+    return object.metadata.annotations?.[DEPLOYMENT] === metadata.name;
+  };
+  const secrets = await kube.all(kinds.secret, { ...scope, labelSelector: `${SECRETS_OF}=${labelValue(metadata.name)}` }, signal);
+  return [...lists.flat().filter(isMine), ...secrets];
+}
+
+/** The volume and its credential, where the policy is Delete and the data is this deployment's own. */
+async function removeData({ kube, settings }: OperatorDeps, deployment: DeploymentResource, signal: AbortSignal): Promise<KubeObject[]> {
+  const { namespace, name } = deployment.metadata;
+  const policy = deployment.spec.deletionPolicy ?? settings.deletionPolicy;
+  if (policy === 'Retain') return [];
+  const owner = dataOwner(deployment);
+  const claim = `${names.databaseVolume(owner)}-${names.database(name)}-0`;
+  await kube.delete(kinds.secret, { namespace, name: names.databaseSecret(name, owner) }, {}, signal);
+  await kube.delete(kinds.volumeClaim, { namespace, name: claim }, {}, signal);
+  const scope = { ...(namespace !== undefined && { namespace }) };
+  return kube.all(kinds.volumeClaim, { ...scope, fieldSelector: `metadata.name=${claim}` }, signal);
+}
+
+async function removeTracingProject({ kube, caches, settings }: OperatorDeps, deployment: DeploymentResource, signal: AbortSignal) {
+  if (deployment.spec.deleteTracingProject !== true) return;
+  const { namespace, name } = deployment.metadata;
+  const project = names.tracingProject(tenantOf(deployment, caches, settings), name);
+  await kube.delete(kinds.tracingProject as unknown as Kind, { namespace, name: project }, {}, signal);
+}
+
+function leaving(deployment: DeploymentResource, left: KubeObject[]): Report<DeploymentStatusFields> {
+  const found = left.map(({ kind, metadata }) => `${kind} ${metadata.name}`).toSorted();
+  const message = `Being deleted; still there: ${found.slice(0, 10).join(', ')}.`;
+  const { conditions = [], observedGeneration: _, reason: _reason, ...status } = deployment.status ?? {};
+  return {
+    outcome: waiting('Deleting', message, LOOK_AGAIN),
+    status: { ...status, phase: 'AWAITING_DELETE', message },
+    statements: conditions.filter(({ type }) => type === 'DatabaseReady'),
+  };
+}

@@ -1,0 +1,153 @@
+import type { OperatorSettings } from '../../../config/operator.ts';
+import type { KubeObject } from '../../../kube/kube.ts';
+import type { DeploymentResource } from '../../../schema/custom-resources.ts';
+import { DEPLOYMENT, ownLabels, selectorOf } from '../../../schema/labels.ts';
+import { names } from '../../../schema/names.ts';
+import { cores, mebibytes } from '../../kernel/quantity.ts';
+import { databaseArguments } from './database-settings.ts';
+import { childMetadata, dataOwner, ownedMetadata } from './metadata.ts';
+
+export const DATABASE_PORT = 5432;
+export const DATABASE_USER = 'gx';
+/** User and group `postgres` of the image. */
+const POSTGRES_ID = 26;
+const DATA = '/var/lib/postgresql/data';
+
+/** What the spec asks of the database, with the install's defaults. */
+export function databaseSize(deployment: DeploymentResource, { profile }: OperatorSettings) {
+  const spec = deployment.spec.template.resourceSpec ?? {};
+  const cpu = spec.dbCpu ?? profile.database.cpu;
+  const memoryMb = spec.dbMemoryMb ?? profile.database.memoryMb;
+  return {
+    cpu,
+    cpuLimit: spec.dbCpuLimit ?? cpu * 2,
+    memoryMb,
+    memoryLimitMb: spec.dbMemoryLimitMb ?? memoryMb * 2,
+    storageGi: spec.dbStorageGi ?? profile.database.storageGi,
+    maxConnections: spec.dbMaxConnections ?? profile.database.maxConnections,
+  };
+}
+
+/** The database of a deployment. `live` keeps what can't be changed later: the volume claim. */
+export function databaseSet(deployment: DeploymentResource, settings: OperatorSettings, live: KubeObject | undefined): KubeObject {
+  const { metadata } = deployment;
+  const name = names.database(metadata.name);
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'StatefulSet',
+    metadata: ownedMetadata(deployment, 'database', name),
+    spec: {
+      serviceName: name,
+      replicas: 1,
+      // A broken pod of an older template must not stand in the way of the mended one.
+      podManagementPolicy: 'Parallel',
+      selector: { matchLabels: selectorOf(metadata.name, 'database') },
+      persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain', whenScaled: 'Retain' },
+      template: {
+        metadata: { labels: ownLabels(metadata.name, 'database'), annotations: { [DEPLOYMENT]: metadata.name } },
+        spec: podSpec(deployment, settings),
+      },
+      volumeClaimTemplates: claimsOf(live) ?? [claim(deployment, settings)],
+    },
+  };
+}
+
+type StatefulSetSpec = { volumeClaimTemplates?: { apiVersion?: string; kind?: string; metadata: object; spec: Record<string, unknown> }[] };
+
+function claimsOf(live: KubeObject | undefined): object[] | undefined {
+  const templates = (live?.spec as StatefulSetSpec | undefined)?.volumeClaimTemplates;
+  return templates?.map(({ metadata, spec: { accessModes, storageClassName, resources } }) => ({
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata,
+    spec: { accessModes, ...(storageClassName !== undefined && { storageClassName }), resources },
+  }));
+}
+
+function claim(deployment: DeploymentResource, settings: OperatorSettings): object {
+  const { labels, annotations } = childMetadata(deployment, 'database', '');
+  return {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: { name: names.databaseVolume(dataOwner(deployment)), labels, annotations },
+    spec: {
+      accessModes: ['ReadWriteOnce'],
+      ...(settings.storageClass !== undefined && { storageClassName: settings.storageClass }),
+      resources: { requests: { storage: `${databaseSize(deployment, settings).storageGi}Gi` } },
+    },
+  };
+}
+
+function podSpec(deployment: DeploymentResource, settings: OperatorSettings): object {
+  const spec = deployment.spec.template.resourceSpec ?? {};
+  const size = databaseSize(deployment, settings);
+  return {
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    terminationGracePeriodSeconds: 120,
+    ...(spec.imagePullSecrets && { imagePullSecrets: spec.imagePullSecrets }),
+    securityContext: {
+      runAsNonRoot: true,
+      runAsUser: POSTGRES_ID,
+      runAsGroup: POSTGRES_ID,
+      fsGroup: POSTGRES_ID,
+      fsGroupChangePolicy: 'OnRootMismatch',
+      seccompProfile: { type: 'RuntimeDefault' },
+    },
+    containers: [container(deployment, settings)],
+    volumes: [
+      { name: 'tmp', emptyDir: {} },
+      { name: 'run', emptyDir: {} },
+      { name: 'shm', emptyDir: { medium: 'Memory', sizeLimit: mebibytes(Math.max(64, Math.floor(size.memoryMb / 4))) } },
+    ],
+  };
+}
+
+function container(deployment: DeploymentResource, settings: OperatorSettings): object {
+  const size = databaseSize(deployment, settings);
+  const secret = names.databaseSecret(deployment.metadata.name, dataOwner(deployment));
+  const from = (key: string): object => ({ secretKeyRef: { name: secret, key } });
+  return {
+    name: 'postgres',
+    image: settings.databaseImage,
+    imagePullPolicy: settings.imagePullPolicy,
+    args: databaseArguments(size.memoryMb, size.maxConnections),
+    env: [
+      { name: 'POSTGRES_USER', valueFrom: from('user') },
+      { name: 'POSTGRES_PASSWORD', valueFrom: from('password') },
+      { name: 'POSTGRES_DB', valueFrom: from('dbname') },
+      // A folder of its own: the root of a volume may hold lost+found, which initdb refuses.
+      { name: 'PGDATA', value: `${DATA}/pgdata` },
+      { name: 'POSTGRES_INITDB_ARGS', value: '--data-checksums --auth-host=scram-sha-256 --locale=C.UTF-8' },
+    ],
+    ports: [{ name: 'postgres', containerPort: DATABASE_PORT, protocol: 'TCP' }],
+    resources: {
+      requests: { cpu: cores(size.cpu), memory: mebibytes(size.memoryMb) },
+      limits: { cpu: cores(size.cpuLimit), memory: mebibytes(size.memoryLimitMb) },
+    },
+    securityContext: {
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    },
+    ...probes,
+    // SIGTERM would wait for every client to leave; SIGINT rolls back and stops.
+    lifecycle: { preStop: { exec: { command: ['/bin/sh', '-c', 'kill -INT 1; sleep 1'] } } },
+    volumeMounts: [
+      { name: names.databaseVolume(dataOwner(deployment)), mountPath: DATA },
+      { name: 'tmp', mountPath: '/tmp' },
+      { name: 'run', mountPath: '/var/run/postgresql' },
+      { name: 'shm', mountPath: '/dev/shm' },
+    ],
+  };
+}
+
+const ask = `pg_isready -q -h 127.0.0.1 -p ${DATABASE_PORT}`;
+const shell = (command: string): object => ({ exec: { command: ['/bin/sh', '-c', command] } });
+
+/** No probe needs a password. Liveness takes 1, "up but refusing", for alive: a database that replays its log must not be killed for it. */
+const probes = {
+  startupProbe: { ...shell(ask), periodSeconds: 2, timeoutSeconds: 5, failureThreshold: 1800 },
+  readinessProbe: { ...shell(ask), periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 3 },
+  livenessProbe: { ...shell(`${ask}; [ $? -le 1 ]`), periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 6 },
+};

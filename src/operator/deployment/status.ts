@@ -1,0 +1,102 @@
+import type { OperatorSettings } from '../../config/operator.ts';
+import { DATABASE_READY, FIELDS_WITHOUT_EFFECT, SERVING, UNAUTHENTICATED } from '../../schema/conditions.ts';
+import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
+import type { DeploymentStatus } from '../../schema/deployment.ts';
+import { RECONCILE_NOW } from '../../schema/labels.ts';
+import { names } from '../../schema/names.ts';
+import { newestFirst } from '../../schema/revision-of.ts';
+import { diagnose } from '../diagnose.ts';
+import { settled, stalled, waiting, type Outcome, type Report, type Statement } from '../kernel/outcome.ts';
+import { availableReplicas, isDatabaseUp } from '../workload-state.ts';
+import type { DeploymentWorld } from './observe.ts';
+import { isEnded } from './picks.ts';
+import { urlOf } from './objects/network.ts';
+import { fieldsWithoutEffect } from './without-effect.ts';
+
+export type DeploymentStatusFields = NonNullable<DeploymentResource['status']>;
+
+export type DeploymentView = { world: DeploymentWorld; active: string | undefined; trouble?: Outcome | undefined; now: Date };
+
+/** Observed objects -> status, conditions and outcome of a deployment (pure). */
+export function deploymentReport(
+  deployment: DeploymentResource,
+  { world, active, trouble, now }: DeploymentView,
+  settings: OperatorSettings,
+): Report<DeploymentStatusFields> {
+  const newest = newestFirst(world.revisions)[0];
+  const database = databaseStatement(world, settings, now);
+  const serving = servingStatement(world, active);
+  const outcome = trouble ?? outcomeOf({ newest, active, database, serving });
+  const handled = deployment.metadata.annotations?.[RECONCILE_NOW];
+  return {
+    outcome,
+    statements: [database, serving, UNGUARDED, ...withoutEffect(fieldsWithoutEffect(deployment, settings, world.database))],
+    status: {
+      phase: phaseOf({ newest, active, database, serving }),
+      url: urlOf(deployment, settings, world.service),
+      ...(newest && { latestRevision: newest.metadata.name }),
+      ...(active !== undefined && { activeRevision: active }),
+      ...(outcome.kind === 'stalled' && { reason: outcome.reason }),
+      message: outcome.message,
+      ...(handled !== undefined && { lastHandledReconcileAt: handled.slice(0, 128) }),
+    },
+  };
+}
+
+type Seen = { newest: RevisionResource | undefined; active: string | undefined; database: Statement; serving: Statement };
+
+function phaseOf({ newest, active, database, serving }: Seen): DeploymentStatus {
+  if (serving.status === 'True') return 'READY';
+  const isFirstUnderWay = active === undefined && (newest === undefined || !isEnded(newest));
+  return isFirstUnderWay || (active === undefined && database.status !== 'True') ? 'AWAITING_DATABASE' : 'UNKNOWN';
+}
+
+function outcomeOf({ newest, active, database, serving }: Seen): Outcome {
+  if (newest === undefined) return waiting('RevisionMissing', 'The revision is being made.');
+  const { name } = newest.metadata;
+  if (isEnded(newest) && newest.status?.phase !== 'DEPLOYED') {
+    const { phase = 'UNKNOWN', reason = phase, message = '' } = newest.status ?? {};
+    return stalled(reason, `Revision ${name} ended as ${phase}. ${message}`.trim());
+  }
+  if (database.status !== 'True') return waiting(database.reason, database.message);
+  if (newest.status?.phase !== 'DEPLOYED' || active !== name) {
+    return waiting('RollingOut', newest.status?.message ?? `Revision ${name} is being rolled out.`);
+  }
+  return serving.status === 'True' ? settled(`Revision ${name} serves.`, 'Serving') : waiting(serving.reason, serving.message);
+}
+
+function databaseStatement({ database, databasePods }: DeploymentWorld, settings: OperatorSettings, now: Date): Statement {
+  if (isDatabaseUp(database)) return { type: DATABASE_READY, status: 'True', reason: 'Ready', message: 'The database answers.' };
+  const patience = { now: now.getTime(), imagePullSeconds: settings.imagePullPatienceSeconds };
+  const cause = diagnose(undefined, databasePods, patience);
+  const message = cause === undefined ? 'The database does not answer yet.' : `The database does not answer yet. ${cause.message}`;
+  return { type: DATABASE_READY, status: 'False', reason: 'DatabaseNotReady', message };
+}
+
+function servingStatement({ workloads }: DeploymentWorld, active: string | undefined): Statement {
+  if (active === undefined)
+    return { type: SERVING, status: 'False', reason: 'NothingDeployed', message: 'No revision has been deployed yet.' };
+  const api = workloads.find(({ metadata }) => metadata.name === names.apiWorkload(active));
+  if (availableReplicas(api) > 0) return { type: SERVING, status: 'True', reason: 'Serving', message: `Revision ${active} serves.` };
+  return { type: SERVING, status: 'False', reason: 'NoReplicaAvailable', message: `No api pod of revision ${active} is available.` };
+}
+
+/** The operator can't see into the agent, and an agent asks nobody for credentials unless its gx.json says how. */
+const UNGUARDED: Statement = {
+  type: UNAUTHENTICATED,
+  status: 'True',
+  reason: 'NoGuardKnown',
+  message: 'Whoever reaches the Service may call the agent, unless its gx.json configures auth.',
+};
+
+const withoutEffect = (fields: string[]): Statement[] =>
+  fields.length === 0
+    ? []
+    : [
+        {
+          type: FIELDS_WITHOUT_EFFECT,
+          status: 'True',
+          reason: 'NotBuiltYet',
+          message: `Stored, but without effect: ${fields.join(', ')}.`,
+        },
+      ];

@@ -1,0 +1,12 @@
+import { GROUP } from '../../schema/custom-resources.ts';
+import type { PolicyRule } from '../access-rule.ts';
+
+/** What reconciling revisions needs, in each namespace worked on. */
+export const revisionAccess: PolicyRule[] = [
+  { apiGroups: [GROUP], resources: ['revisions'], verbs: ['get', 'list', 'watch'] },
+  { apiGroups: [GROUP], resources: ['revisions/status'], verbs: ['patch'] },
+  { apiGroups: ['apps'], resources: ['deployments'], verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'] },
+  { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] },
+  { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] },
+  { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create'] },
+];

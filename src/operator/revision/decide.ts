@@ -1,0 +1,176 @@
+import type { OperatorSettings } from '../../config/operator.ts';
+import { INTERRUPT } from '../../schema/labels.ts';
+import type { RevisionResource } from '../../schema/custom-resources.ts';
+import { hashOf } from '../../schema/revision-of.ts';
+import type { RevisionStatus } from '../../schema/revision.ts';
+import { isEnded } from '../deployment/picks.ts';
+import { diagnose, type Diagnosis } from '../diagnose.ts';
+import { isRolledOut } from '../workload-state.ts';
+import type { RevisionWorld } from './observe.ts';
+import { replicasWanted, type WorkloadComponent } from './objects/workload.ts';
+
+/** Replicas of one workload; undefined: it is not made, and if it is there it stays as it is. */
+export type Wish = { api?: number; queue?: number };
+
+export type Decision = {
+  phase: RevisionStatus;
+  message: string;
+  reason?: string;
+  /** What the pods suffer from; its log is read when the revision ends. */
+  diagnosis?: Diagnosis | undefined;
+  wish: Wish;
+  started: boolean;
+  rolledOut: boolean;
+};
+
+type Situation = { revision: RevisionResource; world: RevisionWorld; settings: OperatorSettings };
+type Step = (situation: Situation) => Decision | undefined;
+
+/** The next step of a revision (pure). The first question with an answer decides. */
+export function decide(situation: Situation): Decision {
+  for (const step of [gone, specChanged, ended, interrupted, buildless, queued]) {
+    const decision = step(situation);
+    if (decision !== undefined) return decision;
+  }
+  return withinDeadline(progress(situation), situation);
+}
+
+const idle = (phase: RevisionStatus, message: string, more: Partial<Decision> = {}): Decision => ({
+  phase,
+  message,
+  wish: {},
+  started: false,
+  rolledOut: false,
+  ...more,
+});
+
+const gone: Step = ({ revision, world }) =>
+  world.deployment === undefined || world.deployment.metadata.deletionTimestamp !== undefined
+    ? idle(revision.status?.phase ?? 'UNKNOWN', 'The deployment is gone or going.', { rolledOut: revision.status?.phase === 'DEPLOYED' })
+    : undefined;
+
+/** The API server's own check is blind inside free-form parts: a swapped key compares as equal there. */
+const specChanged: Step = ({ revision }) => {
+  const known = revision.status?.specHash;
+  if (known === undefined || known === hashOf(revision.spec)) return undefined;
+  const phase = revision.status?.phase;
+  const message = 'The spec of a revision was changed after it was made; the change is refused.';
+  const stays = phase !== undefined && isEnded(revision) ? phase : 'DEPLOY_FAILED';
+  return idle(stays, message, { reason: 'SpecChanged', rolledOut: phase === 'DEPLOYED' });
+};
+
+const ended: Step = ({ revision, world, settings }) => {
+  const { phase, message = '', reason } = revision.status ?? {};
+  if (phase === undefined || !isEnded(revision)) return undefined;
+  const isServing = phase === 'DEPLOYED' && !isSuperseded(revision, world);
+  const scale = (component: WorkloadComponent): number => (isServing ? replicasWanted(revision, component, settings) : 0);
+  const rolledOut = phase === 'DEPLOYED';
+  return idle(phase, message, {
+    rolledOut,
+    // Of a revision that is over, only what is there is scaled down; nothing is made.
+    wish: {
+      ...((isServing || world.api) && { api: scale('api') }),
+      ...((isServing || world.queue) && { queue: scale('queue') }),
+    },
+    ...(reason !== undefined && !rolledOut && { reason }),
+    ...(isServing && health({ revision, world, settings })),
+  });
+};
+
+/** Another revision serves, and this one no longer does. */
+const isSuperseded = ({ metadata }: RevisionResource, { deployment }: RevisionWorld): boolean =>
+  deployment?.status?.activeRevision !== undefined && deployment.status.activeRevision !== metadata.name;
+
+function health({ world, settings }: Situation): Partial<Decision> {
+  const diagnosis = troubleOf({ world, settings }, ['api', 'queue']);
+  return diagnosis === undefined ? {} : { diagnosis };
+}
+
+const interrupted: Step = ({ revision, world }) => {
+  if (revision.metadata.annotations?.[INTERRUPT] === undefined) return undefined;
+  const wish = { ...(world.api && { api: 0 }), ...(world.queue && { queue: 0 }) };
+  return idle('INTERRUPTED', 'Interrupted on request.', { reason: 'Interrupted', wish, started: revision.status?.startedAt !== undefined });
+};
+
+const buildless: Step = ({ revision }) =>
+  revision.spec.source === 'git'
+    ? idle('BUILD_FAILED', 'This installation has no builder: deploy an image instead (source external_container).', {
+        reason: 'BuilderMissing',
+      })
+    : undefined;
+
+const queued: Step = ({ world }) => {
+  if (world.turn === 'skip') return idle('SKIPPED', 'A newer revision was asked for before this one got its turn.');
+  return world.turn === 'wait' ? idle('QUEUED', 'Waiting for the rollout of an earlier revision to end.') : undefined;
+};
+
+function progress({ revision, world, settings }: Situation): Decision {
+  const begun = { started: true };
+  const api = replicasWanted(revision, 'api', settings);
+  const queue = replicasWanted(revision, 'queue', settings);
+  if (!world.databaseReady) {
+    return idle('AWAITING_DEPLOY', 'Waiting for the database.', { ...begun, reason: 'DatabaseNotReady' });
+  }
+  if (world.environment.secret === 'missing') {
+    const message = `The Secret ${revision.spec.template.secretName} is not there.`;
+    return idle('AWAITING_DEPLOY', message, { ...begun, reason: 'SecretMissing' });
+  }
+  if (!isUp(world.api, api)) return deploying('The api pods are starting.', { wish: { api }, of: 'api' }, { world, settings });
+  if (!isUp(world.queue, queue))
+    return deploying('The queue pods are starting.', { wish: { api, queue }, of: 'queue' }, { world, settings });
+  const done = { ...begun, rolledOut: true, wish: { api, queue } };
+  return isServingSaid(revision, world)
+    ? idle('DEPLOYED', 'All pods are ready and the revision serves.', done)
+    : idle('DEPLOYING', 'All pods are ready; traffic is being switched.', done);
+}
+
+/** The workload has the wanted size, and all of it is there. */
+const isUp = (workload: RevisionWorld['api'], replicas: number): boolean =>
+  isRolledOut(workload) && (workload?.spec as { replicas?: number }).replicas === replicas;
+
+const isServingSaid = ({ metadata }: RevisionResource, { deployment }: RevisionWorld): boolean =>
+  deployment?.status?.activeRevision === metadata.name;
+
+type View = Pick<Situation, 'world' | 'settings'>;
+
+function deploying(message: string, { wish, of }: { wish: Wish; of: WorkloadComponent }, view: View): Decision {
+  const diagnosis = troubleOf(view, [of]);
+  return idle('DEPLOYING', diagnosis?.message ?? message, {
+    started: true,
+    wish,
+    diagnosis,
+    ...(diagnosis && { reason: diagnosis.reason }),
+  });
+}
+
+function troubleOf({ world, settings }: View, components: WorkloadComponent[]): Diagnosis | undefined {
+  const patience = { now: world.now.getTime(), imagePullSeconds: settings.imagePullPatienceSeconds };
+  const found = components.flatMap((component) => {
+    const [workload, pods] = component === 'api' ? [world.api, world.apiPods] : [world.queue, world.queuePods];
+    return isRolledOut(workload) ? [] : (diagnose(workload, pods, patience) ?? []);
+  });
+  return found.find(({ final }) => final) ?? found[0];
+}
+
+/** Seconds a revision has left before it has failed. */
+export function secondsLeft({ revision, world, settings }: Situation): number {
+  const limit = world.deployment?.spec.progressDeadlineSeconds ?? settings.progressDeadlineSeconds;
+  const started = Date.parse(revision.status?.startedAt ?? world.now.toISOString());
+  return limit - (world.now.getTime() - started) / 1000;
+}
+
+/** A rollout that is late, or that no waiting helps, has failed; what it has of pods is taken back. */
+function withinDeadline(decision: Decision, situation: Situation): Decision {
+  if (decision.rolledOut) return decision;
+  const isLate = secondsLeft(situation) <= 0;
+  if (!isLate && decision.diagnosis?.final !== true) return decision;
+  const { world } = situation;
+  const told = decision.reason === undefined ? 'It was not ready in time.' : decision.message;
+  return {
+    ...decision,
+    phase: 'DEPLOY_FAILED',
+    reason: decision.reason ?? 'DeadlineExceeded',
+    message: isLate && decision.reason !== undefined ? `Not ready in time. ${told}` : told,
+    wish: { ...(world.api && { api: 0 }), ...(world.queue && { queue: 0 }) },
+  };
+}

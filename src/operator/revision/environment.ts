@@ -1,0 +1,22 @@
+import type { KubeObject } from '../../kube/kube.ts';
+import { API_VERSION, type RevisionResource } from '../../schema/custom-resources.ts';
+import { DEPLOYMENT, MANAGED_BY, OPERATOR, REVISION, SECRETS_OF } from '../../schema/labels.ts';
+import { labelValue, names } from '../../schema/names.ts';
+
+/** A revision's own copy of a Secret that its user may still change: what was deployed stays what was deployed (pure). */
+export function adoptSecret({ metadata, spec }: RevisionResource, secret: { type?: string; data?: Record<string, string> }): KubeObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: {
+      name: names.secretCopy(metadata.name),
+      ...(metadata.namespace !== undefined && { namespace: metadata.namespace }),
+      labels: { [SECRETS_OF]: labelValue(spec.deployment), [MANAGED_BY]: OPERATOR },
+      annotations: { [DEPLOYMENT]: spec.deployment, [REVISION]: metadata.name },
+      ownerReferences: [{ apiVersion: API_VERSION, kind: 'Revision', name: metadata.name, uid: metadata.uid ?? '', controller: true }],
+    },
+    type: 'Opaque',
+    immutable: true,
+    data: secret.data ?? {},
+  };
+}

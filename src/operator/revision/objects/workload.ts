@@ -1,0 +1,58 @@
+import type { OperatorSettings } from '../../../config/operator.ts';
+import type { KubeObject } from '../../../kube/kube.ts';
+import { API_VERSION, type RevisionResource } from '../../../schema/custom-resources.ts';
+import { DEPLOYMENT, ownLabels, REVISION, selectorOf } from '../../../schema/labels.ts';
+import { names } from '../../../schema/names.ts';
+import { podSpec } from './pod.ts';
+
+export type WorkloadComponent = 'api' | 'queue';
+
+export type WorkloadWish = { component: WorkloadComponent; replicas: number; secretName: string | undefined; databaseSecret: string };
+
+export const workloadName = (revision: string, component: WorkloadComponent): string =>
+  component === 'api' ? names.apiWorkload(revision) : names.queueWorkload(revision);
+
+/** Replicas the spec asks for: `queue_*` defaults to the api's. */
+export function replicasWanted({ spec }: RevisionResource, component: WorkloadComponent, { profile }: OperatorSettings): number {
+  const { minScale = profile.replicas, queueMinScale = minScale } = spec.template.resourceSpec ?? {};
+  return component === 'api' ? minScale : queueMinScale;
+}
+
+/** One half of a revision's pair: the workload (apps/v1 Deployment) of its api or its queue pods. */
+export function workload(revision: RevisionResource, wish: WorkloadWish, settings: OperatorSettings): KubeObject {
+  const { metadata, spec } = revision;
+  const { labels, annotations } = spec.template.resourceSpec ?? {};
+  const own = ownLabels(spec.deployment, wish.component, metadata.name);
+  const said = { ...annotations, [DEPLOYMENT]: spec.deployment, [REVISION]: metadata.name };
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: {
+      name: workloadName(metadata.name, wish.component),
+      ...(metadata.namespace !== undefined && { namespace: metadata.namespace }),
+      labels: { ...labels, ...own },
+      annotations: said,
+      ownerReferences: [
+        {
+          apiVersion: API_VERSION,
+          kind: 'Revision',
+          name: metadata.name,
+          uid: metadata.uid ?? '',
+          controller: true,
+          blockOwnerDeletion: true,
+        },
+      ],
+    },
+    spec: {
+      replicas: wish.replicas,
+      revisionHistoryLimit: 1,
+      progressDeadlineSeconds: settings.progressDeadlineSeconds,
+      strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
+      selector: { matchLabels: selectorOf(spec.deployment, wish.component, metadata.name) },
+      template: {
+        metadata: { labels: { ...labels, ...own }, annotations: said },
+        spec: podSpec(revision, wish, settings),
+      },
+    },
+  };
+}

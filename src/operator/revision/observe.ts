@@ -1,0 +1,83 @@
+import { NotFound } from '../../errors.ts';
+import { kinds, type KubeObject } from '../../kube/kube.ts';
+import { DATABASE_READY } from '../../schema/conditions.ts';
+import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
+import { COMPONENT } from '../../schema/labels.ts';
+import { names } from '../../schema/names.ts';
+import { BY_DEPLOYMENT, BY_REVISION } from '../caches.ts';
+import { dataOwner } from '../deployment/objects/metadata.ts';
+import { isEnded } from '../deployment/picks.ts';
+import type { OperatorDeps } from '../deps.ts';
+import { isTrue } from '../kernel/conditions.ts';
+import { adoptSecret } from './environment.ts';
+import { workloadName, type WorkloadComponent } from './objects/workload.ts';
+import { turnOf, type Turn } from './turn.ts';
+
+/** The Secret whose keys become the pods' environment: none asked for, not there, or this one. */
+export type Environment = { secret: 'none' | 'missing' | 'unread' } | { secret: 'ready'; name: string };
+
+/** What is there for a revision. */
+export type RevisionWorld = {
+  deployment: DeploymentResource | undefined;
+  turn: Turn;
+  databaseReady: boolean;
+  databaseSecret: string;
+  environment: Environment;
+  api: KubeObject | undefined;
+  queue: KubeObject | undefined;
+  apiPods: KubeObject[];
+  queuePods: KubeObject[];
+  now: Date;
+};
+
+export async function observeRevision(
+  deps: OperatorDeps,
+  revision: RevisionResource,
+  { signal, now }: { signal: AbortSignal; now: Date },
+): Promise<RevisionWorld> {
+  const { caches } = deps;
+  const { namespace, name } = revision.metadata;
+  const key = `${namespace}/${revision.spec.deployment}`;
+  const found = caches.deployments.get(key);
+  const deployment = found?.metadata.uid === revision.spec.deploymentUid ? found : undefined;
+  const siblings = caches.revisions.byIndex(BY_DEPLOYMENT, key).filter(({ spec }) => spec.deploymentUid === revision.spec.deploymentUid);
+  const pods = caches.pods.byIndex(BY_REVISION, `${namespace}/${name}`);
+  const podsOf = (component: WorkloadComponent): KubeObject[] => pods.filter(({ metadata }) => metadata.labels?.[COMPONENT] === component);
+  const turn = turnOf(revision, siblings);
+  const databaseReady = deployment !== undefined && isTrue(deployment, DATABASE_READY);
+  return {
+    deployment,
+    turn,
+    databaseReady,
+    databaseSecret: names.databaseSecret(revision.spec.deployment, deployment ? dataOwner(deployment) : revision.spec.deploymentUid),
+    environment: await environmentOf(deps, revision, { isNeeded: turn === 'go' && databaseReady && !isEnded(revision), signal }),
+    api: caches.workloads.get(`${namespace}/${workloadName(name, 'api')}`),
+    queue: caches.workloads.get(`${namespace}/${workloadName(name, 'queue')}`),
+    apiPods: podsOf('api'),
+    queuePods: podsOf('queue'),
+    now,
+  };
+}
+
+/** Read once, when the first pods are about to be made; from then on status remembers. */
+async function environmentOf(
+  { kube, writer }: OperatorDeps,
+  revision: RevisionResource,
+  { isNeeded, signal }: { isNeeded: boolean; signal: AbortSignal },
+): Promise<Environment> {
+  const { namespace } = revision.metadata;
+  const chosen = revision.status?.secretName;
+  const wanted = revision.spec.template.secretName;
+  if (chosen !== undefined) return { secret: 'ready', name: chosen };
+  if (wanted === undefined) return { secret: 'none' };
+  if (!isNeeded) return { secret: 'unread' };
+  const secret = await kube.get(kinds.secret, { namespace, name: wanted }, signal).catch((error: unknown) => {
+    if (error instanceof NotFound) return undefined;
+    throw error;
+  });
+  if (secret === undefined) return { secret: 'missing' };
+  if (secret.immutable === true) return { secret: 'ready', name: wanted };
+  const copy = adoptSecret(revision, secret);
+  await writer.create(copy, signal);
+  return { secret: 'ready', name: copy.metadata.name };
+}

@@ -1,0 +1,28 @@
+import type { RevisionResource } from '../../schema/custom-resources.ts';
+import type { OperatorDeps } from '../deps.ts';
+import type { Reconcile } from '../kernel/controller.ts';
+import { decide, secondsLeft } from './decide.ts';
+import { desiredRevision } from './desired.ts';
+import { logTail } from './log-tail.ts';
+import { observeRevision } from './observe.ts';
+import { revisionReport, type RevisionStatusFields } from './status.ts';
+
+/** Brings a revision up beside the one that serves, and takes it down again when it failed or was replaced. */
+export const reconcileRevision =
+  (deps: OperatorDeps): Reconcile<RevisionResource, RevisionStatusFields> =>
+  async (revision, { signal, log, now }) => {
+    const { kube, writer, settings } = deps;
+    const world = await observeRevision(deps, revision, { signal, now });
+    const situation = { revision, world, settings };
+    const decision = decide(situation);
+    // Before the pods are taken away, because their logs go with them.
+    const tail = await logTail(kube, revision, { decision, signal, log });
+    const secretName = world.environment.secret === 'ready' ? world.environment.name : undefined;
+    const desired = desiredRevision(revision, { wish: decision.wish, secretName, databaseSecret: world.databaseSecret }, settings);
+    const wanted = desired.map(({ metadata }) => metadata.name);
+    const existing = [world.api, world.queue]
+      .flatMap((workload) => workload ?? [])
+      .filter(({ metadata }) => wanted.includes(metadata.name));
+    await writer.reconcile(desired, existing, signal);
+    return revisionReport(revision, { decision, world, secondsLeft: secondsLeft(situation), logTail: tail });
+  };
