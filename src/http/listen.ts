@@ -5,6 +5,9 @@ import { StartError } from '../errors.ts';
 /** Milliseconds an idle connection is kept (the seed's 75 s). */
 const KEEP_ALIVE = 75_000;
 
+/** Milliseconds between two looks for connections that fell idle while closing. */
+const SWEEP = 50;
+
 export type Listener = { port: number; stop: (graceMilliseconds: number) => Promise<void>; server: Server };
 
 /** Opens the port (0 = any free one). A port in use, or not allowed, is a `StartError` that names it. */
@@ -34,8 +37,10 @@ async function close(server: Server, grace: number): Promise<void> {
   const closed = new Promise<void>((resolve) => {
     server.close(() => resolve());
   });
-  server.closeIdleConnections();
+  // A connection that was busy when the closing began falls idle after its answer, and would be kept for another request.
+  const sweep = setInterval(() => server.closeIdleConnections(), SWEEP);
   const timer = setTimeout(() => server.closeAllConnections(), grace);
   await closed;
+  clearInterval(sweep);
   clearTimeout(timer);
 }

@@ -33,6 +33,9 @@ export function createApp<Caller>(options: AppOptions<Caller>): Koa {
   const router = new Router();
   const check = createValidator();
   for (const route of options.routes) router[route.method](koaPath(route.path), endpoint(route, check, options));
+  app.on('error', (error: Error & { code?: string }) => {
+    if (!CLIENT_LEFT.includes(error.code ?? '')) options.log.error({ err: error }, 'answer could not be sent');
+  });
   app.use(frameOf(options));
   for (const middleware of options.middleware ?? []) app.use(middleware);
   app.use(router.routes());
@@ -44,6 +47,9 @@ export function createApp<Caller>(options: AppOptions<Caller>): Koa {
   });
   return app;
 }
+
+/** Not our failure: who asked went away before the answer was complete. */
+const CLIENT_LEFT = ['ERR_STREAM_PREMATURE_CLOSE', 'ECONNRESET', 'EPIPE'];
 
 const koaPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
 

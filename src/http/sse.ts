@@ -28,31 +28,34 @@ export function withHeartbeat(chunks: AsyncIterable<string>, filler: string, sec
 
 async function* beating(chunks: AsyncIterable<string>, filler: string, every: number, signal: AbortSignal): AsyncGenerator<string> {
   const source = chunks[Symbol.asyncIterator]();
+  let next: Promise<IteratorResult<string>> | undefined;
   try {
-    let next = source.next();
     while (!signal.aborted) {
-      const winner = await firstOf(next, every);
-      if (winner === undefined) {
-        yield filler;
-        continue;
-      }
+      next ??= source.next();
+      const winner = await firstOf(next, every, signal);
+      if (winner === 'silence') yield filler;
+      if (typeof winner === 'string') continue;
       if (winner.done === true) return;
+      next = undefined;
       yield winner.value;
-      next = source.next();
     }
   } finally {
+    // Nobody waits for the last chunk any more; its failure is no one's.
+    next?.catch(() => undefined);
     await source.return?.();
   }
 }
 
-async function firstOf<T>(promise: Promise<T>, milliseconds: number): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const silence = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), milliseconds);
-  });
+/** The promise's value, or which of the two came before it: silence, or the client's leaving. */
+async function firstOf<T>(promise: Promise<T>, milliseconds: number, signal: AbortSignal): Promise<T | 'silence' | 'left'> {
+  const { promise: other, resolve } = Promise.withResolvers<'silence' | 'left'>();
+  const timer = setTimeout(() => resolve('silence'), milliseconds);
+  const leave = (): void => resolve('left');
+  signal.addEventListener('abort', leave, { once: true });
   try {
-    return await Promise.race([promise, silence]);
+    return await Promise.race([promise, other]);
   } finally {
     clearTimeout(timer);
+    signal.removeEventListener('abort', leave);
   }
 }

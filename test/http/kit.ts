@@ -1,0 +1,23 @@
+import { Writable } from 'node:stream';
+import { listen } from '../../src/http/listen.ts';
+import { routeFor, type Route } from '../../src/http/route.ts';
+import { createApp, type AppOptions } from '../../src/http/server.ts';
+import { createLog } from '../../src/log.ts';
+
+export const route = routeFor<string>();
+export const plain = { id: 'test', summary: 'test', tag: 'test', access: 'open', answers: { 200: { description: 'ok' } } } as const;
+
+/** The kernel with some routes, on a port of its own. */
+export async function serve(routes: Route<string>[], options: Partial<AppOptions<string>> = {}) {
+  const lines: string[] = [];
+  const destination = new Writable({ write: (chunk: Buffer, _encoding, done) => (lines.push(chunk.toString()), done()) });
+  const log = createLog({ level: 'debug', process: 'test', destination });
+  const app = createApp<string>({ routes, log, invalid: 'list', authenticate: () => 'somebody', bodyLimit: 1000, ...options });
+  const listener = await listen(app, { host: '127.0.0.1', port: 0 });
+  return {
+    url: `http://127.0.0.1:${listener.port}`,
+    port: listener.port,
+    logged: () => lines.join(''),
+    stop: (grace = 0) => listener.stop(grace),
+  };
+}

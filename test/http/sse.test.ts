@@ -1,0 +1,92 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { once } from 'node:events';
+import { describe, expect, test } from 'vitest';
+import { sse, slowJson } from '../../src/http/route.ts';
+import { frame, HEARTBEAT } from '../../src/http/sse.ts';
+import { plain, route, serve } from './kit.ts';
+
+test.each([
+  ['an event', { event: 'values', data: { a: 1 } }, 'event: values\r\ndata: {"a":1}\r\n\r\n'],
+  ['an event that a client may resume from', { event: 'end', data: null, id: '12-3' }, 'event: end\r\ndata: null\r\nid: 12-3\r\n\r\n'],
+  ['an event without data', { event: 'end', data: undefined }, 'event: end\r\ndata: null\r\n\r\n'],
+])('%s is written with CRLF and one line of JSON', (_, message, text) => {
+  expect(frame(message)).toBe(text);
+});
+
+describe('a stream', () => {
+  test('beats while its source is silent, and ends with it', async () => {
+    const events = async function* () {
+      yield { event: 'a', data: 1 };
+      await wait(130);
+      yield { event: 'b', data: 2 };
+    };
+    const server = await serve([route({ ...plain, method: 'get', path: '/s', handler: () => sse(events) })], { heartbeatSeconds: 0.05 });
+    const text = await (await fetch(`${server.url}/s`)).text();
+    expect(text).toBe(`${frame({ event: 'a', data: 1 })}${HEARTBEAT}${HEARTBEAT}${frame({ event: 'b', data: 2 })}`);
+    await server.stop();
+  });
+
+  test('runs the finally of its source within 50 ms when the client leaves', async () => {
+    const ended = Promise.withResolvers<number>();
+    const events = async function* (signal: AbortSignal) {
+      try {
+        yield { event: 'a', data: 1 };
+        await once(signal, 'abort');
+        yield { event: 'never', data: 2 };
+      } finally {
+        ended.resolve(performance.now());
+      }
+    };
+    const server = await serve([route({ ...plain, method: 'get', path: '/s', handler: () => sse(events) })]);
+    const leaving = new AbortController();
+    const response = await fetch(`${server.url}/s`, { signal: leaving.signal });
+    await response.body?.getReader().read();
+    const left = performance.now();
+    leaving.abort();
+    expect((await ended.promise) - left).toBeLessThan(50);
+    await server.stop();
+  });
+
+  test('tells of a failure inside the stream, without its message', async () => {
+    const events = async function* () {
+      yield { event: 'a', data: 1 };
+      throw new Error('password=hunter2');
+    };
+    const server = await serve([route({ ...plain, method: 'get', path: '/s', handler: () => sse(events) })]);
+    const text = await (await fetch(`${server.url}/s`)).text();
+    expect(text).toContain('event: error\r\ndata: {"error":"StreamError","message":"Internal Server Error"}');
+    expect(text).not.toContain('hunter2');
+    await server.stop();
+  });
+
+  test('waits for a reader who does not read', async () => {
+    let made = 0;
+    const events = async function* (signal: AbortSignal) {
+      while (!signal.aborted && made < 5000) {
+        made += 1;
+        yield { event: 'a', data: 'x'.repeat(10_000) };
+      }
+    };
+    const server = await serve([route({ ...plain, method: 'get', path: '/s', handler: () => sse(events) })]);
+    const leaving = new AbortController();
+    await fetch(`${server.url}/s`, { signal: leaving.signal });
+    await wait(300);
+    expect(made).toBeLessThan(5000);
+    leaving.abort();
+    await server.stop();
+  });
+});
+
+describe('a slow answer', () => {
+  test('keeps the connection alive with blank lines until the JSON is known', async () => {
+    const body = async () => {
+      await wait(120);
+      return { done: true };
+    };
+    const server = await serve([route({ ...plain, method: 'get', path: '/w', handler: () => slowJson(body) })], { heartbeatSeconds: 0.05 });
+    const text = await (await fetch(`${server.url}/w`)).text();
+    expect(text.startsWith('\n\n')).toBe(true);
+    expect(JSON.parse(text)).toEqual({ done: true });
+    await server.stop();
+  });
+});

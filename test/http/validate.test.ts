@@ -1,0 +1,59 @@
+import { Type } from 'typebox';
+import { expect, test } from 'vitest';
+import { Invalid } from '../../src/errors.ts';
+import { createValidator } from '../../src/http/validate.ts';
+import { FreeForm, MapOf, Nullable, StringEnum, Uuid } from '../../src/schema/types.ts';
+
+const Body = Type.Object(
+  {
+    name: Type.String({ minLength: 2, maxLength: 4, pattern: '^[a-z]+$' }),
+    kind: Type.Optional(Nullable(StringEnum(['a', 'b']))),
+    size: Type.Optional(Type.Integer({ minimum: 1, maximum: 3 })),
+    id: Type.Optional(Uuid('id')),
+    tags: Type.Optional(Type.Array(Type.String(), { maxItems: 1 })),
+    words: Type.Optional(MapOf(Type.String(), { maxProperties: 1 })),
+    free: Type.Optional(FreeForm('anything')),
+  },
+  { additionalProperties: false },
+);
+
+const check = createValidator();
+const faults = (value: unknown, kind: 'body' | 'query' = 'body', schema: typeof Body = Body): unknown => {
+  try {
+    check(schema, kind)(value, kind);
+    return [];
+  } catch (error) {
+    return (error as Invalid).fields.map(({ loc, type }) => [loc.join('.'), type]);
+  }
+};
+
+test.each([
+  ['nothing wrong', { name: 'abc', kind: null, free: { any: [1] } }, []],
+  ['a required field is missing', {}, [['body.name', 'missing']]],
+  ['an unknown field', { name: 'abc', nope: 1 }, [['body.nope', 'extra_forbidden']]],
+  ['a wrong type', { name: 1 }, [['body.name', 'string_type']]],
+  ['a number as text stays a fault in a body', { name: 'abc', size: '2' }, [['body.size', 'integer_type']]],
+  ['a text that is too short', { name: 'a' }, [['body.name', 'string_too_short']]],
+  ['a text that is too long', { name: 'abcde' }, [['body.name', 'string_too_long']]],
+  ['a text that does not match', { name: 'AB' }, [['body.name', 'string_pattern_mismatch']]],
+  ['a word that is none of them', { name: 'abc', kind: 'c' }, [['body.kind', 'enum']]],
+  ['a number that is too small', { name: 'abc', size: 0 }, [['body.size', 'greater_than_equal']]],
+  ['a number that is too great', { name: 'abc', size: 4 }, [['body.size', 'less_than_equal']]],
+  ['a fraction', { name: 'abc', size: 1.5 }, [['body.size', 'integer_type']]],
+  ['no uuid', { name: 'abc', id: 'x' }, [['body.id', 'uuid_parsing']]],
+  ['a fault inside a list', { name: 'abc', tags: [1] }, [['body.tags.0', 'string_type']]],
+  ['a list that is too long', { name: 'abc', tags: ['a', 'b'] }, [['body.tags', 'too_long']]],
+  ['a map that is too large', { name: 'abc', words: { a: 'a', b: 'b' } }, [['body.words', 'too_long']]],
+  ['no object at all', 'text', [['body', 'object_type']]],
+  ['a list instead of an object', [], [['body', 'object_type']]],
+])('body: %s', (_, value, expected) => {
+  expect(faults(value)).toEqual(expected);
+});
+
+test.each([
+  ['text is taken as the number it spells', { name: 'abc', size: '2' }, []],
+  ['text that spells no number', { name: 'abc', size: 'two' }, [['query.size', 'integer_type']]],
+  ['one value where a list is meant', { name: 'abc', tags: 'a' }, []],
+])('query: %s', (_, value, expected) => {
+  expect(faults(value, 'query')).toEqual(expected);
+});
