@@ -47,12 +47,12 @@ export const createCaches = (): Caches => ({
 
 /** What reconcilers write, and where its answers are kept. Secrets are kept nowhere. */
 export const writable = (caches: Caches): Watched[] => [
-  { kind: kinds.revision, cache: caches.revisions as unknown as Cache<object> },
-  { kind: kinds.tracingProject, cache: caches.tracingProjects as unknown as Cache<object> },
-  { kind: kinds.workload, cache: caches.workloads as Cache<object> },
-  { kind: kinds.statefulSet, cache: caches.statefulSets as Cache<object> },
-  { kind: kinds.service, cache: caches.services as Cache<object> },
-  { kind: kinds.networkPolicy, cache: caches.policies as Cache<object> },
+  { kind: kinds.revision, cache: caches.revisions },
+  { kind: kinds.tracingProject, cache: caches.tracingProjects },
+  { kind: kinds.workload, cache: caches.workloads },
+  { kind: kinds.statefulSet, cache: caches.statefulSets },
+  { kind: kinds.service, cache: caches.services },
+  { kind: kinds.networkPolicy, cache: caches.policies },
   { kind: kinds.secret },
   { kind: kinds.volumeClaim },
   { kind: kinds.pod },

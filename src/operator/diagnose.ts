@@ -86,13 +86,17 @@ function diagnosePod(pod: KubeObject, patience: Patience): Diagnosis | undefined
 function diagnoseContainer(pod: KubeObject, container: ContainerStatus, patience: Patience): Diagnosis | undefined {
   const waitingFor = container.state?.waiting?.reason ?? '';
   if (PULL.includes(waitingFor)) return pullFailed(pod, container, patience);
-  if (waitingFor === 'CreateContainerConfigError') return configMissing(container);
-  const ended = container.state?.terminated ?? container.lastState?.terminated;
-  const restarts = container.restartCount ?? 0;
-  if (ended !== undefined && (ended.exitCode ?? 0) !== 0) return crashed(pod, container, { ended, restarts });
-  if (container.state?.running !== undefined && container.ready === false) return notReady(pod, container);
-  return undefined;
+  return waitingFor === 'CreateContainerConfigError' ? configMissing(container) : diagnoseRun(pod, container);
 }
+
+function diagnoseRun(pod: KubeObject, container: ContainerStatus): Diagnosis | undefined {
+  const { state, lastState, restartCount = 0, ready } = container;
+  const ended = failedEnd(state?.terminated ?? lastState?.terminated);
+  if (ended !== undefined) return crashed(pod, container, { ended, restarts: restartCount });
+  return state?.running !== undefined && ready === false ? notReady(pod, container) : undefined;
+}
+
+const failedEnd = (end: State | undefined): State | undefined => ((end?.exitCode ?? 0) === 0 ? undefined : end);
 
 function pullFailed(pod: KubeObject, { name, image, state }: ContainerStatus, { now, imagePullSeconds }: Patience): Diagnosis {
   const age = (now - Date.parse(pod.metadata.creationTimestamp ?? '')) / 1000;

@@ -157,7 +157,9 @@ async function rolesThere(kube: Kube): Promise<void> {
   const role: Kind = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', plural: 'clusterroles', namespaced: false };
   const binding: Kind = { ...role, kind: 'ClusterRoleBinding', plural: 'clusterrolebindings' };
   const admin = { apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'system:kube-controller-manager' };
-  await until('the bootstrap roles are there', async () => (await kube.list(role)).items.some(({ metadata }) => metadata.name === 'cluster-admin'));
+  await until('the bootstrap roles are there', async () =>
+    (await kube.list(role)).items.some(({ metadata }) => metadata.name === 'cluster-admin'),
+  );
   // One identity for all controllers of the test, which in a cluster have an account each.
   await kube.apply(binding, {
     apiVersion: binding.apiVersion,
@@ -180,7 +182,8 @@ async function kill(child: ChildProcess): Promise<void> {
   await gone;
 }
 
-const answered = (kube: Kube): Promise<void> => until('the API server answers', async () => (await kube.list(kinds.namespace)).items.length > 0);
+const answered = (kube: Kube): Promise<void> =>
+  until('the API server answers', async () => (await kube.list(kinds.namespace)).items.length > 0);
 
 /** Polls a condition; for what has no event to wait for. */
 export async function until(what: string, condition: () => Promise<boolean> | boolean, limit = 30_000): Promise<void> {

@@ -10,14 +10,7 @@ import type { DeploymentStatusFields } from './status.ts';
 import { tenantOf } from './tracing-project.ts';
 
 const LOOK_AGAIN = 2;
-const CHILDREN: Kind[] = [
-  kinds.revision as unknown as Kind,
-  kinds.workload,
-  kinds.service,
-  kinds.statefulSet,
-  kinds.networkPolicy,
-  kinds.pod,
-];
+const CHILDREN: Kind[] = [kinds.revision, kinds.workload, kinds.service, kinds.statefulSet, kinds.networkPolicy, kinds.pod];
 
 /** Removes what a deployment had; what is left of its data is the policy's word. Ends when nothing else is there any more. */
 export const finalizeDeployment =
@@ -66,7 +59,7 @@ async function removeTracingProject({ kube, caches, settings }: OperatorDeps, de
   if (deployment.spec.deleteTracingProject !== true) return;
   const { namespace, name } = deployment.metadata;
   const project = names.tracingProject(tenantOf(deployment, caches, settings), name);
-  await kube.delete(kinds.tracingProject as unknown as Kind, { namespace, name: project }, {}, signal);
+  await kube.delete(kinds.tracingProject, { namespace, name: project }, {}, signal);
 }
 
 function leaving(deployment: DeploymentResource, left: KubeObject[]): Report<DeploymentStatusFields> {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { NotFound } from '../../errors.ts';
-import { kinds, type KubeObject } from '../../kube/kube.ts';
+import { kinds } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import { DATABASE_OF } from '../../schema/labels.ts';
 import { names } from '../../schema/names.ts';
@@ -29,9 +29,9 @@ export const reconcileDeployment =
     if (trouble === undefined) {
       await writer.reconcile(desiredDeployment(deployment, settings, { database: before.database, active }), before.children, signal);
       const revision = missingRevision(deployment, before.revisions);
-      if (revision !== undefined) await writer.create(revision as unknown as KubeObject, signal);
+      if (revision !== undefined) await writer.create(revision, signal);
       const limit = deployment.spec.revisionHistoryLimit ?? settings.revisionHistoryLimit;
-      for (const old of outdated(before.revisions, active, limit)) await writer.remove(old as unknown as KubeObject, signal);
+      for (const old of outdated(before.revisions, active, limit)) await writer.remove(old, signal);
     }
     return deploymentReport(deployment, { world: observeDeployment(caches, deployment), active, trouble, now }, settings);
   };

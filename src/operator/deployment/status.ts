@@ -54,15 +54,16 @@ function phaseOf({ newest, active, database, serving }: Seen): DeploymentStatus 
 function outcomeOf({ newest, active, database, serving }: Seen): Outcome {
   if (newest === undefined) return waiting('RevisionMissing', 'The revision is being made.');
   const { name } = newest.metadata;
-  if (isEnded(newest) && newest.status?.phase !== 'DEPLOYED') {
-    const { phase = 'UNKNOWN', reason = phase, message = '' } = newest.status ?? {};
-    return stalled(reason, `Revision ${name} ended as ${phase}. ${message}`.trim());
-  }
+  const isDeployed = newest.status?.phase === 'DEPLOYED';
+  if (isEnded(newest) && !isDeployed) return failed(newest);
   if (database.status !== 'True') return waiting(database.reason, database.message);
-  if (newest.status?.phase !== 'DEPLOYED' || active !== name) {
-    return waiting('RollingOut', newest.status?.message ?? `Revision ${name} is being rolled out.`);
-  }
+  if (!isDeployed || active !== name) return waiting('RollingOut', newest.status?.message ?? `Revision ${name} is being rolled out.`);
   return serving.status === 'True' ? settled(`Revision ${name} serves.`, 'Serving') : waiting(serving.reason, serving.message);
+}
+
+function failed({ metadata, status }: RevisionResource): Outcome {
+  const { phase = 'UNKNOWN', reason = phase, message = '' } = status ?? {};
+  return stalled(reason, `Revision ${metadata.name} ended as ${phase}. ${message}`.trim());
 }
 
 function databaseStatement({ database, databasePods }: DeploymentWorld, settings: OperatorSettings, now: Date): Statement {
@@ -100,3 +101,14 @@ const withoutEffect = (fields: string[]): Statement[] =>
           message: `Stored, but without effect: ${fields.join(', ')}.`,
         },
       ];
+
+/** The API server refused one of the objects: only another spec or setting helps. */
+export function refusedDeployment(deployment: DeploymentResource, message: string): Report<DeploymentStatusFields> {
+  const { conditions = [], observedGeneration: _, ...status } = deployment.status ?? {};
+  const told = `The cluster refuses what the deployment asks for: ${message}`.slice(0, 4096);
+  return {
+    outcome: stalled('Refused', told),
+    status: { ...status, reason: 'Refused', message: told },
+    statements: conditions.filter(({ type }) => [DATABASE_READY, SERVING, UNAUTHENTICATED].includes(type)),
+  };
+}

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { asError, Conflict, NotFound, Problem } from '../../errors.ts';
 import type { Cache } from '../../kube/cache.ts';
+import { KubeRefused } from '../../kube/errors.ts';
 import type { Recorder } from '../../kube/events.ts';
 import type { JsonPatch, Kind, Kube } from '../../kube/kube.ts';
 import type { Log } from '../../log.ts';
@@ -23,6 +24,8 @@ export type Reconciler<T extends Resource<S>, S extends Status> = {
   reconcile: Reconcile<T, S>;
   /** Undoes what would not go by itself; the finalizer stays until its outcome is settled. */
   finalizer?: { name: string; finalize: Reconcile<T, S> };
+  /** What a refusal by the API server means for the object; without it, it is tried again like any failure. */
+  refused?: (object: T, message: string, now: Date) => Report<S>;
   /** True while the user asked to leave the object alone; deletion is obeyed all the same. */
   isPaused?: (object: T) => boolean;
 };
@@ -155,12 +158,21 @@ export class Controller<T extends Resource<S>, S extends Status> {
     try {
       report = await reconcile(object, context);
     } catch (error) {
+      const refusal = this.#refusal(object, error, context.now);
+      if (refusal !== undefined) {
+        await this.#write(object, refusal, context);
+        return refusal.outcome;
+      }
       if (context.signal.aborted) this.#options.observer.timedOut();
       await this.#write(object, failureReport(object, error), context).catch(() => undefined);
       throw error;
     }
     await this.#write(object, report, context);
     return report.outcome;
+  }
+
+  #refusal(object: T, error: unknown, now: Date): Report<S> | undefined {
+    return error instanceof KubeRefused ? this.#options.reconciler.refused?.(object, error.message, now) : undefined;
   }
 
   async #write(object: T, report: Report<S>, { now, log }: Context): Promise<void> {

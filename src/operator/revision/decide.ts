@@ -5,9 +5,9 @@ import { hashOf } from '../../schema/revision-of.ts';
 import type { RevisionStatus } from '../../schema/revision.ts';
 import { isEnded } from '../deployment/picks.ts';
 import { diagnose, type Diagnosis } from '../diagnose.ts';
-import { isRolledOut } from '../workload-state.ts';
+import { isRolledOut, replicasOf } from '../workload-state.ts';
 import type { RevisionWorld } from './observe.ts';
-import { replicasWanted, type WorkloadComponent } from './objects/workload.ts';
+import { replicasWanted, type WorkloadComponent } from './objects/sizes.ts';
 
 /** Replicas of one workload; undefined: it is not made, and if it is there it stays as it is. */
 export type Wish = { api?: number; queue?: number };
@@ -62,34 +62,26 @@ const specChanged: Step = ({ revision }) => {
 const ended: Step = ({ revision, world, settings }) => {
   const { phase, message = '', reason } = revision.status ?? {};
   if (phase === undefined || !isEnded(revision)) return undefined;
-  const isServing = phase === 'DEPLOYED' && !isSuperseded(revision, world);
-  const scale = (component: WorkloadComponent): number => (isServing ? replicasWanted(revision, component, settings) : 0);
-  const rolledOut = phase === 'DEPLOYED';
-  return idle(phase, message, {
-    rolledOut,
-    // Of a revision that is over, only what is there is scaled down; nothing is made.
-    wish: {
-      ...((isServing || world.api) && { api: scale('api') }),
-      ...((isServing || world.queue) && { queue: scale('queue') }),
-    },
-    ...(reason !== undefined && !rolledOut && { reason }),
-    ...(isServing && health({ revision, world, settings })),
-  });
+  if (phase !== 'DEPLOYED') return idle(phase, message, { wish: takenDown(world), ...(reason !== undefined && { reason }) });
+  if (isSuperseded(revision, world)) return idle(phase, message, { wish: takenDown(world), rolledOut: true });
+  const wish = { api: replicasWanted(revision, 'api', settings), queue: replicasWanted(revision, 'queue', settings) };
+  return idle(phase, message, { wish, rolledOut: true, diagnosis: troubleOf({ world, settings }, ['api', 'queue']) });
 };
+
+/** What is there is scaled down; nothing is made. */
+const takenDown = (world: RevisionWorld): Wish => ({ ...(world.api && { api: 0 }), ...(world.queue && { queue: 0 }) });
 
 /** Another revision serves, and this one no longer does. */
 const isSuperseded = ({ metadata }: RevisionResource, { deployment }: RevisionWorld): boolean =>
   deployment?.status?.activeRevision !== undefined && deployment.status.activeRevision !== metadata.name;
 
-function health({ world, settings }: Situation): Partial<Decision> {
-  const diagnosis = troubleOf({ world, settings }, ['api', 'queue']);
-  return diagnosis === undefined ? {} : { diagnosis };
-}
-
 const interrupted: Step = ({ revision, world }) => {
   if (revision.metadata.annotations?.[INTERRUPT] === undefined) return undefined;
-  const wish = { ...(world.api && { api: 0 }), ...(world.queue && { queue: 0 }) };
-  return idle('INTERRUPTED', 'Interrupted on request.', { reason: 'Interrupted', wish, started: revision.status?.startedAt !== undefined });
+  return idle('INTERRUPTED', 'Interrupted on request.', {
+    reason: 'Interrupted',
+    wish: takenDown(world),
+    started: revision.status?.startedAt !== undefined,
+  });
 };
 
 const buildless: Step = ({ revision }) =>
@@ -125,8 +117,7 @@ function progress({ revision, world, settings }: Situation): Decision {
 }
 
 /** The workload has the wanted size, and all of it is there. */
-const isUp = (workload: RevisionWorld['api'], replicas: number): boolean =>
-  isRolledOut(workload) && (workload?.spec as { replicas?: number }).replicas === replicas;
+const isUp = (workload: RevisionWorld['api'], replicas: number): boolean => isRolledOut(workload) && replicasOf(workload) === replicas;
 
 const isServingSaid = ({ metadata }: RevisionResource, { deployment }: RevisionWorld): boolean =>
   deployment?.status?.activeRevision === metadata.name;
@@ -171,6 +162,6 @@ function withinDeadline(decision: Decision, situation: Situation): Decision {
     phase: 'DEPLOY_FAILED',
     reason: decision.reason ?? 'DeadlineExceeded',
     message: isLate && decision.reason !== undefined ? `Not ready in time. ${told}` : told,
-    wish: { ...(world.api && { api: 0 }), ...(world.queue && { queue: 0 }) },
+    wish: takenDown(world),
   };
 }

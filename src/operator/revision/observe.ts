@@ -10,7 +10,8 @@ import { isEnded } from '../deployment/picks.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { isTrue } from '../kernel/conditions.ts';
 import { adoptSecret } from './environment.ts';
-import { workloadName, type WorkloadComponent } from './objects/workload.ts';
+import type { WorkloadComponent } from './objects/sizes.ts';
+import { workloadName } from './objects/workload.ts';
 import { turnOf, type Turn } from './turn.ts';
 
 /** The Secret whose keys become the pods' environment: none asked for, not there, or this one. */

@@ -2,6 +2,7 @@ import { BUILD_SUCCEEDED, ROLLED_OUT } from '../../schema/conditions.ts';
 import type { RevisionResource } from '../../schema/custom-resources.ts';
 import { hashOf } from '../../schema/revision-of.ts';
 import { ENDED } from '../../schema/revision.ts';
+import { isEnded } from '../deployment/picks.ts';
 import { statusOfPod } from '../diagnose.ts';
 import { settled, stalled, waiting, type Outcome, type Report, type Statement } from '../kernel/outcome.ts';
 import type { Decision } from './decide.ts';
@@ -12,39 +13,32 @@ export type RevisionStatusFields = NonNullable<RevisionResource['status']>;
 
 export type RevisionView = { decision: Decision; world: RevisionWorld; secondsLeft: number; logTail: string | undefined };
 
-/** What was decided -> status, conditions and outcome of a revision (pure). What is written once stays as it was. */
+/** What was decided -> status, conditions and outcome of a revision (pure). */
 export function revisionReport(revision: RevisionResource, view: RevisionView): Report<RevisionStatusFields> {
-  const { decision, world } = view;
-  const before = revision.status ?? {};
-  const isOver = ENDED.includes(decision.phase);
-  const time = world.now.toISOString().replace(/\.\d+Z$/, 'Z');
-  const secret = world.environment.secret === 'ready' ? world.environment.name : before.secretName;
-  const digest = before.imageDigest ?? (decision.rolledOut ? digestOf(world) : undefined);
-  const startedAt = before.startedAt ?? (decision.started ? time : undefined);
-  const endedAt = before.endedAt ?? (isOver ? time : undefined);
+  const { phase, message, reason } = view.decision;
   return {
     outcome: outcomeOf(view),
-    statements: statements(revision, decision),
-    status: {
-      phase: decision.phase,
-      message: decision.message.slice(0, 4096),
-      specHash: before.specHash ?? hashOf(revision.spec),
-      ...(decision.reason !== undefined && { reason: decision.reason }),
-      ...logOf(before.logTail, view),
-      ...(secret !== undefined && { secretName: secret }),
-      ...(digest !== undefined && { imageDigest: digest }),
-      ...(before.commitSha !== undefined && { commitSha: before.commitSha }),
-      ...(before.serverVersion !== undefined && { serverVersion: before.serverVersion }),
-      ...(startedAt !== undefined && { startedAt }),
-      ...(endedAt !== undefined && { endedAt }),
-    },
+    statements: statements(revision, view.decision),
+    status: { phase, message: message.slice(0, 4096), ...(reason !== undefined && { reason }), ...writtenOnce(revision, view) },
   };
 }
 
-const logOf = (before: string | undefined, { logTail }: RevisionView): { logTail?: string } => {
-  const tail = before ?? logTail;
-  return tail === undefined ? {} : { logTail: tail };
-};
+/** What stays as it was first told. */
+function writtenOnce({ spec, status: before = {} }: RevisionResource, { decision, world, logTail }: RevisionView): RevisionStatusFields {
+  const time = world.now.toISOString().replace(/\.\d+Z$/, 'Z');
+  const found = {
+    specHash: hashOf(spec),
+    secretName: world.environment.secret === 'ready' ? world.environment.name : undefined,
+    imageDigest: decision.rolledOut ? digestOf(world) : undefined,
+    startedAt: decision.started ? time : undefined,
+    endedAt: ENDED.includes(decision.phase) ? time : undefined,
+    logTail,
+    commitSha: undefined,
+    serverVersion: undefined,
+  };
+  const entries = Object.entries(found).map(([name, value]) => [name, before[name as keyof typeof found] ?? value]);
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as RevisionStatusFields;
+}
 
 function outcomeOf({ decision, secondsLeft }: RevisionView): Outcome {
   const { phase, message, reason, diagnosis } = decision;
@@ -77,4 +71,17 @@ const wordOf = (phase: string): string =>
 function digestOf({ apiPods }: RevisionWorld): string | undefined {
   const ids = apiPods.flatMap((pod) => statusOfPod(pod).containerStatuses ?? []).filter(({ name }) => name === AGENT);
   return ids.map(({ imageID = '' }) => /sha256:[0-9a-f]{64}/.exec(imageID)?.[0]).find((digest) => digest !== undefined);
+}
+
+/** The API server refused one of the objects: the spec asks for something that can't be. */
+export function refusedRevision(revision: RevisionResource, message: string, now: Date): Report<RevisionStatusFields> {
+  const { conditions = [], observedGeneration: _, ...status } = revision.status ?? {};
+  const told = `The cluster refuses what the revision asks for: ${message}`.slice(0, 4096);
+  if (isEnded(revision))
+    return { outcome: stalled('Refused', told), status, statements: conditions.filter(({ type }) => type === ROLLED_OUT) };
+  return {
+    outcome: stalled('Refused', told),
+    status: { ...status, phase: 'DEPLOY_FAILED', reason: 'Refused', message: told, endedAt: now.toISOString().replace(/\.\d+Z$/, 'Z') },
+    statements: [{ type: ROLLED_OUT, status: 'False', reason: 'Refused', message: told }],
+  };
 }

@@ -1,8 +1,7 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { RevisionResource } from '../../../schema/custom-resources.ts';
-import { cores, mebibytes } from '../../kernel/quantity.ts';
-import { RESTRICTED, withoutNulls } from './pod.ts';
-import { replicasWanted, type WorkloadComponent, type WorkloadWish } from './workload.ts';
+import { RESTRICTED, withoutNulls } from './containers.ts';
+import { poolSize, resources, type WorkloadWish } from './sizes.ts';
 
 export const AGENT = 'agent';
 const PORT = 8000;
@@ -20,7 +19,7 @@ export function mainContainer(revision: RevisionResource, wish: WorkloadWish, se
     securityContext: { ...RESTRICTED, readOnlyRootFilesystem: true },
     ...probes,
     volumeMounts: [{ name: 'gx-tmp', mountPath: '/tmp' }, ...(spec.volumeMounts ?? []).map(withoutNulls)],
-  } as object;
+  };
 }
 
 /** Explicit variables win over the user's secrets, so that no secret redirects the server to another database. */
@@ -38,36 +37,6 @@ function environment(revision: RevisionResource, { component, databaseSecret }: 
     // Under both names, because the first one wins. Queue pods keep the server's default, which a secret may change.
     ...(component === 'api' ? [text('GX_JOBS_PER_WORKER', 0), text('N_JOBS_PER_WORKER', 0)] : []),
   ];
-}
-
-const RESERVED_CONNECTIONS = 10;
-
-/** Connections of one pod, so that two revisions side by side stay below what the database takes. */
-export function poolSize(revision: RevisionResource, settings: OperatorSettings): number {
-  const most = revision.spec.template.resourceSpec?.dbMaxConnections ?? settings.profile.database.maxConnections;
-  const pods = replicasWanted(revision, 'api', settings) + replicasWanted(revision, 'queue', settings);
-  return Math.max(2, Math.min(20, Math.floor((most - RESERVED_CONNECTIONS) / (2 * Math.max(1, pods)))));
-}
-
-/** Requests as asked, limits twice that unless they are given; the queue's default to the api's. */
-export function resources({ spec }: RevisionResource, component: WorkloadComponent, { profile }: OperatorSettings): object {
-  const given = spec.template.resourceSpec ?? {};
-  const cpu = given.cpu ?? profile.cpu;
-  const memory = given.memoryMb ?? profile.memoryMb;
-  const api = { cpu, memory, cpuLimit: given.cpuLimit ?? cpu * 2, memoryLimit: given.memoryLimitMb ?? memory * 2 };
-  const queueCpu = given.queueCpu ?? cpu;
-  const queueMemory = given.queueMemoryMb ?? memory;
-  const queue = {
-    cpu: queueCpu,
-    memory: queueMemory,
-    cpuLimit: given.queueCpuLimit ?? queueCpu * 2,
-    memoryLimit: given.queueMemoryLimitMb ?? queueMemory * 2,
-  };
-  const size = component === 'api' ? api : queue;
-  return {
-    requests: { cpu: cores(size.cpu), memory: mebibytes(size.memory) },
-    limits: { cpu: cores(size.cpuLimit), memory: mebibytes(size.memoryLimit) },
-  };
 }
 
 const ok = (path: string): object => ({ httpGet: { path, port: 'http', scheme: 'HTTP' } });

@@ -1,8 +1,8 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
-import type { Container } from '../../../schema/container.ts';
 import type { RevisionResource } from '../../../schema/custom-resources.ts';
 import { mainContainer } from './main-container.ts';
-import type { WorkloadWish } from './workload.ts';
+import { isNativeSidecar, nativeSidecar, once, withoutNulls } from './containers.ts';
+import type { WorkloadWish } from './sizes.ts';
 
 /** User and group of the agent server's image. */
 const AGENT_ID = 10001;
@@ -32,25 +32,4 @@ export function podSpec(revision: RevisionResource, wish: WorkloadWish, settings
     containers: [mainContainer(revision, wish, settings), ...sidecars.filter((sidecar) => !isNativeSidecar(sidecar)).map(once)],
     volumes: [{ name: 'gx-tmp', emptyDir: {} }, ...(spec.volumes ?? []).map(withoutNulls)],
   };
-}
-
-/** Restarted on its own, Kubernetes runs it as an init container that stays. */
-const isNativeSidecar = ({ restartPolicy }: Container): boolean => restartPolicy === 'Always';
-
-const nativeSidecar = (container: Container): object => ({ ...once(container), restartPolicy: 'Always' });
-
-/** A user's container as the pod takes it; without a security context of its own it gets the restricted one. */
-function once({ restartPolicy: _, ...container }: Container): object {
-  const given = withoutNulls(container) as Record<string, unknown>;
-  return { ...given, securityContext: given.securityContext ?? RESTRICTED };
-}
-
-export const RESTRICTED = { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } };
-
-/** REST clients send null for unset; Kubernetes wants the field gone. A false `readOnly` is what it stores as gone, too. */
-export function withoutNulls(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutNulls);
-  if (typeof value !== 'object' || value === null) return value;
-  const kept = Object.entries(value).filter(([name, inner]) => inner !== null && !(name === 'readOnly' && inner === false));
-  return Object.fromEntries(kept.map(([name, inner]) => [name, withoutNulls(inner)]));
 }

@@ -4,19 +4,10 @@ import { API_VERSION, type RevisionResource } from '../../../schema/custom-resou
 import { DEPLOYMENT, ownLabels, REVISION, selectorOf } from '../../../schema/labels.ts';
 import { names } from '../../../schema/names.ts';
 import { podSpec } from './pod.ts';
-
-export type WorkloadComponent = 'api' | 'queue';
-
-export type WorkloadWish = { component: WorkloadComponent; replicas: number; secretName: string | undefined; databaseSecret: string };
+import type { WorkloadComponent, WorkloadWish } from './sizes.ts';
 
 export const workloadName = (revision: string, component: WorkloadComponent): string =>
   component === 'api' ? names.apiWorkload(revision) : names.queueWorkload(revision);
-
-/** Replicas the spec asks for: `queue_*` defaults to the api's. */
-export function replicasWanted({ spec }: RevisionResource, component: WorkloadComponent, { profile }: OperatorSettings): number {
-  const { minScale = profile.replicas, queueMinScale = minScale } = spec.template.resourceSpec ?? {};
-  return component === 'api' ? minScale : queueMinScale;
-}
 
 /** One half of a revision's pair: the workload (apps/v1 Deployment) of its api or its queue pods. */
 export function workload(revision: RevisionResource, wish: WorkloadWish, settings: OperatorSettings): KubeObject {

@@ -1,0 +1,58 @@
+import type { OperatorConfig } from '../config/operator.ts';
+import type { Recorder } from '../kube/events.ts';
+import { kinds } from '../kube/kube.ts';
+import type { Log } from '../log.ts';
+import { FINALIZER } from '../schema/labels.ts';
+import { finalizeDeployment } from './deployment/finalize.ts';
+import { reconcileDeployment } from './deployment/reconcile.ts';
+import { refusedDeployment } from './deployment/status.ts';
+import type { OperatorDeps } from './deps.ts';
+import { Controller } from './kernel/controller.ts';
+import type { OperatorMetrics } from './kernel/metrics.ts';
+import type { Queues } from './wake.ts';
+import { reconcileRevision } from './revision/reconcile.ts';
+import { refusedRevision } from './revision/status.ts';
+
+type Given = {
+  deps: OperatorDeps;
+  queues: Queues;
+  record: Recorder;
+  log: Log;
+  metrics: OperatorMetrics;
+  config: Pick<OperatorConfig, 'workers'>;
+};
+
+type Running = { start(): void; stop(): Promise<void> };
+
+/** One controller per kind. */
+export function createControllers({ deps, queues, record, log, metrics, config }: Given): Running[] {
+  const shared = { kube: deps.kube, record, log, workers: config.workers, clock: () => new Date() };
+  const deployments = new Controller({
+    ...shared,
+    queue: queues.deployments,
+    observer: metrics.controller('deployment', config.workers),
+    reconciler: {
+      name: 'deployment',
+      kind: kinds.deployment,
+      cache: deps.caches.deployments,
+      reconcile: reconcileDeployment(deps),
+      refused: refusedDeployment,
+      finalizer: { name: FINALIZER, finalize: finalizeDeployment(deps) },
+      isPaused: ({ spec }) => spec.suspend === true,
+    },
+  });
+  const revisions = new Controller({
+    ...shared,
+    queue: queues.revisions,
+    observer: metrics.controller('revision', config.workers),
+    reconciler: {
+      name: 'revision',
+      kind: kinds.revision,
+      cache: deps.caches.revisions,
+      reconcile: reconcileRevision(deps),
+      refused: refusedRevision,
+      isPaused: ({ metadata, spec }) => deps.caches.deployments.get(`${metadata.namespace}/${spec.deployment}`)?.spec.suspend === true,
+    },
+  });
+  return [deployments, revisions];
+}

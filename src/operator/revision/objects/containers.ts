@@ -1,0 +1,22 @@
+import type { Container } from '../../../schema/container.ts';
+
+/** Restarted on its own, Kubernetes runs it as an init container that stays. */
+export const isNativeSidecar = ({ restartPolicy }: Container): boolean => restartPolicy === 'Always';
+
+export const nativeSidecar = (container: Container): object => ({ ...once(container), restartPolicy: 'Always' });
+
+/** A user's container as the pod takes it; without a security context of its own it gets the restricted one. */
+export function once(container: Container): object {
+  const given = withoutNulls({ ...container, restartPolicy: null }) as Record<string, unknown>;
+  return { ...given, securityContext: given.securityContext ?? RESTRICTED };
+}
+
+export const RESTRICTED = { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } };
+
+/** REST clients send null for unset; Kubernetes wants the field gone. A false `readOnly` is what it stores as gone, too. */
+export function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (typeof value !== 'object' || value === null) return value;
+  const kept = Object.entries(value).filter(([name, inner]) => inner !== null && !(name === 'readOnly' && inner === false));
+  return Object.fromEntries(kept.map(([name, inner]) => [name, withoutNulls(inner)]));
+}

@@ -1,0 +1,43 @@
+import type { OperatorSettings } from '../../../config/operator.ts';
+import type { RevisionResource } from '../../../schema/custom-resources.ts';
+import { cores, mebibytes } from '../../kernel/quantity.ts';
+
+export type WorkloadComponent = 'api' | 'queue';
+
+export type WorkloadWish = { component: WorkloadComponent; replicas: number; secretName: string | undefined; databaseSecret: string };
+
+/** Replicas the spec asks for: `queue_*` defaults to the api's. */
+export function replicasWanted({ spec }: RevisionResource, component: WorkloadComponent, { profile }: OperatorSettings): number {
+  const { minScale = profile.replicas, queueMinScale = minScale } = spec.template.resourceSpec ?? {};
+  return component === 'api' ? minScale : queueMinScale;
+}
+
+const RESERVED_CONNECTIONS = 10;
+
+/** Connections of one pod, so that two revisions side by side stay below what the database takes. */
+export function poolSize(revision: RevisionResource, settings: OperatorSettings): number {
+  const most = revision.spec.template.resourceSpec?.dbMaxConnections ?? settings.profile.database.maxConnections;
+  const pods = replicasWanted(revision, 'api', settings) + replicasWanted(revision, 'queue', settings);
+  return Math.max(2, Math.min(20, Math.floor((most - RESERVED_CONNECTIONS) / (2 * Math.max(1, pods)))));
+}
+
+/** Requests as asked, limits twice that unless they are given; the queue's default to the api's. */
+export function resources({ spec }: RevisionResource, component: WorkloadComponent, { profile }: OperatorSettings): object {
+  const given = spec.template.resourceSpec ?? {};
+  const cpu = given.cpu ?? profile.cpu;
+  const memory = given.memoryMb ?? profile.memoryMb;
+  const api = { cpu, memory, cpuLimit: given.cpuLimit ?? cpu * 2, memoryLimit: given.memoryLimitMb ?? memory * 2 };
+  const queueCpu = given.queueCpu ?? cpu;
+  const queueMemory = given.queueMemoryMb ?? memory;
+  const queue = {
+    cpu: queueCpu,
+    memory: queueMemory,
+    cpuLimit: given.queueCpuLimit ?? queueCpu * 2,
+    memoryLimit: given.queueMemoryLimitMb ?? queueMemory * 2,
+  };
+  const size = component === 'api' ? api : queue;
+  return {
+    requests: { cpu: cores(size.cpu), memory: mebibytes(size.memory) },
+    limits: { cpu: cores(size.cpuLimit), memory: mebibytes(size.memoryLimit) },
+  };
+}

@@ -1,0 +1,126 @@
+import type { OperatorConfig } from '../config/operator.ts';
+import { asError } from '../errors.ts';
+import type { ConnectedKube } from '../kube/client.ts';
+import { createRecorder } from '../kube/events.ts';
+import type { Kube } from '../kube/kube.ts';
+import { Election, type LeaseOptions } from '../kube/lease.ts';
+import type { WatchTimings } from '../kube/watch.ts';
+import type { Log } from '../log.ts';
+import { OPERATOR } from '../schema/labels.ts';
+import { createCaches, writable } from './caches.ts';
+import { createControllers } from './controllers.ts';
+import type { OperatorDeps } from './deps.ts';
+import { serveHealth } from './kernel/health.ts';
+import { OperatorMetrics } from './kernel/metrics.ts';
+import { WorkQueue } from './kernel/queue.ts';
+import { Writer } from './kernel/writer.ts';
+import { sweepSecrets } from './secrets/sweep.ts';
+import { wireWakeUps } from './wake.ts';
+import { watches } from './watches.ts';
+
+/** Secrets that nothing refers to for so long are removed. */
+const SWEEP_EVERY = 600_000;
+/** A leader that did not renew for so long is stuck: the probe restarts it. */
+const OVERDUE = 30_000;
+
+export type OperatorOptions = {
+  config: OperatorConfig;
+  kube: Kube & Partial<Pick<ConnectedKube, 'onRequest'>>;
+  log: Log;
+  /** Aborted on SIGTERM. */
+  signal: AbortSignal;
+  /** Shorter times than a cluster's, for tests. */
+  times?: { watch?: Partial<WatchTimings>; lease?: LeaseOptions['seconds']; sweep?: number };
+};
+
+export type Operator = {
+  /** The port of /healthz, /readyz and /metrics. */
+  port: number;
+  /** Resolves when this process leads. */
+  leading: Promise<void>;
+  /** How it ended: a process that lost its lease must exit, because another one works now. */
+  ended: Promise<'stopped' | 'lost'>;
+  /** Running reconciles finish, the lease is released, watches close. */
+  stop(): Promise<void>;
+};
+
+/** Starts watching at once, and working when this process leads. */
+export async function startOperator(options: OperatorOptions): Promise<Operator> {
+  const { config, kube, log, signal, times = {} } = options;
+  const metrics = new OperatorMetrics();
+  kube.onRequest?.(metrics.requests());
+  const parts = assemble(options, metrics);
+  const state = { synced: false, leads: false };
+  const health = await serveHealth({
+    host: config.host,
+    port: config.port,
+    log,
+    registry: metrics.registry,
+    isReady: () => state.synced,
+    isOverdue: () => state.leads && parts.election.renewAge > OVERDUE,
+  });
+  for (const reflector of parts.reflectors) reflector.start();
+  const stopped = new AbortController();
+  const stop = (): void => stopped.abort(new Error('the operator was stopped'));
+  signal.addEventListener('abort', stop);
+  if (signal.aborted) stop();
+  const leading = Promise.withResolvers<void>();
+
+  const lead = async (): Promise<End> => {
+    await Promise.all(parts.reflectors.map((reflector) => reflector.synced));
+    state.synced = true;
+    await parts.election.acquire(stopped.signal);
+    state.leads = true;
+    metrics.leader(config.leaseName)(true);
+    for (const controller of parts.controllers) controller.start();
+    sweepSecrets({ ...parts.deps, log, namespaces: config.namespaces, every: times.sweep ?? SWEEP_EVERY }, stopped.signal).catch(stop);
+    leading.resolve();
+    return parts.election.hold(stopped.signal);
+  };
+  const close = async (end: End): Promise<End> => {
+    stop();
+    await Promise.all(parts.controllers.map((controller) => controller.stop()));
+    if (end === 'stopped') await parts.election.release();
+    await Promise.all(parts.reflectors.map((reflector) => reflector.stop()));
+    await health.stop(1000);
+    signal.removeEventListener('abort', stop);
+    log.info({ end }, 'operator ended');
+    return end;
+  };
+  const ended = firstEnd(lead(), stopped.signal, log).then(close);
+  return { port: health.port, leading: leading.promise, ended, stop: () => (stop(), ended.then(() => undefined)) };
+}
+
+type End = 'stopped' | 'lost';
+
+function assemble({ config, kube, log, times = {} }: OperatorOptions, metrics: OperatorMetrics) {
+  const caches = createCaches();
+  const queues = {
+    deployments: new WorkQueue(metrics.queue('deployment')),
+    revisions: new WorkQueue(metrics.queue('revision')),
+  };
+  wireWakeUps(caches, queues);
+  const deps: OperatorDeps = { kube, caches, settings: config.settings, writer: new Writer(kube, writable(caches)) };
+  const record = createRecorder({ kube, log, controller: `gx.dev/${OPERATOR}`, instance: config.identity });
+  const lease = { namespace: config.namespace, name: config.leaseName, identity: config.identity };
+  return {
+    deps,
+    controllers: createControllers({ deps, queues, record, log, metrics, config }),
+    reflectors: watches({ kube, log, caches, observer: metrics.watches(), config, timings: times.watch }),
+    election: new Election({ kube, log, ...lease, ...(times.lease && { seconds: times.lease }) }),
+  };
+}
+
+/** The signal before leadership, or how leadership ended; a failure to lead ends the process like a lost lease. */
+async function firstEnd(lead: Promise<End>, signal: AbortSignal, log: Log): Promise<End> {
+  const stopped = new Promise<End>((resolve) => {
+    signal.addEventListener('abort', () => resolve('stopped'), { once: true });
+  });
+  try {
+    return await Promise.race([lead, stopped]);
+  } catch (error) {
+    if (signal.aborted) return 'stopped';
+    log.error({ err: asError(error) }, 'leading failed');
+    return 'lost';
+  }
+}

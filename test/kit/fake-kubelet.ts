@@ -1,0 +1,72 @@
+import { Cache } from '../../src/kube/cache.ts';
+import { kinds, type Kube, type KubeObject } from '../../src/kube/kube.ts';
+import { Reflector } from '../../src/kube/watch.ts';
+import { silentLog } from './log.ts';
+
+/*
+ * A double of scheduler and kubelet: it runs nothing, and tells the API server what they would tell of pods, by the words in image names:
+ * `missing` can't be pulled, `crash` ends again and again, `hungry` is killed for its memory, `mute` never gets ready, all others are ready.
+ */
+
+export type FakeKubelet = { stop(): Promise<void> };
+
+export const DIGEST = `sha256:${'a'.repeat(64)}`;
+
+export function fakeKubelet(kube: Kube, namespace: string): FakeKubelet {
+  const cache = new Cache();
+  const log = silentLog();
+  const nobody = { relisted() {}, missed() {}, active() {} };
+  const reflector = new Reflector({ kube, kind: kinds.pod, cache, namespace, log, observer: nobody });
+  cache.onChange(({ after }) => {
+    if (after !== undefined && after.metadata.deletionTimestamp === undefined) void report(kube, after);
+  });
+  reflector.start();
+  return { stop: () => reflector.stop() };
+}
+
+type Spec = { containers: { name: string; image: string }[] };
+
+async function report(kube: Kube, pod: KubeObject): Promise<void> {
+  const status = pod.status as { containerStatuses?: unknown[] };
+  if (status.containerStatuses !== undefined) return;
+  const { name, namespace } = pod.metadata;
+  await kube.patchStatus(kinds.pod, { namespace, name }, statusFor(pod.spec as Spec)).catch(() => undefined);
+}
+
+function statusFor({ containers }: Spec): object {
+  const statuses = containers.map(({ name, image }) => ({ name, image, ...stateFor(image) }));
+  const isReady = statuses.every((status) => status.ready);
+  const now = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
+  const condition = (type: string, holds: boolean) => ({ type, status: holds ? 'True' : 'False', lastTransitionTime: now });
+  return {
+    phase: 'Running',
+    podIP: '10.1.0.1',
+    startTime: now,
+    conditions: [
+      condition('PodScheduled', true),
+      condition('Initialized', true),
+      condition('ContainersReady', isReady),
+      condition('Ready', isReady),
+    ],
+    containerStatuses: statuses,
+  };
+}
+
+const crashed = (reason: string, exitCode: number) => ({
+  ready: false,
+  restartCount: 4,
+  imageID: '',
+  state: { waiting: { reason: 'CrashLoopBackOff', message: 'back-off' } },
+  lastState: { terminated: { reason, exitCode } },
+});
+
+function stateFor(image: string) {
+  const running = { running: { startedAt: '2026-01-01T00:00:00Z' } };
+  if (image.includes('missing')) {
+    return { ready: false, restartCount: 0, imageID: '', state: { waiting: { reason: 'ImagePullBackOff', message: 'not found' } } };
+  }
+  if (image.includes('crash')) return crashed('Error', 1);
+  if (image.includes('hungry')) return crashed('OOMKilled', 137);
+  const ready = !image.includes('mute');
+  return { ready, started: true, restartCount: 0, imageID: `registry/${image}@${DIGEST}`, state: running };
+}

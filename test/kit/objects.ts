@@ -1,0 +1,55 @@
+import type { OperatorConfig, OperatorSettings } from '../../src/config/operator.ts';
+import { operatorConfig } from '../../src/config/operator.ts';
+import {
+  API_VERSION,
+  type DeploymentResource,
+  type DeploymentSpec,
+  type ObjectMeta,
+  type RevisionResource,
+} from '../../src/schema/custom-resources.ts';
+import { revisionOf } from '../../src/schema/revision-of.ts';
+
+type Template = DeploymentSpec['template'];
+type DeploymentGiven = {
+  metadata?: Partial<ObjectMeta>;
+  spec?: Partial<Omit<DeploymentSpec, 'template'>>;
+  template?: Partial<Template>;
+  image?: string;
+  status?: DeploymentResource['status'];
+};
+
+export const UID = '11111111-1111-4111-8111-111111111111';
+
+/** A deployment of an image, with what the test cares about. */
+export function deployment({ metadata, spec, template, image = 'agent:1', status }: DeploymentGiven = {}): DeploymentResource {
+  return {
+    apiVersion: API_VERSION,
+    kind: 'Deployment',
+    metadata: { name: 'chat', namespace: 'team', uid: UID, generation: 1, ...metadata },
+    spec: { source: 'external_container', template: { sourceRevisionConfig: { imageUri: image }, ...template }, ...spec },
+    ...(status && { status }),
+  };
+}
+
+/** The same without what only a stored object has: to be created. */
+export function newDeployment(namespace: string, given: DeploymentGiven = {}): DeploymentResource {
+  const { metadata, spec } = deployment(given);
+  const { uid: _, generation: _generation, ...kept } = metadata;
+  return { apiVersion: API_VERSION, kind: 'Deployment', metadata: { ...kept, namespace }, spec };
+}
+
+/** The revision that a deployment asks for, with a uid and a status. */
+export function revision(of: DeploymentResource = deployment(), given: Partial<RevisionResource> = {}): RevisionResource {
+  const made = revisionOf(of);
+  return { ...made, ...given, metadata: { ...made.metadata, uid: '22222222-2222-4222-8222-222222222222', ...given.metadata } };
+}
+
+export const settings = (overrides: Partial<OperatorSettings> = {}): OperatorSettings => ({
+  ...operatorConfig({ GX_PROFILE: 'small' }).settings,
+  ...overrides,
+});
+
+export const config = (overrides: Partial<OperatorConfig> = {}): OperatorConfig => ({
+  ...operatorConfig({ GX_PROFILE: 'small', GX_SERVER_HOST: '127.0.0.1', GX_HEALTH_PORT: '0' }),
+  ...overrides,
+});
