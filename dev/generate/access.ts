@@ -1,0 +1,60 @@
+import { API_KEY_COMMAND_ACCESS, OWN_NAMESPACE_ACCESS, SERVED_NAMESPACE_ACCESS } from '../../src/control-plane/access.ts';
+import type { PolicyRule } from '../../src/operator/access-rule.ts';
+import { deploymentAccess } from '../../src/operator/deployment/access.ts';
+import { revisionAccess } from '../../src/operator/revision/access.ts';
+import { GROUP } from '../../src/schema/custom-resources.ts';
+
+/**
+ * What one process may do: in its own namespace, and in each namespace whose deployments it works on. `ownWithApiKeys` adds
+ * to the first what the command that makes keys needs.
+ */
+export type Access = { own: PolicyRule[]; watched: PolicyRule[]; ownWithApiKeys?: PolicyRule[] };
+
+/** What the operator's kernel does for all reconcilers: the leader's Lease, the Listeners beside it, and events where things happen. */
+const kernelAccess = {
+  own: [
+    { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'update'] },
+    { apiGroups: [GROUP], resources: ['listeners'], verbs: ['list', 'watch'] },
+  ],
+  watched: [{ apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create'] }],
+};
+
+/** The rules that the sources state in their access.ts files. */
+export const access: { operator: Access; controlPlane: Access } = {
+  operator: { own: joined(kernelAccess.own), watched: joined([...deploymentAccess, ...revisionAccess, ...kernelAccess.watched]) },
+  controlPlane: {
+    own: joined(OWN_NAMESPACE_ACCESS),
+    watched: joined(SERVED_NAMESPACE_ACCESS),
+    ownWithApiKeys: joined([...OWN_NAMESPACE_ACCESS, ...API_KEY_COMMAND_ACCESS]),
+  },
+};
+
+/** The same rights in as few rules as they fit, always in the same order. */
+export function joined(rules: readonly PolicyRule[]): PolicyRule[] {
+  const verbs = new Map<string, Set<string>>();
+  for (const rule of rules) {
+    for (const key of rule.apiGroups.flatMap((group) => rule.resources.map((resource) => `${group}/${resource}`))) {
+      verbs.set(key, new Set([...(verbs.get(key) ?? []), ...rule.verbs]));
+    }
+  }
+  const grouped = new Map<string, PolicyRule>();
+  for (const [key, granted] of [...verbs].toSorted(([a], [b]) => compare(a, b))) {
+    const [group = ''] = key.split('/');
+    const resource = key.slice(group.length + 1);
+    const sorted = [...granted].toSorted((a, b) => verbOrder(a) - verbOrder(b));
+    const id = `${group} ${sorted.join(' ')}`;
+    const rule = grouped.get(id) ?? { apiGroups: [group], resources: [], verbs: sorted };
+    grouped.set(id, { ...rule, resources: [...rule.resources, resource] });
+  }
+  return [...grouped.values()];
+}
+
+function verbOrder(verb: string): number {
+  return ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'].indexOf(verb);
+}
+
+/** Our own group first: it is what a reader looks for. */
+function compare(a: string, b: string): number {
+  const isOwn = (key: string) => Number(key.startsWith(`${GROUP}/`));
+  return isOwn(b) - isOwn(a) || (a < b ? -1 : 1);
+}
