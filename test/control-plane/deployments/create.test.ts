@@ -18,8 +18,14 @@ test('a deployment is created with its first revision, and both can be read', as
   const read = await plane.call<Deployment>('GET', `/v2/deployments/${body.id}`);
   expect(read.body).toEqual(body);
   const revision = await plane.call<Revision>('GET', `/v2/deployments/${body.id}/revisions/${body.latest_revision_id}`);
-  expect(revision.body).toMatchObject({ id: body.latest_revision_id, status: 'CREATING', source_revision_config: { image_uri: 'registry.example/agent:1' } });
-  const patched = await plane.call<Deployment>('PATCH', `/v2/deployments/${body.id}`, { body: { source_revision_config: { image_uri: 'registry.example/agent:2' } } });
+  expect(revision.body).toMatchObject({
+    id: body.latest_revision_id,
+    status: 'CREATING',
+    source_revision_config: { image_uri: 'registry.example/agent:1' },
+  });
+  const patched = await plane.call<Deployment>('PATCH', `/v2/deployments/${body.id}`, {
+    body: { source_revision_config: { image_uri: 'registry.example/agent:2' } },
+  });
   expect(patched.status).toBe(200);
   expect(patched.body.latest_revision_id).not.toBe(body.latest_revision_id);
   expect(patched.body.secrets).toEqual(secrets);

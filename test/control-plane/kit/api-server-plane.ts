@@ -43,7 +43,15 @@ export async function startPlane(name: string, settings: Partial<ControlPlaneCon
   const own = await connect({ fieldManager: 'gx-control-plane', userAgent: `gx-control-plane/${name}`, kubeconfig: kubeconfig ?? shared });
   const lines: string[] = [];
   const destination = new Writable({ write: (chunk: Buffer, _encoding, done) => (lines.push(chunk.toString()), done()) });
-  const config = { ...controlPlaneConfig({}), host: '127.0.0.1', port: 0, namespace, namespaces: [namespace], graceSeconds: 1, ...settings };
+  const config = {
+    ...controlPlaneConfig({}),
+    host: '127.0.0.1',
+    port: 0,
+    namespace,
+    namespaces: [namespace],
+    graceSeconds: 1,
+    ...settings,
+  };
   const log = createLog({ level: 'debug', process: 'control-plane', destination });
   const stopping = new AbortController();
   const plane = await startControlPlane({ config, kube: own, log, signal: stopping.signal });

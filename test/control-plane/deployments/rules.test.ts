@@ -1,0 +1,93 @@
+import { describe, expect, test } from 'vitest';
+import { brokenRules, brokenSecrets, makesRevision, withoutEcho, afterPatch } from '../../../src/control-plane/deployments/rules.ts';
+import { toAnswer, toResource, toWanted } from '../../../src/control-plane/deployments/resource.ts';
+import { brokenPodRules } from '../../../src/control-plane/pod-policy/rules.ts';
+import type { Deployment } from '../../../src/schema/deployment.ts';
+import { container, FORBIDDEN_BY_SHAPE, git } from './cases.ts';
+
+const answerOf = (body: typeof container): Deployment => {
+  const resource = toResource({ ...body, name: 'a', secrets: [] }, { namespace: 'team', tenantId: 't' }, {});
+  return toAnswer(resource, { tenantId: 't', secrets: [] });
+};
+
+describe('a deployment', () => {
+  test.each(FORBIDDEN_BY_SHAPE)('may not be $situation', ({ body, path }) => {
+    const hosting = body.source === 'git' ? 'cloud' : 'self-hosted';
+    const broken = [...brokenRules(body, { hosting }), ...brokenPodRules(body.source_config.resource_spec, [])];
+    expect(broken[0]).toMatch(new RegExp(`^${path.replaceAll('.', '\\.')}: `));
+  });
+
+  test.each([
+    ['git', git, 'cloud'],
+    ['container', container, 'self-hosted'],
+  ] as const)('from %s breaks no rule', (_, body, hosting) => {
+    expect(brokenRules(body, { hosting })).toEqual([]);
+  });
+
+  test.each([
+    ['git', git, 'self-hosted'],
+    ['container', container, 'cloud'],
+  ] as const)('from %s is not for %3$s installations', (_, body, hosting) => {
+    expect(brokenRules(body, { hosting })[0]).toMatch(/^source: /);
+  });
+});
+
+test.each([
+  ['a name given twice', ['A', 'A'], 'secrets.1.name'],
+  ["the server's port", ['PORT'], 'secrets.0.name'],
+  ['the database', ['OK', 'DATABASE_URI'], 'secrets.1.name'],
+  ['the database by our own name', ['GX_DATABASE_URI'], 'secrets.0.name'],
+  ['who the pod is', ['GX_REVISION'], 'secrets.0.name'],
+  ['what Kubernetes sets', ['KUBERNETES_SERVICE_HOST'], 'secrets.0.name'],
+])('a secret may not be %s', (_, names, path) => {
+  const broken = brokenSecrets(names.map((name) => ({ name, value: 'x' })));
+  expect(broken).toEqual([expect.stringContaining(`${path}: `)]);
+});
+
+test('a secret may be a setting that the server leaves to its user', () => {
+  expect(brokenSecrets(['GX_AES_JSON_KEYS', 'MOUNT_PREFIX', 'N_JOBS_PER_WORKER'].map((name) => ({ name, value: '' })))).toEqual([]);
+});
+
+test.each([
+  ['an image, even the same one', { source_revision_config: { image_uri: 'registry.example/agent:1' } }, true],
+  ['a resource spec, even an empty one', { source_config: { resource_spec: {} } }, true],
+  ['secrets, even none', { secrets: [] }, true],
+  ['a branch', { source_revision_config: { repo_ref: 'main' } }, true],
+  ['a path to gx.json', { source_revision_config: { gx_config_path: 'gx.json' } }, true],
+  ['nothing', {}, false],
+  ['only nulls', { secrets: null, source_config: { resource_spec: null }, source_revision_config: { image_uri: null } }, false],
+  ['a URL', { source_config: { custom_url: 'https://a.example' } }, false],
+  ['whether pushes are built', { source_config: { build_on_push: true } }, false],
+])('a patch of %s makes a revision: %s', (_, patch, makes) => {
+  expect(makesRevision(patch)).toBe(makes);
+});
+
+test('null keeps what is there, and a resource spec is replaced as a whole', () => {
+  const stored = toWanted(
+    toResource(
+      {
+        ...container,
+        source_config: { custom_url: 'https://a.example', resource_spec: { cpu: 1, memory_mb: 512 } },
+        name: 'a',
+        secrets: [],
+      },
+      { namespace: 'n', tenantId: 't' },
+      {},
+    ),
+  );
+  const { source_config: after } = afterPatch(stored, {
+    source_config: { custom_url: null, resource_spec: { cpu: 2 } },
+    source_revision_config: null,
+  });
+  expect(after).toMatchObject({ custom_url: 'https://a.example', resource_spec: { cpu: 2 } });
+  expect(after.resource_spec).not.toHaveProperty('memory_mb');
+});
+
+test('an answer that is sent back whole changes nothing but asks for a revision', () => {
+  const current = answerOf(container);
+  const patch = withoutEcho(current, {
+    source_config: current.source_config,
+    source_revision_config: { image_uri: 'registry.example/agent:1' },
+  });
+  expect(patch.source_config).toEqual({ resource_spec: current.source_config.resource_spec });
+});
