@@ -1,0 +1,120 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { toResource } from '../../../src/control-plane/deployments/resource.ts';
+import { toSpec, toWanted } from '../../../src/control-plane/deployments/resource.ts';
+import { afterPatch } from '../../../src/control-plane/deployments/rules.ts';
+import { jsonPatchOf } from '../../../src/control-plane/deployments/json-patch.ts';
+import { kinds } from '../../../src/kube/kube.ts';
+import type { Deployment } from '../../../src/schema/deployment.ts';
+import { startPlane, TENANT_A, type Plane } from '../kit/api-server-plane.ts';
+import { FORBIDDEN, FORBIDDEN_CHANGES, git, INTEGRATIONS } from './cases.ts';
+
+/** One installation of each hosting, because git is for one and containers for the other. */
+let planes: { git: Plane; external_container: Plane };
+const name = (): string => `d-${randomUUID().slice(0, 8)}`;
+
+beforeAll(async () => {
+  const [cloud, own] = await Promise.all([startPlane('cloud', { hosting: 'cloud', gitIntegrations: INTEGRATIONS }), startPlane('own')]);
+  planes = { git: cloud, external_container: own };
+});
+afterAll(() => Promise.all([planes.git.stop(), planes.external_container.stop()]));
+
+const everything = async ({ kube, namespace }: Plane): Promise<string[]> => {
+  const scope = { namespace };
+  const lists = await Promise.all([kube.all(kinds.deployment, scope), kube.all(kinds.revision, scope), kube.all(kinds.secret, scope)]);
+  return lists.flat().map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`);
+};
+
+describe('what may not be made is refused', () => {
+  test.each(FORBIDDEN)('by POST, leaving nothing behind: $situation', async ({ body, path }) => {
+    const plane = planes[body.source];
+    const before = await everything(plane);
+    const secrets = [{ name: 'TOKEN', value: 'v' }];
+    const { status, body: answer } = await plane.call<{ detail: string }>('POST', '/v2/deployments', {
+      body: { ...body, name: name(), secrets },
+    });
+    expect(status).toBe(400);
+    expect(answer.detail.startsWith(`${path}: `), answer.detail).toBe(true);
+    expect(await everything(plane)).toEqual(before);
+  });
+
+  test.each(FORBIDDEN.filter(({ door }) => door === 'both'))('by the API server: $situation', async ({ body }) => {
+    const { kube, namespace } = planes[body.source];
+    const resource = toResource({ ...body, name: name(), secrets: [] }, { namespace, tenantId: TENANT_A }, {});
+    await expect(kube.create(kinds.deployment, resource, { dryRun: true })).rejects.toMatchObject({ name: 'KubeRefused' });
+  });
+});
+
+describe('what may not be changed is refused', () => {
+  test.each(FORBIDDEN_CHANGES)('by PATCH, leaving it as it was: $situation', async ({ of, patch, path }) => {
+    const plane = planes[of.source];
+    const made = await plane.call<Deployment>('POST', '/v2/deployments', { body: { ...of, name: name(), secrets: [] } });
+    expect(made.status).toBe(201);
+    const before = await everything(plane);
+    const { status, body } = await plane.call<{ detail: string }>('PATCH', `/v2/deployments/${made.body.id}`, {
+      body: { ...patch, secrets: [{ name: 'A', value: 'v' }] },
+    });
+    expect(status).toBe(400);
+    expect(body.detail.startsWith(`${path}: `), body.detail).toBe(true);
+    expect(await everything(plane)).toEqual(before);
+  });
+
+  test.each(FORBIDDEN_CHANGES.filter(({ door }) => door === 'both'))('by the API server: $situation', async ({ of, patch }) => {
+    const { kube, namespace } = planes[of.source];
+    const stored = await kube.create(
+      kinds.deployment,
+      toResource({ ...of, name: name(), secrets: [] }, { namespace, tenantId: TENANT_A }, {}),
+    );
+    const wanted = { ...afterPatch(toWanted(stored), patch), source: patch.source ?? of.source };
+    const changes = jsonPatchOf(stored.spec, toSpec(wanted, {}), '/spec');
+    await expect(
+      kube.jsonPatch(kinds.deployment, { namespace, name: stored.metadata.name }, changes, { dryRun: true }),
+    ).rejects.toMatchObject({ name: 'KubeRefused' });
+  });
+
+  test.each([
+    ['git', { name: undefined, source: 'git', source_config: { ...git.source_config } }],
+    ['external_container', { source: 'external_container' }],
+  ] as const)('the present value sent again is no change: %s', async (source, patch) => {
+    const plane = planes[source];
+    const body = FORBIDDEN_CHANGES.find(({ of }) => of.source === source)?.of;
+    const made = await plane.call<Deployment>('POST', '/v2/deployments', { body: { ...body, name: name(), secrets: [] } });
+    const { listener_id, listener_config } = made.body.source_config;
+    const placement = source === 'git' ? {} : { source_config: { listener_id, listener_config } };
+    const { status, body: patched } = await plane.call<Deployment>('PATCH', `/v2/deployments/${made.body.id}`, {
+      body: { ...patch, name: made.body.name, ...placement },
+    });
+    expect([status, patched]).toEqual([200, made.body]);
+  });
+
+  test('a whole answer of git sent back is no change but a revision', async () => {
+    const made = await planes.git.call<Deployment>('POST', '/v2/deployments', { body: { ...git, name: name(), secrets: [] } });
+    const {
+      source_config,
+      source_revision_config: { repo_ref },
+    } = made.body;
+    const { status, body } = await planes.git.call<Deployment>('PATCH', `/v2/deployments/${made.body.id}`, {
+      body: { source_config, source_revision_config: { repo_ref } },
+    });
+    expect(status).toBe(200);
+    expect(body.latest_revision_id).not.toBe(made.body.latest_revision_id);
+    expect(body.source_config).toEqual(made.body.source_config);
+  });
+});
+
+test.each([
+  ['git', 'external_container'],
+  ['external_container', 'git'],
+] as const)('source %s is not for the hosting of %s', async (source, other) => {
+  const body = FORBIDDEN_CHANGES.find(({ of }) => of.source === source)?.of;
+  const answer = await planes[other].call<{ detail: string }>('POST', '/v2/deployments', { body: { ...body, name: name(), secrets: [] } });
+  expect([answer.status, answer.body.detail.startsWith('source: ')]).toEqual([400, true]);
+});
+
+test('an integration that is not configured is refused, and the configured ones are listed', async () => {
+  const body = { ...git, name: name(), secrets: [], source_config: { ...git.source_config, integration_id: randomUUID() } };
+  const { status, body: answer } = await planes.git.call<{ detail: string }>('POST', '/v2/deployments', { body });
+  expect([status, answer.detail]).toEqual([400, 'source_config.integration_id: no integration has this id']);
+  expect((await planes.git.call('GET', '/v1/integrations/git/install')).body).toEqual(INTEGRATIONS);
+  expect((await planes.external_container.call('GET', '/v1/integrations/git/install')).body).toEqual([]);
+});
