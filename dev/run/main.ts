@@ -4,7 +4,7 @@ import { program, say, step } from '../steps.ts';
 import { agentUrl, deploy, ready, untilDeployed } from './control-plane.ts';
 import { ENV_FILE, writeEnvFile, type RunEnv } from './env-file.ts';
 import { loadImages, startImages } from './images.ts';
-import { installPlatform } from './platform.ts';
+import { givePort, installPlatform } from './platform.ts';
 import { streamOneRun } from './stream.ts';
 
 const HELP = `make run: a cluster, the platform on it, and an example agent that answers.
@@ -24,9 +24,11 @@ async function main(): Promise<void> {
   const built = await step('images', async (report) => loadImages(cluster, await images, report));
   const api = await step('platform', (report) => installPlatform({ cluster, images: built, report }));
   await step('control plane', () => ready(api.url));
-  const deployment = await step('deployment', async (report) =>
-    untilDeployed(api, await deploy(api, { name: EXAMPLE, image: built.example }, report), report),
-  );
+  const deployment = await step('deployment', async (report) => {
+    const made = await deploy(api, { name: EXAMPLE, image: built.example }, report);
+    await givePort(cluster, EXAMPLE);
+    return untilDeployed(api, made, report);
+  });
   const url = agentUrl(deployment);
   await step('run', (report) => streamOneRun(url, 'Are you there?', report));
   const env: RunEnv = {

@@ -1,0 +1,57 @@
+import process from 'node:process';
+import { command } from '../cluster/commands.ts';
+import type { Cluster } from '../cluster/cluster.ts';
+import { ensureTools } from '../cluster/parts.ts';
+import { GROUP } from '../../src/schema/custom-resources.ts';
+import { NODE_PORT } from '../../src/schema/labels.ts';
+import type { Report } from '../steps.ts';
+import { accepted, ready, type Api } from './control-plane.ts';
+import { earlierKey } from './env-file.ts';
+import type { Images } from './images.ts';
+
+const SYSTEM_NAMESPACE = 'gx-system';
+const AGENT_NAMESPACE = 'gx-agents';
+
+/** On kind these two ports of the node are ports of the machine; elsewhere any node port is reached at the node's address. */
+const CONTROL_PLANE_PORT = 30_080;
+const AGENT_PORT = 30_081;
+
+type Wanted = { cluster: Cluster; images: Images; report: Report };
+
+/** Installs or upgrades the Helm chart, waits for the control plane, and has a key that it accepts. */
+export async function installPlatform({ cluster, images, report }: Wanted): Promise<Api> {
+  const { helm } = await ensureTools(['helm'], report);
+  report('helm upgrade --install gx charts/gx-platform');
+  const install = ['upgrade', '--install', 'gx', 'charts/gx-platform', '--namespace', SYSTEM_NAMESPACE, '--create-namespace'];
+  const flags = ['--values', '-', '--wait', '--timeout', '5m', '--kubeconfig', cluster.kubeconfig];
+  await command(helm ?? 'helm', [...install, ...flags], { input: JSON.stringify(values(cluster, images)) });
+  const url = `http://${cluster.nodeAddress}:${CONTROL_PLANE_PORT}`;
+  await ready(url);
+  const key = earlierKey();
+  if (key !== undefined && (await accepted({ url, key }))) return { url, key };
+  report('api-key create --name make-run --role write');
+  return { url, key: await createKey(cluster) };
+}
+
+/** Small sizes, because everything shares one machine; node ports, so that the machine reaches what runs. */
+const values = (cluster: Cluster, images: Images): object => ({
+  images: { platform: images.platform, postgres: images.postgres },
+  watchNamespaces: [],
+  agents: { namespaces: [AGENT_NAMESPACE] },
+  settings: { profile: 'small', dbStorageGi: 1, exposeAs: 'NodePort', nodeHost: cluster.nodeAddress, imagePullPatienceSeconds: 30 },
+  controlPlane: { service: { type: 'NodePort', nodePort: CONTROL_PLANE_PORT } },
+});
+
+/** On kind the example gets the port that is also one of the machine. */
+export async function givePort(cluster: Cluster, deployment: string): Promise<void> {
+  if (cluster.kind !== 'kind') return;
+  const annotation = `${NODE_PORT}=${AGENT_PORT}`;
+  const args = ['annotate', `deployments.${GROUP}`, deployment, annotation, '--overwrite', '--namespace', AGENT_NAMESPACE];
+  await command(cluster.kubectl, [...args, '--kubeconfig', cluster.kubeconfig]);
+}
+
+async function createKey(cluster: Cluster): Promise<string> {
+  const args = ['src/main.ts', 'api-key', 'create', '--name', 'make-run', '--role', 'write', '--namespace', SYSTEM_NAMESPACE, '--quiet'];
+  const output = await command(process.execPath, args, { env: { ...process.env, KUBECONFIG: cluster.kubeconfig } });
+  return output.trim();
+}
