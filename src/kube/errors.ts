@@ -38,9 +38,11 @@ const parseStatus = (body: string): Status => {
   }
 };
 
-/** A JSON patch whose `test` failed is a lost race, though the API server answers 422. */
+/** A JSON patch that does not fit the object (a failed `test`, a missing path) is a lost race; the API server answers 422 and this, without a cause. */
+const PATCH_DOES_NOT_FIT = 'the server rejected our request due to an error in our request';
+
 const isFailedTest = (causes: KubeCause[], message: string): boolean =>
-  [message, ...causes.map((cause) => cause.message)].some((text) => /^testing (path|value) /.test(text) || text.includes('test failed'));
+  [message, ...causes.map((cause) => cause.message)].some((text) => text === PATCH_DOES_NOT_FIT || text.includes('test failed'));
 
 const causesOf = ({ details }: Status): KubeCause[] =>
   (details?.causes ?? []).map(({ field = '', reason = '', message = '' }) => ({ field, reason, message }));

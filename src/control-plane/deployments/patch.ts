@@ -97,7 +97,7 @@ async function write(needs: Needs, step: Step, { options, made }: Write): Promis
   const spec = patchedSpec(step, { secretName, now: needs.now() });
   const changes = jsonPatchOf(step.deployment.spec, spec, '/spec');
   if (changes.length === 0) return step.deployment;
-  const guard = { op: 'test', path: '/metadata/resourceVersion', value: metadata.resourceVersion } as const;
+  const guard = { op: 'replace', path: '/metadata/resourceVersion', value: metadata.resourceVersion } as const;
   const ref = { namespace: metadata.namespace, name: metadata.name };
   const stored = await refusing(() => needs.kube.jsonPatch(kinds.deployment, ref, [guard, ...changes], { dryRun: options.dryRun }));
   if (options.dryRun) return stored;

@@ -32,7 +32,7 @@ async function write(needs: Needs, deployment: DeploymentResource, revision: Rev
     requestedAt: laterThan(spec.requestedAt, needs.now()),
     rollbackOf: revision.metadata.name,
   };
-  const guard = { op: 'test', path: '/metadata/resourceVersion', value: metadata.resourceVersion } as const;
+  const guard = { op: 'replace', path: '/metadata/resourceVersion', value: metadata.resourceVersion } as const;
   const patch = [guard, ...jsonPatchOf(spec, wanted, '/spec')];
   const ref = { namespace: metadata.namespace, name: metadata.name };
   const stored = await refusing(() => needs.kube.jsonPatch(kinds.deployment, ref, patch));

@@ -1,8 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { kinds } from '../../../src/kube/kube.ts';
+import { API_VERSION } from '../../../src/schema/custom-resources.ts';
 import type { Deployment } from '../../../src/schema/deployment.ts';
+import { revisionOf } from '../../../src/schema/revision-of.ts';
 import type { Revision } from '../../../src/schema/revision.ts';
-import { creation, startPlane, type Plane } from '../kit/api-server-plane.ts';
+import { creation, startPlane, TENANT_A, type Plane } from '../kit/api-server-plane.ts';
 
 let plane: Plane;
 beforeAll(async () => {
@@ -10,28 +13,206 @@ beforeAll(async () => {
 });
 afterAll(() => plane.stop());
 
-test('a deployment is created with its first revision, and both can be read', async () => {
-  const secrets = [{ name: 'TOKEN', value: 'canary-1' }];
-  const { status, body } = await plane.call<Deployment>('POST', '/v2/deployments', { body: creation('first', { secrets }) });
-  expect(status).toBe(201);
-  expect(body).toMatchObject({ name: 'first', status: 'AWAITING_DATABASE', secrets, active_revision_id: null });
-  const read = await plane.call<Deployment>('GET', `/v2/deployments/${body.id}`);
-  expect(read.body).toEqual(body);
-  const revision = await plane.call<Revision>('GET', `/v2/deployments/${body.id}/revisions/${body.latest_revision_id}`);
-  expect(revision.body).toMatchObject({
-    id: body.latest_revision_id,
-    status: 'CREATING',
-    source_revision_config: { image_uri: 'registry.example/agent:1' },
+const create = (body: unknown, query = '') => plane.call<Deployment & { detail: string }>('POST', `/v2/deployments${query}`, { body });
+const name = (): string => `d-${randomUUID().slice(0, 8)}`;
+type Fault = { loc: (string | number)[]; type: string };
+
+describe('POST /v2/deployments', () => {
+  test('makes a Secret, a deployment and its first revision, and answers with both ids', async () => {
+    const secrets = [{ name: 'TOKEN', value: 'canary-1' }];
+    const { status, body, headers } = await create(creation('first', { secrets }));
+    expect([status, headers.get('etag')]).toEqual([201, `"${body.id}.1"`]);
+    expect(body).toMatchObject({ name: 'first', status: 'AWAITING_DATABASE', secrets, active_revision_id: null, tenant_id: TENANT_A });
+    expect((await plane.call<Deployment>('GET', `/v2/deployments/${body.id}`)).body).toEqual(body);
+    const revision = await plane.call<Revision>('GET', `/v2/deployments/${body.id}/revisions/${body.latest_revision_id}`);
+    expect(revision.body).toMatchObject({
+      id: body.latest_revision_id,
+      deployment_id: body.id,
+      status: 'CREATING',
+      source: 'external_container',
+    });
+    const stored = await plane.kube.get(kinds.deployment, { namespace: plane.namespace, name: 'first' });
+    const secret = await plane.kube.get(kinds.secret, { namespace: plane.namespace, name: stored.spec.template.secretName ?? '' });
+    expect(secret).toMatchObject({ immutable: true, metadata: { labels: { 'gx.dev/secrets-of': 'first' } } });
+    const all = await plane.kube.all(kinds.revision, { namespace: plane.namespace, labelSelector: 'gx.dev/deployment=first' });
+    expect(all.map(({ metadata, spec }) => [metadata.name, metadata.uid, spec.template.secretName])).toEqual([
+      ['first-00001', body.latest_revision_id, secret.metadata.name],
+    ]);
   });
-  const patched = await plane.call<Deployment>('PATCH', `/v2/deployments/${body.id}`, {
-    body: { source_revision_config: { image_uri: 'registry.example/agent:2' } },
+
+  test('makes no Secret when there are no secrets', async () => {
+    const { body } = await create(creation(name()));
+    const stored = await plane.kube.get(kinds.deployment, { namespace: plane.namespace, name: body.name });
+    expect(stored.spec.template).not.toHaveProperty('secretName');
+    expect(body.secrets).toEqual([]);
   });
-  expect(patched.status).toBe(200);
-  expect(patched.body.latest_revision_id).not.toBe(body.latest_revision_id);
-  expect(patched.body.secrets).toEqual(secrets);
-  const revisions = await plane.call<{ resources: Revision[] }>('GET', `/v2/deployments/${body.id}/revisions`);
-  expect(revisions.body.resources.map(({ id }) => id)).toEqual([patched.body.latest_revision_id, body.latest_revision_id]);
-  expect((await plane.call('DELETE', `/v2/deployments/${body.id}`)).status).toBe(204);
-  expect((await plane.call('GET', `/v2/deployments/${body.id}`)).body).toEqual({ detail: `Deployment ID ${body.id} not found.` });
-  expect((await plane.kube.all(kinds.deployment, { namespace: plane.namespace })).length).toBe(0);
+
+  test('shows a container where it was placed, and keeps every size that was asked for', async () => {
+    const resource_spec = {
+      min_scale: 1,
+      max_scale: 3,
+      cpu: 0.5,
+      memory_mb: 512,
+      queue_cpu: 1,
+      db_storage_gi: 20,
+      labels: { team: 'a' },
+      volumes: [{ name: 'v', emptyDir: { sizeLimit: '1Gi' } }],
+      sidecars: [{ name: 's', image: 'i', env: [{ name: 'A', value: 'b' }] }],
+    };
+    const { body } = await create(creation(name(), { source_config: { resource_spec } }));
+    expect(body.source_config.resource_spec).toMatchObject(resource_spec);
+    const listeners = await plane.call<{ resources: { id: string }[] }>('GET', '/v2/listeners');
+    expect(body.source_config).toMatchObject({
+      listener_id: listeners.body.resources[0]?.id,
+      listener_config: { k8s_namespace: plane.namespace },
+    });
+  });
+
+  test('takes the revision that the operator was quicker to make', async () => {
+    const wanted = name();
+    // The operator, watching: it makes the revision as soon as it sees the deployment.
+    const operator = (async () => {
+      for (;;) {
+        const found = await plane.kube.get(kinds.deployment, { namespace: plane.namespace, name: wanted }).catch(() => undefined);
+        if (found !== undefined) return plane.kube.create(kinds.revision, revisionOf(found)).catch(() => undefined);
+      }
+    })();
+    const { status, body } = await create(creation(wanted));
+    await operator;
+    const revisions = await plane.kube.all(kinds.revision, { namespace: plane.namespace, labelSelector: `gx.dev/deployment=${wanted}` });
+    expect([status, revisions.map(({ metadata }) => metadata.uid)]).toEqual([201, [body.latest_revision_id]]);
+  });
+
+  test.each([
+    ['an unknown field', { extra: 1 }, [['body.extra', 'extra_forbidden']]],
+    [
+      'an unknown field deep inside',
+      { source_config: { resource_spec: { cpus: 1 } } },
+      [['body.source_config.resource_spec.cpus', 'extra_forbidden']],
+    ],
+    ['a name with capitals', { name: 'Chat' }, [['body.name', 'string_pattern_mismatch']]],
+    ['a name that is too long', { name: 'a'.repeat(64) }, [['body.name', 'string_too_long']]],
+    ['another source', { source: 'docker' }, [['body.source', 'enum']]],
+    ['no list of secrets', { secrets: null }, [['body.secrets', 'array_type']]],
+    ['a secret that is no variable', { secrets: [{ name: 'a-b', value: '' }] }, [['body.secrets.0.name', 'string_pattern_mismatch']]],
+    [
+      'half a CPU as text',
+      { source_config: { resource_spec: { cpu: '500m' } } },
+      [['body.source_config.resource_spec.cpu', 'number_type']],
+    ],
+    ['an id that is none', { source_config: { listener_id: 'x' } }, [['body.source_config.listener_id', 'uuid_parsing']]],
+  ])('answers 422 to %s', async (_, parts, faults) => {
+    const { status, body } = await create(creation('never', parts));
+    expect(status).toBe(422);
+    expect((body.detail as unknown as Fault[]).map(({ loc, type }) => [loc.join('.'), type])).toEqual(faults);
+  });
+
+  test('answers 422 with every missing field', async () => {
+    const { status, body } = await create({});
+    const missing = (body.detail as unknown as Fault[]).map(({ loc, type }) => [loc[1], type]);
+    expect([status, missing.toSorted()]).toEqual([
+      422,
+      ['name', 'secrets', 'source', 'source_config', 'source_revision_config'].map((field) => [field, 'missing']),
+    ]);
+  });
+
+  test('answers 413 to more than 5 MB', async () => {
+    const { status } = await create(JSON.stringify(creation('never', { secrets: [{ name: 'A', value: 'x'.repeat(5_000_001) }] })));
+    expect(status).toBe(413);
+  });
+
+  test('answers 409 to a name that is taken, whoever took it, and leaves no Secret', async () => {
+    const taken = name();
+    await create(creation(taken));
+    const before = (await plane.kube.all(kinds.secret, { namespace: plane.namespace })).length;
+    const second = await create(creation(taken, { secrets: [{ name: 'A', value: 'b' }] }));
+    expect([second.status, second.body.detail]).toEqual([409, `A deployment named ${taken} already exists.`]);
+    const both = await Promise.all([1, 2, 3].map(() => create(creation(`${taken}-2`, { secrets: [{ name: 'A', value: 'b' }] }))));
+    expect(both.map(({ status }) => status).toSorted()).toEqual([201, 409, 409]);
+    expect((await plane.kube.all(kinds.secret, { namespace: plane.namespace })).length).toBe(before + 1);
+  });
+
+  test('answers 409 while a tracing project of that name is there', async () => {
+    const taken = name();
+    const metadata = { name: taken, namespace: plane.namespace };
+    await plane.kube.create(kinds.tracingProject, {
+      apiVersion: API_VERSION,
+      kind: 'TracingProject',
+      metadata,
+      spec: { projectName: taken, tenantId: TENANT_A },
+    });
+    await expect
+      .poll(async () => (await plane.call<{ resources: unknown[] }>('GET', `/v2/tracing-projects?name=${taken}`)).body.resources.length)
+      .toBe(1);
+    const refused = await create(creation(taken));
+    expect([refused.status, refused.body.detail]).toEqual([409, expect.stringContaining('tracing project')]);
+    const projects = await plane.call<{ resources: { id: string }[] }>('GET', `/v2/tracing-projects?name=${taken}`);
+    const path = `/v2/tracing-projects/${projects.body.resources[0]?.id}`;
+    expect((await plane.call('GET', path)).status).toBe(200);
+    expect((await plane.call('DELETE', path)).status).toBe(204);
+    expect((await plane.call('GET', path)).status).toBe(404);
+    expect((await create(creation(taken))).status).toBe(201);
+  });
+
+  test('waits for the revisions of a deleted deployment of the same name', async () => {
+    const again = name();
+    const first = await create(creation(again));
+    await plane.call('DELETE', `/v2/deployments/${first.body.id}`);
+    const second = await create(creation(again));
+    expect(second.status).toBe(201);
+    expect(second.body.latest_revision_id).not.toBe(first.body.latest_revision_id);
+  });
+
+  test('writes nothing when asked to try only', async () => {
+    const tried = name();
+    const { status, body } = await create(creation(tried, { secrets: [{ name: 'A', value: 'b' }] }), '?dry_run=true');
+    expect([status, body.name, body.latest_revision_id]).toEqual([201, tried, null]);
+    await expect(plane.kube.get(kinds.deployment, { namespace: plane.namespace, name: tried })).rejects.toMatchObject({ status: 404 });
+    expect((await plane.call<{ resources: unknown[] }>('GET', `/v2/deployments?name=${tried}`)).body.resources).toEqual([]);
+  });
+
+  test('answers a repeat with the same Idempotency-Key as the first time', async () => {
+    const body = creation(name(), { secrets: [{ name: 'A', value: 'b' }] });
+    const headers = { 'Idempotency-Key': randomUUID() };
+    const ask = (changed: object = {}) => plane.call<Deployment>('POST', '/v2/deployments', { body: { ...body, ...changed }, headers });
+    const [first, again, other] = [await ask(), await ask(), await ask({ name: name() })];
+    expect([first.status, again.status, again.body.id, other.status]).toEqual([201, 201, first.body.id, 422]);
+  });
+});
+
+describe('placement', () => {
+  const place = (source_config: object) => create(creation(name(), { source_config: { resource_spec: {}, ...source_config } }));
+
+  test.each([
+    ['a listener that is not there', { listener_id: randomUUID() }, 'source_config.listener_id: '],
+    [
+      'a namespace that no listener serves',
+      { listener_config: { k8s_namespace: 'kube-system' } },
+      'source_config.listener_config.k8s_namespace: ',
+    ],
+  ])('%s is refused', async (_, config, start) => {
+    const { status, body } = await place(config);
+    expect([status, body.detail.startsWith(start)]).toEqual([400, true]);
+  });
+
+  test('the namespace must be one of the named listener', async () => {
+    const { body: made } = await plane.call<{ resources: { id: string }[] }>('GET', '/v2/listeners');
+    const { status, body } = await place({ listener_id: made.resources[0]?.id, listener_config: { k8s_namespace: 'elsewhere' } });
+    expect([status, body.detail.startsWith('source_config.listener_config.k8s_namespace: elsewhere')]).toEqual([400, true]);
+  });
+
+  test('a service account must be in the namespace and not be ours', async () => {
+    const accounts = { apiVersion: 'v1', kind: 'ServiceAccount', plural: 'serviceaccounts', namespaced: true };
+    const account = (accountName: string, labels = {}) =>
+      plane.kube.create(accounts, {
+        apiVersion: 'v1',
+        kind: 'ServiceAccount',
+        metadata: { name: accountName, namespace: plane.namespace, labels },
+      });
+    await Promise.all([account('theirs'), account('ours', { 'app.kubernetes.io/part-of': 'gx-platform' })]);
+    const ask = (service_account_name: string) => place({ resource_spec: { service_account_name } });
+    expect((await ask('theirs')).status).toBe(201);
+    expect((await ask('ours')).body.detail).toMatch(/^source_config.resource_spec.service_account_name: .* belongs to the platform/);
+    expect((await ask('nobody')).body.detail).toMatch(/^source_config.resource_spec.service_account_name: there is no/);
+  });
 });
