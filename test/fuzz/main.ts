@@ -1,0 +1,40 @@
+import process from 'node:process';
+import { createKey } from '../../src/control-plane/auth/keys.ts';
+import { controlPlaneConfig } from '../../src/config/control-plane.ts';
+import { startControlPlane } from '../../src/control-plane/start.ts';
+import { connect } from '../../src/kube/client.ts';
+import { kinds } from '../../src/kube/kube.ts';
+import { createLog } from '../../src/log.ts';
+import { API_VERSION } from '../../src/schema/custom-resources.ts';
+import { program, step } from '../../dev/steps.ts';
+import { startApiServer } from '../kit/api-server.ts';
+import { fuzz } from './schemathesis.ts';
+
+const CASES = 10_000;
+
+/** The control plane on a real API server, under generated requests of every operation in its document. */
+async function controlPlane(cases: number): Promise<void> {
+  const server = await step('API server', () => startApiServer());
+  try {
+    const kube = await connect({ fieldManager: 'gx-control-plane', userAgent: 'gx-control-plane', kubeconfig: server.kubeconfig });
+    const namespace = 'default';
+    const listener = {
+      apiVersion: API_VERSION,
+      kind: 'Listener',
+      metadata: { name: 'default', namespace },
+      spec: { computeId: 'fuzz', namespaces: [namespace] },
+    };
+    await kube.create(kinds.listener, listener);
+    const config = { ...controlPlaneConfig({}), host: '127.0.0.1', port: 0, namespace };
+    const { key } = await createKey(kube, namespace, { name: 'fuzz', role: 'write', tenantId: config.defaultTenantId });
+    const log = createLog({ level: 'error', process: 'control-plane' });
+    const plane = await startControlPlane({ config, kube, log, signal: new AbortController().signal });
+    const url = `http://127.0.0.1:${plane.port}`;
+    await step('fuzz the control plane', (report) => fuzz({ url, headers: { 'x-api-key': key }, cases }, report));
+    await plane.stop();
+  } finally {
+    await server.stop();
+  }
+}
+
+await program(() => controlPlane(Number(process.argv[2] ?? CASES)));
