@@ -1,0 +1,269 @@
+import { readFileSync } from 'node:fs';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { agentConfig } from '../../src/config/agent.ts';
+import { controlPlaneConfig } from '../../src/config/control-plane.ts';
+import { operatorConfig } from '../../src/config/operator.ts';
+import { KINDS } from '../../src/schema/custom-resources.ts';
+import { idOf, renderer, type KubeYaml, type PodSpec, type Renderer } from './render.ts';
+
+const BUILD = 1_200_000;
+
+let render: Renderer;
+beforeAll(async () => {
+  render = await renderer();
+}, BUILD);
+
+const podsOf = (objects: KubeYaml[]): PodSpec[] => objects.flatMap(({ spec }) => spec?.template?.spec ?? []);
+const find = (objects: KubeYaml[], id: string): KubeYaml => {
+  const found = objects.find((object) => idOf(object) === id);
+  if (found === undefined) throw new Error(`${id} is not among ${objects.map(idOf).join(', ')}`);
+  return found;
+};
+const ofKind = (objects: KubeYaml[], kind: string): KubeYaml[] => objects.filter((object) => object.kind === kind);
+const envOf = (objects: KubeYaml[], name: string): Record<string, string> => {
+  const container = podsOf([find(objects, `Deployment/gx-system/gx-${name}`)])[0]?.containers[0];
+  return Object.fromEntries((container?.env ?? []).flatMap(({ name: key, value }) => (value === undefined ? [] : [[key, value]])));
+};
+
+/** Everything switched on, so that a template that only these values reach is rendered too. */
+const WHOLE = {
+  networkPolicy: { enabled: true },
+  images: { registry: 'registry.internal', pullSecrets: ['registry'] },
+  operator: {
+    podDisruptionBudget: true,
+    replicas: 2,
+    podLabels: { team: 'a' },
+    nodeSelector: { disk: 'ssd' },
+    tolerations: [{ operator: 'Exists' }],
+  },
+  controlPlane: {
+    podDisruptionBudget: true,
+    replicas: 2,
+    podAnnotations: { note: 'a' },
+    affinity: { nodeAffinity: {} },
+    priorityClassName: 'high',
+  },
+};
+
+describe('values', () => {
+  test.each([
+    ['an unknown value', { replicas: 2 }],
+    ['an unknown value inside', { operator: { replica: 2 } }],
+    ['an unknown grant', { controlPlane: { allow: ['everything'] } }],
+    ['a word that is not one of the choices', { settings: { exposeAs: 'Ingress' } }],
+    ['text for a number', { operator: { workers: 'ten' } }],
+    ['a namespace that is none', { watchNamespaces: ['Agents'] }],
+    ['a tenant that is no uuid', { settings: { defaultTenantId: 'me' } }],
+    ['a Listener of namespaces that are not watched', { watchNamespaces: ['other'] }],
+  ])('%s is refused', async (_situation, values) => {
+    await expect(render.chart(values)).rejects.toMatchObject({ code: 1 });
+  });
+
+  test('every value has a place in the schema, with a description', () => {
+    const values = parse(readFileSync('charts/gx-platform/values.yaml', 'utf8')) as Values;
+    const schema = JSON.parse(readFileSync('charts/gx-platform/values.schema.json', 'utf8')) as ValueSchema;
+    expect(undescribed(values, schema, '')).toEqual([]);
+  });
+});
+
+type Values = { [name: string]: unknown };
+type ValueSchema = { description?: string; properties?: Record<string, ValueSchema>; $ref?: string };
+
+function undescribed(values: Values, schema: ValueSchema, path: string): string[] {
+  return Object.entries(values).flatMap(([name, value]) => {
+    const place = schema.properties?.[name];
+    if (place === undefined) return [`${path}${name}`];
+    if (place.$ref !== undefined) return [];
+    if (place.properties !== undefined) return undescribed(value as Values, place, `${path}${name}.`);
+    return place.description === undefined ? [`${path}${name}`] : [];
+  });
+}
+
+describe.each([
+  ['default values', {}],
+  ['everything on', WHOLE],
+])('pods with %s', (_name, values) => {
+  test('pass the restricted pod security standard', async () => {
+    const pods = podsOf(await render.chart(values));
+    expect(pods).toHaveLength(2);
+    for (const pod of pods) {
+      expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: 10001, seccompProfile: { type: 'RuntimeDefault' } });
+      expect([pod.hostNetwork, pod.hostPID, pod.hostIPC]).toEqual([undefined, undefined, undefined]);
+      for (const container of pod.containers) {
+        expect(container.securityContext).toEqual({
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ['ALL'] },
+        });
+      }
+      expect((pod.volumes as object[]).every((volume) => 'emptyDir' in volume)).toBe(true);
+    }
+  });
+
+  test('have probes, requests and a memory limit', async () => {
+    for (const { containers } of podsOf(await render.chart(values))) {
+      expect(containers[0]).toMatchObject({
+        livenessProbe: { httpGet: { path: '/healthz', port: 'http' } },
+        readinessProbe: { httpGet: { path: '/readyz', port: 'http' } },
+        resources: { requests: { cpu: expect.any(String), memory: expect.any(String) }, limits: { memory: expect.any(String) } },
+      });
+    }
+  });
+});
+
+describe('rights', () => {
+  const roles = (objects: KubeYaml[]) => objects.filter(({ kind }) => kind === 'Role' || kind === 'ClusterRole');
+
+  test.each([
+    ['all namespaces', {}],
+    ['some namespaces', { watchNamespaces: ['gx-agents'] }],
+  ])('watching %s, no rule has a wildcard or a right over rights, nodes or namespaces', async (_mode, values) => {
+    const rules = roles(await render.chart(values)).flatMap((role) => role.rules ?? []);
+    expect(rules.length).toBeGreaterThan(10);
+    const words = rules.flatMap(({ apiGroups, resources, verbs }) => [...apiGroups, ...resources, ...verbs]);
+    expect(words).not.toContain('*');
+    const dangerous =
+      /^(roles|rolebindings|clusterroles|clusterrolebindings|nodes|namespaces|serviceaccounts\/token|pods\/exec|customresourcedefinitions)$/;
+    expect(words.filter((word) => dangerous.test(word) || ['escalate', 'bind', 'impersonate'].includes(word))).toEqual([]);
+  });
+
+  test('watching some namespaces, nothing is granted beyond them', async () => {
+    const objects = await render.chart({ watchNamespaces: ['gx-agents', 'more'] });
+    expect(ofKind(objects, 'ClusterRole')).toEqual([]);
+    expect(ofKind(objects, 'ClusterRoleBinding')).toEqual([]);
+    expect(ofKind(objects, 'Role').map(idOf).toSorted()).toEqual([
+      'Role/gx-agents/gx-control-plane-watched',
+      'Role/gx-agents/gx-operator-watched',
+      'Role/gx-system/gx-control-plane',
+      'Role/gx-system/gx-operator',
+      'Role/more/gx-control-plane-watched',
+      'Role/more/gx-operator-watched',
+    ]);
+  });
+
+  test('the control plane reads secrets by name only, except keys in its own namespace when `kubectl exec` makes them', async () => {
+    const verbs = async (values: object) => {
+      const own = roles(await render.chart(values)).filter(({ metadata }) => metadata.name.startsWith('gx-control-plane'));
+      return own.map((role) => [
+        role.kind,
+        (role.rules ?? []).flatMap((rule) => (rule.resources.includes('secrets') ? rule.verbs : [])).toSorted(),
+      ]);
+    };
+    expect(await verbs({})).toEqual([
+      ['ClusterRole', ['create', 'delete', 'get']],
+      ['Role', ['create', 'delete', 'get', 'list']],
+    ]);
+    expect(await verbs({ controlPlane: { apiKeysByExec: false } })).toEqual([
+      ['ClusterRole', ['create', 'delete', 'get']],
+      ['Role', ['get']],
+    ]);
+  });
+
+  test('every binding gives an existing role to the account of the same process', async () => {
+    const objects = await render.chart({ watchNamespaces: ['gx-agents'] });
+    for (const binding of ofKind(objects, 'RoleBinding')) {
+      const { roleRef, subjects } = binding as unknown as {
+        roleRef: { kind: string; name: string };
+        subjects: { name: string; namespace: string }[];
+      };
+      find(objects, `${roleRef.kind}/${binding.metadata.namespace}/${roleRef.name}`);
+      expect(subjects).toHaveLength(1);
+      find(objects, `ServiceAccount/${subjects[0]?.namespace}/${subjects[0]?.name}`);
+      expect(roleRef.name.startsWith(subjects[0]?.name ?? '-')).toBe(true);
+    }
+  });
+});
+
+describe('settings', () => {
+  test('reach both processes, which accept them', async () => {
+    const objects = await render.chart({
+      watchNamespaces: ['gx-agents', 'more'],
+      agents: { namespaces: ['gx-agents'] },
+      settings: {
+        profile: 'small',
+        dbStorageGi: 1,
+        replicas: 0,
+        exposeAs: 'NodePort',
+        nodeHost: 'node',
+        storageClass: 'fast',
+        deletionPolicy: 'Delete',
+      },
+      operator: { workers: 3, logLevel: 'debug' },
+      controlPlane: { hosting: 'cloud', allow: ['nfs', 'secrets'], bodyLimitBytes: 100_000_000 },
+    });
+    const operator = operatorConfig(envOf(objects, 'operator'));
+    expect(operator).toMatchObject({
+      namespaces: ['gx-agents', 'more'],
+      workers: 3,
+      logLevel: 'debug',
+      leaseName: 'gx-operator',
+      port: 8081,
+    });
+    expect(operator.settings).toMatchObject({
+      databaseImage: 'docker.io/gx/gx-postgres:0.1.0',
+      exposeAs: 'NodePort',
+      nodeHost: 'node',
+      storageClass: 'fast',
+      deletionPolicy: 'Delete',
+      profile: { cpu: 0.1, replicas: 0, database: { storageGi: 1 } },
+    });
+    const controlPlane = controlPlaneConfig(envOf(objects, 'control-plane'));
+    expect(controlPlane).toMatchObject({ namespaces: ['gx-agents', 'more'], hosting: 'cloud', port: 8080, bodyLimit: 100_000_000 });
+    expect(controlPlane.grants.toSorted()).toEqual(['nfs', 'secrets']);
+  });
+
+  test("left alone, are the processes' own defaults", async () => {
+    const objects = await render.chart();
+    const own = operatorConfig({});
+    expect(operatorConfig(envOf(objects, 'operator')).settings).toEqual({
+      ...own.settings,
+      databaseImage: 'docker.io/gx/gx-postgres:0.1.0',
+    });
+    const { namespace: _namespace, ...rest } = controlPlaneConfig({});
+    expect(controlPlaneConfig(envOf(objects, 'control-plane'))).toMatchObject(rest);
+  });
+
+  test('one registry prefix moves every image', async () => {
+    const objects = await render.chart(WHOLE);
+    const images = [
+      ...podsOf(objects).flatMap(({ containers }) => containers.map(({ image }) => image)),
+      envOf(objects, 'operator').GX_POSTGRES_IMAGE,
+    ];
+    expect(images.every((image) => image?.startsWith('registry.internal/gx/gx-'))).toBe(true);
+  });
+
+  test('the port that the base image of agents serves is the one that its Dockerfile exposes', () => {
+    const { port } = agentConfig({ DATABASE_URI: 'postgres://x' }, []);
+    expect(readFileSync('Dockerfile', 'utf8')).toContain(`EXPOSE ${port}`);
+  });
+});
+
+describe('what stays and what goes', () => {
+  test('definitions are kept on uninstall, unless told otherwise, and can be left out', async () => {
+    const kept = async (values: object) =>
+      ofKind(await render.chart(values), 'CustomResourceDefinition').map(
+        ({ metadata }) => metadata.annotations?.['helm.sh/resource-policy'],
+      );
+    expect(await kept({})).toEqual(KINDS.map(() => 'keep'));
+    expect(await kept({ crds: { keep: false } })).toEqual(KINDS.map(() => undefined));
+    expect(await kept({ crds: { install: false } })).toEqual([]);
+  });
+
+  test('the namespaces of agents are made with restricted pod security, and kept', async () => {
+    const [namespace] = ofKind(await render.chart(), 'Namespace');
+    expect(namespace?.metadata).toMatchObject({
+      name: 'gx-agents',
+      labels: { 'pod-security.kubernetes.io/enforce': 'restricted' },
+      annotations: { 'helm.sh/resource-policy': 'keep' },
+    });
+    expect(ofKind(await render.chart({ agents: { createNamespaces: false } }), 'Namespace')).toEqual([]);
+    expect(ofKind(await render.chart({ agents: { namespaces: ['gx-system'] } }), 'Namespace')).toEqual([]);
+  });
+
+  test('the default Listener is made once, so that its id outlives upgrades', async () => {
+    const [listener] = ofKind(await render.chart(), 'Listener');
+    expect(listener?.metadata.annotations).toEqual({ 'helm.sh/hook': 'post-install' });
+    expect(listener?.spec).toMatchObject({ namespaces: ['gx-agents'], computeId: 'default' });
+  });
+});

@@ -1,0 +1,46 @@
+import { beforeAll, expect, test } from 'vitest';
+import { idOf, renderer, type KubeYaml, type Renderer } from './render.ts';
+
+const BUILD = 1_200_000;
+/** What tells how an object came into the cluster, and nothing else. */
+const HOW_INSTALLED = ['helm.sh/chart', 'app.kubernetes.io/managed-by', 'app.kubernetes.io/version'];
+
+let render: Renderer;
+let chart: KubeYaml[];
+let tree: KubeYaml[];
+
+beforeAll(async () => {
+  render = await renderer();
+  [chart, tree] = await Promise.all([
+    render.chart(),
+    Promise.all(['config/default', 'config/listener'].map((folder) => render.kustomize(folder))).then((parts) => parts.flat()),
+  ]);
+}, BUILD);
+
+/** The object without how it was installed: Helm's labels and annotations on one side, none on the other. */
+function plain({ metadata, ...rest }: KubeYaml): object {
+  const { labels = {}, annotations = {}, ...others } = metadata;
+  const kept = Object.entries(labels).filter(([key]) => !HOW_INSTALLED.includes(key));
+  const notHelm = Object.entries(annotations).filter(([key]) => !key.startsWith('helm.sh/'));
+  return { ...rest, metadata: { ...others, labels: Object.fromEntries(kept), annotations: Object.fromEntries(notHelm) } };
+}
+
+const byId = (objects: KubeYaml[]): Record<string, object> =>
+  Object.fromEntries(objects.toSorted((a, b) => (idOf(a) < idOf(b) ? -1 : 1)).map((object) => [idOf(object), plain(object)]));
+
+test('the kustomize tree has the objects of the chart, and beside them only the namespace that Helm makes by --create-namespace', () => {
+  const ids = (objects: KubeYaml[]) => objects.map(idOf).toSorted();
+  expect(ids(tree).filter((id) => id !== 'Namespace/gx-system')).toEqual(ids(chart));
+});
+
+test('each of them is the same', () => {
+  const { 'Namespace/gx-system': own, ...rest } = byId(tree);
+  expect(own).toBeDefined();
+  expect(rest).toEqual(byId(chart));
+});
+
+test('the samples are resources of ours, and Secrets that they name', async () => {
+  const samples = await render.kustomize('config/samples');
+  expect(new Set(samples.map(({ apiVersion }) => apiVersion))).toEqual(new Set(['gx.dev/v1alpha1', 'v1']));
+  expect(samples.map(({ kind }) => kind).toSorted()).toEqual(['Deployment', 'Deployment', 'Listener', 'Secret']);
+});

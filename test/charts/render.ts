@@ -1,0 +1,52 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { parseAllDocuments } from 'yaml';
+import { ensureTools } from '../../dev/cluster/parts.ts';
+
+const run = promisify(execFile);
+const root = join(import.meta.dirname, '..', '..');
+
+export type Rule = { apiGroups: string[]; resources: string[]; verbs: string[]; resourceNames?: string[] };
+export type PodSpec = {
+  serviceAccountName?: string;
+  securityContext?: Record<string, unknown>;
+  containers: { name: string; image: string; args?: string[]; env: { name: string; value?: string }[]; [field: string]: unknown }[];
+  [field: string]: unknown;
+};
+export type KubeYaml = {
+  apiVersion: string;
+  kind: string;
+  metadata: { name: string; namespace?: string; labels?: Record<string, string>; annotations?: Record<string, string> };
+  rules?: Rule[];
+  spec?: { template?: { spec: PodSpec }; [field: string]: unknown };
+  [field: string]: unknown;
+};
+
+export type Renderer = {
+  /** The chart with these values, as release gx in gx-system. */
+  chart(values?: object): Promise<KubeYaml[]>;
+  kustomize(folder: string): Promise<KubeYaml[]>;
+};
+
+/** Helm and kubectl as people run them; built on first use where the machine has neither in the cache. */
+export async function renderer(): Promise<Renderer> {
+  const { helm = 'helm', kubectl = 'kubectl' } = await ensureTools(['helm', 'kubectl'], (line) => process.stderr.write(`${line}\n`));
+  const render = async (file: string, args: string[], input = '') => {
+    const running = run(file, args, { cwd: root, maxBuffer: 64 * 1024 * 1024 });
+    running.child.stdin?.on('error', () => {}).end(input);
+    return objectsIn((await running).stdout);
+  };
+  return {
+    chart: (values = {}) =>
+      render(helm, ['template', 'gx', 'charts/gx-platform', '--namespace', 'gx-system', '--values', '-'], JSON.stringify(values)),
+    kustomize: (folder) => render(kubectl, ['kustomize', folder]),
+  };
+}
+
+const objectsIn = (text: string): KubeYaml[] =>
+  parseAllDocuments(text)
+    .map((document) => document.toJS() as KubeYaml | null)
+    .filter((object) => object !== null);
+
+export const idOf = ({ kind, metadata }: KubeYaml): string => [kind, metadata.namespace, metadata.name].filter(Boolean).join('/');

@@ -1,0 +1,10 @@
+import { expect, test } from 'vitest';
+import { isReservedEnv } from '../../src/schema/reserved-env.ts';
+
+test.each(['PORT', 'DATABASE_URI', 'GX_REVISION', 'GX_DEPLOYMENT_NAME', 'KUBERNETES_SERVICE_HOST'])('%s is set by the platform', (name) => {
+  expect(isReservedEnv(name)).toBe(true);
+});
+
+test.each(['OPENAI_API_KEY', 'GX_AES_JSON_KEYS', 'PORTAL', 'port'])("%s is the user's own", (name) => {
+  expect(isReservedEnv(name)).toBe(false);
+});

@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import { KINDS } from '../../src/schema/custom-resources.ts';
+import { ORDERED_RESOURCE_FIELDS, ResourceSpec, UNUSED_RESOURCE_FIELDS } from '../../src/schema/resource-spec.ts';
+import { camelKey } from '../../src/schema/types.ts';
+import { everySchema, rootOf } from './walk.ts';
+
+const deployment = KINDS.find(({ kind }) => kind === 'Deployment') as (typeof KINDS)[number];
+const spec = [...everySchema(rootOf(deployment))].find(({ path }) => path === 'spec.template.resourceSpec')?.schema;
+const fields = Object.keys(spec?.properties ?? {});
+
+test('the custom resource has every field but those not to be used', () => {
+  const usable = Object.keys(ResourceSpec.properties).filter((name) => !UNUSED_RESOURCE_FIELDS.includes(name));
+  expect(fields).toEqual(usable.map(camelKey));
+  expect(UNUSED_RESOURCE_FIELDS.every((name) => /^(orchestrator|executor)_/.test(name))).toBe(true);
+});
+
+test.each(ORDERED_RESOURCE_FIELDS)('%s must not exceed %s, by a rule of the API server', (low, high) => {
+  expect(fields).toEqual(expect.arrayContaining([camelKey(low), camelKey(high)]));
+  expect(spec?.['x-kubernetes-validations']?.map(({ rule }) => rule)).toContain(
+    `!has(self.${camelKey(low)}) || !has(self.${camelKey(high)}) || self.${camelKey(low)} <= self.${camelKey(high)}`,
+  );
+});
+
+test('every pair of a size and its limit, or of least and greatest replicas, is ordered', () => {
+  const names = Object.keys(ResourceSpec.properties).filter((name) => !UNUSED_RESOURCE_FIELDS.includes(name));
+  const limits = names.filter((name) => /_limit(_mb)?$|max_scale$/.test(name));
+  expect(ORDERED_RESOURCE_FIELDS.map(([, high]) => high).toSorted()).toEqual(limits.toSorted());
+});

@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import type { DeploymentResource } from '../../src/schema/custom-resources.ts';
+import { canonicalJson, hashOf, newestFirst, revisionOf, templateHash } from '../../src/schema/revision-of.ts';
+
+const deployment = (
+  spec: Partial<DeploymentResource['spec']> = {},
+  metadata: Partial<DeploymentResource['metadata']> = {},
+): DeploymentResource => ({
+  apiVersion: 'gx.dev/v1alpha1',
+  kind: 'Deployment',
+  metadata: { name: 'chat', namespace: 'agents', uid: 'uid-1', generation: 7, ...metadata },
+  spec: { source: 'external_container', template: { sourceRevisionConfig: { imageUri: 'chat:1' } }, ...spec },
+});
+
+test('keys in another order are the same value', () => {
+  expect(canonicalJson({ b: [{ d: 1, c: 2 }], a: null })).toBe('{"a":null,"b":[{"c":2,"d":1}]}');
+  expect(hashOf({ a: 1, b: 2 })).toBe(hashOf({ b: 2, a: 1 }));
+  expect(hashOf([1, 2])).not.toBe(hashOf([2, 1]));
+});
+
+test('the revision is an owned snapshot, named by the generation that asked for it', () => {
+  const revision = revisionOf(
+    deployment({ requestedAt: '2026-01-01T00:00:00Z', rollbackOf: 'chat-00003' }, { labels: { 'gx.dev/tenant': 't' } }),
+  );
+  expect(revision.metadata).toMatchObject({
+    name: 'chat-00007',
+    namespace: 'agents',
+    labels: { 'gx.dev/deployment': 'chat', 'gx.dev/tenant': 't' },
+    ownerReferences: [{ kind: 'Deployment', name: 'chat', uid: 'uid-1', controller: true, blockOwnerDeletion: true }],
+  });
+  expect(revision.spec).toMatchObject({
+    deployment: 'chat',
+    deploymentUid: 'uid-1',
+    number: 7,
+    rollbackOf: 'chat-00003',
+    template: { sourceRevisionConfig: { imageUri: 'chat:1' } },
+  });
+});
+
+test('two processes arrive at the same revision', () => {
+  expect(revisionOf(deployment())).toEqual(revisionOf(structuredClone(deployment())));
+});
+
+test('another template or another request is another hash; nothing else is', () => {
+  const hash = templateHash(deployment());
+  expect(templateHash(deployment({ template: { sourceRevisionConfig: { imageUri: 'chat:2' } } }))).not.toBe(hash);
+  expect(templateHash(deployment({ requestedAt: '2026-01-01T00:00:00Z' }))).not.toBe(hash);
+  expect(templateHash(deployment({ suspend: true, sourceConfig: { customUrl: 'https://x' } }, { generation: 8 }))).toBe(hash);
+});
+
+test('the newest revision is the one with the greatest number, not the last in the alphabet', () => {
+  const numbered = [99_999, 100_000, 2].map((generation) => revisionOf(deployment({}, { generation })));
+  expect(newestFirst(numbered).map(({ spec }) => spec.number)).toEqual([100_000, 99_999, 2]);
+});

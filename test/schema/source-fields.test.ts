@@ -1,0 +1,57 @@
+import { describe, expect, test } from 'vitest';
+import { SourceConfig, SourceRevisionConfigRequest } from '../../src/schema/deployment.ts';
+import { KINDS } from '../../src/schema/custom-resources.ts';
+import { celHas, immutableRule, immutableRules, SOURCE_FIELDS, sourceRules, tagRule } from '../../src/schema/source-fields.ts';
+import { everySchema, rootOf } from './walk.ts';
+
+const deployment = KINDS.find(({ kind }) => kind === 'Deployment');
+const root = rootOf(deployment as (typeof KINDS)[number]);
+const rules = [...everySchema(root)].flatMap(({ schema }) => schema['x-kubernetes-validations'] ?? []);
+const paths = new Set([...everySchema(root)].map(({ path }) => path));
+const inResource = SOURCE_FIELDS.flatMap((field) => (field.resource === undefined ? [] : [{ ...field, path: field.resource }]));
+
+describe.each(inResource)('$path', ({ path, source, required, immutable }) => {
+  test('is a field of the custom resource', () => {
+    expect(paths).toContain(`spec.${path}`);
+  });
+
+  test(`is refused by the API server for another source than ${source}`, () => {
+    expect(rules).toContainEqual({
+      rule: `self.source == '${source}' || !(${celHas('self', path)})`,
+      message: `${path}: only for source ${source}`,
+    });
+  });
+
+  test('has rules for being required and fixed exactly when the table says so', () => {
+    const messages = rules.map(({ message }) => message);
+    expect(messages.includes(`${path}: required for source ${source}`)).toBe(required === true);
+    expect(messages.includes(`${path}: can't be changed`)).toBe(immutable === true);
+  });
+});
+
+test('every row names a field of the REST body', () => {
+  const known = [
+    ...Object.keys(SourceConfig.properties).map((name) => `source_config.${name}`),
+    ...Object.keys(SourceRevisionConfigRequest.properties).map((name) => `source_revision_config.${name}`),
+  ];
+  expect(SOURCE_FIELDS.map(({ rest }) => rest).filter((rest) => !known.includes(rest))).toEqual([]);
+  expect(known.filter((name) => !SOURCE_FIELDS.some(({ rest }) => rest === name))).toEqual([]);
+});
+
+test('all rules of the table stand in the definition, and the one on tags', () => {
+  for (const rule of [...sourceRules(), ...immutableRules(), tagRule]) expect(rules).toContainEqual(rule);
+});
+
+test('a fixed field is compared by presence first, because a rule on the field is skipped while it is absent', () => {
+  const { rule } = immutableRule('sourceConfig.repoUrl');
+  expect(rule).toContain('has(oldSelf.sourceConfig) && has(oldSelf.sourceConfig.repoUrl)');
+  expect(rule).toContain('(has(self.sourceConfig) && has(self.sourceConfig.repoUrl))');
+});
+
+test('source and name never change, and a revision never changes at all', () => {
+  expect(rules.map(({ rule }) => rule)).toContain('self.source == oldSelf.source');
+  const revision = KINDS.find(({ kind }) => kind === 'Revision') as (typeof KINDS)[number];
+  expect(rootOf(revision).properties?.spec?.['x-kubernetes-validations']).toContainEqual(
+    expect.objectContaining({ rule: 'self == oldSelf' }),
+  );
+});

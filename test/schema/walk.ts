@@ -1,0 +1,32 @@
+import { customResourceDefinition } from '../../src/schema/crd.ts';
+import type { CustomKind } from '../../src/schema/custom-resources.ts';
+
+export type Schema = {
+  type?: string;
+  format?: string;
+  enum?: unknown[];
+  required?: string[];
+  properties?: Record<string, Schema>;
+  items?: Schema;
+  additionalProperties?: Schema | boolean;
+  maxItems?: number;
+  maxLength?: number;
+  maxProperties?: number;
+  'x-kubernetes-preserve-unknown-fields'?: boolean;
+  'x-kubernetes-validations'?: { rule: string; message?: string }[];
+};
+
+/** A schema and everything below it, each with its path. */
+export function* everySchema(schema: Schema, path = ''): Generator<{ path: string; schema: Schema }> {
+  yield { path, schema };
+  const at = (name: string) => (path === '' ? name : `${path}.${name}`);
+  for (const [name, inner] of Object.entries(schema.properties ?? {})) yield* everySchema(inner, at(name));
+  if (schema.items !== undefined) yield* everySchema(schema.items, `${path}[]`);
+  if (typeof schema.additionalProperties === 'object') yield* everySchema(schema.additionalProperties, `${path}{}`);
+}
+
+/** The root schema of a kind's definition. */
+export function rootOf(kind: CustomKind): Schema {
+  const { spec } = customResourceDefinition(kind) as { spec: { versions: { schema: { openAPIV3Schema: Schema } }[] } };
+  return spec.versions[0]?.schema.openAPIV3Schema ?? {};
+}
