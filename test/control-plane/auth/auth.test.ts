@@ -1,0 +1,168 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { controlPlaneConfig } from '../../../src/config/control-plane.ts';
+import { Gate } from '../../../src/control-plane/auth/authenticate.ts';
+import { runApiKeyCommand } from '../../../src/control-plane/auth/command.ts';
+import { Unavailable } from '../../../src/errors.ts';
+import { kinds, type Kube } from '../../../src/kube/kube.ts';
+import type { Deployment } from '../../../src/schema/deployment.ts';
+import { creation, startPlane, TENANT_A, TENANT_B, type Plane } from '../kit/api-server-plane.ts';
+
+let plane: Plane;
+let deployment: Deployment;
+beforeAll(async () => {
+  plane = await startPlane('auth');
+  deployment = (await plane.call<Deployment>('POST', '/v2/deployments', { body: creation('mine') })).body;
+});
+afterAll(() => plane.stop());
+
+type Problem = { detail: string };
+const list = (options: Parameters<Plane['call']>[2]) => plane.call<Problem>('GET', '/v2/deployments', options);
+
+describe('a request', () => {
+  test.each([
+    ['without a key', null, {}, 401],
+    ['with a key that was never made', 'gx_wrong', {}, 401],
+    ['with an empty key', '', {}, 401],
+    ['with a bearer token', null, { authorization: 'Bearer x' }, 401],
+  ])('%s is answered with 401 and a sentence', async (_, key, headers, expected) => {
+    const { status, body } = await list({ key, headers });
+    expect([status, typeof body.detail]).toEqual([expected, 'string']);
+  });
+
+  test.each([
+    ['its own tenant', TENANT_A, 200],
+    ['its own tenant in capitals', TENANT_A.toUpperCase(), 200],
+    ['another tenant', TENANT_B, 403],
+  ])('that names %s', async (_, tenant, expected) => {
+    expect((await list({ headers: { 'X-Tenant-ID': tenant } })).status).toBe(expected);
+  });
+
+  test('without a key is refused before its body or path is looked at', async () => {
+    expect((await plane.call('POST', '/v2/deployments', { key: null, body: '{' })).status).toBe(401);
+  });
+
+  test.each([
+    ['POST', '/v2/deployments'],
+    ['PATCH', '/v2/deployments/{id}'],
+    ['DELETE', '/v2/deployments/{id}'],
+    ['POST', '/v2/deployments/{id}/revisions'],
+    ['POST', '/v2/deployments/{id}/revisions/{revision}/redeploy'],
+    ['POST', '/v2/deployments/{id}/revisions/{revision}/interrupt'],
+    ['POST', '/v2/listeners'],
+  ])('that writes (%s %s) needs a key that may write', async (method, path) => {
+    const at = path.replace('{id}', deployment.id).replace('{revision}', deployment.latest_revision_id ?? '');
+    expect((await plane.call(method, at, { key: plane.keys.read, ...(method !== 'DELETE' && { body: {} }) })).status).toBe(403);
+    expect((await plane.call('GET', `/v2/deployments/${deployment.id}`)).body).toEqual(deployment);
+  });
+});
+
+describe("another tenant's key", () => {
+  test.each([
+    ['GET', '/v2/deployments/{id}'],
+    ['PATCH', '/v2/deployments/{id}'],
+    ['DELETE', '/v2/deployments/{id}'],
+    ['GET', '/v2/deployments/{id}/revisions'],
+    ['GET', '/v2/deployments/{id}/revisions/{revision}'],
+    ['POST', '/v2/deployments/{id}/revisions/{revision}/redeploy'],
+    ['POST', '/v2/deployments/{id}/revisions/{revision}/interrupt'],
+  ])('finds nothing: %s %s', async (method, path) => {
+    const at = path.replace('{id}', deployment.id).replace('{revision}', deployment.latest_revision_id ?? '');
+    const body = method === 'PATCH' ? { body: { secrets: [] } } : {};
+    const answer = await plane.call<Problem>(method, at, { key: plane.keys.other, ...body });
+    expect(answer).toMatchObject({ status: 404, body: { detail: `Deployment ID ${deployment.id} not found.` } });
+    expect((await plane.call('GET', `/v2/deployments/${deployment.id}`)).body).toEqual(deployment);
+  });
+
+  test('sees an empty list, no listener, and can place nothing', async () => {
+    const key = plane.keys.other;
+    expect((await plane.call<{ resources: unknown[] }>('GET', '/v2/deployments', { key })).body.resources).toEqual([]);
+    expect((await plane.call<{ resources: unknown[] }>('GET', '/v2/listeners', { key })).body.resources).toEqual([]);
+    const refused = await plane.call<Problem>('POST', '/v2/deployments', { key, body: creation('other') });
+    expect(refused).toMatchObject({ status: 400, body: { detail: expect.stringMatching(/^source_config.listener_id: /) } });
+  });
+});
+
+describe('api-key', () => {
+  const run = async (...args: string[]): Promise<string[]> => {
+    const lines: string[] = [];
+    const config = { ...controlPlaneConfig({}), namespace: plane.namespace };
+    await runApiKeyCommand(args, { kube: plane.kube, config, out: (line) => lines.push(line) });
+    return lines;
+  };
+
+  test('explains itself', async () => {
+    expect((await run('--help'))[0]).toContain('Usage: node src/main.ts api-key');
+    expect(await run()).toEqual(await run('--help'));
+  });
+
+  test('makes a key that opens the API, lists it without its value, and revokes it', async () => {
+    const [key = '', note = ''] = await run('create', '--name', 'ci', '--role', 'read');
+    const id = /Id ([0-9a-f]{16})/.exec(note)?.[1] ?? '';
+    expect(key).toMatch(/^gx_[\w-]{43}$/);
+    expect((await list({ key })).status).toBe(200);
+    expect((await run('list')).find((line) => line.startsWith(id))).toMatch(/ read .* ci$/);
+    expect((await run('list')).join()).not.toContain(key);
+    expect(JSON.stringify(await plane.kube.all(kinds.secret, { namespace: plane.namespace }))).not.toContain(
+      Buffer.from(key).toString('base64'),
+    );
+    expect(await run('revoke', id)).toEqual([`Key ${id} is revoked.`]);
+    await expect(run('revoke', id)).rejects.toMatchObject({ name: 'StartError' });
+  });
+
+  test('prints the key alone when asked to be quiet', async () => {
+    expect(await run('create', '--name', 'x', '--quiet')).toEqual([expect.stringMatching(/^gx_/)]);
+  });
+
+  test.each([
+    [['create']],
+    [['create', '--name', 'a', '--role', 'admin']],
+    [['create', '--name', 'a', '--tenant', 'x']],
+    [['revoke']],
+    [['dance']],
+    [['list', '--nope']],
+  ])('refuses %j with a sentence', async (args) => {
+    await expect(run(...args)).rejects.toMatchObject({ name: 'StartError' });
+  });
+});
+
+describe('a key', () => {
+  const spied = (kube: Kube, away: { now: boolean }) => {
+    let reads = 0;
+    const get = (async (...args: Parameters<Kube['get']>) => {
+      reads += 1;
+      if (away.now) throw new Unavailable('away');
+      return kube.get(...args);
+    }) as Kube['get'];
+    return { kube: { ...kube, get } as Kube, reads: () => reads };
+  };
+  const gateWith = (away = { now: false }) => {
+    let time = 0;
+    const { kube, reads } = spied(plane.kube, away);
+    const gate = new Gate({ kube, namespace: plane.namespace, clock: () => time });
+    const ask = (key: string) => gate.authenticate({ 'x-api-key': key }, 'read');
+    return { ask, reads, pass: (milliseconds: number) => (time += milliseconds) };
+  };
+
+  test('is read from the cluster once in ten seconds, right or wrong', async () => {
+    const { ask, reads, pass } = gateWith();
+    await Promise.all([ask(plane.keys.read), ask('gx_no').catch(() => undefined)]);
+    await ask(plane.keys.read);
+    await ask('gx_no').catch(() => undefined);
+    expect(reads()).toBe(2);
+    pass(10_001);
+    expect(await ask(plane.keys.read)).toEqual({ tenantId: TENANT_A, role: 'read', keyName: 'reader' });
+    expect(reads()).toBe(3);
+  });
+
+  test('that was good a moment ago stays good while the API server is away, but not for ever', async () => {
+    const away = { now: false };
+    const { ask, pass } = gateWith(away);
+    await ask(plane.keys.read);
+    away.now = true;
+    pass(60_000);
+    expect((await ask(plane.keys.read)).keyName).toBe('reader');
+    await expect(ask('gx_other')).rejects.toMatchObject({ status: 503 });
+    pass(600_000);
+    await expect(ask(plane.keys.read)).rejects.toMatchObject({ status: 503 });
+  });
+});
