@@ -4,8 +4,8 @@ import type { Kube } from '../kube/kube.ts';
 import type { Log } from '../log.ts';
 import type { Stored } from './stored.ts';
 
-/** What the control plane's handlers work with. */
-export type Needs = { config: ControlPlaneConfig; kube: Kube; stored: Stored; log: Log; now: () => Date };
+/** What the control plane's handlers work with. `stopping` ends what would go on for ever. */
+export type Needs = { config: ControlPlaneConfig; kube: Kube; stored: Stored; log: Log; now: () => Date; stopping: AbortSignal };
 
 export type Role = 'read' | 'write';
 

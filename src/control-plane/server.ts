@@ -5,9 +5,11 @@ import type { Route } from '../http/route.ts';
 import { createApp } from '../http/server.ts';
 import { Gate } from './auth/authenticate.ts';
 import { deploymentRoutes } from './deployments/routes.ts';
+import { eventRoutes } from './events/routes.ts';
 import { integrationRoutes } from './integrations/routes.ts';
 import { refusing } from './kube-refusal.ts';
 import { listenerRoutes } from './listeners/routes.ts';
+import { logRoutes } from './logs/routes.ts';
 import type { Caller, Needs } from './needs.ts';
 import { revisionRoutes } from './revisions/routes.ts';
 import { createMetrics } from './system/metrics.ts';
@@ -34,7 +36,7 @@ const ERRORS = {
 
 /** Every route of the control plane. */
 export function controlPlaneRoutes(needs: Needs): Route<Caller>[] {
-  const parts = [deploymentRoutes, revisionRoutes, listenerRoutes, integrationRoutes, tracingProjectRoutes];
+  const parts = [deploymentRoutes, revisionRoutes, eventRoutes, logRoutes, listenerRoutes, integrationRoutes, tracingProjectRoutes];
   return parts.flatMap((part) => part(needs)).map(wordingRefusals);
 }
 

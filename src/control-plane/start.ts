@@ -12,7 +12,7 @@ export async function startControlPlane({ config, kube, log, signal }: Options):
   const stored = new Stored({ kube, config, log });
   let synced = false;
   const health = { synced: () => synced, ready: () => synced && !signal.aborted };
-  const app = controlPlaneApp({ config, kube, stored, log, now: () => new Date() }, health);
+  const app = controlPlaneApp({ config, kube, stored, log, now: () => new Date(), stopping: signal }, health);
   const listener = await listen(app, config);
   log.info({ port: listener.port, namespaces: config.namespaces, hosting: config.hosting }, 'control plane listens');
   const reading = async (): Promise<void> => {

@@ -31,6 +31,7 @@ export class Stored {
   readonly #projects = new Cache<TracingProjectResource>({ uid: at(uidOf) });
   readonly #reflectors: Reflector[];
   #search: Promise<void> | undefined;
+  readonly #waiting = new Set<() => void>();
 
   constructor({ kube, config, log }: Options) {
     this.#kube = kube;
@@ -51,8 +52,26 @@ export class Stored {
     ];
   }
 
+  /** Resolves at the next change of a deployment or revision, or when the signal is aborted. */
+  async changed(signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const abort = (): void => resolve();
+    this.#waiting.add(resolve);
+    signal.addEventListener('abort', abort, { once: true });
+    await promise;
+    this.#waiting.delete(resolve);
+    signal.removeEventListener('abort', abort);
+  }
+
+  readonly #wake = (): void => {
+    for (const resolve of this.#waiting) resolve();
+  };
+
   /** Resolves when every kind was listed once. */
   async start(): Promise<void> {
+    this.#deployments.onChange(this.#wake);
+    this.#revisions.onChange(this.#wake);
     for (const reflector of this.#reflectors) reflector.start();
     await Promise.all(this.#reflectors.map((reflector) => reflector.synced));
   }

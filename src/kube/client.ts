@@ -1,7 +1,7 @@
 import { kubeError } from './errors.ts';
 import { NotFound } from '../errors.ts';
 import { loadCredentials } from './credentials.ts';
-import type { JsonPatch, Kind, Kube, ListOptions, Page, Ref } from './kube.ts';
+import type { JsonPatch, Kind, Kube, ListOptions, Page, PodLogOptions, Ref } from './kube.ts';
 import { listQuery, pathOf, queryOf } from './paths.ts';
 import { withRetries } from './retry.ts';
 import { Transport, type HttpAnswer } from './transport.ts';
@@ -152,13 +152,9 @@ class Client implements ConnectedKube {
     yield* watchStream<T>(response, signal);
   }
 
-  async podLog(
-    ref: Ref,
-    { container, tailLines, previous }: { container: string; tailLines: number; previous?: boolean },
-    signal?: AbortSignal,
-  ): Promise<string> {
+  async podLog(ref: Ref, { container, tailLines, previous, timestamps }: PodLogOptions, signal?: AbortSignal): Promise<string> {
     const kind = { apiVersion: 'v1', kind: 'Pod', plural: 'pods', namespaced: true };
-    const path = pathOf(kind, ref, 'log') + queryOf({ container, tailLines, previous });
+    const path = pathOf(kind, ref, 'log') + queryOf({ container, tailLines, previous, timestamps });
     return (await this.#send({ method: 'GET', path, idempotent: true, signal })).body;
   }
 

@@ -70,6 +70,8 @@ export type WatchEvent<T> =
   | { type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'; object: T }
   | { type: 'ERROR'; object: { code: number; message: string } };
 
+export type PodLogOptions = { container: string; tailLines: number; previous?: boolean; timestamps?: boolean };
+
 /**
  * The one door to the API server, as raw JSON. Failures are those of `errors.ts`: 404 NotFound, 409 Conflict, 422/400 `KubeRefused`,
  * 403 Forbidden, everything that may pass Unavailable. Every call takes a signal and has a time limit of its own.
@@ -99,7 +101,7 @@ export type Kube = {
     options: ListOptions & { resourceVersion: string; timeoutSeconds: number },
     signal: AbortSignal,
   ): AsyncIterable<WatchEvent<T>>;
-  /** Last lines of a container's log; `previous` is that of the run before a restart. */
-  podLog(ref: Ref, options: { container: string; tailLines: number; previous?: boolean }, signal?: AbortSignal): Promise<string>;
+  /** Last lines of a container's log; `previous` is that of the run before a restart. `timestamps` puts an RFC 3339 time before each line. */
+  podLog(ref: Ref, options: PodLogOptions, signal?: AbortSignal): Promise<string>;
   close(): Promise<void>;
 };

@@ -25,6 +25,9 @@ export const labelValue = (name: string): string => bounded(name, '', LABEL_MAX)
 /** `chat` and generation 7 -> `chat-00007`: unique, because generations only grow. */
 export const revisionName = (deployment: string, generation: number): string => `${deployment}-${String(generation).padStart(5, '0')}`;
 
+/** The container of an agent's pods that runs the agent server. */
+export const AGENT_CONTAINER = 'agent';
+
 export const names = {
   service: (deployment: string): string => bounded(deployment, 'agent', CHILD_MAX),
   database: (deployment: string): string => bounded(deployment, 'db', CHILD_MAX),

@@ -97,15 +97,16 @@ export type Around = {
 
 /** A stored deployment as REST answers it. */
 export function toAnswer(deployment: DeploymentResource, around: Around): Deployment {
-  const { metadata, spec, status } = deployment;
+  const { metadata, spec } = deployment;
   const wanted = toWanted(deployment);
+  const { url, version } = running(deployment);
   return {
     id: deploymentId(deployment),
     name: metadata.name,
     source: spec.source,
     source_config: {
       ...wanted.source_config,
-      custom_url: spec.sourceConfig?.customUrl ?? status?.url ?? null,
+      custom_url: spec.sourceConfig?.customUrl ?? url,
       ...placeShown(deployment, around.listener),
     },
     source_revision_config: { ...wanted.source_revision_config, repo_commit_sha: around.latest?.status?.commitSha ?? null },
@@ -115,11 +116,13 @@ export function toAnswer(deployment: DeploymentResource, around: Around): Deploy
     status: statusOf(deployment),
     latest_revision_id: around.latest?.metadata.uid ?? null,
     active_revision_id: around.active?.metadata.uid ?? null,
-    image_version: status?.serverVersion ?? null,
+    image_version: version,
     tenant_id: around.tenantId,
-    url: status?.url ?? null,
+    url,
   };
 }
+
+const running = ({ status }: DeploymentResource) => ({ url: status?.url ?? null, version: status?.serverVersion ?? null });
 
 /** Where it runs; REST tells it of container deployments only. */
 function placeShown({ metadata, spec }: DeploymentResource, listener: ListenerResource | undefined) {

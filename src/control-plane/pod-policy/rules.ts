@@ -1,6 +1,7 @@
 import type { Grant } from '../../config/control-plane.ts';
 import type { Container, Volume, VolumeMount } from '../../schema/container.ts';
 import { MANAGED_BY, PART_OF } from '../../schema/labels.ts';
+import { AGENT_CONTAINER } from '../../schema/names.ts';
 import type { ResourceSpec } from '../../schema/resource-spec.ts';
 import { GROUP } from '../../schema/custom-resources.ts';
 import { brokenSecurityContext } from './security-context-rules.ts';
@@ -82,7 +83,7 @@ function brokenMountPaths(mounts: VolumeMount[]): string[] {
 }
 
 /** Names that the operator gives to its own container, volumes and mounts. */
-const OWN_CONTAINERS = ['agent'];
+const OWN_CONTAINERS = [AGENT_CONTAINER];
 const OWN_VOLUMES = 'gx-';
 const OWN_MOUNTS = ['/tmp'];
 

@@ -1,13 +1,14 @@
 import { Type } from 'typebox';
 import { json, type Route } from '../../http/route.ts';
 import { Deployment, DeploymentPatchRequest } from '../../schema/deployment.ts';
-import { Revision, REVISION_STATUSES } from '../../schema/revision.ts';
+import { ENDED, Revision, REVISION_STATUSES } from '../../schema/revision.ts';
 import { Uuid } from '../../schema/types.ts';
 import { findDeployment, findRevision } from '../deployments/find.ts';
 import { patchDeployment } from '../deployments/patch.ts';
 import { deploymentId } from '../deployments/resource.ts';
 import { deploymentReply, DeploymentPath, failures, notFound } from '../deployments/routes.ts';
 import { Invalid } from '../../errors.ts';
+import { waitFor } from '../events/follow.ts';
 import { route, type Caller, type Needs } from '../needs.ts';
 import { pageOf, paging } from '../paging.ts';
 import { interrupt } from './interrupt.ts';
@@ -22,6 +23,12 @@ const ListQuery = Type.Object(
     status: Type.Optional(Type.String({ description: `Statuses, separated by commas: ${REVISION_STATUSES.join(', ')}.` })),
     remote_reconciled: Type.Optional(Type.Boolean({ description: 'Whether the operator has seen the revision.' })),
   },
+  { additionalProperties: false },
+);
+
+/** Below the minute after which proxies give up on a silent request. */
+const WaitQuery = Type.Object(
+  { wait: Type.Optional(Type.Integer({ minimum: 0, maximum: 50, description: 'Seconds to wait for the end of the revision.' })) },
   { additionalProperties: false },
 );
 
@@ -72,11 +79,18 @@ const reads = (needs: Needs): Route<Caller>[] => [
     tag,
     access: 'read',
     params: RevisionPath,
+    query: WaitQuery,
     answers: { 200: { description: 'The revision.', schema: Revision }, 404: notFound, ...failures },
-    handler: async ({ params, ...asking }) => {
-      const deployment = await findDeployment(needs, params.deployment_id, asking);
-      const revision = await findRevision(needs, deployment, { id: params.revision_id, signal: asking.signal });
-      return json(toAnswer(revision, deploymentId(deployment)));
+    handler: async ({ params, query, ...asking }) => {
+      const read = async (): Promise<Revision> => {
+        const deployment = await findDeployment(needs, params.deployment_id, asking);
+        const revision = await findRevision(needs, deployment, { id: params.revision_id, signal: asking.signal });
+        return toAnswer(revision, deploymentId(deployment));
+      };
+      if (query.wait === undefined || query.wait === 0) return json(await read());
+      return json(
+        await waitFor(needs, { signal: asking.signal, seconds: query.wait }, { read, done: ({ status }) => ENDED.includes(status) }),
+      );
     },
   }),
 ];

@@ -133,7 +133,7 @@ describe('a key', () => {
       if (away.now) throw new Unavailable('away');
       return kube.get(...args);
     }) as Kube['get'];
-    return { kube: { ...kube, get } as Kube, reads: () => reads };
+    return { kube: { ...kube, get }, reads: () => reads };
   };
   const gateWith = (away = { now: false }) => {
     let time = 0;

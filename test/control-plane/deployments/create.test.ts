@@ -110,7 +110,7 @@ describe('POST /v2/deployments', () => {
   test('answers 422 with every missing field', async () => {
     const { status, body } = await create({});
     const missing = (body.detail as unknown as Fault[]).map(({ loc, type }) => [loc[1], type]);
-    expect([status, missing.toSorted()]).toEqual([
+    expect([status, missing.toSorted((a, b) => (String(a) < String(b) ? -1 : 1))]).toEqual([
       422,
       ['name', 'secrets', 'source', 'source_config', 'source_revision_config'].map((field) => [field, 'missing']),
     ]);
@@ -128,7 +128,7 @@ describe('POST /v2/deployments', () => {
     const second = await create(creation(taken, { secrets: [{ name: 'A', value: 'b' }] }));
     expect([second.status, second.body.detail]).toEqual([409, `A deployment named ${taken} already exists.`]);
     const both = await Promise.all([1, 2, 3].map(() => create(creation(`${taken}-2`, { secrets: [{ name: 'A', value: 'b' }] }))));
-    expect(both.map(({ status }) => status).toSorted()).toEqual([201, 409, 409]);
+    expect(both.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, 409, 409]);
     expect((await plane.kube.all(kinds.secret, { namespace: plane.namespace })).length).toBe(before + 1);
   });
 

@@ -34,7 +34,7 @@ describe('what may not be made is refused', () => {
       body: { ...body, name: name(), secrets },
     });
     expect(status).toBe(400);
-    expect(answer.detail.startsWith(`${path}: `), answer.detail).toBe(true);
+    expect(answer.detail.slice(0, path.length + 2)).toBe(`${path}: `);
     expect(await everything(plane)).toEqual(before);
   });
 
@@ -55,7 +55,7 @@ describe('what may not be changed is refused', () => {
       body: { ...patch, secrets: [{ name: 'A', value: 'v' }] },
     });
     expect(status).toBe(400);
-    expect(body.detail.startsWith(`${path}: `), body.detail).toBe(true);
+    expect(body.detail.slice(0, path.length + 2)).toBe(`${path}: `);
     expect(await everything(plane)).toEqual(before);
   });
 

@@ -1,7 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { Writable } from 'node:stream';
 import { Ajv } from 'ajv';
 import addFormats from 'ajv-formats';
-import { expect } from 'vitest';
+import { expect, inject } from 'vitest';
 import { controlPlaneConfig, type ControlPlaneConfig } from '../../../src/config/control-plane.ts';
 import { createKey } from '../../../src/control-plane/auth/keys.ts';
 import { startControlPlane } from '../../../src/control-plane/start.ts';
@@ -9,7 +10,7 @@ import { connect } from '../../../src/kube/client.ts';
 import { kinds, type Kube } from '../../../src/kube/kube.ts';
 import { createLog } from '../../../src/log.ts';
 import { API_VERSION, type ListenerResource } from '../../../src/schema/custom-resources.ts';
-import { testNamespace, until } from '../../kit/api-server.ts';
+import { until } from '../../kit/api-server.ts';
 
 export const TENANT_A = '00000000-0000-4000-8000-000000000000';
 export const TENANT_B = '11111111-1111-4111-8111-111111111111';
@@ -37,10 +38,16 @@ const listener = (name: string, namespace: string, spec: ListenerResource['spec'
 });
 
 /** A control plane on the shared API server: a namespace of its own, a listener for it, three keys. */
-export async function startPlane(name: string, settings: Partial<ControlPlaneConfig> = {}, kubeconfig?: string): Promise<Plane> {
-  const { kube, namespace, kubeconfig: shared } = await testNamespace(name);
+export async function startPlane(
+  name: string,
+  settings: Partial<ControlPlaneConfig> = {},
+  kubeconfig = inject('kubeconfig'),
+): Promise<Plane> {
+  const kube = await connect({ fieldManager: 'test', userAgent: `test/${name}`, kubeconfig });
+  const namespace = `${name}-${randomUUID().slice(0, 8)}`;
+  await kube.create(kinds.namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
   await kube.create(kinds.listener, listener('default', namespace, { computeId: 'test', namespaces: [namespace] }));
-  const own = await connect({ fieldManager: 'gx-control-plane', userAgent: `gx-control-plane/${name}`, kubeconfig: kubeconfig ?? shared });
+  const own = await connect({ fieldManager: 'gx-control-plane', userAgent: `gx-control-plane/${name}`, kubeconfig });
   const lines: string[] = [];
   const destination = new Writable({ write: (chunk: Buffer, _encoding, done) => (lines.push(chunk.toString()), done()) });
   const config = {

@@ -1,0 +1,78 @@
+import type { LogEntry, LogQuery } from './shape.ts';
+
+/*
+ * Lines of a container's log as entries, and one page of them (pure). A line is what the agent server's logger writes, JSON with `level`
+ * and `msg`, or any text.
+ */
+
+const LEVELS = ['DEBUG', 'INFO', 'WARNING', 'ERROR', 'CRITICAL'] as const;
+type Level = (typeof LEVELS)[number];
+
+const LEVEL_WORDS: Readonly<Record<string, Level>> = {
+  trace: 'DEBUG',
+  debug: 'DEBUG',
+  info: 'INFO',
+  warn: 'WARNING',
+  warning: 'WARNING',
+  error: 'ERROR',
+  fatal: 'CRITICAL',
+  critical: 'CRITICAL',
+};
+
+/** An entry with what orders it. Times of one container are distinct but for lines of the same write, which their number orders. */
+export type Line = LogEntry & { order: string };
+
+/** `2026-01-01T00:00:00.123456789Z text`, one a line, of one pod. */
+export function linesOf(text: string, pod: string): Line[] {
+  const lines = text.split('\n').filter((line) => line !== '');
+  return lines.map((line, index) => {
+    const space = line.indexOf(' ');
+    const timestamp = line.slice(0, space);
+    const { level, message } = parsed(line.slice(space + 1));
+    const order = `${padded(timestamp)}/${pod}/${String(index).padStart(6, '0')}`;
+    return { id: Buffer.from(`${timestamp}/${pod}`).toString('base64url'), timestamp, level, message, order };
+  });
+}
+
+/** Nanoseconds are written without trailing zeros, which text order would take for earlier ones. */
+function padded(timestamp: string): string {
+  const [seconds = '', fraction = ''] = timestamp.replace(/Z$/, '').split('.');
+  return `${seconds}.${fraction.padEnd(9, '0')}`;
+}
+
+function parsed(message: string): { level: Level; message: string } {
+  if (!message.startsWith('{')) return { level: 'INFO', message };
+  try {
+    const { level } = JSON.parse(message) as { level?: unknown };
+    return { level: (typeof level === 'string' ? LEVEL_WORDS[level.toLowerCase()] : undefined) ?? 'INFO', message };
+  } catch {
+    return { level: 'INFO', message };
+  }
+}
+
+/** Entries that the query lets through, after its offset, as many as it asks for. */
+export function logPage(lines: Line[], query: LogQuery): { logs: LogEntry[]; next_offset: string | null } {
+  const { order = 'asc', limit = 50, offset } = query;
+  const sorted = lines.filter((line) => lets(line, query)).toSorted((a, b) => (a.order < b.order ? -1 : 1));
+  const directed = order === 'asc' ? sorted : sorted.toReversed();
+  const after = typeof offset === 'string' ? Buffer.from(offset, 'base64url').toString() : undefined;
+  const rest = after === undefined ? directed : directed.filter((line) => (order === 'asc' ? line.order > after : line.order < after));
+  const page = rest.slice(0, limit);
+  const last = page.at(-1)?.order;
+  return {
+    logs: page.map(({ id, timestamp, level, message }) => ({ id, timestamp, level, message })),
+    next_offset: last === undefined ? null : Buffer.from(last).toString('base64url'),
+  };
+}
+
+function lets(line: Line, { level, query, start_time: start, end_time: end, run_id: run }: LogQuery): boolean {
+  const least = level === null || level === undefined ? 0 : LEVELS.indexOf(level);
+  const time = Date.parse(line.timestamp);
+  return (
+    LEVELS.indexOf(line.level) >= least &&
+    (!query || line.message.toLowerCase().includes(query.toLowerCase())) &&
+    (!run || line.message.includes(run)) &&
+    (!start || time >= Date.parse(start)) &&
+    (!end || time < Date.parse(end))
+  );
+}

@@ -1,0 +1,46 @@
+import { NotFound } from '../../errors.ts';
+import { KubeRefused } from '../../kube/errors.ts';
+import { kinds, type KubeObject } from '../../kube/kube.ts';
+import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
+import { DEPLOYMENT, REVISION } from '../../schema/labels.ts';
+import { AGENT_CONTAINER, labelValue } from '../../schema/names.ts';
+import type { Needs } from '../needs.ts';
+import { linesOf, type Line } from './lines.ts';
+
+/** Lines read per container; what is older is for a log store. */
+const TAIL = 5000;
+/** Pods whose logs are read for one answer. */
+const PODS = 20;
+
+type Of = { deployment: DeploymentResource; revision?: RevisionResource | undefined; signal: AbortSignal };
+type Pod = KubeObject & { status?: { containerStatuses?: { name: string; restartCount: number }[] } };
+
+/** The last lines of the agent servers of a deployment, or of one revision. Logs of pods that are gone are gone. */
+export async function deployLogs({ kube }: Needs, { deployment, revision, signal }: Of): Promise<Line[]> {
+  const { namespace, name } = deployment.metadata;
+  const selectors = [`${DEPLOYMENT}=${labelValue(name)}`, ...(revision ? [`${REVISION}=${labelValue(revision.metadata.name)}`] : [])];
+  const { items } = await kube.list(
+    kinds.pod,
+    { ...(namespace !== undefined && { namespace }), labelSelector: selectors.join(','), limit: PODS },
+    signal,
+  );
+  const pods = items as Pod[];
+  const lines = await Promise.all(
+    pods.flatMap((pod) => {
+      const restarted =
+        pod.status?.containerStatuses?.some((status) => status.name === AGENT_CONTAINER && status.restartCount > 0) === true;
+      return (restarted ? [true, false] : [false]).map(async (previous) => {
+        const options = { container: AGENT_CONTAINER, tailLines: TAIL, previous, timestamps: true };
+        const text = await kube.podLog({ namespace, name: pod.metadata.name }, options, signal).catch(nothingYet);
+        return linesOf(text, `${pod.metadata.name}${previous ? '/before' : ''}`);
+      });
+    }),
+  );
+  return lines.flat();
+}
+
+/** A container that has not started, or another kind of pod (the database), has no such log. */
+function nothingYet(error: unknown): string {
+  if (error instanceof NotFound || error instanceof KubeRefused) return '';
+  throw error;
+}

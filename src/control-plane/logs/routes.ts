@@ -1,0 +1,93 @@
+import { Type } from 'typebox';
+import { json, type Reply, type Route } from '../../http/route.ts';
+import { StringEnum, Uuid } from '../../schema/types.ts';
+import { findDeployment, findRevision, type Asking } from '../deployments/find.ts';
+import { DeploymentPath, failures, notFound } from '../deployments/routes.ts';
+import { route, type Caller, type Needs } from '../needs.ts';
+import { RevisionPath } from '../revisions/routes.ts';
+import { logPage } from './lines.ts';
+import { deployLogs } from './read.ts';
+import { logFields, LogPage, LogQuery } from './shape.ts';
+
+const tag = 'logs';
+const TypedQuery = Type.Object({ ...logFields, type: StringEnum(['build', 'deploy']) }, { additionalProperties: false });
+const ProjectPath = Type.Object({ project_id: Uuid('Id of the deployment.') });
+const ProjectRevisionPath = Type.Object({ ...ProjectPath.properties, revision_id: Uuid('Id of the revision.') });
+const answers = { 200: { description: 'One page.', schema: LogPage }, 404: notFound, ...failures };
+
+type Ids = { deployment: string; revision?: string };
+type Wanted = { query: LogQuery; type: 'build' | 'deploy' };
+
+async function reply(needs: Needs, ids: Ids, { query, type, ...asking }: Asking & Wanted): Promise<Reply> {
+  const { signal } = asking;
+  const deployment = await findDeployment(needs, ids.deployment, asking);
+  const revision = ids.revision === undefined ? undefined : await findRevision(needs, deployment, { id: ids.revision, signal });
+  // Nothing is built inside the cluster, so a build has no lines; why it failed stands in the revision.
+  const lines = type === 'build' ? [] : await deployLogs(needs, { deployment, revision, signal });
+  return json(logPage(lines, query));
+}
+
+export const logRoutes = (needs: Needs): Route<Caller>[] => [...current(needs), ...older(needs)];
+
+const current = (needs: Needs): Route<Caller>[] => [
+  route({
+    method: 'get',
+    path: '/v2/deployments/{deployment_id}/logs',
+    id: 'getDeploymentLogs',
+    summary: "Last lines of a deployment's agent servers.",
+    tag,
+    access: 'read',
+    params: DeploymentPath,
+    query: LogQuery,
+    answers,
+    handler: ({ params, query, caller, signal }) =>
+      reply(needs, { deployment: params.deployment_id }, { caller, signal, query, type: 'deploy' }),
+  }),
+  route({
+    method: 'get',
+    path: '/v2/deployments/{deployment_id}/revisions/{revision_id}/logs',
+    id: 'getRevisionLogs',
+    summary: "Last lines of a revision's agent servers, or of its build.",
+    tag,
+    access: 'read',
+    params: RevisionPath,
+    query: TypedQuery,
+    answers,
+    handler: ({ params, query: { type, ...query }, caller, signal }) =>
+      reply(needs, { deployment: params.deployment_id, revision: params.revision_id }, { caller, signal, query, type }),
+  }),
+];
+
+/** The form that older clients send: a body instead of a query. */
+const older = (needs: Needs): Route<Caller>[] => [
+  route({
+    method: 'post',
+    path: '/v1/projects/{project_id}/deploy_logs',
+    id: 'postDeployLogs',
+    summary: "Last lines of a deployment's agent servers.",
+    tag,
+    access: 'read',
+    params: ProjectPath,
+    body: LogQuery,
+    bodyOptional: true,
+    answers,
+    handler: ({ params, body, caller, signal }) =>
+      reply(needs, { deployment: params.project_id }, { caller, signal, query: body, type: 'deploy' }),
+  }),
+  ...(['build', 'deploy'] as const).map((type) =>
+    route({
+      method: 'post',
+      path: `/v1/projects/{project_id}/revisions/{revision_id}/${type}_logs`,
+      id: type === 'build' ? 'postRevisionBuildLogs' : 'postRevisionDeployLogs',
+      summary: `Last lines of a revision's ${type === 'build' ? 'build' : 'agent servers'}.`,
+      tag,
+      access: 'read',
+      params: ProjectRevisionPath,
+      body: LogQuery,
+      bodyOptional: true,
+      answers,
+      handler: ({ params, body, caller, signal }) =>
+        reply(needs, { deployment: params.project_id, revision: params.revision_id }, { caller, signal, query: body, type }),
+    }),
+  ),
+];

@@ -1,0 +1,32 @@
+import { Type, type Static } from 'typebox';
+import { DateTime, Nullable, StringEnum, Uuid } from '../../schema/types.ts';
+
+const LEVELS = ['DEBUG', 'INFO', 'WARNING', 'ERROR', 'CRITICAL'] as const;
+const optional = <S extends Parameters<typeof Nullable>[0]>(schema: S) => Type.Optional(Nullable(schema));
+
+export const logFields = {
+  order: Type.Optional(StringEnum(['asc', 'desc'], { default: 'asc' })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 50 })),
+  offset: optional(Type.String({ maxLength: 1024, description: 'next_offset of the page before.' })),
+  start_time: optional(DateTime('Not before.')),
+  end_time: optional(DateTime('Before.')),
+  level: optional(StringEnum(LEVELS, { description: 'At least this one.' })),
+  query: optional(Type.String({ maxLength: 1024, description: 'Part of the message.' })),
+  run_id: optional(Uuid('Lines that name this run.')),
+};
+
+export const LogQuery = Type.Object(logFields, { additionalProperties: false });
+export type LogQuery = Static<typeof LogQuery>;
+
+export const LogEntry = Type.Object({
+  id: Type.String(),
+  timestamp: DateTime('When the line was written.'),
+  level: StringEnum(LEVELS),
+  message: Type.String(),
+});
+export type LogEntry = Static<typeof LogEntry>;
+
+export const LogPage = Type.Object({
+  logs: Type.Array(LogEntry),
+  next_offset: Nullable(Type.String({ description: 'Null when the page is empty; lines to come are found by the last one again.' })),
+});

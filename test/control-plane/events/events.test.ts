@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { kinds } from '../../../src/kube/kube.ts';
+import type { Deployment } from '../../../src/schema/deployment.ts';
+import type { Revision } from '../../../src/schema/revision.ts';
+import { creation, startPlane, type Plane } from '../kit/api-server-plane.ts';
+
+let plane: Plane;
+beforeAll(async () => {
+  plane = await startPlane('events');
+});
+afterAll(() => plane.stop());
+
+const make = async (name: string): Promise<Deployment> =>
+  (await plane.call<Deployment>('POST', '/v2/deployments', { body: creation(name) })).body;
+const report = (name: string, phase: string) =>
+  plane.kube.patchStatus(kinds.revision, { namespace: plane.namespace, name: `${name}-00001` }, { phase });
+
+type Event = { event: string; data: Record<string, unknown> };
+
+async function* events(path: string): AsyncGenerator<Event> {
+  const response = await fetch(`${plane.url}${path}`, { headers: { 'x-api-key': plane.keys.read } });
+  expect(response.headers.get('content-type')).toContain('text/event-stream');
+  let text = '';
+  for await (const chunk of (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream())) {
+    text += chunk;
+    const blocks = text.split('\r\n\r\n');
+    text = blocks.pop() ?? '';
+    for (const block of blocks) {
+      const [, event = '', data = 'null'] = /^event: (.*)\r\ndata: (.*)$/.exec(block) ?? [];
+      if (event !== '') yield { event, data: JSON.parse(data) as Record<string, unknown> };
+    }
+  }
+}
+
+test('a revision can be followed until it has ended', async () => {
+  const made = await make('followed');
+  const seen: unknown[] = [];
+  for await (const { event, data } of events(`/v2/deployments/${made.id}/revisions/${made.latest_revision_id}/events`)) {
+    seen.push(event === 'end' ? data.reason : data.status);
+    if (data.status === 'CREATING') await report('followed', 'DEPLOYING');
+    if (data.status === 'DEPLOYING') await report('followed', 'DEPLOYED');
+  }
+  expect(seen).toEqual(['CREATING', 'DEPLOYING', 'DEPLOYED', 'ended']);
+});
+
+test('a deployment can be followed until it is gone', async () => {
+  const made = await make('leaving');
+  const seen: unknown[] = [];
+  for await (const { event, data } of events(`/v2/deployments/${made.id}/events`)) {
+    seen.push(event === 'end' ? data.reason : data.status);
+    if (data.status === 'AWAITING_DATABASE') await plane.call('DELETE', `/v2/deployments/${made.id}`);
+  }
+  expect(seen).toEqual(['AWAITING_DATABASE', 'gone']);
+});
+
+test('what is not there is answered with 404 before a stream begins', async () => {
+  const made = await make('stranger');
+  for (const path of [`/v2/deployments/${made.latest_revision_id}/events`, `/v2/deployments/${made.id}/revisions/${made.id}/events`])
+    expect((await plane.call('GET', path)).status).toBe(404);
+});
+
+test('GET of a revision can wait for its end, but not for ever', async () => {
+  const made = await make('awaited');
+  const path = `/v2/deployments/${made.id}/revisions/${made.latest_revision_id}`;
+  const started = performance.now();
+  const waiting = plane.call<Revision>('GET', `${path}?wait=30`);
+  await report('awaited', 'DEPLOYED');
+  expect((await waiting).body.status).toBe('DEPLOYED');
+  expect(performance.now() - started).toBeLessThan(10_000);
+  const endless = await make('endless');
+  const late = await plane.call<Revision>('GET', `/v2/deployments/${endless.id}/revisions/${endless.latest_revision_id}?wait=1`);
+  expect(late.body.status).toBe('CREATING');
+  expect((await plane.call('GET', `${path}?wait=51`)).status).toBe(422);
+});

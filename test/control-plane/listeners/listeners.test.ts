@@ -1,0 +1,118 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { kinds } from '../../../src/kube/kube.ts';
+import type { Listener } from '../../../src/control-plane/listeners/resource.ts';
+import type { Deployment } from '../../../src/schema/deployment.ts';
+import { creation, startPlane, TENANT_B, type Plane } from '../kit/api-server-plane.ts';
+
+let plane: Plane;
+const extra = `extra-${randomUUID().slice(0, 8)}`;
+beforeAll(async () => {
+  plane = await startPlane('listeners', { namespaces: [] });
+  await plane.kube.create(kinds.namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: extra } });
+});
+afterAll(() => plane.stop());
+
+const body = (compute_id: string, ...k8s_namespaces: string[]) => ({ compute_type: 'k8s', compute_id, compute_config: { k8s_namespaces } });
+const create = (wanted: object, key?: string) =>
+  plane.call<Listener & { detail: string }>('POST', '/v2/listeners', { body: wanted, ...(key !== undefined && { key }) });
+const deploy = (name: string, source_config: object, key = plane.keys.write) =>
+  plane.call<Deployment & { detail: string }>('POST', '/v2/deployments', {
+    key,
+    body: creation(name, { source_config: { resource_spec: {}, ...source_config } }),
+  });
+
+test('a listener of another tenant takes its deployments, and nobody else’s', async () => {
+  const key = plane.keys.other;
+  const { status, body: listener } = await create(body('b-cluster', extra), key);
+  expect(listener).toMatchObject({
+    tenant_id: TENANT_B,
+    compute_type: 'k8s',
+    compute_id: 'b-cluster',
+    compute_config: { k8s_namespaces: [extra] },
+  });
+  expect(status).toBe(201);
+  const placed = await deploy('theirs', { listener_id: listener.id }, key);
+  expect(placed).toMatchObject({
+    status: 201,
+    body: { tenant_id: TENANT_B, source_config: { listener_id: listener.id, listener_config: { k8s_namespace: extra } } },
+  });
+  expect((await deploy('mine', { listener_id: listener.id })).status).toBe(400);
+  expect((await deploy('mine', { listener_config: { k8s_namespace: extra } })).status).toBe(400);
+  expect((await plane.call('GET', `/v2/deployments/${placed.body.id}`)).status).toBe(404);
+  expect((await deploy('theirs', {})).status).toBe(201);
+  for (const [method, options] of [
+    ['GET', {}],
+    ['PATCH', { body: {} }],
+    ['DELETE', {}],
+  ] as const)
+    expect((await plane.call(method, `/v2/listeners/${listener.id}`, options)).status).toBe(404);
+});
+
+test('a deployment made with kubectl belongs to the tenant of its namespace', async () => {
+  const metadata = { name: 'by-kubectl', namespace: extra };
+  const spec = { source: 'external_container', template: { sourceRevisionConfig: { imageUri: 'a:1' } } } as const;
+  const made = await plane.kube.create(kinds.deployment, { apiVersion: 'gx.dev/v1alpha1', kind: 'Deployment', metadata, spec });
+  const path = `/v2/deployments/${made.metadata.uid}`;
+  expect((await plane.call('GET', path)).status).toBe(404);
+  expect((await plane.call<Deployment>('GET', path, { key: plane.keys.other })).body).toMatchObject({
+    name: 'by-kubectl',
+    tenant_id: TENANT_B,
+  });
+});
+
+test('a compute id or a namespace is taken once', async () => {
+  expect(await create(body('test', 'free-one'))).toMatchObject({
+    status: 409,
+    body: { detail: expect.stringMatching(/^Listener for .* already exists\.$/) },
+  });
+  expect(await create(body('second', plane.namespace))).toMatchObject({
+    status: 409,
+    body: { detail: expect.stringMatching(/^compute_config.k8s_namespaces: /) },
+  });
+  expect((await create(body('second', 'twice', 'twice'))).status).toBe(400);
+});
+
+test.each([
+  ['another compute type', { ...body('x', 'a'), compute_type: 'vm' }],
+  ['no namespaces', body('x')],
+  ['a namespace that is none', body('x', 'A_B')],
+  ['an unknown field', { ...body('x', 'a'), more: 1 }],
+])('%s is answered with 422', async (_, wanted) => {
+  expect((await create(wanted)).status).toBe(422);
+});
+
+test('a listener can be changed and removed as long as no deployment needs it', async () => {
+  const { body: listener } = await create({ ...body('third', 'one', extra.replace('extra', 'more')), version: '1' });
+  const path = `/v2/listeners/${listener.id}`;
+  expect((await plane.call<Listener>('GET', path)).body).toEqual(listener);
+  expect((await plane.call<Listener>('PATCH', path, { body: {} })).body).toEqual(listener);
+  const changed = await plane.call<Listener>('PATCH', path, { body: { compute_config: { k8s_namespaces: ['one', 'two'] } } });
+  expect(changed.body.compute_config).toEqual({ k8s_namespaces: ['one', 'two'] });
+  expect((await plane.call('PATCH', path, { body: { compute_id: 'x' } })).status).toBe(422);
+  expect((await plane.call('DELETE', path)).status).toBe(204);
+  expect((await plane.call('GET', path)).body).toEqual({ detail: `Listener ID ${listener.id} not found.` });
+
+  const { body: held } = await deploy('holding', {});
+  const own = `/v2/listeners/${held.source_config.listener_id}`;
+  expect((await plane.call('DELETE', own)).status).toBe(409);
+  expect((await plane.call('PATCH', own, { body: { compute_config: { k8s_namespaces: ['elsewhere'] } } })).status).toBe(400);
+});
+
+test('with several listeners a deployment names one, unless one is called default', async () => {
+  const [one, two] = [await create(body('four', 'four')), await create(body('five', 'five'))];
+  expect((await deploy('somewhere', {})).body.source_config.listener_config).toEqual({ k8s_namespace: plane.namespace });
+  const key = plane.keys.other;
+  await create(body('six', 'six'), key);
+  expect(await deploy('where', {}, key)).toMatchObject({
+    status: 400,
+    body: { detail: expect.stringContaining("'listener_id' is required") },
+  });
+  expect(await deploy('nowhere', { listener_id: one.body.id })).toMatchObject({
+    status: 400,
+    body: { detail: expect.stringMatching(/no namespace four/) },
+  });
+  const page = await plane.call<{ resources: Listener[]; offset: number }>('GET', '/v2/listeners?limit=1');
+  expect([page.body.resources.length, page.body.offset]).toEqual([1, 1]);
+  for (const { id } of [one.body, two.body]) expect((await plane.call('DELETE', `/v2/listeners/${id}`)).status).toBe(204);
+});

@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import { linesOf, logPage } from '../../../src/control-plane/logs/lines.ts';
+
+const text = [
+  '2026-01-01T00:00:00.1Z {"level":"info","msg":"server listens"}',
+  '2026-01-01T00:00:00.100000001Z plain text',
+  '2026-01-01T00:00:01Z {"level":"error","msg":"run failed","run_id":"55555555-5555-4555-8555-555555555555"}',
+  '2026-01-01T00:00:02Z {"level":30,"msg":"no word"}',
+  '2026-01-01T00:00:03Z {not json',
+  '',
+].join('\n');
+const lines = linesOf(text, 'pod-a');
+const messages = (query: Parameters<typeof logPage>[1]): string[] => logPage(lines, query).logs.map(({ timestamp }) => timestamp.slice(17));
+
+test('each line has a time, a level and an id of its own', () => {
+  expect(lines.map(({ level }) => level)).toEqual(['INFO', 'INFO', 'ERROR', 'INFO', 'INFO']);
+  expect(new Set(lines.map(({ id }) => id)).size).toBe(5);
+});
+
+test.each([
+  ['oldest first', {}, ['00.1Z', '00.100000001Z', '01Z', '02Z', '03Z']],
+  ['newest first', { order: 'desc' }, ['03Z', '02Z', '01Z', '00.100000001Z', '00.1Z']],
+  ['a level', { level: 'WARNING' }, ['01Z']],
+  ['a part of the message', { query: 'PLAIN' }, ['00.100000001Z']],
+  ['a run', { run_id: '55555555-5555-4555-8555-555555555555' }, ['01Z']],
+  ['a time to begin', { start_time: '2026-01-01T00:00:02Z' }, ['02Z', '03Z']],
+  ['a time to end', { end_time: '2026-01-01T00:00:01Z' }, ['00.1Z', '00.100000001Z']],
+] as const)('by %s', (_, query, expected) => {
+  expect(messages(query)).toEqual(expected);
+});
+
+test.each(['asc', 'desc'] as const)('pages follow one another without gap or repeat: %s', (order) => {
+  const seen: string[] = [];
+  let offset: string | null = null;
+  do {
+    const page: ReturnType<typeof logPage> = logPage(lines, { order, limit: 2, offset });
+    seen.push(...page.logs.map(({ id }) => id));
+    offset = page.next_offset;
+  } while (offset !== null);
+  expect(seen).toEqual((order === 'asc' ? lines : lines.toReversed()).map(({ id }) => id));
+});
+
+test('lines of several pods are put in the order of their times', () => {
+  const other = linesOf('2026-01-01T00:00:01.5Z b', 'pod-b');
+  expect(logPage([...other, ...lines], {}).logs.map(({ message }) => message)[3]).toBe('b');
+});

@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { deployLogs } from '../../../src/control-plane/logs/read.ts';
+import type { Needs } from '../../../src/control-plane/needs.ts';
+import { KubeRefused } from '../../../src/kube/errors.ts';
+import { kinds, type Kube } from '../../../src/kube/kube.ts';
+import type { Deployment } from '../../../src/schema/deployment.ts';
+import { ownLabels } from '../../../src/schema/labels.ts';
+import { creation, startPlane, type Plane } from '../kit/api-server-plane.ts';
+
+let plane: Plane;
+let made: Deployment;
+beforeAll(async () => {
+  plane = await startPlane('logs');
+  made = (await plane.call<Deployment>('POST', '/v2/deployments', { body: creation('chat') })).body;
+});
+afterAll(() => plane.stop());
+
+test.each([
+  ['GET', '/v2/deployments/{id}/logs?limit=5&order=desc&level=ERROR', undefined],
+  ['GET', '/v2/deployments/{id}/revisions/{revision}/logs?type=deploy', undefined],
+  ['GET', '/v2/deployments/{id}/revisions/{revision}/logs?type=build', undefined],
+  ['POST', '/v1/projects/{id}/deploy_logs', { order: 'asc', limit: 50, offset: null }],
+  ['POST', '/v1/projects/{id}/revisions/{revision}/deploy_logs', { order: 'desc', limit: 30 }],
+  ['POST', '/v1/projects/{id}/revisions/{revision}/build_logs', undefined],
+])('%s %s is empty while there are no pods', async (method, path, body) => {
+  const at = path.replace('{id}', made.id).replace('{revision}', made.latest_revision_id ?? '');
+  const answer = await plane.call(method, at, { key: plane.keys.read, ...(body !== undefined && { body }) });
+  expect(answer).toMatchObject({ status: 200, body: { logs: [], next_offset: null } });
+});
+
+test.each([
+  ['GET', '/v2/deployments/{id}/revisions/{revision}/logs', 422],
+  ['GET', '/v2/deployments/{id}/logs?limit=1001', 422],
+  ['GET', '/v2/deployments/{revision}/logs', 404],
+  ['POST', '/v1/projects/{revision}/deploy_logs', 404],
+])('%s %s is answered with %i', async (method, path, status) => {
+  const at = path.replace('{id}', made.id).replace('{revision}', made.latest_revision_id ?? '');
+  expect((await plane.call(method, at)).status).toBe(status);
+});
+
+test('lines come from the agent containers of the revision, and from before a restart', async () => {
+  const { namespace } = plane;
+  const pod = async (name: string, revision: string, restarts?: number): Promise<void> => {
+    const spec = { containers: [{ name: 'agent', image: 'i' }] };
+    await plane.kube.create(kinds.pod, {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name, namespace, labels: ownLabels('chat', 'api', revision) },
+      spec,
+    });
+    const containerStatuses = [{ name: 'agent', restartCount: restarts ?? 0, ready: true, image: 'i', imageID: '' }];
+    if (restarts !== undefined) await plane.kube.patchStatus(kinds.pod, { namespace, name }, { containerStatuses });
+  };
+  await Promise.all([pod('a', 'chat-00001', 1), pod('b', 'chat-00001'), pod('c', 'chat-00002')]);
+  const asked: string[] = [];
+  const podLog: Kube['podLog'] = async ({ name }, { previous }) => {
+    asked.push(`${name}${previous === true ? ' before' : ''}`);
+    if (name === 'b') throw new KubeRefused(400, 'is waiting to start', { reason: 'BadRequest', causes: [] });
+    return `2026-01-01T00:00:00Z from ${name}\n`;
+  };
+  const list = plane.kube.list.bind(plane.kube);
+  const needs = { kube: { list, podLog } } as unknown as Needs;
+  const deployment = await plane.kube.get(kinds.deployment, { namespace, name: 'chat' });
+  const revision = await plane.kube.get(kinds.revision, { namespace, name: 'chat-00001' });
+  const lines = await deployLogs(needs, { deployment, revision, signal: new AbortController().signal });
+  expect(asked.toSorted()).toEqual(['a', 'a before', 'b']);
+  expect(lines.map(({ message }) => message)).toEqual(['from a', 'from a']);
+});

@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { kinds } from '../../../src/kube/kube.ts';
+import type { Deployment } from '../../../src/schema/deployment.ts';
+import { startApiServer, until, type ApiServer } from '../../kit/api-server.ts';
+import { creation, startPlane, type Plane } from '../kit/api-server-plane.ts';
+
+describe('a control plane', () => {
+  let plane: Plane;
+  beforeAll(async () => {
+    plane = await startPlane('system');
+  });
+  afterAll(() => plane.stop());
+
+  test.each([
+    ['/healthz', 'application/json'],
+    ['/readyz', 'application/json'],
+    ['/openapi.json', 'application/json'],
+    ['/docs', 'text/html'],
+    ['/metrics', 'text/plain'],
+  ])('answers %s to anybody', async (path, type) => {
+    const response = await fetch(`${plane.url}${path}`);
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, expect.stringContaining(type)]);
+  });
+
+  test('counts its requests by route', async () => {
+    await plane.call('GET', '/v2/deployments');
+    expect(await (await fetch(`${plane.url}/metrics`)).text()).toMatch(
+      /gx_http_request_duration_seconds_count\{method="GET",route="\/v2\/deployments",status="200"\} \d/,
+    );
+  });
+
+  test('describes every operation once, with what guards it', async () => {
+    const document = (await (await fetch(`${plane.url}/openapi.json`)).json()) as {
+      paths: Record<string, Record<string, { operationId: string; security: object[] }>>;
+    };
+    const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
+    expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length);
+    expect(
+      operations
+        .filter(({ security }) => security.length === 0)
+        .map(({ operationId }) => operationId)
+        .toSorted(),
+    ).toEqual(['docs', 'healthz', 'metrics', 'openapi', 'readyz']);
+  });
+
+  test('keeps values of secrets in the Secret alone', async () => {
+    const canary = (what: string): { name: string; value: string }[] => [{ name: 'TOKEN', value: `canary-${what}-91f3` }];
+    const { body } = await plane.call<Deployment>('POST', '/v2/deployments', { body: creation('canary', { secrets: canary('made') }) });
+    await plane.call('PATCH', `/v2/deployments/${body.id}`, { body: { secrets: canary('patched') } });
+    await plane.call('POST', '/v2/deployments', { body: creation('canary', { secrets: canary('taken') }) });
+    await plane.call('POST', '/v2/deployments', { body: creation('x', { secrets: canary('rule'), source_config: { repo_url: 'a' } }) });
+    const shape = await plane.call('POST', '/v2/deployments', { body: creation('x', { secrets: canary('shape'), extra: 1 }) });
+    expect(shape.status).toBe(422);
+    const scope = { namespace: plane.namespace };
+    const resources = await Promise.all([plane.kube.all(kinds.deployment, scope), plane.kube.all(kinds.revision, scope)]);
+    const everything = JSON.stringify(resources) + plane.logged() + JSON.stringify(shape.body);
+    expect(everything.length).toBeGreaterThan(1000);
+    expect(everything).not.toContain('91f3');
+    expect(everything).not.toContain(Buffer.from('canary').toString('base64').slice(0, 6));
+    expect((await plane.kube.all(kinds.secret, { ...scope, labelSelector: 'gx.dev/secrets-of' })).length).toBe(2);
+    expect(plane.logged()).not.toContain(plane.keys.write);
+  });
+});
+
+describe('while the API server is away', () => {
+  let server: ApiServer;
+  let plane: Plane;
+  beforeAll(async () => {
+    server = await startApiServer({ controllers: false });
+    plane = await startPlane('outage', {}, server.kubeconfig);
+  });
+  afterAll(async () => {
+    await plane.stop();
+    await server.stop();
+  });
+
+  test('reads go on, writes are answered with 503, and all is well afterwards', async () => {
+    const { body: made } = await plane.call<Deployment>('POST', '/v2/deployments', { body: creation('before') });
+    const { call } = plane;
+    await call('GET', '/v2/deployments', { key: plane.keys.read });
+    await server.kill();
+    expect((await call<Deployment>('GET', `/v2/deployments/${made.id}`)).body).toEqual(made);
+    const refused = await call<{ detail: string }>('POST', '/v2/deployments', { body: creation('during') });
+    expect([refused.status, typeof refused.body.detail]).toEqual([503, 'string']);
+    expect((await call('PATCH', `/v2/deployments/${made.id}`, { body: { secrets: [] } })).status).toBe(503);
+    expect((await call('DELETE', `/v2/deployments/${made.id}`)).status).toBe(503);
+    await server.restart();
+    await until('writes work again', async () => (await call('POST', '/v2/deployments', { body: creation('after') })).status === 201);
+    await plane.kube.patchStatus(kinds.deployment, { namespace: plane.namespace, name: 'before' }, { phase: 'READY' });
+    await until('the watch is back', async () => (await call<Deployment>('GET', `/v2/deployments/${made.id}`)).body.status === 'READY');
+  });
+});
