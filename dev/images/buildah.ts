@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { command, succeeds } from '../cluster/commands.ts';
-import { writeArchive } from './archive.ts';
+import { archiveOf } from './archive.ts';
 import type { Build, Engine } from './engine.ts';
 import { folders } from './folders.ts';
 import { root } from './list.ts';
@@ -43,9 +43,11 @@ export const buildah: Engine = {
   },
 
   async save(reference, archive) {
-    await mkdir(folders.layout(), { recursive: true });
-    await command('buildah', [...(await store()), 'push', '--quiet', reference, `oci:${folders.layout()}:${reference}`]);
-    await writeArchive(folders.layout(), reference, archive);
+    // Layers stay uncompressed: to squeeze them takes longer than to copy them onto a node of the same machine.
+    const folder = `${archive}.layers`;
+    await rm(folder, { recursive: true, force: true });
+    await command('buildah', [...(await store()), 'push', '--quiet', '--disable-compression', reference, `dir:${folder}`]);
+    await archiveOf(folder, reference, archive);
   },
 
   async remove(reference) {

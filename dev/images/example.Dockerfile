@@ -2,4 +2,4 @@
 # base image has; an agent with packages of its own adds `RUN npm ci --omit=dev`.
 ARG AGENT_SERVER=docker.io/gx/gx-agent-server:latest
 FROM ${AGENT_SERVER}
-COPY --chown=10001:10001 . .
+COPY . .

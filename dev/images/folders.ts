@@ -6,8 +6,6 @@ const cache = (): string => join(process.env['XDG_CACHE_HOME'] ?? join(homedir()
 export const folders = {
   cache,
   archive: (reference: string): string => join(cache(), `${reference.split('/').at(-1)?.replace(':dev-', '-')}.tar`),
-  /** Compressed layers of all images, shared by digest. */
-  layout: (): string => join(cache(), 'layers'),
   rootfs: (key: string): string => join(cache(), `base-${key}.tar`),
   storage: (): string => join(cache(), 'storage'),
 };

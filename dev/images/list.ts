@@ -51,7 +51,7 @@ export function chosen(names: readonly string[] | undefined): Image[] {
 }
 
 /** Changes with anything that the image is made of, `base` being what the engine builds on. */
-export function keyOf(image: Image, base: string): string {
+function keyOf(image: Image, base: string): string {
   const parent = image.parent === undefined ? '' : keyOf(image.parent, base);
   return contentKey(root, image.inputs, [base, parent, image.target ?? '']);
 }

@@ -7,7 +7,7 @@ import { ensureTools } from '../../dev/cluster/parts.ts';
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..', '..');
 
-export type Rule = { apiGroups: string[]; resources: string[]; verbs: string[]; resourceNames?: string[] };
+type Rule = { apiGroups: string[]; resources: string[]; verbs: string[]; resourceNames?: string[] };
 export type PodSpec = {
   serviceAccountName?: string;
   securityContext?: Record<string, unknown>;

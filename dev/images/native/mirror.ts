@@ -9,7 +9,7 @@ export function debianMirror(): string {
 }
 
 /** The first archive address of apt's two notations that is Debian's main archive. */
-export function mirrorIn(sources: string): string | undefined {
+function mirrorIn(sources: string): string | undefined {
   const addresses = sources
     .split('\n')
     .filter((line) => /^(URIs:|deb\s)/.test(line))
