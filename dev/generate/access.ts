@@ -30,7 +30,7 @@ export const access: { operator: Access; controlPlane: Access } = {
 };
 
 /** The same rights in as few rules as they fit, always in the same order. */
-export function joined(rules: readonly PolicyRule[]): PolicyRule[] {
+function joined(rules: readonly PolicyRule[]): PolicyRule[] {
   const verbs = new Map<string, Set<string>>();
   for (const rule of rules) {
     for (const key of rule.apiGroups.flatMap((group) => rule.resources.map((resource) => `${group}/${resource}`))) {
