@@ -135,6 +135,8 @@ export class Reflector<T extends object = KubeObject> {
     const silence = new AbortController();
     const stop = (): void => silence.abort();
     this.#signal.addEventListener('abort', stop);
+    // Stopped between the list and here: the listener would never hear of it.
+    if (this.#signal.aborted) stop();
     let timer = setTimeout(stop, this.#timings.inactivity);
     try {
       const scope = { ...(namespace !== undefined && { namespace }), ...(labelSelector !== undefined && { labelSelector }) };

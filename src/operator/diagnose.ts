@@ -6,6 +6,10 @@ export type Diagnosis = {
   reason: FailureReason;
   message: string;
   final: boolean;
+  /** Every start looks like this for a while: told only when time is up. */
+  early?: boolean;
+  /** Seconds after which it becomes final by itself. */
+  again?: number;
   /** Whose log tells more; `previous` when the container has been restarted since. */
   log?: { pod: string; container: string; previous: boolean };
 };
@@ -103,7 +107,8 @@ function pullFailed(pod: KubeObject, { name, image, state }: ContainerStatus, { 
   const hopeless = HOPELESS_PULL.includes(state?.waiting?.reason ?? '');
   const final = hopeless || age > imagePullSeconds;
   const said = final && state?.waiting?.message !== undefined ? `: ${state.waiting.message}` : '';
-  return { reason: 'ImagePullFailed', message: `The image ${image ?? ''} of container ${name} can't be pulled${said}`, final };
+  const message = `The image ${image ?? ''} of container ${name} can't be pulled${said}`;
+  return { reason: 'ImagePullFailed', message, final, ...(!final && { again: imagePullSeconds - age + 1 }) };
 }
 
 function configMissing({ name, state }: ContainerStatus): Diagnosis {
@@ -126,5 +131,6 @@ const notReady = (pod: KubeObject, { name }: ContainerStatus): Diagnosis => ({
   reason: 'ProbeFailed',
   message: `Container ${name} runs, but does not answer its readiness probe.`,
   final: false,
+  early: true,
   log: { pod: pod.metadata.name, container: name, previous: false },
 });

@@ -41,6 +41,7 @@ const CONTROLLERS = [
   'serviceaccount-controller',
   'resourcequota-controller',
   'endpointslice-controller',
+  'persistentvolumeclaim-protection-controller',
 ];
 
 const AUDIT_POLICY = `apiVersion: audit.k8s.io/v1

@@ -57,8 +57,16 @@ function outcomeOf({ newest, active, database, serving }: Seen): Outcome {
   const isDeployed = newest.status?.phase === 'DEPLOYED';
   if (isEnded(newest) && !isDeployed) return failed(newest);
   if (database.status !== 'True') return waiting(database.reason, database.message);
-  if (!isDeployed || active !== name) return waiting('RollingOut', newest.status?.message ?? `Revision ${name} is being rolled out.`);
+  if (!isDeployed || active !== name) return rolling(newest);
   return serving.status === 'True' ? settled(`Revision ${name} serves.`, 'Serving') : waiting(serving.reason, serving.message);
+}
+
+/** Without the revision's own words, which change at every step; only what is wrong is repeated here. */
+function rolling({ metadata, status }: RevisionResource): Outcome {
+  // Here the database is ready: a revision that still says otherwise is about to notice.
+  const reason = status?.reason === 'DatabaseNotReady' ? undefined : status?.reason;
+  const said = reason === undefined ? '' : ` ${status?.message ?? ''}`;
+  return waiting(reason ?? 'RollingOut', `Revision ${metadata.name} is being rolled out.${said}`);
 }
 
 function failed({ metadata, status }: RevisionResource): Outcome {

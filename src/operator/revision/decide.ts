@@ -107,9 +107,8 @@ function progress({ revision, world, settings }: Situation): Decision {
     const message = `The Secret ${revision.spec.template.secretName} is not there.`;
     return idle('AWAITING_DEPLOY', message, { ...begun, reason: 'SecretMissing' });
   }
-  if (!isUp(world.api, api)) return deploying('The api pods are starting.', { wish: { api }, of: 'api' }, { world, settings });
-  if (!isUp(world.queue, queue))
-    return deploying('The queue pods are starting.', { wish: { api, queue }, of: 'queue' }, { world, settings });
+  if (!isUp(world.api, api)) return deploying({ wish: { api }, of: 'api' }, { world, settings });
+  if (!isUp(world.queue, queue)) return deploying({ wish: { api, queue }, of: 'queue' }, { world, settings });
   const done = { ...begun, rolledOut: true, wish: { api, queue } };
   return isServingSaid(revision, world)
     ? idle('DEPLOYED', 'All pods are ready and the revision serves.', done)
@@ -124,13 +123,14 @@ const isServingSaid = ({ metadata }: RevisionResource, { deployment }: RevisionW
 
 type View = Pick<Situation, 'world' | 'settings'>;
 
-function deploying(message: string, { wish, of }: { wish: Wish; of: WorkloadComponent }, view: View): Decision {
+function deploying({ wish, of }: { wish: Wish; of: WorkloadComponent }, view: View): Decision {
   const diagnosis = troubleOf(view, [of]);
-  return idle('DEPLOYING', diagnosis?.message ?? message, {
+  const told = diagnosis?.early === true ? undefined : diagnosis;
+  return idle('DEPLOYING', told?.message ?? 'The pods are starting.', {
     started: true,
     wish,
     diagnosis,
-    ...(diagnosis && { reason: diagnosis.reason }),
+    ...(told && { reason: told.reason }),
   });
 }
 
@@ -153,15 +153,16 @@ export function secondsLeft({ revision, world, settings }: Situation): number {
 /** A rollout that is late, or that no waiting helps, has failed; what it has of pods is taken back. */
 function withinDeadline(decision: Decision, situation: Situation): Decision {
   if (decision.rolledOut) return decision;
+  const { diagnosis } = decision;
   const isLate = secondsLeft(situation) <= 0;
-  if (!isLate && decision.diagnosis?.final !== true) return decision;
-  const { world } = situation;
-  const told = decision.reason === undefined ? 'It was not ready in time.' : decision.message;
+  if (!isLate && diagnosis?.final !== true) return decision;
+  const reason = diagnosis?.reason ?? decision.reason ?? 'DeadlineExceeded';
+  const told = diagnosis?.message ?? decision.message;
   return {
     ...decision,
     phase: 'DEPLOY_FAILED',
-    reason: decision.reason ?? 'DeadlineExceeded',
-    message: isLate && decision.reason !== undefined ? `Not ready in time. ${told}` : told,
-    wish: takenDown(world),
+    reason,
+    message: isLate ? `Not ready in time. ${told}` : told,
+    wish: takenDown(situation.world),
   };
 }

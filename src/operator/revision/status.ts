@@ -40,15 +40,22 @@ function writtenOnce({ spec, status: before = {} }: RevisionResource, { decision
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as RevisionStatusFields;
 }
 
-function outcomeOf({ decision, secondsLeft }: RevisionView): Outcome {
+function outcomeOf(view: RevisionView): Outcome {
+  const { decision } = view;
   const { phase, message, reason, diagnosis } = decision;
   if (reason === 'SpecChanged') return stalled(reason, message);
   if (phase === 'DEPLOYED') return diagnosis === undefined ? settled(message, 'Deployed') : waiting(diagnosis.reason, diagnosis.message);
   if (phase === 'SKIPPED') return settled(message, 'Skipped');
   if (ENDED.includes(phase)) return stalled(reason ?? 'Failed', message);
-  // Pods and the database wake the revision by themselves; a Secret and the deadline do not.
-  const after = reason === 'SecretMissing' ? Math.min(5, secondsLeft) : secondsLeft;
-  return waiting(reason ?? 'RollingOut', message, decision.started ? Math.max(1, Math.ceil(after)) : undefined);
+  return waiting(reason ?? 'RollingOut', message, decision.started ? lookAgain(view) : undefined);
+}
+
+const SECRET_POLL = 5;
+
+/** Pods and the database wake the revision by themselves; a Secret, an image that stays away and the deadline do not. */
+function lookAgain({ decision, secondsLeft }: RevisionView): number {
+  const soon = decision.reason === 'SecretMissing' ? SECRET_POLL : (decision.diagnosis?.again ?? secondsLeft);
+  return Math.max(1, Math.ceil(Math.min(soon, secondsLeft)));
 }
 
 function statements({ spec }: RevisionResource, { phase, rolledOut, message, reason }: Decision): Statement[] {

@@ -1,0 +1,63 @@
+import { connect } from '../../src/kube/client.ts';
+import { kinds, type Kube, type KubeObject } from '../../src/kube/kube.ts';
+import { startOperator, type Operator, type OperatorOptions } from '../../src/operator/start.ts';
+import type { OperatorSettings } from '../../src/config/operator.ts';
+import type { DeploymentResource, RevisionResource } from '../../src/schema/custom-resources.ts';
+import { until } from './api-server.ts';
+import { silentLog } from './log.ts';
+import { config, settings } from './objects.ts';
+
+export type RunningOperator = Operator & { userAgent: string };
+
+/** An operator for one namespace, on the API server of the run. */
+export async function operatorFor(
+  { namespace, kubeconfig }: { namespace: string; kubeconfig: string },
+  options: { identity?: string; settings?: Partial<OperatorSettings>; times?: OperatorOptions['times'] } = {},
+): Promise<RunningOperator> {
+  const identity = options.identity ?? 'one';
+  const userAgent = `gx-operator/${namespace}/${identity}`;
+  const kube = await connect({ fieldManager: 'gx-operator', userAgent, kubeconfig });
+  const operator = await startOperator({
+    config: config({
+      namespace,
+      namespaces: [namespace],
+      identity,
+      settings: settings({ imagePullPatienceSeconds: 1, ...options.settings }),
+    }),
+    kube,
+    log: silentLog(),
+    signal: new AbortController().signal,
+    ...(options.times && { times: options.times }),
+  });
+  const stop = async (): Promise<void> => {
+    await operator.stop();
+    await kube.close();
+  };
+  return { ...operator, stop, userAgent };
+}
+
+/** What a test asks of a namespace, in the words of the domain. */
+export function look(kube: Kube, namespace: string) {
+  const deployment = (name: string): Promise<DeploymentResource> => kube.get(kinds.deployment, { namespace, name });
+  const revision = (name: string): Promise<RevisionResource> => kube.get(kinds.revision, { namespace, name });
+  const workload = (name: string): Promise<KubeObject> => kube.get(kinds.workload, { namespace, name });
+  return {
+    deployment,
+    revision,
+    workload,
+    service: (name: string): Promise<KubeObject> => kube.get(kinds.service, { namespace, name }),
+    secret: (name: string) => kube.get(kinds.secret, { namespace, name }),
+    untilPhase: (name: string, phase: string, limit?: number): Promise<void> =>
+      until(`revision ${name} is ${phase}`, async () => (await revision(name)).status?.phase === phase, limit),
+    untilReady: (name: string, limit?: number): Promise<void> =>
+      until(
+        `deployment ${name} is Ready`,
+        async () => {
+          const { metadata, status } = await deployment(name);
+          const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+          return ready?.status === 'True' && ready.observedGeneration === metadata.generation;
+        },
+        limit,
+      ),
+  };
+}
