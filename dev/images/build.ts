@@ -60,9 +60,13 @@ async function build({ engine, image, prepared, report }: Work, reference: strin
   const bases = await prepared();
   if (await engine.has(reference)) return;
   const started = Date.now();
-  const parent = image.parent && { AGENT_SERVER: referenceOf(image.parent, engine.base) };
-  if (image.parent && parent) await build({ engine, image: image.parent, prepared, report }, parent.AGENT_SERVER);
+  const buildArguments = { ...bases };
+  if (image.parent !== undefined) {
+    const below = referenceOf(image.parent.image, engine.base);
+    await build({ engine, image: image.parent.image, prepared, report }, below);
+    buildArguments[image.parent.argument] = below;
+  }
   report(`${image.name}: building`);
-  await engine.build({ image, reference, buildArguments: parent ?? bases, report: (line) => report(`${image.name}: ${line}`) });
+  await engine.build({ image, reference, buildArguments, report: (line) => report(`${image.name}: ${line}`) });
   report(`${image.name}: built in ${seconds(started)}`);
 }

@@ -9,24 +9,22 @@ export type Image = {
   target?: string;
   context: string;
   inputs: readonly string[];
-  /** The image that `FROM` names by the build argument AGENT_SERVER. */
-  parent?: Image;
+  /** The image that `FROM` names by a build argument. */
+  parent?: { argument: string; image: Image };
 };
 
 export const root = join(import.meta.dirname, '..', '..');
 
-const node = ['Dockerfile', 'package.json', 'package-lock.json', '.npmrc', 'src'];
-const product = (name: string, inputs: readonly string[]): Image => ({
-  name,
-  dockerfile: 'Dockerfile',
-  target: name,
-  context: '.',
-  inputs,
-});
+type Made = Pick<Image, 'name' | 'inputs' | 'parent'>;
+const product = (made: Made): Image => ({ dockerfile: 'Dockerfile', context: '.', target: made.name.replace(/^gx-app$/, 'app'), ...made });
 
-const postgres = product('gx-postgres', ['Dockerfile', 'dev/images/postgres']);
-const platform = product('gx-platform', [...node, 'crds']);
-const agentServer = product('gx-agent-server', node);
+// An image of its own, because to find this stage unchanged would take reading all packages each time.
+const app = product({ name: 'gx-app', inputs: ['Dockerfile', 'package.json', 'package-lock.json', '.npmrc'] });
+const onApp = { argument: 'APP', image: app };
+
+const postgres = product({ name: 'gx-postgres', inputs: ['Dockerfile', 'dev/images/postgres'] });
+const platform = product({ name: 'gx-platform', inputs: ['src', 'crds'], parent: onApp });
+const agentServer = product({ name: 'gx-agent-server', inputs: ['src'], parent: onApp });
 
 /** Every image, a parent before its children; each example with a gx.json is one. */
 export function images(): Image[] {
@@ -38,7 +36,13 @@ export function images(): Image[] {
 function example(folder: string): Image {
   const context = `examples/${folder}`;
   const dockerfile = 'dev/images/example.Dockerfile';
-  return { name: `gx-example-${folder}`, dockerfile, context, inputs: [dockerfile, context], parent: agentServer };
+  return {
+    name: `gx-example-${folder}`,
+    dockerfile,
+    context,
+    inputs: [dockerfile, context],
+    parent: { argument: 'AGENT_SERVER', image: agentServer },
+  };
 }
 
 /** The images of these names and nothing else; all of them by default. */
@@ -52,7 +56,7 @@ export function chosen(names: readonly string[] | undefined): Image[] {
 
 /** Changes with anything that the image is made of, `base` being what the engine builds on. */
 function keyOf(image: Image, base: string): string {
-  const parent = image.parent === undefined ? '' : keyOf(image.parent, base);
+  const parent = image.parent === undefined ? '' : keyOf(image.parent.image, base);
   return contentKey(root, image.inputs, [base, parent, image.target ?? '']);
 }
 
