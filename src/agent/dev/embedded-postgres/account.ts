@@ -1,0 +1,57 @@
+import { chownSync, lstatSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import path from 'node:path';
+import process from 'node:process';
+import { StartError } from '../../../errors.ts';
+
+/** Whom Postgres runs as. It refuses root, so that root gives it another account; anybody else runs it as himself. */
+export type Account = { uid: number; gid: number };
+
+export function accountForPostgres(): Account | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const entry = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .map((line) => line.split(':'))
+    .find(([name]) => name === 'nobody');
+  if (entry === undefined) throw new StartError('Postgres refuses to run as root, and there is no account "nobody" to run it as.');
+  // Negative numbers are how macOS writes them.
+  return { uid: Number(entry[2]) >>> 0, gid: Number(entry[3]) >>> 0 };
+}
+
+/** Whether the account may enter every folder on the way. */
+export function mayEnter(folder: string, account: Account | undefined): boolean {
+  if (account === undefined) return true;
+  for (let at = path.resolve(folder); ; at = path.dirname(at)) {
+    const { uid, gid, mode } = statSync(at);
+    const bit = uid === account.uid ? 0o100 : gid === account.gid ? 0o010 : 0o001;
+    if ((mode & bit) === 0) return false;
+    if (at === path.dirname(at)) return true;
+  }
+}
+
+/** A folder that only Postgres' account reads. */
+export function privateFolder(folder: string, account: Account | undefined): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  if (account !== undefined) chownSync(folder, account.uid, account.gid);
+}
+
+/** Where things go that can't lie beside gx.json or in node_modules, because Postgres' account can't go there. */
+export function sharedFolder(account: Account | undefined): string {
+  const places = account === undefined ? [path.join(homedir(), '.cache')] : ['/var/lib', tmpdir()];
+  for (const place of places) {
+    const folder = path.join(place, 'gx-postgres');
+    if (made(folder) && mayEnter(folder, account)) return folder;
+  }
+  throw new StartError(`There is no folder for Postgres: ${places.join(' and ')} can't be written.`);
+}
+
+/** Nobody else's folder is used, even if it stands where ours should. */
+function made(folder: string): boolean {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o755 });
+    const found = lstatSync(folder);
+    return found.isDirectory() && found.uid === process.getuid?.();
+  } catch {
+    return false;
+  }
+}

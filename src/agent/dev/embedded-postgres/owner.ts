@@ -1,0 +1,103 @@
+import { readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import process from 'node:process';
+import { setTimeout as wait } from 'node:timers/promises';
+import { StartError } from '../../../errors.ts';
+
+type Owner = { pid: number; birth: string; what: string };
+
+/** Milliseconds in which a Postgres whose owner was killed has stopped by itself. */
+const STOPS_WITHIN = 5_000;
+
+/** Takes the data for this process, or tells who has it. Postgres' own lock stays the last word. */
+export async function claim(folder: string, what: string): Promise<() => void> {
+  const file = path.join(folder, 'owner.json');
+  const owner = ownerOf(file);
+  if (owner !== undefined && alive(owner.pid) && birthOf(owner.pid) === owner.birth) throw inUse(folder, owner);
+  rmSync(file, { force: true });
+  write(file, { pid: process.pid, birth: birthOf(process.pid), what }, folder);
+  const release = (): void => rmSync(file, { force: true });
+  await left(folder).catch((error: unknown) => {
+    release();
+    throw error;
+  });
+  return release;
+}
+
+const inUse = (folder: string, owner?: Owner): StartError =>
+  new StartError(
+    `The data in ${folder} is in use by ${owner === undefined ? 'another start' : `${owner.what} (process ${owner.pid})`}: stop that one first.`,
+  );
+
+/** The first of two that start at the same time has it. */
+function write(file: string, owner: Owner, folder: string): void {
+  try {
+    writeFileSync(file, JSON.stringify(owner), { mode: 0o600, flag: 'wx' });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw inUse(folder, ownerOf(file));
+    throw error;
+  }
+}
+
+function ownerOf(file: string): Owner | undefined {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Owner;
+  } catch {
+    return undefined;
+  }
+}
+
+const BIRTH_FIELD = 19;
+
+/** Tells a process from a later one that got its number: when it was born, in ticks since the machine was. Only Linux says so. */
+function birthOf(pid: number): string {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[BIRTH_FIELD] ?? '';
+  } catch {
+    return '';
+  }
+}
+
+/** Waits for a Postgres without an owner to be gone, and removes the mark of one that never left it. */
+async function left(folder: string): Promise<void> {
+  const deadline = Date.now() + STOPS_WITHIN;
+  for (let pid = postmasterOf(folder); pid !== undefined; pid = postmasterOf(folder)) {
+    if (Date.now() > deadline)
+      throw new StartError(`The data in ${folder} is in use by a Postgres (process ${pid}) that does not stop: stop it, then start again.`);
+    await wait(20);
+  }
+}
+
+/** The process that serves the data now. After a restart of a container or machine, its number may be another program's. */
+function postmasterOf(folder: string): number | undefined {
+  const data = path.join(folder, 'data');
+  const file = path.join(data, 'postmaster.pid');
+  let pid: number;
+  try {
+    pid = Number(readFileSync(file, 'utf8').split('\n')[0]);
+  } catch {
+    return undefined;
+  }
+  if (!alive(pid)) return undefined;
+  if (process.platform !== 'linux' || workingFolder(pid) === data) return pid;
+  rmSync(file, { force: true });
+  return undefined;
+}
+
+function workingFolder(pid: number): string | undefined {
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`);
+  } catch {
+    return undefined;
+  }
+}
+
+function alive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}

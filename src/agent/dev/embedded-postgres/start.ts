@@ -1,0 +1,156 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import path from 'node:path';
+import type { Writable } from 'node:stream';
+import { setTimeout as wait } from 'node:timers/promises';
+import { StartError } from '../../../errors.ts';
+import { accountForPostgres, mayEnter, privateFolder, sharedFolder, type Account } from './account.ts';
+import { binariesFor } from './binaries.ts';
+import { environment, initialise, USER } from './initialise.ts';
+import { claim } from './owner.ts';
+
+export type EmbeddedPostgres = {
+  /** Of the database `postgres`, as the superuser. */
+  uri: string;
+  /** Settles when the server has ended, asked or not. */
+  ended: Promise<void>;
+  stop(): Promise<void>;
+};
+
+export type PostgresOptions = {
+  /** Everything lies in here: data, password, log. */
+  folder: string;
+  /** Named to whoever starts a second one on the same data. */
+  owner: string;
+  /** False for tests: data is lost when the machine stops, and nothing waits for the disk. */
+  durable: boolean;
+  signal?: AbortSignal;
+};
+
+/** Milliseconds that a server gets to answer; recovery after a crash takes the longest. */
+const READY_WITHIN = 30_000;
+const LOOK_EVERY = 10;
+
+/**
+ * Postgres and, beside it, a watcher that reads from the other end of our pipe: it ends when we close it and when we are gone, however
+ * we went, and Postgres is told to stop. A session of its own keeps the terminal's Ctrl-C from reaching Postgres before its clients leave.
+ */
+const SUPERVISE = `"$@" 3<&- & server=$!
+(read -r _ <&3; kill -INT $server) >/dev/null 2>&1 & watcher=$!
+exec 3<&-
+wait $server; code=$?
+kill $watcher 2>/dev/null
+exit $code`;
+
+/** Starts Postgres 18 on the folder's data, which is made if there is none. */
+export async function startPostgres(options: PostgresOptions): Promise<EmbeddedPostgres> {
+  const account = accountForPostgres();
+  const bin = binariesFor(account);
+  const folder = placeFor(options.folder, account);
+  const release = await claim(folder, options.owner);
+  try {
+    const { data, password } = await initialise({ folder, bin, account });
+    options.signal?.throwIfAborted();
+    const port = await freePort();
+    const child = launch({ bin, folder, data, account }, settings(port, options.durable));
+    const ended = gone(child).then(release);
+    await ready(child, { folder, data, port }, options).catch(async (error: unknown) => {
+      hangUp(child);
+      await ended;
+      throw error;
+    });
+    return { uri: `postgresql://${USER}:${password}@127.0.0.1:${port}/postgres`, ended, stop: () => (hangUp(child), ended) };
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+/** The folder itself, or, where Postgres' account can't go there, one elsewhere that it links to. */
+function placeFor(asked: string, account: Account | undefined): string {
+  const parent = path.dirname(asked);
+  mkdirSync(parent, { recursive: true });
+  const there = existsSync(asked) ? realpathSync(asked) : asked;
+  if (there !== asked || mayEnter(parent, account)) {
+    privateFolder(there, account);
+    return there;
+  }
+  const name = createHash('sha256').update(asked).digest('hex').slice(0, 16);
+  const elsewhere = path.join(sharedFolder(account), name);
+  privateFolder(elsewhere, account);
+  rmSync(asked, { force: true });
+  symlinkSync(elsewhere, asked);
+  return elsewhere;
+}
+
+type Place = { bin: string; folder: string; data: string; account: Account | undefined };
+
+function launch({ bin, folder, data, account }: Place, args: string[]): ChildProcess {
+  const log = openSync(path.join(folder, 'log'), 'w', 0o600);
+  const child = spawn('/bin/sh', ['-c', SUPERVISE, 'sh', path.join(bin, 'postgres'), '-D', data, ...args], {
+    cwd: folder,
+    env: environment(bin),
+    stdio: ['ignore', log, log, 'pipe'],
+    detached: true,
+    ...account,
+  });
+  child.on('error', () => undefined);
+  pipeTo(child).on('error', () => undefined);
+  closeSync(log);
+  return child;
+}
+
+const pipeTo = (child: ChildProcess): Writable => child.stdio[3] as Writable;
+const gone = async (child: ChildProcess): Promise<void> => {
+  // A shell that could not be started has gone, too.
+  await once(child, 'exit').catch(() => undefined);
+  pipeTo(child).destroy();
+};
+const hangUp = (child: ChildProcess): void => void pipeTo(child).end();
+
+function settings(port: number, durable: boolean): string[] {
+  const all = {
+    listen_addresses: '127.0.0.1',
+    port,
+    unix_socket_directories: '',
+    max_connections: 200,
+    wal_level: 'minimal',
+    max_wal_senders: 0,
+    // A crash of Postgres loses at most the last moments, never consistency.
+    synchronous_commit: 'off',
+    log_min_messages: 'warning',
+    ...(!durable && { fsync: 'off', full_page_writes: 'off' }),
+  };
+  return Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+}
+
+/** The lines of postmaster.pid that pg_ctl reads too. The port tells this server's file from one that a crash left. */
+const PORT_LINE = 3;
+const STATUS_LINE = 7;
+
+async function ready(child: ChildProcess, at: { folder: string; data: string; port: number }, { signal }: PostgresOptions): Promise<void> {
+  const deadline = Date.now() + READY_WITHIN;
+  const file = path.join(at.data, 'postmaster.pid');
+  while (Date.now() < deadline) {
+    signal?.throwIfAborted();
+    if (child.exitCode !== null || child.signalCode !== null) break;
+    const lines = existsSync(file) ? readFileSync(file, 'utf8').split('\n') : [];
+    if (lines[PORT_LINE] === String(at.port) && lines[STATUS_LINE]?.trim() === 'ready') return;
+    await wait(LOOK_EVERY);
+  }
+  const log = readFileSync(path.join(at.folder, 'log'), 'utf8');
+  const reason = /(?:FATAL|PANIC):\s*(.*)/.exec(log)?.[1] ?? log.trim().split('\n').at(-1) ?? 'no reason given';
+  throw new StartError(`Postgres does not start on ${at.data}: ${reason} (its log is ${path.join(at.folder, 'log')}).`);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}

@@ -1,0 +1,34 @@
+import { randomBytes } from 'node:crypto';
+import { Pool, type QueryResultRow } from 'pg';
+import { inject } from 'vitest';
+import { asAdmin, databaseUri, TEMPLATE } from './postgres-template.ts';
+
+/* A test file that imports this runs against a real Postgres 18. */
+
+export type TestDatabase = {
+  uri: string;
+  /** Ends what is still connected. */
+  drop(): Promise<void>;
+  sql<R extends QueryResultRow = Record<string, unknown>>(text: string, values?: unknown[]): Promise<R[]>;
+};
+
+/** A database of its own, for a test file or a test: with the agent server's schema, or an empty one (`migrated: false`). */
+export async function freshDatabase({ migrated = true }: { migrated?: boolean } = {}): Promise<TestDatabase> {
+  const admin = inject('postgres');
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  // Copying the files is quicker than writing each page to the log first, which is what makes a copy safe and here nobody needs.
+  const copy = migrated ? ` template ${TEMPLATE} strategy file_copy` : '';
+  await asAdmin(admin, (client) => client.query(`create database ${name}${copy}`));
+  const uri = databaseUri(admin, name);
+  const pool = new Pool({ connectionString: uri, max: 2 });
+  // Its connections are ended by `drop`, or by a test that stops them all.
+  pool.on('error', () => undefined);
+  return {
+    uri,
+    drop: async () => {
+      await pool.end();
+      await asAdmin(admin, (client) => client.query(`drop database if exists ${name} with (force)`));
+    },
+    sql: async <R extends QueryResultRow>(text: string, values: unknown[] = []) => (await pool.query<R>(text, values)).rows,
+  };
+}
