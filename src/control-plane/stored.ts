@@ -1,10 +1,13 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { ControlPlaneConfig } from '../config/control-plane.ts';
 import { NotFound } from '../errors.ts';
-import { Cache, keyOf } from '../kube/cache.ts';
+import { Cache, keyOf, type Change } from '../kube/cache.ts';
 import { kinds, type Kind, type Kube, type KubeObject } from '../kube/kube.ts';
 import { Reflector, withoutManagedFields } from '../kube/watch.ts';
 import type { Log } from '../log.ts';
 import type { DeploymentResource, ListenerResource, RevisionResource, TracingProjectResource } from '../schema/custom-resources.ts';
+import { DEPLOYMENT } from '../schema/labels.ts';
+import { labelValue } from '../schema/names.ts';
 import { newestFirst } from '../schema/revision-of.ts';
 import { deploymentId, updatedAt } from './deployments/resource.ts';
 
@@ -12,6 +15,10 @@ const silent = { relisted: () => undefined, missed: () => undefined, active: () 
 const at = (field: (object: never) => string | undefined) => (object: KubeObject) =>
   [field(object as never)].filter((value) => value !== undefined);
 const uidOf = ({ metadata }: { metadata: { uid?: string } }): string | undefined => metadata.uid;
+
+/** Milliseconds between two live lists: ids that never were would else cost the API server a list each. */
+const SEARCH_EVERY = 1000;
+const REMEMBERED = 10_000;
 
 type Options = { kube: Kube; config: Pick<ControlPlaneConfig, 'namespace' | 'namespaces'>; log: Log };
 
@@ -31,7 +38,10 @@ export class Stored {
   readonly #projects = new Cache<TracingProjectResource>({ uid: at(uidOf) });
   readonly #reflectors: Reflector[];
   #search: Promise<void> | undefined;
+  #searchedAt = -Infinity;
   readonly #waiting = new Set<() => void>();
+  /** Ids of deployments that were seen to go: a client polls such an id until it is answered with 404. */
+  readonly #gone = new Set<string>();
 
   constructor({ kube, config, log }: Options) {
     this.#kube = kube;
@@ -64,12 +74,20 @@ export class Stored {
     signal.removeEventListener('abort', abort);
   }
 
+  readonly #bury = ({ before, after }: Change): void => {
+    if (after !== undefined) return void this.#gone.delete(deploymentId(after as unknown as DeploymentResource));
+    this.#gone.add(deploymentId(before as unknown as DeploymentResource));
+    const oldest = this.#gone.values().next().value;
+    if (this.#gone.size > REMEMBERED && oldest !== undefined) this.#gone.delete(oldest);
+  };
+
   readonly #wake = (): void => {
     for (const resolve of this.#waiting) resolve();
   };
 
   /** Resolves when every kind was listed once. */
   async start(): Promise<void> {
+    this.#deployments.onChange(this.#bury);
     this.#deployments.onChange(this.#wake);
     this.#revisions.onChange(this.#wake);
     for (const reflector of this.#reflectors) reflector.start();
@@ -91,7 +109,7 @@ export class Stored {
   /** From the watch, else from a live list. */
   async deployment(id: string, signal: AbortSignal): Promise<DeploymentResource | undefined> {
     const known = this.#deployments.byIndex('id', id)[0];
-    if (known !== undefined) return known;
+    if (known !== undefined || this.#gone.has(id)) return known;
     await this.#searchLive(signal);
     return this.#deployments.byIndex('id', id)[0];
   }
@@ -105,8 +123,9 @@ export class Stored {
     const find = (): RevisionResource | undefined => this.revisionsOf(deployment).find((revision) => revision.metadata.uid === id);
     const known = find();
     if (known !== undefined) return known;
-    const { namespace = '' } = deployment.metadata;
-    for (const revision of await this.#kube.all(kinds.revision, { namespace }, signal)) this.#revisions.offer(lean(revision));
+    const { namespace = '', name } = deployment.metadata;
+    const options = { namespace, labelSelector: `${DEPLOYMENT}=${labelValue(name)}` };
+    for (const revision of await this.#kube.all(kinds.revision, options, signal)) this.#revisions.offer(lean(revision));
     return find();
   }
 
@@ -157,7 +176,7 @@ export class Stored {
     }
   }
 
-  /** One list at a time serves all who miss something; who comes while one runs waits for the next, which starts after he came. */
+  /** One list a second serves all who miss something; who comes while one runs waits for the next, which starts after he came. */
   async #searchLive(signal: AbortSignal): Promise<void> {
     if (this.#search !== undefined) await this.#search.catch(() => undefined);
     this.#search ??= this.#listDeployments().finally(() => (this.#search = undefined));
@@ -166,6 +185,9 @@ export class Stored {
   }
 
   async #listDeployments(): Promise<void> {
+    const early = this.#searchedAt + SEARCH_EVERY - performance.now();
+    if (early > 0) await wait(early);
+    this.#searchedAt = performance.now();
     const scopes = this.#namespaces.length === 0 ? [{}] : this.#namespaces.map((namespace) => ({ namespace }));
     const found = await Promise.all(scopes.map((scope) => this.#kube.all(kinds.deployment, scope)));
     for (const deployment of found.flat()) this.#deployments.offer(lean(deployment));

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
 import { Conflict, Problem, Rejected } from '../../errors.ts';
 import { kinds, type Ref } from '../../kube/kube.ts';
 import type { DeploymentResource, DeploymentSpec } from '../../schema/custom-resources.ts';
@@ -15,8 +16,9 @@ import { jsonPatchOf } from './json-patch.ts';
 import { toSpec, toWanted } from './resource.ts';
 import { afterPatch, brokenRules, brokenSecrets, changedImmutables, makesRevision, withoutEcho, type Wanted } from './rules.ts';
 
-/** The operator's status writes change the version too, so a lost race is normal; five in a row are not. */
-const ATTEMPTS = 5;
+/** The operator's status writes change the version too, so a lost race is normal; ten in a row, with growing pauses, are not. */
+const ATTEMPTS = 10;
+const LONGEST_PAUSE = 25;
 
 export type PatchOptions = { id: string; dryRun: boolean; ifMatch?: string | undefined; alwaysRevision?: boolean };
 
@@ -43,15 +45,17 @@ export async function patchDeployment(
   }
 }
 
-async function attempted<T>(decideNow: () => Promise<Step>, writeIt: (step: Step) => Promise<T>): Promise<T> {
+/** Reads, decides and writes until no other writer came in between. */
+export async function attempted<T, D>(decideNow: () => Promise<D>, writeIt: (decided: D) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
-    const step = await decideNow();
+    const decided = await decideNow();
     try {
-      return await writeIt(step);
+      return await writeIt(decided);
     } catch (error) {
       if (!(error instanceof Conflict)) throw error;
       if (attempt === ATTEMPTS)
         throw new Conflict('The deployment was changed by somebody else at the same time; try again.', { cause: error });
+      await wait(Math.random() * LONGEST_PAUSE * attempt);
     }
   }
 }

@@ -3,29 +3,23 @@ import { kinds } from '../../kube/kube.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
 import { readDeployment, findRevision, type Asking } from '../deployments/find.ts';
 import { jsonPatchOf } from '../deployments/json-patch.ts';
-import { laterThan } from '../deployments/patch.ts';
+import { attempted, laterThan } from '../deployments/patch.ts';
 import { refusing } from '../kube-refusal.ts';
 import type { Needs } from '../needs.ts';
 import { makeRevision } from './make.ts';
 
-const ATTEMPTS = 5;
-
 /** Asks for a revision's template again, with the secrets and sizes it had: redeploy and rollback are the same. */
-export async function redeploy(needs: Needs, ids: { deployment: string; revision: string }, asking: Asking): Promise<DeploymentResource> {
-  for (let attempt = 1; ; attempt += 1) {
+export function redeploy(needs: Needs, ids: { deployment: string; revision: string }, asking: Asking): Promise<DeploymentResource> {
+  const read = async () => {
     const deployment = await readDeployment(needs, ids.deployment, asking);
-    const revision = await findRevision(needs, deployment, { id: ids.revision, signal: asking.signal });
-    try {
-      return await write(needs, deployment, revision);
-    } catch (error) {
-      if (!(error instanceof Conflict) || attempt === ATTEMPTS) throw error;
-    }
-  }
+    if (deployment.metadata.deletionTimestamp !== undefined) throw new Conflict('The deployment is being deleted.');
+    return { deployment, revision: await findRevision(needs, deployment, { id: ids.revision, signal: asking.signal }) };
+  };
+  return attempted(read, ({ deployment, revision }) => write(needs, deployment, revision));
 }
 
 async function write(needs: Needs, deployment: DeploymentResource, revision: RevisionResource): Promise<DeploymentResource> {
   const { metadata, spec } = deployment;
-  if (metadata.deletionTimestamp !== undefined) throw new Conflict('The deployment is being deleted.');
   const wanted = {
     ...spec,
     template: revision.spec.template,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Writable } from 'node:stream';
-import { Ajv } from 'ajv';
+import { Ajv, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 import { expect, inject } from 'vitest';
 import { controlPlaneConfig, type ControlPlaneConfig } from '../../../src/config/control-plane.ts';
@@ -37,17 +37,21 @@ const listener = (name: string, namespace: string, spec: ListenerResource['spec'
   spec,
 });
 
+/** Another cluster than the shared one, or other credentials for the control plane itself. */
+type Cluster = { kubeconfig?: string; own?: (namespace: string) => Promise<string> };
+
 /** A control plane on the shared API server: a namespace of its own, a listener for it, three keys. */
-export async function startPlane(
-  name: string,
-  settings: Partial<ControlPlaneConfig> = {},
-  kubeconfig = inject('kubeconfig'),
-): Promise<Plane> {
+export async function startPlane(name: string, settings: Partial<ControlPlaneConfig> = {}, cluster: Cluster = {}): Promise<Plane> {
+  const { kubeconfig = inject('kubeconfig') } = cluster;
   const kube = await connect({ fieldManager: 'test', userAgent: `test/${name}`, kubeconfig });
   const namespace = `${name}-${randomUUID().slice(0, 8)}`;
   await kube.create(kinds.namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
   await kube.create(kinds.listener, listener('default', namespace, { computeId: 'test', namespaces: [namespace] }));
-  const own = await connect({ fieldManager: 'gx-control-plane', userAgent: `gx-control-plane/${name}`, kubeconfig });
+  const own = await connect({
+    fieldManager: 'gx-control-plane',
+    userAgent: `gx-control-plane/${name}`,
+    kubeconfig: (await cluster.own?.(namespace)) ?? kubeconfig,
+  });
   const lines: string[] = [];
   const destination = new Writable({ write: (chunk: Buffer, _encoding, done) => (lines.push(chunk.toString()), done()) });
   const config = {
@@ -105,6 +109,7 @@ async function answerChecks(url: string): Promise<(method: string, path: string,
   const ajv = new Ajv({ strict: false });
   addFormats.default(ajv);
   ajv.addSchema(document, 'document');
+  const compiled = new Map<string, ValidateFunction>();
   const patterns = Object.keys(document.paths)
     .toSorted((a, b) => Number(a.includes('{')) - Number(b.includes('{')))
     .map((template) => [new RegExp(`^${template.replaceAll(/\{\w+\}/g, '[^/]+')}$`), template] as const);
@@ -118,7 +123,9 @@ async function answerChecks(url: string): Promise<(method: string, path: string,
     const content = operation.responses[status]?.content;
     if (content === undefined) return expect(body).toBeUndefined();
     const at = ['paths', template, method.toLowerCase(), 'responses', String(status), 'content', 'application/json', 'schema'];
-    const validate = ajv.compile({ $ref: `document#/${at.map(escape).join('/')}` });
+    const pointer = `document#/${at.map(escape).join('/')}`;
+    const validate = compiled.get(pointer) ?? ajv.compile({ $ref: pointer });
+    compiled.set(pointer, validate);
     expect(validate(body), `${method} ${template} ${status}: ${JSON.stringify(validate.errors)} in ${JSON.stringify(body)}`).toBe(true);
   };
 }

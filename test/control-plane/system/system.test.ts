@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { kinds } from '../../../src/kube/kube.ts';
 import type { Deployment } from '../../../src/schema/deployment.ts';
@@ -62,12 +63,31 @@ describe('a control plane', () => {
   });
 });
 
+describe('stopping', () => {
+  test('is told by readiness, ends streams, and lets requests finish', async () => {
+    const plane = await startPlane('stopping', { graceSeconds: 5 });
+    const { body: made } = await plane.call<Deployment>('POST', '/v2/deployments', { body: creation('a') });
+    const headers = { 'x-api-key': plane.keys.read };
+    const path = `${plane.url}/v2/deployments/${made.id}`;
+    const stream = await fetch(`${path}/events`, { headers });
+    const waiting = fetch(`${path}/revisions/${made.latest_revision_id}?wait=50`, { headers });
+    await wait(200);
+    const started = performance.now();
+    const stopped = plane.stop();
+    expect(await stream.text()).toContain('event: deployment');
+    expect((await waiting).status).toBe(200);
+    await stopped;
+    expect(performance.now() - started).toBeLessThan(3000);
+    await expect(fetch(`${plane.url}/readyz`)).rejects.toThrow();
+  });
+});
+
 describe('while the API server is away', () => {
   let server: ApiServer;
   let plane: Plane;
   beforeAll(async () => {
     server = await startApiServer({ controllers: false });
-    plane = await startPlane('outage', {}, server.kubeconfig);
+    plane = await startPlane('outage', {}, { kubeconfig: server.kubeconfig });
   });
   afterAll(async () => {
     await plane.stop();
