@@ -15,7 +15,7 @@ export function fieldsWithoutEffect(
   const spec = deployment.spec.template.resourceSpec ?? {};
   const { minScale = settings.profile.replicas, redisMemoryMb } = spec;
   const { maxScale = minScale, queueMinScale = minScale } = spec;
-  const { queueMaxScale = queueMinScale } = spec;
+  const { queueMaxScale = Math.max(maxScale, queueMinScale) } = spec;
   const stored = (database?.spec as StatefulSetSpec | undefined)?.volumeClaimTemplates?.[0]?.spec.resources.requests.storage;
   const wanted = databaseSize(deployment, settings).storageGi * 2 ** 30;
   const isStorageFixed = stored !== undefined && quantity(stored) !== wanted;

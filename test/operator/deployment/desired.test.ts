@@ -1,0 +1,48 @@
+import { describe, expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import { desiredDeployment } from '../../../src/operator/deployment/desired.ts';
+import { databaseCredential } from '../../../src/operator/deployment/objects/credential.ts';
+import { fieldsWithoutEffect } from '../../../src/operator/deployment/without-effect.ts';
+import { isAsIntended, withHash } from '../../../src/operator/kernel/owned.ts';
+import { deployment, settings } from '../../kit/objects.ts';
+
+const yaml = (objects: object[]): string => objects.map((object) => stringify(object, { aliasDuplicateObjects: false })).join('---\n');
+
+const bigger = { resourceSpec: { dbCpu: 2, dbMemoryMb: 4096, dbMemoryLimitMb: 4096, dbStorageGi: 50, dbMaxConnections: 300 } };
+
+test.each([
+  ['defaults', deployment(), {}, {}],
+  ['sized', deployment({ template: bigger }), { storageClass: 'fast' }, { active: 'chat-00002' }],
+  ['node-port', deployment({ metadata: { annotations: { 'gx.dev/node-port': '30080' } } }), { exposeAs: 'NodePort' as const }, {}],
+  ['long-name', deployment({ metadata: { name: `${'a-very-long-name-'.repeat(3)}of-63-letters` } }), {}, {}],
+])('the objects of a deployment: %s', async (name, given, more, world) => {
+  await expect(yaml(desiredDeployment(given, settings(more), world))).toMatchFileSnapshot(`../../golden/database/${name}.yaml`);
+});
+
+test('the credential has no owner, so that it lives as long as the volume', async () => {
+  const secret = databaseCredential(deployment(), settings(), 'p@ss/word');
+  expect(secret.metadata).not.toHaveProperty('ownerReferences');
+  await expect(yaml([secret])).toMatchFileSnapshot('../../golden/database/credential.yaml');
+});
+
+describe('storage that can not change any more', () => {
+  const live = desiredDeployment(deployment(), settings(), {}).find(({ kind }) => kind === 'StatefulSet');
+
+  test('keeps the claim of the live database, and is told', () => {
+    const wanted = deployment({ template: { resourceSpec: { dbStorageGi: 99 } } });
+    const set = desiredDeployment(wanted, settings(), { database: live }).find(({ kind }) => kind === 'StatefulSet');
+    expect(JSON.stringify(set)).toContain('"storage":"10Gi"');
+    expect(fieldsWithoutEffect(wanted, settings(), live)).toEqual(['dbStorageGi']);
+  });
+
+  test('the live database equals itself: nothing is written', () => {
+    const again = desiredDeployment(deployment(), settings(), { database: live }).find(({ kind }) => kind === 'StatefulSet');
+    expect(live && again && isAsIntended(again, withHash(live))).toBe(true);
+  });
+});
+
+test('fields whose function is not built yet are named', () => {
+  const given = deployment({ template: { resourceSpec: { minScale: 1, maxScale: 3, redisMemoryMb: 64 } } });
+  expect(fieldsWithoutEffect(given, settings(), undefined)).toEqual(['maxScale', 'queueMaxScale', 'redisMemoryMb']);
+  expect(fieldsWithoutEffect(deployment(), settings(), undefined)).toEqual([]);
+});

@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest';
+import type { KubeObject } from '../../src/kube/kube.ts';
+import { diagnose } from '../../src/operator/diagnose.ts';
+
+const now = Date.parse('2026-01-01T00:10:00Z');
+const patience = { now, imagePullSeconds: 60 };
+
+const pod = (status: object, created = '2026-01-01T00:09:50Z'): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'p', creationTimestamp: created },
+  status,
+});
+const container = (given: object): object => ({
+  containerStatuses: [{ name: 'agent', image: 'a:1', restartCount: 0, ready: false, ...given }],
+});
+const waitingFor = (reason: string, more: object = {}): object => container({ state: { waiting: { reason, message: 'why' } }, ...more });
+const ended = (exitCode: number, restartCount: number, reason = 'Error'): object =>
+  waitingFor('CrashLoopBackOff', { restartCount, lastState: { terminated: { exitCode, reason } } });
+
+test.each<[string, KubeObject, object]>([
+  ['an image that just can not be pulled', pod(waitingFor('ImagePullBackOff')), { reason: 'ImagePullFailed', final: false, again: 51 }],
+  ['an image that stays away', pod(waitingFor('ErrImagePull'), '2026-01-01T00:00:00Z'), { reason: 'ImagePullFailed', final: true }],
+  ['a name that is no image', pod(waitingFor('InvalidImageName')), { reason: 'ImagePullFailed', final: true }],
+  ['a Secret that is missing', pod(waitingFor('CreateContainerConfigError')), { reason: 'SecretMissing', final: false }],
+  ['a first crash', pod(ended(1, 1)), { reason: 'CrashLooping', final: false }],
+  [
+    'crashes again and again',
+    pod(ended(1, 3)),
+    { reason: 'CrashLooping', final: true, log: { pod: 'p', container: 'agent', previous: true } },
+  ],
+  ['too little memory', pod(ended(137, 3, 'OOMKilled')), { reason: 'OOMKilled', final: true }],
+  ['a database that can not be migrated', pod(ended(3, 3)), { reason: 'MigrationFailed', final: true }],
+  ['a probe without an answer', pod(container({ state: { running: {} } })), { reason: 'ProbeFailed', final: false, early: true }],
+  [
+    'no node with room',
+    pod({ conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: '0/1 nodes' }] }),
+    { reason: 'Unschedulable', final: false },
+  ],
+])('%s', (_, given, expected) => {
+  expect(diagnose(undefined, [given], patience)).toMatchObject(expected);
+});
+
+test('pods that need time, are ready, or are going have nothing wrong', () => {
+  const going = pod(ended(1, 9));
+  going.metadata.deletionTimestamp = 'x';
+  const ready = pod(container({ ready: true, state: { running: {} } }));
+  expect(diagnose(undefined, [pod({}), pod(waitingFor('ContainerCreating')), ready, going], patience)).toBeUndefined();
+});
+
+test.each([
+  ['pods "x" is forbidden: exceeded quota: small', 'QuotaExceeded'],
+  ['violates PodSecurity "restricted:latest"', 'Refused'],
+])('pods that were never made: %s', (message, reason) => {
+  const status = { conditions: [{ type: 'ReplicaFailure', status: 'True', message }] };
+  const workload = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'w' }, status };
+  expect(diagnose(workload, [], patience)).toMatchObject({ reason, final: false });
+});
+
+test('what is final is told before what may pass', () => {
+  expect(diagnose(undefined, [pod(waitingFor('CreateContainerConfigError')), pod(ended(1, 5))], patience)?.reason).toBe('CrashLooping');
+});

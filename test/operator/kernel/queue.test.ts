@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest';
+import { backOff, WorkQueue } from '../../../src/operator/kernel/queue.ts';
+
+test('a key that is added twice is handed out once', async () => {
+  const queue = new WorkQueue();
+  queue.add('a');
+  queue.add('a');
+  queue.add('b');
+  expect([await queue.take(), await queue.take(), queue.depth]).toEqual(['a', 'b', 0]);
+});
+
+test('a key is never worked on twice at a time, and comes again when it changed meanwhile', async () => {
+  const queue = new WorkQueue();
+  queue.add('a');
+  await queue.take();
+  queue.add('a');
+  expect(queue.depth).toBe(0);
+  queue.done('a');
+  expect(await queue.take()).toBe('a');
+});
+
+test('live changes go before those of a start-up, also when the key waited there already', async () => {
+  const queue = new WorkQueue();
+  queue.add('old', 'background');
+  queue.add('changed', 'background');
+  queue.add('changed', 'live');
+  expect([await queue.take(), await queue.take()]).toEqual(['changed', 'old']);
+});
+
+test('of several delays the earliest counts', async () => {
+  const queue = new WorkQueue();
+  queue.addAfter('a', 20);
+  queue.addAfter('a', 60_000);
+  expect(await queue.take()).toBe('a');
+  queue.close();
+});
+
+test('a closed queue hands out nothing, and ends those who wait', async () => {
+  const queue = new WorkQueue();
+  const waiting = queue.take();
+  queue.add('a');
+  await waiting;
+  const next = queue.take();
+  queue.close();
+  queue.add('b');
+  expect([await next, await queue.take()]).toEqual([undefined, undefined]);
+});
+
+test('delays double up to five minutes, up to half of each is random', () => {
+  expect([0, 1, 2, 30].map((failures) => backOff(failures, 0))).toEqual([5, 10, 20, 300_000]);
+  expect(backOff(1, 1)).toBe(5);
+});

@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest';
+import { statusPatch, transition } from '../../../src/operator/kernel/status.ts';
+
+const condition = (type: string, status: 'True' | 'False', reason: string) => ({
+  type,
+  status,
+  reason,
+  message: 'm',
+  lastTransitionTime: 't',
+});
+
+test('the same status is not sent, whatever the order of its fields', () => {
+  expect(statusPatch({ a: 1, b: 2 }, { b: 2, a: 1 })).toBeUndefined();
+});
+
+test('a field that is gone is sent as null', () => {
+  expect(statusPatch({ phase: 'X', reason: 'Bad' }, { phase: 'Y' })).toEqual({ phase: 'Y', reason: null });
+});
+
+test('an event is told when the phase or what Ready says changes, and not otherwise', () => {
+  const before = { phase: 'A', conditions: [condition('Ready', 'False', 'Waiting')] };
+  expect(transition(before, before)).toBeUndefined();
+  expect(transition(before, { ...before, phase: 'B' })).toMatchObject({ type: 'Normal', reason: 'Waiting' });
+  const stalled = { phase: 'A', conditions: [condition('Ready', 'False', 'Broken'), condition('Stalled', 'True', 'Broken')] };
+  expect(transition(before, stalled)).toMatchObject({ type: 'Warning', reason: 'Broken' });
+});

@@ -1,0 +1,105 @@
+import { describe, expect, test } from 'vitest';
+import type { KubeObject } from '../../../src/kube/kube.ts';
+import { decide, secondsLeft } from '../../../src/operator/revision/decide.ts';
+import type { RevisionWorld } from '../../../src/operator/revision/observe.ts';
+import { hashOf } from '../../../src/schema/revision-of.ts';
+import { deployment, revision, settings } from '../../kit/objects.ts';
+
+const now = new Date('2026-01-01T01:00:00Z');
+type Status = NonNullable<ReturnType<typeof revision>['status']>;
+
+const up = (replicas = 1): KubeObject => ({
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: 'w', generation: 1 },
+  spec: { replicas },
+  status: { observedGeneration: 1, replicas, updatedReplicas: replicas, availableReplicas: replicas },
+});
+const starting = (): KubeObject => ({ ...up(), status: {} });
+
+const world = (given: Partial<RevisionWorld> = {}): RevisionWorld => ({
+  deployment: deployment(),
+  turn: 'go',
+  databaseReady: true,
+  databaseSecret: 'db',
+  environment: { secret: 'none' },
+  api: undefined,
+  queue: undefined,
+  apiPods: [],
+  queuePods: [],
+  now,
+  ...given,
+});
+const next = (given: Partial<RevisionWorld>, status: Status = {}, metadata: object = {}) => {
+  const of = revision(deployment(), { status });
+  return decide({ revision: { ...of, metadata: { ...of.metadata, ...metadata } }, world: world(given), settings: settings() });
+};
+const active = (name: string) => deployment({ status: { activeRevision: name } });
+
+describe('a rollout', () => {
+  test.each<[string, Partial<RevisionWorld>, object]>([
+    [
+      'waits for the database, and makes no pod',
+      { databaseReady: false },
+      { phase: 'AWAITING_DEPLOY', reason: 'DatabaseNotReady', wish: {} },
+    ],
+    ['waits for its Secret', { environment: { secret: 'missing' } }, { phase: 'AWAITING_DEPLOY', reason: 'SecretMissing', wish: {} }],
+    ['starts with the api pods', {}, { phase: 'DEPLOYING', wish: { api: 1 }, rolledOut: false }],
+    ['keeps to the api pods until they are ready', { api: starting() }, { phase: 'DEPLOYING', wish: { api: 1 } }],
+    ['goes on with the queue pods', { api: up() }, { phase: 'DEPLOYING', wish: { api: 1, queue: 1 }, rolledOut: false }],
+    ['asks for traffic when both are ready', { api: up(), queue: up() }, { phase: 'DEPLOYING', rolledOut: true }],
+    ['is deployed when it serves', { api: up(), queue: up(), deployment: active('chat-00001') }, { phase: 'DEPLOYED', rolledOut: true }],
+    ['waits its turn', { turn: 'wait' }, { phase: 'QUEUED', started: false }],
+    ['is skipped when a newer one came', { turn: 'skip' }, { phase: 'SKIPPED' }],
+    ['does nothing once its deployment is gone', { deployment: undefined }, { wish: {} }],
+  ])('%s', (_, given, expected) => {
+    expect(next(given)).toMatchObject(expected);
+  });
+
+  test('fails at its deadline with the reason it waits for, and takes its pods back', () => {
+    const late = { startedAt: '2026-01-01T00:00:00Z' };
+    expect(next({ databaseReady: false }, late)).toMatchObject({ phase: 'DEPLOY_FAILED', reason: 'DatabaseNotReady', wish: {} });
+    expect(next({ api: starting() }, late)).toMatchObject({ phase: 'DEPLOY_FAILED', reason: 'DeadlineExceeded', wish: { api: 0 } });
+  });
+
+  test('has as long as the deployment says, counted from its start', () => {
+    const of = deployment({ spec: { progressDeadlineSeconds: 100 } });
+    const given = revision(of, { status: { startedAt: '2026-01-01T00:59:30Z' } });
+    expect(secondsLeft({ revision: given, world: world({ deployment: of }), settings: settings() })).toBe(70);
+  });
+
+  test('is interrupted on request', () => {
+    const annotated = { annotations: { 'gx.dev/interrupt': 'now' } };
+    expect(next({ api: up() }, {}, annotated)).toMatchObject({ phase: 'INTERRUPTED', wish: { api: 0 } });
+    expect(next({ api: up(), queue: up() }, { phase: 'DEPLOYED' }, annotated).phase).toBe('DEPLOYED');
+  });
+});
+
+describe('a revision that is over', () => {
+  test('serves on with all its pods', () => {
+    expect(next({ deployment: active('chat-00001') }, { phase: 'DEPLOYED' })).toMatchObject({
+      wish: { api: 1, queue: 1 },
+      rolledOut: true,
+    });
+  });
+  test('goes to zero once another one serves', () => {
+    const seen = next({ deployment: active('chat-00002'), api: up(), queue: up() }, { phase: 'DEPLOYED' });
+    expect(seen).toMatchObject({ phase: 'DEPLOYED', wish: { api: 0, queue: 0 } });
+  });
+  test('failed, makes no pods again', () => {
+    expect(next({}, { phase: 'DEPLOY_FAILED', reason: 'OOMKilled' })).toMatchObject({
+      phase: 'DEPLOY_FAILED',
+      reason: 'OOMKilled',
+      wish: {},
+    });
+  });
+});
+
+test('a changed spec is refused, also inside free-form parts', () => {
+  const mounted = (context: object) =>
+    revision(deployment({ template: { resourceSpec: { sidecars: [{ name: 's', image: 'i', securityContext: context as never }] } } }));
+  const before = mounted({ runAsUser: 0 });
+  const after = { ...mounted({ privileged: true }), status: { specHash: hashOf(before.spec), phase: 'DEPLOYED' as const } };
+  const seen = decide({ revision: after, world: world({ api: up(), queue: up() }), settings: settings() });
+  expect(seen).toMatchObject({ phase: 'DEPLOYED', reason: 'SpecChanged', wish: {} });
+});

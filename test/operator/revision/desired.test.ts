@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import { desiredRevision } from '../../../src/operator/revision/desired.ts';
+import type { DeploymentSpec } from '../../../src/schema/custom-resources.ts';
+import { names } from '../../../src/schema/names.ts';
+import { deployment, revision, settings, UID } from '../../kit/objects.ts';
+
+type ResourceSpec = NonNullable<DeploymentSpec['template']['resourceSpec']>;
+
+const full: ResourceSpec = {
+  minScale: 2,
+  maxScale: 4,
+  cpu: 0.5,
+  memoryMb: 512,
+  memoryLimitMb: 700,
+  queueMinScale: 3,
+  queueCpu: 1,
+  labels: { team: 'research', 'gx.dev/component': 'stolen' },
+  annotations: { note: 'x' },
+  serviceAccountName: 'agent',
+  imagePullSecrets: [{ name: 'registry' }],
+  volumes: [{ name: 'models', persistentVolumeClaim: { claimName: 'models' }, secret: null }],
+  volumeMounts: [{ name: 'models', mountPath: '/models', readOnly: true, subPath: null }],
+  initContainers: [{ name: 'fetch', image: 'fetch:1', command: ['fetch'], env: [{ name: 'A', value: 'b' }] }],
+  sidecars: [
+    { name: 'proxy', image: 'proxy:1', restartPolicy: 'Always', securityContext: { runAsUser: 20000 } },
+    { name: 'tail', image: 'tail:1', args: ['-f'], resources: { limits: { cpu: '0.5' }, requests: null } },
+  ],
+  dbMaxConnections: 50,
+};
+
+const cases: [string, { resourceSpec?: ResourceSpec; secretName?: string; wish: { api?: number; queue?: number } }][] = [
+  ['defaults', { wish: { api: 1, queue: 1 } }],
+  ['every-field', { resourceSpec: full, secretName: 'chat-env-12345678', wish: { api: 2, queue: 3 } }],
+  ['api-first', { wish: { api: 1 } }],
+  ['scaled-down', { wish: { api: 0, queue: 0 } }],
+];
+
+test.each(cases)('the objects of a revision: %s', async (name, { resourceSpec, secretName, wish }) => {
+  const of = deployment({ template: { ...(resourceSpec && { resourceSpec }) } });
+  const given = { wish, secretName, databaseSecret: names.databaseSecret('chat', UID) };
+  const yaml = desiredRevision(revision(of), given, settings())
+    .map((object) => stringify(object, { aliasDuplicateObjects: false }))
+    .join('---\n');
+  await expect(yaml).toMatchFileSnapshot(`../../golden/revision/${name}.yaml`);
+});
+
+test('a user can not take over labels that select', () => {
+  const [api] = desiredRevision(
+    revision(deployment({ template: { resourceSpec: full } })),
+    { wish: { api: 1 }, secretName: undefined, databaseSecret: 'db' },
+    settings(),
+  );
+  expect(api?.metadata.labels).toMatchObject({ team: 'research', 'gx.dev/component': 'api' });
+});
