@@ -3,8 +3,6 @@
 
 ARG BASE=docker.io/library/debian:trixie-slim
 ARG NPM=docker.io/library/node:22-trixie-slim
-# The stage below of this name, or an image of it made before.
-ARG APP=app
 
 # --- gx-postgres: the database of a deployment -------------------------------------------------------------------------
 FROM ${BASE} AS gx-postgres
@@ -50,7 +48,7 @@ COPY package.json /app/package.json
 ENV NODE_ENV=production
 
 # --- gx-platform: control plane and operator ---------------------------------------------------------------------------
-FROM ${APP} AS gx-platform
+FROM app AS gx-platform
 WORKDIR /app
 USER 10001:10001
 EXPOSE 8080
@@ -59,7 +57,7 @@ COPY src /app/src
 ENTRYPOINT ["node", "/app/src/main.ts"]
 
 # --- gx-agent-server: the base of users' agents ------------------------------------------------------------------------
-FROM ${APP} AS gx-agent-server
+FROM app AS gx-agent-server
 COPY --from=npm /usr/local/lib/node_modules/npm /usr/local/lib/node_modules/npm
 # A graph that brings no @langchain/langgraph of its own finds ours: Node looks in /node_modules last.
 RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm \

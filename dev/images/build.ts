@@ -4,7 +4,7 @@ import { locked } from '../cluster/lock.ts';
 import { seconds, type Report } from '../cluster/report.ts';
 import { buildah } from './buildah.ts';
 import { docker } from './docker.ts';
-import type { Engine } from './engine.ts';
+import type { Build, Engine } from './engine.ts';
 import { folders } from './folders.ts';
 import { chosen, referenceOf, type Image } from './list.ts';
 import { prune } from './prune.ts';
@@ -54,19 +54,26 @@ async function saveTo(engine: Engine, reference: string, archive: string): Promi
   await rename(`${archive}.unfinished`, archive);
 }
 
-/** Builds the image, and before it the one it stands on, unless the engine has them. */
+/** Builds the image, and before it what it stands on, unless the engine has them. */
 async function build({ engine, image, prepared, report }: Work, reference: string): Promise<void> {
   await mkdir(folders.cache(), { recursive: true });
   const bases = await prepared();
   if (await engine.has(reference)) return;
   const started = Date.now();
-  const buildArguments = { ...bases };
-  if (image.parent !== undefined) {
-    const below = referenceOf(image.parent.image, engine.base);
-    await build({ engine, image: image.parent.image, prepared, report }, below);
-    buildArguments[image.parent.argument] = below;
-  }
+  const { buildArguments, stages } = await below({ engine, image, prepared, report });
   report(`${image.name}: building`);
-  await engine.build({ image, reference, buildArguments, report: (line) => report(`${image.name}: ${line}`) });
+  const given = { buildArguments: { ...bases, ...buildArguments }, stages };
+  await engine.build({ image, reference, ...given, report: (line) => report(`${image.name}: ${line}`) });
   report(`${image.name}: built in ${seconds(started)}`);
+}
+
+/** What the image stands on, built before it. */
+async function below({ image, ...work }: Work): Promise<Pick<Build, 'buildArguments' | 'stages'>> {
+  const { parent } = image;
+  if (parent === undefined) return { buildArguments: {}, stages: {} };
+  const reference = referenceOf(parent.image, work.engine.base);
+  await build({ ...work, image: parent.image }, reference);
+  return 'stage' in parent
+    ? { buildArguments: {}, stages: { [parent.stage]: reference } }
+    : { buildArguments: { [parent.argument]: reference }, stages: {} };
 }

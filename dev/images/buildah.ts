@@ -23,7 +23,7 @@ export const buildah: Engine = {
 
   has,
 
-  async build({ image, reference, buildArguments, report }: Build) {
+  async build({ image, reference, buildArguments, stages, report }: Build) {
     const target = image.target === undefined ? [] : ['--target', image.target];
     const ignore = join(root, `${image.dockerfile}.dockerignore`);
     await withNpmSettings(async (settings) => {
@@ -31,6 +31,7 @@ export const buildah: Engine = {
         ...settings,
         ...target,
         ...argumentsOf(buildArguments),
+        ...Object.entries(stages).flatMap(([stage, made]) => ['--build-context', `${stage}=container-image://${made}`]),
         ...(existsSync(ignore) ? ['--ignorefile', ignore] : []),
         '--file',
         image.dockerfile,
@@ -63,7 +64,7 @@ async function buildFolder({ reference, dockerfile, folder, buildArguments, repo
   await bud([...argumentsOf(buildArguments), '--file', dockerfile, '--tag', reference, folder], folder, report);
 }
 
-type FolderBuild = Omit<Build, 'image'> & { dockerfile: string; folder: string };
+type FolderBuild = Omit<Build, 'image' | 'stages'> & { dockerfile: string; folder: string };
 
 async function bud(args: readonly string[], cwd: string, report: Build['report']): Promise<void> {
   const build = ['buildah', ...(await store()), 'build', '--isolation', 'chroot', '--layers', '--pull=false', '--format', 'oci', ...args];

@@ -1,7 +1,14 @@
 import type { Report } from '../cluster/report.ts';
 import type { Image } from './list.ts';
 
-export type Build = { image: Image; reference: string; buildArguments: Record<string, string>; report: Report };
+export type Build = {
+  image: Image;
+  reference: string;
+  buildArguments: Record<string, string>;
+  /** Stages that were built before, as images of their own. */
+  stages: Record<string, string>;
+  report: Report;
+};
 
 /** What builds images: Docker, or buildah where there is neither Docker nor a registry. */
 export type Engine = {

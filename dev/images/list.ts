@@ -9,8 +9,8 @@ export type Image = {
   target?: string;
   context: string;
   inputs: readonly string[];
-  /** The image that `FROM` names by a build argument. */
-  parent?: { argument: string; image: Image };
+  /** The image that `FROM` names by a build argument, or as a stage of the same Dockerfile. */
+  parent?: { image: Image } & ({ argument: string } | { stage: string });
 };
 
 export const root = join(import.meta.dirname, '..', '..');
@@ -20,7 +20,7 @@ const product = (made: Made): Image => ({ dockerfile: 'Dockerfile', context: '.'
 
 // An image of its own, because to find this stage unchanged would take reading all packages each time.
 const app = product({ name: 'gx-app', inputs: ['Dockerfile', 'package.json', 'package-lock.json', '.npmrc'] });
-const onApp = { argument: 'APP', image: app };
+const onApp = { stage: 'app', image: app };
 
 const postgres = product({ name: 'gx-postgres', inputs: ['Dockerfile', 'dev/images/postgres'] });
 const platform = product({ name: 'gx-platform', inputs: ['src', 'crds'], parent: onApp });
