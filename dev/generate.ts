@@ -16,6 +16,7 @@ const WHOLE_FOLDERS = [
   'config/rbac',
   'charts/gx-platform/templates/crds',
   'charts/gx-platform/files',
+  'docs/openapi',
   'docs/reference',
 ];
 const HAND_WRITTEN = ['config/rbac/kustomization.yaml'];
