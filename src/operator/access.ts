@@ -1,0 +1,34 @@
+import { GROUP } from '../schema/custom-resources.ts';
+import type { PolicyRule } from './access-rule.ts';
+import { deploymentAccess } from './deployment/access.ts';
+import { eventAccess, leaseAccess } from './kernel/access.ts';
+import { revisionAccess } from './revision/access.ts';
+
+/** One rule per resource, its verbs together, sorted: what a chart prints (pure). */
+export function merged(rules: PolicyRule[]): PolicyRule[] {
+  const verbs = new Map<string, Set<string>>();
+  for (const rule of rules) {
+    for (const apiGroup of rule.apiGroups) {
+      for (const resource of rule.resources) {
+        const key = `${apiGroup}/${resource}`;
+        verbs.set(key, new Set([...(verbs.get(key) ?? []), ...rule.verbs]));
+      }
+    }
+  }
+  return [...verbs]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, words]) => {
+      const slash = key.indexOf('/');
+      return {
+        apiGroups: [key.slice(0, slash)],
+        resources: [key.slice(slash + 1)],
+        verbs: [...words].toSorted((a, b) => (a < b ? -1 : 1)),
+      };
+    });
+}
+
+/** Rules of the operator: a Role in each namespace worked on (a ClusterRole where that is all of them), and one in its own namespace. */
+export const operatorAccess = {
+  worked: merged([...deploymentAccess, ...revisionAccess, ...eventAccess]),
+  own: merged([...leaseAccess, { apiGroups: [GROUP], resources: ['listeners'], verbs: ['list', 'watch'] }]),
+};

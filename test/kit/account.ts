@@ -1,0 +1,35 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { parse, stringify } from 'yaml';
+import type { Kind, Kube, KubeObject } from '../../src/kube/kube.ts';
+import type { PolicyRule } from '../../src/operator/access-rule.ts';
+
+const RBAC = 'rbac.authorization.k8s.io';
+const role: Kind = { apiVersion: `${RBAC}/v1`, kind: 'Role', plural: 'roles', namespaced: true };
+const binding: Kind = { ...role, kind: 'RoleBinding', plural: 'rolebindings' };
+const account: Kind = { apiVersion: 'v1', kind: 'ServiceAccount', plural: 'serviceaccounts', namespaced: true };
+
+type Kubeconfig = { users: { user: object }[] };
+
+/** A service account that may do just this, as a kubeconfig with its token. */
+export async function accountWith(
+  kube: Kube,
+  { namespace, kubeconfig, rules }: { namespace: string; kubeconfig: string; rules: PolicyRule[] },
+): Promise<string> {
+  const metadata = { name: 'limited', namespace };
+  await kube.create(account, { apiVersion: 'v1', kind: 'ServiceAccount', metadata });
+  await kube.create(role, { apiVersion: role.apiVersion, kind: 'Role', metadata, rules });
+  await kube.create(binding, {
+    apiVersion: binding.apiVersion,
+    kind: 'RoleBinding',
+    metadata,
+    roleRef: { apiGroup: RBAC, kind: 'Role', name: metadata.name },
+    subjects: [{ kind: 'ServiceAccount', name: metadata.name, namespace }],
+  });
+  const tokens: Kind = { ...account, plural: 'serviceaccounts/limited/token' };
+  const request = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', metadata: { name: '', namespace }, spec: {} };
+  const { status } = (await kube.create(tokens, request as KubeObject)) as KubeObject & { status: { token: string } };
+  const config = parse(readFileSync(kubeconfig, 'utf8')) as Kubeconfig;
+  const path = `${kubeconfig}.${namespace}`;
+  writeFileSync(path, stringify({ ...config, users: config.users.map((user) => ({ ...user, user: { token: status.token } })) }));
+  return path;
+}

@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest';
+import { kinds } from '../../src/kube/kube.ts';
+import { Election, microTime } from '../../src/kube/lease.ts';
+import { testNamespace } from '../kit/api-server.ts';
+import { silentLog } from '../kit/log.ts';
+import { fakeKubelet } from '../kit/fake-kubelet.ts';
+import { newDeployment } from '../kit/objects.ts';
+import { look, operatorFor } from '../kit/operator.ts';
+
+const seconds = { duration: 3, renewDeadline: 2, retry: 0.2 };
+
+test('a time has the six digits that Kubernetes wants', () => {
+  expect(microTime(new Date('2026-01-01T00:00:00.5Z'))).toBe('2026-01-01T00:00:00.500000Z');
+});
+
+test('one leads at a time; a holder that says nothing is replaced after its time, one that leaves at once', async () => {
+  const { kube, namespace } = await testNamespace('lease');
+  const elect = (identity: string): Election => new Election({ kube, log: silentLog(), namespace, name: 'x', identity, seconds });
+  const [one, two, three] = [elect('one'), elect('two'), elect('three')];
+  const signal = AbortSignal.timeout(30_000);
+  await one.acquire(signal);
+  const started = Date.now();
+  await two.acquire(signal);
+  expect(Date.now() - started).toBeGreaterThan(2500);
+  expect(await one.hold(signal)).toBe('lost');
+  const waiting = three.acquire(signal);
+  const left = Date.now();
+  await two.release();
+  await waiting;
+  expect(Date.now() - left).toBeLessThan(2000);
+});
+
+test('after SIGTERM the standby works on within three seconds, and the first one writes no more', async () => {
+  const own = await testNamespace('handover');
+  const { kube, namespace } = own;
+  const kubelet = fakeKubelet(kube, namespace);
+  const first = await operatorFor(own, { identity: 'first' });
+  await first.leading;
+  const second = await operatorFor(own, { identity: 'second' });
+  const ready = await fetch(`http://127.0.0.1:${second.port}/readyz`);
+  const stopped = Date.now();
+  await first.stop();
+  expect(await first.ended).toBe('stopped');
+  await second.leading;
+  expect(Date.now() - stopped).toBeLessThan(3000);
+  expect([200, 503]).toContain(ready.status);
+  await kube.create(kinds.deployment, newDeployment(namespace));
+  await look(kube, namespace).untilReady('chat');
+  const metrics = await (await fetch(`http://127.0.0.1:${second.port}/metrics`)).text();
+  for (const name of [
+    'controller_runtime_reconcile_total{',
+    'workqueue_depth{',
+    'rest_client_requests_total{',
+    'leader_election_master_status{',
+  ]) {
+    expect(metrics).toContain(name);
+  }
+  expect((await fetch(`http://127.0.0.1:${second.port}/healthz`)).status).toBe(200);
+  expect((await fetch(`http://127.0.0.1:${second.port}/readyz`)).status).toBe(200);
+  await second.stop();
+  await kubelet.stop();
+});

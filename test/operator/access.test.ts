@@ -1,0 +1,55 @@
+import { expect, inject, test } from 'vitest';
+import { NotFound } from '../../src/errors.ts';
+import { kinds } from '../../src/kube/kube.ts';
+import { merged, operatorAccess } from '../../src/operator/access.ts';
+import { accountWith } from '../kit/account.ts';
+import { auditEvents, testNamespace, until } from '../kit/api-server.ts';
+import { fakeKubelet } from '../kit/fake-kubelet.ts';
+import { newDeployment } from '../kit/objects.ts';
+import { look, operatorFor } from '../kit/operator.ts';
+
+test('rules of one resource are merged, and sorted', () => {
+  const rule = (resources: string[], verbs: string[]) => ({ apiGroups: [''], resources, verbs });
+  expect(merged([rule(['b', 'a'], ['get']), rule(['a'], ['delete', 'get'])])).toEqual([
+    rule(['a'], ['delete', 'get']),
+    rule(['b'], ['get']),
+  ]);
+});
+
+test('no rule has a wildcard, and Secrets are neither watched nor changed', () => {
+  const rules = [...operatorAccess.worked, ...operatorAccess.own];
+  expect(JSON.stringify(rules)).not.toContain('*');
+  const secrets = rules.filter(({ resources }) => resources.includes('secrets')).flatMap(({ verbs }) => verbs);
+  expect(secrets).toEqual(['create', 'delete', 'get', 'list']);
+});
+
+test('with these rights alone the operator deploys, redeploys, and deletes without one refusal', async () => {
+  const { kube, namespace, kubeconfig } = await testNamespace('rights');
+  const rules = [...operatorAccess.worked, ...operatorAccess.own];
+  const limited = await accountWith(kube, { namespace, kubeconfig, rules });
+  const kubelet = fakeKubelet(kube, namespace);
+  const operator = await operatorFor({ namespace, kubeconfig: limited });
+  const see = look(kube, namespace);
+  await operator.leading;
+  await kube.create(kinds.secret, { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'mine', namespace }, stringData: { A: 'b' } });
+  await kube.create(
+    kinds.deployment,
+    newDeployment(namespace, { template: { secretName: 'mine' }, spec: { deletionPolicy: 'Delete', deleteTracingProject: true } }),
+  );
+  await see.untilReady('chat');
+  await kube.jsonPatch(kinds.deployment, { namespace, name: 'chat' }, [
+    { op: 'replace', path: '/spec/template/sourceRevisionConfig/imageUri', value: 'crash:2' },
+  ]);
+  await see.untilPhase('chat-00002', 'DEPLOY_FAILED');
+  await kube.delete(kinds.deployment, { namespace, name: 'chat' });
+  await until('it is gone', () =>
+    see.deployment('chat').then(
+      () => false,
+      (error: unknown) => error instanceof NotFound,
+    ),
+  );
+  await operator.stop();
+  await kubelet.stop();
+  const refused = auditEvents(inject('auditLog'), operator.userAgent).filter(({ responseStatus }) => responseStatus?.code === 403);
+  expect(refused.map(({ verb, requestURI }) => `${verb} ${requestURI}`)).toEqual([]);
+});
