@@ -1,13 +1,13 @@
 import { SettingsReader, type Env } from './env.ts';
 
 /** What a REST user may put into a pod beyond the harmless parts; everything not named is refused. */
-export const GRANTS = ['secrets', 'claims', 'projected', 'csi', 'nfs', 'privileged'] as const;
+const GRANTS = ['secrets', 'claims', 'projected', 'csi', 'nfs', 'privileged'] as const;
 export type Grant = (typeof GRANTS)[number];
 
-export const HOSTINGS = ['self-hosted', 'cloud'] as const;
+const HOSTINGS = ['self-hosted', 'cloud'] as const;
 export type Hosting = (typeof HOSTINGS)[number];
 
-export type GitIntegration = { id: string; name: string; installation_id: number };
+type GitIntegration = { id: string; name: string; installation_id: number };
 
 export type ControlPlaneConfig = {
   host: string;

@@ -5,7 +5,7 @@ import { KubeRefused } from '../kube/errors.ts';
  * A refusal by the API server as this API words it. What it says of an object is a broken rule of the domain (400); what it says of our
  * own rights is nothing that the caller can mend (503), except a quota or an admission policy.
  */
-export function refusalOf(thrown: unknown): unknown {
+function refusalOf(thrown: unknown): unknown {
   if (thrown instanceof KubeRefused && (thrown.status === 422 || thrown.status === 400)) {
     const causes = thrown.causes.map(({ field, message }) => [field, message].filter((part) => part !== '').join(': '));
     return new Rejected(causes.length > 0 ? causes.join('; ') : thrown.message, { cause: thrown });

@@ -201,7 +201,7 @@ function offered<T extends object>(cache: Cache<T>, object: T): T {
 }
 
 /** An object as it is kept: of managedFields, half of its size, only the time of the last write. */
-export function lean<T extends object>(object: T): T {
+function lean<T extends object>(object: T): T {
   const time = updatedAt(object);
   const { metadata, ...rest } = withoutManagedFields(object) as unknown as KubeObject;
   return { ...rest, metadata: { ...metadata, managedFields: [{ time }] } } as unknown as T;

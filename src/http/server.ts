@@ -10,7 +10,7 @@ import { frame, HEARTBEAT, SSE_HEADERS, withHeartbeat } from './sse.ts';
 import { createValidator, type Check } from './validate.ts';
 
 /** Who calls, from the request's headers; throws `Unauthorized` or `Forbidden`. */
-export type Authenticate<Caller> = (headers: Koa.Context['headers'], access: Route['access']) => Promise<Caller> | Caller;
+type Authenticate<Caller> = (headers: Koa.Context['headers'], access: Route['access']) => Promise<Caller> | Caller;
 
 export type AppOptions<Caller> = {
   routes: Route<Caller>[];

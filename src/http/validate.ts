@@ -72,7 +72,7 @@ const TYPE_WORDS: Record<string, string> = {
 };
 
 /** One ajv error in the seed's `ValidationError` form. */
-export function fieldError(error: ErrorObject, at: Loc): FieldError {
+function fieldError(error: ErrorObject, at: Loc): FieldError {
   const path = error.instancePath
     .split('/')
     .slice(1)

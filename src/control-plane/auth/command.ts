@@ -5,7 +5,7 @@ import type { Kube } from '../../kube/kube.ts';
 import type { Role } from '../needs.ts';
 import { createKey, listKeys, revokeKey } from './keys.ts';
 
-export const API_KEY_HELP = `Keys of the REST API. They are stored as hashes, in Secrets of the control plane's namespace.
+const HELP = `Keys of the REST API. They are stored as hashes, in Secrets of the control plane's namespace.
 
 Usage: node src/main.ts api-key <create|list|revoke> [options]
 
@@ -27,7 +27,7 @@ export async function runApiKeyCommand(args: string[], context: Context): Promis
   const { flags, words } = parsed(args);
   const [verb = 'help', id] = words;
   const namespace = flags.namespace ?? context.config.namespace;
-  if (flags.help === true || verb === 'help') return context.out(API_KEY_HELP);
+  if (flags.help === true || verb === 'help') return context.out(HELP);
   if (verb === 'create') return create(flags, namespace, context);
   if (verb === 'list') return list(namespace, context);
   if (verb === 'revoke') return revoke(id, namespace, context);

@@ -23,7 +23,7 @@ export const ListQuery = Type.Object(
 export type ListQuery = Static<typeof ListQuery>;
 
 /** True for what every given parameter lets through (pure). */
-export function matches(query: ListQuery): (deployment: DeploymentResource) => boolean {
+function matches(query: ListQuery): (deployment: DeploymentResource) => boolean {
   const ids = query.deployment_ids?.flatMap((text) => text.split(',')).map((id) => id.trim().toLowerCase());
   const part = query.name_contains?.toLowerCase();
   const wanted = (value: unknown, filter: unknown): boolean => filter === undefined || value === filter;

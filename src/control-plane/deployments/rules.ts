@@ -14,13 +14,13 @@ export type Broken = string;
 type Json = Record<string, unknown>;
 
 /** The value at a dotted path; null and absent are both undefined. */
-export function valueAt(body: object, path: string): unknown {
+function valueAt(body: object, path: string): unknown {
   let value: unknown = body;
   for (const step of path.split('.')) value = (value as Json | null | undefined)?.[step];
   return value ?? undefined;
 }
 
-export const same = (a: unknown, b: unknown): boolean => canonicalJson(a ?? null) === canonicalJson(b ?? null);
+const same = (a: unknown, b: unknown): boolean => canonicalJson(a ?? null) === canonicalJson(b ?? null);
 
 /** Everything the domain forbids about a deployment's fields, in the order of the table. */
 export function brokenRules(wanted: Wanted, { hosting }: { hosting: Hosting }): Broken[] {

@@ -15,8 +15,8 @@ import { until } from '../../kit/api-server.ts';
 export const TENANT_A = '00000000-0000-4000-8000-000000000000';
 export const TENANT_B = '11111111-1111-4111-8111-111111111111';
 
-export type Answered<T = Record<string, never>> = { status: number; headers: Headers; body: T };
-export type Call = <T = Record<string, never>>(method: string, path: string, options?: CallOptions) => Promise<Answered<T>>;
+type Answered<T = Record<string, never>> = { status: number; headers: Headers; body: T };
+type Call = <T = Record<string, never>>(method: string, path: string, options?: CallOptions) => Promise<Answered<T>>;
 type CallOptions = { body?: unknown; key?: string | null; headers?: Record<string, string> };
 
 export type Plane = {

@@ -1,0 +1,68 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { randomUUID } from 'node:crypto';
+import { createServer } from 'node:net';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { connect } from '../../src/kube/client.ts';
+import { kinds, type Kube } from '../../src/kube/kube.ts';
+import { until } from '../kit/api-server.ts';
+
+const namespace = `start-${randomUUID().slice(0, 8)}`;
+let kube: Kube;
+beforeAll(async () => {
+  kube = await connect({ fieldManager: 'test', userAgent: 'test/start', kubeconfig: inject('kubeconfig') });
+  await kube.create(kinds.namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
+});
+afterAll(() => kube.close());
+
+/** `node src/main.ts …`, as the image starts it. */
+function run(args: string[], env: Record<string, string> = {}): { child: ChildProcess; output: () => string } {
+  const own = { PATH: process.env.PATH, KUBECONFIG: inject('kubeconfig'), GX_NAMESPACE: namespace, GX_WATCH_NAMESPACES: namespace };
+  const child = spawn(process.execPath, ['src/main.ts', ...args], { env: { ...own, ...env } });
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  return { child, output: () => text };
+}
+
+const ended = async ({ child, output }: ReturnType<typeof run>): Promise<[number | null, string]> => {
+  const [code] = (child.exitCode === null ? await once(child, 'exit') : [child.exitCode]) as [number | null];
+  return [code, output()];
+};
+
+test('the process starts, takes a key made by the command, and ends with 0 on SIGTERM', async () => {
+  const [code, key] = await ended(run(['api-key', 'create', '--name', 'ci', '--quiet']));
+  expect([code, key]).toEqual([0, expect.stringMatching(/^gx_[\w-]{43}\n$/)]);
+  const server = run(['control-plane'], { GX_SERVER_PORT: '0', GX_SERVER_HOST: '127.0.0.1' });
+  const port = (): string => /"port":(\d+)/.exec(server.output())?.[1] ?? '';
+  await until('it listens', () => port() !== '');
+  const url = `http://127.0.0.1:${port()}`;
+  await until('it is ready', async () => (await fetch(`${url}/readyz`)).ok);
+  expect((await fetch(`${url}/v2/deployments`)).status).toBe(401);
+  const answer = await fetch(`${url}/v2/deployments`, { headers: { 'x-api-key': key.trim() } });
+  expect(await answer.json()).toEqual({ resources: [], offset: 0 });
+  server.child.kill('SIGTERM');
+  const [exit, output] = await ended(server);
+  expect([exit, output]).toEqual([0, expect.stringContaining('control plane stopped')]);
+});
+
+test.each([
+  [
+    'a setting that is none',
+    { GX_HOSTING: 'moon', GX_SERVER_PORT: 'x' },
+    /^Configuration: GX_SERVER_PORT .*; GX_HOSTING must be one of self-hosted, cloud\.\n$/,
+  ],
+  ['a kubeconfig that is not there', { KUBECONFIG: '/nowhere' }, /kubeconfig/],
+])('%s ends the start with 1 and one sentence', async (_, env, sentence) => {
+  const [code, output] = await ended(run(['control-plane'], env));
+  expect([code, output.split('\n').length]).toEqual([1, 2]);
+  expect(output).toMatch(sentence);
+});
+
+test('a port in use ends the start with 1 and one sentence that names it', async () => {
+  const holder = createServer().listen(0, '127.0.0.1');
+  await once(holder, 'listening');
+  const { port } = holder.address() as { port: number };
+  const [code, output] = await ended(run(['control-plane'], { GX_SERVER_PORT: String(port), GX_SERVER_HOST: '127.0.0.1' }));
+  expect([code, output]).toEqual([1, expect.stringMatching(new RegExp(`^Port ${port} .*\n$`))]);
+  holder.close();
+});
