@@ -35,7 +35,7 @@ const ERRORS = {
 };
 
 /** Every route of the control plane. */
-function controlPlaneRoutes(needs: Needs): Route<Caller>[] {
+export function controlPlaneRoutes(needs: Needs): Route<Caller>[] {
   const parts = [deploymentRoutes, revisionRoutes, eventRoutes, logRoutes, listenerRoutes, integrationRoutes, tracingProjectRoutes];
   return parts.flatMap((part) => part(needs)).map(wordingRefusals);
 }
@@ -47,7 +47,7 @@ const wordingRefusals = (route: Route<Caller>): Route<Caller> => ({
 });
 
 /** The routes as an OpenAPI document. */
-const controlPlaneDocument = (routes: Route<Caller>[]): Json =>
+export const controlPlaneDocument = (routes: Route<Caller>[]): Json =>
   openApiDocument(routes, INFO, SECURITY, ERRORS as unknown as { invalid: Json; problem: Json });
 
 /** The control plane as a koa application. */
