@@ -1,7 +1,6 @@
 import { API_KEY_COMMAND_ACCESS, OWN_NAMESPACE_ACCESS, SERVED_NAMESPACE_ACCESS } from '../../src/control-plane/access.ts';
+import { operatorAccess } from '../../src/operator/access.ts';
 import type { PolicyRule } from '../../src/operator/access-rule.ts';
-import { deploymentAccess } from '../../src/operator/deployment/access.ts';
-import { revisionAccess } from '../../src/operator/revision/access.ts';
 import { GROUP } from '../../src/schema/custom-resources.ts';
 
 /**
@@ -10,18 +9,9 @@ import { GROUP } from '../../src/schema/custom-resources.ts';
  */
 export type Access = { own: PolicyRule[]; watched: PolicyRule[]; ownWithApiKeys?: PolicyRule[] };
 
-/** What the operator's kernel does for all reconcilers: the leader's Lease, the Listeners beside it, and events where things happen. */
-const kernelAccess = {
-  own: [
-    { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'update'] },
-    { apiGroups: [GROUP], resources: ['listeners'], verbs: ['list', 'watch'] },
-  ],
-  watched: [{ apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create'] }],
-};
-
 /** The rules that the sources state in their access.ts files. */
 export const access: { operator: Access; controlPlane: Access } = {
-  operator: { own: joined(kernelAccess.own), watched: joined([...deploymentAccess, ...revisionAccess, ...kernelAccess.watched]) },
+  operator: { own: joined(operatorAccess.own), watched: joined(operatorAccess.worked) },
   controlPlane: {
     own: joined(OWN_NAMESPACE_ACCESS),
     watched: joined(SERVED_NAMESPACE_ACCESS),
