@@ -49,7 +49,6 @@ kind: Policy
 omitStages: [RequestReceived, ResponseStarted]
 rules:
 - {level: None, users: ["system:apiserver", "system:kube-controller-manager"]}
-- {level: None, userGroups: ["system:serviceaccounts"]}
 - {level: Metadata}
 `;
 

@@ -7,12 +7,12 @@ export const deploymentAccess: PolicyRule[] = [
   { apiGroups: [GROUP], resources: ['deployments/status', 'revisions/status'], verbs: ['patch'] },
   // Who sets blockOwnerDeletion must be allowed to change the owner's finalizers.
   { apiGroups: [GROUP], resources: ['deployments/finalizers', 'revisions/finalizers'], verbs: ['update'] },
-  { apiGroups: [GROUP], resources: ['revisions'], verbs: ['get', 'list', 'watch', 'create', 'delete'] },
-  { apiGroups: [GROUP], resources: ['tracingprojects'], verbs: ['get', 'list', 'watch', 'create', 'delete'] },
+  { apiGroups: [GROUP], resources: ['revisions'], verbs: ['list', 'watch', 'create', 'delete'] },
+  { apiGroups: [GROUP], resources: ['tracingprojects'], verbs: ['list', 'watch', 'create', 'delete'] },
   { apiGroups: [GROUP], resources: ['listeners'], verbs: ['list', 'watch'] },
-  { apiGroups: ['apps'], resources: ['statefulsets'], verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'] },
-  { apiGroups: [''], resources: ['services'], verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'] },
-  { apiGroups: ['networking.k8s.io'], resources: ['networkpolicies'], verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'] },
+  { apiGroups: ['apps'], resources: ['statefulsets'], verbs: ['list', 'watch', 'create', 'patch', 'delete'] },
+  { apiGroups: [''], resources: ['services'], verbs: ['list', 'watch', 'create', 'patch', 'delete'] },
+  { apiGroups: ['networking.k8s.io'], resources: ['networkpolicies'], verbs: ['list', 'watch', 'create', 'patch', 'delete'] },
   { apiGroups: [''], resources: ['persistentvolumeclaims'], verbs: ['list', 'delete'] },
   // Listed by label only, when a deployment goes and to find those nothing refers to.
   { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'list', 'create', 'delete'] },

@@ -3,10 +3,10 @@ import type { PolicyRule } from '../access-rule.ts';
 
 /** What reconciling revisions needs, in each namespace worked on. */
 export const revisionAccess: PolicyRule[] = [
-  { apiGroups: [GROUP], resources: ['revisions'], verbs: ['get', 'list', 'watch'] },
+  { apiGroups: [GROUP], resources: ['revisions'], verbs: ['list', 'watch'] },
   { apiGroups: [GROUP], resources: ['revisions/status'], verbs: ['patch'] },
-  { apiGroups: ['apps'], resources: ['deployments'], verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'] },
-  { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] },
+  { apiGroups: ['apps'], resources: ['deployments'], verbs: ['list', 'watch', 'create', 'patch', 'delete'] },
+  { apiGroups: [''], resources: ['pods'], verbs: ['list', 'watch'] },
   { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] },
   { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create'] },
 ];
