@@ -27,7 +27,7 @@ export async function accountWith(
   });
   const tokens: Kind = { ...account, plural: 'serviceaccounts/limited/token' };
   const request = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', metadata: { name: '', namespace }, spec: {} };
-  const { status } = (await kube.create(tokens, request as KubeObject)) as KubeObject & { status: { token: string } };
+  const { status } = (await kube.create(tokens, request)) as KubeObject & { status: { token: string } };
   const config = parse(readFileSync(kubeconfig, 'utf8')) as Kubeconfig;
   const path = `${kubeconfig}.${namespace}`;
   writeFileSync(path, stringify({ ...config, users: config.users.map((user) => ({ ...user, user: { token: status.token } })) }));

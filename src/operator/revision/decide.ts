@@ -76,7 +76,8 @@ const isSuperseded = ({ metadata }: RevisionResource, { deployment }: RevisionWo
   deployment?.status?.activeRevision !== undefined && deployment.status.activeRevision !== metadata.name;
 
 const interrupted: Step = ({ revision, world }) => {
-  if (revision.metadata.annotations?.[INTERRUPT] === undefined) return undefined;
+  // Traffic is already here: taking it away again would be an outage, and the revision is as good as deployed.
+  if (revision.metadata.annotations?.[INTERRUPT] === undefined || isServingSaid(revision, world)) return undefined;
   return idle('INTERRUPTED', 'Interrupted on request.', {
     reason: 'Interrupted',
     wish: takenDown(world),

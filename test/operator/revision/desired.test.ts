@@ -53,3 +53,13 @@ test('a user can not take over labels that select', () => {
   );
   expect(api?.metadata.labels).toMatchObject({ team: 'research', 'gx.dev/component': 'api' });
 });
+
+test('a revision that is out keeps its pods when a setting of the operator changes, one that rolls out does not', () => {
+  const given = { wish: { api: 1 }, secretName: undefined, databaseSecret: 'db' };
+  const [live] = desiredRevision(revision(), given, settings());
+  const more = { ...given, live: { api: live } };
+  const image = (object: unknown): string => JSON.stringify((object as { spec: { template: object } }).spec.template);
+  const out = desiredRevision(revision(deployment(), { status: { phase: 'DEPLOYED' } }), more, settings({ drainSeconds: 5 }));
+  expect(image(out[0])).toBe(image(live));
+  expect(image(desiredRevision(revision(), more, settings({ drainSeconds: 5 }))[0])).not.toBe(image(live));
+});

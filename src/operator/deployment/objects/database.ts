@@ -148,6 +148,6 @@ const shell = (command: string): object => ({ exec: { command: ['/bin/sh', '-c',
 /** No probe needs a password. Liveness takes 1, "up but refusing", for alive: a database that replays its log must not be killed for it. */
 const probes = {
   startupProbe: { ...shell(ask), periodSeconds: 2, timeoutSeconds: 5, failureThreshold: 1800 },
-  readinessProbe: { ...shell(ask), periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 3 },
+  readinessProbe: { ...shell(ask), periodSeconds: 5, timeoutSeconds: 5, failureThreshold: 3 },
   livenessProbe: { ...shell(`${ask}; [ $? -le 1 ]`), periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 6 },
 };

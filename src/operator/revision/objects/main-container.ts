@@ -5,6 +5,7 @@ import { poolSize, resources, type WorkloadWish } from './sizes.ts';
 
 export const AGENT = 'agent';
 const PORT = 8000;
+const FAREWELL = 5;
 
 export function mainContainer(revision: RevisionResource, wish: WorkloadWish, settings: OperatorSettings): object {
   const spec = revision.spec.template.resourceSpec ?? {};
@@ -18,6 +19,8 @@ export function mainContainer(revision: RevisionResource, wish: WorkloadWish, se
     resources: resources(revision, wish.component, settings),
     securityContext: { ...RESTRICTED, readOnlyRootFilesystem: true },
     ...probes,
+    // The Service still sends requests here until every node has heard of the change.
+    ...(wish.component === 'api' && { lifecycle: { preStop: { sleep: { seconds: FAREWELL } } } }),
     volumeMounts: [{ name: 'gx-tmp', mountPath: '/tmp' }, ...(spec.volumeMounts ?? []).map(withoutNulls)],
   };
 }

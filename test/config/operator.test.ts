@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { operatorConfig } from '../../src/config/operator.ts';
+import { StartError } from '../../src/errors.ts';
+
+test('an empty environment is a whole configuration', () => {
+  const config = operatorConfig({});
+  expect(config).toMatchObject({ port: 8081, namespaces: [], leaseName: 'gx-operator' });
+  expect(config.settings).toMatchObject({ exposeAs: 'ClusterIP', deletionPolicy: 'Retain', progressDeadlineSeconds: 600 });
+});
+
+test('a profile gives sizes, each of which may be set on its own', () => {
+  const { settings } = operatorConfig({ GX_PROFILE: 'small', GX_DEFAULT_MEMORY_MB: '300', GX_DEFAULT_CPU_MILLI: '50' });
+  expect(settings.profile).toMatchObject({ cpu: 0.05, memoryMb: 300, database: { cpu: 0.1, memoryMb: 256, storageGi: 10 } });
+});
+
+test('words are taken in any case and written as Kubernetes does', () => {
+  expect(operatorConfig({ GX_EXPOSE_AS: 'NodePort', GX_WATCH_NAMESPACES: 'a, b' })).toMatchObject({
+    namespaces: ['a', 'b'],
+    settings: { exposeAs: 'NodePort' },
+  });
+});
+
+test('every problem is told at once', () => {
+  expect(() => operatorConfig({ GX_HEALTH_PORT: 'x', GX_PROFILE: 'huge' })).toThrow(StartError);
+});

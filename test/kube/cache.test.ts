@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest';
+import { Cache, keyOf, type Change } from '../../src/kube/cache.ts';
+import type { KubeObject } from '../../src/kube/kube.ts';
+
+const object = (name: string, version: number, label = 'x'): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name, namespace: 'n', resourceVersion: String(version), labels: { owner: label } },
+});
+const cache = (): Cache => new Cache({ owner: ({ metadata }) => [metadata.labels?.owner ?? ''] });
+
+test('an older object never replaces a newer one', () => {
+  const held = cache();
+  expect([held.offer(object('a', 5)), held.offer(object('a', 4)), held.offer(object('a', 5))]).toEqual([true, false, false]);
+});
+
+test('a late answer to a write brings no deleted object back', () => {
+  const held = cache();
+  held.offer(object('a', 5));
+  held.remove('n/a', 7n);
+  expect(held.offer(object('a', 6))).toBe(false);
+  expect(held.offer(object('a', 8))).toBe(true);
+});
+
+test('a deletion that is older than what is held is ignored', () => {
+  const held = cache();
+  held.offer(object('a', 9));
+  expect(held.remove('n/a', 7n)).toBe(false);
+  expect(held.size).toBe(1);
+});
+
+test('a list forgets what is gone in its scope, and keeps what was made after it', () => {
+  const held = cache();
+  held.offer(object('gone', 1));
+  held.offer(object('ours', 20));
+  const news = held.reset([object('new', 5)], 10n, (key) => key.startsWith('n/'));
+  expect(news.toSorted((a, b) => (a < b ? -1 : 1))).toEqual(['n/gone', 'n/new']);
+  expect(
+    held
+      .list()
+      .map(({ metadata }) => metadata.name)
+      .toSorted((a, b) => (a < b ? -1 : 1)),
+  ).toEqual(['new', 'ours']);
+});
+
+test('indexes follow changes', () => {
+  const held = cache();
+  held.offer(object('a', 1, 'x'));
+  held.offer(object('a', 2, 'y'));
+  expect([held.byIndex('owner', 'x').length, held.byIndex('owner', 'y').length]).toEqual([0, 1]);
+  held.remove('n/a', 3n);
+  expect(held.byIndex('owner', 'y')).toEqual([]);
+});
+
+test('listeners learn what was and what is, and whether it is live', () => {
+  const held = cache();
+  const told: Change[] = [];
+  held.onChange((change) => told.push(change));
+  held.reset([object('a', 1)], 1n, () => true);
+  held.offer(object('a', 2));
+  held.remove('n/a', 3n);
+  expect(told.map(({ live, before, after }) => [live, before !== undefined, after !== undefined])).toEqual([
+    [false, false, true],
+    [true, true, true],
+    [true, true, false],
+  ]);
+  expect(keyOf({ name: 'a' })).toBe('a');
+});

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest';
+import { Conflict, Forbidden, NotFound, Unavailable } from '../../src/errors.ts';
+import { Expired, kubeError, KubeRefused } from '../../src/kube/errors.ts';
+
+test.each([
+  [403, Forbidden],
+  [404, NotFound],
+  [409, Conflict],
+  [410, Expired],
+  [422, KubeRefused],
+  [400, KubeRefused],
+  [401, Unavailable],
+  [429, Unavailable],
+  [500, Unavailable],
+  [504, Unavailable],
+])('%i says what can be done', (status, expected) => {
+  expect(kubeError(status, '{"message":"no"}')).toBeInstanceOf(expected);
+});
+
+test('a refusal names its fields, in the words of the API server', () => {
+  const body = {
+    message: 'x is invalid',
+    reason: 'Invalid',
+    details: { causes: [{ field: 'spec', reason: 'FieldValueInvalid', message: 'bad' }] },
+  };
+  const causes = [{ field: 'spec', reason: 'FieldValueInvalid', message: 'bad' }];
+  expect(kubeError(422, JSON.stringify(body))).toMatchObject({ message: 'x is invalid', reason: 'Invalid', causes });
+});
+
+test('a body that is no JSON is told as it is', () => {
+  expect(kubeError(502, '<html>bad gateway').message).toContain('bad gateway');
+});

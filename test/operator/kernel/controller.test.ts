@@ -1,0 +1,125 @@
+import { expect, test } from 'vitest';
+import { Unavailable } from '../../../src/errors.ts';
+import { Cache } from '../../../src/kube/cache.ts';
+import { KubeRefused } from '../../../src/kube/errors.ts';
+import { kinds, type Kube } from '../../../src/kube/kube.ts';
+import { Controller, type Reconciler } from '../../../src/operator/kernel/controller.ts';
+import { settled, stalled } from '../../../src/operator/kernel/outcome.ts';
+import { WorkQueue } from '../../../src/operator/kernel/queue.ts';
+import type { DeploymentResource } from '../../../src/schema/custom-resources.ts';
+import { silentLog } from '../../kit/log.ts';
+import { deployment } from '../../kit/objects.ts';
+
+type Status = NonNullable<DeploymentResource['status']>;
+type Given = Reconciler<DeploymentResource, Status>;
+
+/** One pass over one object; a door that only takes notes. */
+async function pass(object: DeploymentResource, given: Pick<Given, 'reconcile'> & Partial<Given>) {
+  const written: unknown[] = [];
+  const told: unknown[] = [];
+  const results: string[] = [];
+  const cache = new Cache<DeploymentResource>();
+  cache.offer({ ...object, metadata: { ...object.metadata, resourceVersion: '1' } });
+  const answer = (what: string, value: unknown): Promise<DeploymentResource> => {
+    written.push([what, value]);
+    return Promise.resolve(object);
+  };
+  const kube = {
+    patchStatus: (_: unknown, _ref: unknown, status: object) => answer('status', status),
+    jsonPatch: (_: unknown, _ref: unknown, patch: object) => answer('patch', patch),
+    get: () => Promise.resolve(object),
+  } as unknown as Kube;
+  const queue = new WorkQueue();
+  const done = Promise.withResolvers<void>();
+  const controller = new Controller({
+    reconciler: { name: 'x', kind: kinds.deployment, cache, ...given },
+    queue,
+    kube,
+    record: (_, note) => told.push(note.reason),
+    log: silentLog(),
+    workers: 1,
+    clock: () => new Date('2026-01-01T00:00:00.123Z'),
+    observer: {
+      started: () => undefined,
+      timedOut: () => undefined,
+      done: (result) => {
+        results.push(result);
+        done.resolve();
+      },
+    },
+  });
+  queue.add('team/chat');
+  controller.start();
+  await done.promise;
+  await controller.stop();
+  return { written, told, results };
+}
+
+const fine = { outcome: settled('fine', 'Fine'), status: { phase: 'READY' as const }, statements: [] };
+const reconcile = () => Promise.resolve(fine);
+const ready = {
+  type: 'Ready',
+  status: 'True' as const,
+  reason: 'Fine',
+  message: 'fine',
+  lastTransitionTime: '2025-01-01T00:00:00Z',
+  observedGeneration: 1,
+};
+
+test('a new state is written and told once', async () => {
+  const { written, told, results } = await pass(deployment(), { reconcile });
+  const status = { phase: 'READY', observedGeneration: 1, conditions: [{ ...ready, lastTransitionTime: '2026-01-01T00:00:00Z' }] };
+  expect(written).toEqual([['status', status]]);
+  expect([told, results]).toEqual([['Fine'], ['success']]);
+});
+
+test('the same state writes and tells nothing', async () => {
+  const status = { phase: 'READY' as const, observedGeneration: 1, conditions: [ready] };
+  expect(await pass(deployment({ status }), { reconcile })).toEqual({ written: [], told: [], results: ['success'] });
+});
+
+test('a failure is written too, keeps what was known, and is tried again', async () => {
+  const status = { phase: 'READY' as const, url: 'http://x', conditions: [ready] };
+  const { written, results } = await pass(deployment({ status }), { reconcile: () => Promise.reject(new Unavailable('not now')) });
+  expect(written).toMatchObject([['status', { phase: 'READY', url: 'http://x', observedGeneration: 1 }]]);
+  expect(JSON.stringify(written)).toContain('not now');
+  expect(results).toEqual(['error']);
+});
+
+test('a message of ours own faults stays in the log', async () => {
+  const { written } = await pass(deployment(), { reconcile: () => Promise.reject(new Error('password=hunter2')) });
+  expect(JSON.stringify(written)).not.toContain('hunter2');
+});
+
+test('a refusal by the API server stalls the object instead of being tried for ever', async () => {
+  const refused = (_: DeploymentResource, message: string) => ({ ...fine, outcome: stalled('Refused', message) });
+  const error = new KubeRefused(422, 'spec.x: bad', { reason: 'Invalid', causes: [] });
+  const { results, told } = await pass(deployment(), { reconcile: () => Promise.reject(error), refused });
+  expect([results, told]).toEqual([['stalled'], ['Refused']]);
+});
+
+test('a paused object is left alone', async () => {
+  expect(await pass(deployment(), { reconcile, isPaused: () => true })).toMatchObject({ written: [], told: [] });
+});
+
+test('the finalizer is there before anything else, beside those of others', async () => {
+  const finalizer = { name: 'gx.dev/children', finalize: reconcile };
+  const { written } = await pass(deployment({ metadata: { finalizers: ['theirs'] } }), { reconcile, finalizer });
+  expect(written[0]).toMatchObject(['patch', [{ op: 'test' }, { op: 'add', path: '/metadata/finalizers/-', value: 'gx.dev/children' }]]);
+});
+
+test('only our finalizer goes, and only when what it stands for is done', async () => {
+  const metadata = { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['theirs', 'gx.dev/children'] };
+  const finalizer = { name: 'gx.dev/children', finalize: reconcile };
+  const { written } = await pass(deployment({ metadata }), { reconcile, finalizer });
+  expect(written.at(-1)).toMatchObject([
+    'patch',
+    [
+      { op: 'test', value: 'gx.dev/children' },
+      { op: 'remove', path: '/metadata/finalizers/1' },
+    ],
+  ]);
+  const waiting = { ...fine, outcome: { kind: 'waiting' as const, reason: 'Deleting', message: '' } };
+  const early = await pass(deployment({ metadata }), { reconcile, finalizer: { ...finalizer, finalize: () => Promise.resolve(waiting) } });
+  expect(JSON.stringify(early.written)).not.toContain('remove');
+});
