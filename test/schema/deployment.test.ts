@@ -44,9 +44,9 @@ describe('a request to create', () => {
   });
 });
 
-test('a request to change may have nothing in it, but neither name nor source', () => {
+test('a request to change may have nothing in it, and repeat what is fixed: whether that is a change is a rule, no shape', () => {
   expect(accepts(DeploymentPatchRequest, {})).toBe(true);
   expect(accepts(DeploymentPatchRequest, { secrets: null, source_config: null, source_revision_config: null })).toBe(true);
-  expect(accepts(DeploymentPatchRequest, { name: 'other' })).toBe(false);
-  expect(accepts(DeploymentPatchRequest, { source: 'git' })).toBe(false);
+  expect(accepts(DeploymentPatchRequest, { name: 'chat', source: 'git' })).toBe(true);
+  expect(accepts(DeploymentPatchRequest, { id: 'x' })).toBe(false);
 });
