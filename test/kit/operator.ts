@@ -12,7 +12,12 @@ export type RunningOperator = Operator & { userAgent: string };
 /** An operator for one namespace, on the API server of the run. */
 export async function operatorFor(
   { namespace, kubeconfig }: { namespace: string; kubeconfig: string },
-  options: { identity?: string; settings?: Partial<OperatorSettings>; times?: OperatorOptions['times'] } = {},
+  options: {
+    identity?: string;
+    settings?: Partial<OperatorSettings>;
+    times?: OperatorOptions['times'];
+    through?: (kube: Kube) => Kube;
+  } = {},
 ): Promise<RunningOperator> {
   const identity = options.identity ?? 'one';
   const userAgent = `gx-operator/${namespace}/${identity}`;
@@ -24,7 +29,7 @@ export async function operatorFor(
       identity,
       settings: settings({ imagePullPatienceSeconds: 1, ...options.settings }),
     }),
-    kube,
+    kube: options.through?.(kube) ?? kube,
     log: silentLog(),
     signal: new AbortController().signal,
     ...(options.times && { times: options.times }),

@@ -104,7 +104,6 @@ describe('failures say what can be done', () => {
       { op: 'test', path: '/metadata/resourceVersion', value: made.metadata.resourceVersion },
       { op: 'remove', path: '/spec/suspend' },
     ]);
-    console.log(await late.catch((e) => JSON.stringify([e.message, e.causes, e.reason])));
     await expect(late).rejects.toBeInstanceOf(Conflict);
   });
 
