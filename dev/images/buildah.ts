@@ -68,7 +68,12 @@ type FolderBuild = Omit<Build, 'image' | 'stages'> & { dockerfile: string; folde
 
 async function bud(args: readonly string[], cwd: string, report: Build['report']): Promise<void> {
   const build = ['buildah', ...(await store()), 'build', '--isolation', 'chroot', '--layers', '--pull=false', '--format', 'oci', ...args];
-  await runSteps(build, { step: /^(\[\d+\/\d+\] )?STEP /, report, cwd });
+  try {
+    await runSteps(build, { step: /^(\[\d+\/\d+\] )?STEP /, report, cwd });
+  } finally {
+    // This version forgets containers of stages without a step, and with them their mounts; an earlier build may have been killed.
+    await command('buildah', [...(await store()), 'rm', '--all']);
+  }
 }
 
 const argumentsOf = (values: Record<string, string>): string[] =>
