@@ -1,4 +1,4 @@
-import { Problem } from '../../errors.ts';
+import { Conflict, Problem } from '../../errors.ts';
 import { kinds } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import type { Needs } from '../needs.ts';
@@ -14,8 +14,14 @@ export async function removeDeployment(
   const deployment = await readDeployment(needs, id, asking);
   const { namespace, name, uid = '' } = deployment.metadata;
   if (options.deleteTracingProject && deployment.spec.deleteTracingProject !== true) await markProject(needs, deployment);
-  await needs.kube.delete(kinds.deployment, { namespace, name }, { uid });
+  await needs.kube.delete(kinds.deployment, { namespace, name }, { uid }).catch(goneAlready);
   await needs.stored.refresh.deployment(deployment, asking.signal);
+}
+
+/** Another deployment has the name by now, so this one is gone. */
+function goneAlready(error: unknown): boolean {
+  if (error instanceof Conflict) return false;
+  throw error;
 }
 
 async function markProject({ kube, stored }: Needs, { metadata, spec }: DeploymentResource): Promise<void> {

@@ -60,8 +60,16 @@ function sizeRules({ source_config: { resource_spec: spec } }: Wanted): Broken[]
   return [...unused, ...reversed.map(([low, high]) => `${at}.${low}: must not exceed ${high}`)];
 }
 
-/** Names of secrets that can't become environment variables of their own. */
+/** One Secret of Kubernetes holds them all: at most 1 MiB of names and values. */
+const MOST_BYTES = 1_000_000;
+
+/** Secrets that can't become environment variables of their own, or are too large together. */
 export function brokenSecrets(secrets: readonly Secret[]): Broken[] {
+  const bytes = secrets.reduce((sum, { name, value }) => sum + Buffer.byteLength(name) + Buffer.byteLength(value), 0);
+  return [...brokenNames(secrets), ...(bytes > MOST_BYTES ? [`secrets: are larger than ${MOST_BYTES} bytes together`] : [])];
+}
+
+function brokenNames(secrets: readonly Secret[]): Broken[] {
   const seen = new Set<string>();
   return secrets.flatMap(({ name }, index) => {
     const twice = seen.has(name);

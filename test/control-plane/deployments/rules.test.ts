@@ -44,6 +44,11 @@ test.each([
   expect(broken).toEqual([expect.stringContaining(`${path}: `)]);
 });
 
+test('secrets may not be larger together than what Kubernetes stores', () => {
+  const large = Array.from({ length: 5 }, (_, index) => ({ name: `A${index}`, value: 'x'.repeat(250_000) }));
+  expect(brokenSecrets(large)).toEqual([expect.stringMatching(/^secrets: /)]);
+});
+
 test('a secret may be a setting that the server leaves to its user', () => {
   expect(brokenSecrets(['GX_AES_JSON_KEYS', 'MOUNT_PREFIX', 'N_JOBS_PER_WORKER'].map((name) => ({ name, value: '' })))).toEqual([]);
 });
