@@ -29,6 +29,15 @@ export function mayEnter(folder: string, account: Account | undefined): boolean 
   }
 }
 
+/** Whom Postgres must run as on a folder that an earlier start made: root can be anybody, others only themselves. */
+export function ownerOfFolder(folder: string, account: Account | undefined): Account | undefined {
+  const { uid, gid } = statSync(folder);
+  if (account === undefined && uid !== process.getuid?.())
+    throw new StartError(`${folder} belongs to another account, probably because of a start as root: remove it, or start as that account.`);
+  if (account !== undefined && uid === 0) privateFolder(folder, account);
+  return account === undefined || uid === 0 ? account : { uid, gid };
+}
+
 /** A folder that only Postgres' account reads. */
 export function privateFolder(folder: string, account: Account | undefined): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });

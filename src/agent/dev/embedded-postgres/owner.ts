@@ -50,12 +50,14 @@ function ownerOf(file: string): Owner | undefined {
 const BIRTH_FIELD = 19;
 
 /** Tells a process from a later one that got its number: when it was born, in ticks since the machine was. Only Linux says so. */
-function birthOf(pid: number): string {
+const birthOf = (pid: number): string => statOf(pid)?.[BIRTH_FIELD] ?? '';
+
+function statOf(pid: number): string[] | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[BIRTH_FIELD] ?? '';
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   } catch {
-    return '';
+    return undefined;
   }
 }
 
@@ -93,7 +95,9 @@ function workingFolder(pid: number): string | undefined {
   }
 }
 
+/** A zombie, which a container without a reaper keeps for ever, is not. */
 function alive(pid: number): boolean {
+  if (statOf(pid)?.[0] === 'Z') return false;
   try {
     process.kill(pid, 0);
     return true;

@@ -1,13 +1,14 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { createHash } from 'node:crypto';
+import { rm } from 'node:fs/promises';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import type { Writable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { StartError } from '../../../errors.ts';
-import { accountForPostgres, mayEnter, privateFolder, sharedFolder, type Account } from './account.ts';
+import { accountForPostgres, mayEnter, ownerOfFolder, privateFolder, sharedFolder, type Account } from './account.ts';
 import { binariesFor } from './binaries.ts';
 import { environment, initialise, USER } from './initialise.ts';
 import { claim } from './owner.ts';
@@ -27,6 +28,8 @@ export type PostgresOptions = {
   owner: string;
   /** False for tests: data is lost when the machine stops, and nothing waits for the disk. */
   durable: boolean;
+  /** Forgets what earlier starts left. */
+  reset?: boolean;
   signal?: AbortSignal;
 };
 
@@ -47,11 +50,11 @@ exit $code`;
 
 /** Starts Postgres 18 on the folder's data, which is made if there is none. */
 export async function startPostgres(options: PostgresOptions): Promise<EmbeddedPostgres> {
-  const account = accountForPostgres();
+  const { folder, account } = placeFor(options.folder, accountForPostgres());
   const bin = binariesFor(account);
-  const folder = placeFor(options.folder, account);
   const release = await claim(folder, options.owner);
   try {
+    if (options.reset === true) await rm(path.join(folder, 'data'), { recursive: true, force: true });
     const { data, password } = await initialise({ folder, bin, account });
     options.signal?.throwIfAborted();
     const port = await freePort();
@@ -69,21 +72,22 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
   }
 }
 
-/** The folder itself, or, where Postgres' account can't go there, one elsewhere that it links to. */
-function placeFor(asked: string, account: Account | undefined): string {
+/** The folder itself, or, where Postgres' account can't go there, one elsewhere that it links to. What exists keeps its owner. */
+function placeFor(asked: string, account: Account | undefined): { folder: string; account: Account | undefined } {
   const parent = path.dirname(asked);
   mkdirSync(parent, { recursive: true });
-  const there = existsSync(asked) ? realpathSync(asked) : asked;
-  if (there !== asked || mayEnter(parent, account)) {
-    privateFolder(there, account);
-    return there;
+  if (existsSync(asked)) {
+    const folder = realpathSync(asked);
+    return { folder, account: ownerOfFolder(folder, account) };
   }
-  const name = createHash('sha256').update(asked).digest('hex').slice(0, 16);
-  const elsewhere = path.join(sharedFolder(account), name);
-  privateFolder(elsewhere, account);
+  // What may stand there still is a link to a folder that is gone.
   rmSync(asked, { force: true });
-  symlinkSync(elsewhere, asked);
-  return elsewhere;
+  const here = mayEnter(parent, account);
+  const name = createHash('sha256').update(asked).digest('hex').slice(0, 16);
+  const folder = here ? asked : path.join(sharedFolder(account), name);
+  privateFolder(folder, account);
+  if (!here) symlinkSync(folder, asked);
+  return { folder, account };
 }
 
 type Place = { bin: string; folder: string; data: string; account: Account | undefined };

@@ -1,0 +1,114 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import process from 'node:process';
+import { agentConfig, type AgentConfig } from '../../config/agent.ts';
+import { processEnv } from '../../config/env.ts';
+import { createLog, type Log } from '../../log.ts';
+import { withoutPassword } from '../db/pool.ts';
+import { readGraphsFile, type GraphsFile } from '../graphs/config-file.ts';
+import { startPostgres } from './embedded-postgres/start.ts';
+import { openFrontDoor, type FrontDoor } from './front-door.ts';
+import { devOptions, HELP, type DevOptions } from './options.ts';
+import { prettyStream } from './pretty.ts';
+import { Serving } from './serving.ts';
+import { watchFolders } from './watch.ts';
+import { welcome } from './welcome.ts';
+
+type Running = { stop(): Promise<void> };
+type Stage = { options: DevOptions; log: Log; signal: AbortSignal; closing: (() => Promise<void> | void)[] };
+
+/** The agent server on a developer's machine. Whatever was started is stopped again, also when a later part does not start. */
+export async function runDev(args: string[], signal: AbortSignal): Promise<Running | void> {
+  const options = devOptions(args);
+  if (options === undefined) {
+    process.stdout.write(HELP);
+    return;
+  }
+  const stage: Stage = { options, log: logFor(options), signal, closing: [] };
+  const stop = async (): Promise<void> => {
+    for (const close of stage.closing.splice(0).toReversed()) await close();
+  };
+  try {
+    await start(stage);
+  } catch (error) {
+    await stop();
+    if (!signal.aborted) throw error;
+  }
+  return { stop };
+}
+
+async function start(stage: Stage): Promise<void> {
+  const { options, log, signal, closing } = stage;
+  const began = performance.now();
+  const file = readGraphsFile(options.config);
+  const door = await openFrontDoor(options);
+  closing.push(() => door.stop());
+  const uri = options.databaseUri ?? (await embedded(stage, file, door));
+  const serving = new Serving({ config: () => configFor(options, uri), log, door });
+  closing.push(() => serving.stop());
+  await serving.start();
+  signal.throwIfAborted();
+  if (options.reload) closing.push(watching(file, serving));
+  const data = options.databaseUri === undefined ? path.join(file.folder, '.gx') : withoutPassword(uri);
+  const seconds = (performance.now() - began) / 1000;
+  process.stdout.write(welcome({ url: urlOf(options, door), graphs: file.graphs, seconds, data, reload: options.reload }));
+}
+
+/** The address that a browser on this machine can open. */
+const urlOf = ({ host }: DevOptions, { port }: FrontDoor): string => {
+  const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
+};
+
+async function embedded({ options, log, signal, closing }: Stage, { folder }: GraphsFile, door: FrontDoor): Promise<string> {
+  const home = path.join(folder, '.gx');
+  mkdirSync(home, { recursive: true });
+  writeFileSync(path.join(home, '.gitignore'), '*\n');
+  const owner = `the dev server at ${urlOf(options, door)}`;
+  const postgres = await startPostgres({ folder: path.join(home, 'postgres'), owner, durable: true, reset: options.reset, signal });
+  if (options.reset) log.info('the data of earlier starts is forgotten');
+  let stopping = false;
+  closing.push(() => {
+    stopping = true;
+    return postgres.stop();
+  });
+  const watchOver = async (): Promise<void> => {
+    await postgres.ended;
+    if (!stopping) giveUp(log, path.join(home, 'postgres', 'log'));
+  };
+  void watchOver();
+  return postgres.uri;
+}
+
+/** Nothing works without it; what still runs is stopped in order, as by Ctrl-C. */
+function giveUp(log: Log, file: string): void {
+  log.fatal({ file }, 'Postgres ended by itself; its last words are in its log');
+  process.exitCode = 1;
+  process.kill(process.pid, 'SIGTERM');
+}
+
+/** Read again at each reload, as the server reads gx.json. The port is inside: the door outside stays. */
+function configFor({ config }: DevOptions, uri: string): AgentConfig {
+  const env = {
+    // A run that a reload or Ctrl-C cuts off goes on from its last step, so nothing is gained by waiting for it.
+    GX_JOB_SHUTDOWN_GRACE_PERIOD_SECS: '0',
+    ...processEnv(),
+    DATABASE_URI: uri,
+    GX_SERVER_HOST: '127.0.0.1',
+    GX_SERVER_PORT: '0',
+  };
+  return agentConfig(env, ['--config', config]);
+}
+
+function watching(file: GraphsFile, serving: Serving): () => void {
+  const outside = file.graphs
+    .map((graph) => path.dirname(graph.file))
+    .filter((folder) => path.relative(file.folder, folder).startsWith('..'));
+  const watcher = watchFolders([...new Set([file.folder, ...outside])], (changed) => serving.reload(path.relative(file.folder, changed)));
+  return () => watcher.stop();
+}
+
+function logFor({ logJson }: DevOptions): Log {
+  const level = processEnv()['GX_LOG_LEVEL'] ?? 'info';
+  return createLog({ level, process: 'dev', ...(!logJson && { destination: prettyStream(process.stdout) }) });
+}

@@ -1,0 +1,64 @@
+import { readdirSync, watch, type FSWatcher } from 'node:fs';
+import path from 'node:path';
+
+/** Milliseconds of quiet after a change; an editor writes a file in several steps, and `git checkout` many files. */
+const QUIET = 150;
+
+const NOT_FOLLOWED = new Set(['node_modules']);
+/** What editors and a running graph write is no change of the code. */
+const NOT_CODE = /(~|\.swp|\.swx|\.tmp|\.log|\.db|\.sqlite3?|-journal|-wal|-shm|^4913)$/;
+
+/**
+ * Watches folders and all below them but node_modules and hidden ones; tells once per burst which file changed first.
+ * One watcher a folder, because a recursive watch would enter those, too, where Postgres writes all the time.
+ */
+export function watchFolders(roots: string[], changed: (file: string) => void): { stop(): void } {
+  const watched = new Map<string, FSWatcher>();
+  let first: string | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  const tell = (): void => {
+    const file = first ?? '';
+    first = undefined;
+    for (const root of roots) follow(root);
+    changed(file);
+  };
+  const forget = (folder: string): void => {
+    watched.get(folder)?.close();
+    watched.delete(folder);
+  };
+  const noticed = (folder: string, name: string | null): void => {
+    if (name !== null && (NOT_CODE.test(name) || ignored(name))) return;
+    first ??= path.join(folder, name ?? '');
+    clearTimeout(timer);
+    timer = setTimeout(tell, QUIET);
+  };
+  const follow = (folder: string): void => {
+    let names: string[];
+    try {
+      names = foldersIn(folder);
+      if (!watched.has(folder))
+        watched.set(
+          folder,
+          watch(folder, (_, name) => noticed(folder, name)).on('error', () => forget(folder)),
+        );
+    } catch {
+      return forget(folder);
+    }
+    for (const name of names) follow(path.join(folder, name));
+  };
+  for (const root of roots) follow(root);
+  return {
+    stop: () => {
+      clearTimeout(timer);
+      for (const folder of watched.keys()) forget(folder);
+    },
+  };
+}
+
+const foldersIn = (folder: string): string[] =>
+  readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.') && !ignored(entry.name))
+    .map(({ name }) => name);
+
+/** `.env` is read by the server; other hidden things are tools'. */
+const ignored = (name: string): boolean => NOT_FOLLOWED.has(name) || (name.startsWith('.') && !name.startsWith('.env'));

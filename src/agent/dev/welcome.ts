@@ -1,0 +1,28 @@
+import type { GraphSource } from '../graphs/config-file.ts';
+
+type Facts = { url: string; graphs: GraphSource[]; seconds: number; data: string; reload: boolean };
+
+/** What to know and what to try, once the server answers. */
+export function welcome({ url, graphs, seconds, data, reload }: Facts): string {
+  const width = Math.max(...graphs.map(({ graphId }) => graphId.length));
+  const lines = graphs.map(({ graphId, description }) => `  ${graphId.padEnd(width)}  ${description ?? ''}`.trimEnd());
+  const first = graphs[0]?.graphId ?? 'agent';
+  return `
+Ready after ${seconds.toFixed(1)} s: ${url}
+
+Assistants
+${lines.join('\n')}
+
+Try
+  curl -sN ${url}/runs/stream -H 'content-type: application/json' \\
+    -d '{"assistant_id": "${first}", "input": {"messages": [{"role": "human", "content": "hello"}]}, "stream_mode": ["updates", "custom"]}'
+
+  import { Client } from '@langchain/langgraph-sdk';
+  const client = new Client({ apiUrl: '${url}' });
+
+Docs  ${url}/docs
+Data  ${data}
+${reload ? 'A changed file reloads the graphs. ' : ''}Ctrl-C stops everything.
+
+`;
+}
