@@ -16,8 +16,8 @@ const at = (field: (object: never) => string | undefined) => (object: KubeObject
   [field(object as never)].filter((value) => value !== undefined);
 const uidOf = ({ metadata }: { metadata: { uid?: string } }): string | undefined => metadata.uid;
 
-/** Milliseconds between two live lists: ids that never were would else cost the API server a list each. */
-const SEARCH_EVERY = 1000;
+/** Live lists take at most a third of the time: ids that never were would else cost the API server a list each. */
+const REST_PER_LIST = 2;
 const REMEMBERED = 10_000;
 
 type Options = { kube: Kube; config: Pick<ControlPlaneConfig, 'namespace' | 'namespaces'>; log: Log };
@@ -38,7 +38,7 @@ export class Stored {
   readonly #projects = new Cache<TracingProjectResource>({ uid: at(uidOf) });
   readonly #reflectors: Reflector[];
   #search: Promise<void> | undefined;
-  #searchedAt = -Infinity;
+  #searchAfter = -Infinity;
   readonly #waiting = new Set<() => void>();
   /** Ids of deployments that were seen to go: a client polls such an id until it is answered with 404. */
   readonly #gone = new Set<string>();
@@ -176,7 +176,7 @@ export class Stored {
     }
   }
 
-  /** One list a second serves all who miss something; who comes while one runs waits for the next, which starts after he came. */
+  /** One list at a time serves all who miss something; who comes while one runs waits for the next, which starts after he came. */
   async #searchLive(signal: AbortSignal): Promise<void> {
     if (this.#search !== undefined) await this.#search.catch(() => undefined);
     this.#search ??= this.#listDeployments().finally(() => (this.#search = undefined));
@@ -185,12 +185,13 @@ export class Stored {
   }
 
   async #listDeployments(): Promise<void> {
-    const early = this.#searchedAt + SEARCH_EVERY - performance.now();
+    const early = this.#searchAfter - performance.now();
     if (early > 0) await wait(early);
-    this.#searchedAt = performance.now();
+    const started = performance.now();
     const scopes = this.#namespaces.length === 0 ? [{}] : this.#namespaces.map((namespace) => ({ namespace }));
     const found = await Promise.all(scopes.map((scope) => this.#kube.all(kinds.deployment, scope)));
     for (const deployment of found.flat()) this.#deployments.offer(lean(deployment));
+    this.#searchAfter = performance.now() + (performance.now() - started) * REST_PER_LIST;
   }
 }
 

@@ -4,6 +4,7 @@ import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import type { DeploymentCreateRequest } from '../../schema/deployment.ts';
 import { hashOf } from '../../schema/revision-of.ts';
 import type { Needs } from '../needs.ts';
+import { makeRevision } from '../revisions/make.ts';
 import { belongsTo, type Asking } from './find.ts';
 
 /** Annotation that remembers which request made a deployment: hashes of its Idempotency-Key and of its body without secret values. */
@@ -18,7 +19,7 @@ export const rememberAs = (key: string, body: DeploymentCreateRequest): Record<s
   [MADE_BY]: `${keyHash(key)}.${bodyHash(body)}`,
 });
 
-/** The deployment that the same request made before. The same key with another body is a client's mistake. */
+/** The deployment that the same request made before, with its first revision if that process came no further. The same key with another body is a client's mistake. */
 export async function replayed(
   needs: Needs,
   body: DeploymentCreateRequest,
@@ -31,6 +32,9 @@ export async function replayed(
     .deployments()
     .find((deployment) => mine(deployment) && deployment.metadata.annotations?.[MADE_BY]?.startsWith(prefix));
   if (made === undefined) return undefined;
-  if (made.metadata.annotations?.[MADE_BY] === `${prefix}${bodyHash(body)}`) return made;
+  if (made.metadata.annotations?.[MADE_BY] === `${prefix}${bodyHash(body)}`) {
+    if (needs.stored.revisionsOf(made).length === 0) await makeRevision(needs, made);
+    return made;
+  }
   throw new Invalid([{ loc: ['header', 'Idempotency-Key'], msg: 'was used for another request', type: 'idempotency_key_reused' }]);
 }

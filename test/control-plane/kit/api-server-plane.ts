@@ -22,6 +22,7 @@ type CallOptions = { body?: unknown; key?: string | null; headers?: Record<strin
 export type Plane = {
   call: Call;
   kube: Kube;
+  kubeconfig: string;
   namespace: string;
   url: string;
   keys: { write: string; read: string; other: string };
@@ -38,7 +39,7 @@ const listener = (name: string, namespace: string, spec: ListenerResource['spec'
 });
 
 /** Another cluster than the shared one, or other credentials for the control plane itself. */
-type Cluster = { kubeconfig?: string; own?: (namespace: string) => Promise<string> };
+type Cluster = { kubeconfig?: string; own?: (namespace: string) => Promise<string>; through?: (kube: Kube) => Kube };
 
 /** A control plane on the shared API server: a namespace of its own, a listener for it, three keys. */
 export async function startPlane(name: string, settings: Partial<ControlPlaneConfig> = {}, cluster: Cluster = {}): Promise<Plane> {
@@ -65,7 +66,7 @@ export async function startPlane(name: string, settings: Partial<ControlPlaneCon
   };
   const log = createLog({ level: 'debug', process: 'control-plane', destination });
   const stopping = new AbortController();
-  const plane = await startControlPlane({ config, kube: own, log, signal: stopping.signal });
+  const plane = await startControlPlane({ config, kube: cluster.through?.(own) ?? own, log, signal: stopping.signal });
   const keys = await makeKeys(kube, namespace);
   const url = `http://127.0.0.1:${plane.port}`;
   await until('the control plane is ready', async () => (await fetch(`${url}/readyz`)).ok);
@@ -86,7 +87,7 @@ export async function startPlane(name: string, settings: Partial<ControlPlaneCon
     await plane.stop();
     await kube.close();
   };
-  return { call, kube, namespace, url, keys, logged: () => lines.join(''), stop };
+  return { call, kube, kubeconfig, namespace, url, keys, logged: () => lines.join(''), stop };
 }
 
 async function makeKeys(kube: Kube, namespace: string): Promise<Plane['keys']> {
