@@ -3,7 +3,7 @@ import type { Cluster } from '../cluster/cluster.ts';
 import { buildImages, type BuiltImage } from '../images/build.ts';
 import { beside, type Report } from '../steps.ts';
 
-const PRODUCT = ['gx-postgres', 'gx-platform', 'gx-agent-server', 'gx-example-echo'] as const;
+const PRODUCT = ['gx-postgres', 'gx-platform', 'gx-example-echo'] as const;
 
 /** References of the images that a platform with one example needs. */
 export type Images = { postgres: string; platform: string; example: string };
@@ -22,7 +22,7 @@ export async function loadImages(cluster: Cluster, built: BuiltImage[], report: 
     if (image === undefined) throw new Error(`The image ${name} was not built.`);
     return image.reference;
   };
-  for (const image of built.filter(({ name }) => name !== 'gx-agent-server')) {
+  for (const image of built) {
     await cluster.loadImage(image.archive);
     report(image.reference);
   }
