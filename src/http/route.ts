@@ -2,8 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Static, TSchema } from 'typebox';
 import type { Log } from '../log.ts';
 
-/** One message of a server-sent event stream. `data` is sent as one line of JSON; `id` only where a client may resume. */
-export type SseEvent = { event: string; data: unknown; id?: string };
+/** One message of a server-sent event stream. `data` is sent as one line of JSON, `json` is that line already; `id` only where a client may resume. */
+export type SseEvent = { event: string; id?: string } & ({ data: unknown } | { json: string });
 
 /** What a handler gives back. Made by `json`, `noContent`, `text`, `sse` and `slowJson`. */
 export type Reply = { status: number; headers?: Record<string, string> } & (

@@ -5,7 +5,7 @@ import { Invalid, NotFound, Problem } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { readJson } from './body.ts';
 import { errorReply, isFault, type InvalidStyle } from './error-body.ts';
-import type { Reply, Request, Route } from './route.ts';
+import type { Reply, Request, Route, SseEvent } from './route.ts';
 import { frame, HEARTBEAT, SSE_HEADERS, withHeartbeat } from './sse.ts';
 import { createValidator, type Check } from './validate.ts';
 
@@ -140,7 +140,7 @@ function send<Caller>(
 }
 
 /** A failure after the headers are out can only be told inside the stream. */
-async function* frames(events: AsyncIterable<{ event: string; data: unknown; id?: string }>, log: Log): AsyncGenerator<string> {
+async function* frames(events: AsyncIterable<SseEvent>, log: Log): AsyncGenerator<string> {
   try {
     for await (const event of events) yield frame(event);
   } catch (error) {

@@ -6,7 +6,8 @@ const NEWLINE = '\r\n';
 /** One message: CRLF line ends, one line of JSON. An id only where the client may resume from it. */
 export function frame(message: SseEvent): string {
   const id = message.id === undefined ? '' : `id: ${message.id}${NEWLINE}`;
-  return `event: ${message.event}${NEWLINE}data: ${JSON.stringify(message.data) ?? 'null'}${NEWLINE}${id}${NEWLINE}`;
+  const line = 'json' in message ? message.json : (JSON.stringify(message.data) ?? 'null');
+  return `event: ${message.event}${NEWLINE}data: ${line}${NEWLINE}${id}${NEWLINE}`;
 }
 
 export const SSE_HEADERS = {

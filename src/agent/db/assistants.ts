@@ -1,0 +1,146 @@
+import type { Assistant, AssistantSearch } from '../../schema/assistant.ts';
+import { toField } from './json-field.ts';
+import type { Database, Db } from './pool.ts';
+
+const COLUMNS = 'assistant_id, graph_id, name, description, config, context, metadata, version, created_at, updated_at';
+const VERSIONED = 'assistant_id, version, graph_id, name, description, config, context, metadata';
+
+export type NewAssistant = Pick<Assistant, 'assistant_id' | 'graph_id' | 'name' | 'description' | 'config' | 'context' | 'metadata'>;
+
+const fieldsOf = (assistant: NewAssistant): unknown[] => [
+  assistant.assistant_id,
+  assistant.graph_id,
+  assistant.name,
+  assistant.description,
+  toField(assistant.config),
+  toField(assistant.context),
+  toField(assistant.metadata),
+];
+
+/** Undefined when the id is taken. */
+export async function insertAssistant(db: Db, assistant: NewAssistant): Promise<Assistant | undefined> {
+  const [row] = await db.query<Assistant>({
+    text: `with a as (
+        insert into gx.assistant (assistant_id, graph_id, name, description, config, context, metadata) values ($1, $2, $3, $4, $5, $6, $7)
+        on conflict (assistant_id) do nothing returning ${COLUMNS}),
+      v as (insert into gx.assistant_version (${VERSIONED}) select ${VERSIONED} from a)
+      select * from a`,
+    values: fieldsOf(assistant),
+  });
+  return row;
+}
+
+/** With several ids, the ones that are there. */
+export function getAssistants(db: Db, assistantIds: string[]): Promise<Assistant[]> {
+  return db.query<Assistant>({
+    name: 'assistant_get',
+    text: `select ${COLUMNS} from gx.assistant where assistant_id = any($1)`,
+    values: [assistantIds],
+  });
+}
+
+/** The next version: what is given replaces, metadata is merged. */
+export async function patchAssistant(db: Db, assistantId: string, patch: Partial<NewAssistant>): Promise<Assistant | undefined> {
+  const [row] = await db.query<Assistant>({
+    text: `with a as (
+        update gx.assistant a set graph_id = coalesce($2, graph_id), name = coalesce($3, name),
+          description = coalesce($4, description), config = coalesce($5, config), context = coalesce($6, context),
+          metadata = metadata || coalesce($7, '{}'::jsonb), updated_at = now(),
+          version = (select max(version) + 1 from gx.assistant_version v where v.assistant_id = a.assistant_id)
+        where assistant_id = $1 returning ${COLUMNS}),
+      v as (insert into gx.assistant_version (${VERSIONED}) select ${VERSIONED} from a)
+      select * from a`,
+    values: [
+      assistantId,
+      patch.graph_id ?? null,
+      patch.name ?? null,
+      patch.description ?? null,
+      toField(patch.config),
+      toField(patch.context),
+      toField(patch.metadata),
+    ],
+  });
+  return row;
+}
+
+/** Makes an older version the current one. */
+export async function setLatest(db: Db, assistantId: string, version: number): Promise<Assistant | undefined> {
+  const [row] = await db.query<Assistant>({
+    text: `update gx.assistant a set version = v.version, config = v.config, context = v.context, metadata = v.metadata, name = v.name,
+        description = v.description, updated_at = now()
+      from gx.assistant_version v where v.assistant_id = a.assistant_id and a.assistant_id = $1 and v.version = $2
+      returning ${COLUMNS.split(', ')
+        .map((name) => `a.${name}`)
+        .join(', ')}`,
+    values: [assistantId, version],
+  });
+  return row;
+}
+
+export async function listVersions(
+  db: Db,
+  assistantId: string,
+  { metadata, limit, offset }: { metadata?: object | null; limit: number; offset: number },
+): Promise<Assistant[]> {
+  return db.query<Assistant>({
+    text: `select ${VERSIONED}, created_at, created_at as updated_at from gx.assistant_version
+      where assistant_id = $1 and ($2::jsonb is null or metadata @> $2) order by version desc limit $3 offset $4`,
+    values: [assistantId, toField(metadata), limit, offset],
+  });
+}
+
+export type DeletedAssistant = { threads: string[] };
+
+/** Deletes the assistant; `threads` are those that belong to it, for the caller to go on with. Undefined: not there. */
+export function deleteAssistant(db: Database, assistantId: string): Promise<DeletedAssistant | undefined> {
+  return db.transaction(async (tx) => {
+    const gone = await tx.query({ text: 'delete from gx.assistant where assistant_id = $1 returning 1', values: [assistantId] });
+    if (gone.length === 0) return undefined;
+    const threads = await tx.query<{ thread_id: string }>({
+      text: `select thread_id from gx.thread where metadata @> jsonb_build_object('assistant_id', $1::text)`,
+      values: [assistantId],
+    });
+    return { threads: threads.map((row) => row.thread_id) };
+  });
+}
+
+export async function activeRunsOf(db: Db, assistantId: string): Promise<string[]> {
+  const rows = await db.query<{ run_id: string }>({
+    text: `select run_id from gx.run where assistant_id = $1 and status in ('pending', 'running')`,
+    values: [assistantId],
+  });
+  return rows.map((row) => row.run_id);
+}
+
+type Filters = Pick<AssistantSearch, 'metadata' | 'graph_id' | 'name'> & { graphs: string[] };
+
+/** The one place that decides which assistants a search may see: those whose graph this server has. */
+function where({ metadata, graph_id, name, graphs }: Filters, parameters: unknown[]): string {
+  const parameter = (value: unknown): string => `$${parameters.push(value)}`;
+  const conditions = [`graph_id = any(${parameter(graphs)})`];
+  if (metadata && Object.keys(metadata).length > 0) conditions.push(`metadata @> ${parameter(toField(metadata))}`);
+  if (graph_id) conditions.push(`graph_id = ${parameter(graph_id)}`);
+  if (name) conditions.push(`position(lower(${parameter(name)}) in lower(name)) > 0`);
+  return conditions.join(' and ');
+}
+
+/** One row more than asked for tells that there is a next page. */
+export function searchAssistants(db: Db, search: AssistantSearch & { graphs: string[] }): Promise<Partial<Assistant>[]> {
+  const parameters: unknown[] = [];
+  const condition = where(search, parameters);
+  const order = `${search.sort_by ?? 'created_at'} ${search.sort_order ?? 'desc'}, assistant_id`;
+  const page = `limit $${parameters.push(search.limit + 1)} offset $${parameters.push(search.offset)}`;
+  return db.query<Partial<Assistant>>({
+    text: `select ${search.select?.join(', ') || COLUMNS} from gx.assistant where ${condition} order by ${order} ${page}`,
+    values: parameters,
+  });
+}
+
+export async function countAssistants(db: Db, filters: Filters): Promise<number> {
+  const parameters: unknown[] = [];
+  const [row] = await db.query<{ count: number }>({
+    text: `select count(*) as count from gx.assistant where ${where(filters, parameters)}`,
+    values: parameters,
+  });
+  return row?.count ?? 0;
+}

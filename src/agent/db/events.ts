@@ -1,0 +1,57 @@
+import type { Cursor, RunEvent } from '../../schema/stream-event.ts';
+import { fieldText } from './json-field.ts';
+import type { Db } from './pool.ts';
+
+export type StoredEvent = RunEvent & { run_id: string; thread_id: string };
+
+/** Writes a batch for readers elsewhere and later, and wakes the processes that wait for it, in one statement. */
+export async function appendEvents(
+  db: Db,
+  events: StoredEvent[],
+  { wake, lifeSeconds }: { wake: { channel: string; payload: string }[]; lifeSeconds: number },
+): Promise<void> {
+  await db.query({
+    name: 'event_append',
+    text: `with written as (
+        insert into gx.stream_event (run_id, ms, seq, thread_id, event, data, expires_at)
+        select e.run_id, e.ms, e.seq, e.thread_id, e.event, e.data, now() + $7 * interval '1 second'
+        from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::uuid[], $5::text[], $6::text[])
+          as e (run_id, ms, seq, thread_id, event, data) on conflict do nothing)
+      select pg_notify(w.channel, w.payload) from unnest($8::text[], $9::text[]) as w (channel, payload)`,
+    values: [
+      events.map(({ run_id }) => run_id),
+      events.map(({ ms }) => ms),
+      events.map(({ seq }) => seq),
+      events.map(({ thread_id }) => thread_id),
+      events.map(({ event }) => event),
+      events.map(({ json }) => fieldText(json)),
+      lifeSeconds,
+      wake.map(({ channel }) => channel),
+      wake.map(({ payload }) => payload),
+    ],
+  });
+}
+
+/** A run's stored events after the cursor, in order. */
+export function readEvents(db: Db, runId: string, { after, limit }: { after: Cursor; limit: number }): Promise<RunEvent[]> {
+  return db.query<RunEvent>({
+    name: 'event_read',
+    text: `select ms, seq, event, data as json from gx.stream_event
+      where run_id = $1 and (ms, seq) > ($2::bigint, $3::bigint) order by ms, seq limit $4`,
+    values: [runId, after.ms, after.seq, limit],
+  });
+}
+
+/** Where the run's stored events end: a second attempt goes on after it. */
+export async function lastEvent(db: Db, runId: string): Promise<Cursor | undefined> {
+  const [last] = await db.query<Cursor>({
+    text: 'select ms, seq from gx.stream_event where run_id = $1 order by ms desc, seq desc limit 1',
+    values: [runId],
+  });
+  return last;
+}
+
+export async function deleteExpiredEvents(db: Db): Promise<number> {
+  const rows = await db.query({ text: 'delete from gx.stream_event where expires_at < now() returning 1' });
+  return rows.length;
+}

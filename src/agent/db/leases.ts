@@ -1,0 +1,110 @@
+import type { RunKwargs } from '../../schema/run.ts';
+import type { Db } from './pool.ts';
+
+/* Who runs what: claims, heartbeats, and what becomes of a run whose worker is gone. */
+
+export type Claimed = {
+  run_id: string;
+  thread_id: string;
+  graph_id: string;
+  attempt: number;
+  kwargs: RunKwargs;
+  temporary: boolean;
+  resumable: boolean;
+  readers: string[];
+};
+
+type Claim = { worker: string; leaseSeconds: number; graphs: string[] };
+
+/** The earliest due run of a thread that has none running. */
+const HEADS = `select distinct on (r.thread_id) r.run_id, r.graph_id, r.due_at from gx.run r
+  where r.status = 'pending' and r.due_at <= now()
+    and not exists (select 1 from gx.run x where x.thread_id = r.thread_id and x.status = 'running')`;
+
+const TAKE = `update gx.run r set status = 'running', attempt = r.attempt + 1, worker = $1, cancel = null,
+    lease_until = now() + $2 * interval '1 second', started_at = now(), updated_at = now()
+  from head where r.run_id = head.run_id and r.status = 'pending'
+  returning r.run_id, r.thread_id, r.graph_id, r.attempt, r.kwargs, r.temporary, r.resumable, r.readers`;
+
+/** Takes the head run of each thread. Two takers of one thread meet at the unique index: the later one gets a `Conflict`. */
+export function claimThreads(db: Db, threadIds: string[], { worker, leaseSeconds, graphs }: Claim): Promise<Claimed[]> {
+  return db.query<Claimed>({
+    name: 'run_claim',
+    text: `with heads as (${HEADS} and r.thread_id = any($4) order by r.thread_id, r.due_at, r.run_id),
+      head as (select run_id from heads where graph_id = any($3)) ${TAKE}`,
+    values: [worker, leaseSeconds, graphs, threadIds],
+  });
+}
+
+/** Threads whose turn has come but whom no ticket has brought here: the safety net under the queue. */
+export async function stragglers(db: Db, { graphs, limit }: { graphs: string[]; limit: number }): Promise<string[]> {
+  const rows = await db.query<{ thread_id: string }>({
+    name: 'run_stragglers',
+    text: `select distinct thread_id from (
+        select r.thread_id from gx.run r
+        where r.status = 'pending' and r.due_at <= now() - interval '1 second' and r.graph_id = any($1)
+          and not exists (select 1 from gx.run x where x.thread_id = r.thread_id and x.status = 'running')
+        order by r.due_at limit $2) late`,
+    values: [graphs, limit],
+  });
+  return rows.map((row) => row.thread_id);
+}
+
+export type Renewed = { run_id: string; cancel: 'interrupt' | 'rollback' | null };
+
+/** Says that these runs are alive. Those that do not come back are no longer this worker's. */
+export function renewLeases(db: Db, runIds: string[], { worker, leaseSeconds }: Omit<Claim, 'graphs'>): Promise<Renewed[]> {
+  return db.query<Renewed>({
+    name: 'run_renew',
+    text: `update gx.run set lease_until = now() + $3 * interval '1 second'
+      where run_id = any($1) and worker = $2 and status = 'running' returning run_id, cancel`,
+    values: [runIds, worker, leaseSeconds],
+  });
+}
+
+/** Gives runs back: they go on from their last checkpoint elsewhere. */
+export function handBack(db: Db, runIds: string[], worker: string): Promise<{ run_id: string; thread_id: string }[]> {
+  return db.query({
+    text: `update gx.run set status = 'pending', worker = null, lease_until = null, updated_at = now()
+      where run_id = any($1) and worker = $2 and status = 'running' returning run_id, thread_id`,
+    values: [runIds, worker],
+  });
+}
+
+export type Lost = { run_id: string; thread_id: string; cancel: 'interrupt' | 'rollback' | null; lost: number; readers: string[] };
+
+/** Running runs whose worker has been silent for longer than its lease, locked for what follows. */
+export function expired(tx: Db): Promise<Lost[]> {
+  return tx.query<Lost>({
+    text: `select run_id, thread_id, cancel, lost, readers from gx.run
+      where status = 'running' and lease_until < now() order by run_id limit 100 for update skip locked`,
+  });
+}
+
+/** The same for one run that took its thread down. */
+export function crashed(tx: Db, runId: string, worker: string): Promise<Lost[]> {
+  return tx.query<Lost>({
+    text: `select run_id, thread_id, cancel, lost, readers from gx.run where run_id = $1 and worker = $2 and status = 'running' for update`,
+    values: [runId, worker],
+  });
+}
+
+/** Back to the queue, one life poorer. */
+export async function requeueLost(tx: Db, runIds: string[]): Promise<void> {
+  await tx.query({
+    text: `update gx.run set status = 'pending', worker = null, lease_until = null, lost = lost + 1, updated_at = now() where run_id = any($1)`,
+    values: [runIds],
+  });
+}
+
+/** Ends a lost run for good; its thread rests in error, or idle when somebody had asked it to stop. */
+export async function endLost(tx: Db, runId: string, end: { status: 'error' | 'interrupted'; error: object | null }): Promise<void> {
+  await tx.query({
+    text: `with r as (
+        update gx.run set status = $2, error = $3, worker = null, lease_until = null, updated_at = now(), ended_at = now()
+        where run_id = $1 returning thread_id)
+      update gx.thread t set status = case when $2 = 'error' then 'error' else 'idle' end, error = $3, updated_at = now()
+      from r where t.thread_id = r.thread_id`,
+    values: [runId, end.status, end.error === null ? null : JSON.stringify(end.error)],
+  });
+}

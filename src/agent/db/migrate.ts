@@ -1,0 +1,72 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import type pg from 'pg';
+import { StartError } from '../../errors.ts';
+import type { Database } from './pool.ts';
+
+/** Schemas of one major version only grow: this server works on any newer one of its own, and on none beyond. */
+const MAJOR = 1;
+const LOCK = 7_233_412;
+const LOCK_TIMEOUT_SECONDS = 60;
+const FOLDER = new URL('migrations/', import.meta.url);
+
+type Migration = { number: number; name: string; text: string };
+
+/** Brings schema `gx` up to date: forward only, one process at a time, each step in a transaction with its record. */
+export async function migrate(db: Database): Promise<void> {
+  const client = await db.pool.connect();
+  try {
+    await locked(client, async () => {
+      const done = await state(client);
+      for (const step of migrations()) if (step.number > done) await apply(client, step);
+    });
+  } finally {
+    client.release();
+  }
+}
+
+async function locked(client: pg.PoolClient, work: () => Promise<void>): Promise<void> {
+  await client.query(`set lock_timeout = '${LOCK_TIMEOUT_SECONDS}s'`);
+  try {
+    await client.query('select pg_advisory_lock($1)', [LOCK]);
+  } catch (error) {
+    const sentence = `Another process has been migrating this database for more than ${LOCK_TIMEOUT_SECONDS} seconds.`;
+    throw new StartError(sentence, { cause: error });
+  }
+  try {
+    await work();
+  } finally {
+    await client.query('select pg_advisory_unlock($1)', [LOCK]);
+    await client.query('reset lock_timeout');
+  }
+}
+
+/** The number of the newest applied step, after making sure that the schema is of our major version. */
+async function state(client: pg.PoolClient): Promise<number> {
+  await client.query('create schema if not exists gx');
+  await client.query(`create table if not exists gx.migration (
+    number integer primary key, name text not null, major integer not null, applied_at timestamptz not null default now())`);
+  const { rows } = await client.query<{ number: number | null; major: number | null }>(
+    'select max(number)::int as number, max(major)::int as major from gx.migration',
+  );
+  const { number, major } = rows[0] ?? { number: null, major: null };
+  if (major !== null && major > MAJOR)
+    throw new StartError(`The database has schema version ${major}; this server knows up to ${MAJOR}. Use a newer server image.`);
+  return number ?? 0;
+}
+
+async function apply(client: pg.PoolClient, step: Migration): Promise<void> {
+  try {
+    await client.query('begin');
+    await client.query(step.text);
+    await client.query('insert into gx.migration (number, name, major) values ($1, $2, $3)', [step.number, step.name, MAJOR]);
+    await client.query('commit');
+  } catch (error) {
+    await client.query('rollback');
+    throw new StartError(`Migration ${step.name} failed: ${(error as Error).message}.`, { cause: error });
+  }
+}
+
+function migrations(): Migration[] {
+  const names = readdirSync(FOLDER).filter((name) => name.endsWith('.sql'));
+  return names.toSorted().map((name) => ({ number: Number(name.slice(0, 4)), name, text: readFileSync(new URL(name, FOLDER), 'utf8') }));
+}

@@ -1,0 +1,115 @@
+import pg from 'pg';
+import { Conflict, StartError, Unavailable } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+
+export type Row = Record<string, unknown>;
+
+/** A statement. With a name it is planned once per connection. */
+export type Statement = { name?: string; text: string; values?: unknown[] };
+
+/** Anything statements can be sent to: the pool, or one connection inside a transaction. */
+export type Db = { query<R = Row>(statement: Statement): Promise<R[]> };
+
+export type Database = Db & {
+  transaction<T>(work: (tx: Db) => Promise<T>): Promise<T>;
+  pool: pg.Pool;
+  close(): Promise<void>;
+};
+
+export type PoolOptions = { uri: string; poolSize: number; statementTimeoutSeconds: number; name: string };
+
+const TIMESTAMPTZ = 1184;
+const INT8 = 20;
+
+/** `2026-11-21 07:25:02.734287+00` as ISO 8601 with all its digits. */
+const isoTime = (text: string): string => `${text.replace(' ', 'T')}:00`;
+
+const types = {
+  getTypeParser(oid: number, format?: 'text' | 'binary') {
+    if (oid === TIMESTAMPTZ && format !== 'binary') return isoTime;
+    if (oid === INT8 && format !== 'binary') return Number;
+    return pg.types.getTypeParser(oid, format as 'text');
+  },
+} as pg.CustomTypesConfig;
+
+/** The pool of one process or thread. Nothing is connected before the first statement. */
+export function openDatabase(options: PoolOptions, log: Log): Database {
+  const pool = new pg.Pool({
+    connectionString: options.uri,
+    max: options.poolSize,
+    application_name: options.name,
+    statement_timeout: options.statementTimeoutSeconds * 1000,
+    connectionTimeoutMillis: 10_000,
+    options: '-c timezone=UTC',
+    types,
+  });
+  pool.on('error', (error) => log.warn({ err: error }, 'idle database connection lost'));
+  return {
+    pool,
+    query: (statement) => run(pool, statement),
+    transaction: (work) => transaction(pool, work),
+    close: () => pool.end(),
+  };
+}
+
+async function run<R>(target: pg.Pool | pg.PoolClient, statement: Statement): Promise<R[]> {
+  try {
+    const result = await target.query(statement as pg.QueryConfig);
+    return result.rows as R[];
+  } catch (error) {
+    throw translated(error);
+  }
+}
+
+async function transaction<T>(pool: pg.Pool, work: (tx: Db) => Promise<T>): Promise<T> {
+  const client = await pool.connect().catch((error: unknown) => {
+    throw translated(error);
+  });
+  let broken: Error | undefined;
+  try {
+    await client.query('begin');
+    const result = await work({ query: (statement) => run(client, statement) });
+    await client.query('commit');
+    return result;
+  } catch (error) {
+    await client.query('rollback').catch((failure: Error) => {
+      broken = failure;
+    });
+    throw error;
+  } finally {
+    client.release(broken);
+  }
+}
+
+const CONNECTION_CODES = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', '57P01', '57P02', '57P03', '53300'];
+
+/** A database's error in our words; `cause` keeps the original. */
+function translated(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const code = (error as { code?: string }).code ?? '';
+  if (code === '23505') return new Conflict('Already exists.', { cause: error });
+  if (code === '40P01' || code === '40001')
+    return new Conflict('deadlock: another request changed the same record; try again.', { cause: error });
+  if (isLost(error)) return new Unavailable('The database does not answer.', { cause: error });
+  return error;
+}
+
+/** True when the statement failed because the database went away, not because it was wrong. */
+export function isLost(error: unknown): boolean {
+  const code = (error as { code?: string }).code ?? '';
+  const message = error instanceof Error ? error.message : '';
+  return CONNECTION_CODES.includes(code) || /Connection terminated|timeout exceeded when trying to connect/i.test(message);
+}
+
+/** One attempt to connect, so that a wrong address fails the start with a sentence. */
+export async function checkDatabase(db: Database, uri: string): Promise<void> {
+  try {
+    await db.query({ text: 'select 1' });
+  } catch (error) {
+    const cause = (error as { cause?: unknown }).cause ?? error;
+    const reason = cause instanceof AggregateError ? (cause.errors[0] as Error).message : (cause as Error).message;
+    throw new StartError(`Database ${withoutPassword(uri)} can't be reached: ${reason}.`, { cause: error });
+  }
+}
+
+export const withoutPassword = (uri: string): string => uri.replace(/\/\/([^:/@]+):[^@]*@/, '//$1:***@');

@@ -1,0 +1,239 @@
+import type { JsonObject } from '../../schema/agent-types.ts';
+import type { MultitaskStrategy, Run, RunKwargs, RunStatus } from '../../schema/run.ts';
+import { fieldText, toField } from './json-field.ts';
+import type { Db } from './pool.ts';
+
+/** What the assistant and the thread bring to a run. */
+export type RunContext = {
+  assistant_id: string;
+  graph_id: string;
+  config: JsonObject;
+  context: JsonObject;
+  metadata: JsonObject;
+  thread_config: JsonObject | null;
+  thread_metadata: JsonObject | null;
+};
+
+export type NewRun = {
+  run_id: string;
+  thread_id: string;
+  assistant_id: string;
+  graph_id: string;
+  metadata: object;
+  kwargs: RunKwargs;
+  multitask_strategy: MultitaskStrategy;
+  after_seconds: number;
+  /** Processes that already wait for what it says. */
+  readers: string[];
+  thread: { create: boolean; metadata: object };
+};
+
+/** SQL of another store's insert, with the parameter at the given position: it joins our statement. */
+export type TicketSql = (parameter: number) => string;
+
+const SHOWN = 'run_id, thread_id, assistant_id, created_at, updated_at, status, metadata, kwargs, multitask_strategy';
+
+/** Thread, run and ticket in one statement. Nothing comes back when the thread is missing and not to be made. */
+export async function insertRun(db: Db, run: NewRun, ticket: { sql: TicketSql; payload: string }): Promise<Run | undefined> {
+  const { kwargs, thread } = run;
+  const thread_ = thread.create
+    ? `insert into gx.thread as t (thread_id, metadata, temporary) values ($2, $10, $8)
+        on conflict (thread_id) do update set metadata = t.metadata || excluded.metadata, updated_at = now()`
+    : 'update gx.thread t set metadata = t.metadata || $10, updated_at = now() where thread_id = $2';
+  const [row] = await db.query<Run>({
+    name: thread.create ? 'run_insert_with_thread' : 'run_insert',
+    text: `with t as (${thread_} returning thread_id),
+      ticket as (${ticket.sql(14)})
+      insert into gx.run (run_id, thread_id, assistant_id, graph_id, status, metadata, kwargs, multitask_strategy, temporary, resumable,
+        readers, due_at, created_at)
+      select $1, t.thread_id, $3, $4, 'pending', $5, $6, $7, $8, $9, $11, now() + $12 * interval '1 second',
+        now() + $12 * interval '1 second'
+      from t where $13::boolean returning ${SHOWN}`,
+    values: [
+      run.run_id,
+      run.thread_id,
+      run.assistant_id,
+      run.graph_id,
+      toField(run.metadata),
+      toField(kwargs),
+      run.multitask_strategy,
+      kwargs.temporary,
+      kwargs.resumable,
+      toField(thread.metadata),
+      run.readers,
+      run.after_seconds,
+      true,
+      ticket.payload,
+    ],
+  });
+  return row;
+}
+
+/** The assistant with what the thread adds, if there is one; undefined when there is no such assistant. */
+export async function runContext(db: Db, assistantId: string, threadId: string): Promise<RunContext | undefined> {
+  const [row] = await db.query<RunContext>({
+    name: 'run_context',
+    text: `select a.assistant_id, a.graph_id, a.config, a.context, a.metadata, t.config as thread_config, t.metadata as thread_metadata
+      from gx.assistant a left join gx.thread t on t.thread_id = $2 where a.assistant_id = $1`,
+    values: [assistantId, threadId],
+  });
+  return row;
+}
+
+export type ActiveRun = { run_id: string; status: 'pending' | 'running'; worker: string | null };
+
+/** Locks the thread against other admissions and tells its unfinished runs; undefined when there is no such thread. */
+export async function lockActive(tx: Db, threadId: string): Promise<ActiveRun[] | undefined> {
+  const [thread] = await tx.query({
+    name: 'thread_lock',
+    text: 'select 1 from gx.thread where thread_id = $1 for update',
+    values: [threadId],
+  });
+  if (thread === undefined) return undefined;
+  return tx.query<ActiveRun>({
+    name: 'run_active',
+    text: `select run_id, status, worker from gx.run where thread_id = $1 and status in ('pending', 'running') order by due_at, run_id for update`,
+    values: [threadId],
+  });
+}
+
+export async function getRun(db: Db, threadId: string | undefined, runId: string): Promise<Run | undefined> {
+  const [run] = await db.query<Run>({
+    name: 'run_get',
+    text: `select ${SHOWN} from gx.run where run_id = $1 and ($2::uuid is null or thread_id = $2)`,
+    values: [runId, threadId ?? null],
+  });
+  return run;
+}
+
+type ListRuns = { limit: number; offset: number; status?: RunStatus | undefined };
+
+export function listRuns(db: Db, threadId: string, { limit, offset, status }: ListRuns): Promise<Run[]> {
+  return db.query<Run>({
+    name: 'run_list',
+    text: `select ${SHOWN} from gx.run where thread_id = $1 and ($2::text is null or status = $2)
+      order by created_at desc, run_id desc limit $3 offset $4`,
+    values: [threadId, status ?? null, limit, offset],
+  });
+}
+
+/** What a process that waits for a run needs to know of it. */
+export type RunProgress = {
+  run_id: string;
+  thread_id: string;
+  status: RunStatus;
+  worker: string | null;
+  resumable: boolean;
+  error: { error: string; message: string } | null;
+};
+
+/** Puts the process among the run's readers while it is unfinished; tells where the run stands either way. */
+export async function addReader(db: Db, runId: string, reader: string): Promise<RunProgress | undefined> {
+  const [run] = await db.query<RunProgress>({
+    name: 'run_reader',
+    text: `with added as (
+        update gx.run set readers = array_append(readers, $2::uuid)
+        where run_id = $1 and status in ('pending', 'running') and not $2::uuid = any(readers))
+      select run_id, thread_id, status, worker, resumable, error from gx.run where run_id = $1`,
+    values: [runId, reader],
+  });
+  return run;
+}
+
+/** Of the given runs those that are no longer unfinished (ended, or deleted). */
+export async function endedOf(db: Db, runIds: string[]): Promise<string[]> {
+  const rows = await db.query<{ run_id: string }>({
+    text: `select i.run_id from unnest($1::uuid[]) as i (run_id)
+      where not exists (select 1 from gx.run r where r.run_id = i.run_id and r.status in ('pending', 'running'))`,
+    values: [runIds],
+  });
+  return rows.map((row) => row.run_id);
+}
+
+export type FinishRun = {
+  run_id: string;
+  worker: string;
+  status: RunStatus;
+  error: object | null;
+  thread: { status: 'idle' | 'interrupted' | 'error'; values: string | undefined; interrupts: string | undefined };
+};
+
+export type Finished = { readers: string[]; more: boolean };
+
+/** Ends the run and writes down where its thread rests, in one statement. Undefined: it is no longer ours to end. */
+export async function finishRun(db: Db, { run_id, worker, status, error, thread }: FinishRun): Promise<Finished | undefined> {
+  const [row] = await db.query<Finished>({
+    name: 'run_finish',
+    text: `with r as (
+        update gx.run set status = $3, error = $4, updated_at = now(), ended_at = now(), lease_until = null
+        where run_id = $1 and worker = $2 and status = 'running' returning thread_id, readers),
+      t as (
+        update gx.thread t set status = $5, "values" = coalesce($6, t."values"), interrupts = coalesce($7, t.interrupts),
+          error = $4, updated_at = now(), state_updated_at = now()
+        from r where t.thread_id = r.thread_id)
+      select readers, exists (select 1 from gx.run p where p.thread_id = r.thread_id and p.status = 'pending' and p.due_at <= now()) as more
+      from r`,
+    values: [
+      run_id,
+      worker,
+      status,
+      toField(error),
+      thread.status,
+      thread.values === undefined ? null : fieldText(thread.values),
+      thread.interrupts === undefined ? null : fieldText(thread.interrupts),
+    ],
+  });
+  return row;
+}
+
+/** Deletes runs that have not ended any other way (rollback, DELETE). Tells their readers. */
+export function deleteRuns(
+  db: Db,
+  runIds: string[],
+): Promise<{ run_id: string; thread_id: string; readers: string[]; worker: string | null }[]> {
+  return db.query({
+    name: 'run_delete',
+    text: `with events as (delete from gx.stream_event where run_id = any($1))
+      delete from gx.run where run_id = any($1) returning run_id, thread_id, readers, case when status = 'running' then worker end as worker`,
+    values: [runIds],
+  });
+}
+
+export async function threadOfRun(db: Db, runId: string): Promise<string | undefined> {
+  const [row] = await db.query<{ thread_id: string }>({
+    name: 'run_thread',
+    text: 'select thread_id from gx.run where run_id = $1',
+    values: [runId],
+  });
+  return row?.thread_id;
+}
+
+/** Pending runs end at once as interrupted. */
+export function interruptPending(db: Db, runIds: string[]): Promise<{ run_id: string; readers: string[] }[]> {
+  return db.query({
+    text: `update gx.run set status = 'interrupted', updated_at = now(), ended_at = now()
+      where run_id = any($1) and status = 'pending' returning run_id, readers`,
+    values: [runIds],
+  });
+}
+
+/** Asks the workers of running runs to stop; a rollback asked for stays one. */
+export function askToStop(db: Db, runIds: string[], action: 'interrupt' | 'rollback'): Promise<{ run_id: string; worker: string }[]> {
+  return db.query({
+    text: `update gx.run set cancel = case when cancel = 'rollback' then cancel else $2 end, updated_at = now()
+      where run_id = any($1) and status = 'running' returning run_id, worker`,
+    values: [runIds, action],
+  });
+}
+
+type RunSelection = { thread_id?: string | undefined; run_ids?: string[] | undefined; status?: 'pending' | 'running' | 'all' | undefined };
+
+/** Unfinished runs by ids, thread or status, locked for the change that follows. */
+export function selectActive(tx: Db, { thread_id, run_ids, status = 'all' }: RunSelection): Promise<ActiveRun[]> {
+  const statuses = status === 'all' ? ['pending', 'running'] : [status];
+  return tx.query<ActiveRun>({
+    text: `select run_id, status, worker from gx.run
+      where status = any($1) and ($2::uuid is null or thread_id = $2) and ($3::uuid[] is null or run_id = any($3)) order by run_id for update`,
+    values: [statuses, thread_id ?? null, run_ids ?? null],
+  });
+}

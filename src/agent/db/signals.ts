@@ -1,0 +1,80 @@
+import pg from 'pg';
+import type { Log } from '../../log.ts';
+import type { Db } from './pool.ts';
+
+/** What processes tell each other. It carries no data: whoever hears it reads the database. */
+export type Signal =
+  | { about: 'ticket' }
+  | { about: 'events'; run_ids: string[] }
+  | { about: 'end'; run_id: string }
+  | { about: 'stop'; run_id: string }
+  | { about: 'reader'; run_id: string; reader: string };
+
+const EVERYBODY = 'gx_all';
+const RETRY_MILLISECONDS = 1000;
+const CHECK_MILLISECONDS = 10_000;
+
+/** The channel that one process listens to. */
+export const channelOf = (processId: string): string => `gx_${processId.replaceAll('-', '')}`;
+
+export type Signals = {
+  processId: string;
+  /** To one process, or to all. */
+  send(signal: Signal, to?: string): Promise<void>;
+  close(): Promise<void>;
+};
+
+type Hears = { signal: (signal: Signal) => void; reconnected: () => void };
+
+/** Listens on a connection of its own, which is replaced when it breaks; `reconnected` says that something may have been missed. */
+export async function openSignals(
+  { db, uri, processId }: { db: Db; uri: string; processId: string },
+  hears: Hears,
+  log: Log,
+): Promise<Signals> {
+  let client: pg.Client | undefined;
+  let closed = false;
+  let timer: NodeJS.Timeout | undefined;
+  const lost = (error: Error | undefined): void => {
+    if (closed || client === undefined) return;
+    log.warn({ err: error }, 'listening connection lost');
+    client.removeAllListeners();
+    client.on('error', () => undefined);
+    void client.end().catch(() => undefined);
+    client = undefined;
+    timer = setTimeout(() => void again(), RETRY_MILLISECONDS);
+  };
+  const connect = async (): Promise<void> => {
+    const next = new pg.Client({ connectionString: uri, application_name: 'gx-signals', keepAlive: true });
+    next.on('error', lost);
+    next.on('end', () => lost(undefined));
+    next.on('notification', ({ payload = '' }) => hears.signal(JSON.parse(payload) as Signal));
+    await next.connect();
+    await next.query(`listen ${EVERYBODY}; listen ${channelOf(processId)}`);
+    client = next;
+  };
+  const again = async (): Promise<void> => {
+    try {
+      await connect();
+      hears.reconnected();
+    } catch {
+      if (!closed) timer = setTimeout(() => void again(), RETRY_MILLISECONDS);
+    }
+  };
+  await connect();
+  // A connection that died without a word is noticed by asking it.
+  const check = setInterval(() => void client?.query('select 1').catch(lost), CHECK_MILLISECONDS);
+  return {
+    processId,
+    send: async (signal, to) => {
+      const channel = to === undefined ? EVERYBODY : channelOf(to);
+      await db.query({ name: 'notify', text: 'select pg_notify($1, $2)', values: [channel, JSON.stringify(signal)] });
+    },
+    close: async () => {
+      closed = true;
+      clearTimeout(timer);
+      clearInterval(check);
+      await client?.end().catch(() => undefined);
+    },
+  };
+}

@@ -1,0 +1,140 @@
+import type { Thread, ThreadSearch } from '../../schema/thread.ts';
+import { copyCheckpoints, deleteCheckpoints } from './checkpoints.ts';
+import { toField } from './json-field.ts';
+import type { Database, Db } from './pool.ts';
+
+const UNFINISHED = `exists (select 1 from gx.run r where r.thread_id = t.thread_id and r.status in ('pending', 'running'))`;
+const STATUS = `case when ${UNFINISHED} then 'busy' else t.status end`;
+
+const EXPRESSIONS: Record<string, string> = { status: `${STATUS} as status`, values: 't."values"' };
+const columns = (names: readonly string[]): string => names.map((name) => EXPRESSIONS[name] ?? `t.${name}`).join(', ');
+const ALL = columns([
+  'thread_id',
+  'created_at',
+  'updated_at',
+  'state_updated_at',
+  'metadata',
+  'config',
+  'status',
+  'values',
+  'interrupts',
+  'error',
+]);
+
+/** Undefined when the id is taken. */
+export async function insertThread(db: Db, threadId: string, metadata: object): Promise<Thread | undefined> {
+  const [thread] = await db.query<Thread>({
+    name: 'thread_insert',
+    text: `insert into gx.thread as t (thread_id, metadata) values ($1, $2) on conflict (thread_id) do nothing returning ${ALL}`,
+    values: [threadId, toField(metadata)],
+  });
+  return thread;
+}
+
+export async function getThread(db: Db, threadId: string): Promise<Thread | undefined> {
+  const [thread] = await db.query<Thread>({
+    name: 'thread_get',
+    text: `select ${ALL} from gx.thread t where t.thread_id = $1`,
+    values: [threadId],
+  });
+  return thread;
+}
+
+export async function patchThread(db: Db, threadId: string, metadata: object): Promise<Thread | undefined> {
+  const [thread] = await db.query<Thread>({
+    name: 'thread_patch',
+    text: `update gx.thread t set metadata = t.metadata || $2, updated_at = now() where t.thread_id = $1 returning ${ALL}`,
+    values: [threadId, toField(metadata)],
+  });
+  return thread;
+}
+
+export type ThreadRest = { status: 'idle' | 'interrupted' | 'error'; values: unknown; interrupts: unknown; metadata?: object };
+
+/** Writes where the thread rests after its state was changed by hand. */
+export async function setThreadState(db: Db, threadId: string, { status, values, interrupts, metadata = {} }: ThreadRest): Promise<void> {
+  await db.query({
+    text: `update gx.thread set status = $2, "values" = $3, interrupts = $4, metadata = metadata || $5, error = null,
+        updated_at = now(), state_updated_at = now() where thread_id = $1`,
+    values: [threadId, status, toField(values), toField(interrupts), toField(metadata)],
+  });
+}
+
+/** Deletes threads with all that belongs to them; tells which there were. */
+export function deleteThreads(db: Database, threadIds: string[]): Promise<string[]> {
+  return db.transaction(async (tx) => {
+    const rows = await tx.query<{ thread_id: string }>({
+      name: 'thread_delete',
+      text: 'delete from gx.thread where thread_id = any($1) returning thread_id',
+      values: [threadIds],
+    });
+    await deleteCheckpoints(tx, threadIds);
+    await tx.query({ text: 'delete from gx.stream_event where thread_id = any($1)', values: [threadIds] });
+    return rows.map((row) => row.thread_id);
+  });
+}
+
+/** A temporary thread has no checkpoints and one run: it goes at once, or a little later when another process still has to read it. */
+export async function retireThread(db: Db, threadId: string, { afterSeconds }: { afterSeconds: number }): Promise<void> {
+  if (afterSeconds > 0)
+    await db.query({
+      name: 'thread_retire',
+      text: `update gx.thread set remove_after = now() + $2 * interval '1 second' where thread_id = $1`,
+      values: [threadId, afterSeconds],
+    });
+  else await db.query({ name: 'thread_remove', text: 'delete from gx.thread where thread_id = $1', values: [threadId] });
+}
+
+export async function deleteRetiredThreads(db: Db): Promise<number> {
+  const rows = await db.query({ text: `delete from gx.thread t where t.remove_after < now() and not ${UNFINISHED} returning 1` });
+  return rows.length;
+}
+
+/** A copy with its own id, all checkpoints included; undefined when there is no such thread. */
+export function copyThread(db: Database, threadId: string, copyId: string): Promise<Thread | undefined> {
+  return db.transaction(async (tx) => {
+    const [copy] = await tx.query<Thread>({
+      text: `insert into gx.thread as t (thread_id, metadata, config, "values", interrupts)
+        select $2, s.metadata, s.config, s."values", s.interrupts from gx.thread s where s.thread_id = $1 returning ${ALL}`,
+      values: [threadId, copyId],
+    });
+    if (copy !== undefined) await copyCheckpoints(tx, threadId, copyId);
+    return copy;
+  });
+}
+
+type Filters = Pick<ThreadSearch, 'metadata' | 'values' | 'status' | 'ids'>;
+
+/** The one place that decides which threads a search may see. */
+function where({ metadata, values, status, ids }: Filters, parameters: unknown[]): string {
+  const parameter = (value: unknown): string => `$${parameters.push(value)}`;
+  const conditions = ['not t.temporary'];
+  if (metadata && Object.keys(metadata).length > 0) conditions.push(`t.metadata @> ${parameter(toField(metadata))}`);
+  if (values && Object.keys(values).length > 0) conditions.push(`t."values" @> ${parameter(toField(values))}`);
+  if (status === 'busy') conditions.push(UNFINISHED);
+  else if (status) conditions.push(`t.status = ${parameter(status)}`, `not ${UNFINISHED}`);
+  if (ids) conditions.push(`t.thread_id = any(${parameter(ids)}::uuid[])`);
+  return conditions.join(' and ');
+}
+
+/** One row more than asked for tells that there is a next page. */
+export function searchThreads(db: Db, search: ThreadSearch): Promise<Partial<Thread>[]> {
+  const parameters: unknown[] = [];
+  const condition = where(search, parameters);
+  const order = `${search.sort_by === 'status' ? STATUS : `t.${search.sort_by ?? 'updated_at'}`} ${search.sort_order ?? 'desc'}`;
+  const selected = search.select && search.select.length > 0 && !search.extract ? columns(search.select) : ALL;
+  const page = `limit $${parameters.push(search.limit + 1)} offset $${parameters.push(search.offset)}`;
+  return db.query<Partial<Thread>>({
+    text: `select ${selected} from gx.thread t where ${condition} order by ${order}, t.thread_id ${page}`,
+    values: parameters,
+  });
+}
+
+export async function countThreads(db: Db, filters: Filters): Promise<number> {
+  const parameters: unknown[] = [];
+  const [row] = await db.query<{ count: number }>({
+    text: `select count(*) as count from gx.thread t where ${where(filters, parameters)}`,
+    values: parameters,
+  });
+  return row?.count ?? 0;
+}

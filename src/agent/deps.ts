@@ -1,0 +1,26 @@
+import type { JobSettings } from '../config/agent.ts';
+import type { Log } from '../log.ts';
+import type { Database } from './db/pool.ts';
+import type { Signals } from './db/signals.ts';
+import type { GraphHost } from './graphs/host.ts';
+import type { Pump } from './queue/pump.ts';
+import type { Tickets } from './queue/tickets.ts';
+import type { Executor } from './runs/execute.ts';
+import type { Bus } from './stream/bus.ts';
+import type { EventLog } from './stream/log.ts';
+
+/** What one server process is made of; each file takes the part it needs. */
+export type AgentDeps = {
+  db: Database;
+  tickets: Tickets;
+  signals: Signals;
+  bus: Bus;
+  eventLog: EventLog;
+  host: GraphHost;
+  executor: Executor;
+  pump: Pump;
+  /** The graphs of this revision. */
+  graphs: string[];
+  jobs: JobSettings;
+  log: Log;
+};

@@ -1,0 +1,122 @@
+import { Command, MemorySaver, Send } from '@langchain/langgraph';
+import { graphModes, EventsOfRun, type Chunk, type Emitted } from '../stream/modes.ts';
+import type { Graph, MakeGraph } from './load.ts';
+import type { Outcome, RunSpec } from './protocol.ts';
+import type { Saver } from './saver.ts';
+import { toJson } from './serialise.ts';
+import type { PgStore } from './store.ts';
+import { interruptsOf } from './snapshot.ts';
+
+export type InvokeDeps = {
+  make: MakeGraph;
+  saver: Saver;
+  store: PgStore;
+  emit: (event: string, data: unknown) => void;
+  signal: AbortSignal;
+};
+
+type Config = Record<string, unknown> & { configurable: Record<string, unknown> };
+
+/** Runs one graph to its end, its stop, or its failure. Never throws: the outcome says how it went. */
+export async function invoke(spec: RunSpec, deps: InvokeDeps): Promise<Outcome> {
+  const events = new EventsOfRun(spec.kwargs.stream_mode);
+  deps.emit('metadata', { run_id: spec.run_id, attempt: spec.attempt });
+  let graph: Graph | undefined;
+  let config: Config | undefined;
+  try {
+    config = callConfig(spec, deps);
+    graph = await deps.make(config);
+    const input = await inputOf(spec, deps.saver);
+    for await (const piece of pieces(graph, input, { spec, config }))
+      for (const [event, data] of 'emitted' in piece ? piece.emitted : events.of(piece)) deps.emit(event, data);
+    deps.signal.throwIfAborted();
+    return await ended(events, { graph, config }, 'success');
+  } catch (error) {
+    if (deps.signal.aborted) return ended(events, { graph, config }, 'interrupted');
+    const failure = { error: (error as Error)?.name ?? 'Error', message: (error as Error)?.message ?? String(error) };
+    return { ...result(events), status: 'error', waiting: false, error: failure };
+  }
+}
+
+function callConfig({ run_id, attempt, kwargs, thread_id }: RunSpec, { saver, store, signal }: InvokeDeps): Config {
+  const { configurable = {}, recursion_limit, tags, metadata, ...rest } = kwargs.config as Config & { recursion_limit?: number };
+  return {
+    ...rest,
+    tags,
+    metadata: { ...(metadata as object), run_attempt: attempt },
+    recursionLimit: recursion_limit,
+    configurable: { ...configurable, thread_id, run_id, __pregel_checkpointer: kwargs.temporary ? new MemorySaver() : saver },
+    ...(kwargs.context !== null && { context: kwargs.context }),
+    ...(attempt === 1 && { runId: run_id }),
+    streamMode: graphModes(kwargs.stream_mode),
+    subgraphs: kwargs.subgraphs,
+    durability: kwargs.durability,
+    ...(kwargs.interrupt_before !== null && { interruptBefore: kwargs.interrupt_before }),
+    ...(kwargs.interrupt_after !== null && { interruptAfter: kwargs.interrupt_after }),
+    store,
+    signal,
+  };
+}
+
+/** The input; a run that was cut off goes on from its own last checkpoint instead of starting over. */
+async function inputOf({ run_id, thread_id, attempt, kwargs }: RunSpec, saver: Saver): Promise<unknown> {
+  if (attempt > 1 && !kwargs.temporary) {
+    const last = await saver.getTuple({ configurable: { thread_id, checkpoint_ns: '' } });
+    if ((last?.metadata as { run_id?: string } | undefined)?.run_id === run_id) return null;
+  }
+  return kwargs.command === null ? (kwargs.input ?? null) : commandOf(kwargs.command);
+}
+
+type Goto = string | { node: string; input: unknown };
+
+function commandOf(command: Record<string, unknown>): Command {
+  const { update, resume } = command;
+  const goto = [command['goto'] ?? []].flat() as Goto[];
+  const to = goto.map((target) => (typeof target === 'string' ? target : new Send(target.node, target.input)));
+  return new Command({
+    ...(update !== undefined && update !== null && { update: update as Record<string, unknown> }),
+    ...(resume !== undefined && { resume }),
+    ...(to.length > 0 && { goto: to }),
+  });
+}
+
+type Piece = Chunk | { emitted: Emitted[] };
+type Call = { spec: RunSpec; config: Config };
+
+async function* pieces(graph: Graph, input: unknown, { spec, config }: Call): AsyncGenerator<Piece> {
+  const form = (chunk: unknown): Chunk => toChunk(chunk, spec.kwargs.subgraphs);
+  if (!spec.kwargs.stream_mode.includes('events')) {
+    for await (const chunk of await graph.stream(input, config)) yield form(chunk);
+    return;
+  }
+  let root: string | undefined;
+  for await (const event of graph.streamEvents(input, { ...config, version: 'v2' })) {
+    root ??= event.run_id;
+    if (event.tags?.includes('langsmith:hidden') === true) continue;
+    const own = event.event === 'on_chain_stream' && event.run_id === root;
+    yield { emitted: [['events', event]] };
+    if (own) yield form(event.data.chunk);
+  }
+}
+
+function toChunk(chunk: unknown, subgraphs: boolean): Chunk {
+  const parts = chunk as unknown[];
+  if (!subgraphs) return { namespace: [], mode: parts[0] as string, payload: parts[1] };
+  return { namespace: parts[0] as string[], mode: parts[1] as string, payload: parts[2] };
+}
+
+const result = (events: EventsOfRun): { values?: string } => (events.values === undefined ? {} : { values: toJson(events.values) });
+
+/** A finished graph rests; one that stopped on the way is asked what it waits for. */
+async function ended(
+  events: EventsOfRun,
+  call: { graph: Graph | undefined; config: Config | undefined },
+  status: 'success' | 'interrupted',
+): Promise<Outcome> {
+  const asked = call.graph !== undefined && call.config !== undefined && (events.stopped || status === 'interrupted');
+  if (!asked) return { ...result(events), status, waiting: false, interrupts: '{}' };
+  const { thread_id, __pregel_checkpointer } = call.config!.configurable;
+  const state = await call.graph!.getState({ configurable: { thread_id, __pregel_checkpointer } }).catch(() => undefined);
+  if (state === undefined) return { ...result(events), status, waiting: false };
+  return { ...result(events), status, waiting: state.next.length > 0, interrupts: toJson(interruptsOf(state)) };
+}

@@ -1,0 +1,74 @@
+import { existsSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+import { StartError } from '../../errors.ts';
+import type { GraphSource } from './config-file.ts';
+
+type Config = Record<string, unknown>;
+
+/** A compiled graph, known by what it can do: the user's graph brings its own copy of LangGraph, so classes say nothing. */
+export type Graph = {
+  stream(input: unknown, config: Config): Promise<AsyncIterable<unknown>>;
+  streamEvents(input: unknown, config: Config): AsyncIterable<StreamedEvent>;
+  getState(config: Config, options?: { subgraphs?: boolean }): Promise<Snapshot>;
+  getStateHistory(config: Config, options?: Config): AsyncIterable<Snapshot>;
+  updateState(config: Config, values: unknown, asNode?: string): Promise<{ configurable?: Config }>;
+  bulkUpdateState(config: Config, supersteps: unknown[]): Promise<{ configurable?: Config }>;
+  getGraphAsync(config?: Config & { xray?: boolean | number }): Promise<{ toJSON(): unknown }>;
+  getSubgraphsAsync(namespace?: string, recurse?: boolean): AsyncIterable<[string, Graph]>;
+};
+
+export type StreamedEvent = { event: string; run_id: string; data: { chunk?: unknown }; tags?: string[] };
+
+export type Snapshot = {
+  values: unknown;
+  next: string[];
+  config?: { configurable?: Config };
+  parentConfig?: { configurable?: Config };
+  metadata?: Config;
+  createdAt?: string;
+  tasks: { id: string; name: string; path?: unknown; error?: unknown; interrupts?: unknown[]; state?: unknown; result?: unknown }[];
+};
+
+/** The graph for one call: fixed, or made by the user's function from the call's configuration. */
+export type MakeGraph = (config: Config) => Promise<Graph>;
+
+/** Loads every graph of gx.json. The first that can't be loaded is a `StartError` that names it. */
+export async function loadGraphs(sources: GraphSource[], version: string): Promise<Map<string, MakeGraph>> {
+  const graphs = new Map<string, MakeGraph>();
+  for (const source of sources) graphs.set(source.graphId, await loadGraph(source, version));
+  return graphs;
+}
+
+async function loadGraph(source: GraphSource, version: string): Promise<MakeGraph> {
+  const at = `Graph "${source.graphId}"`;
+  if (!existsSync(source.file)) throw new StartError(`${at}: there is no file ${source.file}.`);
+  let module: Record<string, unknown>;
+  try {
+    module = (await import(`${pathToFileURL(source.file).href}${version}`)) as Record<string, unknown>;
+  } catch (error) {
+    const { name, message } = error as Error;
+    throw new StartError(`${at}: ${source.file} can't be loaded: ${name}: ${message}`, { cause: error });
+  }
+  const exported = module[source.exportName] ?? (module['default'] as Record<string, unknown> | undefined)?.[source.exportName];
+  if (exported === undefined) {
+    const known = Object.keys(module).join(', ') || 'nothing';
+    throw new StartError(`${at}: ${source.file} does not export "${source.exportName}"; it exports ${known}.`);
+  }
+  return maker(await exported, at);
+}
+
+function maker(exported: unknown, at: string): MakeGraph {
+  if (typeof exported === 'function') {
+    const make = exported as (config: Config) => unknown;
+    return async (config) => compiled(await make(config), at);
+  }
+  const graph = compiled(exported, at);
+  return () => Promise.resolve(graph);
+}
+
+function compiled(value: unknown, at: string): Graph {
+  const candidate = value as Partial<Graph> & { compile?: () => Graph };
+  if (typeof candidate?.stream === 'function' && typeof candidate.getState === 'function') return candidate as Graph;
+  if (typeof candidate?.compile === 'function') return candidate.compile();
+  throw new StartError(`${at}: the export is neither a graph, nor a graph builder, nor a function that makes one.`);
+}

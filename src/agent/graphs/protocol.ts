@@ -1,0 +1,42 @@
+import type { RunKwargs } from '../../schema/run.ts';
+import type { GraphSource } from './config-file.ts';
+
+/* What the HTTP thread and a graph thread say to each other. Data crosses as JSON text: one serialisation, and the cheapest clone. */
+
+/** A thread starts with this. */
+export type ThreadStart = {
+  graphs: GraphSource[];
+  database: { uri: string; poolSize: number; statementTimeoutSeconds: number };
+  logLevel: string;
+  env: Record<string, string>;
+};
+
+export type RunSpec = { run_id: string; thread_id: string; graph_id: string; attempt: number; kwargs: RunKwargs };
+
+export type Operation = 'state' | 'history' | 'update' | 'supersteps' | 'schemas' | 'graph' | 'subgraphs';
+
+export type ToThread =
+  | { kind: 'run'; spec: RunSpec }
+  | { kind: 'abort'; run_id: string }
+  | { kind: 'call'; call_id: number; operation: Operation; args: unknown };
+
+export type Failure = { error: string; message: string };
+
+/** How a run ended where it ran. `values` and `interrupts` are JSON text; absent means unchanged. */
+export type Outcome = {
+  status: 'success' | 'error' | 'interrupted';
+  values?: string;
+  interrupts?: string;
+  /** True when the last checkpoint has nodes left to do. */
+  waiting: boolean;
+  error?: Failure;
+};
+
+export type FromThread =
+  | { kind: 'ready' }
+  | { kind: 'broken'; sentence: string }
+  | { kind: 'beat' }
+  | { kind: 'events'; run_id: string; batch: [event: string, json: string][] }
+  | { kind: 'done'; run_id: string; outcome: Outcome }
+  | { kind: 'result'; call_id: number; json: string }
+  | { kind: 'failed'; call_id: number; status: number; message: string };

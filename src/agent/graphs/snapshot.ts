@@ -1,0 +1,45 @@
+import type { Snapshot } from './load.ts';
+
+type Configurable = Record<string, unknown>;
+
+/** What each task waits for: task id -> its interrupts. */
+export function interruptsOf(state: Snapshot): Record<string, unknown[]> {
+  const waiting = state.tasks.filter((task) => (task.interrupts ?? []).length > 0);
+  return Object.fromEntries(waiting.map((task) => [task.id, task.interrupts ?? []]));
+}
+
+/** LangGraph's snapshot as the interface's ThreadState. */
+export function threadState(state: Snapshot): Record<string, unknown> {
+  const checkpoint = checkpointOf(state.config?.configurable);
+  const parent = checkpointOf(state.parentConfig?.configurable);
+  return {
+    values: state.values ?? {},
+    next: state.next,
+    tasks: state.tasks.map((task) => ({
+      id: task.id,
+      name: task.name,
+      path: task.path ?? [],
+      error: task.error ?? null,
+      interrupts: task.interrupts ?? [],
+      checkpoint: checkpointOf((task.state as Snapshot['config'] | undefined)?.configurable),
+      state: isSnapshot(task.state) ? threadState(task.state) : null,
+      result: task.result ?? null,
+    })),
+    metadata: state.metadata ?? {},
+    created_at: state.createdAt ?? null,
+    checkpoint,
+    parent_checkpoint: parent,
+    interrupts: Object.values(interruptsOf(state)).flat(),
+    checkpoint_id: checkpoint?.['checkpoint_id'] ?? null,
+    parent_checkpoint_id: parent?.['checkpoint_id'] ?? null,
+  };
+}
+
+const isSnapshot = (state: unknown): state is Snapshot => Array.isArray((state as Snapshot | undefined)?.tasks);
+
+function checkpointOf(configurable: Configurable | undefined): Configurable | null {
+  if (configurable?.['checkpoint_id'] === undefined && configurable?.['checkpoint_ns'] === undefined) return null;
+  if (configurable['checkpoint_id'] === undefined && configurable['checkpoint_ns'] === '') return null;
+  const { thread_id, checkpoint_ns = '', checkpoint_id = null } = configurable;
+  return { thread_id, checkpoint_ns, checkpoint_id };
+}

@@ -1,0 +1,60 @@
+import { BaseStore, type Item, type Operation, type OperationResults, type SearchItem } from '@langchain/langgraph-checkpoint';
+import { deleteItem, getItem, listNamespaces, putItem, searchItems } from '../db/store-items.ts';
+import type { Db } from '../db/pool.ts';
+import type { StoreItem } from '../../schema/store-item.ts';
+
+type Search = { namespacePrefix: string[]; filter?: Record<string, unknown>; limit?: number; offset?: number };
+type Namespaces = {
+  matchConditions?: { matchType: 'prefix' | 'suffix'; path: string[] }[];
+  maxDepth?: number;
+  limit: number;
+  offset: number;
+};
+
+/** What a graph sees as `store`: the deployment's store items. */
+export class PgStore extends BaseStore {
+  readonly #db: Db;
+
+  constructor(db: Db) {
+    super();
+    this.#db = db;
+  }
+
+  override async batch<Op extends Operation[]>(operations: Op): Promise<OperationResults<Op>> {
+    const results: unknown[] = [];
+    for (const operation of operations) results.push(await this.#one(operation));
+    return results as OperationResults<Op>;
+  }
+
+  async #one(operation: Operation): Promise<unknown> {
+    if ('matchConditions' in operation || 'maxDepth' in operation) return this.#namespaces(operation as Namespaces);
+    if ('namespacePrefix' in operation) return this.#search(operation as Search);
+    if (!('value' in operation)) {
+      const found = await getItem(this.#db, operation as { namespace: string[]; key: string });
+      return found === undefined ? null : itemOf(found);
+    }
+    const { namespace, key, value } = operation;
+    if (value === null) await deleteItem(this.#db, { namespace, key });
+    else await putItem(this.#db, { namespace, key, value: value as Record<string, unknown>, ttl: null });
+    return undefined;
+  }
+
+  async #search({ namespacePrefix, filter, limit = 10, offset = 0 }: Search): Promise<SearchItem[]> {
+    const items = await searchItems(this.#db, { namespace_prefix: namespacePrefix, filter: filter ?? null, limit, offset });
+    return items.map(itemOf);
+  }
+
+  #namespaces({ matchConditions = [], maxDepth, limit, offset }: Namespaces): Promise<string[][]> {
+    const path = (type: 'prefix' | 'suffix'): string[] | null =>
+      matchConditions.find((condition) => condition.matchType === type)?.path ?? null;
+    return listNamespaces(this.#db, { prefix: path('prefix'), suffix: path('suffix'), max_depth: maxDepth ?? null, limit, offset });
+  }
+}
+
+const itemOf = ({ namespace, key, value, created_at, updated_at }: StoreItem): Item => ({
+  namespace,
+  key,
+  value,
+  createdAt: new Date(created_at),
+  updatedAt: new Date(updated_at),
+});

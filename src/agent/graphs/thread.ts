@@ -1,0 +1,131 @@
+import { Worker } from 'node:worker_threads';
+import { asError, Problem, StartError, Unavailable } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+import type { FromThread, Operation, Outcome, RunSpec, ThreadStart, ToThread } from './protocol.ts';
+
+/** What the one who gave a run hears of it. */
+export type RunListener = {
+  events(batch: [event: string, json: string][]): void;
+  done(outcome: Outcome): void;
+  /** The thread ended under it; `killed` when that was for another run's sake. */
+  gone(reason: 'killed' | 'crashed'): void;
+};
+
+type PendingCall = { resolve: (json: string) => void; reject: (error: Error) => void };
+
+/** Milliseconds without a sign of life after which a thread counts as stuck in a graph that never yields. */
+const SILENT_AFTER = 1500;
+
+/** One worker thread with the graphs loaded in it. */
+export class GraphThread {
+  readonly ready: Promise<void>;
+  readonly #worker: Worker;
+  readonly #log: Log;
+  readonly #runs = new Map<string, RunListener>();
+  readonly #calls = new Map<number, PendingCall>();
+  #callId = 0;
+  #heardAt = performance.now();
+  #loaded = false;
+  #killed = false;
+  ended = false;
+
+  constructor(start: ThreadStart, log: Log) {
+    this.#log = log;
+    this.#worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData: start, execArgv: [] });
+    this.ready = new Promise((resolve, reject) => {
+      this.#worker.on('message', (message: FromThread) => this.#hear(message, { resolve, reject }));
+      this.#worker.on('error', (error) => this.#log.error({ err: asError(error) }, 'graph thread crashed'));
+      this.#worker.on('exit', () => {
+        reject(new StartError('The thread of the graphs ended while it was loading them.'));
+        this.#end();
+      });
+    });
+    // Whoever waits for the thread handles the failure; one that nobody waits for is told in the log by `exit`.
+    this.ready.catch(() => undefined);
+  }
+
+  get load(): number {
+    return this.#runs.size;
+  }
+
+  get usable(): boolean {
+    return this.#loaded && !this.ended && performance.now() - this.#heardAt < SILENT_AFTER;
+  }
+
+  has(runId: string): boolean {
+    return this.#runs.has(runId);
+  }
+
+  run(spec: RunSpec, listener: RunListener): void {
+    this.#runs.set(spec.run_id, listener);
+    this.#tell({ kind: 'run', spec });
+  }
+
+  abort(runId: string): void {
+    this.#tell({ kind: 'abort', run_id: runId });
+  }
+
+  /** The answer as JSON text. */
+  call(operation: Operation, args: unknown): Promise<string> {
+    this.#callId += 1;
+    const call_id = this.#callId;
+    return new Promise((resolve, reject) => {
+      this.#calls.set(call_id, { resolve, reject });
+      this.#tell({ kind: 'call', call_id, operation, args });
+    });
+  }
+
+  async kill(): Promise<void> {
+    this.#killed = true;
+    await this.#worker.terminate();
+  }
+
+  #tell(message: ToThread): void {
+    this.#worker.postMessage(message);
+  }
+
+  #hear(message: FromThread, start: { resolve: () => void; reject: (error: Error) => void }): void {
+    this.#heardAt = performance.now();
+    switch (message.kind) {
+      case 'beat':
+        return;
+      case 'ready':
+        this.#loaded = true;
+        start.resolve();
+        return;
+      case 'broken':
+        start.reject(new StartError(message.sentence));
+        return;
+      case 'events':
+        this.#runs.get(message.run_id)?.events(message.batch);
+        return;
+      case 'done':
+        this.#done(message.run_id, message.outcome);
+        return;
+      default:
+        this.#answer(message);
+    }
+  }
+
+  #done(runId: string, outcome: Outcome): void {
+    const listener = this.#runs.get(runId);
+    this.#runs.delete(runId);
+    listener?.done(outcome);
+  }
+
+  #answer(message: Extract<FromThread, { call_id: number }>): void {
+    const call = this.#calls.get(message.call_id);
+    this.#calls.delete(message.call_id);
+    if (message.kind === 'result') call?.resolve(message.json);
+    else call?.reject(new Problem(message.status, message.message));
+  }
+
+  #end(): void {
+    this.ended = true;
+    const runs = [...this.#runs.values()];
+    this.#runs.clear();
+    for (const listener of runs) listener.gone(this.#killed ? 'killed' : 'crashed');
+    for (const call of this.#calls.values()) call.reject(new Unavailable('The thread that was to answer ended; try again.'));
+    this.#calls.clear();
+  }
+}

@@ -1,0 +1,111 @@
+import process from 'node:process';
+import { parentPort, workerData } from 'node:worker_threads';
+import { register } from 'tsx/esm/api';
+import { asError, StartError } from '../../errors.ts';
+import { createLog, type Log } from '../../log.ts';
+import { openDatabase, type Database } from '../db/pool.ts';
+import { describeSchemas, describeSubgraphs, drawGraph } from './describe.ts';
+import { invoke } from './invoke.ts';
+import { loadGraphs, type MakeGraph } from './load.ts';
+import type { FromThread, Operation, ThreadStart, ToThread } from './protocol.ts';
+import { Saver } from './saver.ts';
+import { toJson } from './serialise.ts';
+import { readHistory, readState, writeState, writeSupersteps } from './state.ts';
+import { PgStore } from './store.ts';
+
+/* The thread that users' graphs run in. It owns no decision about runs: it is told to run, to stop, to answer, and tells what came of it. */
+
+const BEAT_MILLISECONDS = 500;
+
+type Deps = { graphs: Map<string, MakeGraph>; saver: Saver; store: PgStore; log: Log };
+
+const port = parentPort!;
+const tell = (message: FromThread): void => port.postMessage(message);
+
+/** Collects what is emitted in one turn of the event loop, so that a burst of events crosses in one message. */
+function batching(run_id: string): { emit: (event: string, data: unknown) => void; flush: () => void } {
+  let batch: [string, string][] = [];
+  let scheduled: NodeJS.Immediate | undefined;
+  const flush = (): void => {
+    clearImmediate(scheduled);
+    scheduled = undefined;
+    if (batch.length > 0) tell({ kind: 'events', run_id, batch });
+    batch = [];
+  };
+  const emit = (event: string, data: unknown): void => {
+    batch.push([event, toJson(data)]);
+    scheduled ??= setImmediate(flush);
+  };
+  return { emit, flush };
+}
+
+function serve(deps: Deps): void {
+  const running = new Map<string, AbortController>();
+  const run = async (spec: Extract<ToThread, { kind: 'run' }>['spec']): Promise<void> => {
+    const stop = new AbortController();
+    running.set(spec.run_id, stop);
+    const { emit, flush } = batching(spec.run_id);
+    const outcome = await invoke(spec, { ...deps, make: graphOf(deps, spec.graph_id), emit, signal: stop.signal });
+    running.delete(spec.run_id);
+    flush();
+    tell({ kind: 'done', run_id: spec.run_id, outcome });
+  };
+  const call = async ({ call_id, operation, args }: Extract<ToThread, { kind: 'call' }>): Promise<void> => {
+    try {
+      tell({ kind: 'result', call_id, json: toJson(await answer(operation, args as Args, deps)) });
+    } catch (thrown) {
+      const error = asError(thrown);
+      deps.log.debug({ err: error, operation }, 'graph call failed');
+      tell({ kind: 'failed', call_id, status: 400, message: error.message });
+    }
+  };
+  port.on('message', (message: ToThread) => {
+    if (message.kind === 'run') void run(message.spec);
+    else if (message.kind === 'abort') running.get(message.run_id)?.abort(new Error('the run was stopped'));
+    else void call(message);
+  });
+}
+
+function graphOf({ graphs }: Deps, graphId: string): MakeGraph {
+  return graphs.get(graphId) ?? (() => Promise.reject(new Error(`This server has no graph "${graphId}".`)));
+}
+
+type Args = { graph_id: string; xray: boolean | number; namespace?: string; recurse?: boolean };
+
+function answer(operation: Operation, args: Args, deps: Deps): Promise<unknown> {
+  const own = { ...deps, make: graphOf(deps, args.graph_id) };
+  switch (operation) {
+    case 'state':
+      return readState(args as never, own);
+    case 'history':
+      return readHistory(args as never, own);
+    case 'update':
+      return writeState(args as never, own);
+    case 'supersteps':
+      return writeSupersteps(args as never, own);
+    case 'schemas':
+      return describeSchemas(own.make, args.graph_id);
+    case 'graph':
+      return drawGraph(own.make, args.xray);
+    case 'subgraphs':
+      return describeSubgraphs(own.make, args);
+  }
+}
+
+async function start({ graphs: sources, database, logLevel, env }: ThreadStart): Promise<void> {
+  const log = createLog({ level: logLevel, process: 'graph-thread' });
+  // oxlint-disable-next-line node/no-process-env -- the user's code reads its settings there; gx.json's `env` yields to the real environment
+  for (const [name, value] of Object.entries(env)) process.env[name] ??= value;
+  process.on('unhandledRejection', (thrown) => log.error({ err: asError(thrown) }, 'unhandled rejection in a graph'));
+  register();
+  const db: Database = openDatabase({ ...database, name: 'gx-graph-thread' }, log);
+  const deps = { graphs: await loadGraphs(sources, ''), saver: new Saver(db), store: new PgStore(db), log };
+  serve(deps);
+  setInterval(() => tell({ kind: 'beat' }), BEAT_MILLISECONDS);
+  tell({ kind: 'ready' });
+}
+
+start(workerData as ThreadStart).catch((thrown: unknown) => {
+  const error = asError(thrown);
+  tell({ kind: 'broken', sentence: error instanceof StartError ? error.message : (error.stack ?? error.message) });
+});

@@ -1,0 +1,26 @@
+import { createHash, randomBytes } from 'node:crypto';
+
+/** RFC 4122's namespace for X.500 names: the one that clients of this interface expect system assistants' ids in. */
+const NAMESPACE = Buffer.from('6ba7b8219dad11d180b400c04fd430c8', 'hex');
+
+const format = (bytes: Buffer): string =>
+  bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, (_, ...parts: string[]) => parts.slice(0, 5).join('-'));
+
+/** A time-ordered id: later ones sort after earlier ones (to the millisecond). */
+export function newId(now: number = Date.now()): string {
+  const bytes = randomBytes(16);
+  bytes.writeUIntBE(now, 0, 6);
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x70, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  return format(bytes);
+}
+
+/** The id of a graph's own assistant: the same in every process and every revision. */
+export function systemAssistantId(graphId: string): string {
+  const bytes = createHash('sha1').update(NAMESPACE).update(graphId).digest().subarray(0, 16);
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x50, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  return format(bytes);
+}
+
+export const isUuid = (text: string): boolean => /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(text);

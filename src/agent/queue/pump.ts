@@ -1,0 +1,148 @@
+import { asError, Conflict } from '../../errors.ts';
+import type { JobSettings } from '../../config/agent.ts';
+import type { Log } from '../../log.ts';
+import { claimThreads, stragglers, type Claimed } from '../db/leases.ts';
+import type { Database } from '../db/pool.ts';
+import type { Tickets } from './tickets.ts';
+
+type Deps = {
+  db: Database;
+  tickets: Tickets;
+  jobs: JobSettings;
+  worker: string;
+  graphs: string[];
+  log: Log;
+  running: () => number;
+  start: (run: Claimed) => Promise<void>;
+};
+
+/** Milliseconds between looks when nobody wakes it: the safety net, not the way of the work. */
+const POLL = 1500;
+
+/** Takes tickets whenever there is a free slot, claims the runs they point at, and starts them. */
+export class Pump {
+  readonly #deps: Deps;
+  #loop: Promise<void> | undefined;
+  #stopped = false;
+  #poked = false;
+  #wake: (() => void) | undefined;
+  #backlog = false;
+  #lookedAt = 0;
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+  }
+
+  get works(): boolean {
+    return this.#deps.jobs.slots > 0;
+  }
+
+  /** True when a new run would start here at once: nobody else needs to be told of it. */
+  get hasRoom(): boolean {
+    return !this.#stopped && !this.#backlog && this.#free() > 0;
+  }
+
+  start(): void {
+    if (this.works) this.#loop = this.#run();
+  }
+
+  /** There may be something to take. */
+  poke(): void {
+    this.#poked = true;
+    this.#wake?.();
+  }
+
+  /** A run ended here; the next one of its thread starts at once, or queues up behind those that wait for a slot. */
+  async freed(next: string | undefined): Promise<void> {
+    if (next !== undefined && !this.#stopped) {
+      if (this.#backlog) await this.#deps.tickets.send(this.#deps.db, { run_id: next, thread_id: next }).catch(this.#failed);
+      else await this.#claim([next]).catch(this.#failed);
+    }
+    this.poke();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#wake?.();
+    await this.#loop;
+  }
+
+  readonly #failed = (error: unknown): void => {
+    this.#deps.log.warn({ err: asError(error) }, 'queue could not be read');
+  };
+
+  #free(): number {
+    return Math.max(0, this.#deps.jobs.slots - this.#deps.running());
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopped) {
+      this.#poked = false;
+      const more = await this.#once().catch((error: unknown) => {
+        this.#failed(error);
+        return false;
+      });
+      if (!more && !this.#poked && !this.#stopped) await this.#sleep();
+    }
+  }
+
+  /** One look. True when there is probably more to take right now. */
+  async #once(): Promise<boolean> {
+    const free = this.#free();
+    if (free === 0) {
+      this.#backlog = true;
+      return false;
+    }
+    const tickets = await this.#deps.tickets.take(free);
+    this.#backlog = tickets.length === free;
+    if (tickets.length === 0) {
+      await this.#late(free);
+      return false;
+    }
+    await this.#claim([...new Set(tickets.map(({ thread_id }) => thread_id))]);
+    void this.#deps.tickets.done(tickets.map(({ id }) => id)).catch(this.#failed);
+    return this.#backlog;
+  }
+
+  /** Runs whose turn came without a ticket: the one before them died with its worker, or another revision passed them over. */
+  async #late(free: number): Promise<void> {
+    const now = performance.now();
+    if (now - this.#lookedAt < POLL) return;
+    this.#lookedAt = now;
+    const threads = await stragglers(this.#deps.db, { graphs: this.#deps.graphs, limit: free });
+    if (threads.length > 0) await this.#claim(threads);
+  }
+
+  async #claim(threadIds: string[]): Promise<void> {
+    const { db, jobs, worker, graphs } = this.#deps;
+    const take = (ids: string[]): Promise<Claimed[]> => claimThreads(db, ids, { worker, leaseSeconds: jobs.leaseSeconds, graphs });
+    const claimed = await take(threadIds).catch(async (error: unknown) => {
+      if (!(error instanceof Conflict)) throw error;
+      return oneByOne(threadIds, take);
+    });
+    for (const run of claimed) void this.#deps.start(run);
+  }
+
+  #sleep(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, POLL);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}
+
+/** Somebody else took one of the threads in the same moment: the others are still to be had. */
+async function oneByOne(threadIds: string[], take: (ids: string[]) => Promise<Claimed[]>): Promise<Claimed[]> {
+  const claimed: Claimed[] = [];
+  for (const id of threadIds) {
+    try {
+      claimed.push(...(await take([id])));
+    } catch (error) {
+      if (!(error instanceof Conflict)) throw error;
+    }
+  }
+  return claimed;
+}

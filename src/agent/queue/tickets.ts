@@ -1,0 +1,71 @@
+import { PgBoss } from 'pg-boss';
+import { StartError } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+import type { Database, Db } from '../db/pool.ts';
+
+/** What a ticket says: look at this thread, this run was put on it. */
+export type Ticket = { id: string; run_id: string; thread_id: string };
+
+export type Tickets = {
+  /** pg-boss's own insert, to be part of the statement that makes the run; its one parameter takes `payload`. */
+  sql: (parameter: number) => string;
+  payload(run: { run_id: string; thread_id: string; after_seconds?: number }): string;
+  send(db: Db, run: { run_id: string; thread_id: string }): Promise<void>;
+  take(count: number): Promise<Ticket[]>;
+  /** Tickets whose runs have been looked at. */
+  done(ids: string[]): Promise<void>;
+  close(): Promise<void>;
+};
+
+const QUEUE = 'runs';
+
+/** A ticket that was taken and not torn up (its taker died) comes back after this many seconds. */
+const EXPIRES = 60;
+
+export async function openTickets(db: Database, { works }: { works: boolean }, log: Log): Promise<Tickets> {
+  const executeSql = async (text: string, values: unknown[] = []): Promise<{ rows: Record<string, unknown>[] }> => {
+    const result = (await db.pool.query(text, values)) as unknown as
+      | { rows: Record<string, unknown>[] }
+      | { rows: Record<string, unknown>[] }[];
+    return Array.isArray(result) ? { rows: result.flatMap(({ rows }) => rows ?? []) } : result;
+  };
+  const boss = new PgBoss({ db: { executeSql }, schema: 'pgboss', schedule: false, supervise: works, reindex: false });
+  boss.on('error', (error) => log.warn({ err: error }, 'queue maintenance failed'));
+  try {
+    await boss.start();
+    await boss.createQueue(QUEUE, { expireInSeconds: EXPIRES, retryLimit: 100, retryDelay: 1, deleteAfterSeconds: 3600 });
+  } catch (error) {
+    throw new StartError(`The queue's tables can't be prepared: ${(error as Error).message}.`, { cause: error });
+  }
+  const insert = await ownInsert(boss);
+  const payload: Tickets['payload'] = ({ run_id, thread_id, after_seconds = 0 }) =>
+    JSON.stringify([{ data: { run_id, thread_id }, ...(after_seconds > 0 && { startAfter: `${after_seconds} seconds` }) }]);
+  return {
+    sql: (parameter) => insert.replaceAll('$1', () => `$${parameter}`),
+    payload,
+    send: async (target, run) => {
+      await target.query({ name: 'ticket_send', text: insert, values: [payload(run)] });
+    },
+    take: async (count) => {
+      const jobs = await boss.fetch<{ run_id: string; thread_id: string }>(QUEUE, { batchSize: count });
+      return jobs.map(({ id, data }) => ({ id, ...data }));
+    },
+    done: async (ids) => {
+      await boss.deleteJob(QUEUE, ids);
+    },
+    close: () => boss.stop({ graceful: false, close: false }),
+  };
+}
+
+/** The statement pg-boss would send, as it stands in the installed version. */
+async function ownInsert(boss: PgBoss): Promise<string> {
+  let seen = '';
+  const executeSql = (text: string): Promise<{ rows: never[] }> => {
+    seen = text;
+    return Promise.resolve({ rows: [] });
+  };
+  await boss.insert(QUEUE, [{ data: {} }], { db: { executeSql } });
+  if (!/^\s*insert into/i.test(seen) || !seen.includes('$1'))
+    throw new StartError('This version of pg-boss writes jobs in a way this server does not know.');
+  return seen;
+}

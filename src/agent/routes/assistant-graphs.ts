@@ -1,0 +1,83 @@
+import { Type } from 'typebox';
+import { Invalid } from '../../errors.ts';
+import { text, type Reply } from '../../http/route.ts';
+import type { AgentDeps } from '../deps.ts';
+import type { Operation } from '../graphs/protocol.ts';
+import { assistantIdOf } from '../runs/create.ts';
+import { assistantOf, AssistantPath } from './assistants.ts';
+import { ok, refused, route, type AgentRoute } from './route.ts';
+
+const tag = 'assistants';
+const Shape = Type.Unsafe<unknown>({ type: 'object' });
+
+/** The graph thread's answer is JSON text already. */
+async function ask(
+  deps: AgentDeps,
+  assistantId: string,
+  { operation, ...args }: { operation: Operation } & Record<string, unknown>,
+): Promise<Reply> {
+  const { graph_id } = await assistantOf(deps, assistantId);
+  return text(await deps.host.call(operation, { graph_id, ...args }), 'application/json');
+}
+
+function levels(xray: string | undefined): boolean | number {
+  if (xray === undefined || xray === 'false') return false;
+  if (xray === 'true') return true;
+  const depth = Number(xray);
+  if (Number.isInteger(depth) && depth > 0) return depth;
+  throw new Invalid([{ loc: ['query', 'xray'], msg: 'must be true, false or a whole number above 0', type: 'value_error' }]);
+}
+
+const Subgraphs = Type.Object({ recurse: Type.Optional(Type.Boolean()) });
+
+export const assistantGraphRoutes = (deps: AgentDeps): AgentRoute[] => [
+  route({
+    method: 'get',
+    path: '/assistants/{assistant_id}/graph',
+    id: 'get_assistant_graph',
+    summary: 'Nodes and edges',
+    tag,
+    access: 'read',
+    params: Type.Object({ assistant_id: Type.String() }),
+    query: Type.Object({ xray: Type.Optional(Type.String()) }),
+    answers: { 200: ok('The drawing.', Shape), ...refused },
+    handler: ({ params, query }) =>
+      ask(deps, assistantIdOf(params.assistant_id, deps.graphs), { operation: 'graph', xray: levels(query.xray) }),
+  }),
+  route({
+    method: 'get',
+    path: '/assistants/{assistant_id}/schemas',
+    id: 'get_assistant_schemas',
+    summary: 'What the graph takes and gives',
+    tag,
+    access: 'read',
+    params: AssistantPath,
+    answers: { 200: ok('JSON Schemas.', Shape), ...refused },
+    handler: ({ params }) => ask(deps, params.assistant_id, { operation: 'schemas' }),
+  }),
+  route({
+    method: 'get',
+    path: '/assistants/{assistant_id}/subgraphs',
+    id: 'get_subgraphs',
+    summary: 'Schemas of the subgraphs',
+    tag,
+    access: 'read',
+    params: AssistantPath,
+    query: Subgraphs,
+    answers: { 200: ok('Namespace -> schemas.', Shape), ...refused },
+    handler: ({ params, query }) => ask(deps, params.assistant_id, { operation: 'subgraphs', recurse: query.recurse === true }),
+  }),
+  route({
+    method: 'get',
+    path: '/assistants/{assistant_id}/subgraphs/{namespace}',
+    id: 'get_subgraph',
+    summary: 'Schemas of one subgraph',
+    tag,
+    access: 'read',
+    params: Type.Object({ ...AssistantPath.properties, namespace: Type.String() }),
+    query: Subgraphs,
+    answers: { 200: ok('Namespace -> schemas.', Shape), ...refused },
+    handler: ({ params, query }) =>
+      ask(deps, params.assistant_id, { operation: 'subgraphs', namespace: params.namespace, recurse: query.recurse === true }),
+  }),
+];

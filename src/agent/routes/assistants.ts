@@ -1,0 +1,203 @@
+import { Type } from 'typebox';
+import { Conflict, Invalid, NotFound, Rejected } from '../../errors.ts';
+import { json, noContent, type Reply } from '../../http/route.ts';
+import {
+  Assistant,
+  AssistantCount,
+  AssistantCreate,
+  AssistantLatest,
+  AssistantPatch,
+  AssistantSearch,
+  AssistantVersions,
+} from '../../schema/assistant.ts';
+import type { JsonObject } from '../../schema/agent-types.ts';
+import { Uuid } from '../../schema/types.ts';
+import {
+  activeRunsOf,
+  countAssistants,
+  deleteAssistant,
+  getAssistants,
+  insertAssistant,
+  listVersions,
+  patchAssistant,
+  searchAssistants,
+  setLatest,
+} from '../db/assistants.ts';
+import { selectActive } from '../db/runs.ts';
+import { deleteThreads } from '../db/threads.ts';
+import type { AgentDeps } from '../deps.ts';
+import { newId } from '../ids.ts';
+import { cancelRuns } from '../runs/cancel.ts';
+import { ok, page, refused, route, type AgentRoute } from './route.ts';
+
+const tag = 'assistants';
+export const AssistantPath = Type.Object({ assistant_id: Uuid('') });
+
+export async function assistantOf(deps: AgentDeps, id: string): Promise<Assistant> {
+  const [assistant] = await getAssistants(deps.db, [id]);
+  if (assistant === undefined) throw new NotFound(`Assistant with ID ${id} not found`);
+  return assistant;
+}
+
+function knownGraph(deps: AgentDeps, graphId: string | null | undefined): void {
+  if (graphId && !deps.graphs.includes(graphId))
+    throw new NotFound(`Graph "${graphId}" not found. This server has ${deps.graphs.join(', ')}.`);
+}
+
+type Settings = { config?: JsonObject | null; context?: JsonObject | null };
+
+/** `config.configurable` and `context` are two names for one thing: whichever is given fills the other. */
+function mirrored({ config, context }: Settings): { config: JsonObject | null; context: JsonObject | null } {
+  const configurable = config?.['configurable'] as JsonObject | undefined;
+  if (configurable && Object.keys(configurable).length > 0 && context && Object.keys(context).length > 0)
+    throw new Rejected('context: Cannot specify both configurable and context. Use only one.');
+  if (context && Object.keys(context).length > 0) return { config: { ...config, configurable: context }, context };
+  return { config: config ?? null, context: configurable ?? context ?? null };
+}
+
+async function create(deps: AgentDeps, body: AssistantCreate): Promise<Reply> {
+  knownGraph(deps, body.graph_id);
+  const { config, context } = mirrored(body);
+  const id = body.assistant_id ?? newId();
+  const assistant = await insertAssistant(deps.db, {
+    assistant_id: id,
+    graph_id: body.graph_id,
+    name: body.name ?? 'Untitled',
+    description: body.description ?? null,
+    config: config ?? {},
+    context: context ?? {},
+    metadata: body.metadata ?? {},
+  });
+  if (assistant !== undefined) return json(assistant);
+  if (body.if_exists !== 'do_nothing') throw new Conflict(`Assistant with ID ${id} already exists`);
+  return json(await assistantOf(deps, id));
+}
+
+async function patch(deps: AgentDeps, id: string, body: AssistantPatch): Promise<Reply> {
+  knownGraph(deps, body.graph_id);
+  const { config, context } = mirrored(body);
+  const given = Object.entries({ ...body, config, context }).filter(([, value]) => value !== null && value !== undefined);
+  const assistant = await patchAssistant(deps.db, id, Object.fromEntries(given));
+  if (assistant === undefined) throw new NotFound(`Assistant with ID ${id} not found`);
+  return json(assistant);
+}
+
+async function remove(deps: AgentDeps, id: string, withThreads: boolean): Promise<Reply> {
+  const assistant = await assistantOf(deps, id);
+  if (assistant.metadata['created_by'] === 'system')
+    throw new Invalid([{ loc: ['path', 'assistant_id'], msg: "A graph's own assistant can't be deleted", type: 'value_error' }]);
+  const runs = await activeRunsOf(deps.db, id);
+  if (runs.length > 0) await cancelRuns(deps, (tx) => selectActive(tx, { run_ids: runs }), 'interrupt');
+  const deleted = await deleteAssistant(deps.db, id);
+  if (withThreads && deleted !== undefined && deleted.threads.length > 0) await deleteThreads(deps.db, deleted.threads);
+  return noContent();
+}
+
+export const assistantRoutes = (deps: AgentDeps): AgentRoute[] => [
+  route({
+    method: 'post',
+    path: '/assistants',
+    id: 'create_assistant',
+    summary: 'Create an assistant: a graph with a configuration',
+    tag,
+    access: 'write',
+    body: AssistantCreate,
+    answers: { 200: ok('The assistant.', Assistant), 409: { description: 'The id is taken.' }, ...refused },
+    handler: ({ body }) => create(deps, body),
+  }),
+  route({
+    method: 'post',
+    path: '/assistants/search',
+    id: 'search_assistants',
+    summary: 'Assistants by metadata, graph and name',
+    tag,
+    access: 'read',
+    body: AssistantSearch,
+    bodyOptional: true,
+    answers: { 200: ok('Assistants.', Type.Array(Assistant)), ...refused },
+    handler: async ({ body }) => {
+      knownGraph(deps, body.graph_id);
+      const { rows, headers } = page(await searchAssistants(deps.db, { ...body, graphs: deps.graphs }), body);
+      return json(rows, 200, headers);
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/assistants/count',
+    id: 'count_assistants',
+    summary: 'How many assistants match',
+    tag,
+    access: 'read',
+    body: AssistantCount,
+    bodyOptional: true,
+    answers: { 200: ok('The number.', Type.Integer()), ...refused },
+    handler: async ({ body }) => json(await countAssistants(deps.db, { ...body, graphs: deps.graphs })),
+  }),
+  route({
+    method: 'get',
+    path: '/assistants/{assistant_id}',
+    id: 'get_assistant',
+    summary: 'One assistant',
+    tag,
+    access: 'read',
+    params: AssistantPath,
+    answers: { 200: ok('The assistant.', Assistant), ...refused },
+    handler: async ({ params }) => json(await assistantOf(deps, params.assistant_id)),
+  }),
+  route({
+    method: 'patch',
+    path: '/assistants/{assistant_id}',
+    id: 'patch_assistant',
+    summary: 'Make the next version of an assistant',
+    tag,
+    access: 'write',
+    params: AssistantPath,
+    body: AssistantPatch,
+    answers: { 200: ok('The assistant.', Assistant), ...refused },
+    handler: ({ params, body }) => patch(deps, params.assistant_id, body),
+  }),
+  route({
+    method: 'delete',
+    path: '/assistants/{assistant_id}',
+    id: 'delete_assistant',
+    summary: 'Delete an assistant with its versions',
+    tag,
+    access: 'write',
+    params: AssistantPath,
+    query: Type.Object({ delete_threads: Type.Optional(Type.Boolean()) }),
+    answers: { 204: ok('Gone.'), ...refused },
+    handler: ({ params, query }) => remove(deps, params.assistant_id, query.delete_threads === true),
+  }),
+  route({
+    method: 'post',
+    path: '/assistants/{assistant_id}/versions',
+    id: 'list_assistant_versions',
+    summary: 'Versions, newest first',
+    tag,
+    access: 'read',
+    params: AssistantPath,
+    body: AssistantVersions,
+    bodyOptional: true,
+    answers: { 200: ok('Versions.', Type.Array(Assistant)), ...refused },
+    handler: async ({ params, body }) => {
+      await assistantOf(deps, params.assistant_id);
+      return json(await listVersions(deps.db, params.assistant_id, body));
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/assistants/{assistant_id}/latest',
+    id: 'set_latest_version',
+    summary: 'Go back to a version',
+    tag,
+    access: 'write',
+    params: AssistantPath,
+    body: AssistantLatest,
+    answers: { 200: ok('The assistant.', Assistant), ...refused },
+    handler: async ({ params, body }) => {
+      const assistant = await setLatest(deps.db, params.assistant_id, body.version);
+      if (assistant === undefined) throw new NotFound(`Assistant ${params.assistant_id} has no version ${body.version}`);
+      return json(assistant);
+    },
+  }),
+];

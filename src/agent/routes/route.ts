@@ -1,0 +1,28 @@
+import { Type } from 'typebox';
+import type { Answer, Route } from '../../http/route.ts';
+import { routeFor } from '../../http/route.ts';
+import { Uuid } from '../../schema/types.ts';
+
+/** Who calls. Until a deployment configures authentication, everybody may do everything. */
+export type Caller = { identity: string };
+
+export type AgentRoute = Route<Caller>;
+
+export const route = routeFor<Caller>();
+
+export const ThreadPath = Type.Object({ thread_id: Uuid('') });
+export const RunPath = Type.Object({ thread_id: Uuid(''), run_id: Uuid('') });
+
+export const refused: Record<number, Answer> = { 404: { description: 'Not there.' }, 422: { description: 'Not valid.' } };
+
+export const ok = (description: string, schema?: unknown): Answer => ({
+  description,
+  ...(schema !== undefined && { schema: schema as never }),
+});
+
+/** A page with its headers: `X-Pagination-Next` only when there is another page, `X-Pagination-Total` at least what is known to be there. */
+export function page<T>(rows: T[], { limit, offset }: { limit: number; offset: number }): { rows: T[]; headers: Record<string, string> } {
+  if (rows.length <= limit) return { rows, headers: { 'x-pagination-total': String(offset + rows.length) } };
+  const next = offset + limit;
+  return { rows: rows.slice(0, limit), headers: { 'x-pagination-total': String(next + 1), 'x-pagination-next': String(next) } };
+}

@@ -1,0 +1,117 @@
+import { Type } from 'typebox';
+import { Invalid } from '../../errors.ts';
+import { json, slowJson, sse, type Reply } from '../../http/route.ts';
+import type { RunCreate } from '../../schema/run.ts';
+import { parseCursor, STREAM_MODES, type StreamMode } from '../../schema/stream-event.ts';
+import { lastEvent } from '../db/events.ts';
+import { selectActive } from '../db/runs.ts';
+import type { AgentDeps } from '../deps.ts';
+import { cancelRuns } from '../runs/cancel.ts';
+import { createRun } from '../runs/create.ts';
+import { isUnfinished } from '../runs/status.ts';
+import { follow, resultOf, waitForEnd } from '../runs/wait.ts';
+import { readRun } from '../stream/outbox.ts';
+
+/* How a run is answered: at once, at its end, or as it happens; alike for runs on a given thread and on one of their own. */
+
+type Target = { threadId: string | undefined };
+
+const pathOf = (run: { thread_id: string; run_id: string }, { threadId }: Target): string =>
+  threadId === undefined ? `/runs/${run.run_id}` : `/threads/${run.thread_id}/runs/${run.run_id}`;
+
+export async function answerRun(deps: AgentDeps, body: RunCreate, target: Target): Promise<Reply> {
+  const { run } = await createRun(deps, body, { ...target, follow: undefined });
+  return json(run, 200, { 'content-location': pathOf(run, target) });
+}
+
+export async function answerEnd(deps: AgentDeps, body: RunCreate, { threadId, signal }: Target & { signal: AbortSignal }): Promise<Reply> {
+  const { run, subscription } = await createRun(deps, body, { threadId, follow: signal });
+  const path = `/threads/${run.thread_id}/runs/${run.run_id}`;
+  const body_ = (): Promise<unknown> => waitForEnd(deps, { ...run, subscription: subscription!, cancel: body.on_disconnect === 'cancel' });
+  return slowJson(body_, { 'content-location': path, location: `${path}/join` });
+}
+
+export async function answerStream(
+  deps: AgentDeps,
+  body: RunCreate,
+  { threadId, signal }: Target & { signal: AbortSignal },
+): Promise<Reply> {
+  const { run, subscription } = await createRun(deps, body, { threadId, follow: signal });
+  const path = pathOf(run, { threadId });
+  const resumable = body.stream_resumable === true;
+  const reading = {
+    run_id: run.run_id,
+    subscription: subscription!,
+    from: { ms: 0, seq: 0 },
+    resumable,
+    replay: false,
+    ended: false,
+    modes: undefined,
+  };
+  const events = stopping(deps, readRun(deps, reading), {
+    run_id: run.run_id,
+    cancel: body.on_disconnect === 'cancel',
+    signal,
+  });
+  return sse(() => events, { 'content-location': path, location: `${path}/stream` });
+}
+
+/** The events; a client that leaves stops the run when it asked for that. */
+async function* stopping<T>(
+  deps: AgentDeps,
+  events: AsyncGenerator<T>,
+  { run_id, cancel, signal }: { run_id: string; cancel: boolean; signal: AbortSignal },
+): AsyncGenerator<T> {
+  try {
+    yield* events;
+  } finally {
+    if (cancel && signal.aborted) await cancelRuns(deps, (tx) => selectActive(tx, { run_ids: [run_id] }), 'interrupt');
+  }
+}
+
+type Join = {
+  runId: string;
+  threadId: string | undefined;
+  signal: AbortSignal;
+  query: { cancel_on_disconnect?: boolean; stream_mode?: string[] };
+};
+
+export async function answerJoin(deps: AgentDeps, { runId, threadId, signal, query }: Join): Promise<Reply> {
+  const { progress, subscription } = await follow(deps, { runId, threadId }, signal);
+  if (!isUnfinished(progress.status)) {
+    subscription.close();
+    return json(await resultOf(deps, { ...progress, outcome: undefined }));
+  }
+  return slowJson(() => waitForEnd(deps, { ...progress, subscription, cancel: query.cancel_on_disconnect === true }));
+}
+
+export async function answerJoinStream(
+  deps: AgentDeps,
+  { runId, threadId, signal, query }: Join,
+  lastId: string | undefined,
+): Promise<Reply> {
+  const modes = modesOf(query.stream_mode);
+  const { progress, subscription } = await follow(deps, { runId, threadId }, signal);
+  const cursor = parseCursor(lastId);
+  const ended = !isUnfinished(progress.status);
+  const from = cursor ?? (await lastEvent(deps.db, runId)) ?? { ms: 0, seq: 0 };
+  const reading = { run_id: runId, subscription, from, replay: cursor !== undefined, ended, resumable: progress.resumable, modes };
+  const cancel = query.cancel_on_disconnect === true;
+  const events = stopping(deps, readRun(deps, reading), { run_id: runId, cancel, signal });
+  return sse(() => events, { 'content-location': `/threads/${progress.thread_id}/runs/${runId}` });
+}
+
+/** One mode, several, or a JSON array of them in one value. */
+function modesOf(given: string[] | undefined): StreamMode[] | undefined {
+  if (given === undefined || given.length === 0) return undefined;
+  const modes = given.flatMap((text) => (text.startsWith('[') ? (JSON.parse(text) as string[]) : text.split(',')));
+  const unknown = modes.find((mode) => !STREAM_MODES.includes(mode as StreamMode));
+  if (unknown !== undefined) throw new Invalid([{ loc: ['query', 'stream_mode'], msg: `"${unknown}" is not a stream mode`, type: 'enum' }]);
+  return modes as StreamMode[];
+}
+
+export const lastEventId = (headers: Record<string, string | string[] | undefined>): string | undefined =>
+  headers['last-event-id'] as string | undefined;
+
+export const AnyState = Type.Unsafe<unknown>({});
+export const eventStream = { 200: { description: 'Events of the run.', contentType: 'text/event-stream', schema: Type.String() } };

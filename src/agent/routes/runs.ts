@@ -1,0 +1,168 @@
+import { Type } from 'typebox';
+import { NotFound } from '../../errors.ts';
+import { json, noContent, slowJson, type Reply } from '../../http/route.ts';
+import { CancelQuery, JoinQuery, Run, RunCreate, RunsQuery } from '../../schema/run.ts';
+import { deleteRunCheckpoints } from '../db/checkpoints.ts';
+import { deleteRuns, getRun, listRuns, selectActive } from '../db/runs.ts';
+import { getThread } from '../db/threads.ts';
+import type { AgentDeps } from '../deps.ts';
+import { cancelRuns } from '../runs/cancel.ts';
+import { follow, waitForEnd } from '../runs/wait.ts';
+import { ok, refused, route, RunPath, ThreadPath, type AgentRoute } from './route.ts';
+import { answerEnd, answerJoin, answerJoinStream, answerRun, answerStream, AnyState, eventStream, lastEventId } from './run-answers.ts';
+
+const tag = 'runs';
+const access = 'write' as const;
+const busy = { 409: { description: 'The thread is busy and the strategy is reject.' } };
+
+/** Runs on a thread. */
+export const threadRunRoutes = (deps: AgentDeps): AgentRoute[] => [
+  route({
+    method: 'post',
+    path: '/threads/{thread_id}/runs',
+    id: 'create_run',
+    summary: 'Start a run in the background',
+    tag,
+    access,
+    params: ThreadPath,
+    body: RunCreate,
+    answers: { 200: ok('The run.', Run), ...refused, ...busy },
+    handler: ({ params, body }) => answerRun(deps, body, { threadId: params.thread_id }),
+  }),
+  route({
+    method: 'post',
+    path: '/threads/{thread_id}/runs/wait',
+    id: 'wait_run',
+    summary: 'Run, and answer the final state',
+    tag,
+    access,
+    params: ThreadPath,
+    body: RunCreate,
+    answers: { 200: ok('The final state.', AnyState), ...refused, ...busy },
+    handler: ({ params, body, signal }) => answerEnd(deps, body, { threadId: params.thread_id, signal }),
+  }),
+  route({
+    method: 'post',
+    path: '/threads/{thread_id}/runs/stream',
+    id: 'stream_run',
+    summary: 'Run, and stream what happens',
+    tag,
+    access,
+    params: ThreadPath,
+    body: RunCreate,
+    answers: { ...eventStream, ...refused, ...busy },
+    handler: ({ params, body, signal }) => answerStream(deps, body, { threadId: params.thread_id, signal }),
+  }),
+  route({
+    method: 'get',
+    path: '/threads/{thread_id}/runs',
+    id: 'list_runs',
+    summary: 'Runs of a thread, newest first',
+    tag,
+    access: 'read',
+    params: ThreadPath,
+    query: RunsQuery,
+    answers: { 200: ok('Runs.', Type.Array(Run)), ...refused },
+    handler: async ({ params, query }) => {
+      if ((await getThread(deps.db, params.thread_id)) === undefined) throw new NotFound(`Thread with ID ${params.thread_id} not found`);
+      const runs = await listRuns(deps.db, params.thread_id, { limit: query.limit ?? 10, offset: query.offset ?? 0, status: query.status });
+      return json(query.select === undefined ? runs : runs.map((run) => picked(run, query.select!)));
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/threads/{thread_id}/runs/{run_id}',
+    id: 'get_run',
+    summary: 'One run',
+    tag,
+    access: 'read',
+    params: RunPath,
+    answers: { 200: ok('The run.', Run), ...refused },
+    handler: async ({ params }) => {
+      const run = await getRun(deps.db, params.thread_id, params.run_id);
+      if (run === undefined) throw new NotFound(`Run with ID ${params.run_id} not found`);
+      return json(run);
+    },
+  }),
+  route({
+    method: 'delete',
+    path: '/threads/{thread_id}/runs/{run_id}',
+    id: 'delete_run',
+    summary: 'Delete a run and its checkpoints',
+    tag,
+    access,
+    params: RunPath,
+    answers: { 204: ok('Gone.'), ...refused },
+    handler: ({ params }) => remove(deps, params),
+  }),
+  route({
+    method: 'get',
+    path: '/threads/{thread_id}/runs/{run_id}/join',
+    id: 'join_run',
+    summary: 'Wait for the end',
+    tag,
+    access: 'read',
+    params: RunPath,
+    query: JoinQuery,
+    answers: { 200: ok('The final state.', AnyState), ...refused },
+    handler: ({ params, query, signal }) => answerJoin(deps, { runId: params.run_id, threadId: params.thread_id, query, signal }),
+  }),
+  route({
+    method: 'get',
+    path: '/threads/{thread_id}/runs/{run_id}/stream',
+    id: 'join_stream',
+    summary: 'Stream what happens from now, or from an event on',
+    tag,
+    access: 'read',
+    params: RunPath,
+    query: JoinQuery,
+    answers: { ...eventStream, ...refused },
+    handler: ({ params, query, signal, headers }) =>
+      answerJoinStream(deps, { runId: params.run_id, threadId: params.thread_id, query, signal }, lastEventId(headers)),
+  }),
+  route({
+    method: 'post',
+    path: '/threads/{thread_id}/runs/{run_id}/cancel',
+    id: 'cancel_run',
+    summary: 'Stop a run',
+    tag,
+    access,
+    params: RunPath,
+    query: CancelQuery,
+    answers: { 200: ok('Stopped.', AnyState), 202: ok('Stopping.'), ...refused },
+    handler: ({ params, query, signal }) => cancel(deps, params, { ...query, signal }),
+  }),
+];
+
+const picked = (record: object, names: string[]): object =>
+  Object.fromEntries(Object.entries(record).filter(([name]) => names.includes(name)));
+
+async function remove(deps: AgentDeps, { thread_id, run_id }: { thread_id: string; run_id: string }): Promise<Reply> {
+  const run = await getRun(deps.db, thread_id, run_id);
+  if (run === undefined) throw new NotFound(`Run with ID ${run_id} not found`);
+  for (const { readers, worker } of await deleteRuns(deps.db, [run_id])) {
+    deps.bus.say(run_id, { kind: 'end', outcome: undefined });
+    for (const reader of readers) await deps.signals.send({ about: 'end', run_id }, reader);
+    if (worker === deps.signals.processId) deps.executor.stop(run_id, 'lost');
+    else if (worker !== null) await deps.signals.send({ about: 'stop', run_id }, worker);
+  }
+  await deleteRunCheckpoints(deps.db, thread_id, run_id);
+  return noContent();
+}
+
+type CancelOptions = { wait?: boolean; action?: 'interrupt' | 'rollback'; signal: AbortSignal };
+
+async function cancel(
+  deps: AgentDeps,
+  { thread_id, run_id }: { thread_id: string; run_id: string },
+  options: CancelOptions,
+): Promise<Reply> {
+  const followed = options.wait === true ? await follow(deps, { runId: run_id, threadId: thread_id }, options.signal) : undefined;
+  const count = await cancelRuns(deps, (tx) => selectActive(tx, { thread_id, run_ids: [run_id] }), options.action ?? 'interrupt');
+  if (count === 0) {
+    followed?.subscription.close();
+    throw new NotFound(`Run with ID ${run_id} not found, or already finished`);
+  }
+  if (followed === undefined) return noContent(202);
+  return slowJson(() => waitForEnd(deps, { run_id, thread_id, subscription: followed.subscription, cancel: false }));
+}

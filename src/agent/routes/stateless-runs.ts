@@ -1,0 +1,98 @@
+import { Type } from 'typebox';
+import { Invalid, NotFound } from '../../errors.ts';
+import { json, noContent } from '../../http/route.ts';
+import { CancelMany, CancelQuery, JoinQuery, Run, RunBatch, RunCreate } from '../../schema/run.ts';
+import { Uuid } from '../../schema/types.ts';
+import { selectActive } from '../db/runs.ts';
+import type { AgentDeps } from '../deps.ts';
+import { cancelRuns } from '../runs/cancel.ts';
+import { createRun } from '../runs/create.ts';
+import { ok, refused, route, type AgentRoute } from './route.ts';
+import { answerEnd, answerJoinStream, answerRun, answerStream, AnyState, eventStream, lastEventId } from './run-answers.ts';
+
+const tag = 'runs';
+const access = 'write' as const;
+
+/** Runs on a thread of their own. */
+export const statelessRunRoutes = (deps: AgentDeps): AgentRoute[] => [
+  route({
+    method: 'post',
+    path: '/runs',
+    id: 'create_stateless_run',
+    summary: 'Start a run on a thread of its own',
+    tag,
+    access,
+    body: RunCreate,
+    answers: { 200: ok('The run.', Run), ...refused },
+    handler: ({ body }) => answerRun(deps, body, { threadId: undefined }),
+  }),
+  route({
+    method: 'post',
+    path: '/runs/wait',
+    id: 'wait_stateless_run',
+    summary: 'Run on a thread of its own, and answer the final state',
+    tag,
+    access,
+    body: RunCreate,
+    answers: { 200: ok('The final state.', AnyState), ...refused },
+    handler: ({ body, signal }) => answerEnd(deps, body, { threadId: undefined, signal }),
+  }),
+  route({
+    method: 'post',
+    path: '/runs/stream',
+    id: 'stream_stateless_run',
+    summary: 'Run on a thread of its own, and stream what happens',
+    tag,
+    access,
+    body: RunCreate,
+    answers: { ...eventStream, ...refused },
+    handler: ({ body, signal }) => answerStream(deps, body, { threadId: undefined, signal }),
+  }),
+  route({
+    method: 'post',
+    path: '/runs/batch',
+    id: 'create_runs',
+    summary: 'Start several runs, each on a thread of its own',
+    tag,
+    access,
+    body: RunBatch,
+    answers: { 200: ok('The runs.', Type.Array(Run)), ...refused },
+    handler: async ({ body }) => {
+      const runs = [];
+      for (const one of body) runs.push((await createRun(deps, one, { threadId: undefined, follow: undefined })).run);
+      return json(runs);
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/runs/{run_id}/stream',
+    id: 'join_stateless_stream',
+    summary: 'Stream what happens, by run id alone',
+    tag,
+    access: 'read',
+    params: Type.Object({ run_id: Uuid('') }),
+    query: JoinQuery,
+    answers: { ...eventStream, ...refused },
+    handler: ({ params, query, signal, headers }) =>
+      answerJoinStream(deps, { runId: params.run_id, threadId: undefined, query, signal }, lastEventId(headers)),
+  }),
+  route({
+    method: 'post',
+    path: '/runs/cancel',
+    id: 'cancel_runs',
+    summary: 'Stop several runs',
+    tag,
+    access,
+    query: CancelQuery,
+    body: CancelMany,
+    answers: { 204: ok('Stopped.'), ...refused },
+    handler: async ({ query, body }) => {
+      const byIds = body.run_ids !== undefined || body.thread_id !== undefined;
+      if (byIds === (body.status !== undefined))
+        throw new Invalid([{ loc: ['body', 'status'], msg: 'Give either status, or thread_id with run_ids', type: 'value_error' }]);
+      const count = await cancelRuns(deps, (tx) => selectActive(tx, body), query.action ?? 'interrupt');
+      if (count === 0) throw new NotFound('No runs found to cancel.');
+      return noContent();
+    },
+  }),
+];

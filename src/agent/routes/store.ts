@@ -1,0 +1,91 @@
+import { Type } from 'typebox';
+import { Invalid, Rejected } from '../../errors.ts';
+import { json, noContent } from '../../http/route.ts';
+import { StoreDelete, StoreGet, StoreItem, StoreNamespaces, StorePut, StoreSearch } from '../../schema/store-item.ts';
+import { deleteItem, getItem, listNamespaces, putItem, searchItems } from '../db/store-items.ts';
+import type { AgentDeps } from '../deps.ts';
+import { ok, refused, route, type AgentRoute } from './route.ts';
+
+const tag = 'store';
+
+function checked(namespace: string[]): string[] {
+  const bad = namespace.find((label) => label === '' || label.includes('.'));
+  if (bad === undefined) return namespace;
+  const msg = `Namespace label '${bad}' must be a non-empty string without periods`;
+  throw new Invalid([{ loc: ['body', 'namespace'], msg, type: 'value_error' }]);
+}
+
+export const storeRoutes = ({ db }: AgentDeps): AgentRoute[] => [
+  route({
+    method: 'put',
+    path: '/store/items',
+    id: 'put_item',
+    summary: 'Keep a value',
+    tag,
+    access: 'write',
+    body: StorePut,
+    answers: { 204: ok('Kept.'), ...refused },
+    handler: async ({ body }) => {
+      await putItem(db, { namespace: checked(body.namespace), key: body.key, value: body.value, ttl: body.ttl ?? null });
+      return noContent();
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/store/items',
+    id: 'get_item',
+    summary: 'A kept value, or null',
+    tag,
+    access: 'read',
+    query: StoreGet,
+    answers: { 200: ok('The item.', StoreItem), ...refused },
+    handler: async ({ query }) => {
+      if (query.key === undefined) throw new Rejected('key: Field required');
+      const namespace = query.namespace ? query.namespace.split('.') : [];
+      return json((await getItem(db, { namespace, key: query.key, refresh: query.refresh_ttl !== false })) ?? null);
+    },
+  }),
+  route({
+    method: 'delete',
+    path: '/store/items',
+    id: 'delete_item',
+    summary: 'Forget a value',
+    tag,
+    access: 'write',
+    body: StoreDelete,
+    answers: { 204: ok('Gone.'), ...refused },
+    handler: async ({ body }) => {
+      await deleteItem(db, { namespace: body.namespace ?? [], key: body.key });
+      return noContent();
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/store/items/search',
+    id: 'search_items',
+    summary: 'Values under a namespace',
+    tag,
+    access: 'read',
+    body: StoreSearch,
+    bodyOptional: true,
+    answers: { 200: ok('Items.', Type.Object({ items: Type.Array(StoreItem) })), ...refused },
+    handler: async ({ body }) => {
+      if (body.query)
+        throw new Invalid([{ loc: ['body', 'query'], msg: 'Semantic search is not supported by this server yet', type: 'not_supported' }]);
+      const items = await searchItems(db, body);
+      return json({ items: items.map((item) => ({ ...item, score: null })) });
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/store/namespaces',
+    id: 'list_namespaces',
+    summary: 'Namespaces in use',
+    tag,
+    access: 'read',
+    body: StoreNamespaces,
+    bodyOptional: true,
+    answers: { 200: ok('Namespaces.', Type.Object({ namespaces: Type.Array(Type.Array(Type.String())) })), ...refused },
+    handler: async ({ body }) => json({ namespaces: await listNamespaces(db, body) }),
+  }),
+];

@@ -1,0 +1,109 @@
+import { Type } from 'typebox';
+import { json, text, type Reply } from '../../http/route.ts';
+import { checkQueue } from '../db/stats.ts';
+import type { AgentDeps } from '../deps.ts';
+import type { Metrics } from '../metrics.ts';
+import { ok, route, type AgentRoute } from './route.ts';
+
+export type ServerInfo = { version: string; langgraphVersion: string; revision: string | undefined };
+
+type Options = { info: ServerInfo; metrics: Metrics; document: () => unknown };
+
+const tag = 'system';
+const Any = Type.Unsafe<unknown>({ type: 'object' });
+const CHECK_WITHIN = 3000;
+
+/** Whether this process can do its work: the database and, on it, the queue. */
+export function healthRoute(deps: AgentDeps, path: '/' | '/ok'): AgentRoute {
+  return route({
+    method: 'get',
+    path,
+    id: path === '/' ? 'root' : 'health',
+    summary: 'Whether the server, its database and its queue are well',
+    tag,
+    access: 'open',
+    query: Type.Object({ check_db: Type.Optional(Type.Boolean()) }),
+    answers: { 200: ok('It is.', Any), 503: { description: 'The database or the queue does not answer.' } },
+    handler: ({ query }) => health(deps, query.check_db !== false),
+  });
+}
+
+async function health(deps: AgentDeps, asked: boolean): Promise<Reply> {
+  if (!asked) return json({ ok: true, services: { database: 'skipped', queue: 'skipped' } });
+  const late = new Promise<never>((_, reject) => setTimeout(reject, CHECK_WITHIN, new Error('no answer in time')).unref());
+  try {
+    await Promise.race([checkQueue(deps.db), late]);
+    return json({ ok: true, services: { database: 'healthy', queue: 'healthy' } });
+  } catch (error) {
+    deps.log.warn({ err: error }, 'health check failed');
+    return json({ ok: false, services: { database: 'unhealthy', queue: 'unhealthy' } }, 503);
+  }
+}
+
+const page = (title: string): string => `<!doctype html><html><head><meta charset="utf-8"><title>${title}</title>
+<style>body{font:15px/1.5 system-ui;margin:2rem auto;max-width:60rem}code{background:#f2f2f2;padding:.1rem .3rem}td{padding:.2rem .8rem .2rem 0;vertical-align:top}</style></head>
+<body><h1>${title}</h1><p>The machine-readable description is <a href="openapi.json">openapi.json</a>.</p><table id="t"></table>
+<script>fetch('openapi.json').then(r=>r.json()).then(d=>{for(const[p,ms]of Object.entries(d.paths))for(const[m,o]of Object.entries(ms)){
+const row=t.insertRow();row.insertCell().innerHTML='<code></code>';row.cells[0].firstChild.textContent=m.toUpperCase()+' '+p;row.insertCell().textContent=o.summary}})</script></body></html>`;
+
+export const systemRoutes = (deps: AgentDeps, { info, metrics, document }: Options): AgentRoute[] => [
+  healthRoute(deps, '/'),
+  route({
+    method: 'get',
+    path: '/info',
+    id: 'info',
+    summary: 'Version and what this server can do',
+    tag,
+    access: 'open',
+    answers: { 200: ok('Facts.', Any) },
+    handler: () =>
+      json({
+        version: info.version,
+        langgraph_js_version: info.langgraphVersion,
+        context: 'js',
+        flags: {
+          assistants: true,
+          crons: false,
+          langsmith: false,
+          langsmith_tracing_replicas: false,
+          langsmith_tracing_session_on_runs: false,
+        },
+        host: { kind: 'self-hosted', project_id: null, host_revision_id: null, revision_id: info.revision ?? null, tenant_id: null },
+      }),
+  }),
+  route({
+    method: 'get',
+    path: '/metrics',
+    id: 'metrics',
+    summary: 'Figures for Prometheus, or as JSON',
+    tag,
+    access: 'open',
+    query: Type.Object({ format: Type.Optional(Type.String()) }),
+    answers: { 200: ok('Figures.') },
+    handler: async ({ query }) => {
+      if (query.format === 'json') return json(await metrics.json());
+      const { text: body, type } = await metrics.prometheus();
+      return text(body, type);
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/openapi.json',
+    id: 'openapi',
+    summary: 'This interface, described',
+    tag,
+    access: 'open',
+    answers: { 200: ok('OpenAPI 3.0.', Any) },
+    handler: () => json(document()),
+  }),
+  route({
+    method: 'get',
+    path: '/docs',
+    id: 'docs',
+    summary: 'This interface, for people',
+    tag,
+    access: 'open',
+    answers: { 200: ok('A page.') },
+    handler: () => text(page('Agent server'), 'text/html; charset=utf-8'),
+  }),
+];

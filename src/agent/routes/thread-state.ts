@@ -1,0 +1,168 @@
+import { Type } from 'typebox';
+import { Conflict, NotFound, Rejected } from '../../errors.ts';
+import { json } from '../../http/route.ts';
+import { HistoryBody, StateAt, StateUpdate, type Thread } from '../../schema/thread.ts';
+import { Uuid } from '../../schema/types.ts';
+import { getThread, setThreadState } from '../db/threads.ts';
+import type { AgentDeps } from '../deps.ts';
+import type { Operation } from '../graphs/protocol.ts';
+import { ok, refused, route, ThreadPath, type AgentRoute } from './route.ts';
+
+const tag = 'threads';
+const State = Type.Unsafe<unknown>({ type: 'object' });
+const Query = Type.Object({ subgraphs: Type.Optional(Type.Boolean()) });
+const HistoryQuery = Type.Object({
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
+  before: Type.Optional(Type.String()),
+});
+
+type Json = Record<string, unknown>;
+
+/** What a thread that no graph has touched shows. */
+const emptyState = (thread: Thread): Json => ({
+  values: {},
+  next: [],
+  tasks: [],
+  metadata: {},
+  created_at: thread.created_at,
+  checkpoint: null,
+  parent_checkpoint: null,
+  interrupts: [],
+  checkpoint_id: null,
+  parent_checkpoint_id: null,
+});
+
+async function threadOf(deps: AgentDeps, threadId: string): Promise<Thread> {
+  const thread = await getThread(deps.db, threadId);
+  if (thread === undefined) throw new NotFound(`Thread with ID ${threadId} not found`);
+  return thread;
+}
+
+const graphOf = (thread: Thread): string | undefined => thread.metadata['graph_id'] as string | undefined;
+
+async function ask<T>(deps: AgentDeps, operation: Operation, args: object): Promise<T> {
+  return JSON.parse(await deps.host.call(operation, args)) as T;
+}
+
+async function stateOf(deps: AgentDeps, threadId: string, at: { checkpoint?: Json | null; subgraphs?: boolean | null }): Promise<Json> {
+  const thread = await threadOf(deps, threadId);
+  const graph_id = graphOf(thread);
+  if (graph_id === undefined) return emptyState(thread);
+  return ask<Json>(deps, 'state', { thread_id: threadId, graph_id, ...at });
+}
+
+async function historyOf(deps: AgentDeps, threadId: string, body: HistoryBody): Promise<Json[]> {
+  const graph_id = graphOf(await threadOf(deps, threadId));
+  if (graph_id === undefined) return [];
+  return ask<Json[]>(deps, 'history', { thread_id: threadId, graph_id, ...body });
+}
+
+type Written = { answer: Json; thread: { values: unknown; waiting: boolean; interrupts: unknown } };
+
+async function write(deps: AgentDeps, threadId: string, body: StateUpdate): Promise<Json> {
+  const thread = await threadOf(deps, threadId);
+  const graph_id = graphOf(thread);
+  if (graph_id === undefined) throw new Rejected('Thread has no graph ID: run it once, or create it with metadata.graph_id.');
+  if (thread.status === 'busy') throw new Conflict('Thread has pending or running runs; its state can be changed once they are over.');
+  const checkpoint = body.checkpoint ?? (body.checkpoint_id ? { checkpoint_id: body.checkpoint_id } : null);
+  const { answer, thread: after } = await ask<Written>(deps, 'update', {
+    thread_id: threadId,
+    graph_id,
+    checkpoint,
+    values: body.values,
+    as_node: body.as_node,
+  });
+  await setThreadState(deps.db, threadId, { ...after, status: after.waiting ? 'interrupted' : 'idle' });
+  return answer;
+}
+
+type StateUpdate = { values?: unknown; as_node?: string | null; checkpoint?: Json | null; checkpoint_id?: string | null };
+
+/** Writes a whole history of states into a new thread. */
+export async function applySupersteps(
+  deps: AgentDeps,
+  { thread_id, graph_id, supersteps }: { thread_id: string; graph_id: string; supersteps: { updates: Json[] }[] },
+): Promise<void> {
+  if (!deps.graphs.includes(graph_id)) throw new NotFound(`Graph "${graph_id}" is not part of this revision.`);
+  const { thread } = await ask<Written>(deps, 'supersteps', { thread_id, graph_id, supersteps });
+  await setThreadState(deps.db, thread_id, { ...thread, status: thread.waiting ? 'interrupted' : 'idle' });
+}
+
+export const threadStateRoutes = (deps: AgentDeps): AgentRoute[] => [
+  route({
+    method: 'get',
+    path: '/threads/{thread_id}/state',
+    id: 'get_state',
+    summary: 'The current state',
+    tag,
+    access: 'read',
+    params: ThreadPath,
+    query: Query,
+    answers: { 200: ok('The state.', State), ...refused },
+    handler: async ({ params, query }) => json(await stateOf(deps, params.thread_id, query)),
+  }),
+  route({
+    method: 'post',
+    path: '/threads/{thread_id}/state',
+    id: 'update_state',
+    summary: 'Write state as a node would',
+    tag,
+    access: 'write',
+    params: ThreadPath,
+    body: StateUpdate,
+    answers: { 200: ok('Where it was written.', State), 409: { description: 'A run is under way.' }, ...refused },
+    handler: async ({ params, body }) => json(await write(deps, params.thread_id, body)),
+  }),
+  route({
+    method: 'post',
+    path: '/threads/{thread_id}/state/checkpoint',
+    id: 'get_state_at',
+    summary: 'The state at a checkpoint',
+    tag,
+    access: 'read',
+    params: ThreadPath,
+    body: StateAt,
+    answers: { 200: ok('The state.', State), ...refused },
+    handler: async ({ params, body }) => json(await stateOf(deps, params.thread_id, body as { checkpoint: Json })),
+  }),
+  route({
+    method: 'get',
+    path: '/threads/{thread_id}/state/{checkpoint_id}',
+    id: 'get_state_of_checkpoint',
+    summary: 'The state at a checkpoint, by its id',
+    tag,
+    access: 'read',
+    params: Type.Object({ thread_id: Uuid(''), checkpoint_id: Type.String() }),
+    query: Query,
+    answers: { 200: ok('The state.', State), ...refused },
+    handler: async ({ params, query }) => {
+      const checkpoint = { checkpoint_id: params.checkpoint_id };
+      return json(await stateOf(deps, params.thread_id, { checkpoint, ...query }));
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/threads/{thread_id}/history',
+    id: 'get_history',
+    summary: 'Earlier states, newest first',
+    tag,
+    access: 'read',
+    params: ThreadPath,
+    query: HistoryQuery,
+    answers: { 200: ok('States.', Type.Array(State)), ...refused },
+    handler: async ({ params, query }) => json(await historyOf(deps, params.thread_id, { limit: query.limit ?? 1, before: query.before })),
+  }),
+  route({
+    method: 'post',
+    path: '/threads/{thread_id}/history',
+    id: 'post_history',
+    summary: 'Earlier states, newest first, by filters',
+    tag,
+    access: 'read',
+    params: ThreadPath,
+    body: HistoryBody,
+    bodyOptional: true,
+    answers: { 200: ok('States.', Type.Array(State)), ...refused },
+    handler: async ({ params, body }) => json(await historyOf(deps, params.thread_id, body)),
+  }),
+];

@@ -1,0 +1,191 @@
+import { Type } from 'typebox';
+import { Conflict, Invalid, NotFound, Rejected } from '../../errors.ts';
+import { json, noContent, type Reply } from '../../http/route.ts';
+import { Thread, ThreadCount, ThreadCreate, ThreadPatch, ThreadPrune, ThreadSearch } from '../../schema/thread.ts';
+import { keepLatestCheckpoints } from '../db/checkpoints.ts';
+import { selectActive } from '../db/runs.ts';
+import { copyThread, countThreads, deleteThreads, getThread, insertThread, patchThread, searchThreads } from '../db/threads.ts';
+import type { AgentDeps } from '../deps.ts';
+import { newId } from '../ids.ts';
+import { cancelRuns } from '../runs/cancel.ts';
+import { ok, page, refused, route, ThreadPath, type AgentRoute } from './route.ts';
+import { applySupersteps } from './thread-state.ts';
+
+const tag = 'threads';
+
+const missing = (id: string): NotFound => new NotFound(`Thread with ID ${id} not found`);
+
+export const threadRoutes = (deps: AgentDeps): AgentRoute[] => [
+  route({
+    method: 'post',
+    path: '/threads',
+    id: 'create_thread',
+    summary: 'Create a thread',
+    tag,
+    access: 'write',
+    body: ThreadCreate,
+    bodyOptional: true,
+    answers: { 200: ok('The thread.', Thread), 409: { description: 'The id is taken.' }, ...refused },
+    handler: ({ body }) => create(deps, body),
+  }),
+  route({
+    method: 'post',
+    path: '/threads/search',
+    id: 'search_threads',
+    summary: 'Threads by metadata, state and status',
+    tag,
+    access: 'read',
+    body: ThreadSearch,
+    bodyOptional: true,
+    answers: { 200: ok('Threads.', Type.Array(Thread)), ...refused },
+    handler: async ({ body }) => {
+      const { rows, headers } = page(await searchThreads(deps.db, body), body);
+      return json(body.extract ? rows.map((row) => extracted(row, body)) : rows, 200, headers);
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/threads/count',
+    id: 'count_threads',
+    summary: 'How many threads match',
+    tag,
+    access: 'read',
+    body: ThreadCount,
+    bodyOptional: true,
+    answers: { 200: ok('The number.', Type.Integer()), ...refused },
+    handler: async ({ body }) => json(await countThreads(deps.db, body)),
+  }),
+  route({
+    method: 'post',
+    path: '/threads/prune',
+    id: 'prune_threads',
+    summary: 'Delete threads, or all but their newest checkpoints',
+    tag,
+    access: 'write',
+    body: ThreadPrune,
+    answers: { 200: ok('How many.', Type.Object({ pruned_count: Type.Integer() })), ...refused },
+    handler: async ({ body }) => json({ pruned_count: await prune(deps, body) }),
+  }),
+  route({
+    method: 'get',
+    path: '/threads/{thread_id}',
+    id: 'get_thread',
+    summary: 'One thread',
+    tag,
+    access: 'read',
+    params: ThreadPath,
+    answers: { 200: ok('The thread.', Thread), ...refused },
+    handler: async ({ params }) => {
+      const thread = await getThread(deps.db, params.thread_id);
+      if (thread === undefined) throw missing(params.thread_id);
+      return json(thread);
+    },
+  }),
+  route({
+    method: 'patch',
+    path: '/threads/{thread_id}',
+    id: 'patch_thread',
+    summary: 'Merge metadata into a thread',
+    tag,
+    access: 'write',
+    params: ThreadPath,
+    body: ThreadPatch,
+    answers: { 200: ok('The thread.', Thread), 204: ok('Done, when asked with Prefer: return=minimal.'), ...refused },
+    handler: async ({ params, body, headers }) => {
+      refuseTtl(body.ttl);
+      const thread = await patchThread(deps.db, params.thread_id, body.metadata ?? {});
+      if (thread === undefined) throw missing(params.thread_id);
+      return headers['prefer'] === 'return=minimal' ? noContent() : json(thread);
+    },
+  }),
+  route({
+    method: 'delete',
+    path: '/threads/{thread_id}',
+    id: 'delete_thread',
+    summary: 'Delete a thread with its runs and checkpoints',
+    tag,
+    access: 'write',
+    params: ThreadPath,
+    answers: { 204: ok('Gone.'), ...refused },
+    handler: async ({ params }) => {
+      await cancelRuns(deps, (tx) => selectActive(tx, params), 'interrupt');
+      const gone = await deleteThreads(deps.db, [params.thread_id]);
+      if (gone.length === 0) throw missing(params.thread_id);
+      return noContent();
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/threads/{thread_id}/copy',
+    id: 'copy_thread',
+    summary: 'Copy a thread with its checkpoints',
+    tag,
+    access: 'write',
+    params: ThreadPath,
+    answers: { 200: ok('The copy.', Thread), 409: { description: 'There is no such thread.' }, ...refused },
+    handler: async ({ params }) => {
+      const copy = await copyThread(deps.db, params.thread_id, newId());
+      if (copy === undefined) throw new Conflict(`Thread with ID ${params.thread_id} can't be copied: it is not there.`);
+      return json(copy);
+    },
+  }),
+];
+
+function refuseTtl(ttl: unknown): void {
+  if (ttl === undefined || ttl === null) return;
+  throw new Invalid([{ loc: ['body', 'ttl'], msg: 'Expiry of threads is not supported by this server yet', type: 'not_supported' }]);
+}
+
+async function create(deps: AgentDeps, body: ThreadCreate): Promise<Reply> {
+  refuseTtl(body.ttl);
+  const id = body.thread_id ?? newId();
+  const steps = body.supersteps ?? [];
+  const graphId = body.metadata?.['graph_id'];
+  if (steps.length > 0 && typeof graphId !== 'string') throw new Rejected('supersteps: metadata.graph_id must name the graph.');
+  const thread = await insertThread(deps.db, id, body.metadata ?? {});
+  if (thread === undefined) {
+    const existing = body.if_exists === 'do_nothing' ? await getThread(deps.db, id) : undefined;
+    if (existing === undefined) throw new Conflict(`Thread with ID ${id} already exists`);
+    return json(existing);
+  }
+  if (steps.length === 0) return json(thread);
+  try {
+    await applySupersteps(deps, { thread_id: id, graph_id: graphId as string, supersteps: steps });
+    return json(await getThread(deps.db, id));
+  } catch (error) {
+    return json({ ...thread, detail: (error as Error).message }, 201);
+  }
+}
+
+async function prune(
+  deps: AgentDeps,
+  { thread_ids, strategy }: { thread_ids: string[]; strategy?: 'delete' | 'keep_latest' },
+): Promise<number> {
+  if (strategy !== 'keep_latest') return (await deleteThreads(deps.db, thread_ids)).length;
+  let count = 0;
+  for (const id of thread_ids) {
+    const thread = await getThread(deps.db, id);
+    if (thread === undefined || thread.status === 'busy') continue;
+    await keepLatestCheckpoints(deps.db, id);
+    count += 1;
+  }
+  return count;
+}
+
+/** The asked fields, with values picked by path (`values.messages[-1].content`) under their aliases. */
+function extracted(thread: Partial<Thread>, { select, extract }: ThreadSearch): object {
+  const record = thread as Record<string, unknown>;
+  const shown = select && select.length > 0 ? Object.fromEntries(select.map((name) => [name, record[name]])) : record;
+  const found = Object.entries(extract ?? {}).map(([alias, path]) => [alias, atPath(record, String(path))]);
+  return { ...shown, extracted: Object.fromEntries(found) as object };
+}
+
+function atPath(record: unknown, path: string): unknown {
+  const parts = path.replaceAll(/\[(-?\d+)\]/g, '.$1').split('.');
+  return (
+    parts.reduce<unknown>((value, part) => {
+      if (Array.isArray(value) && /^-?\d+$/.test(part)) return (value as unknown[]).at(Number(part));
+      return (value as Record<string, unknown> | null | undefined)?.[part];
+    }, record) ?? null
+  );
+}

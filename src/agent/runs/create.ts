@@ -1,0 +1,92 @@
+import { Conflict, Invalid, NotFound, Rejected } from '../../errors.ts';
+import type { Run, RunCreate } from '../../schema/run.ts';
+import { insertRun, lockActive, runContext, type ActiveRun, type NewRun } from '../db/runs.ts';
+import type { Db } from '../db/pool.ts';
+import type { AgentDeps } from '../deps.ts';
+import { isUuid, newId, systemAssistantId } from '../ids.ts';
+import type { Subscription } from '../stream/bus.ts';
+import { admit } from './admit.ts';
+import { stopRuns, tellStopped, type Stopped } from './cancel.ts';
+import { checkFields, runKwargs, runMetadata } from './kwargs.ts';
+
+export type Created = { run: Run; subscription: Subscription | undefined };
+
+type Options = { threadId: string | undefined; follow: AbortSignal | undefined };
+
+const BUSY = 'Thread is already running a task. Wait for it to finish or choose a different multitask strategy.';
+
+/** Makes a run: one statement when nobody has to be stopped or refused, else one transaction that holds the thread. */
+export async function createRun(deps: AgentDeps, body: RunCreate, { threadId, follow }: Options): Promise<Created> {
+  checkFields(body);
+  const run_id = newId();
+  const next = await newRun(deps, body, { run_id, threadId, readers: follow ? [deps.signals.processId] : [] });
+  const subscription = follow && deps.bus.follow(run_id, follow);
+  try {
+    const run = await insert(deps, next);
+    deps.log.debug({ run_id, thread_id: run.thread_id }, 'run created');
+    if (deps.pump.hasRoom) deps.pump.poke();
+    else if (next.after_seconds === 0) await deps.signals.send({ about: 'ticket' });
+    return { run, subscription };
+  } catch (error) {
+    subscription?.close();
+    throw error;
+  }
+}
+
+type Names = { run_id: string; threadId: string | undefined; readers: string[] };
+
+async function newRun(deps: AgentDeps, body: RunCreate, { run_id, threadId, readers }: Names): Promise<NewRun> {
+  if (threadId === undefined && body.command?.['resume'] !== undefined && body.command['resume'] !== null)
+    throw new Rejected('command.resume: You must provide a thread_id when resuming.');
+  const thread_id = threadId ?? newId();
+  const from = await runContext(deps.db, assistantIdOf(body.assistant_id, deps.graphs), thread_id);
+  if (from === undefined) throw new NotFound('Thread or assistant not found.');
+  if (!deps.graphs.includes(from.graph_id)) throw new NotFound(`Graph "${from.graph_id}" of this assistant is not part of this revision.`);
+  const stateless = threadId === undefined;
+  return {
+    run_id,
+    thread_id,
+    assistant_id: from.assistant_id,
+    graph_id: from.graph_id,
+    metadata: runMetadata(body, from),
+    kwargs: runKwargs(body, from, { run_id, thread_id, temporary: stateless && body.on_completion !== 'keep' }),
+    multitask_strategy: body.multitask_strategy ?? 'enqueue',
+    after_seconds: body.after_seconds ?? 0,
+    readers,
+    thread: {
+      create: stateless || body.if_not_exists === 'create',
+      metadata: { graph_id: from.graph_id, assistant_id: from.assistant_id },
+    },
+  };
+}
+
+/** A graph's name stands for its own assistant. */
+export function assistantIdOf(text: string, graphs: string[]): string {
+  if (graphs.includes(text)) return systemAssistantId(text);
+  if (isUuid(text)) return text;
+  const msg = `Invalid assistant: '${text}'. Must be either a valid assistant UUID or one of the graphs ${graphs.join(', ')}`;
+  throw new Invalid([{ loc: ['body', 'assistant_id'], msg, type: 'assistant' }]);
+}
+
+async function insert(deps: AgentDeps, run: NewRun): Promise<Run> {
+  const found = run.multitask_strategy === 'enqueue' ? await write(deps, deps.db, run) : await insertHolding(deps, run);
+  if (found === undefined) throw new NotFound('Thread or assistant not found.');
+  return found;
+}
+
+const write = ({ tickets }: AgentDeps, db: Db, run: NewRun): Promise<Run | undefined> =>
+  insertRun(db, run, { sql: tickets.sql, payload: tickets.payload(run) });
+
+/** The other strategies decide on the unfinished runs of the thread; none can come in between. */
+async function insertHolding(deps: AgentDeps, run: NewRun): Promise<Run | undefined> {
+  let stopped: Stopped | undefined;
+  const inserted = await deps.db.transaction(async (tx) => {
+    const active: ActiveRun[] = (await lockActive(tx, run.thread_id)) ?? [];
+    const admission = admit(run.multitask_strategy, active.length);
+    if (!admission.admitted) throw new Conflict(BUSY);
+    if (admission.stop !== undefined) stopped = await stopRuns(tx, active, admission.stop);
+    return write(deps, tx, run);
+  });
+  if (stopped !== undefined) await tellStopped(deps, stopped);
+  return inserted;
+}

@@ -1,0 +1,201 @@
+import type { JobSettings } from '../../config/agent.ts';
+import { asError } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+import type { Cursor, RunEvent } from '../../schema/stream-event.ts';
+import { deleteRunCheckpoints } from '../db/checkpoints.ts';
+import { lastEvent } from '../db/events.ts';
+import { crashed as crashedRun, handBack, type Claimed } from '../db/leases.ts';
+import type { Database } from '../db/pool.ts';
+import { deleteRuns, finishRun } from '../db/runs.ts';
+import type { Signals } from '../db/signals.ts';
+import { retireThread } from '../db/threads.ts';
+import type { GraphHost } from '../graphs/host.ts';
+import type { Outcome } from '../graphs/protocol.ts';
+import type { Tickets } from '../queue/tickets.ts';
+import type { Bus } from '../stream/bus.ts';
+import type { EventLog } from '../stream/log.ts';
+import { settleLost } from './lost.ts';
+import { endOf, type End, type StopReason } from './status.ts';
+
+type Deps = {
+  db: Database;
+  host: GraphHost;
+  bus: Bus;
+  eventLog: EventLog;
+  signals: Signals;
+  tickets: Tickets;
+  jobs: JobSettings;
+  log: Log;
+  /** A slot is free; `next` is the thread that has another run waiting. */
+  freed: (next: string | undefined) => void;
+};
+
+type Active = { run: Claimed; at: Cursor; readers: Set<string>; stopped?: StopReason; timers: NodeJS.Timeout[]; crashed?: boolean };
+
+/** Milliseconds a graph gets to obey before its thread is ended. */
+const OBEY_WITHIN = 2000;
+/** Seconds that the result of a temporary run is kept for readers in other processes. */
+const READ_WITHIN = 60;
+
+/** Runs claimed runs in the graph threads and carries what comes of them to the database and to readers. */
+export class Executor {
+  readonly #deps: Deps;
+  readonly #active = new Map<string, Active>();
+  readonly #log: Log;
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+    this.#log = deps.log;
+  }
+
+  get count(): number {
+    return this.#active.size;
+  }
+
+  ids(): string[] {
+    return [...this.#active.keys()];
+  }
+
+  has(runId: string): boolean {
+    return this.#active.has(runId);
+  }
+
+  async start(run: Claimed): Promise<void> {
+    const active: Active = { run, at: { ms: 0, seq: 0 }, readers: new Set(run.readers), timers: [] };
+    this.#active.set(run.run_id, active);
+    active.readers.delete(this.#deps.signals.processId);
+    const { run_id, thread_id, attempt, graph_id, kwargs } = run;
+    this.#log.info({ run_id, thread_id, graph_id, attempt }, 'run started');
+    active.timers.push(setTimeout(() => this.stop(run_id, 'timeout'), Math.min(this.#deps.jobs.timeoutSeconds * 1000, 0x7fffffff)));
+    if (attempt > 1) active.at = (await lastEvent(this.#deps.db, run_id)) ?? active.at;
+    try {
+      await this.#deps.host.run(
+        { run_id, thread_id, graph_id, attempt, kwargs },
+        {
+          events: (batch) => this.#publish(active, batch),
+          done: (outcome) => void this.#end(active, outcome),
+          gone: (reason) => void this.#gone(active, reason),
+        },
+      );
+    } catch (error) {
+      this.#log.error({ err: asError(error), run_id }, 'run could not be given to a graph thread');
+      void this.#gone(active, 'crashed');
+    }
+  }
+
+  /** Tells the graph to stop; one that does not obey in time loses its thread. The first reason counts, but a rollback outranks an interrupt. */
+  stop(runId: string, reason: StopReason): void {
+    const active = this.#active.get(runId);
+    if (active === undefined) return;
+    if (active.stopped === undefined || (active.stopped === 'interrupt' && reason === 'rollback')) active.stopped = reason;
+    this.#deps.host.abort(runId);
+    active.timers.push(setTimeout(() => void this.#deps.host.kill(runId), OBEY_WITHIN));
+  }
+
+  addReader(runId: string, reader: string): void {
+    if (reader !== this.#deps.signals.processId) this.#active.get(runId)?.readers.add(reader);
+  }
+
+  /** Waits until nothing runs, or the time is over. */
+  async idle(milliseconds: number): Promise<void> {
+    const until = Date.now() + milliseconds;
+    while (this.#active.size > 0 && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+
+  #publish(active: Active, batch: [event: string, json: string][]): void {
+    const { run_id, thread_id, resumable } = active.run;
+    const now = Date.now();
+    const events = batch.map(([event, json]): RunEvent => {
+      active.at = { ms: Math.max(now, active.at.ms), seq: active.at.seq + 1 };
+      return { ...active.at, event, json };
+    });
+    for (const event of events) this.#deps.bus.say(run_id, { kind: 'event', event });
+    if (resumable || active.readers.size > 0) this.#deps.eventLog.append({ run_id, thread_id, readers: active.readers }, events);
+  }
+
+  /** The thread ended under the run: for another run's sake, or because of it. */
+  async #gone(active: Active, reason: 'killed' | 'crashed'): Promise<void> {
+    if (active.stopped !== undefined) return this.#end(active, { status: 'interrupted', waiting: false });
+    active.crashed = reason === 'crashed';
+    active.stopped = 'shutdown';
+    await this.#end(active, { status: 'interrupted', waiting: false });
+  }
+
+  async #end(active: Active, outcome: Outcome): Promise<void> {
+    const { run } = active;
+    for (const timer of active.timers) clearTimeout(timer);
+    const end = endOf(outcome, active.stopped, this.#deps.jobs.timeoutSeconds);
+    let more = false;
+    try {
+      more = await this.#write(active, end, outcome);
+    } catch (error) {
+      // The lease runs out, and another worker takes the run up from its last checkpoint.
+      this.#log.error({ err: asError(error), run_id: run.run_id }, 'end of run could not be written');
+    }
+    this.#active.delete(run.run_id);
+    this.#deps.freed(more ? run.thread_id : undefined);
+  }
+
+  async #write(active: Active, end: End, outcome: Outcome): Promise<boolean> {
+    const { run } = active;
+    const { db } = this.#deps;
+    switch (end.kind) {
+      case 'forget':
+        return false;
+      case 'hand-back': {
+        await this.#giveBack(active);
+        this.#log.info({ run_id: run.run_id }, 'run handed back');
+        return true;
+      }
+      case 'delete': {
+        await deleteRunCheckpoints(db, run.thread_id, run.run_id);
+        const gone = await deleteRuns(db, [run.run_id]);
+        await this.#tellEnd(run.run_id, gone[0]?.readers ?? [...active.readers], undefined);
+        this.#log.info({ run_id: run.run_id }, 'run rolled back');
+        return true;
+      }
+      default:
+        return this.#finish(active, end, outcome);
+    }
+  }
+
+  /** A run that takes its thread down costs a life each time; one that only was in the way of another loses none. */
+  async #giveBack({ run, crashed }: Active): Promise<void> {
+    const { db, signals, tickets, jobs } = this.#deps;
+    if (crashed !== true) {
+      await handBack(db, [run.run_id], signals.processId);
+      return tickets.send(db, run);
+    }
+    await db.transaction(async (tx) => {
+      for (const lost of await crashedRun(tx, run.run_id, signals.processId))
+        await settleLost(tx, lost, { tickets, maxAttempts: jobs.maxAttempts });
+    });
+  }
+
+  async #finish(active: Active, end: Extract<End, { kind: 'finish' }>, outcome: Outcome): Promise<boolean> {
+    const { run } = active;
+    const { db, eventLog, signals } = this.#deps;
+    if (end.error !== null) this.#publish(active, [['error', JSON.stringify(end.error)]]);
+    if (run.resumable || active.readers.size > 0) await eventLog.written();
+    const finished = await finishRun(db, {
+      run_id: run.run_id,
+      worker: signals.processId,
+      status: end.status,
+      error: end.error,
+      thread: { status: end.rest, values: outcome.values, interrupts: outcome.interrupts },
+    });
+    this.#log.info({ run_id: run.run_id, status: end.status }, 'run ended');
+    if (finished === undefined) return true;
+    const told = end.error === null ? outcome : { ...outcome, status: 'error' as const, error: end.error };
+    await this.#tellEnd(run.run_id, finished.readers, told);
+    const others = finished.readers.filter((reader) => reader !== signals.processId);
+    if (run.temporary) await retireThread(db, run.thread_id, { afterSeconds: others.length > 0 || run.resumable ? READ_WITHIN : 0 });
+    return finished.more;
+  }
+
+  async #tellEnd(runId: string, readers: string[], outcome: Outcome | undefined): Promise<void> {
+    const { bus, signals } = this.#deps;
+    bus.say(runId, { kind: 'end', outcome });
+    for (const reader of readers) if (reader !== signals.processId) await signals.send({ about: 'end', run_id: runId }, reader);
+  }
+}

@@ -1,0 +1,89 @@
+import { asError } from '../../errors.ts';
+import { expired, renewLeases } from '../db/leases.ts';
+import { deleteExpiredEvents } from '../db/events.ts';
+import { endedOf } from '../db/runs.ts';
+import { deleteExpiredItems } from '../db/store-items.ts';
+import { deleteRetiredThreads } from '../db/threads.ts';
+import type { AgentDeps } from '../deps.ts';
+import { settleLost } from './lost.ts';
+
+type Deps = Pick<AgentDeps, 'db' | 'tickets' | 'signals' | 'bus' | 'executor' | 'pump' | 'jobs' | 'log'>;
+
+const CLEAN_SECONDS = 30;
+const WATCH_SECONDS = 5;
+
+/** The clockwork of a process: says that its runs live, takes up those of dead workers, forgets what has expired. */
+export class Keeper {
+  readonly #deps: Deps;
+  readonly #timers: NodeJS.Timeout[] = [];
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+  }
+
+  start(): void {
+    const third = (this.#deps.jobs.leaseSeconds * 1000) / 3;
+    this.#every(third, () => this.renew());
+    this.#every(WATCH_SECONDS * 1000, () => this.watch());
+    if (!this.#deps.pump.works) return;
+    this.#every(third, () => this.takeUp());
+    this.#every(CLEAN_SECONDS * 1000, () => this.clean());
+  }
+
+  stop(): void {
+    for (const timer of this.#timers) clearInterval(timer);
+  }
+
+  #every(milliseconds: number, work: () => Promise<void>): void {
+    let busy = false;
+    const tick = async (): Promise<void> => {
+      if (busy) return;
+      busy = true;
+      await work().catch((error: unknown) => this.#deps.log.warn({ err: asError(error) }, 'upkeep failed; it is tried again'));
+      busy = false;
+    };
+    this.#timers.push(setInterval(() => void tick(), milliseconds));
+  }
+
+  /** Heartbeat of all runs of this process in one statement; it also brings the stops whose signal was missed. */
+  async renew(): Promise<void> {
+    const { db, executor, jobs, signals } = this.#deps;
+    const ids = executor.ids();
+    if (ids.length === 0) return;
+    const renewed = await renewLeases(db, ids, { worker: signals.processId, leaseSeconds: jobs.leaseSeconds });
+    const ours = new Set(renewed.map(({ run_id }) => run_id));
+    for (const id of ids) if (!ours.has(id) && executor.has(id)) executor.stop(id, 'lost');
+    for (const { run_id, cancel } of renewed) if (cancel !== null) executor.stop(run_id, cancel);
+  }
+
+  /** Runs whose worker has gone silent: back to the queue, or to the end that was asked for, or to an error after too many lives. */
+  async takeUp(): Promise<void> {
+    const { db, tickets, jobs, signals, bus, pump, log } = this.#deps;
+    const lost = await db.transaction(async (tx) => {
+      const found = await expired(tx);
+      for (const run of found) await settleLost(tx, run, { tickets, maxAttempts: jobs.maxAttempts });
+      return found;
+    });
+    for (const { run_id, readers, lost: lives } of lost) {
+      log.warn({ run_id, lost: lives + 1 }, 'worker of a run went silent');
+      bus.say(run_id, { kind: 'wake' });
+      for (const reader of readers) await signals.send({ about: 'events', run_ids: [run_id] }, reader);
+    }
+    if (lost.length > 0) pump.poke();
+  }
+
+  /** The end of a run elsewhere is told by a signal; one that got lost is noticed here. */
+  async watch(): Promise<void> {
+    const { db, bus, executor } = this.#deps;
+    const followed = bus.followed().filter((id) => !executor.has(id));
+    if (followed.length === 0) return;
+    for (const id of await endedOf(db, followed)) bus.say(id, { kind: 'end', outcome: undefined });
+  }
+
+  async clean(): Promise<void> {
+    const { db } = this.#deps;
+    await deleteExpiredEvents(db);
+    await deleteExpiredItems(db);
+    await deleteRetiredThreads(db);
+  }
+}

@@ -1,0 +1,55 @@
+import type { AgentConfig } from '../config/agent.ts';
+import { openApiDocument } from '../http/openapi.ts';
+import { createApp } from '../http/server.ts';
+import type { GxJson } from '../schema/gx-json.ts';
+import { cors } from './cors.ts';
+import type { AgentDeps } from './deps.ts';
+import { createMetrics } from './metrics.ts';
+import { assistantGraphRoutes } from './routes/assistant-graphs.ts';
+import { assistantRoutes } from './routes/assistants.ts';
+import type { AgentRoute, Caller } from './routes/route.ts';
+import { threadRunRoutes } from './routes/runs.ts';
+import { statelessRunRoutes } from './routes/stateless-runs.ts';
+import { storeRoutes } from './routes/store.ts';
+import { healthRoute, systemRoutes, type ServerInfo } from './routes/system.ts';
+import { threadStateRoutes } from './routes/thread-state.ts';
+import { threadRoutes } from './routes/threads.ts';
+
+type Options = { config: Pick<AgentConfig, 'mountPrefix' | 'bodyLimit'>; settings: GxJson; info: ServerInfo };
+
+const PROBLEM = { type: 'object', required: ['detail'], properties: { detail: { type: 'string' } } };
+
+/** The agent server's routes as an application. */
+export function agentApp(deps: AgentDeps, { config, settings, info }: Options): ReturnType<typeof createApp> {
+  const metrics = createMetrics(deps);
+  const http = settings.http ?? {};
+  const routes: AgentRoute[] = [];
+  const document = (): unknown =>
+    openApiDocument(
+      routes,
+      { title: 'Agent server', version: info.version, description: 'Assistants, threads, runs, streams and the store of one deployment.' },
+      {},
+      { invalid: PROBLEM, problem: PROBLEM },
+    );
+  const own: AgentRoute[] = [
+    ...(http.disable_assistants === true ? [] : [...assistantRoutes(deps), ...assistantGraphRoutes(deps)]),
+    ...(http.disable_threads === true ? [] : [...threadRoutes(deps), ...threadStateRoutes(deps)]),
+    ...(http.disable_runs === true ? [] : [...threadRunRoutes(deps), ...statelessRunRoutes(deps)]),
+    ...(http.disable_store === true ? [] : storeRoutes(deps)),
+    ...(http.disable_meta === true ? [] : systemRoutes(deps, { info, metrics, document })),
+    healthRoute(deps, '/ok'),
+  ];
+  const prefix = (http.mount_prefix ?? config.mountPrefix).replace(/\/$/, '');
+  routes.push(...own.map((one) => ({ ...one, path: prefix + one.path })));
+  // Probes are written without the prefix.
+  if (prefix !== '') routes.push({ ...healthRoute(deps, '/ok'), id: 'health_at_root' });
+  return createApp<Caller>({
+    routes,
+    log: deps.log,
+    invalid: 'sentence',
+    authenticate: () => ({ identity: 'anonymous' }),
+    bodyLimit: config.bodyLimit,
+    middleware: [cors(http.cors)],
+    onAnswer: metrics.answered,
+  });
+}

@@ -1,0 +1,177 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { AgentConfig } from '../config/agent.ts';
+import { listen } from '../http/listen.ts';
+import type { Log } from '../log.ts';
+import { insertAssistant } from './db/assistants.ts';
+import { migrate } from './db/migrate.ts';
+import { checkDatabase, openDatabase, type Database } from './db/pool.ts';
+import { openSignals, type Signal, type Signals } from './db/signals.ts';
+import type { AgentDeps } from './deps.ts';
+import { readGraphsFile, type GraphsFile } from './graphs/config-file.ts';
+import { GraphHost } from './graphs/host.ts';
+import { newId, systemAssistantId } from './ids.ts';
+import { Pump } from './queue/pump.ts';
+import { openTickets } from './queue/tickets.ts';
+import { Executor } from './runs/execute.ts';
+import { Keeper } from './runs/keeper.ts';
+import { agentApp } from './server.ts';
+import { Bus } from './stream/bus.ts';
+import { EventLog } from './stream/log.ts';
+
+export type AgentServer = { port: number; stop(): Promise<void> };
+
+type Start = { config: AgentConfig; log: Log; signal: AbortSignal };
+
+/** What was opened, closed again in reverse when the start fails or the server stops. */
+class Opened {
+  readonly #closers: (() => Promise<void> | void)[] = [];
+
+  add(close: () => Promise<void> | void): void {
+    this.#closers.push(close);
+  }
+
+  async close(): Promise<void> {
+    for (const close of this.#closers.splice(0).toReversed()) await close();
+  }
+}
+
+/** Starts the server of one deployment. Whatever prevents it is a `StartError` with one sentence. */
+export async function startAgentServer({ config, log, signal }: Start): Promise<AgentServer> {
+  const opened = new Opened();
+  try {
+    return await start({ config, log, signal }, opened);
+  } catch (error) {
+    await opened.close();
+    throw error;
+  }
+}
+
+async function start({ config, log, signal }: Start, opened: Opened): Promise<AgentServer> {
+  const file = readGraphsFile(config.configPath);
+  const db = openDatabase({ ...config.database, name: 'gx-agent-server' }, log);
+  opened.add(() => db.close());
+  await checkDatabase(db, config.database.uri);
+  const host = graphHost(config, file, log);
+  opened.add(() => host.close());
+  // Loading the graphs takes as long as preparing the database: both at once.
+  const loading = host.open();
+  loading.catch(() => undefined);
+  await migrate(db);
+  const deps = await connect({ config, db, host, graphs: file.graphs.map(({ graphId }) => graphId), log }, opened);
+  await loading;
+  await ownAssistants(db, file);
+  signal.throwIfAborted();
+  const app = agentApp(deps, { config, settings: file.settings, info: { ...versions(), revision: config.revision } });
+  const keeper = new Keeper(deps);
+  deps.onSignal = (heard) => hear(deps, keeper, heard);
+  const listener = await listen(app, config);
+  keeper.start();
+  deps.pump.start();
+  log.info({ port: listener.port, slots: config.jobs.slots, graphs: deps.graphs }, 'agent server ready');
+  const stop = async (): Promise<void> => {
+    log.info({ running: deps.executor.count }, 'agent server stopping');
+    await drain(deps, config.jobs.graceSeconds * 1000);
+    keeper.stop();
+    deps.bus.sayAll({ kind: 'end', outcome: undefined });
+    await listener.stop(2000);
+    await opened.close();
+  };
+  return { port: listener.port, stop };
+}
+
+/** No new runs; those under way finish in the grace, the others are handed back. */
+async function drain({ pump, executor }: AgentDeps, grace: number): Promise<void> {
+  await pump.stop();
+  await executor.idle(grace);
+  for (const id of executor.ids()) executor.stop(id, 'shutdown');
+  await executor.idle(5000);
+}
+
+function graphHost(config: AgentConfig, file: GraphsFile, log: Log): GraphHost {
+  return new GraphHost({
+    start: {
+      graphs: file.graphs,
+      database: { ...config.database, poolSize: Math.max(2, Math.ceil(config.database.poolSize / 4)) },
+      logLevel: config.logLevel,
+      env: file.env,
+    },
+    threads: config.jobs.threads,
+    slots: Math.max(1, config.jobs.slots),
+    log,
+  });
+}
+
+type Parts = { config: AgentConfig; db: Database; host: GraphHost; graphs: string[]; log: Log };
+type Connected = AgentDeps & { onSignal: (signal: Signal) => void };
+
+/** Queue, signals and the machinery of runs. */
+async function connect({ config, db, host, graphs, log }: Parts, opened: Opened): Promise<Connected> {
+  const { jobs } = config;
+  const bus = new Bus();
+  const tickets = await openTickets(db, { works: jobs.slots > 0 }, log);
+  opened.add(() => tickets.close());
+  const eventLog = new EventLog({ db, lifeSeconds: config.streams.resumableSeconds, log });
+  const hears = {
+    signal: (signal: Signal): void => deps.onSignal(signal),
+    reconnected: (): void => {
+      bus.sayAll({ kind: 'wake' });
+      deps.pump.poke();
+    },
+  };
+  const signals: Signals = await openSignals({ db, uri: config.database.uri, processId: newId() }, hears, log);
+  opened.add(() => signals.close());
+  const freed = (next: string | undefined): void => void deps.pump.freed(next);
+  const executor = new Executor({ db, host, bus, eventLog, signals, tickets, jobs, log, freed });
+  const pump = new Pump({
+    db,
+    tickets,
+    jobs,
+    worker: signals.processId,
+    graphs,
+    log,
+    running: () => executor.count,
+    start: (run) => executor.start(run),
+  });
+  const deps: Connected = { db, tickets, signals, bus, eventLog, host, executor, pump, graphs, jobs, log, onSignal: () => undefined };
+  return deps;
+}
+
+function hear(deps: AgentDeps, keeper: Keeper, signal: Signal): void {
+  switch (signal.about) {
+    case 'ticket':
+      deps.pump.poke();
+      return;
+    case 'events':
+      for (const id of signal.run_ids) deps.bus.say(id, { kind: 'wake' });
+      return;
+    case 'end':
+      if (!deps.executor.has(signal.run_id)) deps.bus.say(signal.run_id, { kind: 'end', outcome: undefined });
+      return;
+    case 'stop':
+      keeper.renew().catch((error: unknown) => deps.log.warn({ err: error }, 'stop could not be read; the next heartbeat brings it'));
+      return;
+    case 'reader':
+      deps.executor.addReader(signal.run_id, signal.reader);
+  }
+}
+
+/** Each graph has an assistant of its own, made once. */
+async function ownAssistants(db: Database, { graphs }: GraphsFile): Promise<void> {
+  for (const { graphId, description } of graphs)
+    await insertAssistant(db, {
+      assistant_id: systemAssistantId(graphId),
+      graph_id: graphId,
+      name: graphId,
+      description,
+      config: {},
+      context: {},
+      metadata: { created_by: 'system' },
+    });
+}
+
+function versions(): { version: string; langgraphVersion: string } {
+  const read = (path: string | URL): string => (JSON.parse(readFileSync(path, 'utf8')) as { version: string }).version;
+  const langgraph = createRequire(import.meta.url).resolve('@langchain/langgraph/package.json');
+  return { version: read(new URL('../../package.json', import.meta.url)), langgraphVersion: read(langgraph) };
+}

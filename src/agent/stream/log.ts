@@ -1,0 +1,64 @@
+import type { Log } from '../../log.ts';
+import { asError } from '../../errors.ts';
+import type { RunEvent } from '../../schema/stream-event.ts';
+import { appendEvents, type StoredEvent } from '../db/events.ts';
+import type { Db } from '../db/pool.ts';
+import { channelOf, type Signal } from '../db/signals.ts';
+
+/** Milliseconds that events are gathered before they are written together. */
+const GATHER = 5;
+/** NOTIFY carries 8,000 bytes: at 39 a run id, this many fit. */
+const RUNS_PER_SIGNAL = 150;
+
+type Entry = StoredEvent & { readers: Iterable<string> };
+
+/** Writes events for readers in other processes, and for clients that come back: in batches, one statement at a time. */
+export class EventLog {
+  readonly #db: Db;
+  readonly #lifeSeconds: number;
+  readonly #log: Log;
+  #waiting: Entry[] = [];
+  #writing: Promise<void> | undefined;
+
+  constructor(deps: { db: Db; lifeSeconds: number; log: Log }) {
+    this.#db = deps.db;
+    this.#lifeSeconds = deps.lifeSeconds;
+    this.#log = deps.log;
+  }
+
+  append(run: { run_id: string; thread_id: string; readers: Iterable<string> }, events: RunEvent[]): void {
+    for (const event of events) this.#waiting.push({ ...run, ...event });
+    this.#writing ??= this.#drain();
+  }
+
+  /** Settles when all that was appended until now is written. */
+  async written(): Promise<void> {
+    while (this.#writing !== undefined) await this.#writing;
+  }
+
+  async #drain(): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, GATHER));
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.splice(0, 1000);
+      try {
+        await appendEvents(this.#db, batch, { wake: signalsOf(batch), lifeSeconds: this.#lifeSeconds });
+      } catch (error) {
+        this.#log.error({ err: asError(error), events: batch.length }, 'stream events lost');
+      }
+    }
+    this.#writing = undefined;
+  }
+}
+
+/** One signal for each process that waits for something in the batch. */
+function signalsOf(batch: Entry[]): { channel: string; payload: string }[] {
+  const runs = new Map<string, Set<string>>();
+  for (const { run_id, readers } of batch) for (const reader of readers) runs.set(reader, (runs.get(reader) ?? new Set()).add(run_id));
+  return [...runs].flatMap(([reader, ids]) => {
+    const all = [...ids];
+    const parts = Array.from({ length: Math.ceil(all.length / RUNS_PER_SIGNAL) }, (_, at) =>
+      all.slice(at * RUNS_PER_SIGNAL, (at + 1) * RUNS_PER_SIGNAL),
+    );
+    return parts.map((run_ids) => ({ channel: channelOf(reader), payload: JSON.stringify({ about: 'events', run_ids } satisfies Signal) }));
+  });
+}

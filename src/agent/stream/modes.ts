@@ -1,0 +1,83 @@
+import type { StreamMode } from '../../schema/stream-event.ts';
+import { chunkForm, isChunk, isMessage } from '../graphs/serialise.ts';
+
+/** One event to send: its name and its data. */
+export type Emitted = [event: string, data: unknown];
+
+/** A chunk as LangGraph streams it: the namespace of the subgraph, the mode, the payload. */
+export type Chunk = { namespace: string[]; mode: string; payload: unknown };
+
+/** The modes to ask LangGraph for. `values` is always among them: the last one is the run's result. */
+export function graphModes(wanted: StreamMode[]): string[] {
+  const asked = wanted.filter((mode) => mode !== 'events').map((mode) => (mode === 'messages-tuple' ? 'messages' : mode));
+  return [...new Set([...asked, 'values'])];
+}
+
+/** Whether an event belongs to the asked modes; the part before the first pipe decides. */
+export function isWanted(event: string, modes: StreamMode[] | undefined): boolean {
+  const [name = ''] = event.split('|');
+  if (modes === undefined || ['metadata', 'error', 'feedback'].includes(name)) return true;
+  if (name.startsWith('messages/')) return modes.includes('messages');
+  return modes.includes(name === 'messages' ? 'messages-tuple' : (name as StreamMode));
+}
+
+/**
+ * Turns one run's chunks into its events. It remembers the messages so far, because `messages` mode sends each message whole at every token,
+ * and the last state, because an interrupt is told together with it.
+ */
+export class EventsOfRun {
+  readonly #wanted: StreamMode[];
+  readonly #messages = new Map<string, { concat(chunk: unknown): unknown }>();
+  /** The last state of the graph itself. */
+  values: unknown;
+  /** True once any part of the graph has stopped to wait. */
+  stopped = false;
+
+  constructor(wanted: StreamMode[]) {
+    this.#wanted = wanted;
+  }
+
+  of({ namespace, mode, payload }: Chunk): Emitted[] {
+    const name = (event: string): string => [event, ...namespace].join('|');
+    if (mode === 'values') return this.#values(payload, namespace, name);
+    if (mode === 'messages') return this.#messagesOf(payload).map(([event, data]) => [name(event), data]);
+    if (!this.#wanted.includes(mode as StreamMode)) return [];
+    return [[name(mode), mode === 'checkpoints' ? checkpointForm(payload) : payload]];
+  }
+
+  #values(payload: unknown, namespace: string[], name: (event: string) => string): Emitted[] {
+    const root = namespace.length === 0;
+    const interrupts = (payload as Record<string, unknown> | null)?.['__interrupt__'];
+    if (interrupts !== undefined) this.stopped = true;
+    else if (root) this.values = payload;
+    if (!this.#wanted.includes('values')) return [];
+    if (interrupts === undefined) return [[name('values'), payload]];
+    if ((interrupts as unknown[]).length === 0) return [];
+    return [[name('values'), root ? { ...(this.values as object), __interrupt__: interrupts } : payload]];
+  }
+
+  #messagesOf(payload: unknown): Emitted[] {
+    const [message, metadata] = payload as [unknown, Record<string, unknown>];
+    if (!isMessage(message)) return [];
+    const events: Emitted[] = [];
+    if (this.#wanted.includes('messages-tuple')) events.push(['messages', [chunkForm(message), metadata]]);
+    if (this.#wanted.includes('messages')) events.push(...this.#whole(message, metadata));
+    return events;
+  }
+
+  #whole(message: Parameters<typeof isChunk>[0], metadata: Record<string, unknown>): Emitted[] {
+    const id = String((message as { id?: unknown }).id);
+    if (!isChunk(message)) return [['messages/complete', [message]]];
+    const before = this.#messages.get(id);
+    const whole = before === undefined ? message : before.concat(message);
+    this.#messages.set(id, whole as { concat(chunk: unknown): unknown });
+    const first: Emitted[] = before === undefined ? [['messages/metadata', { [id]: { metadata } }]] : [];
+    return [...first, ['messages/partial', [whole]]];
+  }
+}
+
+/** LangGraph.js spells one key its own way; clients expect the interface's. */
+function checkpointForm(payload: unknown): unknown {
+  const { parentConfig, ...rest } = payload as Record<string, unknown>;
+  return { ...rest, parent_config: parentConfig ?? null };
+}

@@ -1,0 +1,66 @@
+import type { SseEvent } from '../../http/route.ts';
+import { eventId, isAfter, type Cursor, type RunEvent, type StreamMode } from '../../schema/stream-event.ts';
+import { readEvents } from '../db/events.ts';
+import type { Db } from '../db/pool.ts';
+import type { Subscription } from './bus.ts';
+import type { EventLog } from './log.ts';
+import { isWanted } from './modes.ts';
+
+type Deps = { db: Db; eventLog: EventLog };
+
+export type Reading = {
+  run_id: string;
+  subscription: Subscription;
+  /** Where the reader stands: only what comes after is sent. */
+  from: Cursor;
+  /** True when what lies behind must be read from the table first. */
+  replay: boolean;
+  /** True when the run is over: the table is all there is. */
+  ended: boolean;
+  resumable: boolean;
+  modes: StreamMode[] | undefined;
+};
+
+const PAGE = 500;
+
+/** One reader's way through a run: what is stored, then what comes, without gap or duplicate, until the run ends. */
+export async function* readRun(deps: Deps, reading: Reading): AsyncGenerator<SseEvent> {
+  const { subscription, modes, resumable } = reading;
+  const send = (event: RunEvent): SseEvent => ({ event: event.event, json: event.json, ...(resumable && { id: eventId(event) }) });
+  try {
+    for await (const event of everything(deps, reading)) if (isWanted(event.event, modes)) yield send(event);
+  } finally {
+    subscription.close();
+  }
+}
+
+async function* everything(deps: Deps, { run_id, subscription, from, replay, ended }: Reading): AsyncGenerator<RunEvent> {
+  let at = from;
+  const stored = async function* (): AsyncGenerator<RunEvent> {
+    for (;;) {
+      const page = await readEvents(deps.db, run_id, { after: at, limit: PAGE });
+      for (const event of page) {
+        at = event;
+        yield event;
+      }
+      if (page.length < PAGE) return;
+    }
+  };
+  if (replay || ended) {
+    await deps.eventLog.written();
+    yield* stored();
+  }
+  if (ended) return;
+  for (;;) {
+    const heard = await subscription.next();
+    if (heard === undefined) return;
+    if (heard.kind === 'event') {
+      if (!isAfter(heard.event, at)) continue;
+      at = heard.event;
+      yield heard.event;
+    } else {
+      yield* stored();
+      if (heard.kind === 'end') return;
+    }
+  }
+}

@@ -1,0 +1,88 @@
+import { parseArgs } from 'node:util';
+import { StartError } from '../errors.ts';
+import { SettingsReader, type Env } from './env.ts';
+
+export type AgentConfig = {
+  host: string;
+  port: number;
+  logLevel: string;
+  configPath: string;
+  mountPrefix: string;
+  bodyLimit: number;
+  database: { uri: string; poolSize: number; statementTimeoutSeconds: number };
+  jobs: JobSettings;
+  streams: { resumableSeconds: number };
+  revision: string | undefined;
+};
+
+export type JobSettings = {
+  /** Runs at a time in this process; 0 makes it serve requests only. */
+  slots: number;
+  threads: number;
+  graceSeconds: number;
+  timeoutSeconds: number;
+  maxAttempts: number;
+  /** A run whose worker has been silent for this long is taken over. */
+  leaseSeconds: number;
+  recursionLimit: number;
+};
+
+const DAY = 86_400;
+const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+
+/** The settings of `agent-server`: GX_ names first, the names existing deployments use second. Throws one `StartError` with every problem. */
+export function agentConfig(env: Env, args: string[] = []): AgentConfig {
+  const flags = flagsOf(args);
+  const read = new SettingsReader({
+    ...env,
+    ...(flags.config && { GX_CONFIG: flags.config }),
+    ...(flags.port && { GX_SERVER_PORT: flags.port }),
+  });
+  const config: AgentConfig = {
+    host: read.text(['GX_SERVER_HOST', 'LANGGRAPH_SERVER_HOST'], '0.0.0.0'),
+    port: read.integer(['GX_SERVER_PORT', 'PORT'], 8000, { min: 0, max: 65_535 }),
+    logLevel: read.oneOf(['GX_LOG_LEVEL', 'LOG_LEVEL'], 'info', LEVELS),
+    configPath: read.text(['GX_CONFIG', 'GX_CONFIG_PATH'], './gx.json'),
+    mountPrefix: read.text(['GX_MOUNT_PREFIX', 'MOUNT_PREFIX'], ''),
+    bodyLimit: read.integer(['GX_HTTP_MAX_REQUEST_BODY_BYTES', 'HTTP_MAX_REQUEST_BODY_BYTES'], 300 * 1024 * 1024, range(1024)),
+    database: databaseSettings(read),
+    jobs: jobSettings(read),
+    streams: {
+      resumableSeconds: read.integer(['GX_RESUMABLE_STREAM_TTL_SECONDS', 'RESUMABLE_STREAM_TTL_SECONDS'], 120, { min: 1, max: DAY }),
+    },
+    revision: read.optional(['GX_REVISION']),
+  };
+  read.finish();
+  return config;
+}
+
+const range = (min: number): { min: number; max: number } => ({ min, max: Number.MAX_SAFE_INTEGER });
+
+function databaseSettings(read: SettingsReader): AgentConfig['database'] {
+  return {
+    uri: read.required(['DATABASE_URI', 'GX_DATABASE_URI', 'POSTGRES_URI'], 'the Postgres connection string'),
+    poolSize: read.integer(['GX_POSTGRES_POOL_MAX_SIZE', 'LANGGRAPH_POSTGRES_POOL_MAX_SIZE'], 20, { min: 2, max: 1000 }),
+    statementTimeoutSeconds: read.integer(['GX_STATEMENT_TIMEOUT_SECS'], 900, { min: 1, max: DAY }),
+  };
+}
+
+function jobSettings(read: SettingsReader): JobSettings {
+  return {
+    slots: read.integer(['GX_JOBS_PER_WORKER', 'N_JOBS_PER_WORKER'], 10, { min: 0, max: 1000 }),
+    threads: read.integer(['GX_WORKER_THREADS'], 2, { min: 1, max: 64 }),
+    graceSeconds: read.integer(['GX_JOB_SHUTDOWN_GRACE_PERIOD_SECS', 'BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS'], 180, { min: 0, max: DAY }),
+    timeoutSeconds: read.integer(['GX_JOB_TIMEOUT_SECS', 'BG_JOB_TIMEOUT_SECS'], DAY, { min: 1, max: 30 * DAY }),
+    maxAttempts: read.integer(['GX_JOB_MAX_RETRIES', 'BG_JOB_MAX_RETRIES'], 3, { min: 1, max: 100 }),
+    leaseSeconds: read.integer(['GX_JOB_LEASE_SECS'], 30, { min: 2, max: 3600 }),
+    recursionLimit: read.integer(['GX_DEFAULT_RECURSION_LIMIT', 'LANGGRAPH_DEFAULT_RECURSION_LIMIT'], 25, { min: 1, max: 1_000_000 }),
+  };
+}
+
+function flagsOf(args: string[]): { config?: string; port?: string } {
+  try {
+    const { values } = parseArgs({ args, options: { config: { type: 'string' }, port: { type: 'string' } } });
+    return values;
+  } catch (error) {
+    throw new StartError(`agent-server: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  }
+}

@@ -1,0 +1,51 @@
+import { Type, type TSchema, type TUnsafe } from 'typebox';
+import { StringEnum } from './types.ts';
+
+/*
+ * Pieces that the agent server's records share. Its bodies are open: keys that no schema names are ignored, so that newer clients keep working.
+ */
+
+export type JsonObject = Record<string, unknown>;
+
+export const JsonObject = (description: string): TUnsafe<JsonObject> => Type.Unsafe<JsonObject>({ type: 'object', description });
+
+export const Anything = (description: string): TUnsafe<unknown> => Type.Unsafe<unknown>({ description });
+
+/** One of two shapes. */
+export const Either = <T>(first: TSchema, second: TSchema, description: string): TUnsafe<T> =>
+  Type.Unsafe<T>({ anyOf: [first, second], description });
+
+export const Limit = (fallback: number): TUnsafe<number> =>
+  Type.Unsafe<number>({ type: 'integer', minimum: 1, maximum: 1000, default: fallback, description: 'How many at most.' });
+
+export const Offset = (): TUnsafe<number> =>
+  Type.Unsafe<number>({ type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0, description: 'How many to skip.' });
+
+export const SortOrder = (): TUnsafe<'asc' | 'desc'> => StringEnum(['asc', 'desc'], { default: 'desc' });
+
+export const Metadata = (): TUnsafe<JsonObject> => JsonObject('Free labels; searches match on any subset of them.');
+
+/** `config` of an assistant or a run: what LangGraph calls RunnableConfig, in this interface's spelling. */
+export const GraphConfig = (): TUnsafe<JsonObject> =>
+  Type.Unsafe<JsonObject>({
+    type: 'object',
+    description: 'Settings of the graph for this call.',
+    properties: {
+      tags: { type: 'array', items: { type: 'string' } },
+      recursion_limit: { type: 'integer', minimum: 1 },
+      configurable: { type: 'object' },
+    },
+  });
+
+export const CheckpointRef = (): TUnsafe<JsonObject> =>
+  Type.Unsafe<JsonObject>({
+    type: 'object',
+    nullable: true,
+    description: 'A checkpoint of the thread.',
+    properties: {
+      thread_id: { type: 'string', nullable: true },
+      checkpoint_ns: { type: 'string', nullable: true },
+      checkpoint_id: { type: 'string', nullable: true },
+      checkpoint_map: { type: 'object', nullable: true },
+    },
+  });

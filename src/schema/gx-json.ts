@@ -1,0 +1,107 @@
+import { Type, type Static, type TUnsafe } from 'typebox';
+import { FreeForm, MapOf, StringEnum } from './types.ts';
+
+/* The graph configuration file. Every key of the format is described here; which of them this server serves yet is told by `NOT_BUILT`. */
+
+const GraphRef = Type.Unsafe<string | { path: string; description?: string }>({
+  type: ['string', 'object'],
+  pattern: ':.+$',
+  minLength: 3,
+  required: ['path'],
+  properties: { path: { type: 'string', pattern: ':.+$' }, description: { type: 'string' } },
+  additionalProperties: false,
+});
+
+const Strings = (): TUnsafe<string[]> => Type.Unsafe<string[]>({ type: 'array', items: { type: 'string' } });
+
+const Env = Type.Unsafe<string | string[] | Record<string, string>>({
+  type: ['string', 'object', 'array'],
+  additionalProperties: { type: 'string' },
+  items: { type: 'string' },
+});
+
+const Http = Type.Object(
+  {
+    app: Type.Optional(Type.String()),
+    disable_assistants: Type.Optional(Type.Boolean()),
+    disable_threads: Type.Optional(Type.Boolean()),
+    disable_runs: Type.Optional(Type.Boolean()),
+    disable_store: Type.Optional(Type.Boolean()),
+    disable_meta: Type.Optional(Type.Boolean()),
+    disable_ui: Type.Optional(Type.Boolean()),
+    disable_mcp: Type.Optional(Type.Boolean()),
+    disable_a2a: Type.Optional(Type.Boolean()),
+    disable_webhooks: Type.Optional(Type.Boolean()),
+    disable_event_streaming: Type.Optional(Type.Boolean()),
+    cors: Type.Optional(
+      Type.Object(
+        {
+          allow_origins: Type.Optional(Strings()),
+          allow_methods: Type.Optional(Strings()),
+          allow_headers: Type.Optional(Strings()),
+          allow_credentials: Type.Optional(Type.Boolean()),
+          allow_origin_regex: Type.Optional(Type.String()),
+          expose_headers: Type.Optional(Strings()),
+          max_age: Type.Optional(Type.Integer()),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+    mount_prefix: Type.Optional(Type.String({ pattern: '^/' })),
+    configurable_headers: Type.Optional(FreeForm('includes and excludes')),
+    logging_headers: Type.Optional(FreeForm('includes and excludes')),
+    enable_custom_route_auth: Type.Optional(Type.Boolean()),
+    middleware_order: Type.Optional(StringEnum(['middleware_first', 'auth_first'])),
+  },
+  { additionalProperties: false },
+);
+
+export const GxJson = Type.Object(
+  {
+    $schema: Type.Optional(Type.String()),
+    graphs: MapOf(GraphRef, { maxProperties: 1000, minProperties: 1 }),
+    env: Type.Optional(Env),
+    node_version: Type.Optional(Type.String()),
+    node_loader: Type.Optional(StringEnum(['tsx'])),
+    python_version: Type.Optional(Type.String()),
+    pip_config_file: Type.Optional(Type.String()),
+    pip_installer: Type.Optional(Type.String()),
+    dependencies: Type.Optional(Strings()),
+    source: Type.Optional(FreeForm('Python builds only')),
+    keep_pkg_tools: Type.Optional(Type.Unsafe<unknown>({})),
+    dockerfile_lines: Type.Optional(Strings()),
+    docker_compose_file: Type.Optional(Type.String()),
+    base_image: Type.Optional(Type.String()),
+    image_distro: Type.Optional(StringEnum(['debian', 'wolfi', 'bookworm', 'bullseye'])),
+    api_version: Type.Optional(Type.String()),
+    _INTERNAL_docker_tag: Type.Optional(Type.String()),
+    auth: Type.Optional(FreeForm('path, disable_studio_auth, openapi, cache')),
+    http: Type.Optional(Http),
+    store: Type.Optional(FreeForm('path, index, ttl')),
+    checkpointer: Type.Optional(FreeForm('backend, path, uri, ttl, serde')),
+    encryption: Type.Optional(FreeForm('path')),
+    webhooks: Type.Optional(FreeForm('headers, url')),
+    ui: Type.Optional(FreeForm('generative UI bundles')),
+    ui_config: Type.Optional(FreeForm('shared')),
+  },
+  { additionalProperties: false },
+);
+export type GxJson = Static<typeof GxJson>;
+
+/** Keys whose function is not built yet, and that would change what a deployment promises if they were passed over. */
+export const NOT_BUILT: string[] = [
+  'auth',
+  'encryption',
+  'webhooks',
+  'ui',
+  'store.path',
+  'store.index',
+  'store.ttl',
+  'checkpointer.path',
+  'checkpointer.ttl',
+  'http.app',
+  'http.configurable_headers',
+  'http.enable_custom_route_auth',
+  'http.middleware_order',
+  'python_version',
+];

@@ -1,0 +1,118 @@
+import { Type, type Static, type TUnsafe } from 'typebox';
+import { Anything, CheckpointRef, Either, GraphConfig, JsonObject, Metadata } from './agent-types.ts';
+import { STREAM_MODES, type StreamMode } from './stream-event.ts';
+import { DateTime, Nullable, StringEnum, Uuid } from './types.ts';
+
+export const RUN_STATUSES = ['pending', 'running', 'success', 'error', 'timeout', 'interrupted'] as const;
+export type RunStatus = (typeof RUN_STATUSES)[number];
+
+export const STRATEGIES = ['reject', 'interrupt', 'rollback', 'enqueue'] as const;
+export type MultitaskStrategy = (typeof STRATEGIES)[number];
+
+const Words = { type: 'array', items: { type: 'string' } } as never;
+
+const NodeList = (): TUnsafe<'*' | string[] | null> =>
+  Type.Unsafe<'*' | string[] | null>({
+    anyOf: [{ type: 'string', enum: ['*'] }, Words, { type: 'array', maxItems: 0 }],
+    nullable: true,
+    type: ['string', 'array'],
+  });
+
+const Command = (): TUnsafe<JsonObject | null> =>
+  Type.Unsafe<JsonObject | null>({
+    type: 'object',
+    nullable: true,
+    description: 'What to do instead of taking input: resume an interrupt, write state, go to a node.',
+    properties: { update: {}, resume: {}, goto: {} },
+  });
+
+const StreamModes = Either<StreamMode | StreamMode[] | null>(
+  StringEnum(STREAM_MODES),
+  Type.Unsafe({ type: 'array', items: { type: 'string', enum: [...STREAM_MODES] } }),
+  'Kinds of events to stream.',
+);
+
+const fields = {
+  assistant_id: Type.String({ minLength: 1, description: 'An assistant, or the name of a graph.' }),
+  input: Type.Optional(Anything('Input of the graph; null goes on from the last checkpoint.')),
+  command: Type.Optional(Command()),
+  checkpoint: Type.Optional(CheckpointRef()),
+  checkpoint_id: Type.Optional(Nullable(Type.String())),
+  metadata: Type.Optional(Nullable(Metadata())),
+  config: Type.Optional(Nullable(GraphConfig())),
+  context: Type.Optional(Nullable(JsonObject('Static context of the graph.'))),
+  webhook: Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 65_536 }))),
+  interrupt_before: Type.Optional(NodeList()),
+  interrupt_after: Type.Optional(NodeList()),
+  stream_mode: Type.Optional(Type.Unsafe<StreamMode | StreamMode[] | null>({ ...StreamModes, nullable: true, type: ['string', 'array'] })),
+  stream_subgraphs: Type.Optional(Nullable(Type.Boolean())),
+  stream_resumable: Type.Optional(Nullable(Type.Boolean())),
+  feedback_keys: Type.Optional(Nullable(Type.Array(Type.String()))),
+  multitask_strategy: Type.Optional(Nullable(StringEnum(STRATEGIES))),
+  if_not_exists: Type.Optional(Nullable(StringEnum(['create', 'reject']))),
+  on_completion: Type.Optional(Nullable(StringEnum(['delete', 'keep']))),
+  on_disconnect: Type.Optional(Nullable(StringEnum(['cancel', 'continue']))),
+  after_seconds: Type.Optional(Nullable(Type.Number({ minimum: 0 }))),
+  checkpoint_during: Type.Optional(Nullable(Type.Boolean())),
+  durability: Type.Optional(Nullable(StringEnum(['sync', 'async', 'exit']))),
+  langsmith_tracer: Type.Optional(Nullable(JsonObject('Ignored: this server does not trace.'))),
+};
+
+export const RunCreate = Type.Object(fields);
+export type RunCreate = Static<typeof RunCreate>;
+
+export const RunBatch = Type.Array(RunCreate, { minItems: 1 });
+
+export const Run = Type.Object({
+  run_id: Uuid(''),
+  thread_id: Uuid(''),
+  assistant_id: Uuid(''),
+  created_at: DateTime('Creation, plus the delay asked for.'),
+  updated_at: DateTime(''),
+  status: StringEnum(RUN_STATUSES),
+  metadata: Metadata(),
+  kwargs: JsonObject('What the run was asked to do.'),
+  multitask_strategy: StringEnum(STRATEGIES),
+});
+export type Run = Static<typeof Run>;
+
+export const RunsQuery = Type.Object({
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 10 })),
+  offset: Type.Optional(Type.Integer({ minimum: 0, default: 0 })),
+  status: Type.Optional(StringEnum(RUN_STATUSES)),
+  select: Type.Optional(Type.Array(Type.String())),
+});
+
+export const CancelQuery = Type.Object({
+  wait: Type.Optional(Type.Boolean()),
+  action: Type.Optional(StringEnum(['interrupt', 'rollback'])),
+});
+
+export const CancelMany = Type.Object({
+  status: Type.Optional(StringEnum(['pending', 'running', 'all'])),
+  thread_id: Type.Optional(Uuid('')),
+  run_ids: Type.Optional(Type.Array(Uuid(''), { minItems: 1 })),
+});
+
+export const JoinQuery = Type.Object({
+  cancel_on_disconnect: Type.Optional(Type.Boolean()),
+  stream_mode: Type.Optional(Type.Array(Type.String())),
+});
+
+/** The stored call of a run. */
+export type RunKwargs = {
+  input: unknown;
+  command: JsonObject | null;
+  config: JsonObject;
+  context: JsonObject | null;
+  stream_mode: StreamMode[];
+  interrupt_before: '*' | string[] | null;
+  interrupt_after: '*' | string[] | null;
+  webhook: null;
+  feedback_keys: string[] | null;
+  temporary: boolean;
+  subgraphs: boolean;
+  resumable: boolean;
+  checkpoint_during: boolean | null;
+  durability: 'sync' | 'async' | 'exit';
+};

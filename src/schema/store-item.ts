@@ -1,0 +1,49 @@
+import { Type, type Static } from 'typebox';
+import { Anything, JsonObject, Limit, Offset } from './agent-types.ts';
+import { DateTime, Nullable } from './types.ts';
+
+const Labels = Type.Array(Type.String());
+
+export const StoreItem = Type.Object({
+  namespace: Labels,
+  key: Type.String(),
+  value: JsonObject('What is kept.'),
+  created_at: DateTime(''),
+  updated_at: DateTime(''),
+});
+export type StoreItem = Static<typeof StoreItem>;
+
+export const StorePut = Type.Object({
+  namespace: Labels,
+  key: Type.String(),
+  value: JsonObject('What to keep.'),
+  index: Type.Optional(Anything('Fields to index for semantic search: false, or a list of paths.')),
+  ttl: Type.Optional(Nullable(Type.Number({ exclusiveMinimum: 0, description: 'Minutes.' }))),
+});
+
+export const StoreDelete = Type.Object({ namespace: Type.Optional(Labels), key: Type.String() });
+
+export const StoreGet = Type.Object({
+  namespace: Type.Optional(Type.String()),
+  key: Type.Optional(Type.String()),
+  refresh_ttl: Type.Optional(Type.Boolean()),
+});
+
+export const StoreSearch = Type.Object({
+  namespace_prefix: Type.Optional(Nullable(Labels)),
+  filter: Type.Optional(Nullable(JsonObject('Field -> value, or operators $eq $ne $gt $gte $lt $lte.'))),
+  limit: Limit(10),
+  offset: Offset(),
+  query: Type.Optional(Nullable(Type.String())),
+  refresh_ttl: Type.Optional(Nullable(Type.Boolean())),
+});
+export type StoreSearch = Static<typeof StoreSearch>;
+
+export const StoreNamespaces = Type.Object({
+  prefix: Type.Optional(Nullable(Labels)),
+  suffix: Type.Optional(Nullable(Labels)),
+  max_depth: Type.Optional(Nullable(Type.Integer({ minimum: 1 }))),
+  limit: Limit(100),
+  offset: Offset(),
+});
+export type StoreNamespaces = Static<typeof StoreNamespaces>;

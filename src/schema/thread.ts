@@ -1,0 +1,87 @@
+import { Type, type Static } from 'typebox';
+import { Anything, CheckpointRef, JsonObject, Limit, Metadata, Offset, SortOrder } from './agent-types.ts';
+import { DateTime, Nullable, StringEnum, Uuid } from './types.ts';
+
+export const THREAD_STATUSES = ['idle', 'busy', 'interrupted', 'error'] as const;
+export const THREAD_FIELDS = [
+  'thread_id',
+  'created_at',
+  'updated_at',
+  'state_updated_at',
+  'metadata',
+  'config',
+  'status',
+  'values',
+  'interrupts',
+  'error',
+] as const;
+
+export const Thread = Type.Object({
+  thread_id: Uuid(''),
+  created_at: DateTime(''),
+  updated_at: DateTime(''),
+  state_updated_at: DateTime(''),
+  metadata: Metadata(),
+  config: JsonObject('Configuration of the thread.'),
+  status: StringEnum(THREAD_STATUSES),
+  values: Nullable(JsonObject('The last state; null before the first run.')),
+  interrupts: JsonObject('Task id -> what it waits for.'),
+  error: Nullable(JsonObject('Why the last run failed.')),
+});
+export type Thread = Static<typeof Thread>;
+
+export const ThreadCreate = Type.Object({
+  thread_id: Type.Optional(Nullable(Uuid(''))),
+  metadata: Type.Optional(Nullable(Metadata())),
+  if_exists: Type.Optional(Nullable(StringEnum(['raise', 'do_nothing']))),
+  ttl: Type.Optional(Anything('Not built yet: refused when given.')),
+  supersteps: Type.Optional(Nullable(Type.Array(Type.Object({ updates: Type.Array(JsonObject('values, command, as_node')) })))),
+});
+export type ThreadCreate = Static<typeof ThreadCreate>;
+
+export const ThreadPatch = Type.Object({
+  metadata: Type.Optional(Nullable(Metadata())),
+  ttl: Type.Optional(Anything('Not built yet: refused when given.')),
+});
+
+const filters = {
+  metadata: Type.Optional(Nullable(Metadata())),
+  values: Type.Optional(Nullable(JsonObject('State to contain.'))),
+  status: Type.Optional(Nullable(StringEnum(THREAD_STATUSES))),
+};
+
+export const ThreadCount = Type.Object(filters);
+
+export const ThreadSearch = Type.Object({
+  ...filters,
+  ids: Type.Optional(Nullable(Type.Array(Uuid('')))),
+  limit: Limit(10),
+  offset: Offset(),
+  sort_by: Type.Optional(Nullable(StringEnum(['thread_id', 'status', 'created_at', 'updated_at', 'state_updated_at']))),
+  sort_order: Type.Optional(Nullable(SortOrder())),
+  select: Type.Optional(Nullable(Type.Array(StringEnum(THREAD_FIELDS)))),
+  extract: Type.Optional(Nullable(JsonObject('Alias -> path into the record.'))),
+});
+export type ThreadSearch = Static<typeof ThreadSearch>;
+
+export const ThreadPrune = Type.Object({
+  thread_ids: Type.Array(Uuid(''), { minItems: 1 }),
+  strategy: Type.Optional(StringEnum(['delete', 'keep_latest'])),
+});
+
+export const StateUpdate = Type.Object({
+  values: Type.Optional(Anything('Update of the state, as a node would return it.')),
+  as_node: Type.Optional(Nullable(Type.String())),
+  checkpoint: Type.Optional(CheckpointRef()),
+  checkpoint_id: Type.Optional(Nullable(Type.String())),
+});
+
+export const StateAt = Type.Object({ checkpoint: CheckpointRef(), subgraphs: Type.Optional(Nullable(Type.Boolean())) });
+
+export const HistoryBody = Type.Object({
+  limit: Limit(1),
+  before: Type.Optional(Anything('A checkpoint, or its id.')),
+  metadata: Type.Optional(Nullable(Metadata())),
+  checkpoint: Type.Optional(CheckpointRef()),
+});
+export type HistoryBody = Static<typeof HistoryBody>;
