@@ -42,10 +42,23 @@ export function createValidator(): (schema: TSchema, kind: Loc) => Check {
   return (schema, kind) => {
     const validate = (kind === 'body' ? strict : coercing).compile(schema);
     return (value, at) => {
-      if (!validate(value)) throw new Invalid(fieldErrors(validate, at));
-      return value;
+      const given = at === 'query' ? withFlags(schema, value as Record<string, unknown>) : value;
+      if (!validate(given)) throw new Invalid(fieldErrors(validate, at));
+      return given;
     };
   };
+}
+
+const FLAGS: Record<string, string> = { '0': 'false', '1': 'true' };
+
+/** Clients write flags in a query as 0 and 1, too. */
+function withFlags(schema: TSchema, query: Record<string, unknown>): Record<string, unknown> {
+  const { properties = {} } = schema as { properties?: Record<string, { type?: string }> };
+  const entries = Object.entries(query).map(([name, value]) => [
+    name,
+    properties[name]?.type === 'boolean' ? (FLAGS[String(value)] ?? value) : value,
+  ]);
+  return Object.fromEntries(entries) as Record<string, unknown>;
 }
 
 function fieldErrors(validate: ValidateFunction, at: Loc): FieldError[] {
