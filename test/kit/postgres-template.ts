@@ -1,6 +1,7 @@
 import { Client } from 'pg';
 import { migrate } from '../../src/agent/db/migrate.ts';
 import { openDatabase } from '../../src/agent/db/pool.ts';
+import { openTickets } from '../../src/agent/queue/tickets.ts';
 import { silentLog } from './log.ts';
 
 export const TEMPLATE = 'gx_template';
@@ -27,5 +28,11 @@ export async function makeTemplate(admin: string): Promise<void> {
   await asAdmin(admin, (client) => client.query(`create database ${TEMPLATE}`));
   const uri = databaseUri(admin, TEMPLATE);
   const db = openDatabase({ uri, poolSize: 2, statementTimeoutSeconds: 60, name: 'test-template' }, silentLog());
-  await migrate(db).finally(() => db.close());
+  try {
+    await migrate(db);
+    const tickets = await openTickets(db, { works: false }, silentLog());
+    await tickets.close();
+  } finally {
+    await db.close();
+  }
 }

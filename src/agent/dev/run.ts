@@ -39,7 +39,6 @@ export async function runDev(args: string[], signal: AbortSignal): Promise<Runni
 
 async function start(stage: Stage): Promise<void> {
   const { options, log, signal, closing } = stage;
-  const began = performance.now();
   const file = readGraphsFile(options.config);
   const door = await openFrontDoor(options);
   closing.push(() => door.stop());
@@ -50,8 +49,8 @@ async function start(stage: Stage): Promise<void> {
   signal.throwIfAborted();
   if (options.reload) closing.push(watching(file, serving));
   const data = options.databaseUri === undefined ? path.join(file.folder, '.gx') : withoutPassword(uri);
-  const seconds = (performance.now() - began) / 1000;
-  process.stdout.write(welcome({ url: urlOf(options, door), graphs: file.graphs, seconds, data, reload: options.reload }));
+  const facts = { url: urlOf(options, door), graphs: file.graphs, data, reload: options.reload };
+  process.stdout.write(welcome({ ...facts, seconds: process.uptime() }));
 }
 
 /** The address that a browser on this machine can open. */

@@ -1,0 +1,19 @@
+import { describe, expect, test } from 'vitest';
+import { prettyLine } from '../../../src/agent/dev/pretty.ts';
+
+const line = (fields: object): string =>
+  prettyLine(JSON.stringify({ level: 'info', time: '2026-11-21T10:43:38.123Z', process: 'dev', msg: 'reloaded', ...fields }));
+
+describe('a log line for a person', () => {
+  test('time, level, message, data', () => {
+    expect(line({ changed: 'graph.ts', graphs: ['echo'] })).toBe('10:43:38 info  reloaded changed=graph.ts graphs=["echo"]');
+  });
+
+  test('a warning tells what went wrong, an error also where', () => {
+    const err = { message: 'gone', stack: 'Error: gone\n    at here' };
+    expect(line({ level: 'warn', err })).toBe('10:43:38 warn  reloaded gone');
+    expect(line({ level: 'error', err })).toBe('10:43:38 error reloaded Error: gone\n    at here');
+  });
+
+  test('what is not of the log stays as it is', () => expect(prettyLine('hello')).toBe('hello'));
+});
