@@ -44,10 +44,11 @@ const idle = (phase: RevisionStatus, message: string, more: Partial<Decision> = 
   ...more,
 });
 
-const gone: Step = ({ revision, world }) =>
-  world.deployment === undefined || world.deployment.metadata.deletionTimestamp !== undefined
-    ? idle(revision.status?.phase ?? 'UNKNOWN', 'The deployment is gone or going.', { rolledOut: revision.status?.phase === 'DEPLOYED' })
-    : undefined;
+const gone: Step = ({ revision, world }) => {
+  if (world.deployment !== undefined && world.deployment.metadata.deletionTimestamp === undefined) return undefined;
+  const { phase = 'UNKNOWN', message = 'The deployment is gone or going.', reason } = revision.status ?? {};
+  return idle(phase, message, { rolledOut: phase === 'DEPLOYED', ...(reason !== undefined && { reason }) });
+};
 
 /** The API server's own check is blind inside free-form parts: a swapped key compares as equal there. */
 const specChanged: Step = ({ revision }) => {
