@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { kinds } from '../../../src/kube/kube.ts';
-import { API_VERSION } from '../../../src/schema/custom-resources.ts';
 import type { Deployment } from '../../../src/schema/deployment.ts';
 import { revisionOf } from '../../../src/schema/revision-of.ts';
 import type { Revision } from '../../../src/schema/revision.ts';
@@ -130,28 +129,6 @@ describe('POST /v2/deployments', () => {
     const both = await Promise.all([1, 2, 3].map(() => create(creation(`${taken}-2`, { secrets: [{ name: 'A', value: 'b' }] }))));
     expect(both.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, 409, 409]);
     expect((await plane.kube.all(kinds.secret, { namespace: plane.namespace })).length).toBe(before + 1);
-  });
-
-  test('answers 409 while a tracing project of that name is there', async () => {
-    const taken = name();
-    const metadata = { name: taken, namespace: plane.namespace };
-    await plane.kube.create(kinds.tracingProject, {
-      apiVersion: API_VERSION,
-      kind: 'TracingProject',
-      metadata,
-      spec: { projectName: taken, tenantId: TENANT_A },
-    });
-    await expect
-      .poll(async () => (await plane.call<{ resources: unknown[] }>('GET', `/v2/tracing-projects?name=${taken}`)).body.resources.length)
-      .toBe(1);
-    const refused = await create(creation(taken));
-    expect([refused.status, refused.body.detail]).toEqual([409, expect.stringContaining('tracing project')]);
-    const projects = await plane.call<{ resources: { id: string }[] }>('GET', `/v2/tracing-projects?name=${taken}`);
-    const path = `/v2/tracing-projects/${projects.body.resources[0]?.id}`;
-    expect((await plane.call('GET', path)).status).toBe(200);
-    expect((await plane.call('DELETE', path)).status).toBe(204);
-    expect((await plane.call('GET', path)).status).toBe(404);
-    expect((await create(creation(taken))).status).toBe(201);
   });
 
   test('waits for the revisions of a deleted deployment of the same name', async () => {
