@@ -10,10 +10,17 @@ import { look, operatorFor } from '../kit/operator.ts';
 const lease = { duration: 1, renewDeadline: 0.8, retry: 0.1 };
 let own: Awaited<ReturnType<typeof testNamespace>>;
 let kubelet: FakeKubelet;
+/** What a creation without a crash makes. */
+let whole: string[];
 
 beforeAll(async () => {
   own = await testNamespace('crash');
   kubelet = fakeKubelet(own.kube, own.namespace);
+  const operator = await create('whole');
+  await own.kube.create(kinds.deployment, newDeployment(own.namespace, { metadata: { name: 'whole' } }));
+  await look(own.kube, own.namespace).untilReady('whole');
+  await operator.stop();
+  whole = await made('whole');
 });
 afterAll(async () => {
   await kubelet.stop();
@@ -43,11 +50,7 @@ async function create(name: string, through?: (kube: Kube) => Kube): Promise<Awa
 }
 
 test.each([1, 2, 3, 5, 7, 8, 10, 13, 16, 18])('killed after write %i', async (writes) => {
-  const whole = await create('whole');
   const see = look(own.kube, own.namespace);
-  await own.kube.create(kinds.deployment, newDeployment(own.namespace, { metadata: { name: `w${writes}` } }));
-  await see.untilReady(`w${writes}`);
-  await whole.stop();
   let door: DyingDoor | undefined;
   const name = `k${writes}`;
   const first = await create(name, (kube) => (door = dyingDoor(kube, writes)).kube);
@@ -57,5 +60,5 @@ test.each([1, 2, 3, 5, 7, 8, 10, 13, 16, 18])('killed after write %i', async (wr
   const second = await create(name);
   await see.untilReady(name);
   await second.stop();
-  expect(await made(name)).toEqual(await made(`w${writes}`));
+  expect(await made(name)).toEqual(whole);
 });
