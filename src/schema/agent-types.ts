@@ -21,6 +21,11 @@ export const Limit = (fallback: number): TUnsafe<number> =>
 export const Offset = (): TUnsafe<number> =>
   Type.Unsafe<number>({ type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0, description: 'How many to skip.' });
 
+/** A yes or no in a query string, as the official clients write it. */
+export const Flag = (): TUnsafe<'0' | '1' | 'true' | 'false'> => StringEnum(['0', '1', 'true', 'false']);
+
+export const isSet = (flag: string | undefined): boolean => flag === '1' || flag === 'true';
+
 export const SortOrder = (): TUnsafe<'asc' | 'desc'> => StringEnum(['asc', 'desc'], { default: 'desc' });
 
 export const Metadata = (): TUnsafe<JsonObject> => JsonObject('Free labels; searches match on any subset of them.');

@@ -1,5 +1,5 @@
 import { Type, type Static, type TUnsafe } from 'typebox';
-import { Anything, CheckpointRef, Either, GraphConfig, JsonObject, Metadata } from './agent-types.ts';
+import { Anything, CheckpointRef, Either, Flag, GraphConfig, JsonObject, Metadata } from './agent-types.ts';
 import { STREAM_MODES, type StreamMode } from './stream-event.ts';
 import { DateTime, Nullable, StringEnum, Uuid } from './types.ts';
 
@@ -84,7 +84,7 @@ export const RunsQuery = Type.Object({
 });
 
 export const CancelQuery = Type.Object({
-  wait: Type.Optional(Type.Boolean()),
+  wait: Type.Optional(Flag()),
   action: Type.Optional(StringEnum(['interrupt', 'rollback'])),
 });
 
@@ -95,7 +95,7 @@ export const CancelMany = Type.Object({
 });
 
 export const JoinQuery = Type.Object({
-  cancel_on_disconnect: Type.Optional(Type.Boolean()),
+  cancel_on_disconnect: Type.Optional(Flag()),
   stream_mode: Type.Optional(Type.Array(Type.String())),
 });
 

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { Anything, JsonObject, Limit, Offset } from './agent-types.ts';
+import { Anything, Flag, JsonObject, Limit, Offset } from './agent-types.ts';
 import { DateTime, Nullable } from './types.ts';
 
 const Labels = Type.Array(Type.String());
@@ -26,7 +26,7 @@ export const StoreDelete = Type.Object({ namespace: Type.Optional(Labels), key: 
 export const StoreGet = Type.Object({
   namespace: Type.Optional(Type.String()),
   key: Type.Optional(Type.String()),
-  refresh_ttl: Type.Optional(Type.Boolean()),
+  refresh_ttl: Type.Optional(Flag()),
 });
 
 export const StoreSearch = Type.Object({

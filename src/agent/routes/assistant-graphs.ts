@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { Invalid } from '../../errors.ts';
+import { Flag, isSet } from '../../schema/agent-types.ts';
 import { text, type Reply } from '../../http/route.ts';
 import type { AgentDeps } from '../deps.ts';
 import type { Operation } from '../graphs/protocol.ts';
@@ -28,7 +29,7 @@ function levels(xray: string | undefined): boolean | number {
   throw new Invalid([{ loc: ['query', 'xray'], msg: 'must be true, false or a whole number above 0', type: 'value_error' }]);
 }
 
-const Subgraphs = Type.Object({ recurse: Type.Optional(Type.Boolean()) });
+const Subgraphs = Type.Object({ recurse: Type.Optional(Flag()) });
 
 export const assistantGraphRoutes = (deps: AgentDeps): AgentRoute[] => [
   route({
@@ -65,7 +66,7 @@ export const assistantGraphRoutes = (deps: AgentDeps): AgentRoute[] => [
     params: AssistantPath,
     query: Subgraphs,
     answers: { 200: ok('Namespace -> schemas.', Shape), ...refused },
-    handler: ({ params, query }) => ask(deps, params.assistant_id, { operation: 'subgraphs', recurse: query.recurse === true }),
+    handler: ({ params, query }) => ask(deps, params.assistant_id, { operation: 'subgraphs', recurse: isSet(query.recurse) }),
   }),
   route({
     method: 'get',
@@ -78,6 +79,6 @@ export const assistantGraphRoutes = (deps: AgentDeps): AgentRoute[] => [
     query: Subgraphs,
     answers: { 200: ok('Namespace -> schemas.', Shape), ...refused },
     handler: ({ params, query }) =>
-      ask(deps, params.assistant_id, { operation: 'subgraphs', namespace: params.namespace, recurse: query.recurse === true }),
+      ask(deps, params.assistant_id, { operation: 'subgraphs', namespace: params.namespace, recurse: isSet(query.recurse) }),
   }),
 ];

@@ -10,7 +10,7 @@ import {
   AssistantSearch,
   AssistantVersions,
 } from '../../schema/assistant.ts';
-import type { JsonObject } from '../../schema/agent-types.ts';
+import { Flag, isSet, type JsonObject } from '../../schema/agent-types.ts';
 import { Uuid } from '../../schema/types.ts';
 import {
   activeRunsOf,
@@ -164,9 +164,9 @@ export const assistantRoutes = (deps: AgentDeps): AgentRoute[] => [
     tag,
     access: 'write',
     params: AssistantPath,
-    query: Type.Object({ delete_threads: Type.Optional(Type.Boolean()) }),
+    query: Type.Object({ delete_threads: Type.Optional(Flag()) }),
     answers: { 204: ok('Gone.'), ...refused },
-    handler: ({ params, query }) => remove(deps, params.assistant_id, query.delete_threads === true),
+    handler: ({ params, query }) => remove(deps, params.assistant_id, isSet(query.delete_threads)),
   }),
   route({
     method: 'post',

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { Invalid } from '../../errors.ts';
 import { json, slowJson, sse, type Reply } from '../../http/route.ts';
+import { isSet } from '../../schema/agent-types.ts';
 import type { RunCreate } from '../../schema/run.ts';
 import { parseCursor, STREAM_MODES, type StreamMode } from '../../schema/stream-event.ts';
 import { lastEvent } from '../db/events.ts';
@@ -73,7 +74,7 @@ type Join = {
   runId: string;
   threadId: string | undefined;
   signal: AbortSignal;
-  query: { cancel_on_disconnect?: boolean; stream_mode?: string[] };
+  query: { cancel_on_disconnect?: string; stream_mode?: string[] };
 };
 
 export async function answerJoin(deps: AgentDeps, { runId, threadId, signal, query }: Join): Promise<Reply> {
@@ -82,7 +83,7 @@ export async function answerJoin(deps: AgentDeps, { runId, threadId, signal, que
     subscription.close();
     return json(await resultOf(deps, { ...progress, outcome: undefined }));
   }
-  return slowJson(() => waitForEnd(deps, { ...progress, subscription, cancel: query.cancel_on_disconnect === true }));
+  return slowJson(() => waitForEnd(deps, { ...progress, subscription, cancel: isSet(query.cancel_on_disconnect) }));
 }
 
 export async function answerJoinStream(
@@ -96,7 +97,7 @@ export async function answerJoinStream(
   const ended = !isUnfinished(progress.status);
   const from = cursor ?? (await lastEvent(deps.db, runId)) ?? { ms: 0, seq: 0 };
   const reading = { run_id: runId, subscription, from, replay: cursor !== undefined, ended, resumable: progress.resumable, modes };
-  const cancel = query.cancel_on_disconnect === true;
+  const cancel = isSet(query.cancel_on_disconnect);
   const events = stopping(deps, readRun(deps, reading), { run_id: runId, cancel, signal });
   return sse(() => events, { 'content-location': `/threads/${progress.thread_id}/runs/${runId}` });
 }

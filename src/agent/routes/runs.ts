@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { NotFound } from '../../errors.ts';
 import { json, noContent, slowJson, type Reply } from '../../http/route.ts';
+import { isSet } from '../../schema/agent-types.ts';
 import { CancelQuery, JoinQuery, Run, RunCreate, RunsQuery } from '../../schema/run.ts';
 import { deleteRunCheckpoints } from '../db/checkpoints.ts';
 import { deleteRuns, getRun, listRuns, selectActive } from '../db/runs.ts';
@@ -150,14 +151,14 @@ async function remove(deps: AgentDeps, { thread_id, run_id }: { thread_id: strin
   return noContent();
 }
 
-type CancelOptions = { wait?: boolean; action?: 'interrupt' | 'rollback'; signal: AbortSignal };
+type CancelOptions = { wait?: string; action?: 'interrupt' | 'rollback'; signal: AbortSignal };
 
 async function cancel(
   deps: AgentDeps,
   { thread_id, run_id }: { thread_id: string; run_id: string },
   options: CancelOptions,
 ): Promise<Reply> {
-  const followed = options.wait === true ? await follow(deps, { runId: run_id, threadId: thread_id }, options.signal) : undefined;
+  const followed = isSet(options.wait) ? await follow(deps, { runId: run_id, threadId: thread_id }, options.signal) : undefined;
   const count = await cancelRuns(deps, (tx) => selectActive(tx, { thread_id, run_ids: [run_id] }), options.action ?? 'interrupt');
   if (count === 0) {
     followed?.subscription.close();

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { Invalid, Rejected } from '../../errors.ts';
+import { isSet } from '../../schema/agent-types.ts';
 import { json, noContent } from '../../http/route.ts';
 import { StoreDelete, StoreGet, StoreItem, StoreNamespaces, StorePut, StoreSearch } from '../../schema/store-item.ts';
 import { deleteItem, getItem, listNamespaces, putItem, searchItems } from '../db/store-items.ts';
@@ -42,7 +43,9 @@ export const storeRoutes = ({ db }: AgentDeps): AgentRoute[] => [
     handler: async ({ query }) => {
       if (query.key === undefined) throw new Rejected('key: Field required');
       const namespace = query.namespace ? query.namespace.split('.') : [];
-      return json((await getItem(db, { namespace, key: query.key, refresh: query.refresh_ttl !== false })) ?? null);
+      return json(
+        (await getItem(db, { namespace, key: query.key, refresh: query.refresh_ttl === undefined || isSet(query.refresh_ttl) })) ?? null,
+      );
     },
   }),
   route({

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { Flag, isSet } from '../../schema/agent-types.ts';
 import { json, text, type Reply } from '../../http/route.ts';
 import { checkQueue } from '../db/stats.ts';
 import type { AgentDeps } from '../deps.ts';
@@ -22,9 +23,9 @@ export function healthRoute(deps: AgentDeps, path: '/' | '/ok'): AgentRoute {
     summary: 'Whether the server, its database and its queue are well',
     tag,
     access: 'open',
-    query: Type.Object({ check_db: Type.Optional(Type.Boolean()) }),
+    query: Type.Object({ check_db: Type.Optional(Flag()) }),
     answers: { 200: ok('It is.', Any), 503: { description: 'The database or the queue does not answer.' } },
-    handler: ({ query }) => health(deps, query.check_db !== false),
+    handler: ({ query }) => health(deps, query.check_db === undefined || isSet(query.check_db)),
   });
 }
 

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { Conflict, NotFound, Rejected } from '../../errors.ts';
 import { json } from '../../http/route.ts';
+import { Flag, isSet } from '../../schema/agent-types.ts';
 import { HistoryBody, StateAt, StateUpdate, type Thread } from '../../schema/thread.ts';
 import { Uuid } from '../../schema/types.ts';
 import { getThread, setThreadState } from '../db/threads.ts';
@@ -10,7 +11,7 @@ import { ok, refused, route, ThreadPath, type AgentRoute } from './route.ts';
 
 const tag = 'threads';
 const State = Type.Unsafe<unknown>({ type: 'object' });
-const Query = Type.Object({ subgraphs: Type.Optional(Type.Boolean()) });
+const Query = Type.Object({ subgraphs: Type.Optional(Flag()) });
 const HistoryQuery = Type.Object({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
   before: Type.Optional(Type.String()),
@@ -99,7 +100,7 @@ export const threadStateRoutes = (deps: AgentDeps): AgentRoute[] => [
     params: ThreadPath,
     query: Query,
     answers: { 200: ok('The state.', State), ...refused },
-    handler: async ({ params, query }) => json(await stateOf(deps, params.thread_id, query)),
+    handler: async ({ params, query }) => json(await stateOf(deps, params.thread_id, { subgraphs: isSet(query.subgraphs) })),
   }),
   route({
     method: 'post',
@@ -137,7 +138,7 @@ export const threadStateRoutes = (deps: AgentDeps): AgentRoute[] => [
     answers: { 200: ok('The state.', State), ...refused },
     handler: async ({ params, query }) => {
       const checkpoint = { checkpoint_id: params.checkpoint_id };
-      return json(await stateOf(deps, params.thread_id, { checkpoint, ...query }));
+      return json(await stateOf(deps, params.thread_id, { checkpoint, subgraphs: isSet(query.subgraphs) }));
     },
   }),
   route({

@@ -12,7 +12,8 @@ let database: Awaited<ReturnType<typeof freshDatabase>>;
 let api: AgentProcess;
 let folder: string;
 
-const worker = (env: Record<string, string> = {}) => startAgent({ database: database.uri, env: { N_JOBS_PER_WORKER: '4', ...env } });
+const worker = (env: Record<string, string> = {}) =>
+  startAgent({ database: database.uri, env: { N_JOBS_PER_WORKER: '4', GX_JOB_LEASE_SECS: '6', ...env } });
 const journal = (file: string): string[] => readFileSync(file, 'utf8').trim().split('\n');
 
 beforeAll(async () => {
@@ -68,7 +69,7 @@ test('SIGTERM hands a run that outlasts the grace back to another worker', async
 }, 60_000);
 
 test('a graph that never yields stops neither /ok nor other runs', async () => {
-  const queue = await worker({ BG_JOB_TIMEOUT_SECS: '3' });
+  const queue = await worker({ BG_JOB_TIMEOUT_SECS: '8' });
   const thread = await api.client.threads.create();
   const spinning = await api.client.runs.create(thread.thread_id, 'broken', { input: { how: 'spin' } });
   expect((await fetch(`${queue.url}/ok`)).status).toBe(200);
