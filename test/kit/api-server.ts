@@ -170,15 +170,22 @@ async function rolesThere(kube: Kube): Promise<void> {
   });
 }
 
+/** Runs the tool until its wire to us is cut: by `kill`, or by our own end, whatever ended us. */
+const LEASH = '"$0" "$@" 3<&- & pid=$!; { cat <&3; kill -9 "$pid"; } & exec 3<&-; wait "$pid"';
+
 function run({ dir, tools }: Place, tool: string, args: string[]): ChildProcess {
   const log = openSync(join(dir, `${tool}.log`), 'a');
-  return spawn(tools[tool] as string, args, { stdio: ['ignore', log, log], env: { PATH: process.env.PATH } });
+  return spawn('/bin/sh', ['-c', LEASH, tools[tool] as string, ...args], {
+    stdio: ['ignore', log, log, 'pipe'],
+    env: { PATH: process.env.PATH },
+  });
 }
 
+/** kill -9, by cutting the wire. */
 async function kill(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const gone = once(child, 'exit');
-  child.kill('SIGKILL');
+  child.stdio[3]?.destroy();
   await gone;
 }
 
