@@ -40,7 +40,7 @@ export function createMetrics({ db, executor, jobs }: Pick<AgentDeps, 'db' | 'ex
   const read = async (): Promise<object> => {
     const queue = await queueStats(db);
     const active = executor.count;
-    for (const [name, one] of Object.entries(gauges)) one.set(Number(queue[name as keyof typeof gauges] ?? 0));
+    for (const [name, one] of Object.entries(gauges)) one.set(queue[name as keyof typeof gauges] ?? 0);
     workers.max.set(jobs.slots);
     workers.active.set(active);
     connections.set(db.pool.totalCount);

@@ -1,4 +1,4 @@
-import pg from 'pg';
+import { Pool, types as builtIn, type CustomTypesConfig, type PoolClient, type QueryConfig } from 'pg';
 import { Conflict, StartError, Unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 
@@ -12,7 +12,7 @@ export type Db = { query<R = Row>(statement: Statement): Promise<R[]> };
 
 export type Database = Db & {
   transaction<T>(work: (tx: Db) => Promise<T>): Promise<T>;
-  pool: pg.Pool;
+  pool: Pool;
   close(): Promise<void>;
 };
 
@@ -24,17 +24,18 @@ const INT8 = 20;
 /** `2026-11-21 07:25:02.734287+00` as ISO 8601 with all its digits. */
 const isoTime = (text: string): string => `${text.replace(' ', 'T')}:00`;
 
-const types = {
-  getTypeParser(oid: number, format?: 'text' | 'binary') {
+const types: CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
     if (oid === TIMESTAMPTZ && format !== 'binary') return isoTime;
     if (oid === INT8 && format !== 'binary') return Number;
-    return pg.types.getTypeParser(oid, format as 'text');
-  },
-} as pg.CustomTypesConfig;
+    // oxlint-disable-next-line typescript/no-unsafe-enum-assignment -- the enum only lists the types that pg knows by name
+    return builtIn.getTypeParser(oid, format);
+  }) as never,
+};
 
 /** The pool of one process or thread. Nothing is connected before the first statement. */
 export function openDatabase(options: PoolOptions, log: Log): Database {
-  const pool = new pg.Pool({
+  const pool = new Pool({
     connectionString: options.uri,
     max: options.poolSize,
     application_name: options.name,
@@ -52,16 +53,16 @@ export function openDatabase(options: PoolOptions, log: Log): Database {
   };
 }
 
-async function run<R>(target: pg.Pool | pg.PoolClient, statement: Statement): Promise<R[]> {
+async function run<R>(target: Pool | PoolClient, statement: Statement): Promise<R[]> {
   try {
-    const result = await target.query(statement as pg.QueryConfig);
+    const result = await target.query(statement as QueryConfig);
     return result.rows as R[];
   } catch (error) {
     throw translated(error);
   }
 }
 
-async function transaction<T>(pool: pg.Pool, work: (tx: Db) => Promise<T>): Promise<T> {
+async function transaction<T>(pool: Pool, work: (tx: Db) => Promise<T>): Promise<T> {
   const client = await pool.connect().catch((error: unknown) => {
     throw translated(error);
   });

@@ -1,4 +1,4 @@
-import pg from 'pg';
+import { Client } from 'pg';
 import type { Log } from '../../log.ts';
 import type { Db } from './pool.ts';
 
@@ -11,6 +11,8 @@ export type Signal =
   | { about: 'reader'; run_id: string; reader: string };
 
 const EVERYBODY = 'gx_all';
+const close = (client: Client): void => void client.end().catch(() => undefined);
+
 const RETRY_MILLISECONDS = 1000;
 const CHECK_MILLISECONDS = 10_000;
 
@@ -32,7 +34,7 @@ export async function openSignals(
   hears: Hears,
   log: Log,
 ): Promise<Signals> {
-  let client: pg.Client | undefined;
+  let client: Client | undefined;
   let closed = false;
   let timer: NodeJS.Timeout | undefined;
   const lost = (error: Error | undefined): void => {
@@ -40,12 +42,12 @@ export async function openSignals(
     log.warn({ err: error }, 'listening connection lost');
     client.removeAllListeners();
     client.on('error', () => undefined);
-    void client.end().catch(() => undefined);
+    close(client);
     client = undefined;
     timer = setTimeout(() => void again(), RETRY_MILLISECONDS);
   };
   const connect = async (): Promise<void> => {
-    const next = new pg.Client({ connectionString: uri, application_name: 'gx-signals', keepAlive: true });
+    const next = new Client({ connectionString: uri, application_name: 'gx-signals', keepAlive: true });
     next.on('error', lost);
     next.on('end', () => lost(undefined));
     next.on('notification', ({ payload = '' }) => hears.signal(JSON.parse(payload) as Signal));

@@ -52,7 +52,7 @@ function conditions(filter: Record<string, unknown>, values: unknown[]): string[
   return Object.entries(filter).flatMap(([field, wanted]) => {
     const operators = typeof wanted === 'object' && wanted !== null && Object.keys(wanted).some((name) => name in OPERATORS);
     if (!operators) return [`value @> ${parameter(JSON.stringify({ [field]: wanted }))}::jsonb`];
-    return Object.entries(wanted as object).map(
+    return Object.entries(wanted).map(
       ([name, operand]) => `value->${parameter(field)}::text ${OPERATORS[name] ?? '='} ${parameter(JSON.stringify(operand))}::jsonb`,
     );
   });

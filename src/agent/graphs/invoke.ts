@@ -39,7 +39,7 @@ export async function invoke(spec: RunSpec, deps: InvokeDeps): Promise<Outcome> 
 }
 
 function callConfig({ run_id, attempt, kwargs, thread_id }: RunSpec, { saver, store, signal }: InvokeDeps): Config {
-  const { configurable = {}, recursion_limit, tags, metadata, ...rest } = kwargs.config as Config & { recursion_limit?: number };
+  const { configurable, recursion_limit, tags, metadata, ...rest } = kwargs.config as Config & { recursion_limit?: number };
   return {
     ...rest,
     tags,

@@ -54,7 +54,7 @@ async function loadGraph(source: GraphSource, version: string): Promise<MakeGrap
     const known = Object.keys(module).join(', ') || 'nothing';
     throw new StartError(`${at}: ${source.file} does not export "${source.exportName}"; it exports ${known}.`);
   }
-  return maker(await exported, at);
+  return maker(await Promise.resolve(exported), at);
 }
 
 function maker(exported: unknown, at: string): MakeGraph {

@@ -35,7 +35,7 @@ export class Saver extends PostgresSaver {
     const { thread_id, checkpoint_ns = '', checkpoint_id, run_id } = config.configurable as Record<string, string>;
     const [blobs, meta] = await Promise.all([
       this._dumpBlobs(thread_id!, checkpoint_ns, checkpoint.channel_values, newVersions),
-      this._dumpMetadata({ ...metadata, ...(run_id && { run_id }) } as Metadata),
+      this._dumpMetadata({ ...metadata, ...(run_id && { run_id }) }),
     ]);
     await putCheckpoint(this.#db, {
       key: [thread_id!, checkpoint_ns, checkpoint.id],

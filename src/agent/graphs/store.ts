@@ -27,8 +27,8 @@ export class PgStore extends BaseStore {
   }
 
   async #one(operation: Operation): Promise<unknown> {
-    if ('matchConditions' in operation || 'maxDepth' in operation) return this.#namespaces(operation as Namespaces);
-    if ('namespacePrefix' in operation) return this.#search(operation as Search);
+    if ('matchConditions' in operation || 'maxDepth' in operation) return this.#namespaces(operation);
+    if ('namespacePrefix' in operation) return this.#search(operation);
     if (!('value' in operation)) {
       const found = await getItem(this.#db, operation as { namespace: string[]; key: string });
       return found === undefined ? null : itemOf(found);

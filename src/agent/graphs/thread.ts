@@ -81,6 +81,7 @@ export class GraphThread {
   }
 
   #tell(message: ToThread): void {
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker thread has no origin
     this.#worker.postMessage(message);
   }
 

@@ -31,7 +31,7 @@ function levels(xray: string | undefined): boolean | number {
 
 const Subgraphs = Type.Object({ recurse: Type.Optional(Flag()) });
 
-export const assistantGraphRoutes = (deps: AgentDeps): AgentRoute[] => [
+const getAssistantGraphRoute = (deps: AgentDeps): AgentRoute =>
   route({
     method: 'get',
     path: '/assistants/{assistant_id}/graph',
@@ -44,7 +44,9 @@ export const assistantGraphRoutes = (deps: AgentDeps): AgentRoute[] => [
     answers: { 200: ok('The drawing.', Shape), ...refused },
     handler: ({ params, query }) =>
       ask(deps, assistantIdOf(params.assistant_id, deps.graphs), { operation: 'graph', xray: levels(query.xray) }),
-  }),
+  });
+
+const getAssistantSchemasRoute = (deps: AgentDeps): AgentRoute =>
   route({
     method: 'get',
     path: '/assistants/{assistant_id}/schemas',
@@ -55,7 +57,9 @@ export const assistantGraphRoutes = (deps: AgentDeps): AgentRoute[] => [
     params: AssistantPath,
     answers: { 200: ok('JSON Schemas.', Shape), ...refused },
     handler: ({ params }) => ask(deps, params.assistant_id, { operation: 'schemas' }),
-  }),
+  });
+
+const getSubgraphsRoute = (deps: AgentDeps): AgentRoute =>
   route({
     method: 'get',
     path: '/assistants/{assistant_id}/subgraphs',
@@ -67,7 +71,9 @@ export const assistantGraphRoutes = (deps: AgentDeps): AgentRoute[] => [
     query: Subgraphs,
     answers: { 200: ok('Namespace -> schemas.', Shape), ...refused },
     handler: ({ params, query }) => ask(deps, params.assistant_id, { operation: 'subgraphs', recurse: isSet(query.recurse) }),
-  }),
+  });
+
+const getSubgraphRoute = (deps: AgentDeps): AgentRoute =>
   route({
     method: 'get',
     path: '/assistants/{assistant_id}/subgraphs/{namespace}',
@@ -80,5 +86,11 @@ export const assistantGraphRoutes = (deps: AgentDeps): AgentRoute[] => [
     answers: { 200: ok('Namespace -> schemas.', Shape), ...refused },
     handler: ({ params, query }) =>
       ask(deps, params.assistant_id, { operation: 'subgraphs', namespace: params.namespace, recurse: isSet(query.recurse) }),
-  }),
+  });
+
+export const assistantGraphRoutes = (deps: AgentDeps): AgentRoute[] => [
+  getAssistantGraphRoute(deps),
+  getAssistantSchemasRoute(deps),
+  getSubgraphsRoute(deps),
+  getSubgraphRoute(deps),
 ];

@@ -93,7 +93,7 @@ async function remove(deps: AgentDeps, id: string, withThreads: boolean): Promis
   return noContent();
 }
 
-export const assistantRoutes = (deps: AgentDeps): AgentRoute[] => [
+const createAssistantRoute = (deps: AgentDeps): AgentRoute =>
   route({
     method: 'post',
     path: '/assistants',
@@ -104,7 +104,9 @@ export const assistantRoutes = (deps: AgentDeps): AgentRoute[] => [
     body: AssistantCreate,
     answers: { 200: ok('The assistant.', Assistant), 409: { description: 'The id is taken.' }, ...refused },
     handler: ({ body }) => create(deps, body),
-  }),
+  });
+
+const searchAssistantsRoute = (deps: AgentDeps): AgentRoute =>
   route({
     method: 'post',
     path: '/assistants/search',
@@ -120,7 +122,9 @@ export const assistantRoutes = (deps: AgentDeps): AgentRoute[] => [
       const { rows, headers } = page(await searchAssistants(deps.db, { ...body, graphs: deps.graphs }), body);
       return json(rows, 200, headers);
     },
-  }),
+  });
+
+const countAssistantsRoute = (deps: AgentDeps): AgentRoute =>
   route({
     method: 'post',
     path: '/assistants/count',
@@ -132,7 +136,9 @@ export const assistantRoutes = (deps: AgentDeps): AgentRoute[] => [
     bodyOptional: true,
     answers: { 200: ok('The number.', Type.Integer()), ...refused },
     handler: async ({ body }) => json(await countAssistants(deps.db, { ...body, graphs: deps.graphs })),
-  }),
+  });
+
+const getAssistantRoute = (deps: AgentDeps): AgentRoute =>
   route({
     method: 'get',
     path: '/assistants/{assistant_id}',
@@ -143,7 +149,9 @@ export const assistantRoutes = (deps: AgentDeps): AgentRoute[] => [
     params: AssistantPath,
     answers: { 200: ok('The assistant.', Assistant), ...refused },
     handler: async ({ params }) => json(await assistantOf(deps, params.assistant_id)),
-  }),
+  });
+
+const patchAssistantRoute = (deps: AgentDeps): AgentRoute =>
   route({
     method: 'patch',
     path: '/assistants/{assistant_id}',
@@ -155,7 +163,9 @@ export const assistantRoutes = (deps: AgentDeps): AgentRoute[] => [
     body: AssistantPatch,
     answers: { 200: ok('The assistant.', Assistant), ...refused },
     handler: ({ params, body }) => patch(deps, params.assistant_id, body),
-  }),
+  });
+
+const deleteAssistantRoute = (deps: AgentDeps): AgentRoute =>
   route({
     method: 'delete',
     path: '/assistants/{assistant_id}',
@@ -167,7 +177,9 @@ export const assistantRoutes = (deps: AgentDeps): AgentRoute[] => [
     query: Type.Object({ delete_threads: Type.Optional(Flag()) }),
     answers: { 204: ok('Gone.'), ...refused },
     handler: ({ params, query }) => remove(deps, params.assistant_id, isSet(query.delete_threads)),
-  }),
+  });
+
+const listAssistantVersionsRoute = (deps: AgentDeps): AgentRoute =>
   route({
     method: 'post',
     path: '/assistants/{assistant_id}/versions',
@@ -183,7 +195,9 @@ export const assistantRoutes = (deps: AgentDeps): AgentRoute[] => [
       await assistantOf(deps, params.assistant_id);
       return json(await listVersions(deps.db, params.assistant_id, body));
     },
-  }),
+  });
+
+const setLatestVersionRoute = (deps: AgentDeps): AgentRoute =>
   route({
     method: 'post',
     path: '/assistants/{assistant_id}/latest',
@@ -199,5 +213,15 @@ export const assistantRoutes = (deps: AgentDeps): AgentRoute[] => [
       if (assistant === undefined) throw new NotFound(`Assistant ${params.assistant_id} has no version ${body.version}`);
       return json(assistant);
     },
-  }),
+  });
+
+export const assistantRoutes = (deps: AgentDeps): AgentRoute[] => [
+  createAssistantRoute(deps),
+  searchAssistantsRoute(deps),
+  countAssistantsRoute(deps),
+  getAssistantRoute(deps),
+  patchAssistantRoute(deps),
+  deleteAssistantRoute(deps),
+  listAssistantVersionsRoute(deps),
+  setLatestVersionRoute(deps),
 ];

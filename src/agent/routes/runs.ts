@@ -16,8 +16,7 @@ const tag = 'runs';
 const access = 'write' as const;
 const busy = { 409: { description: 'The thread is busy and the strategy is reject.' } };
 
-/** Runs on a thread. */
-export const threadRunRoutes = (deps: AgentDeps): AgentRoute[] => [
+const createRunRoute = (deps: AgentDeps): AgentRoute =>
   route({
     method: 'post',
     path: '/threads/{thread_id}/runs',
@@ -29,7 +28,9 @@ export const threadRunRoutes = (deps: AgentDeps): AgentRoute[] => [
     body: RunCreate,
     answers: { 200: ok('The run.', Run), ...refused, ...busy },
     handler: ({ params, body }) => answerRun(deps, body, { threadId: params.thread_id }),
-  }),
+  });
+
+const waitRunRoute = (deps: AgentDeps): AgentRoute =>
   route({
     method: 'post',
     path: '/threads/{thread_id}/runs/wait',
@@ -41,7 +42,9 @@ export const threadRunRoutes = (deps: AgentDeps): AgentRoute[] => [
     body: RunCreate,
     answers: { 200: ok('The final state.', AnyState), ...refused, ...busy },
     handler: ({ params, body, signal }) => answerEnd(deps, body, { threadId: params.thread_id, signal }),
-  }),
+  });
+
+const streamRunRoute = (deps: AgentDeps): AgentRoute =>
   route({
     method: 'post',
     path: '/threads/{thread_id}/runs/stream',
@@ -53,7 +56,9 @@ export const threadRunRoutes = (deps: AgentDeps): AgentRoute[] => [
     body: RunCreate,
     answers: { ...eventStream, ...refused, ...busy },
     handler: ({ params, body, signal }) => answerStream(deps, body, { threadId: params.thread_id, signal }),
-  }),
+  });
+
+const listRunsRoute = (deps: AgentDeps): AgentRoute =>
   route({
     method: 'get',
     path: '/threads/{thread_id}/runs',
@@ -69,7 +74,9 @@ export const threadRunRoutes = (deps: AgentDeps): AgentRoute[] => [
       const runs = await listRuns(deps.db, params.thread_id, { limit: query.limit ?? 10, offset: query.offset ?? 0, status: query.status });
       return json(query.select === undefined ? runs : runs.map((run) => picked(run, query.select!)));
     },
-  }),
+  });
+
+const getRunRoute = (deps: AgentDeps): AgentRoute =>
   route({
     method: 'get',
     path: '/threads/{thread_id}/runs/{run_id}',
@@ -84,7 +91,9 @@ export const threadRunRoutes = (deps: AgentDeps): AgentRoute[] => [
       if (run === undefined) throw new NotFound(`Run with ID ${params.run_id} not found`);
       return json(run);
     },
-  }),
+  });
+
+const deleteRunRoute = (deps: AgentDeps): AgentRoute =>
   route({
     method: 'delete',
     path: '/threads/{thread_id}/runs/{run_id}',
@@ -95,7 +104,9 @@ export const threadRunRoutes = (deps: AgentDeps): AgentRoute[] => [
     params: RunPath,
     answers: { 204: ok('Gone.'), ...refused },
     handler: ({ params }) => remove(deps, params),
-  }),
+  });
+
+const joinRunRoute = (deps: AgentDeps): AgentRoute =>
   route({
     method: 'get',
     path: '/threads/{thread_id}/runs/{run_id}/join',
@@ -107,7 +118,9 @@ export const threadRunRoutes = (deps: AgentDeps): AgentRoute[] => [
     query: JoinQuery,
     answers: { 200: ok('The final state.', AnyState), ...refused },
     handler: ({ params, query, signal }) => answerJoin(deps, { runId: params.run_id, threadId: params.thread_id, query, signal }),
-  }),
+  });
+
+const joinStreamRoute = (deps: AgentDeps): AgentRoute =>
   route({
     method: 'get',
     path: '/threads/{thread_id}/runs/{run_id}/stream',
@@ -120,7 +133,9 @@ export const threadRunRoutes = (deps: AgentDeps): AgentRoute[] => [
     answers: { ...eventStream, ...refused },
     handler: ({ params, query, signal, headers }) =>
       answerJoinStream(deps, { runId: params.run_id, threadId: params.thread_id, query, signal }, lastEventId(headers)),
-  }),
+  });
+
+const cancelRunRoute = (deps: AgentDeps): AgentRoute =>
   route({
     method: 'post',
     path: '/threads/{thread_id}/runs/{run_id}/cancel',
@@ -132,8 +147,7 @@ export const threadRunRoutes = (deps: AgentDeps): AgentRoute[] => [
     query: CancelQuery,
     answers: { 200: ok('Stopped.', AnyState), 202: ok('Stopping.'), ...refused },
     handler: ({ params, query, signal }) => cancel(deps, params, { ...query, signal }),
-  }),
-];
+  });
 
 const picked = (record: object, names: string[]): object =>
   Object.fromEntries(Object.entries(record).filter(([name]) => names.includes(name)));
@@ -167,3 +181,16 @@ async function cancel(
   if (followed === undefined) return noContent(202);
   return slowJson(() => waitForEnd(deps, { run_id, thread_id, subscription: followed.subscription, cancel: false }));
 }
+
+/** Runs on a thread. */
+export const threadRunRoutes = (deps: AgentDeps): AgentRoute[] => [
+  createRunRoute(deps),
+  waitRunRoute(deps),
+  streamRunRoute(deps),
+  listRunsRoute(deps),
+  getRunRoute(deps),
+  deleteRunRoute(deps),
+  joinRunRoute(deps),
+  joinStreamRoute(deps),
+  cancelRunRoute(deps),
+];

@@ -13,8 +13,7 @@ import { answerEnd, answerJoinStream, answerRun, answerStream, AnyState, eventSt
 const tag = 'runs';
 const access = 'write' as const;
 
-/** Runs on a thread of their own. */
-export const statelessRunRoutes = (deps: AgentDeps): AgentRoute[] => [
+const createStatelessRunRoute = (deps: AgentDeps): AgentRoute =>
   route({
     method: 'post',
     path: '/runs',
@@ -25,7 +24,9 @@ export const statelessRunRoutes = (deps: AgentDeps): AgentRoute[] => [
     body: RunCreate,
     answers: { 200: ok('The run.', Run), ...refused },
     handler: ({ body }) => answerRun(deps, body, { threadId: undefined }),
-  }),
+  });
+
+const waitStatelessRunRoute = (deps: AgentDeps): AgentRoute =>
   route({
     method: 'post',
     path: '/runs/wait',
@@ -36,7 +37,9 @@ export const statelessRunRoutes = (deps: AgentDeps): AgentRoute[] => [
     body: RunCreate,
     answers: { 200: ok('The final state.', AnyState), ...refused },
     handler: ({ body, signal }) => answerEnd(deps, body, { threadId: undefined, signal }),
-  }),
+  });
+
+const streamStatelessRunRoute = (deps: AgentDeps): AgentRoute =>
   route({
     method: 'post',
     path: '/runs/stream',
@@ -47,7 +50,9 @@ export const statelessRunRoutes = (deps: AgentDeps): AgentRoute[] => [
     body: RunCreate,
     answers: { ...eventStream, ...refused },
     handler: ({ body, signal }) => answerStream(deps, body, { threadId: undefined, signal }),
-  }),
+  });
+
+const createRunsRoute = (deps: AgentDeps): AgentRoute =>
   route({
     method: 'post',
     path: '/runs/batch',
@@ -62,7 +67,9 @@ export const statelessRunRoutes = (deps: AgentDeps): AgentRoute[] => [
       for (const one of body) runs.push((await createRun(deps, one, { threadId: undefined, follow: undefined })).run);
       return json(runs);
     },
-  }),
+  });
+
+const joinStatelessStreamRoute = (deps: AgentDeps): AgentRoute =>
   route({
     method: 'get',
     path: '/runs/{run_id}/stream',
@@ -75,7 +82,9 @@ export const statelessRunRoutes = (deps: AgentDeps): AgentRoute[] => [
     answers: { ...eventStream, ...refused },
     handler: ({ params, query, signal, headers }) =>
       answerJoinStream(deps, { runId: params.run_id, threadId: undefined, query, signal }, lastEventId(headers)),
-  }),
+  });
+
+const cancelRunsRoute = (deps: AgentDeps): AgentRoute =>
   route({
     method: 'post',
     path: '/runs/cancel',
@@ -94,5 +103,14 @@ export const statelessRunRoutes = (deps: AgentDeps): AgentRoute[] => [
       if (count === 0) throw new NotFound('No runs found to cancel.');
       return noContent();
     },
-  }),
+  });
+
+/** Runs on a thread of their own. */
+export const statelessRunRoutes = (deps: AgentDeps): AgentRoute[] => [
+  createStatelessRunRoute(deps),
+  waitStatelessRunRoute(deps),
+  streamStatelessRunRoute(deps),
+  createRunsRoute(deps),
+  joinStatelessStreamRoute(deps),
+  cancelRunsRoute(deps),
 ];

@@ -16,7 +16,7 @@ function checked(namespace: string[]): string[] {
   throw new Invalid([{ loc: ['body', 'namespace'], msg, type: 'value_error' }]);
 }
 
-export const storeRoutes = ({ db }: AgentDeps): AgentRoute[] => [
+const putItemRoute = ({ db }: AgentDeps): AgentRoute =>
   route({
     method: 'put',
     path: '/store/items',
@@ -30,7 +30,9 @@ export const storeRoutes = ({ db }: AgentDeps): AgentRoute[] => [
       await putItem(db, { namespace: checked(body.namespace), key: body.key, value: body.value, ttl: body.ttl ?? null });
       return noContent();
     },
-  }),
+  });
+
+const getItemRoute = ({ db }: AgentDeps): AgentRoute =>
   route({
     method: 'get',
     path: '/store/items',
@@ -47,7 +49,9 @@ export const storeRoutes = ({ db }: AgentDeps): AgentRoute[] => [
         (await getItem(db, { namespace, key: query.key, refresh: query.refresh_ttl === undefined || isSet(query.refresh_ttl) })) ?? null,
       );
     },
-  }),
+  });
+
+const deleteItemRoute = ({ db }: AgentDeps): AgentRoute =>
   route({
     method: 'delete',
     path: '/store/items',
@@ -61,7 +65,9 @@ export const storeRoutes = ({ db }: AgentDeps): AgentRoute[] => [
       await deleteItem(db, { namespace: body.namespace ?? [], key: body.key });
       return noContent();
     },
-  }),
+  });
+
+const searchItemsRoute = ({ db }: AgentDeps): AgentRoute =>
   route({
     method: 'post',
     path: '/store/items/search',
@@ -78,7 +84,9 @@ export const storeRoutes = ({ db }: AgentDeps): AgentRoute[] => [
       const items = await searchItems(db, body);
       return json({ items: items.map((item) => ({ ...item, score: null })) });
     },
-  }),
+  });
+
+const listNamespacesRoute = ({ db }: AgentDeps): AgentRoute =>
   route({
     method: 'post',
     path: '/store/namespaces',
@@ -90,5 +98,12 @@ export const storeRoutes = ({ db }: AgentDeps): AgentRoute[] => [
     bodyOptional: true,
     answers: { 200: ok('Namespaces.', Type.Object({ namespaces: Type.Array(Type.Array(Type.String())) })), ...refused },
     handler: async ({ body }) => json({ namespaces: await listNamespaces(db, body) }),
-  }),
+  });
+
+export const storeRoutes = (deps: AgentDeps): AgentRoute[] => [
+  putItemRoute(deps),
+  getItemRoute(deps),
+  deleteItemRoute(deps),
+  searchItemsRoute(deps),
+  listNamespacesRoute(deps),
 ];

@@ -47,8 +47,7 @@ const page = (title: string): string => `<!doctype html><html><head><meta charse
 <script>fetch('openapi.json').then(r=>r.json()).then(d=>{for(const[p,ms]of Object.entries(d.paths))for(const[m,o]of Object.entries(ms)){
 const row=t.insertRow();row.insertCell().innerHTML='<code></code>';row.cells[0].firstChild.textContent=m.toUpperCase()+' '+p;row.insertCell().textContent=o.summary}})</script></body></html>`;
 
-export const systemRoutes = (deps: AgentDeps, { info, metrics, document }: Options): AgentRoute[] => [
-  healthRoute(deps, '/'),
+const infoRoute = ({ info }: Options): AgentRoute =>
   route({
     method: 'get',
     path: '/info',
@@ -71,7 +70,9 @@ export const systemRoutes = (deps: AgentDeps, { info, metrics, document }: Optio
         },
         host: { kind: 'self-hosted', project_id: null, host_revision_id: null, revision_id: info.revision ?? null, tenant_id: null },
       }),
-  }),
+  });
+
+const metricsRoute = ({ metrics }: Options): AgentRoute =>
   route({
     method: 'get',
     path: '/metrics',
@@ -86,7 +87,9 @@ export const systemRoutes = (deps: AgentDeps, { info, metrics, document }: Optio
       const { text: body, type } = await metrics.prometheus();
       return text(body, type);
     },
-  }),
+  });
+
+const openapiRoute = ({ document }: Options): AgentRoute =>
   route({
     method: 'get',
     path: '/openapi.json',
@@ -96,7 +99,9 @@ export const systemRoutes = (deps: AgentDeps, { info, metrics, document }: Optio
     access: 'open',
     answers: { 200: ok('OpenAPI 3.0.', Any) },
     handler: () => json(document()),
-  }),
+  });
+
+const docsRoute = (): AgentRoute =>
   route({
     method: 'get',
     path: '/docs',
@@ -106,5 +111,12 @@ export const systemRoutes = (deps: AgentDeps, { info, metrics, document }: Optio
     access: 'open',
     answers: { 200: ok('A page.') },
     handler: () => text(page('Agent server'), 'text/html; charset=utf-8'),
-  }),
+  });
+
+export const systemRoutes = (deps: AgentDeps, options: Options): AgentRoute[] => [
+  healthRoute(deps, '/'),
+  infoRoute(options),
+  metricsRoute(options),
+  openapiRoute(options),
+  docsRoute(),
 ];

@@ -89,7 +89,7 @@ export async function applySupersteps(
   await setThreadState(deps.db, thread_id, { ...thread, status: thread.waiting ? 'interrupted' : 'idle' });
 }
 
-export const threadStateRoutes = (deps: AgentDeps): AgentRoute[] => [
+const getStateRoute = (deps: AgentDeps): AgentRoute =>
   route({
     method: 'get',
     path: '/threads/{thread_id}/state',
@@ -101,7 +101,9 @@ export const threadStateRoutes = (deps: AgentDeps): AgentRoute[] => [
     query: Query,
     answers: { 200: ok('The state.', State), ...refused },
     handler: async ({ params, query }) => json(await stateOf(deps, params.thread_id, { subgraphs: isSet(query.subgraphs) })),
-  }),
+  });
+
+const updateStateRoute = (deps: AgentDeps): AgentRoute =>
   route({
     method: 'post',
     path: '/threads/{thread_id}/state',
@@ -113,7 +115,9 @@ export const threadStateRoutes = (deps: AgentDeps): AgentRoute[] => [
     body: StateUpdate,
     answers: { 200: ok('Where it was written.', State), 409: { description: 'A run is under way.' }, ...refused },
     handler: async ({ params, body }) => json(await write(deps, params.thread_id, body)),
-  }),
+  });
+
+const getStateAtRoute = (deps: AgentDeps): AgentRoute =>
   route({
     method: 'post',
     path: '/threads/{thread_id}/state/checkpoint',
@@ -125,7 +129,9 @@ export const threadStateRoutes = (deps: AgentDeps): AgentRoute[] => [
     body: StateAt,
     answers: { 200: ok('The state.', State), ...refused },
     handler: async ({ params, body }) => json(await stateOf(deps, params.thread_id, body as { checkpoint: Json })),
-  }),
+  });
+
+const getStateOfCheckpointRoute = (deps: AgentDeps): AgentRoute =>
   route({
     method: 'get',
     path: '/threads/{thread_id}/state/{checkpoint_id}',
@@ -140,7 +146,9 @@ export const threadStateRoutes = (deps: AgentDeps): AgentRoute[] => [
       const checkpoint = { checkpoint_id: params.checkpoint_id };
       return json(await stateOf(deps, params.thread_id, { checkpoint, subgraphs: isSet(query.subgraphs) }));
     },
-  }),
+  });
+
+const getHistoryRoute = (deps: AgentDeps): AgentRoute =>
   route({
     method: 'get',
     path: '/threads/{thread_id}/history',
@@ -152,7 +160,9 @@ export const threadStateRoutes = (deps: AgentDeps): AgentRoute[] => [
     query: HistoryQuery,
     answers: { 200: ok('States.', Type.Array(State)), ...refused },
     handler: async ({ params, query }) => json(await historyOf(deps, params.thread_id, { limit: query.limit ?? 1, before: query.before })),
-  }),
+  });
+
+const postHistoryRoute = (deps: AgentDeps): AgentRoute =>
   route({
     method: 'post',
     path: '/threads/{thread_id}/history',
@@ -165,5 +175,13 @@ export const threadStateRoutes = (deps: AgentDeps): AgentRoute[] => [
     bodyOptional: true,
     answers: { 200: ok('States.', Type.Array(State)), ...refused },
     handler: async ({ params, body }) => json(await historyOf(deps, params.thread_id, body)),
-  }),
+  });
+
+export const threadStateRoutes = (deps: AgentDeps): AgentRoute[] => [
+  getStateRoute(deps),
+  updateStateRoute(deps),
+  getStateAtRoute(deps),
+  getStateOfCheckpointRoute(deps),
+  getHistoryRoute(deps),
+  postHistoryRoute(deps),
 ];

@@ -15,7 +15,7 @@ const tag = 'threads';
 
 const missing = (id: string): NotFound => new NotFound(`Thread with ID ${id} not found`);
 
-export const threadRoutes = (deps: AgentDeps): AgentRoute[] => [
+const createThreadRoute = (deps: AgentDeps): AgentRoute =>
   route({
     method: 'post',
     path: '/threads',
@@ -27,7 +27,9 @@ export const threadRoutes = (deps: AgentDeps): AgentRoute[] => [
     bodyOptional: true,
     answers: { 200: ok('The thread.', Thread), 409: { description: 'The id is taken.' }, ...refused },
     handler: ({ body }) => create(deps, body),
-  }),
+  });
+
+const searchThreadsRoute = (deps: AgentDeps): AgentRoute =>
   route({
     method: 'post',
     path: '/threads/search',
@@ -42,7 +44,9 @@ export const threadRoutes = (deps: AgentDeps): AgentRoute[] => [
       const { rows, headers } = page(await searchThreads(deps.db, body), body);
       return json(body.extract ? rows.map((row) => extracted(row, body)) : rows, 200, headers);
     },
-  }),
+  });
+
+const countThreadsRoute = (deps: AgentDeps): AgentRoute =>
   route({
     method: 'post',
     path: '/threads/count',
@@ -54,7 +58,9 @@ export const threadRoutes = (deps: AgentDeps): AgentRoute[] => [
     bodyOptional: true,
     answers: { 200: ok('The number.', Type.Integer()), ...refused },
     handler: async ({ body }) => json(await countThreads(deps.db, body)),
-  }),
+  });
+
+const pruneThreadsRoute = (deps: AgentDeps): AgentRoute =>
   route({
     method: 'post',
     path: '/threads/prune',
@@ -65,7 +71,9 @@ export const threadRoutes = (deps: AgentDeps): AgentRoute[] => [
     body: ThreadPrune,
     answers: { 200: ok('How many.', Type.Object({ pruned_count: Type.Integer() })), ...refused },
     handler: async ({ body }) => json({ pruned_count: await prune(deps, body) }),
-  }),
+  });
+
+const getThreadRoute = (deps: AgentDeps): AgentRoute =>
   route({
     method: 'get',
     path: '/threads/{thread_id}',
@@ -80,7 +88,9 @@ export const threadRoutes = (deps: AgentDeps): AgentRoute[] => [
       if (thread === undefined) throw missing(params.thread_id);
       return json(thread);
     },
-  }),
+  });
+
+const patchThreadRoute = (deps: AgentDeps): AgentRoute =>
   route({
     method: 'patch',
     path: '/threads/{thread_id}',
@@ -97,7 +107,9 @@ export const threadRoutes = (deps: AgentDeps): AgentRoute[] => [
       if (thread === undefined) throw missing(params.thread_id);
       return headers['prefer'] === 'return=minimal' ? noContent() : json(thread);
     },
-  }),
+  });
+
+const deleteThreadRoute = (deps: AgentDeps): AgentRoute =>
   route({
     method: 'delete',
     path: '/threads/{thread_id}',
@@ -113,7 +125,9 @@ export const threadRoutes = (deps: AgentDeps): AgentRoute[] => [
       if (gone.length === 0) throw missing(params.thread_id);
       return noContent();
     },
-  }),
+  });
+
+const copyThreadRoute = (deps: AgentDeps): AgentRoute =>
   route({
     method: 'post',
     path: '/threads/{thread_id}/copy',
@@ -128,8 +142,7 @@ export const threadRoutes = (deps: AgentDeps): AgentRoute[] => [
       if (copy === undefined) throw new Conflict(`Thread with ID ${params.thread_id} can't be copied: it is not there.`);
       return json(copy);
     },
-  }),
-];
+  });
 
 function refuseTtl(ttl: unknown): void {
   if (ttl === undefined || ttl === null) return;
@@ -189,3 +202,14 @@ function atPath(record: unknown, path: string): unknown {
     }, record) ?? null
   );
 }
+
+export const threadRoutes = (deps: AgentDeps): AgentRoute[] => [
+  createThreadRoute(deps),
+  searchThreadsRoute(deps),
+  countThreadsRoute(deps),
+  pruneThreadsRoute(deps),
+  getThreadRoute(deps),
+  patchThreadRoute(deps),
+  deleteThreadRoute(deps),
+  copyThreadRoute(deps),
+];

@@ -21,36 +21,37 @@ export function checkFields(body: RunCreate): void {
 }
 
 /** The call that a run stands for (pure): the assistant's configuration, the thread's, then the request's. */
-export function runKwargs(body: RunCreate, from: RunContext, { run_id, thread_id, temporary }: Ids & { temporary: boolean }): RunKwargs {
-  const config = object(body.config);
-  const checkpoint = object(body.checkpoint);
-  const configurable = {
-    ...object(from.config['configurable']),
-    ...object(from.thread_config?.['configurable']),
-    ...object(config['configurable']),
-    ...(checkpoint['checkpoint_ns'] ? { checkpoint_ns: checkpoint['checkpoint_ns'] } : {}),
-    ...((body.checkpoint_id ?? checkpoint['checkpoint_id']) ? { checkpoint_id: body.checkpoint_id ?? checkpoint['checkpoint_id'] } : {}),
-    ...(checkpoint['checkpoint_map'] ? { checkpoint_map: checkpoint['checkpoint_map'] } : {}),
-    run_id,
-    thread_id,
-    graph_id: from.graph_id,
-    assistant_id: from.assistant_id,
-  };
+export function runKwargs(body: RunCreate, from: RunContext, ids: Ids & { temporary: boolean }): RunKwargs {
   return {
     input: body.input ?? null,
     command: body.command ?? null,
-    config: { ...from.config, ...config, configurable, metadata: runMetadata(body, from) },
+    config: { ...from.config, ...body.config, configurable: configurableOf(body, from, ids), metadata: runMetadata(body, from) },
     context: contextOf(body, from),
     stream_mode: streamModes(body.stream_mode),
     interrupt_before: someNodes(body.interrupt_before),
     interrupt_after: someNodes(body.interrupt_after),
     webhook: null,
     feedback_keys: null,
-    temporary,
-    subgraphs: body.stream_subgraphs ?? false,
-    resumable: body.stream_resumable ?? false,
+    temporary: ids.temporary,
+    subgraphs: body.stream_subgraphs === true,
+    resumable: body.stream_resumable === true,
     checkpoint_during: body.checkpoint_during ?? null,
     durability: body.durability ?? (body.checkpoint_during === false ? 'exit' : 'async'),
+  };
+}
+
+function configurableOf(body: RunCreate, from: RunContext, { run_id, thread_id }: Ids): JsonObject {
+  const { checkpoint_ns, checkpoint_id, checkpoint_map } = object(body.checkpoint);
+  const place = Object.entries({ checkpoint_ns, checkpoint_id: body.checkpoint_id ?? checkpoint_id, checkpoint_map });
+  return {
+    ...object(from.config['configurable']),
+    ...object(from.thread_config?.['configurable']),
+    ...object(body.config?.['configurable']),
+    ...Object.fromEntries(place.filter(([, value]) => value !== undefined && value !== null)),
+    run_id,
+    thread_id,
+    graph_id: from.graph_id,
+    assistant_id: from.assistant_id,
   };
 }
 

@@ -55,7 +55,7 @@ export async function resultOf(deps: AgentDeps, { run_id, thread_id, outcome }: 
   const progress = await addReader(deps.db, run_id, deps.signals.processId);
   if (progress?.error) return { __error__: progress.error };
   const thread = await getThread(deps.db, thread_id);
-  return together(thread?.values ?? {}, (thread?.interrupts ?? {}) as Json);
+  return together(thread?.values ?? {}, thread?.interrupts ?? {});
 }
 
 function together(values: unknown, interrupts: Json): unknown {
