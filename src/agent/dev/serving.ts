@@ -24,7 +24,7 @@ export class Serving {
 
   async start(): Promise<void> {
     const { config, log, door } = this.#deps;
-    const next = await startAgentServer({ config: config(), log, signal: this.#stopping.signal });
+    const next = await startAgentServer({ config: config(), log, signal: this.#stopping.signal }).catch(inOneLine);
     const old = this.#current;
     this.#current = next;
     door.lead(next.port);
@@ -58,9 +58,14 @@ export class Serving {
     } catch (thrown) {
       if (this.#stopping.signal.aborted) return;
       const error = asError(thrown);
-      if (error instanceof StartError)
-        log.warn({ changed }, `not reloaded, the old graphs go on: ${error.message.replaceAll(/\s+/g, ' ')}`);
+      if (error instanceof StartError) log.warn({ changed }, `not reloaded, the old graphs go on: ${error.message}`);
       else log.error({ err: error, changed }, 'not reloaded, the old graphs go on');
     }
   }
+}
+
+/** A compiler's message comes in several. */
+function inOneLine(error: unknown): never {
+  if (!(error instanceof StartError)) throw error;
+  throw new StartError(error.message.replaceAll(/\s+/g, ' '), { cause: error });
 }

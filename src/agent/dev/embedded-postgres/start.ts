@@ -39,10 +39,10 @@ const LOOK_EVERY = 10;
 
 /**
  * Postgres and, beside it, a watcher that reads from the other end of our pipe: it ends when we close it and when we are gone, however
- * we went, and Postgres is told to stop. A session of its own keeps the terminal's Ctrl-C from reaching Postgres before its clients leave.
+ * we went, and Postgres is told to stop: clients that are leaving get a second for it. A session of its own keeps the terminal's Ctrl-C from reaching Postgres before its clients leave.
  */
 const SUPERVISE = `"$@" 3<&- & server=$!
-(read -r _ <&3; kill -INT $server) >/dev/null 2>&1 & watcher=$!
+(read -r _ <&3; exec 3<&-; kill -TERM $server; sleep 1; kill -INT $server) >/dev/null 2>&1 & watcher=$!
 exec 3<&-
 wait $server; code=$?
 kill $watcher 2>/dev/null

@@ -1,0 +1,203 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import process from 'node:process';
+import { Client } from '@langchain/langgraph-sdk';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { eventually } from '../../kit/eventually.ts';
+import { freshDatabase } from '../../kit/postgres.ts';
+
+const ROOT = path.resolve(import.meta.dirname, '../../..');
+
+type Dev = { child: ChildProcess; url: string; client: Client; output(): string; stop(signal?: NodeJS.Signals): Promise<number | null> };
+
+const home = mkdtempSync(path.join(tmpdir(), 'gx-dev-'));
+chmodSync(home, 0o755);
+symlinkSync(path.join(ROOT, 'node_modules'), path.join(home, 'node_modules'));
+afterAll(() => rm(home, { recursive: true, force: true }));
+
+const started: ChildProcess[] = [];
+
+function launch(args: string[]): { child: ChildProcess; output(): string; ended: Promise<number | null> } {
+  const child = spawn(process.execPath, [path.join(ROOT, 'src/main.ts'), 'dev', '--port', '0', ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH: process.env.PATH, HOME: process.env.HOME },
+  });
+  started.push(child);
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (piece: Buffer) => (output += piece.toString()));
+  const ended = once(child, 'close').then(() => child.exitCode);
+  return { child, output: () => output, ended };
+}
+
+async function dev(args: string[]): Promise<Dev> {
+  const { child, output, ended } = launch(args);
+  const url = await eventually(
+    'dev is ready',
+    async () => /Ready after .*: (http:\S+)/.exec(output())?.[1] ?? (child.exitCode === null ? undefined : 'none'),
+    40,
+  );
+  if (url === 'none') throw new Error(output());
+  const stop = (signal: NodeJS.Signals = 'SIGINT'): Promise<number | null> => {
+    child.kill(signal);
+    return ended;
+  };
+  return { child, url, client: new Client({ apiUrl: url, apiKey: null, callerOptions: { maxRetries: 0 } }), output, stop };
+}
+
+/** A start that must fail. */
+async function refused(args: string[]): Promise<{ code: number | null; output: string }> {
+  const { ended, output } = launch(args);
+  return { code: await ended, output: output() };
+}
+
+const lastSaid = (values: unknown): string => {
+  const { messages } = values as { messages: { content: string }[] };
+  return messages.at(-1)?.content ?? '';
+};
+const input = { messages: [{ role: 'human', content: 'hello out there' }] };
+
+describe('dev', () => {
+  let folder: string;
+  let config: string;
+  const change = (file: string, from: string, to: string): void => {
+    const at = path.join(folder, file);
+    writeFileSync(at, readFileSync(at, 'utf8').replace(from, to));
+  };
+  const answer = async ({ client }: Dev): Promise<string> => lastSaid(await client.runs.wait(null, 'echo', { input }));
+  const alive = (): boolean => existsSync(path.join(folder, '.gx/postgres/data/postmaster.pid'));
+
+  beforeEach(() => {
+    folder = mkdtempSync(path.join(home, 'agent-'));
+    chmodSync(folder, 0o755);
+    cpSync(path.join(ROOT, 'examples/echo'), folder, { recursive: true, filter: (source) => !source.includes('/.gx') });
+    config = path.join(folder, 'gx.json');
+  });
+  afterEach(async () => {
+    for (const child of started.splice(0)) child.kill('SIGKILL');
+    await eventually('Postgres is gone', async () => !alive(), 10);
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test('answers, and has the thread still after a restart', async () => {
+    const first = await dev(['--config', config]);
+    const { thread_id } = await first.client.threads.create();
+    expect(lastSaid(await first.client.runs.wait(thread_id, 'echo', { input }))).toBe('That was message 1 of this thread.');
+    expect(await first.stop()).toBe(0);
+    expect(alive()).toBe(false);
+    const second = await dev(['--config', config]);
+    expect(lastSaid(await second.client.runs.wait(thread_id, 'echo', { input }))).toBe('That was message 2 of this thread.');
+    expect(await second.stop('SIGTERM')).toBe(0);
+  });
+
+  test('forgets its data when asked', async () => {
+    const first = await dev(['--config', config]);
+    const { thread_id } = await first.client.threads.create();
+    await first.stop();
+    const second = await dev(['--config', config, '--reset']);
+    await expect(second.client.threads.get(thread_id)).rejects.toMatchObject({ status: 404 });
+    expect(second.output()).toContain('forgotten');
+  });
+
+  test('a changed graph answers the new way, a broken one leaves the old one answering', async () => {
+    const running = await dev(['--config', config]);
+    expect(await answer(running)).toBe('That was message 1 of this thread.');
+    change('graph.ts', 'That was message', 'Now it is');
+    await eventually('the new graph answers', async () => (await answer(running)).startsWith('Now it is'), 20);
+    change('graph.ts', '.compile()', '.compile(');
+    await eventually('the error is told', async () => running.output().includes('not reloaded'), 20);
+    expect(
+      running
+        .output()
+        .split('\n')
+        .filter((line) => line.includes('not reloaded')),
+    ).toHaveLength(1);
+    expect(await answer(running)).toMatch(/^Now it is/);
+    change('graph.ts', '.compile(', '.compile()');
+    change('graph.ts', 'Now it is', 'At last');
+    await eventually('the mended graph answers', async () => (await answer(running)).startsWith('At last'), 20);
+  });
+
+  test('a run that a reload cuts off goes on', async () => {
+    const running = await dev(['--config', config]);
+    const { thread_id } = await running.client.threads.create();
+    const long = { messages: [{ role: 'human', content: 'word '.repeat(60).trim() }] };
+    const run = await running.client.runs.create(thread_id, 'echo', { input: long });
+    await eventually('it runs', async () => (await running.client.runs.get(thread_id, run.run_id)).status === 'running', 10);
+    change('graph.ts', 'That was message', 'Now it is');
+    await eventually('it has ended well', async () => (await running.client.runs.get(thread_id, run.run_id)).status === 'success', 30);
+    expect(lastSaid((await running.client.threads.getState(thread_id)).values)).toBe('Now it is 1 of this thread.');
+  });
+
+  test('does not watch when told so', async () => {
+    const running = await dev(['--config', config, '--no-reload']);
+    change('graph.ts', 'That was message', 'Now it is');
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    expect(await answer(running)).toBe('That was message 1 of this thread.');
+  });
+
+  test('a second start on the same data is refused, the first one goes on', async () => {
+    const running = await dev(['--config', config]);
+    const second = await refused(['--config', config]);
+    expect(second.code).toBe(1);
+    expect(second.output).toContain(running.url);
+    expect(second.output.trim().split('\n')).toHaveLength(1);
+    expect(await answer(running)).toBe('That was message 1 of this thread.');
+  });
+
+  test('after a kill nothing is left running, and the next start takes the data over', async () => {
+    const first = await dev(['--config', config]);
+    const { thread_id } = await first.client.threads.create();
+    await first.stop('SIGKILL');
+    const second = await dev(['--config', config]);
+    expect((await second.client.threads.get(thread_id)).thread_id).toBe(thread_id);
+  });
+
+  test('uses a database that it is given, and starts none', async () => {
+    const database = await freshDatabase({ migrated: false });
+    const running = await dev(['--config', config, '--database-uri', database.uri]);
+    expect(await answer(running)).toBe('That was message 1 of this thread.');
+    expect(existsSync(path.join(folder, '.gx'))).toBe(false);
+    await running.stop();
+    await database.drop();
+  });
+
+  test('logs for a program when told so', async () => {
+    const running = await dev(['--config', config, '--log-json']);
+    expect(
+      running
+        .output()
+        .split('\n')
+        .find((line) => line.startsWith('{"level":"info"')),
+    ).toContain('agent server ready');
+  });
+
+  test('a port in use', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as { port: number };
+    const { code, output } = await refused(['--config', config, '--port', String(port)]);
+    other.close();
+    expect({ code, lines: output.trim().split('\n').length }).toEqual({ code: 1, lines: 1 });
+    expect(output).toContain(`Port ${port}`);
+  });
+
+  test.each([
+    ['no gx.json', () => rmSync(config)],
+    ['a gx.json that is no JSON', () => writeFileSync(config, '{')],
+    ['a gx.json that names no graph', () => writeFileSync(config, '{"graphs": {}}')],
+    ['a graph whose file is missing', () => rmSync(path.join(folder, 'graph.ts'))],
+    ['a graph that is not exported', () => change('graph.ts', 'export const graph', 'export const other')],
+    ['a graph that does not compile', () => change('graph.ts', '.compile()', '.compile(')],
+  ])('%s: one sentence, exit code 1, nothing left running', async (_, spoil) => {
+    spoil();
+    const { code, output } = await refused(['--config', config]);
+    expect({ code, output, lines: output.trim().split('\n').length }).toMatchObject({ code: 1, lines: 1 });
+    expect(output).toMatch(/gx\.json|graph\.ts/);
+    expect(alive()).toBe(false);
+  });
+});
