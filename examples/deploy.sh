@@ -36,7 +36,7 @@ wait_for() {
     before=$status
     case $status in
       DEPLOYED) return ;;
-      *FAILED | INTERRUPTED | UNKNOWN) printf '%s\n' "$revision"; exit 1 ;;
+      *FAILED | INTERRUPTED | SKIPPED) printf '%s\n' "$revision"; exit 1 ;;
     esac
     sleep 1
   done
