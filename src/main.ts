@@ -16,7 +16,8 @@ Usage: node src/main.ts <command> [options]
 Every command explains itself with --help. Settings come from the environment.
 `;
 
-type Running = { stop(): Promise<void> };
+/** `ended` settles when the process has lost what it needs to go on. */
+type Running = { stop(): Promise<void>; ended?: Promise<'stopped' | 'lost'> };
 type Command = (args: string[], signal: AbortSignal) => Promise<Running | void>;
 
 /** Each command loads only its own product, so that an agent never loads the Kubernetes client. */
@@ -81,9 +82,15 @@ async function main(args: string[]): Promise<void> {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopping.abort(signal));
   const running = await command(rest, stopping.signal);
   if (running === undefined) return;
-  await stopped;
+  const end = await Promise.race([stopped, ...(running.ended === undefined ? [] : [running.ended])]);
   await running.stop();
+  if (end === 'lost') process.exitCode = 1;
+  setTimeout(leave, LINGER_MILLISECONDS).unref();
 }
+
+/** All is closed by then; what still holds the process (a socket to a host that is gone) must not keep its pod. */
+const LINGER_MILLISECONDS = 2000;
+const leave = (): never => process.exit();
 
 try {
   await main(process.argv.slice(2));

@@ -3,6 +3,8 @@ import { lstatSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 const LENGTH = 12;
+/** What a checkout holds beside its sources. */
+const LOCAL = ['node_modules', '.gx'];
 
 /** Hash of some texts, and of the files below some paths with their names and whether they may be executed. */
 export function contentKey(root: string, paths: readonly string[], texts: readonly string[]): string {
@@ -17,6 +19,6 @@ export function contentKey(root: string, paths: readonly string[], texts: readon
 
 function filesBelow(root: string, path: string): string[] {
   if (!lstatSync(join(root, path)).isDirectory()) return [path];
-  const names = readdirSync(join(root, path)).filter((name) => name !== 'node_modules');
+  const names = readdirSync(join(root, path)).filter((name) => !LOCAL.includes(name));
   return names.flatMap((name) => filesBelow(root, join(path, name)));
 }

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { delimiter, resolve } from 'node:path';
 import process from 'node:process';
 import { choose } from '../cluster/choose.ts';
 import { program, say } from '../steps.ts';
@@ -31,13 +32,17 @@ async function run(check: Check): Promise<Result> {
 
 /** Vitest's output is shown as it comes; a tool's only when it fails. */
 function execute([command = '', ...args]: string[], live: boolean): Promise<{ code: number; output: string }> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { stdio: ['ignore', live ? 'inherit' : 'pipe', live ? 'inherit' : 'pipe'] });
+  return new Promise((done, reject) => {
+    const env = { ...process.env, PATH: `${resolve('node_modules/.bin')}${delimiter}${process.env.PATH ?? ''}` };
+    const child = spawn(command, args, {
+      env,
+      stdio: ['ignore', live ? 'inherit' : 'pipe', live ? 'inherit' : 'pipe'],
+    });
     const chunks: Buffer[] = [];
     child.stdout?.on('data', (chunk: Buffer) => chunks.push(chunk));
     child.stderr?.on('data', (chunk: Buffer) => chunks.push(chunk));
     child.once('error', reject);
-    child.once('close', (code) => resolve({ code: code ?? 1, output: Buffer.concat(chunks).toString() }));
+    child.once('close', (code) => done({ code: code ?? 1, output: Buffer.concat(chunks).toString() }));
   });
 }
 

@@ -1,6 +1,6 @@
 import { kinds, type Kind, type KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
-import { DEPLOYMENT, SECRETS_OF } from '../../schema/labels.ts';
+import { COMPONENT, DEPLOYMENT, SECRETS_OF } from '../../schema/labels.ts';
 import { labelValue, names } from '../../schema/names.ts';
 import type { OperatorDeps } from '../deps.ts';
 import type { Reconcile } from '../kernel/controller.ts';
@@ -17,7 +17,7 @@ export const finalizeDeployment =
   (deps: OperatorDeps): Reconcile<DeploymentResource, DeploymentStatusFields> =>
   async (deployment, { signal }) => {
     const children = await remaining(deps, deployment, signal);
-    for (const child of children) if (isToBeRemoved(child)) await deps.writer.remove(child, signal);
+    for (const child of removable(children)) await deps.writer.remove(child, signal);
     if (children.length > 0) return leaving(deployment, children);
     const data = await removeData(deps, deployment, signal);
     if (data.length > 0) return leaving(deployment, data);
@@ -25,8 +25,18 @@ export const finalizeDeployment =
     return { ...leaving(deployment, []), outcome: settled('Nothing is left.', 'Deleted') };
   };
 
-/** Pods go with their workloads, in their own time. */
-const isToBeRemoved = ({ kind, metadata }: KubeObject): boolean => kind !== 'Pod' && metadata.deletionTimestamp === undefined;
+const AGENT_KINDS = ['Revision', 'Deployment'];
+
+/**
+ * What goes next: the agents first, because a server that stops still writes to its database, then the rest. Pods go with their
+ * workloads, in their own time.
+ */
+export function removable(children: KubeObject[]): KubeObject[] {
+  const isAgent = ({ kind, metadata }: KubeObject): boolean =>
+    AGENT_KINDS.includes(kind) || (kind === 'Pod' && metadata.labels?.[COMPONENT] !== 'database');
+  const next = children.some(isAgent) ? children.filter(isAgent) : children;
+  return next.filter(({ kind, metadata }) => kind !== 'Pod' && metadata.deletionTimestamp === undefined);
+}
 
 /** Live, not from the caches: the finalizer must not go before its objects. */
 async function remaining({ kube }: OperatorDeps, { metadata }: DeploymentResource, signal: AbortSignal): Promise<KubeObject[]> {

@@ -131,8 +131,8 @@ function container(deployment: DeploymentResource, settings: OperatorSettings): 
       capabilities: { drop: ['ALL'] },
     },
     ...probes,
-    // SIGTERM would wait for every client to leave; SIGINT rolls back and stops.
-    lifecycle: { preStop: { exec: { command: ['/bin/sh', '-c', 'kill -INT 1; sleep 1'] } } },
+    // SIGTERM alone would wait for every client to leave; SIGINT rolls back and stops, and a SIGTERM after it changes nothing.
+    lifecycle: { preStop: { exec: { command: ['/bin/sh', '-c', 'kill -INT 1'] } } },
     volumeMounts: [
       { name: names.databaseVolume(dataOwner(deployment)), mountPath: DATA },
       { name: 'tmp', mountPath: '/tmp' },
@@ -142,7 +142,7 @@ function container(deployment: DeploymentResource, settings: OperatorSettings): 
   };
 }
 
-const ask = `pg_isready -q -h 127.0.0.1 -p ${DATABASE_PORT}`;
+const ask = `pg_isready -q -h 127.0.0.1 -p ${DATABASE_PORT} -U "$POSTGRES_USER"`;
 const shell = (command: string): object => ({ exec: { command: ['/bin/sh', '-c', command] } });
 
 /** No probe needs a password. Liveness takes 1, "up but refusing", for alive: a database that replays its log must not be killed for it. */
