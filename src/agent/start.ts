@@ -1,5 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { availableParallelism, totalmem } from 'node:os';
+import process from 'node:process';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { AgentConfig } from '../config/agent.ts';
 import { listen } from '../http/listen.ts';
 import type { Log } from '../log.ts';
@@ -18,6 +21,8 @@ import { Keeper } from './runs/keeper.ts';
 import { agentApp } from './server.ts';
 import { Bus } from './stream/bus.ts';
 import { EventLog } from './stream/log.ts';
+
+const FAREWELL_MILLISECONDS = 5000;
 
 export type AgentServer = { port: number; stop(): Promise<void> };
 
@@ -75,7 +80,8 @@ async function start({ config, log, signal }: Start, opened: Opened): Promise<Ag
     keeper.stop();
     deps.bus.sayAll({ kind: 'end', outcome: undefined });
     await listener.stop(2000);
-    await opened.close();
+    // A database that is gone answers no farewell: the process must not wait for it.
+    await Promise.race([opened.close(), wait(FAREWELL_MILLISECONDS, undefined, { ref: false })]);
   };
   return { port: listener.port, stop };
 }
@@ -96,10 +102,17 @@ function graphHost(config: AgentConfig, file: GraphsFile, log: Log): GraphHost {
       logLevel: config.logLevel,
       env: file.env,
     },
-    threads: config.jobs.threads,
+    threads: config.jobs.threads || automaticThreads(),
     slots: Math.max(1, config.jobs.slots),
     log,
   });
+}
+
+/** Half a gigabyte a thread, and no more threads than processors: beyond four, another pod serves better. */
+function automaticThreads(): number {
+  const limit = process.constrainedMemory();
+  const memory = limit > 0 ? Math.min(limit, totalmem()) : totalmem();
+  return Math.max(1, Math.min(availableParallelism(), 4, Math.floor(memory / (512 * 1024 * 1024))));
 }
 
 type Parts = { config: AgentConfig; db: Database; host: GraphHost; graphs: string[]; log: Log };

@@ -18,6 +18,7 @@ export type AgentConfig = {
 export type JobSettings = {
   /** Runs at a time in this process; 0 makes it serve requests only. */
   slots: number;
+  /** Threads that graphs run in, at most; 0 takes what the machine and the memory limit allow. */
   threads: number;
   graceSeconds: number;
   timeoutSeconds: number;
@@ -69,7 +70,7 @@ function databaseSettings(read: SettingsReader): AgentConfig['database'] {
 function jobSettings(read: SettingsReader): JobSettings {
   return {
     slots: read.integer(['GX_JOBS_PER_WORKER', 'N_JOBS_PER_WORKER'], 10, { min: 0, max: 1000 }),
-    threads: read.integer(['GX_WORKER_THREADS'], 2, { min: 1, max: 64 }),
+    threads: read.integer(['GX_WORKER_THREADS'], 0, { min: 0, max: 64 }),
     graceSeconds: read.integer(['GX_JOB_SHUTDOWN_GRACE_PERIOD_SECS', 'BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS'], 180, { min: 0, max: DAY }),
     timeoutSeconds: read.integer(['GX_JOB_TIMEOUT_SECS', 'BG_JOB_TIMEOUT_SECS'], DAY, { min: 1, max: 30 * DAY }),
     maxAttempts: read.integer(['GX_JOB_MAX_RETRIES', 'BG_JOB_MAX_RETRIES'], 3, { min: 1, max: 100 }),

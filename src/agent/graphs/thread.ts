@@ -16,6 +16,9 @@ type PendingCall = { resolve: (json: string) => void; reject: (error: Error) => 
 /** Milliseconds without a sign of life after which a thread counts as stuck in a graph that never yields. */
 const SILENT_AFTER = 1500;
 
+/** Node's own is 48: with 12 a thread takes 45 MB less, at the same CPU time a run (docs/decisions/0001-worker-threads.md). */
+const YOUNG_MEGABYTES = 12;
+
 /** One worker thread with the graphs loaded in it. */
 export class GraphThread {
   readonly ready: Promise<void>;
@@ -31,7 +34,11 @@ export class GraphThread {
 
   constructor(start: ThreadStart, log: Log) {
     this.#log = log;
-    this.#worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData: start, execArgv: [] });
+    this.#worker = new Worker(new URL('./worker.ts', import.meta.url), {
+      workerData: start,
+      execArgv: [],
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MEGABYTES },
+    });
     this.ready = new Promise((resolve, reject) => {
       this.#worker.on('message', (message: FromThread) => this.#hear(message, { resolve, reject }));
       this.#worker.on('error', (error) => this.#log.error({ err: asError(error) }, 'graph thread crashed'));

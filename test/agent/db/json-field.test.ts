@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest';
+import { fieldText, toField } from '../../../src/agent/db/json-field.ts';
+
+test.each([
+  ['a NUL is dropped', { a: 'x\u0000y' }, { a: 'xy' }],
+  ['a text that only looks like one stays', { a: 'x\\u0000y' }, { a: 'x\\u0000y' }],
+  ['a NUL behind a backslash is dropped', { a: 'x\\\u0000y' }, { a: 'x\\y' }],
+])('%s', (_, given, expected) => {
+  expect(JSON.parse(toField(given) ?? '')).toEqual(expected);
+});
+
+test('nothing is null, and clean text passes as it is', () => {
+  expect(toField(undefined)).toBeNull();
+  expect(fieldText('{"a":1}')).toBe('{"a":1}');
+});

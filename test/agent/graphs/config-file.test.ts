@@ -1,0 +1,49 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { readGraphsFile } from '../../../src/agent/graphs/config-file.ts';
+import { StartError } from '../../../src/errors.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gx-json-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const read = (content: unknown): ReturnType<typeof readGraphsFile> => {
+  const file = join(folder, 'gx.json');
+  writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content));
+  return readGraphsFile(file);
+};
+const graphs = { chat: './chat.ts:graph' };
+
+test('a graph is a file and an export, relative to gx.json', () => {
+  expect(read({ graphs: { chat: { path: './src/chat.ts:make', description: 'talks' } } }).graphs).toEqual([
+    { graphId: 'chat', file: join(folder, 'src/chat.ts'), exportName: 'make', description: 'talks' },
+  ]);
+});
+
+test('env is a map, or a file of lines', () => {
+  expect(read({ graphs, env: { A: '1' } }).env).toEqual({ A: '1' });
+  writeFileSync(join(folder, 'my.env'), 'B=two words\n');
+  expect(read({ graphs, env: 'my.env' }).env).toEqual({ B: 'two words' });
+});
+
+test.each([
+  ['no JSON', '{', 'JSON'],
+  ['an unknown key', { graphs, colour: 1 }, 'colour'],
+  ['an unknown key inside http', { graphs, http: { colour: 1 } }, 'http.colour'],
+  ['no graphs', {}, 'graphs'],
+  ['no graph at all', { graphs: {} }, 'graphs'],
+  ['a graph without an export', { graphs: { chat: './chat.ts' } }, 'graphs.chat'],
+  ['a wrong type', { graphs, node_version: 24 }, 'node_version'],
+  ['an env file that is not there', { graphs, env: 'none.env' }, 'none.env'],
+  ['auth, which is not built yet', { graphs, auth: { path: './auth.ts:auth' } }, 'auth'],
+  ['semantic search, which is not built yet', { graphs, store: { index: { dims: 3 } } }, 'store.index'],
+])('a start with %s fails and names it', (_, content, named) => {
+  try {
+    read(content);
+    expect.unreachable();
+  } catch (error) {
+    expect(error).toBeInstanceOf(StartError);
+    expect((error as Error).message).toContain(named);
+  }
+});

@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest';
+import { checkFields, runKwargs, runMetadata } from '../../../src/agent/runs/kwargs.ts';
+import { Invalid, Rejected } from '../../../src/errors.ts';
+
+const from = {
+  assistant_id: 'a',
+  graph_id: 'g',
+  config: { recursion_limit: 7, configurable: { model: 'assistant', tone: 'kind' } },
+  context: {},
+  metadata: { created_by: 'system', team: 'assistant' },
+  thread_config: { configurable: { model: 'thread' } },
+  thread_metadata: { team: 'thread' },
+};
+const ids = { run_id: 'r', thread_id: 't', temporary: false };
+
+test('the request wins over the thread, the thread over the assistant', () => {
+  const { config } = runKwargs({ assistant_id: 'g', config: { configurable: { user: 'x' } } }, from, ids);
+  expect(config).toMatchObject({
+    recursion_limit: 7,
+    configurable: { model: 'thread', tone: 'kind', user: 'x', run_id: 'r', thread_id: 't', graph_id: 'g', assistant_id: 'a' },
+  });
+});
+
+test('ids of the run can not be set by the request', () => {
+  const { config } = runKwargs({ assistant_id: 'g', config: { configurable: { thread_id: 'another', run_id: 'another' } } }, from, ids);
+  expect(config).toMatchObject({ configurable: { thread_id: 't', run_id: 'r' } });
+});
+
+test('metadata is that of assistant, thread and request, and names the assistant', () => {
+  expect(runMetadata({ assistant_id: 'g', metadata: { team: 'request', assistant_id: 'forged' } }, from)).toEqual({
+    created_by: 'system',
+    team: 'request',
+    assistant_id: 'a',
+    graph_id: 'g',
+  });
+});
+
+test.each([
+  ['values by default', undefined, ['values']],
+  ['one word', 'updates', ['updates']],
+  ['a list without doubles', ['values', 'custom', 'values'], ['values', 'custom']],
+  ['values for an empty list', [], ['values']],
+] as const)('stream_mode: %s', (_, given, expected) => {
+  expect(runKwargs({ assistant_id: 'g', stream_mode: given as never }, from, ids).stream_mode).toEqual(expected);
+});
+
+test.each([
+  ['async by default', {}, 'async'],
+  ['exit when checkpoints during the run are not wanted', { checkpoint_during: false }, 'exit'],
+  ['as asked', { durability: 'sync' as const, checkpoint_during: false }, 'sync'],
+])('durability: %s', (_, body, expected) => {
+  expect(runKwargs({ assistant_id: 'g', ...body }, from, ids).durability).toBe(expected);
+});
+
+test.each([
+  ['webhook', { webhook: 'https://example.test/' }, Invalid],
+  ['feedback_keys', { feedback_keys: ['score'] }, Invalid],
+  ['configurable together with context', { context: { a: 1 }, config: { configurable: { b: 1 } } }, Rejected],
+])('%s is refused, not dropped', (_, body, error) => {
+  expect(() => checkFields({ assistant_id: 'g', ...body })).toThrow(error);
+});

@@ -1,0 +1,78 @@
+import { AIMessage, AIMessageChunk } from '@langchain/core/messages';
+import { expect, test } from 'vitest';
+import { EventsOfRun, graphModes, isWanted } from '../../../src/agent/stream/modes.ts';
+import { toJson } from '../../../src/agent/graphs/serialise.ts';
+
+const sent = (events: unknown): unknown => JSON.parse(toJson(events));
+
+test('values are always asked for, and both message modes come from one', () => {
+  expect(graphModes(['messages', 'messages-tuple', 'events', 'custom'])).toEqual(['messages', 'custom', 'values']);
+});
+
+test('what was not asked for is not sent, but the last state is kept', () => {
+  const run = new EventsOfRun(['custom']);
+  expect(run.of({ namespace: [], mode: 'values', payload: { a: 1 } })).toEqual([]);
+  expect(run.of({ namespace: [], mode: 'custom', payload: 'x' })).toEqual([['custom', 'x']]);
+  expect(run.values).toEqual({ a: 1 });
+});
+
+test('events of a subgraph carry its namespace, and do not become the state', () => {
+  const run = new EventsOfRun(['values', 'updates']);
+  expect(run.of({ namespace: ['sub:1', 'deep:2'], mode: 'values', payload: { b: 2 } })).toEqual([['values|sub:1|deep:2', { b: 2 }]]);
+  expect(run.values).toBeUndefined();
+});
+
+test('an interrupt is told together with the state', () => {
+  const run = new EventsOfRun(['values']);
+  run.of({ namespace: [], mode: 'values', payload: { a: 1 } });
+  const interrupt = [{ id: 'i', value: 'ask' }];
+  expect(run.of({ namespace: [], mode: 'values', payload: { __interrupt__: interrupt } })).toEqual([
+    ['values', { a: 1, __interrupt__: interrupt }],
+  ]);
+  expect(run.stopped).toBe(true);
+  expect(run.values).toEqual({ a: 1 });
+});
+
+test('a stop before a node has no interrupts to tell', () => {
+  const run = new EventsOfRun(['values']);
+  expect(run.of({ namespace: [], mode: 'values', payload: { __interrupt__: [] } })).toEqual([]);
+  expect(run.stopped).toBe(true);
+});
+
+test('messages mode sends the whole message at every token, its metadata once', () => {
+  const run = new EventsOfRun(['messages']);
+  const chunk = (content: string) => ({
+    namespace: [],
+    mode: 'messages',
+    payload: [new AIMessageChunk({ id: 'm', content }), { node: 'n' }],
+  });
+  expect(sent(run.of(chunk('Hel')))).toMatchObject([
+    ['messages/metadata', { m: { metadata: { node: 'n' } } }],
+    ['messages/partial', [{ type: 'ai', content: 'Hel', id: 'm' }]],
+  ]);
+  expect(sent(run.of(chunk('lo')))).toMatchObject([['messages/partial', [{ content: 'Hello' }]]]);
+});
+
+test('messages mode sends a message that did not stream as complete', () => {
+  const run = new EventsOfRun(['messages']);
+  const events = run.of({ namespace: [], mode: 'messages', payload: [new AIMessage({ id: 'm', content: 'Hi' }), {}] });
+  expect(sent(events)).toMatchObject([['messages/complete', [{ type: 'ai', content: 'Hi' }]]]);
+});
+
+test('messages-tuple mode sends each token with its class, so that clients append it', () => {
+  const run = new EventsOfRun(['messages-tuple']);
+  const events = run.of({ namespace: [], mode: 'messages', payload: [new AIMessageChunk({ id: 'm', content: 'He' }), { node: 'n' }] });
+  expect(sent(events)).toMatchObject([['messages', [{ type: 'AIMessageChunk', content: 'He' }, { node: 'n' }]]]);
+});
+
+test.each([
+  ['values of a subgraph', 'values|sub:1', ['values'], true],
+  ['tokens', 'messages', ['messages-tuple'], true],
+  ['tokens when whole messages are wanted', 'messages', ['messages'], false],
+  ['whole messages', 'messages/partial', ['messages'], true],
+  ['an error', 'error', ['values'], true],
+  ['updates when values are wanted', 'updates', ['values'], false],
+  ['everything when nothing is said', 'debug', undefined, true],
+] as const)('a reader gets %s as asked', (_, event, modes, expected) => {
+  expect(isWanted(event, modes as never)).toBe(expected);
+});
