@@ -9,6 +9,8 @@ import { program, say } from '../steps.ts';
 
 /** Folders that are proven through the folder that uses them. */
 const PROVEN_BY: Record<string, string> = {
+  'src/agent/queue': 'test/agent/wire',
+  'src/agent/routes': 'test/agent/wire',
   'src/operator/deployment/objects': 'test/operator/deployment',
   'src/operator/revision/objects': 'test/operator/revision',
   'src/operator/secrets': 'test/operator',

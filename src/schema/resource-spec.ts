@@ -1,6 +1,6 @@
 import { Type, type Static, type TSchema } from 'typebox';
 import { Container, LocalObjectReference, Volume, VolumeMount } from './container.ts';
-import { MapOf, Nullable, type ResourceForm } from './types.ts';
+import { MapOf, Nullable } from './types.ts';
 
 const optional = <S extends TSchema>(schema: S) => Type.Optional(Nullable(schema));
 const cores = (description: string) =>
@@ -64,9 +64,6 @@ export type ResourceSpec = Static<typeof ResourceSpec>;
 
 /** Fields the seed marks "not to be used": refused, because an ignored size is a size somebody counts on. */
 export const UNUSED_RESOURCE_FIELDS = Object.keys(ResourceSpec.properties).filter((name) => /^(orchestrator|executor)_/.test(name));
-
-/** The spec inside a custom resource: the same fields in camelCase, without the unusable ones. */
-export type ResourceSpecForm = ResourceForm<ResourceSpec>;
 
 /** Field pairs of which the first must not exceed the second. */
 export const ORDERED_RESOURCE_FIELDS: readonly (readonly [string, string])[] = [
