@@ -13,6 +13,7 @@ import { statelessRunRoutes } from './routes/stateless-runs.ts';
 import { storeRoutes } from './routes/store.ts';
 import { healthRoute, systemRoutes, type ServerInfo } from './routes/system.ts';
 import { threadStateRoutes } from './routes/thread-state.ts';
+import { threadStreamRoute } from './routes/thread-stream.ts';
 import { threadRoutes } from './routes/threads.ts';
 
 type Options = { config: Pick<AgentConfig, 'mountPrefix' | 'bodyLimit'>; settings: GxJson; info: ServerInfo };
@@ -33,7 +34,7 @@ export function agentApp(deps: AgentDeps, { config, settings, info }: Options): 
     );
   const own: AgentRoute[] = [
     ...(http.disable_assistants === true ? [] : [...assistantRoutes(deps), ...assistantGraphRoutes(deps)]),
-    ...(http.disable_threads === true ? [] : [...threadRoutes(deps), ...threadStateRoutes(deps)]),
+    ...(http.disable_threads === true ? [] : [...threadRoutes(deps), ...threadStateRoutes(deps), threadStreamRoute(deps)]),
     ...(http.disable_runs === true ? [] : [...threadRunRoutes(deps), ...statelessRunRoutes(deps)]),
     ...(http.disable_store === true ? [] : storeRoutes(deps)),
     ...(http.disable_meta === true ? [] : systemRoutes(deps, { info, metrics, document })),

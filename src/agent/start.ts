@@ -19,7 +19,7 @@ import { openTickets } from './queue/tickets.ts';
 import { Executor } from './runs/execute.ts';
 import { Keeper } from './runs/keeper.ts';
 import { agentApp } from './server.ts';
-import { Bus } from './stream/bus.ts';
+import { Bus, threadKey } from './stream/bus.ts';
 import { EventLog } from './stream/log.ts';
 
 const FAREWELL_MILLISECONDS = 5000;
@@ -156,7 +156,7 @@ function hear(deps: AgentDeps, keeper: Keeper, signal: Signal): void {
       deps.pump.poke();
       return;
     case 'events':
-      for (const id of signal.run_ids) deps.bus.say(id, { kind: 'wake' });
+      for (const key of [...signal.run_ids, ...signal.thread_ids.map(threadKey)]) deps.bus.say(key, { kind: 'wake' });
       return;
     case 'end':
       if (!deps.executor.has(signal.run_id)) deps.bus.say(signal.run_id, { kind: 'end', outcome: undefined });
@@ -166,6 +166,9 @@ function hear(deps: AgentDeps, keeper: Keeper, signal: Signal): void {
       return;
     case 'reader':
       deps.executor.addReader(signal.run_id, signal.reader);
+      return;
+    case 'thread-reader':
+      deps.executor.addThreadReader(signal.thread_id, signal.reader);
   }
 }
 

@@ -132,10 +132,13 @@ function send<Caller>(
     case 'sse':
       ctx.set(SSE_HEADERS);
       ctx.body = withHeartbeat(frames(reply.events(signal), log), HEARTBEAT, heartbeatSeconds, signal);
+      // A client learns at once that it is heard, not at the first event.
+      ctx.flushHeaders();
       return;
     case 'slow-json':
       ctx.type = 'application/json';
       ctx.body = withHeartbeat(lateJson(reply.body(signal), log, invalid), '\n', heartbeatSeconds, signal);
+      ctx.flushHeaders();
   }
 }
 

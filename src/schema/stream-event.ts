@@ -13,6 +13,14 @@ export const STREAM_MODES = [
 
 export type StreamMode = (typeof STREAM_MODES)[number];
 
+/** Marks a run's end for those who follow its thread; a run's own stream ends by closing. */
+export const RUN_DONE = 'run_done';
+
+/** What a stream of a whole thread may carry: all events of its runs, only their beginnings and ends, or states written by hand. */
+export const THREAD_STREAM_MODES = ['run_modes', 'lifecycle', 'state_update'] as const;
+
+export type ThreadStreamMode = (typeof THREAD_STREAM_MODES)[number];
+
 /** Where a reader stands in a run's events: the `ms-seq` of an event id. */
 export type Cursor = { ms: number; seq: number };
 

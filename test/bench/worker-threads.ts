@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 
+/* oxlint-disable unicorn/require-post-message-target-origin -- worker threads have no origin */
+
 /*
  * What it costs to keep users' graphs in a thread of their own: handing events over, and memory.
  * Run: node test/bench/worker-threads.ts

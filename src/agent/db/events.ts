@@ -42,6 +42,20 @@ export function readEvents(db: Db, runId: string, { after, limit }: { after: Cur
   });
 }
 
+/** The same over all runs of a thread. */
+export function readThreadEvents(
+  db: Db,
+  threadId: string,
+  { after, limit }: { after: Cursor; limit: number },
+): Promise<(RunEvent & { run_id: string })[]> {
+  return db.query({
+    name: 'event_read_thread',
+    text: `select run_id, ms, seq, event, data as json from gx.stream_event
+      where thread_id = $1 and (ms, seq) > ($2::bigint, $3::bigint) order by ms, seq limit $4`,
+    values: [threadId, after.ms, after.seq, limit],
+  });
+}
+
 /** Where the run's stored events end: a second attempt goes on after it. */
 export async function lastEvent(db: Db, runId: string): Promise<Cursor | undefined> {
   const [last] = await db.query<Cursor>({

@@ -23,8 +23,8 @@ const HEADS = `select distinct on (r.thread_id) r.run_id, r.graph_id, r.due_at f
 
 const TAKE = `update gx.run r set status = 'running', attempt = r.attempt + 1, worker = $1, cancel = null,
     lease_until = now() + $2 * interval '1 second', started_at = now(), updated_at = now()
-  from head where r.run_id = head.run_id and r.status = 'pending'
-  returning r.run_id, r.thread_id, r.graph_id, r.attempt, r.kwargs, r.temporary, r.resumable, r.readers`;
+  from head, gx.thread t where r.run_id = head.run_id and r.status = 'pending' and t.thread_id = r.thread_id
+  returning r.run_id, r.thread_id, r.graph_id, r.attempt, r.kwargs, r.temporary, r.resumable, r.readers || t.readers as readers`;
 
 /** Takes the head run of each thread. Two takers of one thread meet at the unique index: the later one gets a `Conflict`. */
 export function claimThreads(db: Db, threadIds: string[], { worker, leaseSeconds, graphs }: Claim): Promise<Claimed[]> {

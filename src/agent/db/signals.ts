@@ -5,10 +5,11 @@ import type { Db } from './pool.ts';
 /** What processes tell each other. It carries no data: whoever hears it reads the database. */
 export type Signal =
   | { about: 'ticket' }
-  | { about: 'events'; run_ids: string[] }
+  | { about: 'events'; run_ids: string[]; thread_ids: string[] }
   | { about: 'end'; run_id: string }
   | { about: 'stop'; run_id: string }
-  | { about: 'reader'; run_id: string; reader: string };
+  | { about: 'reader'; run_id: string; reader: string }
+  | { about: 'thread-reader'; thread_id: string; reader: string };
 
 const EVERYBODY = 'gx_all';
 const close = (client: Client): void => void client.end().catch(() => undefined);

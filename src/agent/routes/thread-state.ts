@@ -4,8 +4,9 @@ import { json } from '../../http/route.ts';
 import { Flag, isSet } from '../../schema/agent-types.ts';
 import { HistoryBody, StateAt, StateUpdate, type Thread } from '../../schema/thread.ts';
 import { Uuid } from '../../schema/types.ts';
-import { getThread, setThreadState } from '../db/threads.ts';
+import { getThread, setThreadState, threadReaders } from '../db/threads.ts';
 import type { AgentDeps } from '../deps.ts';
+import { newId } from '../ids.ts';
 import type { Operation } from '../graphs/protocol.ts';
 import { ok, refused, route, ThreadPath, type AgentRoute } from './route.ts';
 
@@ -74,7 +75,16 @@ async function write(deps: AgentDeps, threadId: string, body: StateUpdate): Prom
     as_node: body.as_node,
   });
   await setThreadState(deps.db, threadId, { ...after, status: after.waiting ? 'interrupted' : 'idle' });
+  await announce(deps, threadId);
   return answer;
+}
+
+/** Tells those who follow the thread; the event waits for them in the table, as those of runs do. */
+async function announce(deps: AgentDeps, threadId: string): Promise<void> {
+  const readers = await threadReaders(deps.db, threadId);
+  if (readers.length === 0) return;
+  const told = JSON.stringify({ state: await stateOf(deps, threadId, {}), thread_id: threadId });
+  deps.eventLog.append({ run_id: newId(), thread_id: threadId, readers }, [{ ms: Date.now(), seq: 1, event: 'state_update', json: told }]);
 }
 
 type StateUpdate = { values?: unknown; as_node?: string | null; checkpoint?: Json | null; checkpoint_id?: string | null };

@@ -1,7 +1,7 @@
 import type { JobSettings } from '../../config/agent.ts';
 import { asError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import type { Cursor, RunEvent } from '../../schema/stream-event.ts';
+import { RUN_DONE, type Cursor, type RunEvent } from '../../schema/stream-event.ts';
 import { deleteRunCheckpoints } from '../db/checkpoints.ts';
 import { lastEvent } from '../db/events.ts';
 import { crashed as crashedRun, handBack, type Claimed } from '../db/leases.ts';
@@ -12,7 +12,7 @@ import { retireThread } from '../db/threads.ts';
 import type { GraphHost } from '../graphs/host.ts';
 import type { Outcome } from '../graphs/protocol.ts';
 import type { Tickets } from '../queue/tickets.ts';
-import type { Bus } from '../stream/bus.ts';
+import { threadKey, type Bus } from '../stream/bus.ts';
 import type { EventLog } from '../stream/log.ts';
 import { settleLost } from './lost.ts';
 import { endOf, type End, type StopReason } from './status.ts';
@@ -96,6 +96,10 @@ export class Executor {
     if (reader !== this.#deps.signals.processId) this.#active.get(runId)?.readers.add(reader);
   }
 
+  addThreadReader(threadId: string, reader: string): void {
+    for (const { run } of this.#active.values()) if (run.thread_id === threadId) this.addReader(run.run_id, reader);
+  }
+
   /** Waits until nothing runs, or the time is over. */
   async idle(milliseconds: number): Promise<void> {
     const until = Date.now() + milliseconds;
@@ -109,7 +113,10 @@ export class Executor {
       active.at = { ms: Math.max(now, active.at.ms), seq: active.at.seq + 1 };
       return { ...active.at, event, json };
     });
-    for (const event of events) this.#deps.bus.say(run_id, { kind: 'event', event });
+    for (const event of events) {
+      this.#deps.bus.say(run_id, { kind: 'event', event });
+      this.#deps.bus.say(threadKey(thread_id), { kind: 'event', event });
+    }
     if (resumable || active.readers.size > 0) this.#deps.eventLog.append({ run_id, thread_id, readers: active.readers }, events);
   }
 
@@ -176,6 +183,7 @@ export class Executor {
     const { run } = active;
     const { db, eventLog, signals } = this.#deps;
     if (end.error !== null) this.#publish(active, [['error', JSON.stringify(end.error)]]);
+    this.#publish(active, [[RUN_DONE, JSON.stringify({ status: 'run_done', run_id: run.run_id })]]);
     if (run.resumable || active.readers.size > 0) await eventLog.written();
     const finished = await finishRun(db, {
       run_id: run.run_id,

@@ -64,10 +64,10 @@ export class Keeper {
       for (const run of found) await settleLost(tx, run, { tickets, maxAttempts: jobs.maxAttempts });
       return found;
     });
-    for (const { run_id, readers, lost: lives } of lost) {
+    for (const { run_id, thread_id, readers, lost: lives } of lost) {
       log.warn({ run_id, lost: lives + 1 }, 'worker of a run went silent');
       bus.say(run_id, { kind: 'wake' });
-      for (const reader of readers) await signals.send({ about: 'events', run_ids: [run_id] }, reader);
+      for (const reader of readers) await signals.send({ about: 'events', run_ids: [run_id], thread_ids: [thread_id] }, reader);
     }
     if (lost.length > 0) pump.poke();
   }
@@ -75,7 +75,7 @@ export class Keeper {
   /** The end of a run elsewhere is told by a signal; one that got lost is noticed here. */
   async watch(): Promise<void> {
     const { db, bus, executor } = this.#deps;
-    const followed = bus.followed().filter((id) => !executor.has(id));
+    const followed = bus.followedRuns().filter((id) => !executor.has(id));
     if (followed.length === 0) return;
     for (const id of await endedOf(db, followed)) bus.say(id, { kind: 'end', outcome: undefined });
   }

@@ -37,7 +37,8 @@ export async function waitForEnd(
     for (;;) {
       const heard = await subscription.next();
       if (heard === undefined) break;
-      if (heard.kind === 'end') return await resultOf(deps, { run_id, thread_id, outcome: heard.outcome });
+      if (heard.kind === 'end' || heard.kind === 'too-slow')
+        return await resultOf(deps, { run_id, thread_id, outcome: heard.kind === 'end' ? heard.outcome : undefined });
     }
   } finally {
     subscription.close();

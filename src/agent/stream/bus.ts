@@ -1,8 +1,15 @@
 import type { RunEvent } from '../../schema/stream-event.ts';
 import type { Outcome } from '../graphs/protocol.ts';
 
-/** What a reader in this process hears of a run: an event itself, that the table has more, or that the run is over. */
-export type Heard = { kind: 'event'; event: RunEvent } | { kind: 'wake' } | { kind: 'end'; outcome: Outcome | undefined };
+/** What a reader in this process hears of a run: an event itself, that the table has more, that the run is over, or that it was too slow. */
+export type Heard =
+  | { kind: 'event'; event: RunEvent }
+  | { kind: 'wake' }
+  | { kind: 'end'; outcome: Outcome | undefined }
+  | { kind: 'too-slow' };
+
+/** Characters of events that wait for one slow reader before it is given up, so that it can not fill the memory. */
+const PATIENCE = 64 * 1024 * 1024;
 
 export type Subscription = {
   /** The next thing; undefined once the reader has left. */
@@ -10,41 +17,53 @@ export type Subscription = {
   close(): void;
 };
 
+/** The key under which a whole thread is followed. */
+export const threadKey = (threadId: string): string => `thread:${threadId}`;
+
 type Ear = (heard: Heard) => void;
 
-/** Hands a run's events to its readers in this process, without a disk in between. */
+/** Hands a run's events to the readers of the run, or of its thread, in this process, without a disk in between. */
 export class Bus {
   readonly #ears = new Map<string, Set<Ear>>();
 
-  say(runId: string, heard: Heard): void {
-    for (const ear of this.#ears.get(runId) ?? []) ear(heard);
+  say(key: string, heard: Heard): void {
+    for (const ear of this.#ears.get(key) ?? []) ear(heard);
   }
 
   sayAll(heard: Heard): void {
-    for (const runId of this.#ears.keys()) this.say(runId, heard);
+    for (const key of this.#ears.keys()) this.say(key, heard);
   }
 
   /** The runs that somebody in this process follows. */
-  followed(): string[] {
-    return [...this.#ears.keys()];
+  followedRuns(): string[] {
+    return [...this.#ears.keys()].filter((key) => !key.startsWith('thread:'));
+  }
+
+  isFollowed(key: string): boolean {
+    return this.#ears.has(key);
   }
 
   /** Everything said of the run from now on, until `close` or the signal. */
-  follow(runId: string, signal: AbortSignal): Subscription {
+  follow(key: string, signal: AbortSignal): Subscription {
     const waiting: Heard[] = [];
     let wake: (() => void) | undefined;
+    let held = 0;
     const ear: Ear = (heard) => {
-      waiting.push(heard);
+      if (heard.kind === 'event') held += heard.event.json.length;
+      if (held > PATIENCE) {
+        close();
+        waiting.splice(0, waiting.length, { kind: 'too-slow' });
+      } else waiting.push(heard);
       wake?.();
     };
-    const ears = this.#ears.get(runId) ?? new Set();
-    this.#ears.set(runId, ears.add(ear));
+    const ears = this.#ears.get(key) ?? new Set();
+    this.#ears.set(key, ears.add(ear));
     const leave = (): void => wake?.();
     signal.addEventListener('abort', leave);
     const close = (): void => {
       signal.removeEventListener('abort', leave);
       ears.delete(ear);
-      if (ears.size === 0 && this.#ears.get(runId) === ears) this.#ears.delete(runId);
+      if (ears.size === 0 && this.#ears.get(key) === ears) this.#ears.delete(key);
     };
     const next = async (): Promise<Heard | undefined> => {
       while (waiting.length === 0) {
@@ -53,7 +72,9 @@ export class Bus {
           wake = resolve;
         });
       }
-      return waiting.shift();
+      const heard = waiting.shift();
+      if (heard?.kind === 'event') held -= heard.event.json.length;
+      return heard;
     };
     return { next, close };
   }

@@ -7,8 +7,8 @@ import { channelOf, type Signal } from '../db/signals.ts';
 
 /** Milliseconds that events are gathered before they are written together. */
 const GATHER = 5;
-/** NOTIFY carries 8,000 bytes: at 39 a run id, this many fit. */
-const RUNS_PER_SIGNAL = 150;
+/** NOTIFY carries 8,000 bytes: at 39 an id, this many runs with their threads fit. */
+const RUNS_PER_SIGNAL = 90;
 
 type Entry = StoredEvent & { readers: Iterable<string> };
 
@@ -50,15 +50,19 @@ export class EventLog {
   }
 }
 
-/** One signal for each process that waits for something in the batch. */
+/** One signal for each process that waits for something in the batch, in parts that fit. */
 function signalsOf(batch: Entry[]): { channel: string; payload: string }[] {
-  const runs = new Map<string, Set<string>>();
-  for (const { run_id, readers } of batch) for (const reader of readers) runs.set(reader, (runs.get(reader) ?? new Set()).add(run_id));
-  return [...runs].flatMap(([reader, ids]) => {
-    const all = [...ids];
+  const waiting = new Map<string, Map<string, string>>();
+  for (const { run_id, thread_id, readers } of batch)
+    for (const reader of readers) waiting.set(reader, (waiting.get(reader) ?? new Map<string, string>()).set(run_id, thread_id));
+  return [...waiting].flatMap(([reader, runs]) => {
+    const all = [...runs];
     const parts = Array.from({ length: Math.ceil(all.length / RUNS_PER_SIGNAL) }, (_, at) =>
       all.slice(at * RUNS_PER_SIGNAL, (at + 1) * RUNS_PER_SIGNAL),
     );
-    return parts.map((run_ids) => ({ channel: channelOf(reader), payload: JSON.stringify({ about: 'events', run_ids } satisfies Signal) }));
+    return parts.map((part) => {
+      const signal: Signal = { about: 'events', run_ids: part.map(([run]) => run), thread_ids: part.map(([, thread]) => thread) };
+      return { channel: channelOf(reader), payload: JSON.stringify(signal) };
+    });
   });
 }

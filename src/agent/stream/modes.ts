@@ -1,4 +1,4 @@
-import type { StreamMode } from '../../schema/stream-event.ts';
+import { RUN_DONE, type StreamMode, type ThreadStreamMode } from '../../schema/stream-event.ts';
 import { chunkForm, isChunk, isMessage } from '../graphs/serialise.ts';
 
 /** One event to send: its name and its data. */
@@ -16,9 +16,18 @@ export function graphModes(wanted: StreamMode[]): string[] {
 /** Whether an event belongs to the asked modes; the part before the first pipe decides. */
 export function isWanted(event: string, modes: StreamMode[] | undefined): boolean {
   const [name = ''] = event.split('|');
+  if (name === RUN_DONE) return false;
   if (modes === undefined || ['metadata', 'error', 'feedback'].includes(name)) return true;
   if (name.startsWith('messages/')) return modes.includes('messages');
   return modes.includes(name === 'messages' ? 'messages-tuple' : (name as StreamMode));
+}
+
+/** How an event looks in a stream of the whole thread; undefined when it was not asked for. */
+export function inThreadStream(event: string, modes: ThreadStreamMode[]): string | undefined {
+  if (event === RUN_DONE) return modes.includes('lifecycle') ? 'metadata' : undefined;
+  if (event === 'state_update') return modes.includes('state_update') ? event : undefined;
+  if (event === 'metadata' && modes.includes('lifecycle')) return event;
+  return modes.includes('run_modes') ? event : undefined;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { Unavailable } from '../../errors.ts';
 import type { SseEvent } from '../../http/route.ts';
 import { eventId, isAfter, type Cursor, type RunEvent, type StreamMode } from '../../schema/stream-event.ts';
 import { readEvents } from '../db/events.ts';
@@ -54,6 +55,7 @@ async function* everything(deps: Deps, { run_id, subscription, from, replay, end
   for (;;) {
     const heard = await subscription.next();
     if (heard === undefined) return;
+    if (heard.kind === 'too-slow') throw new Unavailable('The reader was too slow; join the stream again.');
     if (heard.kind === 'event') {
       if (!isAfter(heard.event, at)) continue;
       at = heard.event;

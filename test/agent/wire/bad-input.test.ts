@@ -48,7 +48,7 @@ describe('a request', () => {
     ['an unknown stream mode', 'POST', '/runs/stream', { assistant_id: 'chat', stream_mode: 'everything' }, 422],
     ['a limit beyond its bound', 'POST', '/threads/search', { limit: 100_000 }, 422],
     ['a sort key that does not exist', 'POST', '/threads/search', { sort_by: 'color' }, 422],
-  ])('%s is answered with a sentence', async (_what, method, path, body, status) => {
+  ])('%s is answered with a sentence', async (...[, method, path, body, status]) => {
     const answer = await send(method, path, body);
     expect(answer.status).toBe(status);
     expect(answer.body).toEqual({ detail: expect.stringMatching(/\S/) });
