@@ -1,4 +1,5 @@
 import { Command, MemorySaver, Send } from '@langchain/langgraph';
+import { Unavailable } from '../../errors.ts';
 import { graphModes, EventsOfRun, type Chunk, type Emitted } from '../stream/modes.ts';
 import type { Graph, MakeGraph } from './load.ts';
 import type { Outcome, RunSpec } from './protocol.ts';
@@ -33,6 +34,7 @@ export async function invoke(spec: RunSpec, deps: InvokeDeps): Promise<Outcome> 
     return await ended(events, { graph, config }, 'success');
   } catch (error) {
     if (deps.signal.aborted) return ended(events, { graph, config }, 'interrupted');
+    if (error instanceof Unavailable) return { status: 'interrupted', waiting: false, retry: true };
     const failure = { error: (error as Error)?.name ?? 'Error', message: (error as Error)?.message ?? String(error) };
     return { ...result(events), status: 'error', waiting: false, error: failure };
   }

@@ -30,6 +30,8 @@ export type Outcome = {
   /** True when the last checkpoint has nodes left to do. */
   waiting: boolean;
   error?: Failure;
+  /** True when not the graph failed but the database under its checkpoints: another try may succeed. */
+  retry?: boolean;
 };
 
 export type FromThread =

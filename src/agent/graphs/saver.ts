@@ -65,10 +65,10 @@ function namedStatements(db: Database): object {
   return {
     connect: () => db.pool.connect(),
     end: () => db.pool.end(),
-    query: (text: string, values: unknown[]) => {
+    query: async (text: string, values: unknown[]) => {
       const name = names.get(text) ?? `saver_${names.size}`;
       if (names.size < 50) names.set(text, name);
-      return db.pool.query(names.has(text) ? { name, text, values } : { text, values });
+      return { rows: await db.query(names.has(text) ? { name, text, values } : { text, values }) };
     },
   };
 }

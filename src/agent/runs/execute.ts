@@ -30,7 +30,7 @@ type Deps = {
   freed: (next: string | undefined) => void;
 };
 
-type Active = { run: Claimed; at: Cursor; readers: Set<string>; stopped?: StopReason; timers: NodeJS.Timeout[]; crashed?: boolean };
+type Active = { run: Claimed; at: Cursor; readers: Set<string>; stopped?: StopReason; timers: NodeJS.Timeout[]; crashed: boolean };
 
 /** Milliseconds a graph gets to obey before its thread is ended. */
 const OBEY_WITHIN = 2000;
@@ -61,7 +61,7 @@ export class Executor {
   }
 
   async start(run: Claimed): Promise<void> {
-    const active: Active = { run, at: { ms: 0, seq: 0 }, readers: new Set(run.readers), timers: [] };
+    const active: Active = { run, at: { ms: 0, seq: 0 }, readers: new Set(run.readers), timers: [], crashed: false };
     this.#active.set(run.run_id, active);
     active.readers.delete(this.#deps.signals.processId);
     const { run_id, thread_id, attempt, graph_id, kwargs } = run;
@@ -131,6 +131,7 @@ export class Executor {
   async #end(active: Active, outcome: Outcome): Promise<void> {
     const { run } = active;
     for (const timer of active.timers) clearTimeout(timer);
+    active.crashed ||= outcome.retry === true;
     const end = endOf(outcome, active.stopped, this.#deps.jobs.timeoutSeconds);
     let more = false;
     try {
@@ -169,7 +170,7 @@ export class Executor {
   /** A run that takes its thread down costs a life each time; one that only was in the way of another loses none. */
   async #giveBack({ run, crashed }: Active): Promise<void> {
     const { db, signals, tickets, jobs } = this.#deps;
-    if (crashed !== true) {
+    if (!crashed) {
       await handBack(db, [run.run_id], signals.processId);
       return tickets.send(db, run);
     }

@@ -18,7 +18,7 @@ export function endOf(outcome: Outcome, stopped: StopReason | undefined, timeout
   if (outcome.status === 'error') return failed(outcome.error ?? { error: 'Error', message: 'The graph failed without a reason.' });
   if (outcome.status === 'success')
     return { kind: 'finish', status: 'success', error: null, rest: outcome.waiting ? 'interrupted' : 'idle' };
-  if (stopped === 'shutdown') return { kind: 'hand-back' };
+  if (stopped === 'shutdown' || outcome.retry === true) return { kind: 'hand-back' };
   if (stopped === 'timeout') return failed({ error: 'TimeoutError', message: `The run took longer than ${timeoutSeconds} seconds.` });
   return { kind: 'finish', status: 'interrupted', error: null, rest: outcome.waiting ? 'interrupted' : 'idle' };
 }

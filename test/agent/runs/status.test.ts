@@ -26,6 +26,7 @@ test.each<[string, Outcome, StopReason | undefined, Partial<Extract<End, { kind:
   ['a rolled back run is deleted, even when it was done', success, 'rollback', { kind: 'delete' }],
   ['a run that took too long ends in error', stopped, 'timeout', { status: 'error', rest: 'error' }],
   ['a shutdown hands an unfinished run back', stopped, 'shutdown', { kind: 'hand-back' }],
+  ['a run whose checkpoints could not be written is tried again', { ...stopped, retry: true }, undefined, { kind: 'hand-back' }],
   ['a shutdown keeps the end of a finished run', success, 'shutdown', { status: 'success' }],
   ['a run that another worker has taken over is forgotten', success, 'lost', { kind: 'forget' }],
 ])('%s', (_, outcome, reason, expected) => {

@@ -7,6 +7,7 @@ export const graph = new StateGraph(State)
   .addNode('fail', ({ how }) => {
     if (how === 'text') throw 'not an error';
     if (how === 'spin') for (;;);
+    if (how === 'exit') process.exit(1);
     throw new TypeError('Boo!');
   })
   .addEdge(START, 'fail')

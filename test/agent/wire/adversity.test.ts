@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { failedStart, startAgent, type AgentProcess } from '../../kit/agent-server.ts';
+import { eventually } from '../../kit/eventually.ts';
+import { freshDatabase } from '../../kit/postgres.ts';
+
+/* What breaks around a server that goes on: connections, threads, other processes. */
+
+let database: Awaited<ReturnType<typeof freshDatabase>>;
+let api: AgentProcess;
+let queue: AgentProcess;
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  const env = { GX_JOB_LEASE_SECS: '6' };
+  api = await startAgent({ database: database.uri, env: { ...env, N_JOBS_PER_WORKER: '0' } });
+  queue = await startAgent({ database: database.uri, env: { ...env, N_JOBS_PER_WORKER: '5' } });
+});
+
+afterAll(async () => {
+  await api.kill();
+  await queue.kill();
+  await database.drop();
+});
+
+const steps = (left: number, pause: number) => ({ assistant_id: 'steps', input: { left, pause } });
+const post = async (path: string, body: unknown): Promise<{ status: number; body: unknown }> => {
+  const response = await fetch(`${api.url}${path}`, { method: 'POST', body: JSON.stringify(body) });
+  return { status: response.status, body: await response.json() };
+};
+const lefts = (events: { event: string; data: unknown }[]): number[] =>
+  events.filter(({ event }) => event === 'custom').map(({ data }) => (data as { left: number }).left);
+
+test('a stream joined from another process has neither gap nor duplicate, whenever it was joined', async () => {
+  const { thread_id } = await api.client.threads.create();
+  const input = { left: 20, pause: 25 };
+  const run = await api.client.runs.create(thread_id, 'steps', { input, streamMode: ['custom'], streamResumable: true });
+  const all = Array.from({ length: 20 }, (_, at) => 20 - at);
+  const join = async (delay: number): Promise<number[]> => {
+    await new Promise((resolve) => setTimeout(resolve, delay));
+    return lefts(await Array.fromAsync(api.client.runs.joinStream(thread_id, run.run_id, { lastEventId: '-' })));
+  };
+  for (const seen of await Promise.all([join(0), join(120), join(250), join(400)])) expect(seen).toEqual(all);
+});
+
+test('a stream without memory gives what comes after the join', async () => {
+  const { thread_id } = await api.client.threads.create();
+  const run = await api.client.runs.create(thread_id, 'steps', { input: { left: 20, pause: 50 }, streamMode: ['custom'] });
+  await eventually('it is half way', async () => (await api.client.threads.getState(thread_id)).next.length > 0);
+  const seen = lefts(await Array.fromAsync(api.client.runs.joinStream(thread_id, run.run_id)));
+  expect(seen.length).toBeGreaterThan(0);
+  expect(seen).toEqual(Array.from({ length: seen.length }, (_, at) => seen.length - at));
+});
+
+test('an event larger than a notification crosses processes', async () => {
+  const content = 'x'.repeat(100_000);
+  const events = await Array.fromAsync(
+    api.client.runs.stream(null, 'chat', { input: { messages: [{ role: 'human', content }] }, streamMode: 'values' }),
+  );
+  expect(JSON.stringify(events.at(-1)?.data)).toContain(content);
+});
+
+test('a text with the one character that Postgres does not take is kept without it', async () => {
+  const { thread_id } = await api.client.threads.create();
+  const answer = await post(`/threads/${thread_id}/runs/wait`, {
+    assistant_id: 'chat',
+    input: { messages: [{ role: 'human', content: 'a\u0000b' }] },
+    metadata: { note: 'c\u0000d' },
+  });
+  expect(JSON.stringify(answer.body)).toContain('I hear you well.');
+  expect((await api.client.threads.get(thread_id)).status).toBe('idle');
+});
+
+test('lost database connections cost no run', async () => {
+  const { thread_id } = await api.client.threads.create();
+  const run = await api.client.runs.create(thread_id, 'steps', { input: { left: 15, pause: 100 } });
+  await eventually('it runs', async () => (await api.client.runs.get(thread_id, run.run_id)).status === 'running');
+  const cut = 'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()';
+  await database.sql(cut).catch(() => undefined);
+  await eventually('both are well', async () => (await fetch(`${api.url}/ok`)).ok && (await fetch(`${queue.url}/ok`)).ok, 30);
+  const state = await api.client.runs.join(thread_id, run.run_id);
+  expect(state).toMatchObject({ done: 15 });
+  expect(await api.client.runs.get(thread_id, run.run_id)).toMatchObject({ status: 'success' });
+  expect((await post('/runs/wait', steps(1, 0))).body).toMatchObject({ done: 1 });
+}, 60_000);
+
+test('a graph that ends its thread three times is given up, and its neighbours go on', async () => {
+  const { thread_id } = await api.client.threads.create();
+  const neighbour = post('/runs/wait', steps(10, 200));
+  const run = await api.client.runs.create(thread_id, 'broken', { input: { how: 'exit' } });
+  expect(await post(`/threads/${thread_id}/runs/wait`, steps(1, 0))).toMatchObject({ status: 200 });
+  const body = await fetch(`${api.url}/threads/${thread_id}/runs/${run.run_id}/join`).then((response) => response.json());
+  expect(body).toMatchObject({ __error__: { error: 'WorkerLost' } });
+  expect((await neighbour).body).toMatchObject({ done: expect.any(Number) as number });
+}, 60_000);
+
+test('a stuck graph is cancelled too', async () => {
+  const { thread_id } = await api.client.threads.create();
+  const run = await api.client.runs.create(thread_id, 'broken', { input: { how: 'spin' } });
+  await eventually('it runs', async () => (await api.client.runs.get(thread_id, run.run_id)).status === 'running');
+  await api.client.runs.cancel(thread_id, run.run_id, true);
+  expect((await api.client.runs.get(thread_id, run.run_id)).status).toBe('interrupted');
+}, 60_000);
+
+test('a thread deleted under its run is gone, and the worker free', async () => {
+  const { thread_id } = await api.client.threads.create();
+  await api.client.runs.create(thread_id, 'steps', { input: { left: 100, pause: 100 } });
+  await eventually('it runs', async () => (await api.client.threads.getState(thread_id)).next.length > 0);
+  await api.client.threads.delete(thread_id);
+  await eventually(
+    'nothing runs',
+    async () => {
+      const metrics = (await fetch(`${queue.url}/metrics?format=json`).then((answer) => answer.json())) as { workers: { active: number } };
+      return metrics.workers.active === 0;
+    },
+    30,
+  );
+}, 60_000);
+
+test('a database of a later major version is refused with a sentence', async () => {
+  const later = await freshDatabase();
+  await later.sql(`insert into gx.migration (number, name, major) values (9000, 'later', 2)`);
+  const { code, output } = await failedStart({ database: later.uri });
+  expect(code).toBe(1);
+  expect(output).toMatch(/schema version 2/);
+  await later.sql(`update gx.migration set major = 1`);
+  const agent = await startAgent({ database: later.uri });
+  expect(await agent.kill()).toBe(0);
+  await later.drop();
+});
