@@ -199,15 +199,6 @@ export function deleteRuns(
   });
 }
 
-export async function threadOfRun(db: Db, runId: string): Promise<string | undefined> {
-  const [row] = await db.query<{ thread_id: string }>({
-    name: 'run_thread',
-    text: 'select thread_id from gx.run where run_id = $1',
-    values: [runId],
-  });
-  return row?.thread_id;
-}
-
 /** Pending runs end at once as interrupted. */
 export function interruptPending(db: Db, runIds: string[]): Promise<{ run_id: string; readers: string[] }[]> {
   return db.query({

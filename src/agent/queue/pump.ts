@@ -28,6 +28,8 @@ export class Pump {
   #wake: (() => void) | undefined;
   #backlog = false;
   #lookedAt = 0;
+  /** Slots promised to runs that are being claimed. */
+  #reserved = 0;
 
   constructor(deps: Deps) {
     this.#deps = deps;
@@ -55,8 +57,9 @@ export class Pump {
   /** A run ended here; the next one of its thread starts at once, or queues up behind those that wait for a slot. */
   async freed(next: string | undefined): Promise<void> {
     if (next !== undefined && !this.#stopped) {
-      if (this.#backlog) await this.#deps.tickets.send(this.#deps.db, { run_id: next, thread_id: next }).catch(this.#failed);
-      else await this.#claim([next]).catch(this.#failed);
+      if (this.#backlog || this.#free() === 0)
+        await this.#deps.tickets.send(this.#deps.db, { run_id: next, thread_id: next }).catch(this.#failed);
+      else await this.#holding(1, () => this.#claim([next])).catch(this.#failed);
     }
     this.poke();
   }
@@ -72,7 +75,16 @@ export class Pump {
   };
 
   #free(): number {
-    return Math.max(0, this.#deps.jobs.slots - this.#deps.running());
+    return Math.max(0, this.#deps.jobs.slots - this.#deps.running() - this.#reserved);
+  }
+
+  async #holding<T>(slots: number, work: () => Promise<T>): Promise<T> {
+    this.#reserved += slots;
+    try {
+      return await work();
+    } finally {
+      this.#reserved -= slots;
+    }
   }
 
   async #run(): Promise<void> {
@@ -93,6 +105,10 @@ export class Pump {
       this.#backlog = true;
       return false;
     }
+    return this.#holding(free, () => this.#take(free));
+  }
+
+  async #take(free: number): Promise<boolean> {
     const tickets = await this.#deps.tickets.take(free);
     this.#backlog = tickets.length === free;
     if (tickets.length === 0) {

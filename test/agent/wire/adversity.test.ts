@@ -106,14 +106,15 @@ test('a thread deleted under its run is gone, and the worker free', async () => 
   await api.client.runs.create(thread_id, 'steps', { input: { left: 100, pause: 100 } });
   await eventually('it runs', async () => (await api.client.threads.getState(thread_id)).next.length > 0);
   await api.client.threads.delete(thread_id);
-  await eventually(
+  const active = await eventually(
     'nothing runs',
     async () => {
       const metrics = (await fetch(`${queue.url}/metrics?format=json`).then((answer) => answer.json())) as { workers: { active: number } };
-      return metrics.workers.active === 0;
+      return metrics.workers.active === 0 && metrics.workers;
     },
     30,
   );
+  expect(active).toEqual({ max: 5, active: 0, available: 5 });
 }, 60_000);
 
 test('a database of a later major version is refused with a sentence', async () => {
