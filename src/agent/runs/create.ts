@@ -1,6 +1,6 @@
 import { Conflict, Invalid, NotFound, Rejected } from '../../errors.ts';
 import type { Run, RunCreate } from '../../schema/run.ts';
-import { insertRun, lockActive, runContext, type ActiveRun, type NewRun } from '../db/runs.ts';
+import { insertRun, lockActive, runContext, type ActiveRun, type NewRun, type RunContext } from '../db/runs.ts';
 import type { Db } from '../db/pool.ts';
 import type { AgentDeps } from '../deps.ts';
 import { isUuid, newId, systemAssistantId } from '../ids.ts';
@@ -49,7 +49,7 @@ async function newRun(deps: AgentDeps, body: RunCreate, { run_id, threadId, read
     assistant_id: from.assistant_id,
     graph_id: from.graph_id,
     metadata: runMetadata(body, from),
-    kwargs: runKwargs(body, from, { run_id, thread_id, temporary: stateless && body.on_completion !== 'keep' }),
+    kwargs: runKwargs(body, withDefaults(from, deps.jobs), { run_id, thread_id, temporary: stateless && body.on_completion !== 'keep' }),
     multitask_strategy: body.multitask_strategy ?? 'enqueue',
     after_seconds: body.after_seconds ?? 0,
     readers,
@@ -59,6 +59,11 @@ async function newRun(deps: AgentDeps, body: RunCreate, { run_id, threadId, read
     },
   };
 }
+
+const withDefaults = (from: RunContext, { recursionLimit }: AgentDeps['jobs']): RunContext => ({
+  ...from,
+  config: { recursion_limit: recursionLimit, ...from.config },
+});
 
 /** A graph's name stands for its own assistant. */
 export function assistantIdOf(text: string, graphs: string[]): string {

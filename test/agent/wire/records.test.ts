@@ -10,7 +10,7 @@ let database: Awaited<ReturnType<typeof freshDatabase>>;
 
 beforeAll(async () => {
   database = await freshDatabase();
-  agent = await startAgent({ database: database.uri });
+  agent = await startAgent({ database: database.uri, env: { GX_DEFAULT_RECURSION_LIMIT: '150' } });
 });
 
 afterAll(async () => {
@@ -172,6 +172,12 @@ describe('runs', () => {
       { assistant_id: 'chat', input: human('x') },
     ]);
     expect(batch.body).toHaveLength(2);
+  });
+
+  test("the recursion limit is the server's, unless the run brings its own", async () => {
+    expect((await call('POST', '/runs/wait', { assistant_id: 'steps', input: { left: 40 } })).body).toMatchObject({ done: 40 });
+    const answer = await call('POST', '/runs/wait', { assistant_id: 'steps', input: { left: 40 }, config: { recursion_limit: 5 } });
+    expect(answer.body).toMatchObject({ __error__: { error: 'GraphRecursionError' } });
   });
 
   test('a client that leaves stops the run when it asked for that', async () => {
