@@ -24,11 +24,7 @@ test('flags win over the environment', () => {
 });
 
 test('all problems are told at once', () => {
-  try {
-    agentConfig({ N_JOBS_PER_WORKER: 'many', PORT: '-1' });
-    expect.unreachable();
-  } catch (error) {
-    expect(error).toBeInstanceOf(StartError);
-    for (const name of ['DATABASE_URI', 'N_JOBS_PER_WORKER', 'PORT']) expect((error as Error).message).toContain(name);
-  }
+  const start = (): unknown => agentConfig({ N_JOBS_PER_WORKER: 'many', PORT: '-1' });
+  expect(start).toThrow(StartError);
+  expect(start).toThrow(/(?=.*DATABASE_URI)(?=.*N_JOBS_PER_WORKER)(?=.*PORT)/);
 });
