@@ -3,7 +3,14 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 /** What `make run` leaves for scripts, in shell syntax: `. .run/env`. */
 export const ENV_FILE = '.run/env';
 
-export type RunEnv = { CONTROL_PLANE_URL: string; API_KEY: string; AGENT_URL: string; KUBECONFIG: string; KUBECTL: string };
+export type RunEnv = {
+  CONTROL_PLANE_URL: string;
+  API_KEY: string;
+  AGENT_URL: string;
+  KUBECONFIG: string;
+  KUBECTL: string;
+  EXAMPLE_IMAGE: string;
+};
 
 const quoted = (value: string): string => `'${value.replaceAll("'", String.raw`'\''`)}'`;
 

@@ -37,6 +37,7 @@ async function main(): Promise<void> {
     AGENT_URL: url,
     KUBECONFIG: cluster.kubeconfig,
     KUBECTL: cluster.kubectl,
+    EXAMPLE_IMAGE: built.example,
   };
   writeEnvFile(env);
   say(summary(env, cluster, (performance.now() - started) / 1000));
