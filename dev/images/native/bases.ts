@@ -58,7 +58,7 @@ async function ensureRootfs(report: Report): Promise<void> {
   await mkdir(folders.cache(), { recursive: true });
   await inFolder(async (folder) => {
     const system = join(folder, 'system');
-    await command('debootstrap', ['--variant=minbase', SUITE, system, debianMirror()]);
+    await command('debootstrap', ['--variant=minbase', SUITE, system, ...debianMirror()]);
     const excluded = LEFT_OUT.map((pattern) => `--exclude=./${pattern}`);
     await command('tar', ['--numeric-owner', ...excluded, '-cf', `${archive}.new`, '-C', system, '.']);
     await rename(`${archive}.new`, archive);

@@ -1,11 +1,10 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 
-const DEFAULT = 'http://deb.debian.org/debian';
-
-/** The Debian mirror that this machine's apt uses: what is reachable from here is written there. */
-export function debianMirror(): string {
+/** The Debian mirror that this machine's apt uses: what is reachable from here is written there. None: debootstrap knows its own. */
+export function debianMirror(): string[] {
   const files = ['/etc/apt/sources.list', ...globSync('/etc/apt/sources.list.d/*.{sources,list}')].filter(existsSync);
-  return mirrorIn(files.map((file) => readFileSync(file, 'utf8')).join('\n')) ?? DEFAULT;
+  const mirror = mirrorIn(files.map((file) => readFileSync(file, 'utf8')).join('\n'));
+  return mirror === undefined ? [] : [mirror];
 }
 
 /** The first archive address of apt's two notations that is Debian's main archive. */
