@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { availableParallelism, totalmem } from 'node:os';
 import process from 'node:process';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -21,6 +19,7 @@ import { Keeper } from './runs/keeper.ts';
 import { agentApp } from './server.ts';
 import { Bus, threadKey } from './stream/bus.ts';
 import { EventLog } from './stream/log.ts';
+import { versions } from './versions.ts';
 
 const FAREWELL_MILLISECONDS = 5000;
 
@@ -184,10 +183,4 @@ async function ownAssistants(db: Database, { graphs }: GraphsFile): Promise<void
       context: {},
       metadata: { created_by: 'system' },
     });
-}
-
-function versions(): { version: string; langgraphVersion: string } {
-  const read = (path: string | URL): string => (JSON.parse(readFileSync(path, 'utf8')) as { version: string }).version;
-  const langgraph = createRequire(import.meta.url).resolve('@langchain/langgraph/package.json');
-  return { version: read(new URL('../../package.json', import.meta.url)), langgraphVersion: read(langgraph) };
 }

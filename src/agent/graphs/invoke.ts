@@ -1,12 +1,14 @@
-import { Command, MemorySaver, Send } from '@langchain/langgraph';
+import { MemorySaver } from '@langchain/langgraph';
 import { Unavailable } from '../../errors.ts';
 import { graphModes, EventsOfRun, type Chunk, type Emitted } from '../stream/modes.ts';
+import { commandOf } from './command.ts';
 import type { Graph, MakeGraph } from './load.ts';
 import type { Outcome, RunSpec } from './protocol.ts';
 import type { Saver } from './saver.ts';
 import { toJson } from './serialise.ts';
 import type { PgStore } from './store.ts';
 import { interruptsOf } from './snapshot.ts';
+import { versions } from '../versions.ts';
 
 export type InvokeDeps = {
   make: MakeGraph;
@@ -17,6 +19,17 @@ export type InvokeDeps = {
 };
 
 type Config = Record<string, unknown> & { configurable: Record<string, unknown> };
+
+const { version, langgraphVersion } = versions();
+
+/** What the metadata of every run tells of the server that executes it. */
+const SERVER = {
+  langgraph_version: langgraphVersion,
+  langgraph_api_version: version,
+  langgraph_plan: 'self_hosted',
+  langgraph_host: 'self-hosted',
+  langgraph_api_url: null,
+};
 
 /** Runs one graph to its end, its stop, or its failure. Never throws: the outcome says how it went. */
 export async function invoke(spec: RunSpec, deps: InvokeDeps): Promise<Outcome> {
@@ -45,7 +58,7 @@ function callConfig({ run_id, attempt, kwargs, thread_id }: RunSpec, { saver, st
   return {
     ...rest,
     tags,
-    metadata: { ...(metadata as object), run_attempt: attempt },
+    metadata: { ...(metadata as object), run_attempt: attempt, ...SERVER },
     recursionLimit: recursion_limit,
     configurable: { ...configurable, thread_id, run_id, __pregel_checkpointer: kwargs.temporary ? new MemorySaver() : saver },
     ...(kwargs.context !== null && { context: kwargs.context }),
@@ -67,19 +80,6 @@ async function inputOf({ run_id, thread_id, attempt, kwargs }: RunSpec, saver: S
     if ((last?.metadata as { run_id?: string } | undefined)?.run_id === run_id) return null;
   }
   return kwargs.command === null ? (kwargs.input ?? null) : commandOf(kwargs.command);
-}
-
-type Goto = string | { node: string; input: unknown };
-
-function commandOf(command: Record<string, unknown>): Command {
-  const { update, resume } = command;
-  const goto = [command['goto'] ?? []].flat() as Goto[];
-  const to = goto.map((target) => (typeof target === 'string' ? target : new Send(target.node, target.input)));
-  return new Command({
-    ...(update !== undefined && update !== null && { update: update as Record<string, unknown> }),
-    ...(resume !== undefined && { resume }),
-    ...(to.length > 0 && { goto: to }),
-  });
 }
 
 type Piece = Chunk | { emitted: Emitted[] };

@@ -1,3 +1,4 @@
+import { commandOf } from './command.ts';
 import type { Graph, MakeGraph } from './load.ts';
 import type { Saver } from './saver.ts';
 import { interruptsOf, threadState } from './snapshot.ts';
@@ -52,7 +53,7 @@ export async function writeSupersteps(args: SuperstepsArgs, deps: Deps): Promise
   const config = configOf(args, deps.saver);
   const graph = await deps.make(config);
   const steps = args.supersteps.map(({ updates }) => ({
-    updates: updates.map((update) => ({ values: update['values'], asNode: update['as_node'] })),
+    updates: updates.map(({ command, values, as_node }) => ({ values: command ? commandOf(command as Json) : values, asNode: as_node })),
   }));
   return after(graph, await graph.bulkUpdateState(config, steps), deps);
 }

@@ -4,6 +4,8 @@ import type { RunCreate, RunKwargs } from '../../schema/run.ts';
 import type { RunContext } from '../db/runs.ts';
 import type { StreamMode } from '../../schema/stream-event.ts';
 
+const isGiven = (given: JsonObject | null | undefined): given is JsonObject => Object.keys(given ?? {}).length > 0;
+
 type Ids = { run_id: string; thread_id: string };
 
 const object = (value: unknown): JsonObject => (value ?? {}) as JsonObject;
@@ -14,9 +16,9 @@ export function checkFields(body: RunCreate): void {
     throw new Invalid([{ loc: ['body', field], msg, type: 'not_supported' }]);
   };
   if (body.webhook) refuse('webhook', 'Webhooks are not supported by this server yet');
-  if (body.feedback_keys && body.feedback_keys.length > 0) refuse('feedback_keys', 'Feedback is not supported by this server yet');
-  const configurable = object(body.config?.['configurable']);
-  if (body.context && Object.keys(body.context).length > 0 && Object.keys(configurable).length > 0)
+  if (body.feedback_keys && body.feedback_keys.length > 0)
+    refuse('feedback_keys', 'Feedback needs a place that collects it, and this server has none: send the run without feedback_keys');
+  if (isGiven(body.context) && isGiven(object(body.config?.['configurable'])))
     throw new Rejected('context: Cannot specify both configurable and context. Prefer setting context alone.');
 }
 
@@ -40,20 +42,37 @@ export function runKwargs(body: RunCreate, from: RunContext, ids: Ids & { tempor
   };
 }
 
+/** Names in `configurable` that tell of the call itself; a request can't forge them, and they are no settings of the graph. */
+const OWN = new Set(['run_id', 'thread_id', 'graph_id', 'assistant_id', 'checkpoint_ns', 'checkpoint_id', 'checkpoint_map']);
+const isOwn = (name: string): boolean => OWN.has(name) || name.startsWith('langgraph_auth_') || name.startsWith('__');
+
+/** What the caller settles: `context` and `configurable` are two names for it, so what is given under one is given under both. */
+function settings(body: RunCreate, from: RunContext): JsonObject {
+  const given = isGiven(body.context) ? body.context : object(body.config?.['configurable']);
+  const merged = { ...from.context, ...object(from.config['configurable']), ...object(from.thread_config?.['configurable']), ...given };
+  return Object.fromEntries(Object.entries(merged).filter(([name]) => !isOwn(name)));
+}
+
+/** Nobody is authenticated, so the names of the caller are there and empty; a `user_id` of the request is the graph's own affair. */
+const NOBODY = { langgraph_auth_user: null, langgraph_auth_user_id: '', langgraph_auth_permissions: [] };
+
 function configurableOf(body: RunCreate, from: RunContext, { run_id, thread_id }: Ids): JsonObject {
-  const { checkpoint_ns, checkpoint_id, checkpoint_map } = object(body.checkpoint);
-  const place = Object.entries({ checkpoint_ns, checkpoint_id: body.checkpoint_id ?? checkpoint_id, checkpoint_map });
+  const asked = { ...object(body.config?.['configurable']), ...object(body.checkpoint), checkpoint_id: checkpointIdOf(body) };
+  const place = ['checkpoint_ns', 'checkpoint_id', 'checkpoint_map'].map((name) => [name, asked[name as 'checkpoint_id']] as const);
   return {
-    ...object(from.config['configurable']),
-    ...object(from.thread_config?.['configurable']),
-    ...object(body.config?.['configurable']),
+    user_id: null,
+    ...settings(body, from),
     ...Object.fromEntries(place.filter(([, value]) => value !== undefined && value !== null)),
+    ...NOBODY,
     run_id,
     thread_id,
     graph_id: from.graph_id,
     assistant_id: from.assistant_id,
   };
 }
+
+const checkpointIdOf = ({ checkpoint_id, checkpoint, config }: RunCreate): unknown =>
+  checkpoint_id ?? object(checkpoint)['checkpoint_id'] ?? object(config?.['configurable'])['checkpoint_id'];
 
 export function runMetadata(body: RunCreate, from: RunContext): JsonObject {
   return {
@@ -67,8 +86,8 @@ export function runMetadata(body: RunCreate, from: RunContext): JsonObject {
 }
 
 function contextOf(body: RunCreate, from: RunContext): JsonObject | null {
-  const context = { ...from.context, ...body.context };
-  return Object.keys(context).length > 0 ? context : null;
+  const context = settings(body, from);
+  return isGiven(context) ? context : null;
 }
 
 const someNodes = (nodes: '*' | string[] | null | undefined): '*' | string[] | null => (nodes && nodes.length > 0 ? nodes : null);

@@ -26,6 +26,22 @@ test('ids of the run can not be set by the request', () => {
   expect(config).toMatchObject({ configurable: { thread_id: 't', run_id: 'r' } });
 });
 
+test('context stands in configurable too, and settings of configurable in the context', () => {
+  const both = { tone: 'kind', model: 'thread', user: 'x' };
+  const byContext = runKwargs({ assistant_id: 'g', context: { user: 'x' } }, from, ids);
+  expect(byContext.context).toEqual(both);
+  expect(byContext.config).toMatchObject({ configurable: both });
+  const byConfig = runKwargs({ assistant_id: 'g', config: { configurable: { user: 'x', checkpoint_id: 'c' } } }, from, ids);
+  expect(byConfig.context).toEqual(both);
+  expect(byConfig.config).toMatchObject({ configurable: { ...both, checkpoint_id: 'c' } });
+});
+
+test('a request can not say who calls, but has its own user_id', () => {
+  const configurable = { langgraph_auth_user: { identity: 'root' }, langgraph_auth_user_id: 'root', user_id: 'ann' };
+  const { config } = runKwargs({ assistant_id: 'g', config: { configurable } }, from, ids);
+  expect(config).toMatchObject({ configurable: { langgraph_auth_user: null, langgraph_auth_user_id: '', user_id: 'ann' } });
+});
+
 test('metadata is that of assistant, thread and request, and names the assistant', () => {
   expect(runMetadata({ assistant_id: 'g', metadata: { team: 'request', assistant_id: 'forged' } }, from)).toEqual({
     created_by: 'system',

@@ -1,0 +1,20 @@
+import { Annotation, END, START, StateGraph, type Runtime } from '@langchain/langgraph';
+import { z } from 'zod';
+
+const State = Annotation.Root({ seen: Annotation<Record<string, unknown>>() });
+const Context = z.object({ model: z.string().optional(), tone: z.string().optional() });
+
+type Config = Runtime & { configurable?: Record<string, unknown>; metadata?: Record<string, unknown> };
+
+const plain = (given: Record<string, unknown> = {}): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(given).filter(([name]) => !name.startsWith('__')));
+
+/** Shows what its call was configured with. */
+export const graph = new StateGraph(State, Context)
+  .addNode('look', (_, config) => {
+    const { configurable, metadata, context } = config as unknown as Config;
+    return { seen: { configurable: plain(configurable), metadata: plain(metadata), context } };
+  })
+  .addEdge(START, 'look')
+  .addEdge('look', END)
+  .compile();
