@@ -14,9 +14,9 @@ const name = `switched-${Date.now().toString(36).slice(-5)}`;
 function prober(work: (round: number) => Promise<void>, pause: number) {
   const failures: string[] = [];
   let rounds = 0;
-  let running = true;
+  const stopping = new AbortController();
   const loop = async (): Promise<void> => {
-    while (running) {
+    while (!stopping.signal.aborted) {
       rounds += 1;
       await work(rounds).catch((error: unknown) => failures.push(`${new Date().toISOString()} ${String(error)}`));
       await wait(pause);
@@ -25,7 +25,7 @@ function prober(work: (round: number) => Promise<void>, pause: number) {
   const done = loop();
   return {
     stop: async () => {
-      running = false;
+      stopping.abort();
       await done;
       return { rounds, failures };
     },
