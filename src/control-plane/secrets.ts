@@ -1,5 +1,5 @@
 import { NotFound } from '../errors.ts';
-import { kinds, type Kube } from '../kube/kube.ts';
+import { kinds, type Kube, type KubeObject } from '../kube/kube.ts';
 import type { DeploymentResource } from '../schema/custom-resources.ts';
 import type { Secret } from '../schema/deployment.ts';
 import { PART_OF, SECRETS_OF, TENANT } from '../schema/labels.ts';
@@ -7,43 +7,97 @@ import { labelValue, names } from '../schema/names.ts';
 import type { Role } from './needs.ts';
 
 type Owner = { deployment: string; namespace: string; tenantId: string };
-
-/** Stores the values as one immutable Secret and gives its name. The only place that writes values. */
-export async function storeSecrets(kube: Kube, owner: Owner, given: { secrets: readonly Secret[]; nonce: string }): Promise<string> {
-  const name = names.secrets(owner.deployment, given.nonce);
-  await kube.create(kinds.secret, {
-    apiVersion: 'v1',
-    kind: 'Secret',
-    metadata: {
-      name,
-      namespace: owner.namespace,
-      labels: { [SECRETS_OF]: labelValue(owner.deployment), [TENANT]: owner.tenantId, [PART_OF]: 'gx-platform' },
-      annotations: { [SECRETS_OF]: owner.deployment },
-    },
-    type: 'Opaque',
-    immutable: true,
-    stringData: Object.fromEntries(given.secrets.map((secret) => [secret.name, secret.value])),
-  });
-  return name;
-}
+type Stored = { metadata: KubeObject['metadata']; immutable?: boolean; data?: Record<string, string> };
+/** Of a Secret as it was kept. */
+type Kept = { values: Secret[]; size: number };
 
 const ENV_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** The secrets of a deployment for this caller: values for a write key, empty texts for a read key. */
-export async function readSecrets(
-  kube: Kube,
-  deployment: DeploymentResource,
-  { role, signal }: { role: Role; signal: AbortSignal },
-): Promise<Secret[]> {
-  const name = deployment.spec.template.secretName;
-  if (name === undefined) return [];
-  try {
-    const { data = {} } = await kube.get(kinds.secret, { namespace: deployment.metadata.namespace, name }, signal);
-    return Object.entries(data)
-      .filter(([key]) => ENV_NAME.test(key))
-      .map(([key, value]) => ({ name: key, value: role === 'write' ? Buffer.from(value, 'base64').toString('utf8') : '' }));
-  } catch (error) {
-    if (error instanceof NotFound) return [];
-    throw error;
+/** Room for 10,000 deployments with 3 KiB of secrets each; the pod has 256 MB. */
+const KEPT_BYTES = 32 * 1024 * 1024;
+/** What an entry costs beside its texts. */
+const ENTRY_BYTES = 200;
+
+/**
+ * The values of secrets: written as immutable Secrets under names that are never given twice, so that what was read once stays
+ * true and is kept in memory, within a bound. A Secret that somebody else made is read each time. Values are never logged.
+ */
+export class SecretValues {
+  readonly #kube: Kube;
+  readonly #room: number;
+  /** The least recently used first. */
+  readonly #kept = new Map<string, Kept>();
+  #size = 0;
+
+  constructor(kube: Kube, room = KEPT_BYTES) {
+    this.#kube = kube;
+    this.#room = room;
+  }
+
+  /** Stores the values as one immutable Secret and gives its name. The only place that writes values. */
+  async store(owner: Owner, given: { secrets: readonly Secret[]; nonce: string }): Promise<string> {
+    const name = names.secrets(owner.deployment, given.nonce);
+    const made = await this.#kube.create(kinds.secret, {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: {
+        name,
+        namespace: owner.namespace,
+        labels: { [SECRETS_OF]: labelValue(owner.deployment), [TENANT]: owner.tenantId, [PART_OF]: 'gx-platform' },
+        annotations: { [SECRETS_OF]: owner.deployment },
+      },
+      type: 'Opaque',
+      immutable: true,
+      stringData: Object.fromEntries(given.secrets.map((secret) => [secret.name, secret.value])),
+    });
+    this.#keep(made);
+    return name;
+  }
+
+  /** The secrets of a deployment for this caller: values for a write key, empty texts for a read key. */
+  async read(deployment: DeploymentResource, { role, signal }: { role: Role; signal: AbortSignal }): Promise<Secret[]> {
+    const name = deployment.spec.template.secretName;
+    if (name === undefined) return [];
+    const values = await this.#values({ namespace: deployment.metadata.namespace, name }, signal);
+    return values.map((secret) => ({ name: secret.name, value: role === 'write' ? secret.value : '' }));
+  }
+
+  async #values(ref: { namespace: string | undefined; name: string }, signal: AbortSignal): Promise<Secret[]> {
+    const key = `${ref.namespace}/${ref.name}`;
+    const kept = this.#kept.get(key);
+    if (kept !== undefined) {
+      this.#kept.delete(key);
+      this.#kept.set(key, kept);
+      return kept.values;
+    }
+    try {
+      return this.#keep(await this.#kube.get(kinds.secret, ref, signal));
+    } catch (error) {
+      if (error instanceof NotFound) return [];
+      throw error;
+    }
+  }
+
+  #keep(object: object): Secret[] {
+    const { metadata, immutable, data = {} } = object as Stored;
+    const values = Object.entries(data)
+      .filter(([name]) => ENV_NAME.test(name))
+      .map(([name, value]) => ({ name, value: Buffer.from(value, 'base64').toString('utf8') }));
+    if (immutable !== true || metadata.labels?.[SECRETS_OF] === undefined) return values;
+    const size = values.reduce((sum, { name, value }) => sum + ENTRY_BYTES + 2 * (name.length + value.length), ENTRY_BYTES);
+    const key = `${metadata.namespace}/${metadata.name}`;
+    this.#forget(key);
+    this.#kept.set(key, { values, size });
+    this.#size += size;
+    for (const oldest of this.#kept.keys()) {
+      if (this.#size <= this.#room) break;
+      this.#forget(oldest);
+    }
+    return values;
+  }
+
+  #forget(key: string): void {
+    this.#size -= this.#kept.get(key)?.size ?? 0;
+    this.#kept.delete(key);
   }
 }

@@ -3,6 +3,7 @@ import { listen } from '../http/listen.ts';
 import type { Kube } from '../kube/kube.ts';
 import type { Log } from '../log.ts';
 import { controlPlaneApp } from './server.ts';
+import { SecretValues } from './secrets.ts';
 import { Stored } from './stored.ts';
 
 type Options = { config: ControlPlaneConfig; kube: Kube; log: Log; signal: AbortSignal };
@@ -12,7 +13,8 @@ export async function startControlPlane({ config, kube, log, signal }: Options):
   const stored = new Stored({ kube, config, log });
   let synced = false;
   const health = { synced: () => synced, ready: () => synced && !signal.aborted };
-  const app = controlPlaneApp({ config, kube, stored, log, now: () => new Date(), stopping: signal }, health);
+  const secrets = new SecretValues(kube);
+  const app = controlPlaneApp({ config, kube, stored, secrets, log, now: () => new Date(), stopping: signal }, health);
   const listener = await listen(app, config);
   log.info({ port: listener.port, namespaces: config.namespaces, hosting: config.hosting }, 'control plane listens');
   const reading = async (): Promise<void> => {

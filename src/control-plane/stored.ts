@@ -10,6 +10,7 @@ import { DEPLOYMENT } from '../schema/labels.ts';
 import { labelValue } from '../schema/names.ts';
 import { newestFirst } from '../schema/revision-of.ts';
 import { deploymentId, updatedAt } from './deployments/resource.ts';
+import { NewestFirst } from './newest.ts';
 
 const silent = { relisted: () => undefined, missed: () => undefined, active: () => undefined };
 const at = (field: (object: never) => string | undefined) => (object: KubeObject) =>
@@ -33,6 +34,7 @@ export class Stored {
     id: at(deploymentId),
     name: at(({ metadata }: DeploymentResource) => metadata.name),
   });
+  readonly #newest = new NewestFirst();
   readonly #revisions = new Cache<RevisionResource>({ deployment: at(({ spec }: RevisionResource) => spec.deploymentUid) });
   readonly #listeners = new Cache<ListenerResource>({ uid: at(uidOf) });
   readonly #projects = new Cache<TracingProjectResource>({ uid: at(uidOf) });
@@ -89,6 +91,7 @@ export class Stored {
   async start(): Promise<void> {
     this.#deployments.onChange(this.#bury);
     this.#deployments.onChange(this.#wake);
+    this.#deployments.onChange(({ before, after }) => this.#newest.change(before as never, after as never));
     this.#revisions.onChange(this.#wake);
     for (const reflector of this.#reflectors) reflector.start();
     await Promise.all(this.#reflectors.map((reflector) => reflector.synced));
@@ -98,8 +101,9 @@ export class Stored {
     await Promise.all(this.#reflectors.map((reflector) => reflector.stop()));
   }
 
-  deployments(): DeploymentResource[] {
-    return this.#deployments.list();
+  /** Newest first. */
+  deployments(): readonly DeploymentResource[] {
+    return this.#newest.all;
   }
 
   named(name: string): DeploymentResource[] {

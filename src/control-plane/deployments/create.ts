@@ -11,7 +11,6 @@ import type { Needs } from '../needs.ts';
 import { brokenPodRules } from '../pod-policy/rules.ts';
 import { checkForeign } from '../pod-policy/foreign.ts';
 import { makeRevision } from '../revisions/make.ts';
-import { storeSecrets } from '../secrets.ts';
 import { belongsTo, type Asking } from './find.ts';
 import { placeFor, type Place } from './placement.ts';
 import { toResource } from './resource.ts';
@@ -39,7 +38,7 @@ export async function createDeployment(
     return inNamespace(place, () =>
       refusing(() => needs.kube.create(kinds.deployment, toResource(body, where, { listener }), { dryRun: true })),
     );
-  const store = () => storeSecrets(needs.kube, owner, { secrets: body.secrets, nonce: randomUUID() });
+  const store = () => needs.secrets.store(owner, { secrets: body.secrets, nonce: randomUUID() });
   const secretName = body.secrets.length === 0 ? undefined : await inNamespace(place, store);
   const resource = toResource(body, where, { listener, secretName });
   const stored = await inNamespace(place, () => writeOrUndo(needs, resource));

@@ -3,7 +3,6 @@ import { kinds } from '../../kube/kube.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
 import type { Deployment } from '../../schema/deployment.ts';
 import type { Caller, Needs } from '../needs.ts';
-import { readSecrets } from '../secrets.ts';
 import { listenerOf, tenantOf } from '../tenancy.ts';
 import { toAnswer } from './resource.ts';
 
@@ -55,6 +54,6 @@ export async function answerFor(needs: Needs, deployment: DeploymentResource, { 
     listener: listenerOf(deployment, listeners),
     latest: revisions[0],
     active: revisions.find(({ metadata }) => metadata.name === active),
-    secrets: await readSecrets(needs.kube, deployment, { role: caller.role, signal }),
+    secrets: await needs.secrets.read(deployment, { role: caller.role, signal }),
   });
 }

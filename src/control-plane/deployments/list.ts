@@ -3,7 +3,7 @@ import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import { DEPLOYMENT_STATUSES, DEPLOYMENT_TYPES, type Deployment } from '../../schema/deployment.ts';
 import { StringEnum } from '../../schema/types.ts';
 import type { Needs } from '../needs.ts';
-import { newestCreatedFirst, pageOf, paging } from '../paging.ts';
+import { firstPageOf, paging } from '../paging.ts';
 import { answerFor, belongsTo, type Asking } from './find.ts';
 import { deploymentId, statusOf } from './resource.ts';
 
@@ -47,7 +47,7 @@ export async function listDeployments(
   asking: Asking,
 ): Promise<{ resources: Deployment[]; offset: number }> {
   const mine = belongsTo(needs, asking.caller);
-  const found = needs.stored.deployments().filter(mine).filter(matches(query)).toSorted(newestCreatedFirst);
-  const { items, offset } = pageOf(found, query);
+  const wanted = matches(query);
+  const { items, offset } = firstPageOf(needs.stored.deployments(), query, (deployment) => mine(deployment) && wanted(deployment));
   return { resources: await Promise.all(items.map((deployment) => answerFor(needs, deployment, asking))), offset };
 }

@@ -9,7 +9,6 @@ import type { Needs } from '../needs.ts';
 import { checkForeign } from '../pod-policy/foreign.ts';
 import { brokenPodRules } from '../pod-policy/rules.ts';
 import { makeRevision } from '../revisions/make.ts';
-import { storeSecrets } from '../secrets.ts';
 import { tenantOf } from '../tenancy.ts';
 import { answerFor, readDeployment, type Asking } from './find.ts';
 import { jsonPatchOf } from './json-patch.ts';
@@ -115,7 +114,7 @@ async function secretNameFor(needs: Needs, { deployment, secrets }: Step, { opti
   if (secrets.length === 0) return undefined;
   const { name, namespace = '' } = deployment.metadata;
   const owner = { deployment: name, namespace, tenantId: tenantOf(deployment, needs.stored.listeners(), needs.config.defaultTenantId) };
-  made.ref ??= { namespace, name: await storeSecrets(needs.kube, owner, { secrets, nonce: randomUUID() }) };
+  made.ref ??= { namespace, name: await needs.secrets.store(owner, { secrets, nonce: randomUUID() }) };
   return made.ref.name;
 }
 

@@ -95,7 +95,9 @@ describe('while the API server is away', () => {
   });
 
   test('reads go on, writes are answered with 503, and all is well afterwards', async () => {
-    const { body: made } = await plane.call<Deployment>('POST', '/v2/deployments', { body: creation('before') });
+    const { body: made } = await plane.call<Deployment>('POST', '/v2/deployments', {
+      body: creation('before', { secrets: [{ name: 'A', value: 'kept' }] }),
+    });
     const { call } = plane;
     await call('GET', '/v2/deployments', { key: plane.keys.read });
     await server.kill();

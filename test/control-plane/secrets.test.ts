@@ -1,0 +1,52 @@
+import { expect, inject, test } from 'vitest';
+import { SecretValues } from '../../src/control-plane/secrets.ts';
+import { kinds, type Kube } from '../../src/kube/kube.ts';
+import type { Deployment } from '../../src/schema/deployment.ts';
+import { auditEvents } from '../kit/api-server.ts';
+import { creation, startPlane } from './kit/api-server-plane.ts';
+
+const secrets = [{ name: 'TOKEN', value: 'hidden-value' }];
+const write = { role: 'write', signal: new AbortController().signal } as const;
+
+test('what was stored or read once is answered without the API server, and never logged', async () => {
+  const plane = await startPlane('secretvalues');
+  const { body: made } = await plane.call<Deployment>('POST', '/v2/deployments', { body: creation('one', { secrets }) });
+  expect((await plane.call<Deployment>('GET', `/v2/deployments/${made.id}`)).body.secrets).toEqual(secrets);
+  const { body } = await plane.call<{ resources: Deployment[] }>('GET', '/v2/deployments', { key: plane.keys.read });
+  expect(body.resources[0]?.secrets).toEqual([{ name: 'TOKEN', value: '' }]);
+  const reads = auditEvents(inject('auditLog'), 'gx-control-plane/secretvalues').filter(
+    ({ verb, objectRef }) => verb === 'get' && objectRef?.resource === 'secrets' && objectRef.name?.startsWith('one'),
+  );
+  expect(reads).toEqual([]);
+  expect(plane.logged()).not.toContain('hidden-value');
+  await plane.stop();
+});
+
+test("a Secret that somebody else made is read each time, for its owner may change it; the platform's own only within the bound", async () => {
+  const plane = await startPlane('secretbound');
+  const { kube, namespace } = plane;
+  let reads = 0;
+  const counting: Kube = Object.assign(Object.create(kube) as Kube, {
+    create: kube.create.bind(kube),
+    get: (...given: Parameters<Kube['get']>) => ((reads += 1), kube.get(...given)),
+  });
+  const values = new SecretValues(counting, 1500);
+  const tenantId = '00000000-0000-4000-8000-000000000000';
+  const stored = (nonce: string) => values.store({ deployment: 'bound', namespace, tenantId }, { nonce, secrets });
+  const using = (secretName: string) =>
+    values.read({ metadata: { name: 'bound', namespace }, spec: { template: { secretName } } } as never, write);
+  const meta = { name: 'foreign', namespace };
+  await kube.create(kinds.secret, { apiVersion: 'v1', kind: 'Secret', metadata: meta, stringData: { TOKEN: 'first' } });
+  expect(await using('foreign')).toEqual([{ name: 'TOKEN', value: 'first' }]);
+  await using('foreign');
+  expect(reads).toBe(2);
+  const [oldest, second] = [await stored('a'), await stored('b')];
+  await using(oldest);
+  expect(reads).toBe(2);
+  // Used last, the oldest stays; the second makes room.
+  await stored('c');
+  await stored('d');
+  expect(await using(second)).toEqual(secrets);
+  expect(reads).toBe(3);
+  await plane.stop();
+});
