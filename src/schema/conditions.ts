@@ -26,6 +26,8 @@ export const SERVING = 'Serving';
 export const DATABASE_READY = 'DatabaseReady';
 export const ROLLED_OUT = 'RolledOut';
 export const BUILD_SUCCEEDED = 'BuildSucceeded';
+/** There, and False, while the database's volume is smaller than asked for. */
+export const VOLUME_GROWN = 'VolumeGrown';
 /** Fields that are accepted and stored, but whose function is not built yet. */
 export const FIELDS_WITHOUT_EFFECT = 'FieldsWithoutEffect';
 /** The deployed agent asks nobody for credentials; it is reachable inside the cluster only. */

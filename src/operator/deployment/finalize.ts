@@ -8,6 +8,7 @@ import { settled, waiting, type Report } from '../kernel/outcome.ts';
 import { dataOwner } from './objects/metadata.ts';
 import type { DeploymentStatusFields } from './status.ts';
 import { tenantOf } from './tracing-project.ts';
+import { claimName } from './volume.ts';
 
 const LOOK_AGAIN = 2;
 const CHILDREN: Kind[] = [kinds.revision, kinds.workload, kinds.service, kinds.statefulSet, kinds.networkPolicy, kinds.pod];
@@ -29,13 +30,14 @@ const AGENT_KINDS = ['Revision', 'Deployment'];
 
 /**
  * What goes next: the agents first, because a server that stops still writes to its database, then the rest. Pods go with their
- * workloads, in their own time.
+ * workloads, in their own time; one that lost its set while the volume grew has nobody else to remove it.
  */
 export function removable(children: KubeObject[]): KubeObject[] {
   const isAgent = ({ kind, metadata }: KubeObject): boolean =>
     AGENT_KINDS.includes(kind) || (kind === 'Pod' && metadata.labels?.[COMPONENT] !== 'database');
   const next = children.some(isAgent) ? children.filter(isAgent) : children;
-  return next.filter(({ kind, metadata }) => kind !== 'Pod' && metadata.deletionTimestamp === undefined);
+  const isHeld = ({ kind, metadata }: KubeObject): boolean => kind === 'Pod' && (metadata.ownerReferences?.length ?? 0) > 0;
+  return next.filter((child) => !isHeld(child) && child.metadata.deletionTimestamp === undefined);
 }
 
 /** Live, not from the caches: the finalizer must not go before its objects. */
@@ -58,7 +60,7 @@ async function removeData({ kube, settings }: OperatorDeps, deployment: Deployme
   const policy = deployment.spec.deletionPolicy ?? settings.deletionPolicy;
   if (policy === 'Retain') return [];
   const owner = dataOwner(deployment);
-  const claim = `${names.databaseVolume(owner)}-${names.database(name)}-0`;
+  const claim = claimName(deployment);
   await kube.delete(kinds.secret, { namespace, name: names.databaseSecret(name, owner) }, {}, signal);
   await kube.delete(kinds.volumeClaim, { namespace, name: claim }, {}, signal);
   const scope = { ...(namespace !== undefined && { namespace }) };

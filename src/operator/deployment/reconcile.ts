@@ -1,9 +1,11 @@
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import type { OperatorDeps } from '../deps.ts';
 import type { Reconcile } from '../kernel/controller.ts';
+import type { Statement } from '../kernel/outcome.ts';
 import { desiredDeployment } from './desired.ts';
 import { observeDeployment } from './observe.ts';
 import { activeOf, missingRevision, outdated } from './picks.ts';
+import { growVolume } from './volume.ts';
 import { prepare } from './prepare.ts';
 import { deploymentReport, type DeploymentStatusFields } from './status.ts';
 
@@ -15,12 +17,14 @@ export const reconcileDeployment =
     const before = observeDeployment(caches, deployment);
     const active = activeOf(before.revisions, deployment.status?.activeRevision)?.metadata.name;
     const trouble = await prepare(deps, deployment, { world: before, signal });
+    let growth: Statement | undefined;
     if (trouble === undefined) {
       await writer.reconcile(desiredDeployment(deployment, settings, { database: before.database, active }), before.children, signal);
       const revision = missingRevision(deployment, before.revisions);
       if (revision !== undefined) await writer.create(revision, signal);
       const limit = deployment.spec.revisionHistoryLimit ?? settings.revisionHistoryLimit;
       for (const old of outdated(before.revisions, active, limit)) await writer.remove(old, signal);
+      growth = await growVolume(deps, deployment, { database: before.database, signal });
     }
-    return deploymentReport(deployment, { world: observeDeployment(caches, deployment), active, trouble, now }, settings);
+    return deploymentReport(deployment, { world: observeDeployment(caches, deployment), active, trouble, growth, now }, settings);
   };

@@ -15,12 +15,18 @@ import { fieldsWithoutEffect } from './without-effect.ts';
 
 export type DeploymentStatusFields = NonNullable<DeploymentResource['status']>;
 
-export type DeploymentView = { world: DeploymentWorld; active: string | undefined; trouble?: Outcome | undefined; now: Date };
+export type DeploymentView = {
+  world: DeploymentWorld;
+  active: string | undefined;
+  trouble?: Outcome | undefined;
+  growth?: Statement | undefined;
+  now: Date;
+};
 
 /** Observed objects -> status, conditions and outcome of a deployment (pure). */
 export function deploymentReport(
   deployment: DeploymentResource,
-  { world, active, trouble, now }: DeploymentView,
+  { world, active, trouble, growth, now }: DeploymentView,
   settings: OperatorSettings,
 ): Report<DeploymentStatusFields> {
   const newest = newestFirst(world.revisions)[0];
@@ -30,7 +36,13 @@ export function deploymentReport(
   const handled = deployment.metadata.annotations?.[RECONCILE_NOW];
   return {
     outcome,
-    statements: [database, serving, UNGUARDED, ...withoutEffect(fieldsWithoutEffect(deployment, settings, world.database))],
+    statements: [
+      database,
+      serving,
+      UNGUARDED,
+      ...(growth ? [growth] : []),
+      ...withoutEffect(fieldsWithoutEffect(deployment, settings, world.database)),
+    ],
     status: {
       phase: phaseOf({ newest, active, database, serving }),
       url: urlOf(deployment, settings, world.service),

@@ -1,10 +1,7 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
-import { quantity } from '../kernel/quantity.ts';
-import { databaseSize } from './objects/database.ts';
-
-type StatefulSetSpec = { volumeClaimTemplates?: { spec: { resources: { requests: { storage: string } } } }[] };
+import { storageMissing } from './volume.ts';
 
 /** Fields of the spec that are stored but change nothing today, sorted (pure). */
 export function fieldsWithoutEffect(
@@ -16,11 +13,9 @@ export function fieldsWithoutEffect(
   const { minScale = settings.profile.replicas, redisMemoryMb } = spec;
   const { maxScale = minScale, queueMinScale = minScale } = spec;
   const { queueMaxScale = Math.max(maxScale, queueMinScale) } = spec;
-  const stored = (database?.spec as StatefulSetSpec | undefined)?.volumeClaimTemplates?.[0]?.spec.resources.requests.storage;
-  const wanted = databaseSize(deployment, settings).storageGi * 2 ** 30;
-  const isStorageFixed = stored !== undefined && quantity(stored) !== wanted;
   const fields: [string, boolean][] = [
-    ['dbStorageGi', isStorageFixed],
+    // A volume never shrinks.
+    ['dbStorageGi', storageMissing(deployment, { settings }, database) < 0],
     ['maxScale', maxScale > minScale],
     ['queueMaxScale', queueMaxScale > queueMinScale],
     ['redisMemoryMb', redisMemoryMb !== undefined],

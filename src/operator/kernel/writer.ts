@@ -44,10 +44,10 @@ export class Writer {
   }
 
   /** Removes exactly this object: not one that took its name meanwhile. */
-  async remove(object: KubeObject, signal: AbortSignal): Promise<void> {
+  async remove(object: KubeObject, signal: AbortSignal, propagation: 'Background' | 'Orphan' = 'Background'): Promise<void> {
     const { namespace, name, uid } = object.metadata;
     this.#stored.delete(idOf(object));
-    await this.#kube.delete(this.#kindOf(object), { namespace, name }, { ...(uid !== undefined && { uid }) }, signal);
+    await this.#kube.delete(this.#kindOf(object), { namespace, name }, { ...(uid !== undefined && { uid }), propagation }, signal);
   }
 
   async #apply(intent: KubeObject, signal: AbortSignal): Promise<void> {

@@ -25,11 +25,11 @@ test('the credential has no owner, so that it lives as long as the volume', asyn
   await expect(yaml([secret])).toMatchFileSnapshot('../../golden/database/credential.yaml');
 });
 
-describe('storage that can not change any more', () => {
+describe('storage of a database that is there', () => {
   const live = desiredDeployment(deployment(), settings(), {}).find(({ kind }) => kind === 'StatefulSet');
 
-  test('keeps the claim of the live database, and is told', () => {
-    const wanted = deployment({ template: { resourceSpec: { dbStorageGi: 99 } } });
+  test('keeps the claim of the live database; a smaller one is told to be without effect', () => {
+    const wanted = deployment({ template: { resourceSpec: { dbStorageGi: 4 } } });
     const set = desiredDeployment(wanted, settings(), { database: live }).find(({ kind }) => kind === 'StatefulSet');
     expect(JSON.stringify(set)).toContain('"storage":"10Gi"');
     expect(fieldsWithoutEffect(wanted, settings(), live)).toEqual(['dbStorageGi']);

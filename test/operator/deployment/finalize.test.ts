@@ -10,6 +10,7 @@ const object = (kind: string, name: string, component?: string, deletionTimestam
     name,
     ...(component !== undefined && { labels: { [COMPONENT]: component } }),
     ...(deletionTimestamp !== undefined && { deletionTimestamp }),
+    ownerReferences: [{ apiVersion: 'apps/v1', kind: 'Set', name: 'owner', uid: 'u' }],
   },
 });
 
@@ -30,6 +31,11 @@ describe('what goes next when a deployment is deleted', () => {
 
   test('the rest, once the agents are gone', () => {
     expect(namesOf(database)).toEqual(['StatefulSet/a-db', 'Service/a-db', 'Secret/a-env']);
+  });
+
+  test('a database pod whose set went while the volume grew: nobody else would remove it', () => {
+    const { ownerReferences: _, ...alone } = object('Pod', 'a-db-0', 'database').metadata;
+    expect(namesOf([{ apiVersion: 'v1', kind: 'Pod', metadata: alone }])).toEqual(['Pod/a-db-0']);
   });
 
   test('nothing twice', () => {

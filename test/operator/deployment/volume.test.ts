@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { kinds, type Kind, type Kube, type KubeObject } from '../../../src/kube/kube.ts';
+import { names } from '../../../src/schema/names.ts';
+import { conditionOf, testNamespace, until } from '../../kit/api-server.ts';
+import { fakeKubelet, type FakeKubelet } from '../../kit/fake-kubelet.ts';
+import { newDeployment } from '../../kit/objects.ts';
+import { look, operatorFor, type RunningOperator } from '../../kit/operator.ts';
+
+/* There is no volume provisioner: the test itself tells the API server that claims are bound. */
+const storageClass: Kind = { apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', plural: 'storageclasses', namespaced: false };
+let kube: Kube;
+let namespace: string;
+let operator: RunningOperator;
+let kubelet: FakeKubelet;
+let see: ReturnType<typeof look>;
+
+beforeAll(async () => {
+  const own = await testNamespace('volume');
+  ({ kube, namespace } = own);
+  see = look(kube, namespace);
+  kubelet = fakeKubelet(kube, namespace);
+  const { apiVersion, kind } = storageClass;
+  await kube.apply(storageClass, { apiVersion, kind, metadata: { name: namespace }, provisioner: 'test', allowVolumeExpansion: true });
+  operator = await operatorFor(own, { settings: { storageClass: namespace } });
+  await operator.leading;
+});
+afterAll(async () => {
+  await operator.stop();
+  await kubelet.stop();
+  await kube.delete(storageClass, { name: namespace });
+  await kube.close();
+});
+
+const claim = async (name: string): Promise<KubeObject> => {
+  const all = await kube.all(kinds.volumeClaim, { namespace });
+  return all.find(({ metadata }) => metadata.name.endsWith(`${names.database(name)}-0`)) as KubeObject;
+};
+const set = (name: string): Promise<KubeObject> => kube.get(kinds.statefulSet, { namespace, name: names.database(name) });
+const databasePod = (name: string): Promise<KubeObject> => kube.get(kinds.pod, { namespace, name: `${names.database(name)}-0` });
+const requested = ({ spec }: KubeObject): string => (spec as { resources: { requests: { storage: string } } }).resources.requests.storage;
+const templateOf = ({ spec }: KubeObject): string =>
+  requested((spec as { volumeClaimTemplates: KubeObject[] }).volumeClaimTemplates[0] as KubeObject);
+
+async function deployed(name: string): Promise<void> {
+  await kube.create(
+    kinds.deployment,
+    newDeployment(namespace, { metadata: { name }, template: { resourceSpec: { dbStorageGi: 10 } }, spec: { deletionPolicy: 'Delete' } }),
+  );
+  await see.untilReady(name);
+  const { metadata } = await claim(name);
+  await kube.patchStatus(kinds.volumeClaim, { namespace, name: metadata.name }, { phase: 'Bound' });
+}
+
+const ask = (name: string, gibibytes: number): Promise<object> =>
+  kube.jsonPatch(kinds.deployment, { namespace, name }, [
+    { op: 'replace', path: '/spec/template/resourceSpec/dbStorageGi', value: gibibytes },
+  ]);
+
+test('a database that is asked to be larger grows while its pod runs, and is never made smaller', async () => {
+  await deployed('grows');
+  const [pod, before] = [await databasePod('grows'), await set('grows')];
+  await ask('grows', 20);
+  await until('the set is made again', async () => templateOf(await set('grows')) === '20Gi');
+  await see.untilReady('grows');
+  expect(requested(await claim('grows'))).toBe('20Gi');
+  expect((await set('grows')).metadata.uid).not.toBe(before.metadata.uid);
+  expect((await databasePod('grows')).metadata.uid).toBe(pod.metadata.uid);
+  await until('the condition is gone', async () => conditionOf(await see.deployment('grows'), 'VolumeGrown') === undefined);
+  await ask('grows', 5);
+  await until('it is told', async () => {
+    const { status } = await see.deployment('grows');
+    return status?.conditions?.some(({ type, message }) => type === 'FieldsWithoutEffect' && message.includes('dbStorageGi')) === true;
+  });
+  expect(requested(await claim('grows'))).toBe('20Gi');
+});
+
+test('a storage class that does not grow volumes leaves the database alone, and the condition names the field', async () => {
+  await deployed('fixed');
+  const before = await set('fixed');
+  const off = [{ op: 'replace' as const, path: '/allowVolumeExpansion', value: false }];
+  await kube.jsonPatch(storageClass, { name: namespace }, off);
+  // The admission plugin reads storage classes from a cache of its own.
+  const { metadata } = await claim('fixed');
+  const larger = [{ op: 'replace' as const, path: '/spec/resources/requests/storage', value: '20Gi' }];
+  await until('the API server refuses growth', () =>
+    kube.jsonPatch(kinds.volumeClaim, { namespace, name: metadata.name }, larger, { dryRun: true }).then(
+      () => false,
+      () => true,
+    ),
+  );
+  await ask('fixed', 20);
+  await until('it is told', async () => conditionOf(await see.deployment('fixed'), 'VolumeGrown') === 'False');
+  const told = (await see.deployment('fixed')).status?.conditions?.find(({ type }) => type === 'VolumeGrown');
+  expect(told).toMatchObject({ reason: 'NotExpandable', message: expect.stringContaining('dbStorageGi') });
+  await see.untilReady('fixed');
+  expect(requested(await claim('fixed'))).toBe('10Gi');
+  expect((await set('fixed')).metadata.uid).toBe(before.metadata.uid);
+});
