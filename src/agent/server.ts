@@ -22,7 +22,7 @@ const PROBLEM = { type: 'object', required: ['detail'], properties: { detail: { 
 
 /** The agent server's routes as an application. */
 export function agentApp(deps: AgentDeps, { config, settings, info }: Options): ReturnType<typeof createApp> {
-  const metrics = createMetrics(deps);
+  const metrics = createMetrics(deps, info.revision);
   const http = settings.http ?? {};
   const routes: AgentRoute[] = [];
   const document = (): unknown =>

@@ -97,6 +97,7 @@ export const CancelMany = Type.Object({
 export const JoinQuery = Type.Object({
   cancel_on_disconnect: Type.Optional(Flag()),
   stream_mode: Type.Optional(Type.Array(Type.String())),
+  namespace: Type.Optional(Type.Array(Type.String(), { description: 'Not supported: refused when given.' })),
 });
 
 /** The stored call of a run. */

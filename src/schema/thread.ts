@@ -76,12 +76,33 @@ export const StateUpdate = Type.Object({
   checkpoint_id: Type.Optional(Nullable(Type.String())),
 });
 
-export const StateAt = Type.Object({ checkpoint: CheckpointRef(), subgraphs: Type.Optional(Nullable(Type.Boolean())) });
+export const STATE_FIELDS = [
+  'values',
+  'next',
+  'tasks',
+  'metadata',
+  'created_at',
+  'checkpoint',
+  'parent_checkpoint',
+  'interrupts',
+  'checkpoint_id',
+  'parent_checkpoint_id',
+] as const;
+
+/** Fields of a state to answer; all when none is named. */
+export const StateSelect = Type.Array(StringEnum(STATE_FIELDS));
+
+export const StateAt = Type.Object({
+  checkpoint: CheckpointRef(),
+  subgraphs: Type.Optional(Nullable(Type.Boolean())),
+  select: Type.Optional(Nullable(StateSelect)),
+});
 
 export const HistoryBody = Type.Object({
   limit: Limit(1),
   before: Type.Optional(Anything('A checkpoint, or its id.')),
   metadata: Type.Optional(Nullable(Metadata())),
   checkpoint: Type.Optional(CheckpointRef()),
+  select: Type.Optional(Nullable(StateSelect)),
 });
 export type HistoryBody = Static<typeof HistoryBody>;

@@ -13,6 +13,7 @@ export type NewCheckpoint = {
 export type NewWrites = {
   key: Key;
   taskId: string;
+  runId: string | null;
   replace: boolean;
   writes: { index: number; channel: string; type: string; blob: Uint8Array }[];
 };
@@ -46,12 +47,12 @@ export async function putCheckpoint(db: Db, { key, parentId, checkpoint, metadat
 }
 
 /** What the tasks of a step wrote, in one statement. Errors and interrupts replace what stood in their place. */
-export async function putWrites(db: Db, { key, taskId, replace, writes }: NewWrites): Promise<void> {
+export async function putWrites(db: Db, { key, taskId, runId, replace, writes }: NewWrites): Promise<void> {
   const conflict = replace ? 'do update set channel = excluded.channel, type = excluded.type, blob = excluded.blob' : 'do nothing';
   await db.query({
     name: replace ? 'checkpoint_writes_replace' : 'checkpoint_writes_put',
-    text: `insert into gx.checkpoint_writes (thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, blob)
-      select $1, $2, $3, $4, w.idx, w.channel, w.type, w.blob
+    text: `insert into gx.checkpoint_writes (thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, blob, run_id)
+      select $1, $2, $3, $4, w.idx, w.channel, w.type, w.blob, $9
       from unnest($5::int[], $6::text[], $7::text[], $8::bytea[]) as w (idx, channel, type, blob)
       on conflict (thread_id, checkpoint_ns, checkpoint_id, task_id, idx) ${conflict}`,
     values: [
@@ -61,6 +62,7 @@ export async function putWrites(db: Db, { key, taskId, replace, writes }: NewWri
       writes.map(({ channel }) => channel),
       writes.map(({ type }) => type),
       writes.map(({ blob }) => bytes(blob)),
+      runId,
     ],
   });
 }
@@ -96,13 +98,13 @@ export async function deleteCheckpoints(db: Db, threadIds: string[]): Promise<vo
   });
 }
 
-/** Removes what one run left, so that the thread's newest checkpoint is again the one before it. */
+/** Removes what one run left, also at a checkpoint it resumed from: the thread's newest checkpoint is again the one before it, as it was. */
 export async function deleteRunCheckpoints(db: Db, threadId: string, runId: string): Promise<void> {
   await db.query({
     text: `with gone as (
         delete from gx.checkpoints where thread_id = $1 and metadata->>'run_id' = $2 returning checkpoint_ns, checkpoint_id)
-      delete from gx.checkpoint_writes w using gone
-      where w.thread_id = $1 and w.checkpoint_ns = gone.checkpoint_ns and w.checkpoint_id = gone.checkpoint_id`,
+      delete from gx.checkpoint_writes w where w.thread_id = $1 and (w.run_id = $2
+        or exists (select 1 from gone where w.checkpoint_ns = gone.checkpoint_ns and w.checkpoint_id = gone.checkpoint_id))`,
     values: [threadId, runId],
   });
 }
@@ -122,4 +124,25 @@ export async function keepLatestCheckpoints(db: Db, threadId: string): Promise<v
         and not exists (select 1 from kept k where k.checkpoint_ns = c.checkpoint_ns and k.checkpoint_id = c.checkpoint_id)`,
     values: [threadId],
   });
+}
+
+type Size = { count: number; bytes: number };
+export type Storage = { checkpoints: Size; channel_values: Size & { by_channel: Record<string, Size> }; pending_writes: Size };
+
+/** What a thread's checkpoints take up, in rows and bytes. */
+export async function checkpointStorage(db: Db, threadId: string): Promise<Storage> {
+  const rows = await db.query<{ kind: string; channel: string; count: number; bytes: number }>({
+    text: `select 'checkpoints' as kind, '' as channel, count(*) as count, coalesce(sum(pg_column_size(c.*)), 0)::bigint as bytes
+        from gx.checkpoints c where thread_id = $1
+      union all select 'writes', '', count(*), coalesce(sum(pg_column_size(w.*)), 0)::bigint from gx.checkpoint_writes w where thread_id = $1
+      union all select 'values', channel, count(*), sum(pg_column_size(b.*))::bigint from gx.checkpoint_blobs b where thread_id = $1 group by channel`,
+    values: [threadId],
+  });
+  const size = (kind: string): Size => {
+    const own = rows.filter((row) => row.kind === kind);
+    return { count: own.reduce((sum, row) => sum + row.count, 0), bytes: own.reduce((sum, row) => sum + row.bytes, 0) };
+  };
+  const channels = rows.filter(({ kind }) => kind === 'values');
+  const by_channel = Object.fromEntries(channels.map((row) => [row.channel, { count: row.count, bytes: row.bytes }]));
+  return { checkpoints: size('checkpoints'), channel_values: { ...size('values'), by_channel }, pending_writes: size('writes') };
 }

@@ -48,11 +48,12 @@ export class Saver extends PostgresSaver {
   }
 
   override async putWrites(config: Config, writes: Writes, taskId: string): Promise<void> {
-    const { thread_id, checkpoint_ns = '', checkpoint_id } = config.configurable as Record<string, string>;
+    const { thread_id, checkpoint_ns = '', checkpoint_id, run_id = null } = config.configurable as Record<string, string>;
     const dumped = await this._dumpWrites(thread_id!, checkpoint_ns, checkpoint_id!, taskId, writes);
     await putWrites(this.#db, {
       key: [thread_id!, checkpoint_ns, checkpoint_id!],
       taskId,
+      runId: run_id,
       replace: writes.every(([channel]) => channel in WRITES_IDX_MAP),
       writes: dumped.map(([, , , , index, channel, type, blob]) => ({ index, channel, type, blob })),
     });

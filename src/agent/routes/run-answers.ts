@@ -74,7 +74,7 @@ type Join = {
   runId: string;
   threadId: string | undefined;
   signal: AbortSignal;
-  query: { cancel_on_disconnect?: string; stream_mode?: string[] };
+  query: { cancel_on_disconnect?: string; stream_mode?: string[]; namespace?: string[] };
 };
 
 export async function answerJoin(deps: AgentDeps, { runId, threadId, signal, query }: Join): Promise<Reply> {
@@ -92,6 +92,7 @@ export async function answerJoinStream(
   lastId: string | undefined,
 ): Promise<Reply> {
   const modes = modesOf(query.stream_mode);
+  if (query.namespace !== undefined) throw new Invalid([{ loc: ['query', 'namespace'], msg: NO_NAMESPACE, type: 'not_supported' }]);
   const { progress, subscription } = await follow(deps, { runId, threadId }, signal);
   const cursor = parseCursor(lastId);
   const ended = !isUnfinished(progress.status);
@@ -101,6 +102,8 @@ export async function answerJoinStream(
   const events = stopping(deps, readRun(deps, reading), { run_id: runId, cancel, signal });
   return sse(() => events, { 'content-location': `/threads/${progress.thread_id}/runs/${runId}` });
 }
+
+const NO_NAMESPACE = 'Streams are not narrowed to subgraphs here: join without it, and pick events by the part of their name after "|"';
 
 /** One mode, several, or a JSON array of them in one value. */
 function modesOf(given: string[] | undefined): StreamMode[] | undefined {

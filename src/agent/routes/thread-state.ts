@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { Conflict, NotFound, Rejected } from '../../errors.ts';
 import { json } from '../../http/route.ts';
 import { Flag, isSet } from '../../schema/agent-types.ts';
-import { HistoryBody, StateAt, StateUpdate, type Thread } from '../../schema/thread.ts';
+import { HistoryBody, StateAt, StateSelect, StateUpdate, type Thread } from '../../schema/thread.ts';
 import { Uuid } from '../../schema/types.ts';
 import { getThread, setThreadState, threadReaders } from '../db/threads.ts';
 import type { AgentDeps } from '../deps.ts';
@@ -12,10 +12,11 @@ import { ok, refused, route, ThreadPath, type AgentRoute } from './route.ts';
 
 const tag = 'threads';
 const State = Type.Unsafe<unknown>({ type: 'object' });
-const Query = Type.Object({ subgraphs: Type.Optional(Flag()) });
+const Query = Type.Object({ subgraphs: Type.Optional(Flag()), select: Type.Optional(StateSelect) });
 const HistoryQuery = Type.Object({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
   before: Type.Optional(Type.String()),
+  select: Type.Optional(StateSelect),
 });
 
 type Json = Record<string, unknown>;
@@ -46,17 +47,24 @@ async function ask<T>(deps: AgentDeps, operation: Operation, args: object): Prom
   return JSON.parse(await deps.host.call(operation, args)) as T;
 }
 
-async function stateOf(deps: AgentDeps, threadId: string, at: { checkpoint?: Json | null; subgraphs?: boolean | null }): Promise<Json> {
+type Select = string[] | null | undefined;
+type At = { checkpoint?: Json | null; subgraphs?: boolean | null; select?: Select };
+
+async function stateOf(deps: AgentDeps, threadId: string, { select, ...at }: At): Promise<Json> {
   const thread = await threadOf(deps, threadId);
   const graph_id = graphOf(thread);
-  if (graph_id === undefined) return emptyState(thread);
-  return ask<Json>(deps, 'state', { thread_id: threadId, graph_id, ...at });
+  if (graph_id === undefined) return picked(emptyState(thread), select);
+  return picked(await ask<Json>(deps, 'state', { thread_id: threadId, graph_id, ...at }), select);
 }
 
-async function historyOf(deps: AgentDeps, threadId: string, body: HistoryBody): Promise<Json[]> {
+const picked = (state: Json, select: Select): Json =>
+  select && select.length > 0 ? Object.fromEntries(select.map((name) => [name, state[name]])) : state;
+
+async function historyOf(deps: AgentDeps, threadId: string, { select, ...body }: HistoryBody): Promise<Json[]> {
   const graph_id = graphOf(await threadOf(deps, threadId));
   if (graph_id === undefined) return [];
-  return ask<Json[]>(deps, 'history', { thread_id: threadId, graph_id, ...body });
+  const states = await ask<Json[]>(deps, 'history', { thread_id: threadId, graph_id, ...body });
+  return states.map((state) => picked(state, select));
 }
 
 type Written = { answer: Json; thread: { values: unknown; waiting: boolean; interrupts: unknown } };
@@ -110,7 +118,7 @@ const getStateRoute = (deps: AgentDeps): AgentRoute =>
     params: ThreadPath,
     query: Query,
     answers: { 200: ok('The state.', State), ...refused },
-    handler: async ({ params, query }) => json(await stateOf(deps, params.thread_id, { subgraphs: isSet(query.subgraphs) })),
+    handler: async ({ params, query }) => json(await stateOf(deps, params.thread_id, { ...query, subgraphs: isSet(query.subgraphs) })),
   });
 
 const updateStateRoute = (deps: AgentDeps): AgentRoute =>
@@ -138,7 +146,7 @@ const getStateAtRoute = (deps: AgentDeps): AgentRoute =>
     params: ThreadPath,
     body: StateAt,
     answers: { 200: ok('The state.', State), ...refused },
-    handler: async ({ params, body }) => json(await stateOf(deps, params.thread_id, body as { checkpoint: Json })),
+    handler: async ({ params, body }) => json(await stateOf(deps, params.thread_id, body as At)),
   });
 
 const getStateOfCheckpointRoute = (deps: AgentDeps): AgentRoute =>
@@ -154,7 +162,7 @@ const getStateOfCheckpointRoute = (deps: AgentDeps): AgentRoute =>
     answers: { 200: ok('The state.', State), ...refused },
     handler: async ({ params, query }) => {
       const checkpoint = { checkpoint_id: params.checkpoint_id };
-      return json(await stateOf(deps, params.thread_id, { checkpoint, subgraphs: isSet(query.subgraphs) }));
+      return json(await stateOf(deps, params.thread_id, { checkpoint, select: query.select, subgraphs: isSet(query.subgraphs) }));
     },
   });
 
@@ -169,7 +177,7 @@ const getHistoryRoute = (deps: AgentDeps): AgentRoute =>
     params: ThreadPath,
     query: HistoryQuery,
     answers: { 200: ok('States.', Type.Array(State)), ...refused },
-    handler: async ({ params, query }) => json(await historyOf(deps, params.thread_id, { limit: query.limit ?? 1, before: query.before })),
+    handler: async ({ params, query }) => json(await historyOf(deps, params.thread_id, { ...query, limit: query.limit ?? 1 })),
   });
 
 const postHistoryRoute = (deps: AgentDeps): AgentRoute =>

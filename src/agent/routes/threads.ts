@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { Conflict, Invalid, NotFound, Rejected } from '../../errors.ts';
 import { json, noContent, type Reply } from '../../http/route.ts';
 import { Thread, ThreadCount, ThreadCreate, ThreadPatch, ThreadPrune, ThreadSearch } from '../../schema/thread.ts';
-import { keepLatestCheckpoints } from '../db/checkpoints.ts';
+import { checkpointStorage, keepLatestCheckpoints } from '../db/checkpoints.ts';
 import { selectActive } from '../db/runs.ts';
 import { copyThread, countThreads, deleteThreads, getThread, insertThread, patchThread, searchThreads } from '../db/threads.ts';
 import type { AgentDeps } from '../deps.ts';
@@ -144,6 +144,24 @@ const copyThreadRoute = (deps: AgentDeps): AgentRoute =>
     },
   });
 
+const getStorageRoute = (deps: AgentDeps): AgentRoute =>
+  route({
+    method: 'get',
+    path: '/threads/{thread_id}/storage',
+    id: 'get_thread_storage',
+    summary: "What a thread's checkpoints take up",
+    tag,
+    access: 'read',
+    params: ThreadPath,
+    answers: { 200: ok('Rows and bytes.', Type.Unsafe<unknown>({ type: 'object' })), ...refused },
+    handler: async ({ params }) => {
+      if ((await getThread(deps.db, params.thread_id)) === undefined) throw missing(params.thread_id);
+      const storage = await checkpointStorage(deps.db, params.thread_id);
+      const total_bytes = Object.values(storage).reduce((sum, { bytes }) => sum + bytes, 0);
+      return json({ thread_id: params.thread_id, total_bytes, ...storage });
+    },
+  });
+
 function refuseTtl(ttl: unknown): void {
   if (ttl === undefined || ttl === null) return;
   throw new Invalid([{ loc: ['body', 'ttl'], msg: 'Expiry of threads is not supported by this server yet', type: 'not_supported' }]);
@@ -174,7 +192,10 @@ async function prune(
   deps: AgentDeps,
   { thread_ids, strategy }: { thread_ids: string[]; strategy?: 'delete' | 'keep_latest' },
 ): Promise<number> {
-  if (strategy !== 'keep_latest') return (await deleteThreads(deps.db, thread_ids)).length;
+  if (strategy !== 'keep_latest') {
+    for (const thread_id of thread_ids) await cancelRuns(deps, (tx) => selectActive(tx, { thread_id }), 'interrupt');
+    return (await deleteThreads(deps.db, thread_ids)).length;
+  }
   let count = 0;
   for (const id of thread_ids) {
     const thread = await getThread(deps.db, id);
@@ -212,4 +233,5 @@ export const threadRoutes = (deps: AgentDeps): AgentRoute[] => [
   patchThreadRoute(deps),
   deleteThreadRoute(deps),
   copyThreadRoute(deps),
+  getStorageRoute(deps),
 ];

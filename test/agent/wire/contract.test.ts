@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
+import { eventually } from '../../kit/eventually.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
 
 /* The finer points of the interface, over the wire. */
@@ -81,4 +82,128 @@ describe('a history written by hand', () => {
     const state = await agent.client.runs.wait(made.body['thread_id'] as string, 'steps', { input: null });
     expect(state).toMatchObject({ left: 0, done: 5 });
   });
+});
+
+describe('a thread', () => {
+  test('shows only the selected fields of its states, and what they take up', async () => {
+    const { thread_id } = await agent.client.threads.create();
+    await agent.client.runs.wait(thread_id, 'steps', { input: { left: 2 } });
+    const state = await call('GET', `/threads/${thread_id}/state?select=values&select=next`);
+    expect(state.body).toEqual({ values: expect.objectContaining({ done: 2 }) as object, next: [] });
+    const history = await call('POST', `/threads/${thread_id}/history`, { limit: 3, select: ['next'] });
+    expect(history.body).toEqual([{ next: [] }, { next: ['step'] }, { next: ['step'] }]);
+    expect((await call('GET', `/threads/${thread_id}/state?select=colour`)).status).toBe(422);
+    const storage = await call('GET', `/threads/${thread_id}/storage`);
+    expect(storage.body).toMatchObject({ thread_id, checkpoints: { count: 4 }, channel_values: { by_channel: { done: {} } } });
+    expect(storage.body['total_bytes']).toBeGreaterThan(0);
+  });
+
+  test('is found by its state and its ids', async () => {
+    const { thread_id } = await agent.client.threads.create();
+    const other = await agent.client.threads.create();
+    await agent.client.runs.wait(thread_id, 'steps', { input: { left: 1, journal: '' }, metadata: {} });
+    const search = { ids: [thread_id, other.thread_id], values: { done: 1 }, sort_by: 'thread_id', sort_order: 'asc' };
+    expect((await call('POST', '/threads/search', search)).body).toMatchObject([{ thread_id }]);
+    expect((await call('POST', '/threads/count', { values: { done: 1 }, status: 'idle' })).body).toBeGreaterThanOrEqual(1);
+    expect((await call('POST', '/threads/search', { select: ['colour'] })).status).toBe(422);
+  });
+
+  test('is pruned with the run it is busy with', async () => {
+    const { thread_id } = await agent.client.threads.create();
+    await agent.client.runs.create(thread_id, 'steps', { input: { left: 100, pause: 50 } });
+    const unknown = crypto.randomUUID();
+    expect((await call('POST', '/threads/prune', { thread_ids: [thread_id, unknown] })).body).toEqual({ pruned_count: 1 });
+    expect((await call('GET', `/threads/${thread_id}`)).status).toBe(404);
+  });
+
+  test('does not take an expiry', async () => {
+    const answer = await call('POST', '/threads', { ttl: { strategy: 'delete', ttl: 1 } });
+    expect(answer).toEqual({ status: 422, body: { detail: expect.stringContaining('ttl') as string } });
+  });
+});
+
+test('a run that resumed and was rolled back leaves the question as it was', async () => {
+  const { thread_id } = await agent.client.threads.create();
+  await agent.client.runs.wait(thread_id, 'slow', { input: { request: 'go' } });
+  const asked = await agent.client.threads.getState(thread_id);
+  const run = await agent.client.runs.create(thread_id, 'slow', { command: { resume: 'yes' } });
+  await eventually('the answer is taken', async () => (await agent.client.threads.getState(thread_id)).next.includes('work'));
+  await call('POST', `/threads/${thread_id}/runs/${run.run_id}/cancel?wait=1&action=rollback`);
+  expect(await agent.client.threads.getState(thread_id)).toEqual(asked);
+  const state = await agent.client.runs.wait(thread_id, 'slow', { command: { resume: 'no' } });
+  expect(state).toMatchObject({ answer: 'no' });
+});
+
+describe('a stream', () => {
+  type Event = { event: string; data: Record<string, unknown> };
+  const stream = async (graph: string, input: Record<string, unknown>, streamMode: string[], streamSubgraphs = false): Promise<Event[]> => {
+    const { thread_id } = await agent.client.threads.create();
+    return (await Array.fromAsync(
+      agent.client.runs.stream(thread_id, graph, { input, streamMode: streamMode as never, streamSubgraphs }),
+    )) as never;
+  };
+  const of = (events: Event[], name: string): Event['data'][] => events.filter(({ event }) => event === name).map(({ data }) => data);
+
+  test('names the subgraph an event comes from', async () => {
+    const events = await stream('nested', {}, ['values', 'updates', 'custom', 'tasks', 'checkpoints'], true);
+    const names = new Set(events.map(({ event }) => event.replace(/\|sub:[0-9a-f-]{36}$/, '|sub:id')));
+    const both = (name: string): string[] => [name, `${name}|sub:id`];
+    expect(names).toEqual(new Set(['metadata', ...['values', 'updates', 'tasks', 'checkpoints'].flatMap(both), 'custom|sub:id']));
+    const plain = await stream('nested', {}, ['values', 'updates']);
+    expect(plain.every(({ event }) => !event.includes('|'))).toBe(true);
+  });
+
+  test('carries each mode in its form', async () => {
+    const events = await stream('chat', { messages: [{ role: 'human', content: 'hi' }] }, [
+      'updates',
+      'tasks',
+      'checkpoints',
+      'debug',
+      'messages-tuple',
+    ]);
+    expect(of(events, 'metadata')).toEqual([{ run_id: expect.any(String) as string, attempt: 1 }]);
+    expect(of(events, 'updates')).toEqual([{ answer: { messages: [expect.objectContaining({ type: 'ai' })] as unknown[] } }]);
+    const [started, finished] = of(events, 'tasks');
+    expect(started).toMatchObject({ id: expect.any(String) as string, name: 'answer', triggers: expect.any(Array) as unknown[] });
+    expect(finished).toMatchObject({ id: started?.['id'], name: 'answer', interrupts: [] });
+    for (const checkpoint of of(events, 'checkpoints'))
+      expect(Object.keys(checkpoint)).toEqual(expect.arrayContaining(['config', 'metadata', 'values', 'next', 'parent_config', 'tasks']));
+    for (const told of of(events, 'debug'))
+      expect(told).toMatchObject({
+        step: expect.any(Number) as number,
+        timestamp: expect.any(String) as string,
+        type: expect.stringMatching(/^(checkpoint|task|task_result)$/) as string,
+        payload: {},
+      });
+    const [message] = of(events, 'messages') as unknown as [object, object][];
+    expect(message).toMatchObject([{ type: 'AIMessageChunk' }, { langgraph_node: 'answer', graph_id: 'chat' }]);
+  });
+
+  test('carries the raw events of a graph next to other modes', async () => {
+    const events = await stream('chat', { messages: [{ role: 'human', content: 'hi' }] }, ['events', 'updates']);
+    const [raw] = of(events, 'events');
+    expect(raw).toMatchObject({ event: 'on_chain_start', run_id: expect.any(String) as string, metadata: {}, data: {} });
+    expect(of(events, 'updates')).toHaveLength(1);
+  });
+
+  test('is joined with a list of modes in either spelling, and not with a namespace', async () => {
+    const { thread_id } = await agent.client.threads.create();
+    const body = { assistant_id: 'steps', input: { left: 1 }, stream_mode: ['values', 'updates', 'custom'], stream_resumable: true };
+    const { run_id } = (await call('POST', `/threads/${thread_id}/runs`, body)).body as { run_id: string };
+    const path = `/threads/${thread_id}/runs/${run_id}/stream`;
+    const names = async (query: string): Promise<Set<string>> => {
+      const response = await fetch(`${agent.url}${path}?${query}`, { headers: { 'last-event-id': '-1' } });
+      return new Set((await response.text()).match(/^event: \S+/gm)?.map((line) => line.slice(7)));
+    };
+    const wanted = new Set(['metadata', 'updates', 'custom']);
+    expect(await names('stream_mode=updates&stream_mode=custom')).toEqual(wanted);
+    expect(await names(`stream_mode=${encodeURIComponent('["updates","custom"]')}`)).toEqual(wanted);
+    expect((await call('GET', `${path}?namespace=sub`)).status).toBe(422);
+  });
+});
+
+test('figures carry the names that existing dashboards ask for', async () => {
+  const text = await fetch(`${agent.url}/metrics`).then((answer) => answer.text());
+  for (const name of ['num_pending_runs', 'num_running_runs', 'workers_max', 'workers_active', 'workers_available'])
+    expect(text).toMatch(new RegExp(`^lg_api_${name}\\{project_id="",revision_id=""\\} \\d+$`, 'm'));
 });
