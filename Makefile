@@ -1,10 +1,10 @@
 # Every target's node is the pinned one of node_modules, whatever the machine has.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help install run down dev check test fuzz test-kube test-agent test-charts test-system generate golden fmt clean
+.PHONY: help install run down dev check test fuzz test-kube test-agent test-charts test-system bench-control-plane generate golden fmt clean
 
 help: ## print this list
-	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-20s %s\n", $$1, $$2}' Makefile
 
 install: ## dependencies, with the right Node among them
 	@node dev/install.mjs
@@ -42,6 +42,9 @@ test-system: install ## the whole chain in real pods, on a cluster of its own
 
 fuzz: install ## 10,000 generated requests against the REST API on a real API server (needs python3)
 	@node test/fuzz/main.ts
+
+bench-control-plane: install ## latencies of the REST API on a real API server, with 2,000 deployments
+	@node test/bench/control-plane.ts
 
 ##@ Change it
 
