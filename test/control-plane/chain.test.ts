@@ -55,6 +55,21 @@ describe('with an operator', () => {
     expect([again.status, again.body.id === made.id]).toEqual([201, false]);
   });
 
+  test('with ?wait, a creation and a change answer when the revision serves, or at the end of the time', async () => {
+    const { body: made } = await plane.call<Deployment>('POST', '/v2/deployments?wait=50', { body: creation('waited') });
+    expect(made).toMatchObject({ status: 'READY', active_revision_id: made.latest_revision_id });
+    const change = { source_revision_config: { image_uri: 'registry.example/agent:2' } };
+    const { body: changed } = await plane.call<Deployment>('PATCH', `/v2/deployments/${made.id}?wait=50`, { body: change });
+    expect(changed.active_revision_id).toBe(changed.latest_revision_id);
+    expect(changed.latest_revision_id).not.toBe(made.latest_revision_id);
+
+    await kubelet.stop();
+    const late = await plane.call<Deployment>('POST', '/v2/deployments?wait=1', { body: creation('late') });
+    kubelet = fakeKubelet(plane.kube, plane.namespace);
+    expect([late.status, late.body.active_revision_id]).toEqual([201, null]);
+    expect((await plane.call('POST', '/v2/deployments?wait=601', { body: creation('longer') })).status).toBe(422);
+  });
+
   test('a revision that is interrupted on its way ends as INTERRUPTED', async () => {
     const body = creation('stuck', { source_revision_config: { image_uri: 'registry.example/agent:never' } });
     await kubelet.stop();

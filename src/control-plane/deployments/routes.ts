@@ -1,20 +1,29 @@
-import { Type } from 'typebox';
+import { Type, type Static } from 'typebox';
+import { NotFound } from '../../errors.ts';
 import { json, noContent, type Answer, type Reply, type Route } from '../../http/route.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import { Deployment, DeploymentCreateRequest, DeploymentPatchRequest } from '../../schema/deployment.ts';
 import { Uuid } from '../../schema/types.ts';
+import { waitFor } from '../events/follow.ts';
 import { route, type Caller, type Needs } from '../needs.ts';
+import { hasEnded, statusOf } from '../revisions/resource.ts';
 import { replayed, rememberAs } from './idempotency.ts';
 import { createDeployment } from './create.ts';
 import { answerFor, findDeployment, type Asking } from './find.ts';
 import { listDeployments, ListQuery } from './list.ts';
 import { etagOf, patchDeployment } from './patch.ts';
+import { deploymentId } from './resource.ts';
 import { removeDeployment, removeDeployments } from './remove.ts';
 
 export const DeploymentPath = Type.Object({ deployment_id: Uuid('Id of the deployment.') });
 
-const DryRun = Type.Object(
-  { dry_run: Type.Optional(Type.Boolean({ default: false, description: 'Check everything, write nothing.' })) },
+const WriteQuery = Type.Object(
+  {
+    dry_run: Type.Optional(Type.Boolean({ default: false, description: 'Check everything, write nothing.' })),
+    wait: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: 600, description: 'Seconds to wait for the end of the newest revision before the answer.' }),
+    ),
+  },
   { additionalProperties: false },
 );
 const tracing = { delete_tracing_project: Type.Optional(Type.Boolean({ default: false, description: 'Remove the tracing project too.' })) };
@@ -54,6 +63,32 @@ export async function deploymentReply(
   return json(await answerFor(needs, deployment, asking), status, { etag: etagOf(deployment) });
 }
 
+type Waiting = Asking & { status?: number; query: Static<typeof WriteQuery> };
+
+/** The same once the newest revision has ended, or the time is over; a deployment that went meanwhile answers as it was written. */
+async function waitedReply(needs: Needs, written: DeploymentResource, { query, ...asking }: Waiting): Promise<Reply> {
+  const { wait = 0, dry_run: dryRun } = query;
+  if (wait === 0 || dryRun === true) return deploymentReply(needs, written, asking);
+  const seconds = { signal: asking.signal, seconds: wait };
+  const now = await waitFor(needs, seconds, {
+    read: () => findDeployment(needs, deploymentId(written), asking).catch(goneMeanwhile),
+    done: (deployment) => deployment === undefined || isThrough(needs, deployment),
+  });
+  return deploymentReply(needs, now ?? written, asking);
+}
+
+function goneMeanwhile(error: unknown): undefined {
+  if (error instanceof NotFound) return undefined;
+  throw error;
+}
+
+/** The newest revision is at an end, and what it led to stands in the deployment. */
+function isThrough(needs: Needs, deployment: DeploymentResource): boolean {
+  const latest = needs.stored.revisionsOf(deployment)[0];
+  if (latest === undefined || !hasEnded(latest)) return false;
+  return statusOf(latest) !== 'DEPLOYED' || deployment.status?.activeRevision === latest.metadata.name;
+}
+
 export const deploymentRoutes = (needs: Needs): Route<Caller>[] => [create(needs), ...reads(needs), patch(needs), ...removals(needs)];
 
 const create = (needs: Needs): Route<Caller> =>
@@ -64,7 +99,7 @@ const create = (needs: Needs): Route<Caller> =>
     summary: 'Create a deployment and its first revision. An Idempotency-Key header makes a repeat answer as the first time.',
     tag,
     access: 'write',
-    query: DryRun,
+    query: WriteQuery,
     body: DeploymentCreateRequest,
     answers: {
       201: whole('The deployment.'),
@@ -77,10 +112,10 @@ const create = (needs: Needs): Route<Caller> =>
       const { body, headers } = request;
       const key = headerOf(headers, 'idempotency-key');
       const before = await replayed(needs, body, { key, ...request });
-      if (before !== undefined) return deploymentReply(needs, before, { ...request, status: 201 });
+      const answer = (deployment: DeploymentResource): Promise<Reply> => waitedReply(needs, deployment, { ...request, status: 201 });
+      if (before !== undefined) return answer(before);
       const options = { dryRun: request.query.dry_run === true, ...(key !== undefined && { annotations: rememberAs(key, body) }) };
-      const made = await createDeployment(needs, body, request, options);
-      return deploymentReply(needs, made, { ...request, status: 201 });
+      return answer(await createDeployment(needs, body, request, options));
     },
   });
 
@@ -121,7 +156,7 @@ const patch = (needs: Needs): Route<Caller> =>
     tag,
     access: 'write',
     params: DeploymentPath,
-    query: DryRun,
+    query: WriteQuery,
     body: DeploymentPatchRequest,
     answers: {
       200: whole('The deployment.'),
@@ -138,7 +173,7 @@ const patch = (needs: Needs): Route<Caller> =>
         dryRun: request.query.dry_run === true,
         ifMatch: headerOf(request.headers, 'if-match'),
       };
-      return deploymentReply(needs, await patchDeployment(needs, request.body, request, options), request);
+      return waitedReply(needs, await patchDeployment(needs, request.body, request, options), request);
     },
   });
 
