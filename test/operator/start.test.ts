@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { NotFound } from '../../src/errors.ts';
 import { kinds, type Kube, type KubeObject } from '../../src/kube/kube.ts';
+import { isRolledOut } from '../../src/operator/workload-state.ts';
 import { names } from '../../src/schema/names.ts';
 import { REVISION } from '../../src/schema/labels.ts';
 import { auditEvents, testNamespace, until } from '../kit/api-server.ts';
@@ -179,6 +180,29 @@ describe('drift', () => {
     expect((await see.service(service)).metadata.labels).toMatchObject({ theirs: 'stays' });
     await kube.delete(kinds.workload, { namespace, name: 'drift-00001-queue' });
     await until('the workload is back', async () => (await replicas('drift-00001-queue')) === 1, 5000);
+  });
+
+  test('`kubectl scale` is undone; `kubectl rollout restart` and a label of somebody else stay, and no write is spent on them', async () => {
+    await apply('hands');
+    await see.untilReady('hands');
+    const ref = { namespace, name: 'hands-00001-api' };
+    await kube.jsonPatch(kinds.workload, ref, [{ op: 'replace', path: '/spec/replicas', value: 3 }]);
+    await until('the size is back', async () => (await replicas(ref.name)) === 1, 5000);
+    await see.untilReady('hands');
+    const restartedAt = { 'kubectl.kubernetes.io/restartedAt': '2026-01-01T00:00:00Z' };
+    await kube.jsonPatch(kinds.workload, ref, [
+      { op: 'test', path: '/spec/template/metadata/annotations/gx.dev~1deployment', value: 'hands' },
+      { op: 'add', path: '/spec/template/metadata/annotations/kubectl.kubernetes.io~1restartedAt', value: '2026-01-01T00:00:00Z' },
+      { op: 'add', path: '/metadata/labels/theirs', value: 'stays' },
+      { op: 'add', path: '/metadata/annotations/theirs', value: 'stays' },
+    ]);
+    await until('the restarted pods are out', async () => isRolledOut(await see.workload(ref.name)), 10_000);
+    await see.untilReady('hands');
+    const { metadata, spec } = await see.workload(ref.name);
+    expect(metadata).toMatchObject({ labels: { theirs: 'stays' }, annotations: { theirs: 'stays' } });
+    expect(spec).toMatchObject({ replicas: 1, template: { metadata: { annotations: restartedAt } } });
+    const written = requests().filter(({ verb, objectRef }) => verb === 'patch' && objectRef?.name === ref.name);
+    expect(written).toHaveLength(2);
   });
 });
 

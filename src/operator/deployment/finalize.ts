@@ -5,6 +5,7 @@ import { labelValue, names } from '../../schema/names.ts';
 import type { OperatorDeps } from '../deps.ts';
 import type { Reconcile } from '../kernel/controller.ts';
 import { settled, waiting, type Report } from '../kernel/outcome.ts';
+import { databaseSet } from './objects/database.ts';
 import { dataOwner } from './objects/metadata.ts';
 import type { DeploymentStatusFields } from './status.ts';
 import { tenantOf } from './tracing-project.ts';
@@ -18,6 +19,7 @@ export const finalizeDeployment =
   (deps: OperatorDeps): Reconcile<DeploymentResource, DeploymentStatusFields> =>
   async (deployment, { signal }) => {
     const children = await remaining(deps, deployment, signal);
+    if (children.some(isLost)) await holdAgain(deps, deployment, { children, signal });
     for (const child of removable(children)) await deps.writer.remove(child, signal);
     if (children.length > 0) return leaving(deployment, children);
     const data = await removeData(deps, deployment, signal);
@@ -30,14 +32,29 @@ const AGENT_KINDS = ['Revision', 'Deployment'];
 
 /**
  * What goes next: the agents first, because a server that stops still writes to its database, then the rest. Pods go with their
- * workloads, in their own time; one that lost its set while the volume grew has nobody else to remove it.
+ * workloads, in their own time; a set stays until it has taken its lost pod.
  */
 export function removable(children: KubeObject[]): KubeObject[] {
   const isAgent = ({ kind, metadata }: KubeObject): boolean =>
     AGENT_KINDS.includes(kind) || (kind === 'Pod' && metadata.labels?.[COMPONENT] !== 'database');
   const next = children.some(isAgent) ? children.filter(isAgent) : children;
-  const isHeld = ({ kind, metadata }: KubeObject): boolean => kind === 'Pod' && (metadata.ownerReferences?.length ?? 0) > 0;
-  return next.filter((child) => !isHeld(child) && child.metadata.deletionTimestamp === undefined);
+  const stays = children.some(isLost) ? ['Pod', 'StatefulSet'] : ['Pod'];
+  return next.filter(({ kind, metadata }) => !stays.includes(kind) && metadata.deletionTimestamp === undefined);
+}
+
+/** A database pod without its set: the deployment was deleted between the two steps in which a volume grows. */
+const isLost = ({ kind, metadata }: KubeObject): boolean =>
+  kind === 'Pod' &&
+  metadata.labels?.[COMPONENT] === 'database' &&
+  (metadata.ownerReferences ?? []).length === 0 &&
+  metadata.deletionTimestamp === undefined;
+
+type Left = { children: KubeObject[]; signal: AbortSignal };
+
+/** Makes the set again, which takes the pod and goes together with it: the operator itself has no right to delete pods. */
+async function holdAgain({ writer, settings }: OperatorDeps, deployment: DeploymentResource, { children, signal }: Left): Promise<void> {
+  if (children.some(({ kind }) => kind === 'StatefulSet')) return;
+  await writer.reconcile([databaseSet(deployment, settings, undefined)], [], signal);
 }
 
 /** Live, not from the caches: the finalizer must not go before its objects. */

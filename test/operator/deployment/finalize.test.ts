@@ -33,9 +33,9 @@ describe('what goes next when a deployment is deleted', () => {
     expect(namesOf(database)).toEqual(['StatefulSet/a-db', 'Service/a-db', 'Secret/a-env']);
   });
 
-  test('a database pod whose set went while the volume grew: nobody else would remove it', () => {
+  test('the set stays until it has taken a pod that lost its earlier one', () => {
     const { ownerReferences: _, ...alone } = object('Pod', 'a-db-0', 'database').metadata;
-    expect(namesOf([{ apiVersion: 'v1', kind: 'Pod', metadata: alone }])).toEqual(['Pod/a-db-0']);
+    expect(namesOf([object('StatefulSet', 'a-db'), { apiVersion: 'v1', kind: 'Pod', metadata: alone }])).toEqual([]);
   });
 
   test('nothing twice', () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../../src/kube/kube.ts';
 import { names } from '../../../src/schema/names.ts';
 import { conditionOf, testNamespace, until } from '../../kit/api-server.ts';
@@ -72,6 +72,20 @@ test('a database that is asked to be larger grows while its pod runs, and is nev
     return status?.conditions?.some(({ type, message }) => type === 'FieldsWithoutEffect' && message.includes('dbStorageGi')) === true;
   });
   expect(requested(await claim('grows'))).toBe('20Gi');
+});
+
+test('a deployment deleted while its set is away goes together with the lost pod', async () => {
+  await deployed('lost');
+  await operator.stop();
+  await kube.delete(kinds.statefulSet, { namespace, name: names.database('lost') }, { propagation: 'Orphan' });
+  await until('the pod has no owner', async () => (await databasePod('lost')).metadata.ownerReferences === undefined);
+  await kube.delete(kinds.deployment, { namespace, name: 'lost' });
+  operator = await operatorFor({ namespace, kubeconfig: inject('kubeconfig') }, { identity: 'two', settings: { storageClass: namespace } });
+  await until('the deployment is gone', async () =>
+    (await kube.all(kinds.deployment, { namespace })).every(({ metadata }) => metadata.name !== 'lost'),
+  );
+  const pods = await kube.all(kinds.pod, { namespace });
+  expect(pods.filter(({ metadata }) => metadata.name.startsWith(names.database('lost')))).toEqual([]);
 });
 
 test('a storage class that does not grow volumes leaves the database alone, and the condition names the field', async () => {
