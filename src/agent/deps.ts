@@ -21,6 +21,8 @@ export type AgentDeps = {
   pump: Pump;
   /** The graphs of this revision. */
   graphs: string[];
+  /** How items of the store are searched by meaning; undefined when gx.json asks for none. */
+  index: { fields: string[] } | undefined;
   jobs: JobSettings;
   log: Log;
 };

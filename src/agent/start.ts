@@ -62,7 +62,7 @@ async function start({ config, log, signal }: Start, opened: Opened): Promise<Ag
   const loading = host.open();
   loading.catch(() => undefined);
   await migrate(db);
-  const deps = await connect({ config, db, host, graphs: file.graphs.map(({ graphId }) => graphId), log }, opened);
+  const deps = await connect({ config, db, host, graphs: file.graphs.map(({ graphId }) => graphId), index: file.index, log }, opened);
   await loading;
   await ownAssistants(db, file);
   signal.throwIfAborted();
@@ -97,6 +97,7 @@ function graphHost(config: AgentConfig, file: GraphsFile, log: Log): GraphHost {
   return new GraphHost({
     start: {
       graphs: file.graphs,
+      index: file.index,
       database: { ...config.database, poolSize: Math.max(2, Math.ceil(config.database.poolSize / 4)) },
       logLevel: config.logLevel,
       env: file.env,
@@ -114,11 +115,11 @@ function automaticThreads(): number {
   return Math.max(1, Math.min(availableParallelism(), 4, Math.floor(memory / (512 * 1024 * 1024))));
 }
 
-type Parts = { config: AgentConfig; db: Database; host: GraphHost; graphs: string[]; log: Log };
+type Parts = { config: AgentConfig; db: Database; host: GraphHost; graphs: string[]; index: AgentDeps['index']; log: Log };
 type Connected = AgentDeps & { onSignal: (signal: Signal) => void };
 
 /** Queue, signals and the machinery of runs. */
-async function connect({ config, db, host, graphs, log }: Parts, opened: Opened): Promise<Connected> {
+async function connect({ config, db, host, graphs, index, log }: Parts, opened: Opened): Promise<Connected> {
   const { jobs } = config;
   const bus = new Bus();
   const tickets = await openTickets(db, { works: jobs.slots > 0 }, log);
@@ -145,7 +146,21 @@ async function connect({ config, db, host, graphs, log }: Parts, opened: Opened)
     running: () => executor.count,
     start: (run) => executor.start(run),
   });
-  const deps: Connected = { db, tickets, signals, bus, eventLog, host, executor, pump, graphs, jobs, log, onSignal: () => undefined };
+  const deps: Connected = {
+    db,
+    tickets,
+    signals,
+    bus,
+    eventLog,
+    host,
+    executor,
+    pump,
+    graphs,
+    index,
+    jobs,
+    log,
+    onSignal: () => undefined,
+  };
   return deps;
 }
 

@@ -56,6 +56,24 @@ const Http = Type.Object(
   { additionalProperties: false },
 );
 
+const Store = Type.Object(
+  {
+    path: Type.Optional(Type.String()),
+    index: Type.Optional(
+      Type.Object(
+        {
+          dims: Type.Integer({ minimum: 1, maximum: 16_000, description: 'Numbers in a vector.' }),
+          embed: Type.String({ pattern: '^[./].*:.+$', description: 'File and export of the embedding: ./embed.ts:embed' }),
+          fields: Type.Optional(Strings()),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+    ttl: Type.Optional(FreeForm('refresh_on_read, default_ttl, sweep_interval_minutes')),
+  },
+  { additionalProperties: false },
+);
+
 export const GxJson = Type.Object(
   {
     $schema: Type.Optional(Type.String()),
@@ -77,7 +95,7 @@ export const GxJson = Type.Object(
     _INTERNAL_docker_tag: Type.Optional(Type.String()),
     auth: Type.Optional(FreeForm('path, disable_studio_auth, openapi, cache')),
     http: Type.Optional(Http),
-    store: Type.Optional(FreeForm('path, index, ttl')),
+    store: Type.Optional(Store),
     checkpointer: Type.Optional(FreeForm('backend, path, uri, ttl, serde')),
     encryption: Type.Optional(FreeForm('path')),
     webhooks: Type.Optional(FreeForm('headers, url')),
@@ -95,7 +113,6 @@ export const NOT_BUILT: string[] = [
   'webhooks',
   'ui',
   'store.path',
-  'store.index',
   'store.ttl',
   'checkpointer.path',
   'checkpointer.ttl',

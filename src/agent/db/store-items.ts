@@ -6,14 +6,20 @@ type Place = { namespace: string[]; key: string };
 const COLUMNS = 'namespace, key, value, created_at, updated_at';
 const ALIVE = '(expires_at is null or expires_at > now())';
 
-export async function putItem(db: Db, item: Place & { value: object; ttl: number | null }): Promise<void> {
+export async function putItem(db: Db, item: Place & { value: object; ttl: number | null; vectors?: number[][] }): Promise<void> {
   await db.query({
     name: 'store_put',
-    text: `insert into gx.store_item (namespace, key, value, ttl_minutes, expires_at)
-      values ($1, $2, $3, $4, now() + $4 * interval '1 minute')
+    text: `insert into gx.store_item (namespace, key, value, ttl_minutes, expires_at, embedding)
+      values ($1, $2, $3, $4, now() + $4 * interval '1 minute', $5)
       on conflict (namespace, key) do update set value = excluded.value, ttl_minutes = excluded.ttl_minutes,
-        expires_at = excluded.expires_at, updated_at = now()`,
-    values: [item.namespace, item.key, JSON.stringify(item.value), item.ttl],
+        expires_at = excluded.expires_at, embedding = excluded.embedding, updated_at = now()`,
+    values: [
+      item.namespace,
+      item.key,
+      JSON.stringify(item.value),
+      item.ttl,
+      item.vectors && item.vectors.length > 0 ? item.vectors.flat() : null,
+    ],
   });
 }
 
@@ -58,13 +64,24 @@ function conditions(filter: Record<string, unknown>, values: unknown[]): string[
   });
 }
 
-export async function searchItems(db: Db, search: StoreSearch): Promise<StoreItem[]> {
+export type FoundItem = StoreItem & { score: number | null };
+
+/** Cosine of the nearest of an item's vectors, exactly: every item under the namespace is compared. */
+const score = (near: string): string => `(select max(dot) from (
+    select sum(v.x * q.x)::float8 as dot from unnest(embedding) with ordinality v (x, n)
+    join unnest(${near}::real[]) with ordinality q (x, n) on q.n = (v.n - 1) % cardinality(${near}::real[]) + 1
+    group by (v.n - 1) / cardinality(${near}::real[])) products)`;
+
+/** Items under a namespace, newest first; with a vector, those that have an embedding, nearest first. */
+export async function searchItems(db: Db, search: StoreSearch, near?: number[]): Promise<FoundItem[]> {
   const prefix = search.namespace_prefix ?? [];
   const values: unknown[] = [prefix, prefix.length, search.limit, search.offset];
-  const where = ['namespace[1:$2::int] = $1::text[]', ALIVE, ...conditions(search.filter ?? {}, values)].join(' and ');
-  const items = await db.query<StoreItem>({
-    text: `select ${COLUMNS} from gx.store_item where ${where}
-      order by updated_at desc, key limit $3 offset $4`,
+  const filters = conditions(search.filter ?? {}, values);
+  const scored = near === undefined ? 'null::float8' : score(`$${values.push(near)}`);
+  const where = ['namespace[1:$2::int] = $1::text[]', ALIVE, ...filters, ...(near === undefined ? [] : ['embedding is not null'])];
+  const items = await db.query<FoundItem>({
+    text: `select ${COLUMNS}, ${scored} as score from gx.store_item where ${where.join(' and ')}
+      order by score desc nulls last, updated_at desc, key limit $3 offset $4`,
     values,
   });
   if (search.refresh_ttl !== false) await refreshItems(db, items);

@@ -4,11 +4,19 @@ import { parseEnv } from 'node:util';
 import { Invalid, StartError } from '../../errors.ts';
 import { createValidator } from '../../http/validate.ts';
 import { GxJson, NOT_BUILT } from '../../schema/gx-json.ts';
+import type { StoreIndex } from './embed.ts';
 
 /** One graph of gx.json: its name, the file and the export that make it. */
 export type GraphSource = { graphId: string; file: string; exportName: string; description: string | null };
 
-export type GraphsFile = { path: string; folder: string; settings: GxJson; graphs: GraphSource[]; env: Record<string, string> };
+export type GraphsFile = {
+  path: string;
+  folder: string;
+  settings: GxJson;
+  graphs: GraphSource[];
+  env: Record<string, string>;
+  index: StoreIndex | undefined;
+};
 
 /** Reads gx.json. Whatever is wrong with it is a `StartError` that names the file and the field. */
 export function readGraphsFile(configPath: string): GraphsFile {
@@ -19,7 +27,7 @@ export function readGraphsFile(configPath: string): GraphsFile {
       throw new StartError(`${file}: "${key}" asks for something this server does not do yet; remove it.`);
   const folder = path.dirname(file);
   const graphs = Object.entries(settings.graphs).map(([graphId, ref]) => source(graphId, ref, folder));
-  return { path: file, folder, settings, graphs, env: environment(settings, file) };
+  return { path: file, folder, settings, graphs, env: environment(settings, file), index: storeIndex(settings, folder) };
 }
 
 function parsed(file: string): unknown {
@@ -53,6 +61,13 @@ function source(graphId: string, ref: string | { path: string; description?: str
   const { path: target, description = null } = typeof ref === 'string' ? { path: ref } : ref;
   const colon = target.lastIndexOf(':');
   return { graphId, file: path.resolve(folder, target.slice(0, colon)), exportName: target.slice(colon + 1), description };
+}
+
+function storeIndex({ store }: GxJson, folder: string): StoreIndex | undefined {
+  if (store?.index === undefined) return undefined;
+  const { dims, embed, fields = ['$'] } = store.index;
+  const { file, exportName } = source('store', embed, folder);
+  return { file, exportName, dims, fields };
 }
 
 /** `env` of gx.json: a map, or the path of a file of NAME=value lines. A list of names asks nothing of the server. */

@@ -1,11 +1,13 @@
 import type { RunKwargs } from '../../schema/run.ts';
 import type { GraphSource } from './config-file.ts';
+import type { StoreIndex } from './embed.ts';
 
 /* What the HTTP thread and a graph thread say to each other. Data crosses as JSON text: one serialisation, and the cheapest clone. */
 
 /** A thread starts with this. */
 export type ThreadStart = {
   graphs: GraphSource[];
+  index: StoreIndex | undefined;
   database: { uri: string; poolSize: number; statementTimeoutSeconds: number };
   logLevel: string;
   env: Record<string, string>;
@@ -13,7 +15,7 @@ export type ThreadStart = {
 
 export type RunSpec = { run_id: string; thread_id: string; graph_id: string; attempt: number; kwargs: RunKwargs };
 
-export type Operation = 'state' | 'history' | 'update' | 'supersteps' | 'schemas' | 'graph' | 'subgraphs';
+export type Operation = 'state' | 'history' | 'update' | 'supersteps' | 'schemas' | 'graph' | 'subgraphs' | 'embed';
 
 export type ToThread =
   | { kind: 'run'; spec: RunSpec }

@@ -1,9 +1,11 @@
 import { BaseStore, type Item, type Operation, type OperationResults, type SearchItem } from '@langchain/langgraph-checkpoint';
 import { deleteItem, getItem, listNamespaces, putItem, searchItems } from '../db/store-items.ts';
 import type { Db } from '../db/pool.ts';
+import { textsOf } from './embed.ts';
 import type { StoreItem } from '../../schema/store-item.ts';
 
-type Search = { namespacePrefix: string[]; filter?: Record<string, unknown>; limit?: number; offset?: number };
+type Search = { namespacePrefix: string[]; filter?: Record<string, unknown>; limit?: number; offset?: number; query?: string };
+type Index = { fields: string[]; embed: (texts: string[]) => Promise<number[][]> };
 type Namespaces = {
   matchConditions?: { matchType: 'prefix' | 'suffix'; path: string[] }[];
   maxDepth?: number;
@@ -15,9 +17,12 @@ type Namespaces = {
 export class PgStore extends BaseStore {
   readonly #db: Db;
 
-  constructor(db: Db) {
+  readonly #index: Index | undefined;
+
+  constructor(db: Db, index?: Index) {
     super();
     this.#db = db;
+    this.#index = index;
   }
 
   override async batch<Op extends Operation[]>(operations: Op): Promise<OperationResults<Op>> {
@@ -35,13 +40,18 @@ export class PgStore extends BaseStore {
     }
     const { namespace, key, value } = operation;
     if (value === null) await deleteItem(this.#db, { namespace, key });
-    else await putItem(this.#db, { namespace, key, value: value as Record<string, unknown>, ttl: null });
+    else {
+      const texts = this.#index ? textsOf(value as object, operation.index, this.#index) : [];
+      const vectors = (await this.#index?.embed(texts)) ?? [];
+      await putItem(this.#db, { namespace, key, value: value as Record<string, unknown>, ttl: null, vectors });
+    }
     return undefined;
   }
 
-  async #search({ namespacePrefix, filter, limit = 10, offset = 0 }: Search): Promise<SearchItem[]> {
-    const items = await searchItems(this.#db, { namespace_prefix: namespacePrefix, filter: filter ?? null, limit, offset });
-    return items.map(itemOf);
+  async #search({ namespacePrefix, filter, limit = 10, offset = 0, query }: Search): Promise<SearchItem[]> {
+    const near = query && this.#index ? (await this.#index.embed([query]))[0] : undefined;
+    const items = await searchItems(this.#db, { namespace_prefix: namespacePrefix, filter: filter ?? null, limit, offset }, near);
+    return items.map((item) => ({ ...itemOf(item), ...(item.score !== null && { score: item.score }) }));
   }
 
   #namespaces({ matchConditions = [], maxDepth, limit, offset }: Namespaces): Promise<string[][]> {

@@ -5,6 +5,7 @@ import { asError, StartError } from '../../errors.ts';
 import { createLog, type Log } from '../../log.ts';
 import { openDatabase, type Database } from '../db/pool.ts';
 import { describeSchemas, describeSubgraphs, drawGraph } from './describe.ts';
+import { loadEmbed } from './embed.ts';
 import { invoke } from './invoke.ts';
 import { loadGraphs, type MakeGraph } from './load.ts';
 import type { FromThread, Operation, ThreadStart, ToThread } from './protocol.ts';
@@ -17,7 +18,8 @@ import { PgStore } from './store.ts';
 
 const BEAT_MILLISECONDS = 500;
 
-type Deps = { graphs: Map<string, MakeGraph>; saver: Saver; store: PgStore; log: Log };
+type Embed = Awaited<ReturnType<typeof loadEmbed>>;
+type Deps = { graphs: Map<string, MakeGraph>; saver: Saver; store: PgStore; embed: Embed | undefined; log: Log };
 
 const port = parentPort!;
 const tell = (message: FromThread): void => port.postMessage(message);
@@ -70,7 +72,7 @@ function graphOf({ graphs }: Deps, graphId: string): MakeGraph {
   return graphs.get(graphId) ?? (() => Promise.reject(new Error(`This server has no graph "${graphId}".`)));
 }
 
-type Args = { graph_id: string; xray: boolean | number; namespace?: string; recurse?: boolean };
+type Args = { graph_id: string; xray: boolean | number; namespace?: string; recurse?: boolean; texts: string[] };
 
 function answer(operation: Operation, args: Args, deps: Deps): Promise<unknown> {
   const own = { ...deps, make: graphOf(deps, args.graph_id) };
@@ -89,17 +91,21 @@ function answer(operation: Operation, args: Args, deps: Deps): Promise<unknown> 
       return drawGraph(own.make, args.xray);
     case 'subgraphs':
       return describeSubgraphs(own.make, args);
+    case 'embed':
+      return deps.embed!(args.texts);
   }
 }
 
-async function start({ graphs: sources, database, logLevel, env }: ThreadStart): Promise<void> {
+async function start({ graphs: sources, index, database, logLevel, env }: ThreadStart): Promise<void> {
   const log = createLog({ level: logLevel, process: 'graph-thread' });
   // oxlint-disable-next-line node/no-process-env -- the user's code reads its settings there; gx.json's `env` yields to the real environment
   for (const [name, value] of Object.entries(env)) process.env[name] ??= value;
   process.on('unhandledRejection', (thrown) => log.error({ err: asError(thrown) }, 'unhandled rejection in a graph'));
   register();
   const db: Database = openDatabase({ ...database, name: 'gx-graph-thread' }, log);
-  const deps = { graphs: await loadGraphs(sources, ''), saver: new Saver(db), store: new PgStore(db), log };
+  const embed = index && (await loadEmbed(index));
+  const store = new PgStore(db, index && embed && { ...index, embed });
+  const deps = { graphs: await loadGraphs(sources, ''), saver: new Saver(db), store, embed, log };
   serve(deps);
   setInterval(() => tell({ kind: 'beat' }), BEAT_MILLISECONDS);
   tell({ kind: 'ready' });

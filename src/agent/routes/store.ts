@@ -5,6 +5,7 @@ import { json, noContent } from '../../http/route.ts';
 import { StoreDelete, StoreGet, StoreItem, StoreNamespaces, StorePut, StoreSearch } from '../../schema/store-item.ts';
 import { deleteItem, getItem, listNamespaces, putItem, searchItems } from '../db/store-items.ts';
 import type { AgentDeps } from '../deps.ts';
+import { textsOf } from '../graphs/embed.ts';
 import { ok, refused, route, type AgentRoute } from './route.ts';
 
 const tag = 'store';
@@ -16,7 +17,18 @@ function checked(namespace: string[]): string[] {
   throw new Invalid([{ loc: ['body', 'namespace'], msg, type: 'value_error' }]);
 }
 
-const putItemRoute = ({ db }: AgentDeps): AgentRoute =>
+async function embedded({ host }: AgentDeps, texts: string[]): Promise<number[][]> {
+  return texts.length === 0 ? [] : (JSON.parse(await host.call('embed', { texts })) as number[][]);
+}
+
+async function vectorOf(deps: AgentDeps, query: string | null | undefined): Promise<number[] | undefined> {
+  if (!query) return undefined;
+  const msg = 'This deployment has no semantic search: gx.json names no store.index';
+  if (deps.index === undefined) throw new Invalid([{ loc: ['body', 'query'], msg, type: 'not_supported' }]);
+  return (await embedded(deps, [query]))[0];
+}
+
+const putItemRoute = (deps: AgentDeps): AgentRoute =>
   route({
     method: 'put',
     path: '/store/items',
@@ -27,7 +39,9 @@ const putItemRoute = ({ db }: AgentDeps): AgentRoute =>
     body: StorePut,
     answers: { 204: ok('Kept.'), ...refused },
     handler: async ({ body }) => {
-      await putItem(db, { namespace: checked(body.namespace), key: body.key, value: body.value, ttl: body.ttl ?? null });
+      const namespace = checked(body.namespace);
+      const vectors = deps.index ? await embedded(deps, textsOf(body.value, body.index, deps.index)) : [];
+      await putItem(deps.db, { namespace, key: body.key, value: body.value, ttl: body.ttl ?? null, vectors });
       return noContent();
     },
   });
@@ -67,7 +81,7 @@ const deleteItemRoute = ({ db }: AgentDeps): AgentRoute =>
     },
   });
 
-const searchItemsRoute = ({ db }: AgentDeps): AgentRoute =>
+const searchItemsRoute = (deps: AgentDeps): AgentRoute =>
   route({
     method: 'post',
     path: '/store/items/search',
@@ -78,12 +92,7 @@ const searchItemsRoute = ({ db }: AgentDeps): AgentRoute =>
     body: StoreSearch,
     bodyOptional: true,
     answers: { 200: ok('Items.', Type.Object({ items: Type.Array(StoreItem) })), ...refused },
-    handler: async ({ body }) => {
-      if (body.query)
-        throw new Invalid([{ loc: ['body', 'query'], msg: 'Semantic search is not supported by this server yet', type: 'not_supported' }]);
-      const items = await searchItems(db, body);
-      return json({ items: items.map((item) => ({ ...item, score: null })) });
-    },
+    handler: async ({ body }) => json({ items: await searchItems(deps.db, body, await vectorOf(deps, body.query)) }),
   });
 
 const listNamespacesRoute = ({ db }: AgentDeps): AgentRoute =>

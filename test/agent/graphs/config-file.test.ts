@@ -37,7 +37,7 @@ test.each([
   ['a wrong type', { graphs, node_version: 24 }, 'node_version'],
   ['an env file that is not there', { graphs, env: 'none.env' }, 'none.env'],
   ['auth, which is not built yet', { graphs, auth: { path: './auth.ts:auth' } }, 'auth'],
-  ['semantic search, which is not built yet', { graphs, store: { index: { dims: 3 } } }, 'store.index'],
+  ['semantic search without an embedding', { graphs, store: { index: { dims: 3 } } }, 'store.index'],
 ])('a start with %s fails and names it', (_, content, named) => {
   try {
     read(content);

@@ -202,6 +202,29 @@ describe('a stream', () => {
   });
 });
 
+test('items of the store are found by meaning, unless they were kept out', async () => {
+  const put = (key: string, text: string, index?: unknown): Promise<Answer> =>
+    call('PUT', '/store/items', { namespace: ['paint'], key, value: { text, note: 'green green' }, ...(index !== undefined && { index }) });
+  await put('a', 'red');
+  await put('b', 'red blue');
+  await put('c', 'blue');
+  await put('hidden', 'red', false);
+  await put('noted', 'red', ['note']);
+  const search = async (query: string): Promise<unknown[]> => {
+    const { items } = (await call('POST', '/store/items/search', { namespace_prefix: ['paint'], query, limit: 3 })).body as {
+      items: { key: string; score: number }[];
+    };
+    return items.map(({ key, score }) => [key, Math.round(score * 100) / 100]);
+  };
+  expect((await search('red')).slice(0, 2)).toEqual([
+    ['a', 1],
+    ['b', 0.71],
+  ]);
+  expect((await search('green'))[0]).toEqual(['noted', 1]);
+  const all = (await call('POST', '/store/items/search', { namespace_prefix: ['paint'] })).body as { items: { score: unknown }[] };
+  expect(all.items.map(({ score }) => score)).toEqual([null, null, null, null, null]);
+});
+
 test('figures carry the names that existing dashboards ask for', async () => {
   const text = await fetch(`${agent.url}/metrics`).then((answer) => answer.text());
   for (const name of ['num_pending_runs', 'num_running_runs', 'workers_max', 'workers_active', 'workers_available'])

@@ -166,7 +166,7 @@ describe('runs', () => {
     const answer = await call('POST', '/runs/wait', { assistant_id: 'steps', input: { left: 2 } });
     expect(answer.body).toMatchObject({ done: 2 });
     const threadId = /threads\/([^/]+)/.exec(answer.headers.get('content-location') ?? '')?.[1];
-    expect((await call('GET', `/threads/${threadId}`)).status).toBe(404);
+    await eventually('the thread is gone', async () => (await call('GET', `/threads/${threadId}`)).status === 404);
     const batch = await call('POST', '/runs/batch', [
       { assistant_id: 'steps', input: { left: 1 } },
       { assistant_id: 'chat', input: human('x') },
