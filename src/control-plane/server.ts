@@ -15,6 +15,7 @@ import { revisionRoutes } from './revisions/routes.ts';
 import { createMetrics } from './system/metrics.ts';
 import { systemRoutes, type Health } from './system/routes.ts';
 import { tracingProjectRoutes } from './tracing-projects/routes.ts';
+import { vendorRoutes } from './vendor-words.ts';
 
 type Json = Record<string, unknown>;
 
@@ -57,7 +58,7 @@ export function controlPlaneApp(needs: Needs, health: Health) {
   const all: Route<Caller>[] = [...routes, ...systemRoutes({ metrics, health, document: () => controlPlaneDocument(all) })];
   const gate = new Gate({ kube: needs.kube, namespace: needs.config.namespace });
   return createApp<Caller>({
-    routes: all,
+    routes: [...all, ...vendorRoutes(routes)],
     log: needs.log,
     invalid: 'list',
     authenticate: (headers, access) => {
