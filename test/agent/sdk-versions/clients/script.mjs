@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+
+/* One client through the interface: thread, wait, stream, join, cancel, search, store. Arguments: package, url. */
+
+const [name, apiUrl] = process.argv.slice(2);
+const { Client } = await import(name);
+const client = new Client({ apiUrl, apiKey: null });
+
+const { thread_id } = await client.threads.create({ metadata: { by: name } });
+const input = { left: 2, pause: 10 };
+assert.equal((await client.runs.wait(thread_id, 'steps', { input })).done, 2);
+const events = await Array.fromAsync(client.runs.stream(thread_id, 'steps', { input, streamMode: ['values', 'custom'] }));
+assert.equal(events[0].event, 'metadata');
+assert.deepEqual(
+  events.filter(({ event }) => event === 'custom').map(({ data }) => data.left),
+  [2, 1],
+);
+const run = await client.runs.create(thread_id, 'steps', { input });
+assert.equal((await client.runs.join(thread_id, run.run_id)).done, 6);
+const long = await client.runs.create(thread_id, 'steps', { input: { left: 200, pause: 50 } });
+await client.runs.cancel(thread_id, long.run_id, true);
+assert.equal((await client.runs.get(thread_id, long.run_id)).status, 'interrupted');
+assert.deepEqual(
+  (await client.threads.search({ metadata: { by: name } })).map((thread) => thread.thread_id),
+  [thread_id],
+);
+await client.store.putItem(['sdk', name], 'k', { a: 1 });
+assert.deepEqual((await client.store.getItem(['sdk', name], 'k')).value, { a: 1 });
+assert.equal((await client.store.searchItems(['sdk', name])).items.length, 1);
