@@ -202,6 +202,16 @@ describe('a stream', () => {
   });
 });
 
+test('a graph of annotations is described by its channels, and by the zod schema of its context', async () => {
+  const [own] = await agent.client.assistants.search({ graphId: 'shows' });
+  const schemas = await agent.client.assistants.getSchemas(own?.assistant_id ?? '');
+  expect(schemas).toMatchObject({
+    state_schema: { properties: { seen: {} } },
+    input_schema: { properties: { seen: {} } },
+    context_schema: { type: 'object', properties: { model: { type: 'string' } } },
+  });
+});
+
 test('items of the store are found by meaning, unless they were kept out', async () => {
   const put = (key: string, text: string, index?: unknown): Promise<Answer> =>
     call('PUT', '/store/items', { namespace: ['paint'], key, value: { text, note: 'green green' }, ...(index !== undefined && { index }) });
