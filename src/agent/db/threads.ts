@@ -1,4 +1,4 @@
-import type { Thread, ThreadSearch } from '../../schema/thread.ts';
+import { THREAD_FIELDS, type Thread, type ThreadSearch } from '../../schema/thread.ts';
 import { copyCheckpoints, deleteCheckpoints } from './checkpoints.ts';
 import { toField } from './json-field.ts';
 import type { Database, Db } from './pool.ts';
@@ -8,18 +8,7 @@ const STATUS = `case when ${UNFINISHED} then 'busy' else t.status end`;
 
 const EXPRESSIONS: Record<string, string> = { status: `${STATUS} as status`, values: 't."values"' };
 const columns = (names: readonly string[]): string => names.map((name) => EXPRESSIONS[name] ?? `t.${name}`).join(', ');
-const ALL = columns([
-  'thread_id',
-  'created_at',
-  'updated_at',
-  'state_updated_at',
-  'metadata',
-  'config',
-  'status',
-  'values',
-  'interrupts',
-  'error',
-]);
+const ALL = columns(THREAD_FIELDS);
 
 /** Undefined when the id is taken. */
 export async function insertThread(db: Db, threadId: string, metadata: object): Promise<Thread | undefined> {
