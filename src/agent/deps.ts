@@ -24,5 +24,7 @@ export type AgentDeps = {
   /** How items of the store are searched by meaning; undefined when gx.json asks for none. */
   index: { fields: string[] } | undefined;
   jobs: JobSettings;
+  /** Whether a request's header, by its lower-case name, becomes a configurable value of the runs it makes. */
+  passes: (header: string) => boolean;
   log: Log;
 };

@@ -15,6 +15,7 @@ import { newId, systemAssistantId } from './ids.ts';
 import { Pump } from './queue/pump.ts';
 import { openTickets } from './queue/tickets.ts';
 import { Executor } from './runs/execute.ts';
+import { passingHeaders } from './runs/headers.ts';
 import { Keeper } from './runs/keeper.ts';
 import { agentApp } from './server.ts';
 import { Bus, threadKey } from './stream/bus.ts';
@@ -62,7 +63,18 @@ async function start({ config, log, signal }: Start, opened: Opened): Promise<Ag
   const loading = host.open();
   loading.catch(() => undefined);
   await migrate(db);
-  const deps = await connect({ config, db, host, graphs: file.graphs.map(({ graphId }) => graphId), index: file.index, log }, opened);
+  const deps = await connect(
+    {
+      config,
+      db,
+      host,
+      graphs: file.graphs.map(({ graphId }) => graphId),
+      index: file.index,
+      passes: passingHeaders(file.settings.http?.configurable_headers),
+      log,
+    },
+    opened,
+  );
   await loading;
   await ownAssistants(db, file);
   signal.throwIfAborted();
@@ -115,11 +127,19 @@ function automaticThreads(): number {
   return Math.max(1, Math.min(availableParallelism(), 4, Math.floor(memory / (512 * 1024 * 1024))));
 }
 
-type Parts = { config: AgentConfig; db: Database; host: GraphHost; graphs: string[]; index: AgentDeps['index']; log: Log };
+type Parts = {
+  config: AgentConfig;
+  db: Database;
+  host: GraphHost;
+  graphs: string[];
+  index: AgentDeps['index'];
+  passes: AgentDeps['passes'];
+  log: Log;
+};
 type Connected = AgentDeps & { onSignal: (signal: Signal) => void };
 
 /** Queue, signals and the machinery of runs. */
-async function connect({ config, db, host, graphs, index, log }: Parts, opened: Opened): Promise<Connected> {
+async function connect({ config, db, host, graphs, index, passes, log }: Parts, opened: Opened): Promise<Connected> {
   const { jobs } = config;
   const bus = new Bus();
   const tickets = await openTickets(db, { works: jobs.slots > 0 }, log);
@@ -158,6 +178,7 @@ async function connect({ config, db, host, graphs, index, log }: Parts, opened: 
     graphs,
     index,
     jobs,
+    passes,
     log,
     onSignal: () => undefined,
   };

@@ -20,6 +20,18 @@ const Env = Type.Unsafe<string | string[] | Record<string, string>>({
   items: { type: 'string' },
 });
 
+/** Patterns of header names; `*` stands for any part. Both spellings are known. */
+const HeaderPatterns = Type.Object(
+  {
+    includes: Type.Optional(Strings()),
+    excludes: Type.Optional(Strings()),
+    include: Type.Optional(Strings()),
+    exclude: Type.Optional(Strings()),
+  },
+  { additionalProperties: false },
+);
+export type HeaderPatterns = Static<typeof HeaderPatterns>;
+
 const Http = Type.Object(
   {
     app: Type.Optional(Type.String()),
@@ -48,8 +60,8 @@ const Http = Type.Object(
       ),
     ),
     mount_prefix: Type.Optional(Type.String({ pattern: '^/' })),
-    configurable_headers: Type.Optional(FreeForm('includes and excludes')),
-    logging_headers: Type.Optional(FreeForm('includes and excludes')),
+    configurable_headers: Type.Optional(HeaderPatterns),
+    logging_headers: Type.Optional(HeaderPatterns),
     enable_custom_route_auth: Type.Optional(Type.Boolean()),
     middleware_order: Type.Optional(StringEnum(['middleware_first', 'auth_first'])),
   },
@@ -117,7 +129,7 @@ export const NOT_BUILT: string[] = [
   'checkpointer.path',
   'checkpointer.ttl',
   'http.app',
-  'http.configurable_headers',
+  'http.logging_headers',
   'http.enable_custom_route_auth',
   'http.middleware_order',
   'python_version',

@@ -94,11 +94,17 @@ export const CancelMany = Type.Object({
   run_ids: Type.Optional(Type.Array(Uuid(''), { minItems: 1 })),
 });
 
+const namespaces = {
+  namespace: Type.Optional(Type.Array(Type.String(), { description: 'Only events of these graphs of the run; "" is the root graph.' })),
+};
+
 export const JoinQuery = Type.Object({
   cancel_on_disconnect: Type.Optional(Flag()),
   stream_mode: Type.Optional(Type.Array(Type.String())),
-  namespace: Type.Optional(Type.Array(Type.String(), { description: 'Not supported: refused when given.' })),
+  ...namespaces,
 });
+
+export const StreamQuery = Type.Object(namespaces);
 
 /** The stored call of a run. */
 export type RunKwargs = {

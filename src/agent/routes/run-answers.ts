@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Invalid } from '../../errors.ts';
-import { json, slowJson, sse, type Reply } from '../../http/route.ts';
+import { json, slowJson, sse, type Reply, type Request } from '../../http/route.ts';
 import { isSet } from '../../schema/agent-types.ts';
 import type { RunCreate } from '../../schema/run.ts';
 import { parseCursor, STREAM_MODES, type StreamMode } from '../../schema/stream-event.ts';
@@ -15,30 +15,29 @@ import { readRun } from '../stream/outbox.ts';
 
 /* How a run is answered: at once, at its end, or as it happens; alike for runs on a given thread and on one of their own. */
 
-type Target = { threadId: string | undefined };
+type Target = { threadId: string | undefined; request: Pick<Request, 'requestId' | 'headers' | 'signal'> };
 
-const pathOf = (run: { thread_id: string; run_id: string }, { threadId }: Target): string =>
+const pathOf = (run: { thread_id: string; run_id: string }, threadId: string | undefined): string =>
   threadId === undefined ? `/runs/${run.run_id}` : `/threads/${run.thread_id}/runs/${run.run_id}`;
 
 export async function answerRun(deps: AgentDeps, body: RunCreate, target: Target): Promise<Reply> {
-  const { run } = await createRun(deps, body, { ...target, follow: undefined });
-  return json(run, 200, { 'content-location': pathOf(run, target) });
+  const { run } = await createRun(deps, body, { ...target, caller: target.request, follow: undefined });
+  return json(run, 200, { 'content-location': pathOf(run, target.threadId) });
 }
 
-export async function answerEnd(deps: AgentDeps, body: RunCreate, { threadId, signal }: Target & { signal: AbortSignal }): Promise<Reply> {
-  const { run, subscription } = await createRun(deps, body, { threadId, follow: signal });
+export async function answerEnd(deps: AgentDeps, body: RunCreate, { threadId, request }: Target): Promise<Reply> {
+  const { run, subscription } = await createRun(deps, body, { threadId, caller: request, follow: request.signal });
   const path = `/threads/${run.thread_id}/runs/${run.run_id}`;
   const body_ = (): Promise<unknown> => waitForEnd(deps, { ...run, subscription: subscription!, cancel: body.on_disconnect === 'cancel' });
   return slowJson(body_, { 'content-location': path, location: `${path}/join` });
 }
 
-export async function answerStream(
-  deps: AgentDeps,
-  body: RunCreate,
-  { threadId, signal }: Target & { signal: AbortSignal },
-): Promise<Reply> {
-  const { run, subscription } = await createRun(deps, body, { threadId, follow: signal });
-  const path = pathOf(run, { threadId });
+type StreamTarget = Target & { namespaces: string[] | undefined };
+
+export async function answerStream(deps: AgentDeps, body: RunCreate, { threadId, request, namespaces }: StreamTarget): Promise<Reply> {
+  const { signal } = request;
+  const { run, subscription } = await createRun(deps, body, { threadId, caller: request, follow: signal });
+  const path = pathOf(run, threadId);
   const resumable = body.stream_resumable === true;
   const reading = {
     run_id: run.run_id,
@@ -47,7 +46,7 @@ export async function answerStream(
     resumable,
     replay: false,
     ended: false,
-    modes: undefined,
+    wanted: { modes: undefined, namespaces },
   };
   const events = stopping(deps, readRun(deps, reading), {
     run_id: run.run_id,
@@ -91,19 +90,16 @@ export async function answerJoinStream(
   { runId, threadId, signal, query }: Join,
   lastId: string | undefined,
 ): Promise<Reply> {
-  const modes = modesOf(query.stream_mode);
-  if (query.namespace !== undefined) throw new Invalid([{ loc: ['query', 'namespace'], msg: NO_NAMESPACE, type: 'not_supported' }]);
+  const wanted = { modes: modesOf(query.stream_mode), namespaces: query.namespace };
   const { progress, subscription } = await follow(deps, { runId, threadId }, signal);
   const cursor = parseCursor(lastId);
   const ended = !isUnfinished(progress.status);
   const from = cursor ?? (await lastEvent(deps.db, runId)) ?? { ms: 0, seq: 0 };
-  const reading = { run_id: runId, subscription, from, replay: cursor !== undefined, ended, resumable: progress.resumable, modes };
+  const reading = { run_id: runId, subscription, from, replay: cursor !== undefined, ended, resumable: progress.resumable, wanted };
   const cancel = isSet(query.cancel_on_disconnect);
   const events = stopping(deps, readRun(deps, reading), { run_id: runId, cancel, signal });
   return sse(() => events, { 'content-location': `/threads/${progress.thread_id}/runs/${runId}` });
 }
-
-const NO_NAMESPACE = 'Streams are not narrowed to subgraphs here: join without it, and pick events by the part of their name after "|"';
 
 /** One mode, several, or a JSON array of them in one value. */
 function modesOf(given: string[] | undefined): StreamMode[] | undefined {

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { NotFound } from '../../errors.ts';
 import { json, noContent, slowJson, type Reply } from '../../http/route.ts';
 import { isSet } from '../../schema/agent-types.ts';
-import { CancelQuery, JoinQuery, Run, RunCreate, RunsQuery } from '../../schema/run.ts';
+import { CancelQuery, JoinQuery, Run, RunCreate, RunsQuery, StreamQuery } from '../../schema/run.ts';
 import { deleteRunCheckpoints } from '../db/checkpoints.ts';
 import { deleteRuns, getRun, listRuns, selectActive } from '../db/runs.ts';
 import { getThread } from '../db/threads.ts';
@@ -27,7 +27,7 @@ const createRunRoute = (deps: AgentDeps): AgentRoute =>
     params: ThreadPath,
     body: RunCreate,
     answers: { 200: ok('The run.', Run), ...refused, ...busy },
-    handler: ({ params, body }) => answerRun(deps, body, { threadId: params.thread_id }),
+    handler: (request) => answerRun(deps, request.body, { threadId: request.params.thread_id, request }),
   });
 
 const waitRunRoute = (deps: AgentDeps): AgentRoute =>
@@ -41,7 +41,7 @@ const waitRunRoute = (deps: AgentDeps): AgentRoute =>
     params: ThreadPath,
     body: RunCreate,
     answers: { 200: ok('The final state.', AnyState), ...refused, ...busy },
-    handler: ({ params, body, signal }) => answerEnd(deps, body, { threadId: params.thread_id, signal }),
+    handler: (request) => answerEnd(deps, request.body, { threadId: request.params.thread_id, request }),
   });
 
 const streamRunRoute = (deps: AgentDeps): AgentRoute =>
@@ -53,9 +53,11 @@ const streamRunRoute = (deps: AgentDeps): AgentRoute =>
     tag,
     access,
     params: ThreadPath,
+    query: StreamQuery,
     body: RunCreate,
     answers: { ...eventStream, ...refused, ...busy },
-    handler: ({ params, body, signal }) => answerStream(deps, body, { threadId: params.thread_id, signal }),
+    handler: (request) =>
+      answerStream(deps, request.body, { threadId: request.params.thread_id, request, namespaces: request.query.namespace }),
   });
 
 const listRunsRoute = (deps: AgentDeps): AgentRoute =>

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { Invalid, NotFound } from '../../errors.ts';
 import { json, noContent } from '../../http/route.ts';
-import { CancelMany, CancelQuery, JoinQuery, Run, RunBatch, RunCreate } from '../../schema/run.ts';
+import { CancelMany, CancelQuery, JoinQuery, Run, RunBatch, RunCreate, StreamQuery } from '../../schema/run.ts';
 import { Uuid } from '../../schema/types.ts';
 import { selectActive } from '../db/runs.ts';
 import type { AgentDeps } from '../deps.ts';
@@ -23,7 +23,7 @@ const createStatelessRunRoute = (deps: AgentDeps): AgentRoute =>
     access,
     body: RunCreate,
     answers: { 200: ok('The run.', Run), ...refused },
-    handler: ({ body }) => answerRun(deps, body, { threadId: undefined }),
+    handler: (request) => answerRun(deps, request.body, { threadId: undefined, request }),
   });
 
 const waitStatelessRunRoute = (deps: AgentDeps): AgentRoute =>
@@ -36,7 +36,7 @@ const waitStatelessRunRoute = (deps: AgentDeps): AgentRoute =>
     access,
     body: RunCreate,
     answers: { 200: ok('The final state.', AnyState), ...refused },
-    handler: ({ body, signal }) => answerEnd(deps, body, { threadId: undefined, signal }),
+    handler: (request) => answerEnd(deps, request.body, { threadId: undefined, request }),
   });
 
 const streamStatelessRunRoute = (deps: AgentDeps): AgentRoute =>
@@ -47,9 +47,10 @@ const streamStatelessRunRoute = (deps: AgentDeps): AgentRoute =>
     summary: 'Run on a thread of its own, and stream what happens',
     tag,
     access,
+    query: StreamQuery,
     body: RunCreate,
     answers: { ...eventStream, ...refused },
-    handler: ({ body, signal }) => answerStream(deps, body, { threadId: undefined, signal }),
+    handler: (request) => answerStream(deps, request.body, { threadId: undefined, request, namespaces: request.query.namespace }),
   });
 
 const createRunsRoute = (deps: AgentDeps): AgentRoute =>
@@ -62,9 +63,10 @@ const createRunsRoute = (deps: AgentDeps): AgentRoute =>
     access,
     body: RunBatch,
     answers: { 200: ok('The runs.', Type.Array(Run)), ...refused },
-    handler: async ({ body }) => {
+    handler: async (request) => {
       const runs = [];
-      for (const one of body) runs.push((await createRun(deps, one, { threadId: undefined, follow: undefined })).run);
+      for (const one of request.body)
+        runs.push((await createRun(deps, one, { threadId: undefined, follow: undefined, caller: request })).run);
       return json(runs);
     },
   });

@@ -64,6 +64,7 @@ const infoRoute = ({ info }: Options): AgentRoute =>
         flags: {
           assistants: true,
           crons: false,
+          stream_namespaces: true,
           langsmith: false,
           langsmith_tracing_replicas: false,
           langsmith_tracing_session_on_runs: false,

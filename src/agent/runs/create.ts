@@ -1,4 +1,5 @@
 import { Conflict, Invalid, NotFound, Rejected } from '../../errors.ts';
+import type { Request } from '../../http/route.ts';
 import type { Run, RunCreate } from '../../schema/run.ts';
 import { insertRun, lockActive, runContext, type ActiveRun, type NewRun, type RunContext } from '../db/runs.ts';
 import type { Db } from '../db/pool.ts';
@@ -7,19 +8,30 @@ import { isUuid, newId, systemAssistantId } from '../ids.ts';
 import type { Subscription } from '../stream/bus.ts';
 import { admit } from './admit.ts';
 import { stopRuns, tellStopped, type Stopped } from './cancel.ts';
-import { checkFields, runKwargs, runMetadata } from './kwargs.ts';
+import { configurableHeaders } from './headers.ts';
+import { checkFields, runKwargs, runMetadata, type Caller } from './kwargs.ts';
 
 export type Created = { run: Run; subscription: Subscription | undefined };
 
-type Options = { threadId: string | undefined; follow: AbortSignal | undefined };
+/** `caller`: the request that asks for the run. */
+type Options = { threadId: string | undefined; follow: AbortSignal | undefined; caller: Pick<Request, 'requestId' | 'headers'> };
 
 const BUSY = 'Thread is already running a task. Wait for it to finish or choose a different multitask strategy.';
 
 /** Makes a run: one statement when nobody has to be stopped or refused, else one transaction that holds the thread. */
-export async function createRun(deps: AgentDeps, body: RunCreate, { threadId, follow }: Options): Promise<Created> {
+export async function createRun(
+  deps: AgentDeps,
+  body: RunCreate,
+  { threadId, follow, caller: { requestId, headers } }: Options,
+): Promise<Created> {
   checkFields(body);
   const run_id = newId();
-  const next = await newRun(deps, body, { run_id, threadId, readers: follow ? [deps.signals.processId] : [] });
+  const next = await newRun(deps, body, {
+    run_id,
+    threadId,
+    readers: follow ? [deps.signals.processId] : [],
+    caller: { requestId, headers: configurableHeaders(headers, deps.passes) },
+  });
   const subscription = follow && deps.bus.follow(run_id, follow);
   try {
     const run = await insert(deps, next);
@@ -33,9 +45,9 @@ export async function createRun(deps: AgentDeps, body: RunCreate, { threadId, fo
   }
 }
 
-type Names = { run_id: string; threadId: string | undefined; readers: string[] };
+type Names = { run_id: string; threadId: string | undefined; readers: string[]; caller: Caller };
 
-async function newRun(deps: AgentDeps, body: RunCreate, { run_id, threadId, readers }: Names): Promise<NewRun> {
+async function newRun(deps: AgentDeps, body: RunCreate, { run_id, threadId, readers, caller }: Names): Promise<NewRun> {
   if (threadId === undefined && body.command?.['resume'] !== undefined && body.command['resume'] !== null)
     throw new Rejected('command.resume: You must provide a thread_id when resuming.');
   const thread_id = threadId ?? newId();
@@ -49,7 +61,12 @@ async function newRun(deps: AgentDeps, body: RunCreate, { run_id, threadId, read
     assistant_id: from.assistant_id,
     graph_id: from.graph_id,
     metadata: runMetadata(body, from),
-    kwargs: runKwargs(body, withDefaults(from, deps.jobs), { run_id, thread_id, temporary: stateless && body.on_completion !== 'keep' }),
+    kwargs: runKwargs(body, withDefaults(from, deps.jobs), {
+      run_id,
+      thread_id,
+      temporary: stateless && body.on_completion !== 'keep',
+      caller,
+    }),
     multitask_strategy: body.multitask_strategy ?? 'enqueue',
     after_seconds: body.after_seconds ?? 0,
     readers,

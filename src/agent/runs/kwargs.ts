@@ -8,6 +8,9 @@ const isGiven = (given: JsonObject | null | undefined): given is JsonObject => O
 
 type Ids = { run_id: string; thread_id: string };
 
+/** The request that asked for the run: its id, and those of its headers that a graph may see. */
+export type Caller = { requestId: string; headers: JsonObject };
+
 const object = (value: unknown): JsonObject => (value ?? {}) as JsonObject;
 
 /** Fields whose function is not built are refused by name: dropping them silently would change what was asked for. */
@@ -23,7 +26,7 @@ export function checkFields(body: RunCreate): void {
 }
 
 /** The call that a run stands for (pure): the assistant's configuration, the thread's, then the request's. */
-export function runKwargs(body: RunCreate, from: RunContext, ids: Ids & { temporary: boolean }): RunKwargs {
+export function runKwargs(body: RunCreate, from: RunContext, ids: Ids & { temporary: boolean; caller: Caller }): RunKwargs {
   return {
     input: body.input ?? null,
     command: body.command ?? null,
@@ -43,7 +46,16 @@ export function runKwargs(body: RunCreate, from: RunContext, ids: Ids & { tempor
 }
 
 /** Names in `configurable` that tell of the call itself; a request can't forge them, and they are no settings of the graph. */
-const OWN = new Set(['run_id', 'thread_id', 'graph_id', 'assistant_id', 'checkpoint_ns', 'checkpoint_id', 'checkpoint_map']);
+const OWN = new Set([
+  'run_id',
+  'thread_id',
+  'graph_id',
+  'assistant_id',
+  'checkpoint_ns',
+  'checkpoint_id',
+  'checkpoint_map',
+  'langgraph_request_id',
+]);
 const isOwn = (name: string): boolean => OWN.has(name) || name.startsWith('langgraph_auth_') || name.startsWith('__');
 
 /** What the caller settles: `context` and `configurable` are two names for it, so what is given under one is given under both. */
@@ -56,14 +68,16 @@ function settings(body: RunCreate, from: RunContext): JsonObject {
 /** Nobody is authenticated, so the names of the caller are there and empty; a `user_id` of the request is the graph's own affair. */
 const NOBODY = { langgraph_auth_user: null, langgraph_auth_user_id: '', langgraph_auth_permissions: [] };
 
-function configurableOf(body: RunCreate, from: RunContext, { run_id, thread_id }: Ids): JsonObject {
+function configurableOf(body: RunCreate, from: RunContext, { run_id, thread_id, caller }: Ids & { caller: Caller }): JsonObject {
   const asked = { ...object(body.config?.['configurable']), ...object(body.checkpoint), checkpoint_id: checkpointIdOf(body) };
   const place = ['checkpoint_ns', 'checkpoint_id', 'checkpoint_map'].map((name) => [name, asked[name as 'checkpoint_id']] as const);
   return {
     user_id: null,
     ...settings(body, from),
+    ...caller.headers,
     ...Object.fromEntries(place.filter(([, value]) => value !== undefined && value !== null)),
     ...NOBODY,
+    langgraph_request_id: caller.requestId,
     run_id,
     thread_id,
     graph_id: from.graph_id,

@@ -13,11 +13,16 @@ export function graphModes(wanted: StreamMode[]): string[] {
   return [...new Set([...asked, 'values'])];
 }
 
-/** Whether an event belongs to the asked modes; the part before the first pipe decides. */
-export function isWanted(event: string, modes: StreamMode[] | undefined): boolean {
-  const [name = ''] = event.split('|');
+/** What a reader asked for: kinds of events, and namespaces of graphs as event names carry them (`sub:<task id>|...`, `""` is the root). */
+export type Wanted = { modes: StreamMode[] | undefined; namespaces: string[] | undefined };
+
+/** Whether a reader asked for the event: its mode stands before the first pipe of its name, its namespace after it. What is told of the run itself always goes out. */
+export function isWanted(event: string, { modes, namespaces }: Wanted): boolean {
+  const [name = '', ...namespace] = event.split('|');
   if (name === RUN_DONE) return false;
-  if (modes === undefined || ['metadata', 'error', 'feedback'].includes(name)) return true;
+  if (['metadata', 'error', 'feedback'].includes(name)) return true;
+  if (namespaces !== undefined && !namespaces.includes(namespace.join('|'))) return false;
+  if (modes === undefined) return true;
   if (name.startsWith('messages/')) return modes.includes('messages');
   return modes.includes(name === 'messages' ? 'messages-tuple' : (name as StreamMode));
 }

@@ -1,11 +1,11 @@
 import { Unavailable } from '../../errors.ts';
 import type { SseEvent } from '../../http/route.ts';
-import { eventId, isAfter, type Cursor, type RunEvent, type StreamMode } from '../../schema/stream-event.ts';
+import { eventId, isAfter, type Cursor, type RunEvent } from '../../schema/stream-event.ts';
 import { readEvents } from '../db/events.ts';
 import type { Db } from '../db/pool.ts';
 import type { Subscription } from './bus.ts';
 import type { EventLog } from './log.ts';
-import { isWanted } from './modes.ts';
+import { isWanted, type Wanted } from './modes.ts';
 
 type Deps = { db: Db; eventLog: EventLog };
 
@@ -19,17 +19,17 @@ export type Reading = {
   /** True when the run is over: the table is all there is. */
   ended: boolean;
   resumable: boolean;
-  modes: StreamMode[] | undefined;
+  wanted: Wanted;
 };
 
 const PAGE = 500;
 
 /** One reader's way through a run: what is stored, then what comes, without gap or duplicate, until the run ends. */
 export async function* readRun(deps: Deps, reading: Reading): AsyncGenerator<SseEvent> {
-  const { subscription, modes, resumable } = reading;
+  const { subscription, wanted, resumable } = reading;
   const send = (event: RunEvent): SseEvent => ({ event: event.event, json: event.json, ...(resumable && { id: eventId(event) }) });
   try {
-    for await (const event of everything(deps, reading)) if (isWanted(event.event, modes)) yield send(event);
+    for await (const event of everything(deps, reading)) if (isWanted(event.event, wanted)) yield send(event);
   } finally {
     subscription.close();
   }

@@ -11,7 +11,8 @@ const from = {
   thread_config: { configurable: { model: 'thread' } },
   thread_metadata: { team: 'thread' },
 };
-const ids = { run_id: 'r', thread_id: 't', temporary: false };
+const caller = { requestId: 'q', headers: {} };
+const ids = { run_id: 'r', thread_id: 't', temporary: false, caller };
 
 test('the request wins over the thread, the thread over the assistant', () => {
   const { config } = runKwargs({ assistant_id: 'g', config: { configurable: { user: 'x' } } }, from, ids);
@@ -24,6 +25,13 @@ test('the request wins over the thread, the thread over the assistant', () => {
 test('ids of the run can not be set by the request', () => {
   const { config } = runKwargs({ assistant_id: 'g', config: { configurable: { thread_id: 'another', run_id: 'another' } } }, from, ids);
   expect(config).toMatchObject({ configurable: { thread_id: 't', run_id: 'r' } });
+});
+
+test('a header wins over the body, which can not forge the id of the request either', () => {
+  const configurable = { 'x-user': 'forged', langgraph_request_id: 'forged', tone: 'curt' };
+  const behindGateway = { ...ids, caller: { requestId: 'q', headers: { 'x-user': 'ann' } } };
+  const { config } = runKwargs({ assistant_id: 'g', config: { configurable } }, from, behindGateway);
+  expect(config).toMatchObject({ configurable: { 'x-user': 'ann', langgraph_request_id: 'q', tone: 'curt' } });
 });
 
 test('context stands in configurable too, and settings of configurable in the context', () => {

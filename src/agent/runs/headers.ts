@@ -1,0 +1,36 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { HeaderPatterns } from '../../schema/gx-json.ts';
+
+/** Headers that carry a credential pass only when they are named in full: a `*` never meant them. */
+const CREDENTIALS = new Set(['authorization', 'proxy-authorization', 'cookie', 'x-api-key', 'x-tenant-id', 'x-service-key']);
+
+type Passes = (name: string) => boolean;
+
+/** Which headers become configurable values of a run (`http.configurable_headers` of gx.json). Without rules none do; exclusion wins. */
+export function passingHeaders(rules: HeaderPatterns | undefined): Passes {
+  const includes = patterns(rules?.includes, rules?.include);
+  const excludes = patterns(rules?.excludes, rules?.exclude);
+  return (name) => {
+    const included = CREDENTIALS.has(name)
+      ? includes.some(({ text }) => text === name)
+      : includes.some(({ matches }) => matches.test(name));
+    return included && !excludes.some(({ matches }) => matches.test(name));
+  };
+}
+
+/** The passing headers of one request under their lower-case names; a header that came several times is one value, joined by commas. */
+export function configurableHeaders(headers: IncomingHttpHeaders, passes: Passes): Record<string, string> {
+  const passing = Object.entries(headers).filter(([name, value]) => value !== undefined && passes(name));
+  return Object.fromEntries(passing.map(([name, value]) => [name, [value].flat().join(', ')]));
+}
+
+type Pattern = { text: string; matches: RegExp };
+
+function patterns(...lists: (string[] | undefined)[]): Pattern[] {
+  return lists
+    .flatMap((list) => list ?? [])
+    .map((pattern) => {
+      const text = pattern.toLowerCase();
+      return { text, matches: new RegExp(`^${text.split('*').map(RegExp.escape).join('.*')}$`) };
+    });
+}

@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest';
+import { configurableHeaders, passingHeaders } from '../../../src/agent/runs/headers.ts';
+
+test.each([
+  ['nothing without rules', undefined, 'x-team', false],
+  ['what a pattern means', { includes: ['X-Team-*'] }, 'x-team-id', true],
+  ['the singular spelling too', { include: ['x-team'] }, 'x-team', true],
+  ['no header that is excluded as well', { includes: ['x-*'], excludes: ['x-secret-*'] }, 'x-secret-hop', false],
+  ['dots as dots', { includes: ['x.team'] }, 'x-team', false],
+  ['no credential because of a pattern', { includes: ['*'] }, 'authorization', false],
+  ['a credential that is named', { includes: ['authorization'] }, 'authorization', true],
+] as const)('a graph sees %s', (_, rules, header, expected) => {
+  expect(passingHeaders(rules as never)(header)).toBe(expected);
+});
+
+test('a header that came several times is one value', () => {
+  expect(configurableHeaders({ 'x-a': ['1', '2'] as never, 'x-b': undefined, 'x-c': '3' }, (name) => name !== 'x-c')).toEqual({
+    'x-a': '1, 2',
+  });
+});
