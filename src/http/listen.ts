@@ -1,9 +1,13 @@
 import { createServer, type Server } from 'node:http';
 import type Koa from 'koa';
 import { StartError } from '../errors.ts';
+import { answerUnreadable } from './unreadable.ts';
 
 /** Milliseconds an idle connection is kept (the seed's 75 s). */
 const KEEP_ALIVE = 75_000;
+
+/** Bytes of address and headers. Room for three times the hundred ids that a bulk request may name, so that too many get a 422 that says so. */
+const HEADER_LIMIT = 65_536;
 
 /** Milliseconds between two looks for connections that fell idle while closing. */
 const SWEEP = 50;
@@ -12,7 +16,8 @@ export type Listener = { port: number; stop: (graceMilliseconds: number) => Prom
 
 /** Opens the port (0 = any free one). A port in use, or not allowed, is a `StartError` that names it. */
 export async function listen(app: Koa, options: { host: string; port: number }): Promise<Listener> {
-  const server = createServer(app.callback());
+  const server = createServer({ maxHeaderSize: HEADER_LIMIT }, app.callback());
+  answerUnreadable(server);
   server.keepAliveTimeout = KEEP_ALIVE;
   server.headersTimeout = KEEP_ALIVE + 5_000;
   server.requestTimeout = 300_000;

@@ -1,15 +1,19 @@
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { command } from '../../dev/cluster/commands.ts';
 import type { Report } from '../../dev/steps.ts';
+import { verdictOf, type FuzzReport, type Verdict } from './verdict.ts';
 
 const VERSION = '4.32.5';
 
 /** What must hold for every answer. A valid body that a rule of the domain refuses is no fault. */
 const CHECKS =
   'not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance,response_headers_conformance,negative_data_rejection';
+
+/** Runs in which the tool itself may break, each with another seed, before nothing can be said of the server. */
+const ATTEMPTS = 3;
 
 /** The fuzzer, installed once into a virtual environment of its own. */
 async function installed(report: Report): Promise<string> {
@@ -22,25 +26,52 @@ async function installed(report: Report): Promise<string> {
   return program;
 }
 
-export type Target = { url: string; headers: Record<string, string>; cases: number; excludePaths?: string[] };
+/** `fixed` are parameters (`query.wait`) that get one value instead of generated ones. */
+export type Target = {
+  url: string;
+  headers: Record<string, string>;
+  cases: number;
+  excludePaths?: string[];
+  fixed?: Record<string, number>;
+};
 
-/** Sends at least `cases` generated requests and fails on the first kind of answer that is a 5xx or not in the document. */
-export async function fuzz({ url, headers, cases, excludePaths = [] }: Target, report: Report): Promise<void> {
+/** Sends at least `cases` generated requests and fails on the first kind of answer that is a 5xx or not in the document, or when the tool keeps breaking. */
+export async function fuzz(target: Target, report: Report): Promise<void> {
+  const { url, headers, cases } = target;
   const program = await installed(report);
   const document = (await (await fetch(`${url}/openapi.json`, { headers })).json()) as { paths: Record<string, object> };
   const operations = Object.values(document.paths).flatMap((path) => Object.keys(path)).length;
   const each = Math.ceil(cases / operations);
   report(`${operations} operations, ${each} examples each`);
-  const args = ['run', `${url}/openapi.json`, '--url', url, '--checks', CHECKS, '--max-examples', String(each), '--workers', '2'];
+  for (let attempt = 1; ; attempt += 1) {
+    const verdict = await once(program, target, each);
+    if (verdict.kind === 'clean') return;
+    if (verdict.kind === 'faults') throw new Error(`schemathesis found faults at ${url}: ${verdict.what.join('; ')}.`);
+    const broke = `schemathesis itself broke (${verdict.what.join('; ')})`;
+    if (attempt === ATTEMPTS) throw new Error(`${broke}, ${ATTEMPTS} times: nothing is proven of ${url}.`);
+    report(`${broke}: once more, with another seed`);
+  }
+}
+
+/** One run of the tool, with its report read back. */
+async function once(program: string, { url, headers, excludePaths = [], fixed = {} }: Target, each: number): Promise<Verdict> {
+  const folder = mkdtempSync(join(tmpdir(), 'gx-fuzz-'));
+  const [config, written] = [join(folder, 'schemathesis.toml'), join(folder, 'report.json')];
+  const values = Object.entries(fixed).map(([name, value]) => `"${name}" = ${value}`);
+  writeFileSync(config, `[parameters]\n${values.join('\n')}\n`);
+  // One worker: Python up to 3.11 can't parse sources in two threads at once ("AST constructor recursion depth mismatch"), which the tool does.
+  const args = ['--config-file', config, 'run', `${url}/openapi.json`, '--url', url, '--checks', CHECKS, '--workers', '1'];
+  args.push('--max-examples', String(each), '--suppress-health-check', 'all', '--report', 'json', '--report-json-path', written);
   for (const [name, value] of Object.entries(headers)) args.push('--header', `${name}: ${value}`);
   for (const path of excludePaths) args.push('--exclude-path', path);
-  const code = await new Promise<number>((resolve, reject) => {
-    const child = spawn(program, [...args, '--suppress-health-check', 'all'], {
-      stdio: ['ignore', 'inherit', 'inherit'],
-      env: { ...process.env, NO_COLOR: '1' },
+  try {
+    const code = await new Promise<number>((resolve, reject) => {
+      const child = spawn(program, args, { stdio: ['ignore', 'inherit', 'inherit'], env: { ...process.env, NO_COLOR: '1' } });
+      child.once('error', reject);
+      child.once('close', (status) => resolve(status ?? 1));
     });
-    child.once('error', reject);
-    child.once('close', (status) => resolve(status ?? 1));
-  });
-  if (code !== 0) throw new Error(`schemathesis found faults at ${url}.`);
+    return verdictOf(code, existsSync(written) ? (JSON.parse(readFileSync(written, 'utf8')) as FuzzReport) : undefined);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }

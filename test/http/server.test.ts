@@ -1,5 +1,7 @@
 import { Type } from 'typebox';
 import { request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
+import { text as readAll } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Forbidden, Problem, Unauthorized, Unavailable } from '../../src/errors.ts';
@@ -47,6 +49,24 @@ afterAll(() => server.stop());
 
 const post = (path: string, body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}): Promise<Response> =>
   fetch(`${server.url}${path}`, { method: 'POST', body, headers });
+
+describe('a request that the parser gives up on', () => {
+  test.each([
+    ['headers of more than 64 kB', 431, { 'x-long': 'a'.repeat(70_000) }, 'Address and headers of the request are too large.'],
+    ['no valid length', 400, { 'content-length': 'many' }, 'The request is not valid HTTP.'],
+  ])('%s is answered with %i and a detail', async (_, status, headers, detail) => {
+    const socket = connect(server.port, '127.0.0.1');
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    socket.write(`GET /text HTTP/1.1\r\nhost: a\r\n${lines.join('')}\r\n`);
+    const [head, body] = (await readAll(socket)).split('\r\n\r\n');
+    expect([head?.split(' ')[1], JSON.parse(body ?? '')]).toEqual([String(status), { detail }]);
+  });
+
+  test('headers of 40 kB are read', async () => {
+    const response = await fetch(`${server.url}/text`, { headers: { 'x-long': 'a'.repeat(40_000) } });
+    expect(response.status).toBe(200);
+  });
+});
 
 describe('a request', () => {
   test('is answered with its id', async () => {

@@ -42,6 +42,7 @@ export const failures = {
   401: { description: 'No key, or a wrong one.' },
   403: { description: 'The key has no right to this.' },
   422: { description: 'The request does not fit its schema.' },
+  431: { description: 'Address and headers are larger than 64 kB.' },
   503: { description: 'The cluster does not answer.' },
 } satisfies Record<number, Answer>;
 export const notFound = { description: 'There is none of this id.' } satisfies Answer;
