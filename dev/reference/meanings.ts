@@ -59,6 +59,8 @@ export const CONDITIONS: Record<string, string> = {
     'All that was asked for is there. False with Stalled while the newest revision has failed, even when the former one serves.',
   [conditions.RECONCILING]: 'Something is on its way. Absent otherwise.',
   [conditions.STALLED]: 'It will not get better by itself: the reason says what to change. Absent otherwise.',
+  [conditions.SUSPENDED]:
+    'Reconciling is paused by `spec.suspend`; the other conditions are as old as their own `observedGeneration` says. Absent otherwise.',
   [conditions.SERVING]: 'A revision answers requests, whether or not it is the newest.',
   [conditions.DATABASE_READY]: 'The database takes connections.',
   [conditions.ROLLED_OUT]: 'Both workloads of the revision were ready.',

@@ -22,7 +22,11 @@ export const Conditions = Type.Array(Condition, {
 export const READY = 'Ready';
 export const RECONCILING = 'Reconciling';
 export const STALLED = 'Stalled';
+/** There, and True, while reconciling is paused; the other conditions are as old as their own observedGeneration says. */
+export const SUSPENDED = 'Suspended';
 export const SERVING = 'Serving';
+/** Reason of Ready, Serving and DatabaseReady while a deployment has no pods because its spec says so. */
+export const HIBERNATED = 'Hibernated';
 export const DATABASE_READY = 'DatabaseReady';
 export const ROLLED_OUT = 'RolledOut';
 export const BUILD_SUCCEEDED = 'BuildSucceeded';

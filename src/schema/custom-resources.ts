@@ -61,7 +61,14 @@ export const DeploymentSpec = withRules(
     template: RevisionTemplate,
     requestedAt: Type.Optional(RequestedAt),
     rollbackOf: Type.Optional(RollbackOf),
-    suspend: Type.Optional(Type.Boolean({ description: 'Pause reconciling.' })),
+    suspend: Type.Optional(
+      Type.Boolean({ description: 'Pause reconciling: nothing is made, mended or switched until it is false again.' }),
+    ),
+    hibernate: Type.Optional(
+      Type.Boolean({
+        description: 'Stop all pods, the database among them; volume and revisions are kept. False wakes it, without a new revision.',
+      }),
+    ),
     deletionPolicy: Type.Optional(
       StringEnum(['Retain', 'Delete'], { description: 'What deletion does with the database volume and its credential. Default Retain.' }),
     ),
@@ -84,7 +91,11 @@ export const DeploymentSpec = withRules(
 export type DeploymentSpec = Static<typeof DeploymentSpec>;
 
 const status = <P extends Record<string, TSchema>>(properties: P) =>
-  Type.Object({ observedGeneration: Type.Optional(Type.Integer({ default: -1 })), conditions: Type.Optional(Conditions), ...properties });
+  Type.Object(
+    { observedGeneration: Type.Optional(Type.Integer()), conditions: Type.Optional(Conditions), ...properties },
+    // Below every generation, so that an object is never taken for finished before the operator has seen it (kstatus).
+    { default: { observedGeneration: -1 } },
+  );
 
 const words = (maxLength: number, description: string) => Type.Optional(Type.String({ maxLength, description }));
 

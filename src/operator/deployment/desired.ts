@@ -8,12 +8,12 @@ import { agentService, databasePolicy, databaseService } from './objects/network
 export function desiredDeployment(
   deployment: DeploymentResource,
   settings: OperatorSettings,
-  { database, active }: { database?: KubeObject | undefined; active?: string | undefined },
+  { database, active, replicas = 1 }: { database?: KubeObject | undefined; active?: string | undefined; replicas?: number },
 ): KubeObject[] {
   return [
     databaseService(deployment),
     databasePolicy(deployment),
-    databaseSet(deployment, settings, database),
+    databaseSet(deployment, settings, { live: database, replicas }),
     agentService(deployment, settings, active),
   ];
 }

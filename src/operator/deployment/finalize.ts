@@ -54,7 +54,7 @@ type Left = { children: KubeObject[]; signal: AbortSignal };
 /** Makes the set again, which takes the pod and goes together with it: the operator itself has no right to delete pods. */
 async function holdAgain({ writer, settings }: OperatorDeps, deployment: DeploymentResource, { children, signal }: Left): Promise<void> {
   if (children.some(({ kind }) => kind === 'StatefulSet')) return;
-  await writer.reconcile([databaseSet(deployment, settings, undefined)], [], signal);
+  await writer.reconcile([databaseSet(deployment, settings, {})], [], signal);
 }
 
 /** Live, not from the caches: the finalizer must not go before its objects. */

@@ -12,6 +12,7 @@ export type DeploymentWorld = {
   children: KubeObject[];
   database: KubeObject | undefined;
   databasePods: KubeObject[];
+  agentPods: KubeObject[];
   service: KubeObject | undefined;
   workloads: KubeObject[];
 };
@@ -33,6 +34,7 @@ export function observeDeployment(caches: Caches, deployment: DeploymentResource
     children: owned,
     database: at('StatefulSet', names.database(name)),
     databasePods: pods.filter(({ metadata }) => metadata.labels?.[COMPONENT] === 'database'),
+    agentPods: pods.filter(({ metadata }) => metadata.labels?.[COMPONENT] !== 'database'),
     service: at('Service', names.service(name)),
     workloads: caches.workloads.byIndex(BY_DEPLOYMENT, key),
   };

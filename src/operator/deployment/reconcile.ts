@@ -3,6 +3,7 @@ import type { OperatorDeps } from '../deps.ts';
 import type { Reconcile } from '../kernel/controller.ts';
 import type { Statement } from '../kernel/outcome.ts';
 import { desiredDeployment } from './desired.ts';
+import { databaseReplicas } from './hibernation.ts';
 import { observeDeployment } from './observe.ts';
 import { activeOf, missingRevision, outdated } from './picks.ts';
 import { growVolume } from './volume.ts';
@@ -19,7 +20,8 @@ export const reconcileDeployment =
     const trouble = await prepare(deps, deployment, { world: before, signal });
     let growth: Statement | undefined;
     if (trouble === undefined) {
-      await writer.reconcile(desiredDeployment(deployment, settings, { database: before.database, active }), before.children, signal);
+      const given = { database: before.database, active, replicas: databaseReplicas(deployment, before) };
+      await writer.reconcile(desiredDeployment(deployment, settings, given), before.children, signal);
       const revision = missingRevision(deployment, before.revisions);
       if (revision !== undefined) await writer.create(revision, signal);
       const limit = deployment.spec.revisionHistoryLimit ?? settings.revisionHistoryLimit;

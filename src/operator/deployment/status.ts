@@ -1,5 +1,5 @@
 import type { OperatorSettings } from '../../config/operator.ts';
-import { DATABASE_READY, FIELDS_WITHOUT_EFFECT, SERVING, UNAUTHENTICATED } from '../../schema/conditions.ts';
+import { DATABASE_READY, FIELDS_WITHOUT_EFFECT, HIBERNATED, SERVING, UNAUTHENTICATED } from '../../schema/conditions.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
 import type { DeploymentStatus } from '../../schema/deployment.ts';
 import { RECONCILE_NOW } from '../../schema/labels.ts';
@@ -10,6 +10,7 @@ import { settled, stalled, waiting, type Outcome, type Report, type Statement } 
 import { availableReplicas, isDatabaseUp } from '../workload-state.ts';
 import type { DeploymentWorld } from './observe.ts';
 import { isEnded } from './picks.ts';
+import { isAsleep } from './hibernation.ts';
 import { urlOf } from './objects/network.ts';
 import { fieldsWithoutEffect } from './without-effect.ts';
 
@@ -30,9 +31,11 @@ export function deploymentReport(
   settings: OperatorSettings,
 ): Report<DeploymentStatusFields> {
   const newest = newestFirst(world.revisions)[0];
-  const database = databaseStatement(world, settings, now);
-  const serving = servingStatement(world, active);
-  const outcome = trouble ?? outcomeOf({ newest, active, database, serving });
+  const hibernates = deployment.spec.hibernate === true;
+  const database = databaseStatement(world, { settings, now, hibernates });
+  const serving = servingStatement(world, { active, hibernates });
+  const seen = { newest, active, database, serving, hibernates, asleep: isAsleep(world), before: deployment.status?.phase };
+  const outcome = trouble ?? outcomeOf(seen);
   const handled = deployment.metadata.annotations?.[RECONCILE_NOW];
   return {
     outcome,
@@ -44,7 +47,7 @@ export function deploymentReport(
       ...withoutEffect(fieldsWithoutEffect(deployment, settings, world.database)),
     ],
     status: {
-      phase: phaseOf({ newest, active, database, serving }),
+      phase: phaseOf(seen),
       url: urlOf(deployment, settings, world.service),
       ...(newest && { latestRevision: newest.metadata.name }),
       ...(active !== undefined && { activeRevision: active }),
@@ -55,19 +58,32 @@ export function deploymentReport(
   };
 }
 
-type Seen = { newest: RevisionResource | undefined; active: string | undefined; database: Statement; serving: Statement };
+type Seen = {
+  newest: RevisionResource | undefined;
+  active: string | undefined;
+  database: Statement;
+  serving: Statement;
+  hibernates: boolean;
+  asleep: boolean;
+  before: DeploymentStatus | undefined;
+};
 
-function phaseOf({ newest, active, database, serving }: Seen): DeploymentStatus {
+function phaseOf({ newest, active, database, serving, hibernates, before }: Seen): DeploymentStatus {
   if (serving.status === 'True') return 'READY';
+  if (hibernates) return 'UNUSED';
+  const isWaking = active !== undefined && (before === 'UNUSED' || before === 'AWAITING_DATABASE');
+  if (isWaking) return 'AWAITING_DATABASE';
   const isFirstUnderWay = active === undefined && (newest === undefined || !isEnded(newest));
   return isFirstUnderWay || (active === undefined && database.status !== 'True') ? 'AWAITING_DATABASE' : 'UNKNOWN';
 }
 
-function outcomeOf({ newest, active, database, serving }: Seen): Outcome {
+function outcomeOf({ newest, active, database, serving, hibernates, asleep }: Seen): Outcome {
   if (newest === undefined) return waiting('RevisionMissing', 'The revision is being made.');
   const { name } = newest.metadata;
   const isDeployed = newest.status?.phase === 'DEPLOYED';
   if (isEnded(newest) && !isDeployed) return failed(newest);
+  if (hibernates)
+    return asleep ? settled('All pods are stopped; the data is kept.', HIBERNATED) : waiting('Hibernating', 'The pods are being stopped.');
   if (database.status !== 'True') return waiting(database.reason, database.message);
   if (!isDeployed || active !== name) return rolling(newest);
   return serving.status === 'True' ? settled(`Revision ${name} serves.`, 'Serving') : waiting(serving.reason, serving.message);
@@ -86,19 +102,27 @@ function failed({ metadata, status }: RevisionResource): Outcome {
   return stalled(reason, `Revision ${metadata.name} ended as ${phase}. ${message}`.trim());
 }
 
-function databaseStatement({ database, databasePods }: DeploymentWorld, settings: OperatorSettings, now: Date): Statement {
+type Scene = { settings: OperatorSettings; now: Date; hibernates: boolean };
+
+function databaseStatement({ database, databasePods }: DeploymentWorld, { settings, now, hibernates }: Scene): Statement {
   if (isDatabaseUp(database)) return { type: DATABASE_READY, status: 'True', reason: 'Ready', message: 'The database answers.' };
+  if (hibernates)
+    return { type: DATABASE_READY, status: 'False', reason: HIBERNATED, message: 'The database is stopped; its volume is kept.' };
   const patience = { now: now.getTime(), imagePullSeconds: settings.imagePullPatienceSeconds };
   const cause = diagnose(undefined, databasePods, patience);
   const message = cause === undefined ? 'The database does not answer yet.' : `The database does not answer yet. ${cause.message}`;
   return { type: DATABASE_READY, status: 'False', reason: 'DatabaseNotReady', message };
 }
 
-function servingStatement({ workloads }: DeploymentWorld, active: string | undefined): Statement {
+type Asked = { active: string | undefined; hibernates: boolean };
+
+function servingStatement({ workloads }: DeploymentWorld, { active, hibernates }: Asked): Statement {
   if (active === undefined)
     return { type: SERVING, status: 'False', reason: 'NothingDeployed', message: 'No revision has been deployed yet.' };
   const api = workloads.find(({ metadata }) => metadata.name === names.apiWorkload(active));
   if (availableReplicas(api) > 0) return { type: SERVING, status: 'True', reason: 'Serving', message: `Revision ${active} serves.` };
+  if (hibernates)
+    return { type: SERVING, status: 'False', reason: HIBERNATED, message: `Revision ${active} serves again once the deployment wakes.` };
   return { type: SERVING, status: 'False', reason: 'NoReplicaAvailable', message: `No api pod of revision ${active} is available.` };
 }
 

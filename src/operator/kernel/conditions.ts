@@ -1,4 +1,4 @@
-import { READY, RECONCILING, STALLED, type Condition } from '../../schema/conditions.ts';
+import { READY, RECONCILING, STALLED, SUSPENDED, type Condition } from '../../schema/conditions.ts';
 import type { Outcome, Statement } from './outcome.ts';
 
 /**
@@ -29,6 +29,21 @@ function summary({ kind, reason, message }: Outcome): Statement[] {
   const ready: Statement = { type: READY, status: kind === 'settled' ? 'True' : 'False', reason, message };
   if (kind === 'settled') return [ready];
   return [ready, { type: kind === 'waiting' ? RECONCILING : STALLED, status: 'True', reason, message }];
+}
+
+/**
+ * Conditions of an object that is left alone (pure): Suspended, and those before it but Reconciling, which keep the generation they spoke
+ * of. One that was never looked at is not Ready.
+ */
+export function pausedConditions(before: readonly Condition[], at: { generation: number; now: string }): Condition[] {
+  const state = { reason: 'Suspended', message: 'Reconciling is paused by spec.suspend.', observedGeneration: at.generation };
+  const said = (type: string, status: Condition['status']): Condition => {
+    const old = before.find((condition) => condition.type === type && condition.status === status);
+    return { type, status, ...state, lastTransitionTime: old?.lastTransitionTime ?? at.now };
+  };
+  const known = before.filter(({ type }) => type !== RECONCILING && type !== SUSPENDED);
+  const ready = known.some(({ type }) => type === READY) ? [] : [said(READY, 'Unknown')];
+  return [...known, ...ready, said(SUSPENDED, 'True')].toSorted((a, b) => (a.type < b.type ? -1 : 1));
 }
 
 export const conditionIn = (object: { status?: { conditions?: Condition[] } }, type: string): Condition | undefined =>

@@ -6,7 +6,7 @@ import type { Recorder } from '../../kube/events.ts';
 import type { JsonPatch, Kind, Kube } from '../../kube/kube.ts';
 import type { Log } from '../../log.ts';
 import type { ObjectMeta } from '../../schema/custom-resources.ts';
-import { conditionsOf } from './conditions.ts';
+import { conditionsOf, pausedConditions } from './conditions.ts';
 import { nextOf, waiting, type Outcome, type Report } from './outcome.ts';
 import type { WorkQueue } from './queue.ts';
 import { statusPatch, transition, type Status } from './status.ts';
@@ -108,9 +108,16 @@ export class Controller<T extends Resource<S>, S extends Status> {
     const { finalizer, isPaused, reconcile } = this.#options.reconciler;
     const context = { signal: AbortSignal.timeout(this.#options.deadline ?? DEADLINE), log, now: this.#options.clock() };
     if (object.metadata.deletionTimestamp !== undefined) return this.#finalize(object, context);
-    if (isPaused?.(object) === true) return { kind: 'settled', reason: 'Suspended', message: '' };
+    if (isPaused?.(object) === true) return this.#pause(object, context);
     const held = finalizer === undefined ? object : await this.#hold(object, finalizer.name, context.signal);
     return this.#report(held, reconcile, context);
+  }
+
+  /** The object stays as it is, but its status speaks of the present generation: who waits for it learns why nothing happens. */
+  async #pause(object: T, context: Context): Promise<Outcome> {
+    const at = { generation: object.metadata.generation ?? 0, now: seconds(context.now) };
+    await this.#store(object, { ...object.status, conditions: pausedConditions(object.status?.conditions ?? [], at) }, context);
+    return { kind: 'settled', reason: 'Suspended', message: '' };
   }
 
   async #finalize(object: T, context: Context): Promise<Outcome | 'failed'> {
@@ -175,11 +182,16 @@ export class Controller<T extends Resource<S>, S extends Status> {
     return error instanceof KubeRefused ? this.#options.reconciler.refused?.(object, error.message, now) : undefined;
   }
 
-  async #write(object: T, report: Report<S>, { now, log }: Context): Promise<void> {
+  async #write(object: T, report: Report<S>, context: Context): Promise<void> {
+    const at = { generation: object.metadata.generation ?? 0, now: seconds(context.now) };
+    const conditions = conditionsOf(report, object.status?.conditions ?? [], at);
+    await this.#store(object, { ...dropUndefined(report.status), conditions }, context);
+  }
+
+  /** Nothing is sent when the status is as it was; an event tells what a person cares about. */
+  async #store(object: T, state: Status, { log }: Context): Promise<void> {
     const { kube, reconciler, record } = this.#options;
-    const generation = object.metadata.generation ?? 0;
-    const conditions = conditionsOf(report, object.status?.conditions ?? [], { generation, now: seconds(now) });
-    const status = { ...dropUndefined(report.status), observedGeneration: generation, conditions };
+    const status = { ...state, observedGeneration: object.metadata.generation ?? 0 };
     const patch = statusPatch(object.status, status);
     if (patch === undefined) return;
     const { namespace, name } = object.metadata;
@@ -190,7 +202,7 @@ export class Controller<T extends Resource<S>, S extends Status> {
     const told = transition(object.status, status);
     if (told === undefined) return;
     record(object, told);
-    log.info({ reason: told.reason, phase: (status as Status).phase }, 'state changed');
+    log.info({ reason: told.reason, phase: status.phase }, 'state changed');
   }
 
   async #patch(object: T, patch: JsonPatch, signal: AbortSignal): Promise<T> {

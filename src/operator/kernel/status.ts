@@ -1,5 +1,5 @@
 import type { Condition } from '../../schema/conditions.ts';
-import { READY } from '../../schema/conditions.ts';
+import { READY, SUSPENDED } from '../../schema/conditions.ts';
 import { canonicalJson } from '../../schema/revision-of.ts';
 
 export type Status = { observedGeneration?: number; conditions?: Condition[]; phase?: string };
@@ -17,6 +17,8 @@ export type Transition = { type: 'Normal' | 'Warning'; reason: string; action: s
 export function transition(before: Status | undefined, after: Status): Transition | undefined {
   const [old, ready] = [before, after].map((status) => status?.conditions?.find((condition) => condition.type === READY));
   if (ready === undefined) return undefined;
+  const [was, is] = [before, after].map((status) => status?.conditions?.find((condition) => condition.type === SUSPENDED));
+  if (was === undefined && is !== undefined) return { type: 'Normal', reason: is.reason, action: 'Suspend', note: is.message };
   const same = old?.status === ready.status && old.reason === ready.reason && before?.phase === after.phase;
   if (same) return undefined;
   const isStalled = after.conditions?.some((condition) => condition.type === 'Stalled') === true;

@@ -1,4 +1,5 @@
 import type { OperatorSettings } from '../../config/operator.ts';
+import { HIBERNATED } from '../../schema/conditions.ts';
 import { INTERRUPT } from '../../schema/labels.ts';
 import type { RevisionResource } from '../../schema/custom-resources.ts';
 import { hashOf } from '../../schema/revision-of.ts';
@@ -28,7 +29,7 @@ type Step = (situation: Situation) => Decision | undefined;
 
 /** The next step of a revision (pure). The first question with an answer decides. */
 export function decide(situation: Situation): Decision {
-  for (const step of [gone, specChanged, ended, interrupted, buildless, queued]) {
+  for (const step of [gone, specChanged, ended, interrupted, buildless, skipped, hibernating, queued]) {
     const decision = step(situation);
     if (decision !== undefined) return decision;
   }
@@ -64,7 +65,7 @@ const ended: Step = ({ revision, world, settings }) => {
   const { phase, message = '', reason } = revision.status ?? {};
   if (phase === undefined || !isEnded(revision)) return undefined;
   if (phase !== 'DEPLOYED') return idle(phase, message, { wish: takenDown(world), ...(reason !== undefined && { reason }) });
-  if (isSuperseded(revision, world)) return idle(phase, message, { wish: takenDown(world), rolledOut: true });
+  if (isSuperseded(revision, world) || isResting(world)) return idle(phase, message, { wish: takenDown(world), rolledOut: true });
   const wish = { api: replicasWanted(revision, 'api', settings), queue: replicasWanted(revision, 'queue', settings) };
   return idle(phase, message, { wish, rolledOut: true, diagnosis: troubleOf({ world, settings }, ['api', 'queue']) });
 };
@@ -75,6 +76,11 @@ const takenDown = (world: RevisionWorld): Wish => ({ ...(world.api && { api: 0 }
 /** Another revision serves, and this one no longer does. */
 const isSuperseded = ({ metadata }: RevisionResource, { deployment }: RevisionWorld): boolean =>
   deployment?.status?.activeRevision !== undefined && deployment.status.activeRevision !== metadata.name;
+
+/** The deployment hibernates, or wakes and its database is not there yet: agents started now would only fail. */
+const isResting = ({ deployment, databaseReady, api, queue }: RevisionWorld): boolean =>
+  deployment?.spec.hibernate === true ||
+  (!databaseReady && [api, queue].every((workload) => workload !== undefined && replicasOf(workload) === 0));
 
 const interrupted: Step = ({ revision, world }) => {
   // Traffic is already here: taking it away again would be an outage, and the revision is as good as deployed.
@@ -93,10 +99,17 @@ const buildless: Step = ({ revision }) =>
       })
     : undefined;
 
-const queued: Step = ({ world }) => {
-  if (world.turn === 'skip') return idle('SKIPPED', 'A newer revision was asked for before this one got its turn.');
-  return world.turn === 'wait' ? idle('QUEUED', 'Waiting for the rollout of an earlier revision to end.') : undefined;
-};
+const skipped: Step = ({ world }) =>
+  world.turn === 'skip' ? idle('SKIPPED', 'A newer revision was asked for before this one got its turn.') : undefined;
+
+/** A rollout that hibernation comes between starts anew afterwards, with all its time. */
+const hibernating: Step = ({ world }) =>
+  world.deployment?.spec.hibernate === true
+    ? idle('QUEUED', 'The deployment hibernates; the rollout begins when it wakes.', { reason: HIBERNATED, wish: takenDown(world) })
+    : undefined;
+
+const queued: Step = ({ world }) =>
+  world.turn === 'wait' ? idle('QUEUED', 'Waiting for the rollout of an earlier revision to end.') : undefined;
 
 function progress({ revision, world, settings }: Situation): Decision {
   const begun = { started: true };

@@ -36,7 +36,9 @@ function writtenOnce({ spec, status: before = {} }: RevisionResource, { decision
     commitSha: undefined,
     serverVersion: undefined,
   };
-  const entries = Object.entries(found).map(([name, value]) => [name, before[name as keyof typeof found] ?? value]);
+  // One that is queued again, by hibernation, has its whole deadline before it.
+  const known = decision.phase === 'QUEUED' ? { ...before, startedAt: undefined } : before;
+  const entries = Object.entries(found).map(([name, value]) => [name, known[name as keyof typeof found] ?? value]);
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as RevisionStatusFields;
 }
 

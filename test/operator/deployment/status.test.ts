@@ -1,6 +1,7 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../src/kube/kube.ts';
 import type { DeploymentWorld } from '../../../src/operator/deployment/observe.ts';
+import { databaseReplicas } from '../../../src/operator/deployment/hibernation.ts';
 import { deploymentReport, refusedDeployment } from '../../../src/operator/deployment/status.ts';
 import { deployment, revision, settings } from '../../kit/objects.ts';
 
@@ -15,9 +16,10 @@ const api = (name: string): KubeObject => ({
   status: { availableReplicas: 1 },
 });
 
-const report = (world: Partial<DeploymentWorld>, active?: string) => {
-  const empty = { revisions: [], foreign: [], children: [], database: undefined, databasePods: [], service: undefined, workloads: [] };
-  return deploymentReport(deployment(), { world: { ...empty, ...world }, active, now: new Date() }, settings());
+const report = (world: Partial<DeploymentWorld>, active?: string, of = deployment()) => {
+  const lists = { revisions: [], foreign: [], children: [], databasePods: [], agentPods: [], workloads: [] };
+  const empty = { ...lists, database: undefined, service: undefined };
+  return deploymentReport(of, { world: { ...empty, ...world }, active, now: new Date() }, settings());
 };
 const deployed = { phase: 'DEPLOYED' as const };
 const serving = { database, workloads: [api('chat-00001')] };
@@ -48,6 +50,57 @@ test.each([
 ])('%s', (_, world, active, expected) => {
   const { status, outcome } = report(world, active);
   expect([status.phase, outcome.kind, outcome.reason]).toEqual(expected);
+});
+
+const rest = { ...database, spec: { replicas: 0 }, status: {} };
+const resting = { ...api('chat-00001'), spec: { replicas: 0 }, status: {} };
+const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' } };
+
+describe('a deployment that hibernates', () => {
+  const asked = deployment({ spec: { hibernate: true } });
+  const revisions = [numbered(1, deployed)];
+  test.each<[string, Partial<DeploymentWorld>, string[]]>([
+    ['is on its way while a pod is left', { ...serving, revisions, agentPods: [pod] }, ['READY', 'waiting', 'Hibernating']],
+    [
+      'is unused once its agents are gone',
+      { database: rest, workloads: [resting], revisions, databasePods: [pod] },
+      ['UNUSED', 'waiting', 'Hibernating'],
+    ],
+    ['is as asked when no pod is left', { database: rest, workloads: [resting], revisions }, ['UNUSED', 'settled', 'Hibernated']],
+    [
+      'still says that its newest revision failed',
+      { database: rest, revisions: [numbered(1, { phase: 'DEPLOY_FAILED', reason: 'OOMKilled' })] },
+      ['UNUSED', 'stalled', 'OOMKilled'],
+    ],
+  ])('%s', (_, world, expected) => {
+    const { status, outcome } = report(world, 'chat-00001', asked);
+    expect([status.phase, outcome.kind, outcome.reason]).toEqual(expected);
+  });
+
+  test('says of traffic and database that they rest, not that they are broken', () => {
+    const { statements } = report({ database: rest, workloads: [resting], revisions }, 'chat-00001', asked);
+    const reasons = statements
+      .filter(({ type }) => ['Serving', 'DatabaseReady'].includes(type))
+      .map(({ status, reason }) => [status, reason]);
+    expect(reasons).toEqual([
+      ['False', 'Hibernated'],
+      ['False', 'Hibernated'],
+    ]);
+  });
+
+  test('waits for its database when it wakes, until it serves', () => {
+    const waking = deployment({ status: { phase: 'UNUSED' } });
+    expect(report({ database: rest, workloads: [resting], revisions }, 'chat-00001', waking).status.phase).toBe('AWAITING_DATABASE');
+    expect(report({ ...serving, revisions }, 'chat-00001', waking).status.phase).toBe('READY');
+  });
+});
+
+test('the database stops after the agents', () => {
+  const asked = { spec: { hibernate: true } } as ReturnType<typeof deployment>;
+  expect(databaseReplicas(asked, { workloads: [resting], agentPods: [pod] })).toBe(1);
+  expect(databaseReplicas(asked, { workloads: [api('chat-00001')], agentPods: [] })).toBe(1);
+  expect(databaseReplicas(asked, { workloads: [resting], agentPods: [] })).toBe(0);
+  expect(databaseReplicas(deployment(), { workloads: [resting], agentPods: [] })).toBe(1);
 });
 
 test('whoever looks at the conditions learns that nobody is asked for credentials', () => {

@@ -98,8 +98,23 @@ test('a refusal by the API server stalls the object instead of being tried for e
   expect([results, told]).toEqual([['stalled'], ['Refused']]);
 });
 
-test('a paused object is left alone', async () => {
-  expect(await pass(deployment(), { reconcile, isPaused: () => true })).toMatchObject({ written: [], told: [] });
+test('a paused object is left alone, and its status says so for the present generation', async () => {
+  const paused = { reconcile: () => Promise.reject(new Error('not to be called')), isPaused: () => true };
+  const reconciling = { ...ready, type: 'Reconciling' };
+  const before = deployment({ metadata: { generation: 2 }, status: { phase: 'READY', conditions: [ready, reconciling] } });
+  const { written, told } = await pass(before, paused);
+  const suspended = { type: 'Suspended', status: 'True', observedGeneration: 2 };
+  expect(written).toMatchObject([['status', { phase: 'READY', observedGeneration: 2, conditions: [ready, suspended] }]]);
+  expect(told).toEqual(['Suspended']);
+  const [, status] = written[0] as [string, Status];
+  expect(await pass({ ...before, status }, paused)).toMatchObject({ written: [], told: [] });
+});
+
+test('one that is paused from its first moment is not ready', async () => {
+  const { written } = await pass(deployment(), { reconcile, isPaused: () => true });
+  expect(written).toMatchObject([
+    ['status', { conditions: [{ type: 'Ready', status: 'Unknown', reason: 'Suspended' }, { type: 'Suspended' }] }],
+  ]);
 });
 
 test('the finalizer is there before anything else, beside those of others', async () => {

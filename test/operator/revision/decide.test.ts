@@ -75,6 +75,32 @@ describe('a rollout', () => {
   });
 });
 
+describe('a deployment that hibernates', () => {
+  const asleep = (activeRevision?: string) =>
+    deployment({ spec: { hibernate: true }, status: { ...(activeRevision !== undefined && { activeRevision }) } });
+  const zero = up(0);
+
+  test('stops the pods of the revision that serves, which stays the deployed one', () => {
+    const seen = next({ deployment: asleep('chat-00001'), api: up(), queue: up() }, { phase: 'DEPLOYED' });
+    expect(seen).toMatchObject({ phase: 'DEPLOYED', rolledOut: true, wish: { api: 0, queue: 0 } });
+  });
+  test('starts them again when it wakes, after its database', () => {
+    const pods = { deployment: active('chat-00001'), api: zero, queue: zero };
+    expect(next({ ...pods, databaseReady: false }, { phase: 'DEPLOYED' }).wish).toEqual({ api: 0, queue: 0 });
+    expect(next(pods, { phase: 'DEPLOYED' }).wish).toEqual({ api: 1, queue: 1 });
+  });
+  test('keeps its pods when the database is lost while it is awake', () => {
+    const seen = next({ deployment: active('chat-00001'), api: up(), queue: up(), databaseReady: false }, { phase: 'DEPLOYED' });
+    expect(seen.wish).toEqual({ api: 1, queue: 1 });
+  });
+  test('takes a rollout back to the queue; its deadline does not run', () => {
+    const late = { phase: 'DEPLOYING' as const, startedAt: '2026-01-01T00:00:00Z' };
+    const seen = next({ deployment: asleep(), api: starting() }, late);
+    expect(seen).toMatchObject({ phase: 'QUEUED', reason: 'Hibernated', wish: { api: 0 }, started: false });
+    expect(next({ deployment: asleep(), turn: 'skip' }).phase).toBe('SKIPPED');
+  });
+});
+
 describe('a revision that is over', () => {
   test('serves on with all its pods', () => {
     expect(next({ deployment: active('chat-00001') }, { phase: 'DEPLOYED' })).toMatchObject({

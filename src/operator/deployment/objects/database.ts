@@ -29,7 +29,11 @@ export function databaseSize(deployment: DeploymentResource, { profile }: Operat
 }
 
 /** The database of a deployment. `live` keeps what can't be changed later: the volume claim. */
-export function databaseSet(deployment: DeploymentResource, settings: OperatorSettings, live: KubeObject | undefined): KubeObject {
+export function databaseSet(
+  deployment: DeploymentResource,
+  settings: OperatorSettings,
+  { live, replicas = 1 }: { live?: KubeObject | undefined; replicas?: number },
+): KubeObject {
   const { metadata } = deployment;
   const name = names.database(metadata.name);
   return {
@@ -38,7 +42,7 @@ export function databaseSet(deployment: DeploymentResource, settings: OperatorSe
     metadata: ownedMetadata(deployment, 'database', name),
     spec: {
       serviceName: name,
-      replicas: 1,
+      replicas,
       // A broken pod of an older template must not stand in the way of the mended one.
       podManagementPolicy: 'Parallel',
       selector: { matchLabels: selectorOf(metadata.name, 'database') },
