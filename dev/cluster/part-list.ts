@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-export type PartName = 'kube' | 'coredns' | 'images' | 'containerd' | 'kind';
+export type PartName = 'kube' | 'coredns' | 'images' | 'containerd' | 'kind' | 'verdict';
 
 /** One program to compile; `links` are further names it answers to. */
 export type Program = { file: string; package: string; links: readonly string[] };
@@ -101,6 +101,15 @@ export const parts: Record<PartName, Part> = {
     sources: ['go.mod', 'go.sum'],
     flags: ['-ldflags=-s -w'],
     programs: [{ file: 'kind', package: 'sigs.k8s.io/kind', links: [] }],
+  },
+  // For tests alone: what kstatus and Argo CD make of our statuses.
+  verdict: {
+    name: 'verdict',
+    version: 'v0.37.2',
+    module: moduleFolder('verdict'),
+    sources: ['go.mod', 'go.sum', '.'],
+    flags: ['-ldflags=-s -w'],
+    programs: [{ file: 'verdict', package: '.', links: [] }],
   },
 };
 

@@ -10,6 +10,7 @@ export type Schema = {
   items?: Schema;
   additionalProperties?: Schema | boolean;
   maxItems?: number;
+  default?: unknown;
   maxLength?: number;
   maxProperties?: number;
   'x-kubernetes-preserve-unknown-fields'?: boolean;
