@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { JobSettings } from '../config/agent.ts';
 import type { Log } from '../log.ts';
 import type { Database } from './db/pool.ts';
@@ -24,7 +25,11 @@ export type AgentDeps = {
   /** How items of the store are searched by meaning; undefined when gx.json asks for none. */
   index: { fields: string[] } | undefined;
   jobs: JobSettings;
-  /** Whether a request's header, by its lower-case name, becomes a configurable value of the runs it makes. */
-  passes: (header: string) => boolean;
+  requests: {
+    /** Whether a header, by its lower-case name, becomes a configurable value of the runs that the request makes. */
+    passes: (header: string) => boolean;
+    /** The address under which the client finds this server, without a slash at its end. */
+    address: (headers: IncomingHttpHeaders) => string;
+  };
   log: Log;
 };

@@ -7,6 +7,7 @@ import type { AgentDeps } from './deps.ts';
 import { createMetrics } from './metrics.ts';
 import { assistantGraphRoutes } from './routes/assistant-graphs.ts';
 import { assistantRoutes } from './routes/assistants.ts';
+import { feedbackRoutes } from './routes/feedback.ts';
 import type { AgentRoute, Caller } from './routes/route.ts';
 import { threadRunRoutes } from './routes/runs.ts';
 import { statelessRunRoutes } from './routes/stateless-runs.ts';
@@ -19,6 +20,10 @@ import { threadRoutes } from './routes/threads.ts';
 type Options = { config: Pick<AgentConfig, 'mountPrefix' | 'bodyLimit'>; settings: GxJson; info: ServerInfo };
 
 const PROBLEM = { type: 'object', required: ['detail'], properties: { detail: { type: 'string' } } };
+
+/** What stands before every path: as gx.json says, else as the environment does. */
+export const mountPrefix = (config: Pick<AgentConfig, 'mountPrefix'>, { http }: GxJson): string =>
+  (http?.mount_prefix ?? config.mountPrefix).replace(/\/$/, '');
 
 /** The agent server's routes as an application. */
 export function agentApp(deps: AgentDeps, { config, settings, info }: Options): ReturnType<typeof createApp> {
@@ -35,12 +40,12 @@ export function agentApp(deps: AgentDeps, { config, settings, info }: Options): 
   const own: AgentRoute[] = [
     ...(http.disable_assistants === true ? [] : [...assistantRoutes(deps), ...assistantGraphRoutes(deps)]),
     ...(http.disable_threads === true ? [] : [...threadRoutes(deps), ...threadStateRoutes(deps), threadStreamRoute(deps)]),
-    ...(http.disable_runs === true ? [] : [...threadRunRoutes(deps), ...statelessRunRoutes(deps)]),
+    ...(http.disable_runs === true ? [] : [...threadRunRoutes(deps), ...statelessRunRoutes(deps), ...feedbackRoutes(deps)]),
     ...(http.disable_store === true ? [] : storeRoutes(deps)),
     ...(http.disable_meta === true ? [] : systemRoutes(deps, { info, metrics, document })),
     healthRoute(deps, '/ok'),
   ];
-  const prefix = (http.mount_prefix ?? config.mountPrefix).replace(/\/$/, '');
+  const prefix = mountPrefix(config, settings);
   routes.push(...own.map((one) => ({ ...one, path: prefix + one.path })));
   // Probes are written without the prefix.
   if (prefix !== '') routes.push({ ...healthRoute(deps, '/ok'), id: 'health_at_root' });

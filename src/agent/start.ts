@@ -15,9 +15,10 @@ import { newId, systemAssistantId } from './ids.ts';
 import { Pump } from './queue/pump.ts';
 import { openTickets } from './queue/tickets.ts';
 import { Executor } from './runs/execute.ts';
+import { addressOf } from './runs/feedback.ts';
 import { passingHeaders } from './runs/headers.ts';
 import { Keeper } from './runs/keeper.ts';
-import { agentApp } from './server.ts';
+import { agentApp, mountPrefix } from './server.ts';
 import { Bus, threadKey } from './stream/bus.ts';
 import { EventLog } from './stream/log.ts';
 import { versions } from './versions.ts';
@@ -63,18 +64,7 @@ async function start({ config, log, signal }: Start, opened: Opened): Promise<Ag
   const loading = host.open();
   loading.catch(() => undefined);
   await migrate(db);
-  const deps = await connect(
-    {
-      config,
-      db,
-      host,
-      graphs: file.graphs.map(({ graphId }) => graphId),
-      index: file.index,
-      passes: passingHeaders(file.settings.http?.configurable_headers),
-      log,
-    },
-    opened,
-  );
+  const deps = await connect({ config, db, host, file, log }, opened);
   await loading;
   await ownAssistants(db, file);
   signal.throwIfAborted();
@@ -127,20 +117,13 @@ function automaticThreads(): number {
   return Math.max(1, Math.min(availableParallelism(), 4, Math.floor(memory / (512 * 1024 * 1024))));
 }
 
-type Parts = {
-  config: AgentConfig;
-  db: Database;
-  host: GraphHost;
-  graphs: string[];
-  index: AgentDeps['index'];
-  passes: AgentDeps['passes'];
-  log: Log;
-};
+type Parts = { config: AgentConfig; db: Database; host: GraphHost; file: GraphsFile; log: Log };
 type Connected = AgentDeps & { onSignal: (signal: Signal) => void };
 
 /** Queue, signals and the machinery of runs. */
-async function connect({ config, db, host, graphs, index, passes, log }: Parts, opened: Opened): Promise<Connected> {
+async function connect({ config, db, host, file, log }: Parts, opened: Opened): Promise<Connected> {
   const { jobs } = config;
+  const graphs = file.graphs.map(({ graphId }) => graphId);
   const bus = new Bus();
   const tickets = await openTickets(db, { works: jobs.slots > 0 }, log);
   opened.add(() => tickets.close());
@@ -176,14 +159,19 @@ async function connect({ config, db, host, graphs, index, passes, log }: Parts, 
     executor,
     pump,
     graphs,
-    index,
+    index: file.index,
     jobs,
-    passes,
+    requests: requestRules(config, file),
     log,
     onSignal: () => undefined,
   };
   return deps;
 }
+
+const requestRules = (config: AgentConfig, { settings }: GraphsFile): AgentDeps['requests'] => ({
+  passes: passingHeaders(settings.http?.configurable_headers),
+  address: addressOf({ publicUrl: config.publicUrl, prefix: mountPrefix(config, settings) }),
+});
 
 function hear(deps: AgentDeps, keeper: Keeper, signal: Signal): void {
   switch (signal.about) {

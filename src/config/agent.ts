@@ -8,6 +8,8 @@ export type AgentConfig = {
   logLevel: string;
   configPath: string;
   mountPrefix: string;
+  /** Where clients find the server, when requests do not tell it. */
+  publicUrl: string | undefined;
   bodyLimit: number;
   database: { uri: string; poolSize: number; statementTimeoutSeconds: number };
   jobs: JobSettings;
@@ -45,6 +47,7 @@ export function agentConfig(env: Env, args: string[] = []): AgentConfig {
     logLevel: read.oneOf(['GX_LOG_LEVEL', 'LOG_LEVEL'], 'info', LEVELS),
     configPath: read.text(['GX_CONFIG', 'GX_CONFIG_PATH'], './gx.json'),
     mountPrefix: read.text(['GX_MOUNT_PREFIX', 'MOUNT_PREFIX'], ''),
+    publicUrl: read.optional(['GX_PUBLIC_URL', 'LANGGRAPH_API_URL']),
     bodyLimit: read.integer(['GX_HTTP_MAX_REQUEST_BODY_BYTES', 'HTTP_MAX_REQUEST_BODY_BYTES'], 300 * 1024 * 1024, range(1024)),
     database: databaseSettings(read),
     jobs: jobSettings(read),

@@ -47,7 +47,7 @@ const fields = {
   stream_mode: Type.Optional(Type.Unsafe<StreamMode | StreamMode[] | null>({ ...StreamModes, nullable: true, type: ['string', 'array'] })),
   stream_subgraphs: Type.Optional(Nullable(Type.Boolean())),
   stream_resumable: Type.Optional(Nullable(Type.Boolean())),
-  feedback_keys: Type.Optional(Nullable(Type.Array(Type.String()))),
+  feedback_keys: Type.Optional(Nullable(Type.Array(Type.String({ minLength: 1, maxLength: 180 }), { maxItems: 100 }))),
   multitask_strategy: Type.Optional(Nullable(StringEnum(STRATEGIES))),
   if_not_exists: Type.Optional(Nullable(StringEnum(['create', 'reject']))),
   on_completion: Type.Optional(Nullable(StringEnum(['delete', 'keep']))),

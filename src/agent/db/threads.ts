@@ -59,6 +59,7 @@ export function deleteThreads(db: Database, threadIds: string[]): Promise<string
     });
     await deleteCheckpoints(tx, threadIds);
     await tx.query({ text: 'delete from gx.stream_event where thread_id = any($1)', values: [threadIds] });
+    await tx.query({ text: 'delete from gx.feedback where thread_id = any($1)', values: [threadIds] });
     return rows.map((row) => row.thread_id);
   });
 }

@@ -32,6 +32,8 @@ export type Outcome = {
   /** True when the last checkpoint has nodes left to do. */
   waiting: boolean;
   error?: Failure;
+  /** Key -> where feedback on the run is given; known where it is written down, not where it ran. */
+  feedback?: Record<string, string>;
   /** True when not the graph failed but the database under its checkpoints: another try may succeed. */
   retry?: boolean;
 };

@@ -1,6 +1,7 @@
 import { Conflict, Invalid, NotFound, Rejected } from '../../errors.ts';
 import type { Request } from '../../http/route.ts';
 import type { Run, RunCreate } from '../../schema/run.ts';
+import { insertFeedbackTokens } from '../db/feedback.ts';
 import { insertRun, lockActive, runContext, type ActiveRun, type NewRun, type RunContext } from '../db/runs.ts';
 import type { Db } from '../db/pool.ts';
 import type { AgentDeps } from '../deps.ts';
@@ -8,6 +9,7 @@ import { isUuid, newId, systemAssistantId } from '../ids.ts';
 import type { Subscription } from '../stream/bus.ts';
 import { admit } from './admit.ts';
 import { stopRuns, tellStopped, type Stopped } from './cancel.ts';
+import { feedbackTokens } from './feedback.ts';
 import { configurableHeaders } from './headers.ts';
 import { checkFields, runKwargs, runMetadata, type Caller } from './kwargs.ts';
 
@@ -19,21 +21,19 @@ type Options = { threadId: string | undefined; follow: AbortSignal | undefined; 
 const BUSY = 'Thread is already running a task. Wait for it to finish or choose a different multitask strategy.';
 
 /** Makes a run: one statement when nobody has to be stopped or refused, else one transaction that holds the thread. */
-export async function createRun(
-  deps: AgentDeps,
-  body: RunCreate,
-  { threadId, follow, caller: { requestId, headers } }: Options,
-): Promise<Created> {
+export async function createRun(deps: AgentDeps, body: RunCreate, { threadId, follow, caller }: Options): Promise<Created> {
   checkFields(body);
   const run_id = newId();
   const next = await newRun(deps, body, {
     run_id,
     threadId,
     readers: follow ? [deps.signals.processId] : [],
-    caller: { requestId, headers: configurableHeaders(headers, deps.passes) },
+    caller: { requestId: caller.requestId, headers: configurableHeaders(caller.headers, deps.requests.passes) },
   });
   const subscription = follow && deps.bus.follow(run_id, follow);
   try {
+    const tokens = feedbackTokens(body, deps.requests.address(caller.headers));
+    if (tokens.length > 0) await insertFeedbackTokens(deps.db, next, tokens);
     const run = await insert(deps, next);
     deps.log.debug({ run_id, thread_id: run.thread_id }, 'run created');
     if (deps.pump.hasRoom) deps.pump.poke();

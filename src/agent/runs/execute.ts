@@ -1,11 +1,13 @@
 import type { JobSettings } from '../../config/agent.ts';
 import { asError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
+import type { RunStatus } from '../../schema/run.ts';
 import { RUN_DONE, type Cursor, type RunEvent } from '../../schema/stream-event.ts';
 import { deleteRunCheckpoints } from '../db/checkpoints.ts';
 import { lastEvent } from '../db/events.ts';
 import { crashed as crashedRun, handBack, type Claimed } from '../db/leases.ts';
 import type { Database } from '../db/pool.ts';
+import { feedbackUrls } from '../db/feedback.ts';
 import { deleteRuns, finishRun } from '../db/runs.ts';
 import type { Signals } from '../db/signals.ts';
 import { retireThread } from '../db/threads.ts';
@@ -183,6 +185,8 @@ export class Executor {
   async #finish(active: Active, end: Extract<End, { kind: 'finish' }>, outcome: Outcome): Promise<boolean> {
     const { run } = active;
     const { db, eventLog, signals } = this.#deps;
+    const feedback = await this.#feedback(run, end);
+    if (feedback !== undefined) this.#publish(active, [['feedback', JSON.stringify(feedback)]]);
     if (end.error !== null) this.#publish(active, [['error', JSON.stringify(end.error)]]);
     this.#publish(active, [[RUN_DONE, JSON.stringify({ status: 'run_done', run_id: run.run_id })]]);
     if (run.resumable || active.readers.size > 0) await eventLog.written();
@@ -195,11 +199,16 @@ export class Executor {
     });
     this.#log.info({ run_id: run.run_id, status: end.status }, 'run ended');
     if (finished === undefined) return true;
-    const told = end.error === null ? outcome : { ...outcome, status: 'error' as const, error: end.error };
+    const told = { ...outcome, ...(feedback && { feedback }), ...(end.error !== null && { status: 'error' as const, error: end.error }) };
     await this.#tellEnd(run.run_id, finished.readers, told);
     const others = finished.readers.filter((reader) => reader !== signals.processId);
     if (run.temporary) await retireThread(db, run.thread_id, { afterSeconds: others.length > 0 || run.resumable ? READ_WITHIN : 0 });
     return finished.more;
+  }
+
+  /** Where feedback is given on a run that came to an end of its own. */
+  async #feedback({ run_id, kwargs }: Claimed, { status }: { status: RunStatus }): Promise<Outcome['feedback']> {
+    return kwargs.feedback_keys === null || status === 'interrupted' ? undefined : feedbackUrls(this.#deps.db, run_id);
   }
 
   async #tellEnd(runId: string, readers: string[], outcome: Outcome | undefined): Promise<void> {

@@ -1,6 +1,7 @@
 import { asError } from '../../errors.ts';
 import { expired, renewLeases } from '../db/leases.ts';
 import { deleteExpiredEvents } from '../db/events.ts';
+import { deleteUnusedFeedback } from '../db/feedback.ts';
 import { endedOf } from '../db/runs.ts';
 import { deleteExpiredItems } from '../db/store-items.ts';
 import { deleteRetiredThreads } from '../db/threads.ts';
@@ -85,5 +86,6 @@ export class Keeper {
     await deleteExpiredEvents(db);
     await deleteExpiredItems(db);
     await deleteRetiredThreads(db);
+    await deleteUnusedFeedback(db);
   }
 }

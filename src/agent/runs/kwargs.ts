@@ -19,8 +19,6 @@ export function checkFields(body: RunCreate): void {
     throw new Invalid([{ loc: ['body', field], msg, type: 'not_supported' }]);
   };
   if (body.webhook) refuse('webhook', 'Webhooks are not supported by this server yet');
-  if (body.feedback_keys && body.feedback_keys.length > 0)
-    refuse('feedback_keys', 'Feedback needs a place that collects it, and this server has none: send the run without feedback_keys');
   if (isGiven(body.context) && isGiven(object(body.config?.['configurable'])))
     throw new Rejected('context: Cannot specify both configurable and context. Prefer setting context alone.');
 }
@@ -36,7 +34,7 @@ export function runKwargs(body: RunCreate, from: RunContext, ids: Ids & { tempor
     interrupt_before: someNodes(body.interrupt_before),
     interrupt_after: someNodes(body.interrupt_after),
     webhook: null,
-    feedback_keys: null,
+    feedback_keys: body.feedback_keys && body.feedback_keys.length > 0 ? body.feedback_keys : null,
     temporary: ids.temporary,
     subgraphs: body.stream_subgraphs === true,
     resumable: body.stream_resumable === true,

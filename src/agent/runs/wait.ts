@@ -1,4 +1,5 @@
 import { NotFound } from '../../errors.ts';
+import { feedbackUrls } from '../db/feedback.ts';
 import { addReader, type RunProgress } from '../db/runs.ts';
 import { getThread } from '../db/threads.ts';
 import type { AgentDeps } from '../deps.ts';
@@ -52,14 +53,19 @@ type Ended = { run_id: string; thread_id: string; outcome: Outcome | undefined }
 /** The result where the run ended in this process, else as it was written down. */
 export async function resultOf(deps: AgentDeps, { run_id, thread_id, outcome }: Ended): Promise<unknown> {
   if (outcome?.error !== undefined) return { __error__: outcome.error };
-  if (outcome?.values !== undefined) return together(JSON.parse(outcome.values), JSON.parse(outcome.interrupts ?? '{}') as Json);
+  if (outcome?.values !== undefined)
+    return together(JSON.parse(outcome.values), JSON.parse(outcome.interrupts ?? '{}') as Json, outcome.feedback);
   const progress = await addReader(deps.db, run_id, deps.signals.processId);
   if (progress?.error) return { __error__: progress.error };
   const thread = await getThread(deps.db, thread_id);
-  return together(thread?.values ?? {}, thread?.interrupts ?? {});
+  return together(thread?.values ?? {}, thread?.interrupts ?? {}, await feedbackUrls(deps.db, run_id));
 }
 
-function together(values: unknown, interrupts: Json): unknown {
+function together(values: unknown, interrupts: Json, feedback: Record<string, string> = {}): unknown {
   const waiting = Object.values(interrupts).flat();
-  return waiting.length === 0 ? values : { ...(values as Json), __interrupt__: waiting };
+  const more = {
+    ...(waiting.length > 0 && { __interrupt__: waiting }),
+    ...(Object.keys(feedback).length > 0 && { __feedback__: feedback }),
+  };
+  return Object.keys(more).length === 0 ? values : { ...(values as Json), ...more };
 }

@@ -78,7 +78,6 @@ test.each([
 
 test.each([
   ['webhook', { webhook: 'https://example.test/' }, Invalid],
-  ['feedback_keys', { feedback_keys: ['score'] }, Invalid],
   ['configurable together with context', { context: { a: 1 }, config: { configurable: { b: 1 } } }, Rejected],
 ])('%s is refused, not dropped', (_, body, error) => {
   expect(() => checkFields({ assistant_id: 'g', ...body })).toThrow(error);

@@ -76,10 +76,54 @@ describe('what a run is called with', () => {
     expect(await call('POST', '/runs/wait', body)).toEqual({ status: 400, body: { detail: expect.stringMatching(/context/) as string } });
   });
 
-  test('feedback is refused with a sentence, the tracer is passed over', async () => {
-    const body = { assistant_id: 'shows', input: {} };
-    expect((await call('POST', '/runs/wait', { ...body, feedback_keys: ['score'] })).status).toBe(422);
-    expect((await call('POST', '/runs/wait', { ...body, langsmith_tracer: { project_name: 'x' } })).status).toBe(200);
+  test('a tracer is passed over', async () => {
+    const body = { assistant_id: 'shows', input: {}, langsmith_tracer: { project_name: 'x' } };
+    expect((await call('POST', '/runs/wait', body)).status).toBe(200);
+  });
+});
+
+describe('feedback', () => {
+  const asking = { assistant_id: 'steps', input: { left: 1 }, feedback_keys: ['score', 'tone'] };
+  type Links = Record<string, string>;
+
+  test('is asked for at the end of a stream, given at the address told there, and found with the run', async () => {
+    const { thread_id } = await agent.client.threads.create();
+    const { feedback_keys: feedbackKeys, input } = asking;
+    const events = await Array.fromAsync(agent.client.runs.stream(thread_id, 'steps', { input, feedbackKeys, streamMode: 'updates' }));
+    const last = events.at(-1) as unknown as { event: string; data: Links };
+    expect(last).toEqual({ event: 'feedback', data: { score: expect.any(String) as string, tone: expect.any(String) as string } });
+    expect((await fetch(`${last.data['score']}?score=0.5&comment=fair`)).status).toBe(204);
+    expect((await fetch(last.data['tone']!, { method: 'POST', body: '{"value": "curt", "score": true}' })).status).toBe(204);
+    expect((await fetch(last.data['score']!, { method: 'POST', body: '{"score": 1}' })).status).toBe(204);
+    const [run] = await agent.client.runs.list(thread_id);
+    const path = `/threads/${thread_id}/runs/${run!.run_id}/feedback`;
+    const given = (await call('GET', path)).body as unknown as object[];
+    expect(given).toMatchObject([
+      { key: 'score', score: 1, comment: null },
+      { key: 'tone', score: 1, value: 'curt' },
+    ]);
+    await agent.client.threads.delete(thread_id);
+    expect((await fetch(last.data['score']!, { method: 'POST', body: '{"score": 1}' })).status).toBe(404);
+  });
+
+  test('is asked for with the result of a run, also later and behind a proxy', async () => {
+    const { thread_id } = await agent.client.threads.create();
+    const response = await fetch(`${agent.url}/threads/${thread_id}/runs/wait`, {
+      method: 'POST',
+      headers: { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'agents.example.com' },
+      body: JSON.stringify(asking),
+    });
+    const { __feedback__ } = (await response.json()) as { __feedback__: Links };
+    expect(__feedback__['score']).toMatch(/^https:\/\/agents\.example\.com\/feedback\/tokens\/[0-9a-f-]{36}$/);
+    const joined = await call('GET', response.headers.get('location')!);
+    expect(joined.body).toMatchObject({ left: 0, __feedback__ });
+  });
+
+  test('on a link that nobody handed out, or of the wrong form, is refused', async () => {
+    const path = '/feedback/tokens/00000000-0000-4000-8000-000000000000';
+    expect((await call('POST', path, { score: 1 })).status).toBe(404);
+    expect((await call('POST', path, { score: 'high' })).status).toBe(422);
+    expect((await call('POST', '/runs/wait', { ...asking, feedback_keys: [''] })).status).toBe(422);
   });
 });
 

@@ -1,0 +1,71 @@
+import type { Feedback, FeedbackGiven } from '../../schema/feedback.ts';
+import { toField } from './json-field.ts';
+import type { Db } from './pool.ts';
+
+/** Seconds that a link to give feedback works: a person has to have read the answer. */
+const LIFE_SECONDS = 3 * 3600;
+
+export type FeedbackToken = { token: string; key: string; url: string };
+
+/** Opens a place for feedback under each key of a run. */
+export async function insertFeedbackTokens(db: Db, run: { run_id: string; thread_id: string }, tokens: FeedbackToken[]): Promise<void> {
+  await db.query({
+    name: 'feedback_insert',
+    text: `insert into gx.feedback (token, key, url, run_id, thread_id, expires_at)
+      select t.token, t.key, t.url, $4, $5, now() + $6 * interval '1 second' from unnest($1::uuid[], $2::text[], $3::text[]) as t (token, key, url)`,
+    values: [
+      tokens.map(({ token }) => token),
+      tokens.map(({ key }) => key),
+      tokens.map(({ url }) => url),
+      run.run_id,
+      run.thread_id,
+      LIFE_SECONDS,
+    ],
+  });
+}
+
+/** Key -> address at which feedback on the run is given; empty when it was made without keys. */
+export async function feedbackUrls(db: Db, runId: string): Promise<Record<string, string>> {
+  const rows = await db.query<{ key: string; url: string }>({
+    name: 'feedback_urls',
+    text: 'select key, url from gx.feedback where run_id = $1 order by key',
+    values: [runId],
+  });
+  return Object.fromEntries(rows.map(({ key, url }) => [key, url]));
+}
+
+/** Keeps what was given; a second time replaces the first. False when the token is unknown or has expired. */
+export async function giveFeedback(
+  db: Db,
+  token: string,
+  { score, value, comment, correction, metadata }: FeedbackGiven,
+): Promise<boolean> {
+  const rows = await db.query({
+    name: 'feedback_give',
+    text: `update gx.feedback set score = $2, value = $3, comment = $4, correction = $5, metadata = $6, given_at = now()
+      where token = $1 and expires_at > now() returning 1`,
+    values: [
+      token,
+      typeof score === 'boolean' ? Number(score) : (score ?? null),
+      toField(value),
+      comment ?? null,
+      toField(correction),
+      toField(metadata),
+    ],
+  });
+  return rows.length > 0;
+}
+
+/** What was given on a run, by key. */
+export function listFeedback(db: Db, runId: string): Promise<Feedback[]> {
+  return db.query<Feedback>({
+    name: 'feedback_list',
+    text: `select run_id, key, score, value, comment, correction, metadata, given_at from gx.feedback
+      where run_id = $1 and given_at is not null order by key`,
+    values: [runId],
+  });
+}
+
+export async function deleteUnusedFeedback(db: Db): Promise<void> {
+  await db.query({ text: 'delete from gx.feedback where given_at is null and expires_at < now()' });
+}

@@ -1,0 +1,69 @@
+import { Type } from 'typebox';
+import { NotFound } from '../../errors.ts';
+import { json, noContent, type Reply } from '../../http/route.ts';
+import { Feedback, FeedbackGiven, FeedbackLink } from '../../schema/feedback.ts';
+import { Uuid } from '../../schema/types.ts';
+import { giveFeedback, listFeedback } from '../db/feedback.ts';
+import { getRun } from '../db/runs.ts';
+import type { AgentDeps } from '../deps.ts';
+import { ok, refused, route, RunPath, type AgentRoute } from './route.ts';
+
+const tag = 'runs';
+const Token = Type.Object({ token: Uuid('') });
+
+async function give({ db }: AgentDeps, token: string, given: FeedbackGiven): Promise<Reply> {
+  if (!(await giveFeedback(db, token, given))) throw new NotFound('This feedback link is unknown or has expired');
+  return noContent();
+}
+
+/** The token is the credential: whoever got the link may use it. */
+const giveFeedbackRoute = (deps: AgentDeps): AgentRoute =>
+  route({
+    method: 'post',
+    path: '/feedback/tokens/{token}',
+    id: 'give_feedback',
+    summary: 'Say what a run was worth',
+    tag,
+    access: 'open',
+    params: Token,
+    body: FeedbackGiven,
+    answers: { 204: ok('Kept; it replaces what was given before.'), ...refused },
+    handler: ({ params, body }) => give(deps, params.token, body),
+  });
+
+const followFeedbackLinkRoute = (deps: AgentDeps): AgentRoute =>
+  route({
+    method: 'get',
+    path: '/feedback/tokens/{token}',
+    id: 'follow_feedback_link',
+    summary: 'The same by a link',
+    tag,
+    access: 'open',
+    params: Token,
+    query: FeedbackLink,
+    answers: { 204: ok('Kept.'), ...refused },
+    handler: ({ params, query }) => give(deps, params.token, query),
+  });
+
+const listFeedbackRoute = ({ db }: AgentDeps): AgentRoute =>
+  route({
+    method: 'get',
+    path: '/threads/{thread_id}/runs/{run_id}/feedback',
+    id: 'list_feedback',
+    summary: 'What a run was worth to those who were asked',
+    tag,
+    access: 'read',
+    params: RunPath,
+    answers: { 200: ok('Feedback by key.', Type.Array(Feedback)), ...refused },
+    handler: async ({ params }) => {
+      if ((await getRun(db, params.thread_id, params.run_id)) === undefined) throw new NotFound(`Run with ID ${params.run_id} not found`);
+      return json(await listFeedback(db, params.run_id));
+    },
+  });
+
+/** Feedback on runs. */
+export const feedbackRoutes = (deps: AgentDeps): AgentRoute[] => [
+  giveFeedbackRoute(deps),
+  followFeedbackLinkRoute(deps),
+  listFeedbackRoute(deps),
+];

@@ -1,0 +1,27 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { RunCreate } from '../../schema/run.ts';
+import type { FeedbackToken } from '../db/feedback.ts';
+
+/** Where clients find this server: as configured, else as the request that makes the run found it (behind a proxy, as that tells). */
+export function addressOf({
+  publicUrl,
+  prefix,
+}: {
+  publicUrl: string | undefined;
+  prefix: string;
+}): (headers: IncomingHttpHeaders) => string {
+  return (headers) => {
+    if (publicUrl !== undefined) return publicUrl.replace(/\/$/, '');
+    const first = (name: string): string | undefined => [headers[name]].flat()[0]?.split(',')[0]?.trim();
+    return `${first('x-forwarded-proto') ?? 'http'}://${first('x-forwarded-host') ?? headers.host ?? 'localhost'}${prefix}`;
+  };
+}
+
+/** One token that can't be guessed for each of the asked keys. */
+export function feedbackTokens({ feedback_keys }: RunCreate, address: string): FeedbackToken[] {
+  return [...new Set(feedback_keys)].map((key) => {
+    const token = randomUUID();
+    return { token, key, url: `${address}/feedback/tokens/${token}` };
+  });
+}

@@ -1,0 +1,30 @@
+import { Type, type Static } from 'typebox';
+import { Anything, JsonObject } from './agent-types.ts';
+import { DateTime, Nullable, Uuid } from './types.ts';
+
+const comment = Type.Optional(Nullable(Type.String({ maxLength: 65_536 })));
+
+/** What a person or a program thinks of a run, under one of the keys that the run was made with. */
+export const FeedbackGiven = Type.Object({
+  score: Type.Optional(Type.Unsafe<number | boolean | null>({ type: ['number', 'boolean'], nullable: true })),
+  value: Type.Optional(Anything('A word or anything else in place of a number.')),
+  comment,
+  correction: Type.Optional(Nullable(JsonObject('What the answer should have been.'))),
+  metadata: Type.Optional(Nullable(JsonObject('Free labels.'))),
+});
+export type FeedbackGiven = Static<typeof FeedbackGiven>;
+
+/** The same as far as a link in a page or a mail can carry it. */
+export const FeedbackLink = Type.Object({ score: Type.Optional(Type.Number()), value: Type.Optional(Type.String()), comment });
+
+export const Feedback = Type.Object({
+  run_id: Uuid(''),
+  key: Type.String(),
+  score: Nullable(Type.Number()),
+  value: Anything(''),
+  comment: Nullable(Type.String()),
+  correction: Nullable(JsonObject('')),
+  metadata: Nullable(JsonObject('')),
+  given_at: DateTime('When it was given last.'),
+});
+export type Feedback = Static<typeof Feedback>;
