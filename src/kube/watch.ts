@@ -3,6 +3,7 @@ import { asError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { keyOf, type Cache } from './cache.ts';
 import { Expired, kubeError } from './errors.ts';
+import { Gate } from './gate.ts';
 import type { Kind, Kube, KubeObject, Page, WatchEvent } from './kube.ts';
 
 export type WatchTimings = {
@@ -31,17 +32,22 @@ export type WatchOptions<T extends object> = {
   labelSelector?: string | undefined;
   /** What of an object is kept in memory. */
   project?: (object: T) => T;
+  /** Shared by the watches of a process, so that only so many pages are under way at a time. */
+  pages?: Gate;
   log: Log;
   observer: WatchObserver;
   timings?: Partial<WatchTimings>;
 };
+
+/** What a list has told so far. `late`: something that the watch should have told. */
+type Listing = { keys: Set<string>; news: number; late: boolean };
 
 /**
  * Keeps a cache equal to the API server's objects of one kind: list by pages, watch with bookmarks, again after any error, and from time to
  * time a list that finds what the watch did not tell.
  */
 export class Reflector<T extends object = KubeObject> {
-  readonly #options: WatchOptions<T>;
+  readonly #options: WatchOptions<T> & { pages: Gate };
   readonly #timings: WatchTimings;
   readonly #stopped = new AbortController();
   readonly #synced = Promise.withResolvers<void>();
@@ -51,7 +57,7 @@ export class Reflector<T extends object = KubeObject> {
   #running: Promise<void> | undefined;
 
   constructor(options: WatchOptions<T>) {
-    this.#options = options;
+    this.#options = { pages: new Gate(1), ...options };
     this.#timings = { ...TIMINGS, ...options.timings };
   }
 
@@ -108,25 +114,40 @@ export class Reflector<T extends object = KubeObject> {
   }
 
   async #list(): Promise<void> {
-    const { kube, kind, cache, namespace, labelSelector, observer } = this.#options;
-    const objects: T[] = [];
-    let page: Page<T> | undefined;
-    do {
-      const scope = { ...(namespace !== undefined && { namespace }), ...(labelSelector !== undefined && { labelSelector }) };
-      const next = page?.continue === undefined ? {} : { continue: page.continue };
-      page = await kube.list(kind, { ...scope, ...next, limit: PAGE }, this.#signal);
-      objects.push(...page.items.map((item) => this.#keep(item)));
-    } while (page.continue !== undefined);
+    const { kind, cache, namespace, observer } = this.#options;
+    const listing: Listing = { keys: new Set(), news: 0, late: false };
+    let page: Pick<Page<T>, 'resourceVersion' | 'continue'> | undefined;
+    do page = await this.#page(listing, page?.continue);
+    while (page.continue !== undefined && !this.#signal.aborted);
     if (this.#signal.aborted) return;
     const seen = this.#version;
     const inScope = (key: string): boolean => namespace === undefined || key.startsWith(`${namespace}/`);
-    const news = cache.reset(objects, BigInt(page.resourceVersion), inScope);
+    const gone = cache.forgetOthers(listing.keys, BigInt(page.resourceVersion), inScope);
     observer.relisted(kind.kind);
     // Only when nothing happened since the last event is a difference one that the watch kept from us.
-    if (seen !== undefined && (seen === page.resourceVersion || isOlder(objects, news, seen))) observer.missed(kind.kind, news.length);
+    if (seen !== undefined && (seen === page.resourceVersion || listing.late)) observer.missed(kind.kind, listing.news + gone.length);
     this.#version = page.resourceVersion;
     this.#listedAt = performance.now();
     this.#synced.resolve();
+  }
+
+  /** Takes one page in, in its turn: what was parsed and what it wakes must not hold up the loop together with others. */
+  #page(listing: Listing, next: string | undefined): Promise<Pick<Page<T>, 'resourceVersion' | 'continue'>> {
+    const { kube, kind, cache, namespace, labelSelector, pages } = this.#options;
+    const scope = { ...(namespace !== undefined && { namespace }), ...(labelSelector !== undefined && { labelSelector }) };
+    return pages.run(async () => {
+      const options = { ...scope, limit: PAGE, ...(next !== undefined && { continue: next }) };
+      const { items, ...page } = await kube.list(kind, options, this.#signal);
+      for (const item of items) {
+        if (this.#signal.aborted) break;
+        const { metadata } = item as unknown as KubeObject;
+        listing.keys.add(keyOf(metadata));
+        if (!cache.offer(this.#keep(item), false)) continue;
+        listing.news += 1;
+        listing.late ||= this.#version !== undefined && BigInt(metadata.resourceVersion ?? '0') <= BigInt(this.#version);
+      }
+      return page;
+    });
   }
 
   async #watch(): Promise<void> {
@@ -169,13 +190,6 @@ export class Reflector<T extends object = KubeObject> {
     return (this.#options.project ?? withoutManagedFields)(object);
   }
 }
-
-const isOlder = (objects: object[], news: string[], seen: string): boolean => {
-  const keys = new Set(news);
-  return (objects as KubeObject[]).some(
-    ({ metadata }) => keys.has(keyOf(metadata)) && BigInt(metadata.resourceVersion ?? '0') <= BigInt(seen),
-  );
-};
 
 /** managedFields are nearly half of an object, and nobody here reads them. */
 export function withoutManagedFields<T extends object>(object: T): T {

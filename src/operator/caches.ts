@@ -6,6 +6,10 @@ import type { Watched } from './kernel/writer.ts';
 
 export const BY_DEPLOYMENT = 'deployment';
 export const BY_REVISION = 'revision';
+/** Deployments and tracing projects by a name that is one of the whole cluster's. */
+export const BY_NAME = 'name';
+/** Deployments and revisions by the Secrets they refer to. */
+export const BY_SECRET = 'secret';
 
 /** `namespace/name` of the deployment or revision an object was made for; children say it in an annotation of the label's key. */
 const named = (annotation: string): IndexBy => {
@@ -20,6 +24,12 @@ const ofDeployment: IndexBy = (object) => {
   const { metadata, spec } = object as unknown as RevisionResource;
   return [`${metadata.namespace}/${spec.deployment}`];
 };
+const projectName: IndexBy = (object) => [(object as unknown as TracingProjectResource).spec.projectName];
+const secretNames: IndexBy = (object) => {
+  const { metadata, spec, status } = object as unknown as Pick<RevisionResource, 'metadata' | 'spec' | 'status'>;
+  const known = [spec.template.secretName, status?.secretName].filter((name) => name !== undefined);
+  return [...new Set(known)].map((name) => `${metadata.namespace}/${name}`);
+};
 
 export type Caches = {
   deployments: Cache<DeploymentResource>;
@@ -33,16 +43,19 @@ export type Caches = {
   pods: Cache;
 };
 
+/** Of ten thousand deployments nearly all are at rest: their objects are packed. */
+const PACKED = { packed: true };
+
 export const createCaches = (): Caches => ({
-  deployments: new Cache(),
-  revisions: new Cache({ [BY_DEPLOYMENT]: ofDeployment }),
+  deployments: new Cache({ [BY_NAME]: ({ metadata }) => [metadata.name], [BY_SECRET]: secretNames }, PACKED),
+  revisions: new Cache({ [BY_DEPLOYMENT]: ofDeployment, [BY_SECRET]: secretNames }, PACKED),
   listeners: new Cache(),
-  tracingProjects: new Cache(),
-  workloads: new Cache(children),
-  statefulSets: new Cache(children),
-  services: new Cache(children),
-  policies: new Cache(children),
-  pods: new Cache(children),
+  tracingProjects: new Cache({ [BY_NAME]: projectName }, PACKED),
+  workloads: new Cache(children, PACKED),
+  statefulSets: new Cache(children, PACKED),
+  services: new Cache(children, PACKED),
+  policies: new Cache(children, PACKED),
+  pods: new Cache(children, PACKED),
 });
 
 /** What reconcilers write, and where its answers are kept. Secrets are kept nowhere. */

@@ -2,7 +2,7 @@ import type { Cache, Change } from '../kube/cache.ts';
 import type { KubeObject } from '../kube/kube.ts';
 import type { RevisionResource, TracingProjectResource } from '../schema/custom-resources.ts';
 import { DEPLOYMENT, REVISION } from '../schema/labels.ts';
-import { BY_DEPLOYMENT, type Caches } from './caches.ts';
+import { BY_DEPLOYMENT, BY_NAME, type Caches } from './caches.ts';
 import { isEnded } from './deployment/picks.ts';
 import type { WorkQueue } from './kernel/queue.ts';
 
@@ -12,8 +12,7 @@ export type Queues = { deployments: WorkQueue; revisions: WorkQueue };
 export function wireWakeUps(caches: Caches, { deployments, revisions }: Queues): void {
   on(caches.deployments, ({ key, live }) => {
     deployments.add(key, priority(live));
-    for (const { metadata } of caches.revisions.byIndex(BY_DEPLOYMENT, key))
-      revisions.add(keyIn(metadata.namespace, metadata.name), priority(live));
+    for (const revision of caches.revisions.keysByIndex(BY_DEPLOYMENT, key)) revisions.add(revision, priority(live));
   });
   on(caches.revisions, ({ key, before, after, live }) => {
     const { metadata, spec } = (after ?? before) as unknown as RevisionResource;
@@ -30,9 +29,7 @@ export function wireWakeUps(caches: Caches, { deployments, revisions }: Queues):
     onChild(cache, DEPLOYMENT, deployments);
   on(caches.tracingProjects, ({ before, after, live }) => {
     const { spec } = (after ?? before) as unknown as TracingProjectResource;
-    for (const { metadata } of caches.deployments.list()) {
-      if (metadata.name === spec.projectName) deployments.add(keyIn(metadata.namespace, metadata.name), priority(live));
-    }
+    for (const key of caches.deployments.keysByIndex(BY_NAME, spec.projectName)) deployments.add(key, priority(live));
   });
 }
 

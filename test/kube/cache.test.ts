@@ -29,18 +29,27 @@ test('a deletion that is older than what is held is ignored', () => {
   expect(held.size).toBe(1);
 });
 
-test('a list forgets what is gone in its scope, and keeps what was made after it', () => {
+test('the end of a list forgets what is gone in its scope, and keeps what was made after it', () => {
   const held = cache();
   held.offer(object('gone', 1));
   held.offer(object('ours', 20));
-  const news = held.reset([object('new', 5)], 10n, (key) => key.startsWith('n/'));
-  expect(news.toSorted((a, b) => (a < b ? -1 : 1))).toEqual(['n/gone', 'n/new']);
-  expect(
-    held
-      .list()
-      .map(({ metadata }) => metadata.name)
-      .toSorted((a, b) => (a < b ? -1 : 1)),
-  ).toEqual(['new', 'ours']);
+  held.offer(object('new', 5), false);
+  expect(held.forgetOthers(new Set(['n/new']), 10n, (key) => key.startsWith('n/'))).toEqual(['n/gone']);
+  expect(held.list().map(({ metadata }) => metadata.name)).toEqual(['ours', 'new']);
+  expect(held.forgetOthers(new Set(), 30n, (key) => key.startsWith('other/'))).toEqual([]);
+});
+
+test('of packed objects everybody who reads gets a copy, by key, by index and as a listener', () => {
+  const held = new Cache({ owner: ({ metadata }) => [metadata.labels?.owner ?? ''] }, { packed: true });
+  const told: Change[] = [];
+  held.onChange((change) => told.push(change));
+  held.offer(object('a', 1, 'x'));
+  const read = held.get('n/a') as KubeObject;
+  read.metadata.labels = { owner: 'spoilt' };
+  expect(held.byIndex('owner', 'x')).toEqual([object('a', 1, 'x')]);
+  held.offer(object('a', 2, 'y'));
+  expect(told[1]?.before).toEqual(object('a', 1, 'x'));
+  expect([held.keysByIndex('owner', 'x'), held.keysByIndex('owner', 'y')]).toEqual([[], ['n/a']]);
 });
 
 test('indexes follow changes', () => {
@@ -56,7 +65,7 @@ test('listeners learn what was and what is, and whether it is live', () => {
   const held = cache();
   const told: Change[] = [];
   held.onChange((change) => told.push(change));
-  held.reset([object('a', 1)], 1n, () => true);
+  held.offer(object('a', 1), false);
   held.offer(object('a', 2));
   held.remove('n/a', 3n);
   expect(told.map(({ live, before, after }) => [live, before !== undefined, after !== undefined])).toEqual([

@@ -3,7 +3,7 @@ import type { KubeObject } from '../../kube/kube.ts';
 import { API_VERSION, type DeploymentResource, type TracingProjectResource } from '../../schema/custom-resources.ts';
 import { DEPLOYMENT, TENANT } from '../../schema/labels.ts';
 import { labelValue, names } from '../../schema/names.ts';
-import type { Caches } from '../caches.ts';
+import { BY_NAME, type Caches } from '../caches.ts';
 
 /** The tenant a deployment belongs to: what REST wrote on it, else that of its namespace's Listener, else the default one (pure). */
 export function tenantOf(deployment: DeploymentResource, caches: Pick<Caches, 'listeners'>, settings: OperatorSettings): string {
@@ -22,13 +22,12 @@ export function tracingState(
 ): { state: 'there' | 'taken' } | { state: 'missing'; project: KubeObject } {
   const { name } = deployment.metadata;
   const tenant = tenantOf(deployment, caches, settings);
-  const rivals = caches.deployments.list().filter((other) => {
-    return other.metadata.name === name && other.metadata.uid !== deployment.metadata.uid && tenantOf(other, caches, settings) === tenant;
+  const rivals = caches.deployments.byIndex(BY_NAME, name).filter((other) => {
+    return other.metadata.uid !== deployment.metadata.uid && tenantOf(other, caches, settings) === tenant;
   });
   if (rivals.some((other) => isOlder(other, deployment))) return { state: 'taken' };
-  const isOurs = ({ spec }: TracingProjectResource): boolean =>
-    spec.projectName === name && (spec.tenantId ?? settings.defaultTenantId) === tenant;
-  if (caches.tracingProjects.list().some(isOurs)) return { state: 'there' };
+  const isOurs = ({ spec }: TracingProjectResource): boolean => (spec.tenantId ?? settings.defaultTenantId) === tenant;
+  if (caches.tracingProjects.byIndex(BY_NAME, name).some(isOurs)) return { state: 'there' };
   return { state: 'missing', project: tracingProject(deployment, tenant) };
 }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setImmediate as turn } from 'node:timers/promises';
 import { asError, Conflict, NotFound, Problem } from '../../errors.ts';
 import type { Cache } from '../../kube/cache.ts';
 import { KubeRefused } from '../../kube/errors.ts';
@@ -70,6 +71,8 @@ export class Controller<T extends Resource<S>, S extends Status> {
     for (let key = await queue.take(); key !== undefined; key = await queue.take()) {
       await this.#handle(key);
       queue.done(key);
+      // A reconcile that finds all well waits for nothing: thousands in a row would hold up the lease, the probes and the watches.
+      await turn();
     }
   }
 

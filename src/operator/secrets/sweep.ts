@@ -35,7 +35,7 @@ export async function sweep(
 ): Promise<Set<string>> {
   const places = namespaces.length === 0 ? [{}] : namespaces.map((namespace) => ({ namespace }));
   const secrets = await Promise.all(places.map((place) => kube.all(kinds.secret, { ...place, labelSelector: SECRETS_OF }, signal)));
-  const idle = unreferenced(secrets.flat() as KubeObject[], caches.deployments.list(), caches.revisions.list());
+  const idle = unreferenced(secrets.flat() as KubeObject[], caches);
   const old = idle.filter(({ metadata }) => Date.now() - Date.parse(metadata.creationTimestamp ?? '') > every);
   for (const secret of old.filter(({ metadata }) => suspects.has(metadata.uid ?? ''))) {
     await writer.remove(secret, signal);

@@ -1,16 +1,10 @@
+import { keyOf } from '../../kube/cache.ts';
 import type { KubeObject } from '../../kube/kube.ts';
-import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
+import { BY_SECRET, type Caches } from '../caches.ts';
 
-/** Secrets made for deployments that no deployment and no revision of their namespace names (pure). */
-export function unreferenced(secrets: KubeObject[], deployments: DeploymentResource[], revisions: RevisionResource[]): KubeObject[] {
-  const at = (namespace: string | undefined, name: string | undefined): string => `${namespace}/${name}`;
-  const named = new Set([
-    ...deployments.map(({ metadata, spec }) => at(metadata.namespace, spec.template.secretName)),
-    ...revisions.flatMap(({ metadata, spec, status }) => [
-      at(metadata.namespace, spec.template.secretName),
-      at(metadata.namespace, status?.secretName),
-    ]),
-  ]);
+/** Secrets made for deployments that no deployment and no revision of their namespace names. */
+export function unreferenced(secrets: KubeObject[], { deployments, revisions }: Pick<Caches, 'deployments' | 'revisions'>): KubeObject[] {
+  const isNamed = (key: string): boolean => [deployments, revisions].some((cache) => cache.keysByIndex(BY_SECRET, key).length > 0);
   // What has an owner goes with it.
-  return secrets.filter(({ metadata }) => metadata.ownerReferences === undefined && !named.has(at(metadata.namespace, metadata.name)));
+  return secrets.filter(({ metadata }) => metadata.ownerReferences === undefined && !isNamed(keyOf(metadata)));
 }

@@ -1,20 +1,20 @@
 import { expect, test } from 'vitest';
-import { Cache } from '../../../src/kube/cache.ts';
+import type { Cache } from '../../../src/kube/cache.ts';
 import type { KubeObject } from '../../../src/kube/kube.ts';
+import { createCaches, type Caches } from '../../../src/operator/caches.ts';
 import { tracingProject, tracingState } from '../../../src/operator/deployment/tracing-project.ts';
-import type { DeploymentResource, ListenerResource, TracingProjectResource } from '../../../src/schema/custom-resources.ts';
 import { deployment, settings } from '../../kit/objects.ts';
 
-const filled = <T extends object>(objects: object[]): Cache<T> => {
-  const cache = new Cache<T>();
-  for (const object of objects) cache.offer({ ...object, metadata: { ...(object as KubeObject).metadata, resourceVersion: '1' } } as T);
-  return cache;
-};
-const caches = (given: { deployments?: object[]; listeners?: object[]; projects?: object[] }) => ({
-  deployments: filled<DeploymentResource>(given.deployments ?? []),
-  listeners: filled<ListenerResource>(given.listeners ?? []),
-  tracingProjects: filled<TracingProjectResource>(given.projects ?? []),
-});
+function caches(given: { deployments?: object[]; listeners?: object[]; projects?: object[] }): Caches {
+  const made = createCaches();
+  const fill = <T extends object>(cache: Cache<T>, objects: object[] = []): void => {
+    for (const object of objects) cache.offer({ ...object, metadata: { ...(object as KubeObject).metadata, resourceVersion: '1' } } as T);
+  };
+  fill(made.deployments, given.deployments);
+  fill(made.listeners, given.listeners);
+  fill(made.tracingProjects, given.projects);
+  return made;
+}
 const mine = deployment({ metadata: { creationTimestamp: '2026-01-02T00:00:00Z' } });
 const older = deployment({ metadata: { namespace: 'other', uid: 'older', creationTimestamp: '2026-01-01T00:00:00Z' } });
 const tenant = settings().defaultTenantId;

@@ -1,0 +1,24 @@
+import { setImmediate as turn } from 'node:timers/promises';
+
+/** Lets so many works in at a time, and the event loop take a turn after each: one after the other, in the order in which they came. */
+export class Gate {
+  readonly #waiting: (() => void)[] = [];
+  #free: number;
+
+  constructor(width: number) {
+    this.#free = width;
+  }
+
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#free === 0) await new Promise<void>((enter) => void this.#waiting.push(enter));
+    else this.#free -= 1;
+    try {
+      return await work();
+    } finally {
+      await turn();
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#free += 1;
+      else next();
+    }
+  }
+}
