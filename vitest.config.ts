@@ -8,6 +8,7 @@ const files = globSync('test/**/*.test.ts').toSorted();
 const needs = (file: string): string => {
   if (file.startsWith('test/system/')) return 'system';
   const text = readFileSync(file, 'utf8');
+  if (file.startsWith('test/faults/') && /\.\/scene/.test(text)) return 'faults';
   if (/kit\/api-server/.test(text)) return 'kube';
   if (/kit\/postgres/.test(text)) return 'agent';
   return file.startsWith('test/charts/') ? 'charts' : 'unit';
@@ -34,6 +35,15 @@ export default defineConfig({
           include: of('agent'),
           globalSetup: ['test/kit/postgres-global.ts'],
           testTimeout: 60_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: 'faults',
+          include: of('faults'),
+          globalSetup: ['test/kit/api-server-global.ts'],
+          testTimeout: 600_000,
           hookTimeout: 120_000,
         },
       },

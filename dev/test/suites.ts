@@ -20,6 +20,7 @@ export const SUITES: Record<string, Check[]> = {
     vitest('unit'),
   ],
   kube: [vitest('kube')],
+  faults: [vitest('faults')],
   agent: [vitest('agent')],
   charts: [vitest('charts')],
   system: [vitest('system')],

@@ -246,9 +246,11 @@ async function compact(port: number): Promise<void> {
   await ask('/v3/kv/compaction', { revision: header.revision, physical: true });
 }
 
-/** A namespace of its own for a test file, on the server that the run shares. */
-export async function testNamespace(name: string): Promise<{ kube: Kube; namespace: string; kubeconfig: string }> {
-  const kubeconfig = inject('kubeconfig');
+/** A namespace of its own for a test file, on the server that the run shares unless another is given. */
+export async function testNamespace(
+  name: string,
+  kubeconfig = inject('kubeconfig'),
+): Promise<{ kube: Kube; namespace: string; kubeconfig: string }> {
   const kube = await connect({ fieldManager: 'test', userAgent: `test/${name}`, kubeconfig });
   const namespace = `${name}-${Math.random().toString(36).slice(2, 8)}`;
   await kube.create(kinds.namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });

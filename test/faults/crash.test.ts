@@ -1,0 +1,116 @@
+import { expect, test } from 'vitest';
+import { NotFound } from '../../src/errors.ts';
+import { kinds } from '../../src/kube/kube.ts';
+import { until } from '../kit/api-server.ts';
+import { isWrite } from '../kit/fault-proxy.ts';
+import type { World } from './oracle.ts';
+import { converged, deploy, inLanes, NAME, report, scene, type Outcome, type Scene } from './scene.ts';
+
+/*
+ * An operator in a process of its own gets kill -9 when the API server has done its k-th write, for every write that the same life has
+ * without a crash. The one that comes after must arrive at the same world.
+ */
+type Act = { before: (given: Scene) => Promise<void>; act: (given: Scene) => Promise<unknown>; done: (given: Scene) => Promise<void> };
+
+const nothing = (): Promise<void> => Promise.resolve();
+const untilReady = ({ see }: Scene): Promise<void> => see.untilReady(NAME);
+
+async function settledFirst(given: Scene): Promise<void> {
+  const operator = await given.operator();
+  await deploy(given);
+  await untilSettled(given);
+  await operator.stop();
+}
+
+/** Ready, and the workloads of earlier revisions are at zero. */
+async function untilSettled(given: Scene): Promise<void> {
+  await untilReady(given);
+  await until('only one pair has pods', async () => {
+    const workloads = await given.kube.all(kinds.workload, { namespace: given.namespace });
+    const running = workloads.filter(
+      ({ spec, status }) => (spec as { replicas: number }).replicas + ((status as { replicas?: number }).replicas ?? 0) > 0,
+    );
+    return running.length === 2;
+  });
+}
+
+const untilGone = ({ see }: Scene): Promise<void> =>
+  until('the deployment is gone', () =>
+    see.deployment(NAME).then(
+      () => false,
+      (error: unknown) => error instanceof NotFound,
+    ),
+  );
+
+const patch = (path: string, value: unknown) => (given: Scene) =>
+  given.kube.jsonPatch(kinds.deployment, { namespace: given.namespace, name: NAME }, [{ op: 'add', path, value }]);
+
+const ACTS: Record<string, Act> = {
+  creation: { before: nothing, act: deploy, done: untilSettled },
+  'a new image': { before: settledFirst, act: patch('/spec/template/sourceRevisionConfig/imageUri', 'agent:2'), done: untilSettled },
+  'a larger size': {
+    before: settledFirst,
+    act: patch('/spec/template/resourceSpec', { minScale: 2, memoryMb: 512, dbMemoryMb: 512 }),
+    done: untilSettled,
+  },
+  deletion: {
+    before: settledFirst,
+    act: ({ kube, namespace }) => kube.delete(kinds.deployment, { namespace, name: NAME }),
+    done: untilGone,
+  },
+};
+
+/** The life without a crash: what it comes to, and how many writes it takes. */
+async function whole({ before, act, done }: Act): Promise<{ world: World; writes: number }> {
+  const given = await scene('whole');
+  await before(given);
+  const first = given.process('first', { alone: true });
+  await first.leading();
+  const from = given.proxy.journal.length;
+  await act(given);
+  await done(given);
+  await until('nothing is written any more', quiet(given));
+  const world = await given.world();
+  await given.end();
+  return { world, writes: world.journal.slice(from).filter(isWrite).length };
+}
+
+const quiet =
+  ({ proxy }: Scene) =>
+  (): boolean =>
+    performance.now() - (proxy.journal.findLast(isWrite)?.at ?? 0) > 700;
+
+async function crashed({ before, act }: Act, k: number, clean: World): Promise<Outcome> {
+  const given = await scene(`crash-${k}`);
+  await before(given);
+  const first = given.process('first', { alone: true });
+  await first.leading();
+  let writes = 0;
+  const dead = Promise.withResolvers<void>();
+  given.proxy.rules = {
+    request: () => (writes >= k ? 'reset' : 'pass'),
+    answered: (entry) => {
+      writes += isWrite(entry) ? 1 : 0;
+      if (writes < k) return;
+      given.proxy.cut();
+      void first.kill().then(dead.resolve);
+    },
+  };
+  await act(given);
+  await Promise.race([dead.promise, until(`write ${k} is done`, () => first.end() !== undefined)]);
+  given.proxy.rules = {};
+  const heir = await given.operator('heir');
+  const outcome = await converged(`killed after write ${k}`, given, clean);
+  await heir.stop();
+  await given.end();
+  return outcome;
+}
+
+test.each(Object.entries(ACTS))('%s survives kill -9 after each of its writes', async (name, act) => {
+  const clean = await whole(act);
+  const writes = Array.from({ length: clean.writes }, (_, index) => index + 1);
+  const outcomes = await inLanes(writes, (k) => crashed(act, k, clean.world));
+  report(outcomes.map((outcome) => ({ ...outcome, scenario: `${name}: ${outcome.scenario}` })));
+  expect(clean.writes).toBeGreaterThan(3);
+  expect(outcomes.flatMap(({ scenario, faults }) => faults.map((fault) => `${scenario}: ${fault}`))).toEqual([]);
+});

@@ -1,0 +1,120 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
+import { createCaches, writable } from '../../src/operator/caches.ts';
+import type { DeploymentResource } from '../../src/schema/custom-resources.ts';
+import { testNamespace } from '../kit/api-server.ts';
+import { fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
+import { faultProxy, isWrite, type FaultProxy } from '../kit/fault-proxy.ts';
+import { newDeployment } from '../kit/objects.ts';
+import { look, operatorFor, type RunningOperator } from '../kit/operator.ts';
+import { operatorProcess, type OperatorProcess } from '../kit/operator-process.ts';
+import { differences, faultsOf, type World } from './oracle.ts';
+
+/** Seconds from the end of a fault until the world is as if there had been none. */
+export const CONVERGED_WITHIN = 30;
+/** What still happens after the world looked right would be seen by then. Milliseconds. */
+const STILL = 600;
+export const NAME = 'chat';
+
+const replicaSet: Kind = { apiVersion: 'apps/v1', kind: 'ReplicaSet', plural: 'replicasets', namespaced: true };
+const KINDS = new Map(
+  [...writable(createCaches()).map(({ kind }) => kind), kinds.deployment, replicaSet, kinds.pod].map((kind) => [
+    kind.plural + kind.apiVersion,
+    kind,
+  ]),
+);
+
+/** A namespace with a kubelet's double, and a proxy in front of the API server that every operator of the scene goes through. */
+export type Scene = {
+  kube: Kube;
+  namespace: string;
+  proxy: FaultProxy;
+  see: ReturnType<typeof look>;
+  /** An operator in this process; leads when this resolves. */
+  operator(identity?: string, options?: Parameters<typeof operatorFor>[1]): Promise<RunningOperator>;
+  /** An operator in a process of its own, which has to be awaited (`leading`). With `alone` it shares no lease. */
+  process(identity: string, options?: { alone?: boolean; proxy?: FaultProxy; env?: Record<string, string> }): OperatorProcess;
+  world(): Promise<World>;
+  end(): Promise<void>;
+};
+
+const LEASE = { duration: 1, renewDeadline: 0.8, retry: 0.1 };
+
+export async function scene(name: string, kubeconfig?: string): Promise<Scene> {
+  const own = await testNamespace(name, kubeconfig);
+  const { kube, namespace } = own;
+  const proxy = await faultProxy(own.kubeconfig);
+  const kubelet: FakeKubelet = fakeKubelet(kube, namespace);
+  const running: OperatorProcess[] = [];
+  return {
+    kube,
+    namespace,
+    proxy,
+    see: look(kube, namespace),
+    operator: async (identity = 'steady', options = {}) => {
+      const operator = await operatorFor({ namespace, kubeconfig: proxy.kubeconfig }, { times: { lease: LEASE }, ...options, identity });
+      await operator.leading;
+      return operator;
+    },
+    process: (identity, { alone = false, proxy: through = proxy, env } = {}) => {
+      const lease = alone ? { lease: `gx-${identity}` } : {};
+      const child = operatorProcess({ kube, namespace, kubeconfig: through.kubeconfig, identity, ...lease, ...(env && { env }) });
+      running.push(child);
+      return child;
+    },
+    world: async () => ({ namespace, objects: await objectsIn(kube, namespace), journal: proxy.journal }),
+    end: async () => {
+      await Promise.all(running.map((child) => child.kill()));
+      await kubelet.stop();
+      proxy.stop();
+      await kube.close();
+    },
+  };
+}
+
+async function objectsIn(kube: Kube, namespace: string): Promise<KubeObject[]> {
+  const lists = await Promise.all([...KINDS.values()].map((kind) => kube.all(kind as Kind, { namespace })));
+  return lists.flat();
+}
+
+export const deploy = ({ kube, namespace }: Scene, given: Parameters<typeof newDeployment>[1] = {}): Promise<DeploymentResource> =>
+  kube.create(kinds.deployment, newDeployment(namespace, given));
+
+/** How a scenario went, as it is printed. */
+export type Outcome = { scenario: string; seconds: number; requests: number; writes: number; faults: string[] };
+
+/** Waits until the world is that of the fault-free run, and for what might come after; tells what is wrong with it then. */
+export async function converged(scenario: string, { world, proxy }: Pick<Scene, 'world' | 'proxy'>, clean: World): Promise<Outcome> {
+  const started = performance.now();
+  const from = proxy.journal.length;
+  const late = (): boolean => performance.now() - started > CONVERGED_WITHIN * 1000;
+  while (differences(await world(), clean).length > 0 && !late()) await wait(150);
+  const seconds = (performance.now() - started) / 1000;
+  await wait(STILL);
+  const sent = proxy.journal.slice(from);
+  const faults = faultsOf(await world(), clean);
+  return {
+    scenario,
+    seconds,
+    requests: sent.length,
+    writes: sent.filter(isWrite).length,
+    faults: late() ? ['not converged', ...faults] : faults,
+  };
+}
+
+export function report(outcomes: Outcome[]): void {
+  const line = ({ scenario, seconds, requests, writes, faults }: Outcome): string =>
+    `${faults.length === 0 ? 'ok    ' : 'FAULT '} ${seconds.toFixed(1).padStart(5)} s ${String(requests).padStart(4)} requests ${String(writes).padStart(3)} writes  ${scenario}${faults.map((fault) => `\n         ${fault}`).join('')}`;
+  process.stdout.write(`${outcomes.map(line).join('\n')}\n`);
+}
+
+/** Several at a time: a scenario mostly waits. */
+export async function inLanes<T, R>(items: T[], work: (item: T) => Promise<R>, lanes = 3): Promise<R[]> {
+  const results: R[] = [];
+  const rest = items.map((item, index) => [item, index] as const);
+  const lane = async (): Promise<void> => {
+    for (let next = rest.shift(); next !== undefined; next = rest.shift()) results[next[1]] = await work(next[0]);
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
+  return results;
+}

@@ -1,0 +1,67 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { openSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { kinds, type Kube } from '../../src/kube/kube.ts';
+import { until } from './api-server.ts';
+
+/** An operator in a process of its own, as in a pod: it can be killed, and it can be stopped in the middle of anything. */
+export type OperatorProcess = {
+  identity: string;
+  /** Resolves when its name stands in the lease. */
+  leading(limit?: number): Promise<void>;
+  signal(signal: NodeJS.Signals): void;
+  /** How it ended; undefined while it runs. */
+  end(): { code: number | null; signal: NodeJS.Signals | null } | undefined;
+  /** kill -9, whatever it is doing. */
+  kill(): Promise<void>;
+};
+
+type Given = { kube: Kube; namespace: string; kubeconfig: string; identity: string; lease?: string; env?: Record<string, string> };
+
+/** Ends when its standard input does: with us, whatever ended us. */
+const LEASH = 'process.stdin.on("end", () => process.exit()).resume(); process.stdin.unref();';
+
+export function operatorProcess(given: Given): OperatorProcess {
+  const { kube, namespace, kubeconfig, identity, lease = 'gx-operator', env = {} } = given;
+  const log = openSync(join(tmpdir(), `gx-operator-${namespace}-${identity}.log`), 'w');
+  const child = spawn(process.execPath, ['--import', `data:text/javascript,${LEASH}`, 'src/main.ts', 'operator'], {
+    stdio: ['pipe', log, log],
+    env: {
+      PATH: process.env.PATH,
+      KUBECONFIG: kubeconfig,
+      NODE_COMPILE_CACHE: join(tmpdir(), 'gx-compile-cache'),
+      GX_PROFILE: 'small',
+      GX_SERVER_HOST: '127.0.0.1',
+      GX_HEALTH_PORT: '0',
+      GX_NAMESPACE: namespace,
+      GX_WATCH_NAMESPACES: namespace,
+      GX_IDENTITY: identity,
+      GX_LEASE_NAME: lease,
+      GX_IMAGE_PULL_PATIENCE_SECONDS: '1',
+      ...env,
+    },
+  });
+  const ended = once(child, 'exit');
+  return {
+    identity,
+    leading: (limit) => until(`${identity} leads`, async () => (await holderOf(kube, namespace, lease)) === identity, limit),
+    signal: (signal) => void child.kill(signal),
+    end: () => endOf(child),
+    kill: async () => {
+      if (endOf(child) !== undefined) return;
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+const endOf = ({ exitCode, signalCode }: ChildProcess) =>
+  exitCode === null && signalCode === null ? undefined : { code: exitCode, signal: signalCode };
+
+/** Who leads; undefined where nobody does. */
+export async function holderOf(kube: Kube, namespace: string, lease = 'gx-operator'): Promise<string | undefined> {
+  const { spec } = await kube.get(kinds.lease, { namespace, name: lease });
+  return (spec as { holderIdentity?: string }).holderIdentity;
+}
