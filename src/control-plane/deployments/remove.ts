@@ -3,17 +3,16 @@ import { kinds } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import type { Needs } from '../needs.ts';
 import { readDeployment, type Asking } from './find.ts';
+import { jsonPatchOf } from './json-patch.ts';
+
+/** What goes with a deployment beyond its own objects; else the tracing project stays, and its data as its deletion policy says. */
+export type Removal = { tracingProject: boolean; data: boolean };
 
 /** Asks for a deployment's end. The operator removes what belongs to it; until then it answers as AWAITING_DELETE. */
-export async function removeDeployment(
-  needs: Needs,
-  id: string,
-  asking: Asking,
-  options: { deleteTracingProject: boolean },
-): Promise<void> {
+export async function removeDeployment(needs: Needs, id: string, asking: Asking, removal: Removal): Promise<void> {
   const deployment = await readDeployment(needs, id, asking);
   const { namespace, name, uid = '' } = deployment.metadata;
-  if (options.deleteTracingProject && deployment.spec.deleteTracingProject !== true) await markProject(needs, deployment);
+  await mark(needs, deployment, removal);
   await needs.kube.delete(kinds.deployment, { namespace, name }, { uid }).catch(goneAlready);
   await needs.stored.refresh.deployment(deployment, asking.signal);
 }
@@ -24,30 +23,28 @@ function goneAlready(error: unknown): boolean {
   throw error;
 }
 
-async function markProject({ kube, stored }: Needs, { metadata, spec }: DeploymentResource): Promise<void> {
-  const path = '/spec/deleteTracingProject';
-  const op = spec.deleteTracingProject === undefined ? 'add' : 'replace';
+/** The operator reads from the spec what else is to go. */
+async function mark({ kube, stored }: Needs, { metadata, spec }: DeploymentResource, removal: Removal): Promise<void> {
+  const wanted = {
+    ...spec,
+    ...(removal.tracingProject && { deleteTracingProject: true }),
+    ...(removal.data && { deletionPolicy: 'Delete' }),
+  };
+  const changes = jsonPatchOf(spec, wanted, '/spec');
+  if (changes.length === 0) return;
   const guard = { op: 'test', path: '/metadata/uid', value: metadata.uid } as const;
-  const marked = await kube.jsonPatch(kinds.deployment, { namespace: metadata.namespace, name: metadata.name }, [
-    guard,
-    { op, path, value: true },
-  ]);
-  stored.note.deployment(marked);
+  const ref = { namespace: metadata.namespace, name: metadata.name };
+  stored.note.deployment(await kube.jsonPatch(kinds.deployment, ref, [guard, ...changes]));
 }
 
 export type BulkOutcome = { deleted: string[]; failed: { id: string; status: number; detail: string }[] };
 
 /** Each on its own: what fails does not stop the others. */
-export async function removeDeployments(
-  needs: Needs,
-  ids: string[],
-  asking: Asking,
-  options: { deleteTracingProject: boolean },
-): Promise<BulkOutcome> {
+export async function removeDeployments(needs: Needs, ids: string[], asking: Asking, removal: Removal): Promise<BulkOutcome> {
   const outcome: BulkOutcome = { deleted: [], failed: [] };
   for (const id of new Set(ids)) {
     try {
-      await removeDeployment(needs, id, asking, options);
+      await removeDeployment(needs, id, asking, removal);
       outcome.deleted.push(id);
     } catch (error) {
       if (!(error instanceof Problem)) throw error;

@@ -13,7 +13,7 @@ import { answerFor, findDeployment, type Asking } from './find.ts';
 import { listDeployments, ListQuery } from './list.ts';
 import { etagOf, patchDeployment } from './patch.ts';
 import { deploymentId } from './resource.ts';
-import { removeDeployment, removeDeployments } from './remove.ts';
+import { removeDeployment, removeDeployments, type Removal } from './remove.ts';
 
 export const DeploymentPath = Type.Object({ deployment_id: Uuid('Id of the deployment.') });
 
@@ -26,10 +26,20 @@ const WriteQuery = Type.Object(
   },
   { additionalProperties: false },
 );
-const tracing = { delete_tracing_project: Type.Optional(Type.Boolean({ default: false, description: 'Remove the tracing project too.' })) };
-const RemoveQuery = Type.Object(tracing, { additionalProperties: false });
+const removal = {
+  delete_tracing_project: Type.Optional(Type.Boolean({ default: false, description: 'Remove the tracing project too.' })),
+  delete_data: Type.Optional(
+    Type.Boolean({ default: false, description: 'Remove the database volume too, whatever the deletion policy says.' }),
+  ),
+};
+const RemoveQuery = Type.Object(removal, { additionalProperties: false });
+type RemoveQuery = Static<typeof RemoveQuery>;
+const asRemoval = (query: RemoveQuery): Removal => ({
+  tracingProject: query.delete_tracing_project === true,
+  data: query.delete_data === true,
+});
 const BulkQuery = Type.Object(
-  { ...tracing, deployment_ids: Type.Array(Uuid('Repeat the parameter for each id.'), { minItems: 1, maxItems: 100 }) },
+  { ...removal, deployment_ids: Type.Array(Uuid('Repeat the parameter for each id.'), { minItems: 1, maxItems: 100 }) },
   { additionalProperties: false },
 );
 const BulkAnswer = Type.Object({
@@ -190,9 +200,7 @@ const removals = (needs: Needs): Route<Caller>[] => [
     query: RemoveQuery,
     answers: { 204: { description: 'Deletion has begun.' }, 404: notFound, ...failures },
     handler: async (request) => {
-      await removeDeployment(needs, request.params.deployment_id, request, {
-        deleteTracingProject: request.query.delete_tracing_project === true,
-      });
+      await removeDeployment(needs, request.params.deployment_id, request, asRemoval(request.query));
       return noContent();
     },
   }),
@@ -210,8 +218,7 @@ const removals = (needs: Needs): Route<Caller>[] => [
       ...failures,
     },
     handler: async ({ query, ...asking }) => {
-      const options = { deleteTracingProject: query.delete_tracing_project === true };
-      const outcome = await removeDeployments(needs, query.deployment_ids, asking, options);
+      const outcome = await removeDeployments(needs, query.deployment_ids, asking, asRemoval(query));
       return json(outcome, outcome.failed.length === 0 ? 200 : 207);
     },
   }),

@@ -155,13 +155,18 @@ describe('DELETE', () => {
     expect((await plane.call('DELETE', `/v2/deployments/${made.id}`)).status).toBe(404);
   });
 
-  test('asks for the end of the tracing project only when told so', async () => {
-    const [keeps, removes] = [await held(), await held()];
-    await plane.call('DELETE', `/v2/deployments/${keeps.id}`);
-    await plane.call('DELETE', `/v2/deployments/${removes.id}?delete_tracing_project=true`);
-    expect((await stored(keeps)).spec.deleteTracingProject).toBeUndefined();
-    expect((await stored(removes)).spec.deleteTracingProject).toBe(true);
-    await Promise.all([release(keeps), release(removes)]);
+  test.each([
+    ['', {}],
+    ['?delete_tracing_project=false&delete_data=false', {}],
+    ['?delete_tracing_project=true', { deleteTracingProject: true }],
+    ['?delete_data=true', { deletionPolicy: 'Delete' }],
+    ['?delete_tracing_project=true&delete_data=true', { deleteTracingProject: true, deletionPolicy: 'Delete' }],
+  ])('asks for the end of what it names: %s', async (query, expected) => {
+    const made = await held();
+    const { spec } = await stored(made);
+    expect((await plane.call('DELETE', `/v2/deployments/${made.id}${query}`)).status).toBe(204);
+    expect((await stored(made)).spec).toEqual({ ...spec, ...expected });
+    await release(made);
   });
 
   test('of several answers 200 when all go, and 207 when some are not there', async () => {

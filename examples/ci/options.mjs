@@ -1,0 +1,63 @@
+import { readFileSync } from 'node:fs';
+import process from 'node:process';
+import { parseArgs } from 'node:util';
+import { Told } from './api.mjs';
+
+/** What both scripts take to deploy something. */
+export const DEPLOY_OPTIONS = {
+  name: { type: 'string' },
+  image: { type: 'string' },
+  secret: { type: 'string', multiple: true },
+  resources: { type: 'string' },
+  timeout: { type: 'string', default: '900' },
+  interval: { type: 'string', default: '2' },
+  help: { type: 'boolean', default: false },
+};
+
+export const DEPLOY_HELP = `  --name NAME         name of the deployment
+  --image IMAGE       what to deploy; a digest (repository@sha256:...) is always what was tested
+  --secret NAME       give the agent the environment variable NAME with the value it has here; repeat it.
+                      Without any, the secrets of a deployment stay as they are
+  --resources FILE    JSON of the resource spec (cpu, memory_mb, min_scale ...)
+  --timeout SECONDS   give up waiting after so long (900)
+  --interval SECONDS  between two looks (2)
+  --help              this text
+Environment: CONTROL_PLANE_URL, API_KEY, and TENANT_ID where a key is for several tenants.
+Ends with 0 when the new revision serves; else with 1, the reason and the last log lines.`;
+
+/** The parsed arguments; the help is printed and undefined given when it was asked for. */
+export function parsed(options, help) {
+  try {
+    const given = parseArgs({ options, allowPositionals: true });
+    if (!given.values.help) return given;
+    console.log(help);
+    return undefined;
+  } catch (error) {
+    throw new Told(`${error.message}\n\n${help}`);
+  }
+}
+
+export function required(values, ...names) {
+  const missing = names.filter((name) => !values[name]).map((name) => `--${name}`);
+  if (missing.length > 0) throw new Told(`${missing.join(', ')} ${missing.length > 1 ? 'are' : 'is'} not given; see --help.`);
+}
+
+const seconds = (values, name) => {
+  const value = Number(values[name]);
+  if (!(value > 0)) throw new Told(`--${name}: ${values[name]} is not a number of seconds.`);
+  return value;
+};
+
+export const timesOf = (values) => ({ timeout: seconds(values, 'timeout'), interval: seconds(values, 'interval') });
+
+/** What to deploy. */
+export function wanted(values) {
+  required(values, 'name', 'image');
+  const secrets = values.secret?.map((name) => {
+    const value = process.env[name];
+    if (value === undefined) throw new Told(`--secret ${name}: there is no environment variable of this name.`);
+    return { name, value };
+  });
+  const resources = values.resources === undefined ? undefined : JSON.parse(readFileSync(values.resources, 'utf8'));
+  return { name: values.name, image: values.image, secrets, resources };
+}
