@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { queueStats } from './db/stats.ts';
 import type { AgentDeps } from './deps.ts';
 
@@ -24,19 +24,12 @@ function twice({ name, ...own }: { name: string; help: string; registers: Regist
   };
 }
 
-/** Figures of this process and of the deployment's queue. */
-export function createMetrics({ db, executor, jobs }: Pick<AgentDeps, 'db' | 'executor' | 'jobs'>, revision: string | undefined): Metrics {
-  const registry = new Registry();
-  const registers = [registry];
-  collectDefaultMetrics({ register: registry });
-  const requests = new Histogram({
-    name: 'gx_api_http_request_seconds',
-    help: 'Time to the answer, by route.',
-    labelNames: ['method', 'route', 'status'],
-    buckets: SECONDS,
-    registers,
-  });
-  const gauge = (name: string, help: string): Settable => twice({ name, help, registers }, { project_id: '', revision_id: revision ?? '' });
+type Sources = Pick<AgentDeps, 'db' | 'executor' | 'jobs'>;
+type MakeGauge = (name: string, help: string) => Settable;
+/** Brings its figures up to date, and tells them as JSON. */
+type Read = () => object | Promise<object>;
+
+function queueFigures({ db }: Sources, gauge: MakeGauge): Read {
   const gauges = {
     n_pending: gauge('num_pending_runs', 'Runs that wait for a worker or for their time.'),
     n_running: gauge('num_running_runs', 'Runs under way in all workers.'),
@@ -46,30 +39,76 @@ export function createMetrics({ db, executor, jobs }: Pick<AgentDeps, 'db' | 'ex
       'The same without those behind another run of their thread.',
     ),
   };
-  const workers = {
+  return async () => {
+    const queue = await queueStats(db);
+    for (const [name, one] of Object.entries(gauges)) one.set(queue[name as keyof typeof gauges] ?? 0);
+    return queue;
+  };
+}
+
+function workerFigures({ executor, jobs }: Sources, gauge: MakeGauge): Read {
+  const gauges = {
     max: gauge('workers_max', 'Runs this process takes at a time.'),
     active: gauge('workers_active', 'Runs under way here.'),
     available: gauge('workers_available', 'Runs this process could take now.'),
   };
+  return () => {
+    const figures = { max: jobs.slots, active: executor.count, available: Math.max(0, jobs.slots - executor.count) };
+    for (const [name, value] of Object.entries(figures)) gauges[name as keyof typeof gauges].set(value);
+    return figures;
+  };
+}
+
+function endedFigures({ executor }: Sources, registers: Registry[]): Read {
+  const ended = new Counter({ name: 'gx_api_runs_total', help: 'Runs that ended here, by status.', labelNames: ['status'], registers });
+  return () => {
+    ended.reset();
+    for (const [status, count] of executor.ended) ended.inc({ status }, count);
+    return Object.fromEntries(executor.ended);
+  };
+}
+
+function poolFigures({ db: { pool } }: Sources, gauge: MakeGauge): Read {
   const connections = gauge('pg_pool_connections', 'Open database connections of this process.');
-  const read = async (): Promise<object> => {
-    const queue = await queueStats(db);
-    const active = executor.count;
-    const available = Math.max(0, jobs.slots - active);
-    for (const [name, one] of Object.entries(gauges)) one.set(queue[name as keyof typeof gauges] ?? 0);
-    workers.max.set(jobs.slots);
-    workers.active.set(active);
-    workers.available.set(available);
-    connections.set(db.pool.totalCount);
-    const pool = { size: db.pool.totalCount, idle: db.pool.idleCount, waiting: db.pool.waitingCount };
-    return { queue, workers: { max: jobs.slots, active, available }, postgres: { pool } };
+  return () => {
+    connections.set(pool.totalCount);
+    return { pool: { size: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount } };
+  };
+}
+
+type Names = { deployment: string | undefined; revision: string | undefined };
+
+/** Figures of this process and of the deployment's queue; each carries the names of the deployment and the revision. */
+export function createMetrics(sources: Sources, { deployment = '', revision = '' }: Names): Metrics {
+  const registry = new Registry();
+  registry.setDefaultLabels({ deployment, revision });
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  const requests = new Histogram({
+    name: 'gx_api_http_request_seconds',
+    help: 'Time to the answer, by route.',
+    labelNames: ['method', 'route', 'status'],
+    buckets: SECONDS,
+    registers,
+  });
+  const gauge: MakeGauge = (name, help) => twice({ name, help, registers }, { project_id: deployment, revision_id: revision });
+  const reads = {
+    queue: queueFigures(sources, gauge),
+    workers: workerFigures(sources, gauge),
+    runs: endedFigures(sources, registers),
+    postgres: poolFigures(sources, gauge),
+  };
+  const json = async (): Promise<object> => {
+    const figures: Record<string, object> = {};
+    for (const [name, read] of Object.entries(reads)) figures[name] = await read();
+    return figures;
   };
   return {
     answered: ({ method, route, status, seconds }) => requests.observe({ method, route, status: String(status) }, seconds),
     prometheus: async () => {
-      await read();
+      await json();
       return { text: await registry.metrics(), type: registry.contentType };
     },
-    json: read,
+    json,
   };
 }

@@ -17,7 +17,7 @@ import { threadStateRoutes } from './routes/thread-state.ts';
 import { threadStreamRoute } from './routes/thread-stream.ts';
 import { threadRoutes } from './routes/threads.ts';
 
-type Options = { config: Pick<AgentConfig, 'mountPrefix' | 'bodyLimit'>; settings: GxJson; info: ServerInfo };
+type Options = { config: Pick<AgentConfig, 'mountPrefix' | 'bodyLimit' | 'corsOrigins'>; settings: GxJson; info: ServerInfo };
 
 const PROBLEM = { type: 'object', required: ['detail'], properties: { detail: { type: 'string' } } };
 
@@ -27,7 +27,7 @@ export const mountPrefix = (config: Pick<AgentConfig, 'mountPrefix'>, { http }: 
 
 /** The agent server's routes as an application. */
 export function agentApp(deps: AgentDeps, { config, settings, info }: Options): ReturnType<typeof createApp> {
-  const metrics = createMetrics(deps, info.revision);
+  const metrics = createMetrics(deps, info);
   const http = settings.http ?? {};
   const routes: AgentRoute[] = [];
   const document = (): unknown =>
@@ -55,7 +55,7 @@ export function agentApp(deps: AgentDeps, { config, settings, info }: Options): 
     invalid: 'sentence',
     authenticate: () => ({ identity: 'anonymous' }),
     bodyLimit: config.bodyLimit,
-    middleware: [cors(http.cors)],
+    middleware: [cors(http.cors ?? (config.corsOrigins.length > 0 ? { allow_origins: config.corsOrigins } : {}))],
     onAnswer: metrics.answered,
   });
 }

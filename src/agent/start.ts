@@ -68,7 +68,11 @@ async function start({ config, log, signal }: Start, opened: Opened): Promise<Ag
   await loading;
   await ownAssistants(db, file);
   signal.throwIfAborted();
-  const app = agentApp(deps, { config, settings: file.settings, info: { ...versions(), revision: config.revision } });
+  const app = agentApp(deps, {
+    config,
+    settings: file.settings,
+    info: { ...versions(), deployment: config.deployment, revision: config.revision },
+  });
   const keeper = new Keeper(deps);
   deps.onSignal = (heard) => hear(deps, keeper, heard);
   const listener = await listen(app, config);

@@ -10,10 +10,13 @@ export type AgentConfig = {
   mountPrefix: string;
   /** Where clients find the server, when requests do not tell it. */
   publicUrl: string | undefined;
+  /** Origins whose pages may call, when gx.json says nothing of them; empty allows any. */
+  corsOrigins: string[];
   bodyLimit: number;
   database: { uri: string; poolSize: number; statementTimeoutSeconds: number };
   jobs: JobSettings;
   streams: { resumableSeconds: number };
+  deployment: string | undefined;
   revision: string | undefined;
 };
 
@@ -48,12 +51,14 @@ export function agentConfig(env: Env, args: string[] = []): AgentConfig {
     configPath: read.text(['GX_CONFIG', 'GX_CONFIG_PATH'], './gx.json'),
     mountPrefix: read.text(['GX_MOUNT_PREFIX', 'MOUNT_PREFIX'], ''),
     publicUrl: read.optional(['GX_PUBLIC_URL', 'LANGGRAPH_API_URL']),
+    corsOrigins: read.words(['GX_CORS_ALLOW_ORIGINS', 'CORS_ALLOW_ORIGINS']),
     bodyLimit: read.integer(['GX_HTTP_MAX_REQUEST_BODY_BYTES', 'HTTP_MAX_REQUEST_BODY_BYTES'], 300 * 1024 * 1024, range(1024)),
     database: databaseSettings(read),
     jobs: jobSettings(read),
     streams: {
       resumableSeconds: read.integer(['GX_RESUMABLE_STREAM_TTL_SECONDS', 'RESUMABLE_STREAM_TTL_SECONDS'], 120, { min: 1, max: DAY }),
     },
+    deployment: read.optional(['GX_DEPLOYMENT']),
     revision: read.optional(['GX_REVISION']),
   };
   read.finish();

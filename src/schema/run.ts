@@ -55,6 +55,7 @@ const fields = {
   after_seconds: Type.Optional(Nullable(Type.Number({ minimum: 0 }))),
   checkpoint_during: Type.Optional(Nullable(Type.Boolean())),
   durability: Type.Optional(Nullable(StringEnum(['sync', 'async', 'exit']))),
+  strict_resume: Type.Optional(Nullable(Type.Boolean({ description: 'Passed over, as servers without it do: /info does not offer it.' }))),
   langsmith_tracer: Type.Optional(Nullable(JsonObject('Ignored: this server does not trace.'))),
 };
 

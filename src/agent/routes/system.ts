@@ -6,7 +6,7 @@ import type { AgentDeps } from '../deps.ts';
 import type { Metrics } from '../metrics.ts';
 import { ok, route, type AgentRoute } from './route.ts';
 
-export type ServerInfo = { version: string; langgraphVersion: string; revision: string | undefined };
+export type ServerInfo = { version: string; langgraphVersion: string; deployment: string | undefined; revision: string | undefined };
 
 type Options = { info: ServerInfo; metrics: Metrics; document: () => unknown };
 
@@ -69,7 +69,13 @@ const infoRoute = ({ info }: Options): AgentRoute =>
           langsmith_tracing_replicas: false,
           langsmith_tracing_session_on_runs: false,
         },
-        host: { kind: 'self-hosted', project_id: null, host_revision_id: null, revision_id: info.revision ?? null, tenant_id: null },
+        host: {
+          kind: 'self-hosted',
+          project_id: info.deployment ?? null,
+          host_revision_id: null,
+          revision_id: info.revision ?? null,
+          tenant_id: null,
+        },
       }),
   });
 

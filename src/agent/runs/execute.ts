@@ -43,6 +43,8 @@ const READ_WITHIN = 60;
 export class Executor {
   readonly #deps: Deps;
   readonly #active = new Map<string, Active>();
+  /** How many runs came to which end in this process. */
+  readonly ended = new Map<RunStatus, number>();
   readonly #log: Log;
 
   constructor(deps: Deps) {
@@ -199,6 +201,7 @@ export class Executor {
     });
     this.#log.info({ run_id: run.run_id, status: end.status }, 'run ended');
     if (finished === undefined) return true;
+    this.ended.set(end.status, (this.ended.get(end.status) ?? 0) + 1);
     const told = { ...outcome, ...(feedback && { feedback }), ...(end.error !== null && { status: 'error' as const, error: end.error }) };
     await this.#tellEnd(run.run_id, finished.readers, told);
     const others = finished.readers.filter((reader) => reader !== signals.processId);

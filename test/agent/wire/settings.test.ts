@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
+import { freshDatabase } from '../../kit/postgres.ts';
+
+/* What gx.json and the environment change about the server itself. */
+
+let database: Awaited<ReturnType<typeof freshDatabase>>;
+
+beforeAll(async () => {
+  database = await freshDatabase();
+});
+
+afterAll(() => database.drop());
+
+describe('with routes switched off and a prefix before the others', () => {
+  let agent: AgentProcess;
+  beforeAll(async () => {
+    agent = await startAgent({ database: database.uri, config: 'test/agent/wire/settings/gx.json' });
+  });
+  afterAll(() => agent.kill());
+
+  const status = async (path: string, body?: object): Promise<number> =>
+    (await fetch(`${agent.url}${path}`, body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) })).status;
+
+  test('probes find /ok at the root and below the prefix, clients the rest below it only', async () => {
+    expect([await status('/ok'), await status('/agents/ok')]).toEqual([200, 200]);
+    expect([await status('/agents/threads', {}), await status('/threads', {})]).toEqual([200, 404]);
+  });
+
+  test('what is switched off is not there', async () => {
+    expect(await status('/agents/assistants/search', {})).toBe(404);
+    expect(await status('/agents/store/namespaces', {})).toBe(404);
+    for (const path of ['/agents/info', '/agents/metrics', '/agents/docs', '/agents/openapi.json']) expect(await status(path)).toBe(404);
+  });
+
+  test('a graph is run by its name without the routes of assistants, and feedback is asked for below the prefix', async () => {
+    const body = { assistant_id: 'steps', input: { left: 1 }, feedback_keys: ['score'] };
+    const answer = await fetch(`${agent.url}/agents/runs/wait`, { method: 'POST', body: JSON.stringify(body) });
+    const { left, __feedback__ } = (await answer.json()) as { left: number; __feedback__: { score: string } };
+    expect(left).toBe(0);
+    expect(__feedback__.score.startsWith(`${agent.url}/agents/feedback/tokens/`)).toBe(true);
+    expect((await fetch(`${__feedback__.score}?score=1`)).status).toBe(204);
+  });
+
+  test('pages of the listed origin may call with credentials, and no others', async () => {
+    const origin = async (name: string): Promise<Headers> =>
+      (await fetch(`${agent.url}/agents/threads`, { method: 'POST', body: '{}', headers: { origin: name } })).headers;
+    const listed = await origin('https://app.example.com');
+    expect(listed.get('access-control-allow-origin')).toBe('https://app.example.com');
+    expect(listed.get('access-control-allow-credentials')).toBe('true');
+    expect(listed.get('access-control-expose-headers')).toContain('content-location');
+    expect((await origin('https://other.example.com')).get('access-control-allow-origin')).toBeNull();
+  });
+});
+
+describe('with the environment of a deployment', () => {
+  let agent: AgentProcess;
+  beforeAll(async () => {
+    const env = {
+      GX_DEPLOYMENT: 'helper',
+      GX_REVISION: 'helper-00002',
+      CORS_ALLOW_ORIGINS: 'https://a.example.com, https://b.example.com',
+      LANGGRAPH_API_URL: 'https://helper.example.com/',
+    };
+    agent = await startAgent({ database: database.uri, env });
+  });
+  afterAll(() => agent.kill());
+
+  test('figures and facts carry its names, runs are counted by their end', async () => {
+    const { thread_id } = await agent.client.threads.create();
+    await agent.client.runs.wait(thread_id, 'steps', { input: { left: 1 } });
+    const text = await (await fetch(`${agent.url}/metrics`)).text();
+    expect(text).toMatch(/^gx_api_runs_total\{status="success",deployment="helper",revision="helper-00002"\} 1$/m);
+    expect(text).toMatch(/^lg_api_num_pending_runs\{project_id="helper",revision_id="helper-00002",.*\} 0$/m);
+    expect(text).toMatch(/^gx_api_http_request_seconds_count\{.*route="\/threads".*\} 1$/m);
+    const info = await (await fetch(`${agent.url}/info`)).json();
+    expect(info).toMatchObject({ host: { project_id: 'helper', revision_id: 'helper-00002' } });
+  });
+
+  test('origins and the public address are taken from it', async () => {
+    const body = JSON.stringify({ assistant_id: 'steps', input: { left: 1 }, feedback_keys: ['score'] });
+    const answer = await fetch(`${agent.url}/runs/wait`, { method: 'POST', body, headers: { origin: 'https://b.example.com' } });
+    expect(answer.headers.get('access-control-allow-origin')).toBe('https://b.example.com');
+    expect(await answer.json()).toMatchObject({
+      __feedback__: { score: expect.stringMatching(/^https:\/\/helper\.example\.com\/feedback\//) as string },
+    });
+  });
+});
