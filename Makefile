@@ -46,7 +46,7 @@ test-system: install ## the whole chain in real pods, on a cluster of its own
 test-faults: install ## the operator under kill -9, broken watches, refused requests and two leaders, on a real API server
 	@node dev/test/main.ts faults
 
-fuzz: install ## 10,000 generated requests against the REST API on a real API server (needs python3)
+fuzz: install ## 10,000 generated requests each against the REST API and the agent server (needs python3)
 	@node test/fuzz/main.ts
 
 bench-control-plane: install ## latencies of the REST API on a real API server, with 2,000 deployments

@@ -1,4 +1,4 @@
-import type { Route } from './route.ts';
+import type { Answer, Route } from './route.ts';
 
 type Info = { title: string; version: string; description: string };
 type Json = Record<string, unknown>;
@@ -25,7 +25,8 @@ export function openApiDocument<Caller>(
 
 function operation<Caller>(route: Route<Caller>, schemes: string[]): Json {
   const responses: Json = {};
-  for (const [status, answer] of Object.entries(route.answers)) {
+  const checked = route.params ?? route.query ?? route.body;
+  for (const [status, answer] of Object.entries({ ...(checked && { 422: NOT_VALID }), ...route.answers })) {
     const schema = answer.schema ?? defaultSchema(Number(status));
     responses[status] = {
       description: answer.description,
@@ -34,7 +35,7 @@ function operation<Caller>(route: Route<Caller>, schemes: string[]): Json {
           Object.entries(answer.headers).map(([name, description]) => [name, { description, schema: { type: 'string' } }]),
         ),
       }),
-      ...(schema && { content: { [answer.contentType ?? 'application/json']: { schema } } }),
+      ...(schema && { content: { [answer.contentType ?? 'application/json']: { schema: spelled(schema, { sent: false }) } } }),
     };
   }
   return {
@@ -43,9 +44,39 @@ function operation<Caller>(route: Route<Caller>, schemes: string[]): Json {
     tags: [route.tag],
     ...(route.access === 'open' ? { security: [] } : { security: schemes.map((name) => ({ [name]: [] })) }),
     parameters: [...parameters(route.params, 'path'), ...parameters(route.query, 'query')],
-    ...(route.body && { requestBody: { required: route.bodyOptional !== true, content: { 'application/json': { schema: route.body } } } }),
+    ...(route.body && {
+      requestBody: {
+        required: route.bodyOptional !== true,
+        content: { 'application/json': { schema: spelled(route.body, { sent: true }) } },
+      },
+    }),
     responses,
   };
+}
+
+const NOT_VALID: Answer = { description: 'Not valid.' };
+
+/**
+ * A schema as OpenAPI 3.0 spells it (an open lower bound is a flag beside `minimum`). In what a client sends, a field with a default may be
+ * left out: it is filled in before the handler sees it.
+ */
+function spelled(schema: unknown, at: { sent: boolean }): unknown {
+  if (Array.isArray(schema)) return schema.map((part) => spelled(part, at));
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const fields = ((schema as Json)['properties'] ?? {}) as Record<string, Json | undefined>;
+  const isNeeded = (name: unknown): boolean => !at.sent || fields[name as string]?.['default'] === undefined;
+  const entries = Object.entries(schema).flatMap(([name, part]: [string, unknown]): [string, unknown][] => {
+    if (name === 'enum') return [[name, part]];
+    if (name === 'exclusiveMinimum' && typeof part === 'number')
+      return [
+        ['minimum', part],
+        [name, true],
+      ];
+    if (name !== 'required' || !Array.isArray(part)) return [[name, spelled(part, at)]];
+    const needed = part.filter(isNeeded);
+    return needed.length > 0 ? [[name, needed]] : [];
+  });
+  return Object.fromEntries(entries);
 }
 
 function defaultSchema(status: number): Json | undefined {
@@ -58,7 +89,7 @@ function parameters(schema: unknown, where: 'path' | 'query'): Json[] {
   return Object.entries(properties).map(([name, property]) => ({
     name,
     in: where,
-    required: where === 'path' || required.includes(name),
-    schema: property,
+    required: where === 'path' || (required.includes(name) && property.default === undefined),
+    schema: spelled(property, { sent: true }),
   }));
 }

@@ -6,6 +6,7 @@ import type { Log } from '../log.ts';
 import { readJson } from './body.ts';
 import { errorReply, isFault, type InvalidStyle } from './error-body.ts';
 import type { Reply, Request, Route, SseEvent } from './route.ts';
+import { refuseUnstorable } from './storable.ts';
 import { frame, HEARTBEAT, SSE_HEADERS, withHeartbeat } from './sse.ts';
 import { createValidator, type Check } from './validate.ts';
 
@@ -91,6 +92,8 @@ function endpoint<Caller>(
     const { requestId, log } = ctx.state as { requestId: string; log: Log };
     (ctx.state as { route?: string }).route = route.path;
     const caller = await options.authenticate(ctx.headers, route.access);
+    refuseUnstorable(ctx.params, 'path');
+    refuseUnstorable(ctx.query, 'query');
     const params = checks.path?.({ ...ctx.params }, 'path');
     const query = checks.query?.({ ...ctx.query }, 'query');
     const body = await bodyOf(ctx, route, checks.body, options.bodyLimit);
@@ -105,7 +108,8 @@ async function bodyOf<Caller>(ctx: RouterContext, route: Route<Caller>, check: C
   if (check === undefined) return undefined;
   const value = await readJson(ctx.req, limit);
   if (value === undefined && route.bodyOptional !== true) throw new Invalid([{ loc: ['body'], msg: 'Field required', type: 'missing' }]);
-  return check(value ?? {}, 'body');
+  refuseUnstorable(value, 'body');
+  return check(value === undefined ? {} : value, 'body');
 }
 
 function send<Caller>(

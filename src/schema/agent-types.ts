@@ -26,9 +26,20 @@ export const Flag = (): TUnsafe<'0' | '1' | 'true' | 'false'> => StringEnum(['0'
 
 export const isSet = (flag: string | undefined): boolean => flag === '1' || flag === 'true';
 
+/** The largest number of the database's integer columns. */
+export const LARGEST_INTEGER = 2_147_483_647;
+
 export const SortOrder = (): TUnsafe<'asc' | 'desc'> => StringEnum(['asc', 'desc'], { default: 'desc' });
 
-export const Metadata = (): TUnsafe<JsonObject> => JsonObject('Free labels; searches match on any subset of them.');
+/** Each label is an entry of the index that searches go through; a thousand is far beyond what anybody reads. */
+const MOST_LABELS = 1000;
+
+export const Metadata = (): TUnsafe<JsonObject> =>
+  Type.Unsafe<JsonObject>({
+    type: 'object',
+    maxProperties: MOST_LABELS,
+    description: 'Free labels; searches match on any subset of them.',
+  });
 
 /** `config` of an assistant or a run: what LangGraph calls RunnableConfig, in this interface's spelling. */
 export const GraphConfig = (): TUnsafe<JsonObject> =>
@@ -37,7 +48,7 @@ export const GraphConfig = (): TUnsafe<JsonObject> =>
     description: 'Settings of the graph for this call.',
     properties: {
       tags: { type: 'array', items: { type: 'string' } },
-      recursion_limit: { type: 'integer', minimum: 1 },
+      recursion_limit: { type: 'integer', minimum: 1, maximum: LARGEST_INTEGER },
       configurable: { type: 'object' },
     },
   });

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { GraphConfig, JsonObject, Limit, Metadata, Offset, SortOrder } from './agent-types.ts';
+import { GraphConfig, JsonObject, LARGEST_INTEGER, Limit, Metadata, Offset, SortOrder } from './agent-types.ts';
 import { DateTime, Nullable, StringEnum, Uuid } from './types.ts';
 
 export const ASSISTANT_FIELDS = [
@@ -68,4 +68,4 @@ export type AssistantSearch = Static<typeof AssistantSearch>;
 
 export const AssistantVersions = Type.Object({ metadata: Type.Optional(Nullable(Metadata())), limit: Limit(10), offset: Offset() });
 
-export const AssistantLatest = Type.Object({ version: Type.Integer({ minimum: 1 }) });
+export const AssistantLatest = Type.Object({ version: Type.Integer({ minimum: 1, maximum: LARGEST_INTEGER }) });

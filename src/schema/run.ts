@@ -32,6 +32,9 @@ const StreamModes = Either<StreamMode | StreamMode[] | null>(
   'Kinds of events to stream.',
 );
 
+/** Seconds: a hundred years, so that every date stays one that clients can read (four digits of a year). */
+const LONGEST_DELAY = 3_155_760_000;
+
 const fields = {
   assistant_id: Type.String({ minLength: 1, description: 'An assistant, or the name of a graph.' }),
   input: Type.Optional(Anything('Input of the graph; null goes on from the last checkpoint.')),
@@ -52,7 +55,7 @@ const fields = {
   if_not_exists: Type.Optional(Nullable(StringEnum(['create', 'reject']))),
   on_completion: Type.Optional(Nullable(StringEnum(['delete', 'keep']))),
   on_disconnect: Type.Optional(Nullable(StringEnum(['cancel', 'continue']))),
-  after_seconds: Type.Optional(Nullable(Type.Number({ minimum: 0 }))),
+  after_seconds: Type.Optional(Nullable(Type.Number({ minimum: 0, maximum: LONGEST_DELAY }))),
   checkpoint_during: Type.Optional(Nullable(Type.Boolean())),
   durability: Type.Optional(Nullable(StringEnum(['sync', 'async', 'exit']))),
   strict_resume: Type.Optional(Nullable(Type.Boolean({ description: 'Passed over, as servers without it do: /info does not offer it.' }))),

@@ -1,6 +1,9 @@
 import { Type, type Static } from 'typebox';
-import { Anything, Flag, JsonObject, Limit, Offset } from './agent-types.ts';
+import { Anything, Flag, JsonObject, LARGEST_INTEGER, Limit, Offset } from './agent-types.ts';
 import { DateTime, Nullable } from './types.ts';
+
+/** Minutes: a hundred years, which the database's dates hold. */
+const LONGEST_LIFE = 52_596_000;
 
 const Labels = Type.Array(Type.String());
 
@@ -18,7 +21,7 @@ export const StorePut = Type.Object({
   key: Type.String(),
   value: JsonObject('What to keep.'),
   index: Type.Optional(Anything('Fields to index for semantic search: false, or a list of paths.')),
-  ttl: Type.Optional(Nullable(Type.Number({ exclusiveMinimum: 0, description: 'Minutes.' }))),
+  ttl: Type.Optional(Nullable(Type.Number({ exclusiveMinimum: 0, maximum: LONGEST_LIFE, description: 'Minutes.' }))),
 });
 
 export const StoreDelete = Type.Object({ namespace: Type.Optional(Labels), key: Type.String() });
@@ -42,7 +45,7 @@ export type StoreSearch = Static<typeof StoreSearch>;
 export const StoreNamespaces = Type.Object({
   prefix: Type.Optional(Nullable(Labels)),
   suffix: Type.Optional(Nullable(Labels)),
-  max_depth: Type.Optional(Nullable(Type.Integer({ minimum: 1 }))),
+  max_depth: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: LARGEST_INTEGER }))),
   limit: Limit(100),
   offset: Offset(),
 });

@@ -8,6 +8,7 @@ import { createLog } from '../../src/log.ts';
 import { API_VERSION } from '../../src/schema/custom-resources.ts';
 import { program, step } from '../../dev/steps.ts';
 import { startApiServer } from '../kit/api-server.ts';
+import { agent } from './agent.ts';
 import { fuzz } from './schemathesis.ts';
 
 const CASES = 10_000;
@@ -39,4 +40,12 @@ async function controlPlane(cases: number): Promise<void> {
   }
 }
 
-await program(() => controlPlane(Number(process.argv[2] ?? CASES)));
+const TARGETS: Record<string, (cases: number) => Promise<void>> = { 'control-plane': controlPlane, agent };
+
+/** `[control-plane|agent] [cases]`: both, and 10,000 each, unless told otherwise. */
+await program(async () => {
+  const [first = '', second] = process.argv.slice(2);
+  const named = TARGETS[first];
+  const cases = Number((named === undefined ? first : second) || CASES);
+  for (const target of named === undefined ? Object.values(TARGETS) : [named]) await target(cases);
+});

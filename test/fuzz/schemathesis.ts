@@ -8,6 +8,8 @@ import { verdictOf, type FuzzReport, type Verdict } from './verdict.ts';
 
 const VERSION = '4.32.5';
 
+const HOOKS = 'test/fuzz/known_ids.py';
+
 /** What must hold for every answer. A valid body that a rule of the domain refuses is no fault. */
 const CHECKS =
   'not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance,response_headers_conformance,negative_data_rejection';
@@ -33,6 +35,8 @@ export type Target = {
   cases: number;
   excludePaths?: string[];
   fixed?: Record<string, number>;
+  /** Ids of records that exist, by parameter name: `known_ids.py` puts them in. */
+  known?: Record<string, string[]>;
 };
 
 /** Sends at least `cases` generated requests and fails on the first kind of answer that is a 5xx or not in the document, or when the tool keeps breaking. */
@@ -54,7 +58,7 @@ export async function fuzz(target: Target, report: Report): Promise<void> {
 }
 
 /** One run of the tool, with its report read back. */
-async function once(program: string, { url, headers, excludePaths = [], fixed = {} }: Target, each: number): Promise<Verdict> {
+async function once(program: string, { url, headers, excludePaths = [], fixed = {}, known }: Target, each: number): Promise<Verdict> {
   const folder = mkdtempSync(join(tmpdir(), 'gx-fuzz-'));
   const [config, written] = [join(folder, 'schemathesis.toml'), join(folder, 'report.json')];
   const values = Object.entries(fixed).map(([name, value]) => `"${name}" = ${value}`);
@@ -66,7 +70,10 @@ async function once(program: string, { url, headers, excludePaths = [], fixed = 
   for (const path of excludePaths) args.push('--exclude-path', path);
   try {
     const code = await new Promise<number>((resolve, reject) => {
-      const child = spawn(program, args, { stdio: ['ignore', 'inherit', 'inherit'], env: { ...process.env, NO_COLOR: '1' } });
+      const child = spawn(program, args, {
+        stdio: ['ignore', 'inherit', 'inherit'],
+        env: { ...process.env, NO_COLOR: '1', ...(known && { SCHEMATHESIS_HOOKS: HOOKS, GX_FUZZ_IDS: JSON.stringify(known) }) },
+      });
       child.once('error', reject);
       child.once('close', (status) => resolve(status ?? 1));
     });

@@ -56,10 +56,11 @@ const OPERATORS: Record<string, string> = { $eq: '=', $ne: '<>', $gt: '>', $gte:
 function conditions(filter: Record<string, unknown>, values: unknown[]): string[] {
   const parameter = (value: unknown): string => `$${values.push(value)}`;
   return Object.entries(filter).flatMap(([field, wanted]) => {
-    const operators = typeof wanted === 'object' && wanted !== null && Object.keys(wanted).some((name) => name in OPERATORS);
+    const operators = typeof wanted === 'object' && wanted !== null && Object.keys(wanted).some((name) => Object.hasOwn(OPERATORS, name));
     if (!operators) return [`value @> ${parameter(JSON.stringify({ [field]: wanted }))}::jsonb`];
     return Object.entries(wanted).map(
-      ([name, operand]) => `value->${parameter(field)}::text ${OPERATORS[name] ?? '='} ${parameter(JSON.stringify(operand))}::jsonb`,
+      ([name, operand]) =>
+        `value->${parameter(field)}::text ${Object.hasOwn(OPERATORS, name) ? OPERATORS[name] : '='} ${parameter(JSON.stringify(operand))}::jsonb`,
     );
   });
 }

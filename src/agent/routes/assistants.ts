@@ -116,7 +116,7 @@ const searchAssistantsRoute = (deps: AgentDeps): AgentRoute =>
     access: 'read',
     body: AssistantSearch,
     bodyOptional: true,
-    answers: { 200: ok('Assistants.', Type.Array(Assistant)), ...refused },
+    answers: { 200: ok('Assistants, or the selected fields of them.', Type.Array(Type.Partial(Assistant))), ...refused },
     handler: async ({ body }) => {
       knownGraph(deps, body.graph_id);
       const { rows, headers } = page(await searchAssistants(deps.db, { ...body, graphs: deps.graphs }), body);

@@ -13,7 +13,11 @@ export const route = routeFor<Caller>();
 export const ThreadPath = Type.Object({ thread_id: Uuid('') });
 export const RunPath = Type.Object({ thread_id: Uuid(''), run_id: Uuid('') });
 
-export const refused: Record<number, Answer> = { 404: { description: 'Not there.' }, 422: { description: 'Not valid.' } };
+export const refused: Record<number, Answer> = {
+  400: { description: 'Not possible: a rule forbids it.' },
+  404: { description: 'Not there.' },
+  422: { description: 'Not valid.' },
+};
 
 export const ok = (description: string, schema?: unknown): Answer => ({
   description,

@@ -114,4 +114,5 @@ export const lastEventId = (headers: Record<string, string | string[] | undefine
   headers['last-event-id'] as string | undefined;
 
 export const AnyState = Type.Unsafe<unknown>({});
-export const eventStream = { 200: { description: 'Events of the run.', contentType: 'text/event-stream', schema: Type.String() } };
+const Message = Type.Object({ event: Type.String(), data: Type.String({ description: 'JSON.' }), id: Type.Optional(Type.String()) });
+export const eventStream = { 200: { description: 'Events of the run.', contentType: 'text/event-stream', schema: Message } };

@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import { Invalid, Rejected } from '../../errors.ts';
 import { isSet } from '../../schema/agent-types.ts';
 import { json, noContent } from '../../http/route.ts';
+import { Nullable } from '../../schema/types.ts';
 import { StoreDelete, StoreGet, StoreItem, StoreNamespaces, StorePut, StoreSearch } from '../../schema/store-item.ts';
 import { deleteItem, getItem, listNamespaces, putItem, searchItems } from '../db/store-items.ts';
 import type { AgentDeps } from '../deps.ts';
@@ -55,7 +56,7 @@ const getItemRoute = ({ db }: AgentDeps): AgentRoute =>
     tag,
     access: 'read',
     query: StoreGet,
-    answers: { 200: ok('The item.', StoreItem), ...refused },
+    answers: { 200: ok('The item, or null.', Nullable(StoreItem)), ...refused },
     handler: async ({ query }) => {
       if (query.key === undefined) throw new Rejected('key: Field required');
       const namespace = query.namespace ? query.namespace.split('.') : [];

@@ -39,7 +39,7 @@ const searchThreadsRoute = (deps: AgentDeps): AgentRoute =>
     access: 'read',
     body: ThreadSearch,
     bodyOptional: true,
-    answers: { 200: ok('Threads.', Type.Array(Thread)), ...refused },
+    answers: { 200: ok('Threads, or the selected fields of them.', Type.Array(Type.Partial(Thread))), ...refused },
     handler: async ({ body }) => {
       const { rows, headers } = page(await searchThreads(deps.db, body), body);
       return json(body.extract ? rows.map((row) => extracted(row, body)) : rows, 200, headers);

@@ -68,7 +68,8 @@ async function newRun(deps: AgentDeps, body: RunCreate, { run_id, threadId, read
       caller,
     }),
     multitask_strategy: body.multitask_strategy ?? 'enqueue',
-    after_seconds: body.after_seconds ?? 0,
+    // In whole milliseconds: an interval takes no number as small as a double can be.
+    after_seconds: Math.round((body.after_seconds ?? 0) * 1000) / 1000,
     readers,
     thread: {
       create: stateless || body.if_not_exists === 'create',

@@ -1,0 +1,51 @@
+import { Invalid } from '../errors.ts';
+
+/** Levels of nesting: the parser of the vendor's server refuses the 1,024th; JSON.stringify and `jsonb` break at a few thousand. */
+const DEEPEST = 1000;
+
+/** Levels of a path that are told. */
+const TOLD = 20;
+
+/** Where the fault is, from the inside out. */
+type Fault = { path: string[]; msg: string };
+
+/**
+ * Refuses (422, naming the place) what can't be kept as it was sent: the NUL character and half surrogate pairs, which Postgres has no text for,
+ * numbers beyond a double, nesting that no stack holds, and names that change an object's prototype when somebody copies them.
+ */
+export function refuseUnstorable(value: unknown, at: 'body' | 'query' | 'path'): void {
+  const fault = faultIn(value, 0);
+  if (fault === undefined) return;
+  const loc = [at, ...fault.path.toReversed().slice(0, TOLD)];
+  throw new Invalid([{ loc, msg: fault.msg, type: 'value_error' }]);
+}
+
+function faultIn(value: unknown, depth: number): Fault | undefined {
+  if (typeof value === 'string') return told(textFault(value));
+  if (typeof value === 'number') return told(Number.isFinite(value) ? undefined : 'the number is too large');
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (depth === DEEPEST) return told(`nested deeper than ${DEEPEST} levels`);
+  const isList = Array.isArray(value);
+  for (const name of Object.keys(value)) {
+    const part = (value as Record<string, unknown>)[name];
+    const fault = (isList ? undefined : told(nameFault(name, part))) ?? faultIn(part, depth + 1);
+    if (fault === undefined) continue;
+    fault.path.push(name);
+    return fault;
+  }
+  return undefined;
+}
+
+const told = (msg: string | undefined): Fault | undefined => (msg === undefined ? undefined : { path: [], msg });
+
+function textFault(text: string): string | undefined {
+  if (text.includes('\0')) return 'the NUL character can not be stored';
+  return text.isWellFormed() ? undefined : 'half of a surrogate pair can not be stored';
+}
+
+/** `constructor` alone is a word like any other; with a `prototype` in it, it reaches the class of the object it is copied into. */
+function nameFault(name: string, part: unknown): string | undefined {
+  const isTrap =
+    name === '__proto__' || (name === 'constructor' && typeof part === 'object' && part !== null && Object.hasOwn(part, 'prototype'));
+  return isTrap ? 'this name is not allowed' : textFault(name);
+}
