@@ -28,7 +28,7 @@ export class Rejected extends Problem {
 /** 401: no credentials, or wrong ones. */
 export class Unauthorized extends Problem {
   override name = 'Unauthorized';
-  constructor(message: string, options?: ErrorOptions) {
+  constructor(message: string, options?: ErrorOptions & { headers?: Record<string, string> }) {
     super(401, message, options);
   }
 }

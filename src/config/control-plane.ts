@@ -1,4 +1,5 @@
 import { SettingsReader, type Env } from './env.ts';
+import { oidcConfig, type OidcConfig } from './oidc.ts';
 
 /** What a REST user may put into a pod beyond the harmless parts; everything not named is refused. */
 const GRANTS = ['secrets', 'claims', 'projected', 'csi', 'nfs', 'privileged'] as const;
@@ -22,6 +23,8 @@ export type ControlPlaneConfig = {
   grants: Grant[];
   gitIntegrations: GitIntegration[];
   bodyLimit: number;
+  /** Bearer tokens beside API keys; none without it. */
+  oidc: OidcConfig | undefined;
   /** Seconds that open requests get to finish after SIGTERM. */
   graceSeconds: number;
 };
@@ -46,6 +49,7 @@ export function controlPlaneConfig(env: Env): ControlPlaneConfig {
     grants: settings.someOf(['GX_REST_ALLOW'], GRANTS),
     gitIntegrations: integrations(settings),
     bodyLimit: settings.integer(['GX_BODY_LIMIT_BYTES'], 5_000_000, { min: 1000, max: 100_000_000 }),
+    oidc: oidcConfig(settings),
     graceSeconds: settings.integer(['GX_SHUTDOWN_GRACE_SECONDS'], 20, { min: 0, max: 3600 }),
   };
   if (!UUID.test(config.defaultTenantId)) settings.problem('GX_DEFAULT_TENANT_ID must be a uuid');

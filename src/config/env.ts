@@ -66,11 +66,11 @@ export class SettingsReader {
       .filter((word) => word !== '');
   }
 
-  /** A comma-separated list of known words. */
+  /** A comma-separated list of known words, in any case. */
   someOf<const T extends string>(names: string[], known: readonly T[]): T[] {
     return this.#parse<T[]>(names, [], (text) => {
       const given = text.split(',').map((word) => word.trim().toLowerCase());
-      const found = known.filter((word) => given.includes(word));
+      const found = known.filter((word) => given.includes(word.toLowerCase()));
       return found.length === new Set(given).size ? { ok: found } : { problem: `must be a list of ${known.join(', ')}` };
     });
   }

@@ -4,6 +4,7 @@ import { openApiDocument } from '../http/openapi.ts';
 import type { Route } from '../http/route.ts';
 import { createApp } from '../http/server.ts';
 import { Gate } from './auth/authenticate.ts';
+import { BearerTokens } from './auth/bearer.ts';
 import { deploymentRoutes } from './deployments/routes.ts';
 import { eventRoutes } from './events/routes.ts';
 import { integrationRoutes } from './integrations/routes.ts';
@@ -23,10 +24,19 @@ const INFO = {
   title: 'gx-platform control plane',
   version: '0.1.0',
   description:
-    'Creates and manages deployments of the agent server. X-Api-Key is required; X-Tenant-Id may be sent and must then be the tenant of the key.',
+    'Creates and manages deployments of the agent server. An API key in X-Api-Key is required, or a bearer token of the identity provider where one is configured; X-Tenant-Id may be sent and must then be a tenant of the caller.',
 };
 
-const SECURITY = { ApiKey: { type: 'apiKey', in: 'header', name: 'X-Api-Key' } };
+const SECURITY = {
+  ApiKey: { type: 'apiKey', in: 'header', name: 'X-Api-Key', description: 'Made by the command api-key.' },
+  TenantId: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'X-Tenant-Id',
+    description: 'Names the tenant, beside a key or a token; required when a token belongs to several tenants. Alone it opens nothing.',
+  },
+  Bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'Of the identity provider that the installation trusts.' },
+};
 
 const Loc = Type.Unsafe<string | number>({ oneOf: [{ type: 'string' }, { type: 'integer' }] });
 const ValidationError = Type.Object({ loc: Type.Array(Loc), msg: Type.String(), type: Type.String() });
@@ -56,16 +66,18 @@ export function controlPlaneApp(needs: Needs, health: Health) {
   const metrics = createMetrics(needs.stored);
   const routes: Route<Caller>[] = controlPlaneRoutes(needs);
   const all: Route<Caller>[] = [...routes, ...systemRoutes({ metrics, health, document: () => controlPlaneDocument(all) })];
-  const gate = new Gate({ kube: needs.kube, namespace: needs.config.namespace });
+  const { kube, config, log } = needs;
+  const tokens = config.oidc && new BearerTokens({ config: config.oidc, log });
+  const gate = new Gate({ kube, namespace: config.namespace, tokens });
   return createApp<Caller>({
     routes: [...all, ...vendorRoutes(routes)],
-    log: needs.log,
+    log,
     invalid: 'list',
     authenticate: (headers, access) => {
       if (access !== 'open' && !health.synced()) throw new Unavailable('The control plane has not read the cluster yet; try again.');
       return gate.authenticate(headers, access);
     },
-    bodyLimit: needs.config.bodyLimit,
+    bodyLimit: config.bodyLimit,
     onAnswer: metrics.onAnswer,
   });
 }

@@ -213,6 +213,40 @@ describe('settings', () => {
     expect(controlPlane.grants.toSorted()).toEqual(['nfs', 'secrets']);
   });
 
+  test('of bearer tokens reach the control plane, with the certificate authority of a private issuer', async () => {
+    const oidc = {
+      issuer: 'https://login.internal',
+      audience: ['gx', 'api'],
+      jwksUrl: 'https://login.internal/keys',
+      algorithms: ['ES384'],
+      clockSkewSeconds: 0,
+      tenantClaim: 'org',
+      roleClaim: 'groups',
+      writeValues: ['gx-admins'],
+      readValues: ['staff'],
+      caConfigMap: 'login-ca',
+    };
+    const objects = await render.chart({ controlPlane: { oidc } });
+    const { oidc: read } = controlPlaneConfig(envOf(objects, 'control-plane'));
+    expect(read).toEqual({
+      issuer: 'https://login.internal',
+      audiences: ['gx', 'api'],
+      jwksUrl: 'https://login.internal/keys',
+      algorithms: ['ES384'],
+      clockSkewSeconds: 0,
+      tenant: { claim: 'org' },
+      roleClaim: 'groups',
+      writeValues: ['gx-admins'],
+      readValues: ['staff'],
+    });
+    const [pod] = podsOf([find(objects, 'Deployment/gx-system/gx-control-plane')]);
+    expect(pod?.containers[0]?.volumeMounts).toContainEqual({ name: 'oidc-ca', mountPath: '/etc/gx/oidc', readOnly: true });
+    expect(envOf(objects, 'control-plane').NODE_EXTRA_CA_CERTS).toBe('/etc/gx/oidc/ca.crt');
+    expect(pod?.volumes).toContainEqual({ name: 'oidc-ca', configMap: { name: 'login-ca' } });
+    const overlay = controlPlaneConfig(envOf(await render.kustomize('config/oidc'), 'control-plane'));
+    expect(overlay.oidc).toMatchObject({ audiences: ['gx-platform'] });
+  });
+
   test("left alone, are the processes' own defaults", async () => {
     const objects = await render.chart();
     const own = operatorConfig({});

@@ -45,3 +45,34 @@ test.each([
     expect.objectContaining({ name: 'StartError', message: expect.stringContaining(name) }),
   );
 });
+
+const OIDC = { GX_OIDC_ISSUER: 'https://login.example', GX_OIDC_AUDIENCE: 'gx, api' };
+
+test('bearer tokens are accepted of the issuer that is set, by RS256 and ES256, with a tenant and a role in claims', () => {
+  expect(controlPlaneConfig({}).oidc).toBeUndefined();
+  expect(controlPlaneConfig(OIDC).oidc).toEqual({
+    issuer: 'https://login.example',
+    audiences: ['gx', 'api'],
+    jwksUrl: undefined,
+    algorithms: ['RS256', 'ES256'],
+    clockSkewSeconds: 30,
+    tenant: { claim: 'tenant_id' },
+    roleClaim: 'role',
+    writeValues: ['write'],
+    readValues: ['read'],
+  });
+});
+
+test.each<[string, Record<string, string>]>([
+  ['GX_OIDC_AUDIENCE', { GX_OIDC_ISSUER: 'https://login.example' }],
+  ['GX_OIDC_AUDIENCE', { GX_OIDC_AUDIENCE: 'gx' }],
+  ['GX_OIDC_ISSUER', { ...OIDC, GX_OIDC_ISSUER: 'http://login.example' }],
+  ['GX_OIDC_JWKS_URL', { ...OIDC, GX_OIDC_JWKS_URL: 'keys' }],
+  ['GX_OIDC_ALGORITHMS', { ...OIDC, GX_OIDC_ALGORITHMS: 'none' }],
+  ['GX_OIDC_ALGORITHMS', { ...OIDC, GX_OIDC_ALGORITHMS: 'RS256,HS256' }],
+  ['GX_OIDC_TENANT_ID', { ...OIDC, GX_OIDC_TENANT_ID: 'me' }],
+  ['GX_OIDC_TENANT_CLAIM', { ...OIDC, GX_OIDC_TENANT_ID: DEFAULT_TENANT_ID, GX_OIDC_TENANT_CLAIM: 'org' }],
+  ['GX_OIDC_CLOCK_SKEW_SECONDS', { ...OIDC, GX_OIDC_CLOCK_SKEW_SECONDS: '3600' }],
+])('%s is refused by name in %j', (name, env) => {
+  expect(() => controlPlaneConfig(env)).toThrow(expect.objectContaining({ name: 'StartError', message: expect.stringContaining(name) }));
+});

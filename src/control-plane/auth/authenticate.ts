@@ -5,6 +5,8 @@ import type { Route } from '../../http/route.ts';
 import type { Kube } from '../../kube/kube.ts';
 import { refusing } from '../kube-refusal.ts';
 import type { Caller } from '../needs.ts';
+import type { BearerTokens } from './bearer.ts';
+import type { Identity } from './claims.ts';
 import { lookUpKey, type ApiKey } from './keys.ts';
 
 /** A revoked key stops to work within this time. */
@@ -16,41 +18,55 @@ const REMEMBERED = 2000;
 
 type Memory = { key: ApiKey | undefined; at: number };
 
-/** Tells who calls, from the headers of a request. */
+type Options = { kube: Kube; namespace: string; tokens?: BearerTokens | undefined; clock?: () => number };
+
+/** Tells who calls, from the headers of a request: an API key, or a bearer token where an issuer is configured. */
 export class Gate {
   readonly #kube: Kube;
   readonly #namespace: string;
+  readonly #tokens: BearerTokens | undefined;
   readonly #memory = new Map<string, Memory>();
   readonly #clock: () => number;
 
-  constructor(options: { kube: Kube; namespace: string; clock?: () => number }) {
-    this.#kube = options.kube;
-    this.#namespace = options.namespace;
-    this.#clock = options.clock ?? (() => performance.now());
+  constructor({ kube, namespace, tokens, clock = () => performance.now() }: Options) {
+    this.#kube = kube;
+    this.#namespace = namespace;
+    this.#tokens = tokens;
+    this.#clock = clock;
   }
 
   authenticate = async (headers: IncomingHttpHeaders, access: Route['access']): Promise<Caller> => {
     if (access === 'open') return { tenantId: '', role: 'read', keyName: '' };
-    const caller = await this.#callerOf(headers);
-    const tenant = single(headers['x-tenant-id'])?.toLowerCase();
-    if (tenant !== undefined && tenant !== caller.tenantId)
-      throw new Forbidden('X-Tenant-Id names a tenant that this key does not belong to.');
-    if (access === 'write' && caller.role !== 'write') throw new Forbidden('This key may only read.');
-    return caller;
+    const { tenants, role, name } = await this.#identityOf(headers);
+    const tenantId = chosenTenant(tenants, single(headers['x-tenant-id'])?.toLowerCase());
+    if (access === 'write' && role !== 'write') throw new Forbidden('This key may only read.');
+    return { tenantId, role, keyName: name };
   };
 
-  /** One scheme today. Another (a bearer token of an identity provider) is another branch here that gives a Caller. */
-  async #callerOf(headers: IncomingHttpHeaders): Promise<Caller> {
+  /** An API key decides alone where one is sent: a proxy in front may add an Authorization of its own. */
+  async #identityOf(headers: IncomingHttpHeaders): Promise<Identity> {
     const given = single(headers['x-api-key']);
-    if (given === undefined) {
-      const bearer = headers.authorization !== undefined;
-      throw new Unauthorized(
-        bearer ? 'Bearer tokens are not accepted here: send an API key in X-Api-Key.' : 'No API key: send one in X-Api-Key.',
-      );
-    }
+    if (given === undefined) return this.#identityOfToken(headers.authorization);
     const key = await this.#known(given);
-    if (key === undefined) throw new Unauthorized('The API key is not known.');
-    return { tenantId: key.tenantId, role: key.role, keyName: key.name };
+    if (key === undefined) throw this.#unauthorized('The API key is not known.');
+    return { tenants: [key.tenantId], role: key.role, name: key.name };
+  }
+
+  async #identityOfToken(authorization: string | undefined): Promise<Identity> {
+    const token = /^Bearer +([\w.~+/=-]+) *$/i.exec(authorization ?? '')?.[1];
+    if (this.#tokens === undefined)
+      throw this.#unauthorized(
+        token === undefined ? 'No API key: send one in X-Api-Key.' : 'Bearer tokens are not accepted here: send an API key in X-Api-Key.',
+      );
+    if (token === undefined) throw this.#unauthorized('No credentials: send an API key in X-Api-Key, or a token in Authorization: Bearer.');
+    return this.#tokens.identify(token);
+  }
+
+  /** RFC 9110, section 11.6.1: a 401 says which credentials would help. */
+  #unauthorized(message: string): Unauthorized {
+    const schemes = this.#tokens === undefined ? ['ApiKey'] : ['ApiKey', 'Bearer'];
+    const challenges = schemes.map((scheme) => `${scheme} realm="gx-platform"`).join(', ');
+    return new Unauthorized(message, { headers: { 'www-authenticate': challenges } });
   }
 
   async #known(given: string): Promise<ApiKey | undefined> {
@@ -75,6 +91,17 @@ export class Gate {
     const oldest = this.#memory.keys().next().value;
     if (this.#memory.size > REMEMBERED && oldest !== undefined) this.#memory.delete(oldest);
   }
+}
+
+/** The vendor's clients look for "requires workspace specification" and then ask their user for a tenant. */
+function chosenTenant([only, ...others]: string[], named: string | undefined): string {
+  if (named !== undefined) {
+    if (![only, ...others].includes(named)) throw new Forbidden('X-Tenant-Id names a tenant that the caller does not belong to.');
+    return named;
+  }
+  if (only === undefined || others.length > 0)
+    throw new Forbidden('This token requires workspace specification: name one of its tenants in X-Tenant-Id.');
+  return only;
 }
 
 const single = (value: string | string[] | undefined): string | undefined => {

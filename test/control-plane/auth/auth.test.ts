@@ -5,6 +5,7 @@ import { runApiKeyCommand } from '../../../src/control-plane/auth/command.ts';
 import { Unavailable } from '../../../src/errors.ts';
 import { kinds, type Kube } from '../../../src/kube/kube.ts';
 import type { Deployment } from '../../../src/schema/deployment.ts';
+import { startIssuer, type Issuer } from '../kit/issuer.ts';
 import { creation, startPlane, TENANT_A, TENANT_B, type Plane } from '../kit/api-server-plane.ts';
 
 let plane: Plane;
@@ -53,6 +54,52 @@ describe('a request', () => {
     const at = path.replace('{id}', deployment.id).replace('{revision}', deployment.latest_revision_id ?? '');
     expect((await plane.call(method, at, { key: plane.keys.read, ...(method !== 'DELETE' && { body: {} }) })).status).toBe(403);
     expect((await plane.call('GET', `/v2/deployments/${deployment.id}`)).body).toEqual(deployment);
+  });
+});
+
+describe('with an issuer configured', () => {
+  let issuer: Issuer;
+  let open: Plane;
+  beforeAll(async () => {
+    issuer = await startIssuer();
+    const { oidc } = controlPlaneConfig({ GX_OIDC_ISSUER: issuer.url, GX_OIDC_AUDIENCE: 'gx' });
+    open = await startPlane('bearer', { oidc });
+  });
+  afterAll(async () => {
+    await open.stop();
+    await issuer.down();
+  });
+  const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+  const names = async (options: Parameters<Plane['call']>[2]) => {
+    const { status, body } = await open.call<{ resources: Deployment[] }>('GET', '/v2/deployments', options);
+    return [status, body.resources.map(({ name }) => name)];
+  };
+
+  test('a bearer token makes and sees the deployments of its tenant, as a key of that tenant does', async () => {
+    const headers = bearer(await issuer.token({ tenant_id: TENANT_A, role: 'write' }));
+    const made = await open.call<Deployment>('POST', '/v2/deployments', { key: null, headers, body: creation('tokened') });
+    expect([made.status, made.body.tenant_id]).toEqual([201, TENANT_A]);
+    expect(await names({ key: null, headers })).toEqual([200, ['tokened']]);
+    expect(await names({})).toEqual([200, ['tokened']]);
+    const stranger = bearer(await issuer.token({ tenant_id: TENANT_B, role: 'write' }));
+    expect((await open.call('GET', `/v2/deployments/${made.body.id}`, { key: null, headers: stranger })).status).toBe(404);
+    const reader = bearer(await issuer.token({ tenant_id: TENANT_A, role: 'read' }));
+    expect((await open.call('DELETE', `/v2/deployments/${made.body.id}`, { key: null, headers: reader })).status).toBe(403);
+  });
+
+  test('an API key decides alone where both are sent, good or bad', async () => {
+    const other = bearer(await issuer.token({ tenant_id: TENANT_B, role: 'write' }));
+    expect(await names({ headers: other })).toEqual([200, ['tokened']]);
+    expect((await open.call('GET', '/v2/deployments', { headers: bearer('rubbish') })).status).toBe(200);
+    expect((await open.call('GET', '/v2/deployments', { key: 'gx_wrong', headers: other })).status).toBe(401);
+  });
+
+  test('a token that is not good is answered with a sentence and a challenge, and stands in no log', async () => {
+    const token = await issuer.token({ tenant_id: TENANT_A, role: 'write', aud: 'another' });
+    const { status, headers, body } = await open.call<Problem>('GET', '/v2/deployments', { key: null, headers: bearer(token) });
+    expect([status, body.detail]).toEqual([401, 'The bearer token is for another audience.']);
+    expect(headers.get('www-authenticate')).toContain('error="invalid_token"');
+    expect(open.logged()).not.toContain(token);
   });
 });
 

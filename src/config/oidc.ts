@@ -1,0 +1,74 @@
+import type { SettingsReader } from './env.ts';
+
+/** Signatures by a private key that only the issuer has. `none` and HS* (a shared secret) can't be configured. */
+const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'] as const;
+/** What identity providers sign with unless told otherwise. */
+const USUAL_ALGORITHMS: readonly (typeof ALGORITHMS)[number][] = ['RS256', 'ES256'];
+
+/** Whose bearer tokens are taken, and what their claims mean. */
+export type OidcConfig = {
+  /** As it stands in `iss`; its discovery document is read below it. */
+  issuer: string;
+  /** One of them must stand in `aud`. */
+  audiences: string[];
+  /** Where the keys are, when not where discovery says. */
+  jwksUrl: string | undefined;
+  algorithms: string[];
+  clockSkewSeconds: number;
+  /** Every token's tenant, or the claim that names one or several. */
+  tenant: { id: string } | { claim: string };
+  roleClaim: string;
+  writeValues: string[];
+  readValues: string[];
+};
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+const DEPENDENT = ['GX_OIDC_AUDIENCE', 'GX_OIDC_JWKS_URL', 'GX_OIDC_TENANT_ID', 'GX_OIDC_TENANT_CLAIM', 'GX_OIDC_ROLE_CLAIM'];
+
+/** Settings of bearer tokens; undefined when no issuer is configured, and then none is accepted. */
+export function oidcConfig(settings: SettingsReader): OidcConfig | undefined {
+  const issuer = settings.optional(['GX_OIDC_ISSUER']);
+  if (issuer === undefined) {
+    const orphan = DEPENDENT.find((name) => settings.optional([name]) !== undefined);
+    if (orphan !== undefined) settings.problem(`${orphan} is set without GX_OIDC_ISSUER`);
+    return undefined;
+  }
+  const jwksUrl = settings.optional(['GX_OIDC_JWKS_URL']);
+  for (const [name, url] of Object.entries({ GX_OIDC_ISSUER: issuer, GX_OIDC_JWKS_URL: jwksUrl }))
+    if (url !== undefined && !isTrustworthy(url)) settings.problem(`${name} must be an https address (http only on localhost)`);
+  const audiences = settings.words(['GX_OIDC_AUDIENCE']);
+  if (audiences.length === 0) settings.problem('GX_OIDC_AUDIENCE is not set (what tokens for this API carry in aud)');
+  const algorithms = settings.someOf(['GX_OIDC_ALGORITHMS'], ALGORITHMS);
+  return {
+    issuer,
+    audiences,
+    jwksUrl,
+    algorithms: [...(algorithms.length > 0 ? algorithms : USUAL_ALGORITHMS)],
+    clockSkewSeconds: settings.integer(['GX_OIDC_CLOCK_SKEW_SECONDS'], 30, { min: 0, max: 300 }),
+    tenant: tenantSource(settings),
+    roleClaim: settings.text(['GX_OIDC_ROLE_CLAIM'], 'role'),
+    writeValues: wordsOr(settings, 'GX_OIDC_WRITE_VALUES', 'write'),
+    readValues: wordsOr(settings, 'GX_OIDC_READ_VALUES', 'read'),
+  };
+}
+
+function tenantSource(settings: SettingsReader): OidcConfig['tenant'] {
+  const id = settings.optional(['GX_OIDC_TENANT_ID'])?.toLowerCase();
+  const claim = settings.optional(['GX_OIDC_TENANT_CLAIM']);
+  if (id === undefined) return { claim: claim ?? 'tenant_id' };
+  if (!UUID.test(id)) settings.problem('GX_OIDC_TENANT_ID must be a uuid');
+  if (claim !== undefined) settings.problem('GX_OIDC_TENANT_ID and GX_OIDC_TENANT_CLAIM exclude each other');
+  return { id };
+}
+
+function wordsOr(settings: SettingsReader, name: string, fallback: string): string[] {
+  const words = settings.words([name]);
+  return words.length > 0 ? words : [fallback];
+}
+
+/** Keys that travel in clear text could be anybody's. */
+function isTrustworthy(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname } = new URL(text);
+  return protocol === 'https:' || (protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(hostname));
+}

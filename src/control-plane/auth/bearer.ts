@@ -1,0 +1,93 @@
+import { errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey, type JWTVerifyOptions } from 'jose';
+import type { OidcConfig } from '../../config/oidc.ts';
+import { Unauthorized } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+import { identityOf, type Identity } from './claims.ts';
+import { IssuerKeys } from './issuer-keys.ts';
+
+type Options = { config: OidcConfig; log: Log; clock?: (() => number) | undefined };
+
+/** Bearer tokens of one identity provider: JWTs that it signed for this API. */
+export class BearerTokens {
+  readonly #config: OidcConfig;
+  readonly #keys: IssuerKeys;
+  readonly #checks: JWTVerifyOptions;
+
+  constructor({ config, log, clock }: Options) {
+    this.#config = config;
+    this.#keys = new IssuerKeys({ issuer: config.issuer, jwksUrl: config.jwksUrl, log, ...(clock && { clock }) });
+    this.#checks = {
+      issuer: config.issuer,
+      audience: config.audiences,
+      algorithms: config.algorithms,
+      clockTolerance: config.clockSkewSeconds,
+      requiredClaims: ['exp'],
+    };
+  }
+
+  /** Whose token it is. Throws `Unauthorized` for a token that is not good, `Unavailable` when that can't be told. */
+  async identify(token: string): Promise<Identity> {
+    try {
+      return identityOf(await this.#claimsOf(token), this.#config);
+    } catch (error) {
+      if (error instanceof errors.JOSEError) throw refusal(error);
+      throw error;
+    }
+  }
+
+  async #claimsOf(token: string): Promise<JWTPayload> {
+    try {
+      return await this.#verified(token, await this.#keys.current());
+    } catch (error) {
+      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+      const renewed = await this.#keys.renewed();
+      if (renewed === undefined) throw error;
+      return this.#verified(token, renewed);
+    }
+  }
+
+  async #verified(token: string, keys: JWTVerifyGetKey): Promise<JWTPayload> {
+    try {
+      return (await jwtVerify(token, keys, this.#checks)).payload;
+    } catch (error) {
+      if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
+      return this.#verifiedByAny(token, error);
+    }
+  }
+
+  /** A token without a key id, from an issuer with several keys. */
+  async #verifiedByAny(token: string, candidates: errors.JWKSMultipleMatchingKeys): Promise<JWTPayload> {
+    for await (const key of candidates) {
+      try {
+        return (await jwtVerify(token, key, this.#checks)).payload;
+      } catch (error) {
+        if (!(error instanceof errors.JWSSignatureVerificationFailed)) throw error;
+      }
+    }
+    throw new errors.JWSSignatureVerificationFailed();
+  }
+}
+
+const OF_CLAIM: Record<string, string> = {
+  iss: 'was issued by another issuer',
+  aud: 'is for another audience',
+  nbf: 'is not valid yet',
+  exp: 'has no time of expiry',
+};
+
+/** What is wrong with the token; never a part of it. */
+function fault(error: Error): string {
+  if (error instanceof errors.JWTExpired) return 'has expired';
+  if (error instanceof errors.JWTClaimValidationFailed) return OF_CLAIM[error.claim] ?? `has a claim ${error.claim} that does not fit`;
+  if (error instanceof errors.JOSEAlgNotAllowed) return 'is signed by an algorithm that is not accepted';
+  if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWSSignatureVerificationFailed)
+    return 'is not signed by a key of the issuer';
+  return 'is not a signed JSON Web Token';
+}
+
+/** RFC 6750, section 3: the challenge says the same as the body. */
+function refusal(error: Error): Unauthorized {
+  const text = `The bearer token ${fault(error)}.`;
+  const challenge = `Bearer realm="gx-platform", error="invalid_token", error_description="${text}"`;
+  return new Unauthorized(text, { cause: error, headers: { 'www-authenticate': challenge } });
+}

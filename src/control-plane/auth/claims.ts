@@ -1,0 +1,47 @@
+import type { OidcConfig } from '../../config/oidc.ts';
+import { Forbidden } from '../../errors.ts';
+import type { Role } from '../needs.ts';
+
+/** Who calls, before a tenant is chosen. */
+export type Identity = { name: string; tenants: string[]; role: Role };
+
+type Claims = Record<string, unknown>;
+type Meaning = Pick<OidcConfig, 'tenant' | 'roleClaim' | 'writeValues' | 'readValues'>;
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** What the claims of a verified token say (pure). Throws `Forbidden` where they name no tenant or no role. */
+export function identityOf(claims: Claims, meaning: Meaning): Identity {
+  const tenants = tenantsOf(claims, meaning.tenant);
+  const roles = wordsAt(claims, meaning.roleClaim);
+  const has = (values: string[]): boolean => roles.some((role) => values.includes(role));
+  const name = typeof claims.sub === 'string' ? claims.sub : '';
+  if (has(meaning.writeValues)) return { name, tenants, role: 'write' };
+  if (has(meaning.readValues)) return { name, tenants, role: 'read' };
+  throw new Forbidden(`The token gives no right: its claim ${meaning.roleClaim} names no role of this API.`);
+}
+
+function tenantsOf(claims: Claims, source: OidcConfig['tenant']): string[] {
+  if ('id' in source) return [source.id];
+  const tenants = wordsAt(claims, source.claim).map((word) => word.toLowerCase());
+  if (tenants.length === 0) throw new Forbidden(`The token names no tenant: its claim ${source.claim} is missing.`);
+  if (!tenants.every((tenant) => UUID.test(tenant))) throw new Forbidden(`The token's claim ${source.claim} is not the id of a tenant.`);
+  return tenants;
+}
+
+/** A list, or words in one text as in `scope`. */
+function wordsAt(claims: Claims, name: string): string[] {
+  const value = valueAt(claims, name);
+  const texts = Array.isArray(value) ? value : typeof value === 'string' ? value.split(' ') : [];
+  return texts.filter((text) => typeof text === 'string' && text !== '') as string[];
+}
+
+/** A claim by its whole name (`https://acme.example/tenant`), else by a path of names (`realm_access.roles`). */
+function valueAt(claims: Claims, name: string): unknown {
+  if (Object.hasOwn(claims, name)) return claims[name];
+  let value: unknown = claims;
+  for (const step of name.split('.')) value = isObject(value) && Object.hasOwn(value, step) ? value[step] : undefined;
+  return value;
+}
+
+const isObject = (value: unknown): value is Claims => typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,0 +1,100 @@
+import { createLocalJWKSet, type JSONWebKeySet, type LocalJWKSet } from 'jose';
+import { asError, Unavailable } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+
+/** Keys are read again when they are older: a key that the issuer withdrew is trusted no longer than this. */
+const FRESH_MILLISECONDS = 600_000;
+/** While the issuer is away its last keys serve on for a day: a night's outage locks nobody out. */
+const STALE_MILLISECONDS = 24 * 3_600_000;
+/** Between two readings for a key that is not there: tokens with made-up key ids cost the issuer at most this. */
+const COOLDOWN_MILLISECONDS = 5000;
+/** Between two tries to reach an issuer that is away, during which the last keys answer at once. */
+const RETRY_MILLISECONDS = 30_000;
+const TIMEOUT_MILLISECONDS = 5000;
+
+type Options = { issuer: string; jwksUrl: string | undefined; log: Log; clock?: () => number };
+type Held = { keys: LocalJWKSet; at: number };
+
+/** The public keys of one issuer, found by its discovery document and kept. */
+export class IssuerKeys {
+  readonly #options: Options;
+  readonly #clock: () => number;
+  #held: Held | undefined;
+  #triedAt = -Infinity;
+  #failed = false;
+  #reading: Promise<void> | undefined;
+
+  constructor(options: Options) {
+    this.#options = options;
+    this.#clock = options.clock ?? (() => performance.now());
+  }
+
+  /** The keys as last read. Throws `Unavailable` when there are none to go by. */
+  async current(): Promise<LocalJWKSet> {
+    const age = this.#age();
+    if (age > FRESH_MILLISECONDS && (this.#held === undefined || this.#mayTry())) await this.#read();
+    if (this.#held === undefined || this.#age() > STALE_MILLISECONDS) throw this.#away();
+    return this.#held.keys;
+  }
+
+  /** The keys read anew, for a token whose key is not among the current ones; undefined when they were read just now. */
+  async renewed(): Promise<LocalJWKSet | undefined> {
+    if (this.#age() < COOLDOWN_MILLISECONDS) return undefined;
+    if (this.#mayTry()) await this.#read();
+    // The key may be a new one: nobody can tell while the issuer is away.
+    if (this.#failed) throw this.#away();
+    return this.#held?.keys;
+  }
+
+  #age(): number {
+    return this.#held === undefined ? Infinity : this.#clock() - this.#held.at;
+  }
+
+  #mayTry(): boolean {
+    return this.#reading !== undefined || !this.#failed || this.#clock() - this.#triedAt > RETRY_MILLISECONDS;
+  }
+
+  #away(): Unavailable {
+    return new Unavailable(`The identity provider ${this.#options.issuer} does not answer, so the token can't be checked; try again.`);
+  }
+
+  /** One reading serves all who wait; its failure is logged and remembered. */
+  async #read(): Promise<void> {
+    this.#reading ??= this.#readNow().finally(() => (this.#reading = undefined));
+    await this.#reading;
+  }
+
+  async #readNow(): Promise<void> {
+    this.#triedAt = this.#clock();
+    try {
+      this.#held = { keys: createLocalJWKSet(await this.#fetchKeys()), at: this.#triedAt };
+      this.#failed = false;
+    } catch (error) {
+      this.#failed = true;
+      this.#options.log.warn({ err: asError(error), issuer: this.#options.issuer }, 'keys of the identity provider could not be read');
+    }
+  }
+
+  async #fetchKeys(): Promise<JSONWebKeySet> {
+    const { issuer, jwksUrl } = this.#options;
+    return (await fetchJson(jwksUrl ?? (await discovered(issuer)))) as JSONWebKeySet;
+  }
+}
+
+/** OpenID Connect Discovery 1.0, section 4: the document lies below the issuer and must name it. */
+async function discovered(issuer: string): Promise<string> {
+  const document = (await fetchJson(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)) as Record<string, unknown>;
+  if (document.issuer !== issuer) throw new Unavailable(`The discovery document of ${issuer} is of another issuer.`);
+  if (typeof document.jwks_uri !== 'string') throw new Unavailable(`The discovery document of ${issuer} names no jwks_uri.`);
+  return document.jwks_uri;
+}
+
+async function fetchJson(url: string): Promise<unknown> {
+  const answer = await fetch(url, {
+    headers: { accept: 'application/json' },
+    redirect: 'error',
+    signal: AbortSignal.timeout(TIMEOUT_MILLISECONDS),
+  });
+  if (!answer.ok) throw new Unavailable(`${url} answered ${answer.status}.`);
+  return answer.json();
+}
