@@ -142,7 +142,7 @@ const withoutEffect = (fields: string[]): Statement[] =>
           type: FIELDS_WITHOUT_EFFECT,
           status: 'True',
           reason: 'NotBuiltYet',
-          message: `Stored, but without effect: ${fields.join(', ')}.`,
+          message: `Stored, but the platform does not act on: ${fields.join(', ')}.`,
         },
       ];
 

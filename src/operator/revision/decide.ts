@@ -8,7 +8,7 @@ import { isEnded } from '../deployment/picks.ts';
 import { diagnose, type Diagnosis } from '../diagnose.ts';
 import { isRolledOut, replicasOf } from '../workload-state.ts';
 import type { RevisionWorld } from './observe.ts';
-import { replicasWanted, type WorkloadComponent } from './objects/sizes.ts';
+import { replicasAllowed, replicasWanted, type WorkloadComponent } from './objects/sizes.ts';
 
 /** Replicas of one workload; undefined: it is not made, and if it is there it stays as it is. */
 export type Wish = { api?: number; queue?: number };
@@ -122,16 +122,19 @@ function progress({ revision, world, settings }: Situation): Decision {
     const message = `The Secret ${revision.spec.template.secretName} is not there.`;
     return idle('AWAITING_DEPLOY', message, { ...begun, reason: 'SecretMissing' });
   }
-  if (!isUp(world.api, api)) return deploying({ wish: { api }, of: 'api' }, { world, settings });
-  if (!isUp(world.queue, queue)) return deploying({ wish: { api, queue }, of: 'queue' }, { world, settings });
+  if (!isUp(world.api, [api, replicasAllowed(revision, 'api', settings)]))
+    return deploying({ wish: { api }, of: 'api' }, { world, settings });
+  if (!isUp(world.queue, [queue, replicasAllowed(revision, 'queue', settings)]))
+    return deploying({ wish: { api, queue }, of: 'queue' }, { world, settings });
   const done = { ...begun, rolledOut: true, wish: { api, queue } };
   return isServingSaid(revision, world)
     ? idle('DEPLOYED', 'All pods are ready and the revision serves.', done)
     : idle('DEPLOYING', 'All pods are ready; traffic is being switched.', done);
 }
 
-/** The workload has the wanted size, and all of it is there. */
-const isUp = (workload: RevisionWorld['api'], replicas: number): boolean => isRolledOut(workload) && replicasOf(workload) === replicas;
+/** The workload has a size within the range, and all of it is there. */
+const isUp = (workload: RevisionWorld['api'], [least, most]: [number, number]): boolean =>
+  isRolledOut(workload) && replicasOf(workload) >= least && replicasOf(workload) <= most;
 
 const isServingSaid = ({ metadata }: RevisionResource, { deployment }: RevisionWorld): boolean =>
   deployment?.status?.activeRevision === metadata.name;

@@ -11,7 +11,12 @@ export function adoptSecret({ metadata, spec }: RevisionResource, secret: { type
     metadata: {
       name: names.secretCopy(metadata.name),
       ...(metadata.namespace !== undefined && { namespace: metadata.namespace }),
-      labels: { [SECRETS_OF]: labelValue(spec.deployment), [MANAGED_BY]: OPERATOR },
+      labels: {
+        [DEPLOYMENT]: labelValue(spec.deployment),
+        [REVISION]: labelValue(metadata.name),
+        [SECRETS_OF]: labelValue(spec.deployment),
+        [MANAGED_BY]: OPERATOR,
+      },
       annotations: { [DEPLOYMENT]: spec.deployment, [REVISION]: metadata.name },
       ownerReferences: [{ apiVersion: API_VERSION, kind: 'Revision', name: metadata.name, uid: metadata.uid ?? '', controller: true }],
     },

@@ -4,7 +4,12 @@ import { cores, mebibytes } from '../../kernel/quantity.ts';
 
 export type WorkloadComponent = 'api' | 'queue';
 
-export type WorkloadWish = { component: WorkloadComponent; replicas: number; secretName: string | undefined; databaseSecret: string };
+export type WorkloadWish = {
+  component: WorkloadComponent;
+  /** Undefined: somebody else's. */ replicas: number | undefined;
+  secretName: string | undefined;
+  databaseSecret: string;
+};
 
 /** Replicas the spec asks for: `queue_*` defaults to the api's. */
 export function replicasWanted({ spec }: RevisionResource, component: WorkloadComponent, { profile }: OperatorSettings): number {
@@ -12,12 +17,19 @@ export function replicasWanted({ spec }: RevisionResource, component: WorkloadCo
   return component === 'api' ? minScale : queueMinScale;
 }
 
+/** Replicas up to which others, an autoscaler or a person, may scale it; the very size of the spec where it names no range. */
+export function replicasAllowed(revision: RevisionResource, component: WorkloadComponent, settings: OperatorSettings): number {
+  const least = replicasWanted(revision, component, settings);
+  const { maxScale = least, queueMaxScale = maxScale } = revision.spec.template.resourceSpec ?? {};
+  return Math.max(least, component === 'api' ? maxScale : queueMaxScale);
+}
+
 const RESERVED_CONNECTIONS = 10;
 
 /** Connections of one pod, so that two revisions side by side stay below what the database takes. */
 export function poolSize(revision: RevisionResource, settings: OperatorSettings): number {
   const most = revision.spec.template.resourceSpec?.dbMaxConnections ?? settings.profile.database.maxConnections;
-  const pods = replicasWanted(revision, 'api', settings) + replicasWanted(revision, 'queue', settings);
+  const pods = replicasAllowed(revision, 'api', settings) + replicasAllowed(revision, 'queue', settings);
   return Math.max(2, Math.min(20, Math.floor((most - RESERVED_CONNECTIONS) / (2 * Math.max(1, pods)))));
 }
 

@@ -35,7 +35,7 @@ export function workload(revision: RevisionResource, wish: WorkloadWish, setting
       ],
     },
     spec: {
-      replicas: wish.replicas,
+      ...(wish.replicas !== undefined && { replicas: wish.replicas }),
       revisionHistoryLimit: 1,
       progressDeadlineSeconds: settings.progressDeadlineSeconds,
       strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },

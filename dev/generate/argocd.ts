@@ -1,0 +1,15 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { GROUP, KINDS } from '../../src/schema/custom-resources.ts';
+
+const script = readFileSync(join(import.meta.dirname, '../../config/argocd/health.lua'), 'utf8');
+
+/** Argo CD's own ConfigMap with the health script of every kind that has a status; kinds without one are healthy once they exist. */
+export const argocdConfigMap = (): object => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: 'argocd-cm', namespace: 'argocd' },
+  data: Object.fromEntries(
+    KINDS.filter(({ status }) => status !== undefined).map(({ kind }) => [`resource.customizations.health.${GROUP}_${kind}`, script]),
+  ),
+});

@@ -1,0 +1,201 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ensureTools } from '../../dev/cluster/parts.ts';
+import { kinds, type Kube, type KubeObject } from '../../src/kube/kube.ts';
+import { isRolledOut } from '../../src/operator/workload-state.ts';
+import type { DeploymentResource } from '../../src/schema/custom-resources.ts';
+import { testNamespace, until } from '../kit/api-server.ts';
+import { fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
+import { kubectlFor, type Kubectl } from '../kit/kubectl.ts';
+import { newDeployment } from '../kit/objects.ts';
+import { look, operatorFor, type RunningOperator } from '../kit/operator.ts';
+
+/* Deployments kept in git, by kubectl itself on a real API server. */
+let kube: Kube;
+let namespace: string;
+let kubeconfig: string;
+let operator: RunningOperator;
+let kubelet: FakeKubelet;
+let kubectl: Kubectl;
+let see: ReturnType<typeof look>;
+
+beforeAll(async () => {
+  ({ kube, namespace, kubeconfig } = await testNamespace('gitops'));
+  see = look(kube, namespace);
+  const { kubectl: path = '' } = await ensureTools(['kubectl'], (line) => process.stderr.write(`${line}\n`));
+  kubectl = kubectlFor({ kubectl: path, kubeconfig });
+  kubelet = fakeKubelet(kube, namespace);
+  operator = await operatorFor({ namespace, kubeconfig });
+  await operator.leading;
+});
+afterAll(async () => {
+  await operator.stop();
+  await kubelet.stop();
+  await kube.close();
+});
+
+const inNamespace = (...args: string[]): Promise<string> => kubectl(...args, '--namespace', namespace);
+const waitReady = (name: string, timeout = '30s'): Promise<string> =>
+  inNamespace('wait', `gxd/${name}`, '--for=condition=Ready', `--timeout=${timeout}`);
+
+/** As somebody keeps it in git: every list and map of the spec that an operator might fill in is there, half filled. */
+const manifest = (name: string, resourceSpec: object = {}): DeploymentResource =>
+  newDeployment(namespace, {
+    metadata: { name, labels: { team: 'a' }, annotations: { note: 'kept in git' } },
+    template: {
+      resourceSpec: {
+        minScale: 1,
+        labels: { team: 'a' },
+        sidecars: [{ name: 'proxy', image: 'proxy:1', env: [{ name: 'A', value: 'b' }] }],
+        volumes: [{ name: 'cache', emptyDir: {} }],
+        volumeMounts: [{ name: 'cache', mountPath: '/cache' }],
+        ...resourceSpec,
+      },
+    },
+  });
+
+describe.each([
+  ['client-side', []],
+  ['server-side', ['--server-side', '--field-manager=argocd-controller']],
+])('a manifest applied %s', (way, options) => {
+  const name = way;
+
+  test('is waited for by `kubectl wait`, and shows no difference once it is ready', async () => {
+    await kubectl.apply(manifest(name), ...options);
+    await waitReady(name);
+    expect(await kubectl.diff(manifest(name), ...options)).toBe('');
+    const before = await see.deployment(name);
+    await kubectl.apply(manifest(name), ...options);
+    expect((await see.deployment(name)).metadata.resourceVersion).toBe(before.metadata.resourceVersion);
+    expect(before.spec).toEqual(manifest(name).spec);
+    expect(before.metadata.labels).toEqual({ team: 'a' });
+  });
+
+  test('stays its owner’s: the operator has written status and its finalizer, nothing else', async () => {
+    const { metadata } = (await see.deployment(name)) as unknown as { metadata: { managedFields: Written[] } };
+    const operators = metadata.managedFields.filter(({ manager }) => manager === 'gx-operator');
+    const fields = operators.flatMap(({ fieldsV1, subresource }) => (subresource === 'status' ? [] : topFields(fieldsV1)));
+    expect(fields).toEqual(['f:finalizers']);
+    expect(operators.some(({ subresource }) => subresource === 'status')).toBe(true);
+  });
+
+  test('with a field taken away, has it no more, and serves its second revision', async () => {
+    const { labels: _labels, ...rest } = manifest(name).spec.template.resourceSpec ?? {};
+    const spec = { ...manifest(name).spec, template: { ...manifest(name).spec.template, resourceSpec: rest } };
+    await kubectl.apply({ ...manifest(name), spec }, ...options);
+    await waitReady(name);
+    const { status } = await see.deployment(name);
+    expect(status?.activeRevision).toBe(status?.latestRevision);
+    const pair = await kube.all(kinds.workload, { namespace, labelSelector: `gx.dev/revision=${status?.activeRevision}` });
+    expect(pair.map(({ metadata }) => metadata.labels?.team)).toEqual([undefined, undefined]);
+  });
+});
+
+type Written = { manager: string; subresource?: string; fieldsV1: Record<string, object> };
+/** `f:metadata.f:finalizers` -> `f:finalizers`; spec's and others' own names. */
+const topFields = (fields: Record<string, object>): string[] =>
+  Object.entries(fields).flatMap(([name, inner]) => (name === 'f:metadata' ? Object.keys(inner) : [name]));
+
+test('`kubectl wait` is not satisfied by what was ready before the change', async () => {
+  await kubectl.apply(manifest('stale'));
+  await waitReady('stale');
+  await operator.stop();
+  await inNamespace(
+    'patch',
+    'gxd',
+    'stale',
+    '--type=merge',
+    '--patch={"spec":{"template":{"sourceRevisionConfig":{"imageUri":"agent:9"}}}}',
+  );
+  await expect(waitReady('stale', '1s')).rejects.toThrow('timed out');
+  operator = await operatorFor({ namespace, kubeconfig });
+  await waitReady('stale');
+});
+
+describe('hands of others', () => {
+  const replicas = async (name: string): Promise<number> => ((await see.workload(name)).spec as { replicas: number }).replicas;
+  const settle = async (name: string): Promise<void> => {
+    await until('the pods are out', async () => isRolledOut(await see.workload(name)), 10_000);
+    await new Promise((resolve) => {
+      setTimeout(resolve, 500);
+    });
+  };
+  const versionOf = async (name: string): Promise<string | undefined> => (await see.workload(name)).metadata.resourceVersion;
+
+  test('may scale within the range of the spec, as an autoscaler does, and are brought back from beyond it', async () => {
+    await kubectl.apply(manifest('scaled', { minScale: 2, maxScale: 5 }));
+    await waitReady('scaled');
+    const api = 'scaled-00001-api';
+    for (const size of [4, 3, 2, 5]) {
+      await inNamespace('scale', `deployment.apps/${api}`, `--replicas=${size}`);
+      await settle(api);
+      expect(await replicas(api)).toBe(size);
+      await waitReady('scaled');
+    }
+    const before = await versionOf(api);
+    await inNamespace('annotate', 'gxd/scaled', 'gx.dev/reconcile-requested-at=now');
+    await until('it is obeyed', async () => (await see.deployment('scaled')).status?.lastHandledReconcileAt === 'now');
+    expect([await replicas(api), await versionOf(api)]).toEqual([5, before]);
+    await inNamespace('scale', `deployment.apps/${api}`, '--replicas=9');
+    await until('it is back in its range', async () => (await replicas(api)) === 2, 5000);
+    await inNamespace('scale', `deployment.apps/${api}`, '--replicas=1');
+    await until('it is back in its range', async () => (await replicas(api)) === 2, 5000);
+  });
+
+  test('do not keep the pods of a replaced revision', async () => {
+    await inNamespace('scale', 'deployment.apps/scaled-00001-api', '--replicas=4');
+    await kubectl.apply(manifest('scaled', { minScale: 2, maxScale: 5, cpu: 0.2 }));
+    await waitReady('scaled');
+    await until(
+      'the former pair is at zero',
+      async () => (await replicas('scaled-00001-api')) + (await replicas('scaled-00001-queue')) === 0,
+    );
+  });
+
+  test('restart by `kubectl rollout restart`, which ends well and stays', async () => {
+    await kubectl.apply(manifest('restarted'));
+    await waitReady('restarted');
+    await inNamespace('rollout', 'restart', 'deployment.apps/restarted-00001-api');
+    await inNamespace('rollout', 'status', 'deployment.apps/restarted-00001-api', '--timeout=20s');
+    await waitReady('restarted');
+    const { spec } = (await see.workload('restarted-00001-api')) as unknown as {
+      spec: { template: { metadata: { annotations: object } } };
+    };
+    expect(spec.template.metadata.annotations).toHaveProperty(['kubectl.kubernetes.io/restartedAt']);
+  });
+
+  test('may label and annotate what the operator made', async () => {
+    await inNamespace('label', 'service/restarted-agent', 'theirs=yes');
+    await inNamespace('annotate', 'statefulset/restarted-db', 'theirs=yes');
+    await inNamespace('annotate', 'gxd/restarted', 'gx.dev/reconcile-requested-at=now');
+    await until('it is obeyed', async () => (await see.deployment('restarted')).status?.lastHandledReconcileAt === 'now');
+    expect((await see.service('restarted-agent')).metadata.labels).toMatchObject({ theirs: 'yes' });
+    const database = await kube.get(kinds.statefulSet, { namespace, name: 'restarted-db' });
+    expect(database.metadata.annotations).toMatchObject({ theirs: 'yes' });
+  });
+});
+
+test('all that a deployment and its revision have is found by label, and by owner', async () => {
+  await kube.create(kinds.secret, { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'mine', namespace }, stringData: { A: 'b' } });
+  const of = manifest('family');
+  await kubectl.apply({ ...of, spec: { ...of.spec, template: { ...of.spec.template, secretName: 'mine' } } });
+  await waitReady('family');
+  const list = async (selector: string): Promise<string[]> => {
+    const all = 'revisions.gx.dev,deployments.apps,replicasets,statefulsets,services,networkpolicies,secrets,pods,persistentvolumeclaims';
+    const { items } = await kubectl.json<{ items: KubeObject[] }>('get', all, '--namespace', namespace, '--selector', selector);
+    return items.map(({ kind, metadata }) => `${kind} ${metadata.labels?.['gx.dev/component'] ?? ''}`.trim()).toSorted();
+  };
+  const ofRevision = ['Deployment api', 'Deployment queue', 'Pod api', 'Pod queue', 'ReplicaSet api', 'ReplicaSet queue', 'Secret'];
+  expect(await list('gx.dev/revision=family-00001')).toEqual(ofRevision);
+  const ofDeployment = ['NetworkPolicy', 'PersistentVolumeClaim', 'Pod', 'Secret', 'Service', 'StatefulSet'].map(
+    (kind) => `${kind} database`,
+  );
+  expect(await list('gx.dev/deployment=family')).toEqual([...ofRevision, ...ofDeployment, 'Revision', 'Service agent'].toSorted());
+  const { metadata } = await see.revision('family-00001');
+  expect(metadata.ownerReferences).toMatchObject([{ kind: 'Deployment', name: 'family', controller: true }]);
+  for (const kind of [kinds.workload, kinds.secret]) {
+    const owners = (await kube.all(kind, { namespace, labelSelector: 'gx.dev/revision=family-00001' })).map(
+      (child) => child.metadata.ownerReferences,
+    );
+    expect(owners.every((owner) => owner?.[0]?.uid === metadata.uid)).toBe(true);
+  }
+});
