@@ -149,6 +149,7 @@ describe('hands of others', () => {
       'the former pair is at zero',
       async () => (await replicas('scaled-00001-api')) + (await replicas('scaled-00001-queue')) === 0,
     );
+    expect(await replicas('scaled-00002-api')).toBe(2);
   });
 
   test('restart by `kubectl rollout restart`, which ends well and stays', async () => {
