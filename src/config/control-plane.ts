@@ -8,7 +8,9 @@ export type Grant = (typeof GRANTS)[number];
 const HOSTINGS = ['self-hosted', 'cloud'] as const;
 export type Hosting = (typeof HOSTINGS)[number];
 
-type GitIntegration = { id: string; name: string; installation_id: number };
+export type GitRepository = { id: number; name: string; owner: string; url: string; default_branch: string };
+/** A connection to a git host, and the repositories that deployments may be made from by it. */
+type GitIntegration = { id: string; name: string; installation_id: number; repos?: GitRepository[] };
 
 export type ControlPlaneConfig = {
   host: string;
@@ -60,11 +62,18 @@ export function controlPlaneConfig(env: Env): ControlPlaneConfig {
 function integrations(settings: SettingsReader): GitIntegration[] {
   const value = settings.json(['GX_GIT_INTEGRATIONS']) ?? [];
   const whole = Array.isArray(value) && value.every(isIntegration);
-  if (!whole) settings.problem('GX_GIT_INTEGRATIONS must be a list of {"id": uuid, "name": text, "installation_id": number}');
+  const repos = '"repos"?: [{"id": number, "name", "owner", "url", "default_branch": text}]';
+  if (!whole) settings.problem(`GX_GIT_INTEGRATIONS must be a list of {"id": uuid, "name": text, "installation_id": number, ${repos}}`);
   return whole ? (value as GitIntegration[]) : [];
 }
 
 function isIntegration(value: unknown): boolean {
-  const { id, name, installation_id: installation } = (value ?? {}) as Record<string, unknown>;
-  return typeof id === 'string' && UUID.test(id) && typeof name === 'string' && Number.isInteger(installation);
+  const { id, name, installation_id: installation, repos = [] } = (value ?? {}) as Record<string, unknown>;
+  const own = typeof id === 'string' && UUID.test(id) && typeof name === 'string' && Number.isInteger(installation);
+  return own && Array.isArray(repos) && repos.every(isRepository);
+}
+
+function isRepository(value: unknown): boolean {
+  const { id, ...texts } = (value ?? {}) as Record<string, unknown>;
+  return Number.isInteger(id) && ['name', 'owner', 'url', 'default_branch'].every((name) => typeof texts[name] === 'string');
 }

@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox';
+import { Rejected } from '../errors.ts';
 import type { Reply, Route } from '../http/route.ts';
 import type { Caller } from './needs.ts';
 
@@ -8,6 +9,16 @@ const PREFIX = '/api-host';
 /** Ours, and the vendor's for the same. */
 const SOURCES: Record<string, string> = { external_container: 'external_docker', git: 'github' };
 const FIELDS: Record<string, string> = { gx_config_path: 'langgraph_config_path' };
+/** Images that the vendor's own cloud builds or keeps; its CLI asks for them unless it is told of an image. */
+const BUILT_THERE = ['internal_docker', 'internal_source'];
+/** Deployment types that sleep while nobody asks; its CLI's default. */
+const ASLEEP = ['dev_zero', 'dev_free_zero'];
+/** Beside a word of ours, these are taken where it is. */
+const MORE_WORDS: [string, string[]][] = [
+  ['external_container', ['external_docker', ...BUILT_THERE]],
+  ['git', ['github']],
+  ['dev_free', ASLEEP],
+];
 /** What the vendor's clients send beside and nothing here depends on. */
 const IGNORED = ['tracked_packages'];
 
@@ -41,7 +52,7 @@ function takingBoth(schema: TSchema): TSchema {
 function widen(node: unknown): void {
   if (typeof node !== 'object' || node === null) return;
   const { enum: values, properties } = node as { enum?: unknown[]; properties?: Properties };
-  for (const [ours, theirs] of Object.entries(SOURCES)) if (values?.includes(ours) === true) values.push(theirs);
+  for (const [ours, theirs] of MORE_WORDS) if (values?.includes(ours) === true) values.push(...theirs);
   for (const [ours, theirs] of Object.entries(FIELDS))
     if (properties?.[ours] !== undefined) properties[theirs] = structuredClone(properties[ours]);
   for (const inner of Object.values(node)) widen(inner);
@@ -51,8 +62,20 @@ function widen(node: unknown): void {
 function inOurs(body: unknown, schema: TSchema): unknown {
   const own = inWords(body, OURS) as Record<string, unknown>;
   for (const name of IGNORED) delete own[name];
+  known(own);
   const { required } = schema as { required?: string[] };
   return required?.includes('secrets') === true ? { secrets: [], ...own } : own;
+}
+
+/** Refuses in a sentence what the vendor's clients may ask for and only the vendor has. */
+function known({ source, source_config: config }: Record<string, unknown>): void {
+  if (BUILT_THERE.includes(source as string)) {
+    const way = 'push the image to a registry and name it with --image-uri';
+    throw new Rejected(`source: ${String(source)} needs a builder, and there is none here: ${way}`);
+  }
+  const { deployment_type: type } = (config ?? {}) as { deployment_type?: unknown };
+  if (ASLEEP.includes(type as string))
+    throw new Rejected(`source_config.deployment_type: ${String(type)} is not offered; take dev or prod`);
 }
 
 /** The same routes in the vendor's words; they are no part of the document. */

@@ -40,6 +40,7 @@ test.each([
   ['GX_DEFAULT_TENANT_ID', 'me'],
   ['GX_GIT_INTEGRATIONS', '{'],
   ['GX_GIT_INTEGRATIONS', '[{"id":"x"}]'],
+  ['GX_GIT_INTEGRATIONS', JSON.stringify([{ ...INTEGRATION, repos: [{ id: 1, name: 'agent' }] }])],
 ])('%s=%s is refused by name', (name, value) => {
   expect(() => controlPlaneConfig({ [name]: value })).toThrow(
     expect.objectContaining({ name: 'StartError', message: expect.stringContaining(name) }),

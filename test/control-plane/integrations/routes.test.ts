@@ -2,6 +2,8 @@ import { expect, test } from 'vitest';
 import { startPlane } from '../kit/api-server-plane.ts';
 
 const integration = { id: '22222222-2222-4222-8222-222222222222', name: 'acme', installation_id: 7 };
+const repo = { id: 12, name: 'agent', owner: 'acme', url: 'https://git.example/acme/agent', default_branch: 'main' };
+const withRepos = { ...integration, id: '33333333-3333-4333-8333-333333333333', repos: [repo] };
 
 test.each([
   ['none', []],
@@ -10,5 +12,19 @@ test.each([
   const plane = await startPlane('integrations', { gitIntegrations });
   const { status, body } = await plane.call('GET', '/v1/integrations/git/install', { key: plane.keys.read });
   expect([status, body]).toEqual([200, gitIntegrations]);
+  await plane.stop();
+});
+
+test('the repositories of a connection are listed under both words for the host', async () => {
+  const plane = await startPlane('repositories', { gitIntegrations: [integration, withRepos] });
+  const repos = (id: string, path = '/v1/integrations/git') => plane.call('GET', `${path}/${id}/repos`, { key: plane.keys.read });
+  const listed = [{ host_integration_id: withRepos.id, ...repo }];
+  expect(await repos(withRepos.id)).toMatchObject({ status: 200, body: listed });
+  expect(await repos(withRepos.id, '/api-host/v1/integrations/github')).toMatchObject({ status: 200, body: listed });
+  expect(await repos(integration.id)).toMatchObject({ status: 200, body: [] });
+  expect((await plane.call('GET', '/v1/integrations/git/install')).body).toEqual([integration, { ...integration, id: withRepos.id }]);
+  const missing = '44444444-4444-4444-8444-444444444444';
+  expect(await repos(missing)).toMatchObject({ status: 404, body: { detail: `Integration ID ${missing} not found.` } });
+  expect((await repos('acme')).status).toBe(422);
   await plane.stop();
 });
