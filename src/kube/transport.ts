@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto';
 import http from 'node:http';
+import type { ClientHttp2Stream } from 'node:http2';
 import https from 'node:https';
+import type { Readable } from 'node:stream';
 import { Unavailable } from '../errors.ts';
 import type { Credentials, Tls } from './credentials.ts';
+import { Sessions } from './sessions.ts';
 
-/** Sockets for all calls together; watches have one each beside them. */
+/** Sockets for all calls together; watches share one beside them where the server speaks HTTP/2. */
 const MAX_SOCKETS = 8;
 /** Idle sockets are closed before the API server closes them under a request. */
 const IDLE_SOCKET = 30_000;
@@ -20,7 +23,12 @@ export type HttpRequest = {
 };
 export type HttpAnswer = { status: number; headers: http.IncomingHttpHeaders; body: string };
 
-type Agents = { key: string; calls: http.Agent; streams: http.Agent };
+/** An answer that is read as it comes. */
+export type Stream = Readable & { statusCode?: number | undefined };
+
+type Agents = { key: string; calls: http.Agent; streams: http.Agent; sessions: Sessions };
+type Ending = { destroy(error: Error): unknown };
+type Sending = { request: HttpRequest; deadline: Deadline };
 
 /** Connections to one API server: one pool, made anew only when the certificates change. */
 export class Transport {
@@ -38,7 +46,7 @@ export class Transport {
   async call(request: HttpRequest): Promise<HttpAnswer> {
     const deadline = new Deadline(request);
     try {
-      const response = await this.#send(request, 'calls', deadline);
+      const response = await this.#send({ request, deadline }, 'calls');
       return { status: response.statusCode ?? 0, headers: response.headers, body: await text(response) };
     } catch (error) {
       throw deadline.explain(error);
@@ -48,10 +56,10 @@ export class Transport {
   }
 
   /** The answer as it comes; the caller reads it to its end or destroys it. */
-  async stream(request: HttpRequest): Promise<http.IncomingMessage> {
+  async stream(request: HttpRequest): Promise<Stream> {
     const deadline = new Deadline(request);
     try {
-      const response = await this.#send(request, 'streams', deadline);
+      const response = (await this.#share({ request, deadline })) ?? (await this.#send({ request, deadline }, 'streams'));
       deadline.stopTimer();
       response.once('close', () => deadline.clear());
       return response;
@@ -69,9 +77,22 @@ export class Transport {
   close(): void {
     this.#agents?.calls.destroy();
     this.#agents?.streams.destroy();
+    this.#agents?.sessions.close();
   }
 
-  async #send(request: HttpRequest, pool: 'calls' | 'streams', deadline: Deadline): Promise<http.IncomingMessage> {
+  /** As one of many streams of a connection; undefined where the server can't. */
+  async #share({ request, deadline }: Sending): Promise<Stream | undefined> {
+    const { tls, headers } = await this.#credentials.access();
+    const path = this.#credentials.server.pathname.replace(/\/$/, '') + request.path;
+    const head = { ':method': request.method, ':path': path, accept: 'application/json', 'user-agent': this.#userAgent };
+    const opening = this.#agentsFor(tls).sessions.request({ ...head, ...headers, ...request.headers });
+    // One that opens too late is closed again.
+    opening.then((stream) => stream && deadline.guard(stream)).catch(() => undefined);
+    const stream = await Promise.race([opening, deadline.over]);
+    return stream && Object.assign(stream, { statusCode: await statusOf(stream) });
+  }
+
+  async #send({ request, deadline }: Sending, pool: 'calls' | 'streams'): Promise<http.IncomingMessage> {
     const access = await this.#credentials.access();
     const agents = this.#agentsFor(access.tls);
     const { server } = this.#credentials;
@@ -98,6 +119,7 @@ export class Transport {
       key,
       calls: new Agent({ keepAlive: true, maxSockets: MAX_SOCKETS, maxFreeSockets: MAX_SOCKETS, timeout: IDLE_SOCKET, ...tls }),
       streams: new Agent({ keepAlive: false, ...tls }),
+      sessions: new Sessions(this.#credentials.server, tls),
     };
     return this.#agents;
   }
@@ -107,20 +129,27 @@ export class Transport {
 class Deadline {
   readonly #signal: AbortSignal | undefined;
   readonly #timer: NodeJS.Timeout;
-  #request: http.ClientRequest | undefined;
+  readonly #over = Promise.withResolvers<never>();
+  #request: Ending | undefined;
   #late = false;
 
   constructor({ timeout, signal }: HttpRequest) {
     signal?.throwIfAborted();
     this.#signal = signal;
+    this.#over.promise.catch(() => undefined);
     this.#timer = setTimeout(() => {
       this.#late = true;
-      this.#request?.destroy(new Error('time limit'));
+      this.#end(new Error('time limit'));
     }, timeout);
     signal?.addEventListener('abort', this.#abort);
   }
 
-  guard(request: http.ClientRequest): void {
+  /** Rejects when time is up or the caller gives up. */
+  get over(): Promise<never> {
+    return this.#over.promise;
+  }
+
+  guard(request: Ending): void {
     this.#request = request;
     if (this.#late || this.#signal?.aborted) request.destroy(new Error('ended before it was sent'));
   }
@@ -139,9 +168,21 @@ class Deadline {
     this.#signal?.removeEventListener('abort', this.#abort);
   }
 
-  readonly #abort = (): void => {
-    this.#request?.destroy(new Error('aborted'));
-  };
+  readonly #abort = (): void => this.#end(new Error('aborted'));
+
+  #end(error: Error): void {
+    this.#over.reject(error);
+    this.#request?.destroy(error);
+  }
+}
+
+/** Of an HTTP/2 answer, when its headers are there. */
+async function statusOf(stream: ClientHttp2Stream): Promise<number | undefined> {
+  const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
+  stream.once('response', (headers) => resolve(headers[':status']));
+  stream.once('error', reject);
+  stream.once('close', () => reject(new Unavailable('the connection was closed before the answer')));
+  return promise;
 }
 
 async function text(response: http.IncomingMessage): Promise<string> {

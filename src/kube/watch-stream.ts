@@ -1,10 +1,10 @@
-import type { IncomingMessage } from 'node:http';
 import { Unavailable } from '../errors.ts';
 import { kubeError } from './errors.ts';
 import type { WatchEvent } from './kube.ts';
+import type { Stream } from './transport.ts';
 
 /** The events of one watch answer: one JSON object a line. Ends with the server's end; throws when the connection breaks. */
-export async function* watchStream<T>(response: IncomingMessage, signal: AbortSignal): AsyncGenerator<WatchEvent<T>> {
+export async function* watchStream<T>(response: Stream, signal: AbortSignal): AsyncGenerator<WatchEvent<T>> {
   try {
     if (response.statusCode !== 200) throw kubeError(response.statusCode ?? 0, await rest(response));
     for await (const line of lines(response)) {
@@ -20,7 +20,7 @@ export async function* watchStream<T>(response: IncomingMessage, signal: AbortSi
   }
 }
 
-async function* lines(response: IncomingMessage): AsyncGenerator<string> {
+async function* lines(response: Stream): AsyncGenerator<string> {
   response.setEncoding('utf8');
   const parts: string[] = [];
   for await (const chunk of response as AsyncIterable<string>) {
@@ -35,7 +35,7 @@ async function* lines(response: IncomingMessage): AsyncGenerator<string> {
   }
 }
 
-async function rest(response: IncomingMessage): Promise<string> {
+async function rest(response: Stream): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of response as AsyncIterable<Buffer | string>) chunks.push(Buffer.from(chunk));
   return Buffer.concat(chunks).toString('utf8');
