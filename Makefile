@@ -1,7 +1,7 @@
 # Every target's node is the pinned one of node_modules, whatever the machine has.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help install run down dev check test fuzz test-kube test-agent test-sdks test-charts test-system test-faults bench-control-plane generate golden fmt clean
+.PHONY: help install run down dev check test fuzz test-kube test-agent test-sdks test-charts test-system test-faults bench bench-control-plane generate golden fmt clean
 
 help: ## print this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-20s %s\n", $$1, $$2}' Makefile
@@ -48,6 +48,9 @@ test-faults: install ## the operator under kill -9, broken watches, refused requ
 
 fuzz: install ## 10,000 generated requests each against the REST API and the agent server (needs python3)
 	@node test/fuzz/main.ts
+
+bench: install ## the agent server beside others that speak its interface (10 minutes; --help by node test/bench/agent/main.ts)
+	@node test/bench/agent/main.ts
 
 bench-control-plane: install ## latencies of the REST API on a real API server, with 2,000 deployments
 	@node test/bench/control-plane.ts

@@ -1,0 +1,54 @@
+import type { Databases } from './databases.ts';
+import { startOurs } from './ours.ts';
+import { installAegra, installJsPeer, installRedis, startAegra, startJsPeer } from './peers.ts';
+import type { Who } from './scenarios/scenario.ts';
+import type { BenchServer } from './servers.ts';
+
+export type Contender = {
+  who: Who;
+  /** Head of its column. */
+  name: string;
+  about: string;
+  /** Slower with each run it has had: starts anew for each scenario. */
+  forgetful: boolean;
+  install(): void;
+  start(databases: Databases): Promise<BenchServer>;
+};
+
+export const CONTENDERS: Contender[] = [
+  {
+    who: 'gx',
+    name: 'gx',
+    about: 'this server: one process, 10 runs at a time, Postgres with synchronous commit, default durability',
+    forgetful: false,
+    install: () => undefined,
+    start: async (databases) => startOurs({ database: await databases.fresh() }),
+  },
+  {
+    who: 'js',
+    name: 'js',
+    about: 'npm @langchain/langgraph-api 1.5.1, 10 workers: everything in memory, nothing durable',
+    forgetful: true,
+    install: installJsPeer,
+    start: startJsPeer,
+  },
+  {
+    who: 'aegra',
+    name: 'aegra',
+    about: 'PyPI aegra-api 0.11.0: state in Postgres, runs in the process that was asked',
+    forgetful: false,
+    install: installAegra,
+    start: async (databases) => startAegra({ database: await databases.fresh(), redis: false }),
+  },
+  {
+    who: 'aegra-redis',
+    name: 'aegra+redis',
+    about: 'the same with its Redis queue: the durable peer',
+    forgetful: false,
+    install: () => {
+      installAegra();
+      installRedis();
+    },
+    start: async (databases) => startAegra({ database: await databases.fresh(), redis: true }),
+  },
+];

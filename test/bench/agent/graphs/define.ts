@@ -1,0 +1,33 @@
+/* The graphs of the benchmark, made with whichever copy of LangGraph the server under test brings. */
+
+type Config = { writer?: (chunk: unknown) => void };
+type State = { messages: { content: unknown }[] };
+type Builder = { addNode(name: string, node: unknown): Builder; addEdge(from: string, to: string): Builder; compile(): unknown };
+export type LangGraph = {
+  StateGraph: new (state: never) => unknown;
+  Annotation: { (options?: unknown): unknown; Root(fields: object): unknown };
+  MessagesAnnotation: { spec: object };
+};
+
+export const EVENTS = 50;
+const now = (): number => performance.timeOrigin + performance.now();
+
+function oneNode({ StateGraph, Annotation, MessagesAnnotation }: LangGraph, node: unknown): unknown {
+  const state = Annotation.Root({ ...MessagesAnnotation.spec, started_at: Annotation() });
+  const builder = new StateGraph(state as never) as Builder;
+  return builder.addNode('answer', node).addEdge('__start__', 'answer').addEdge('answer', '__end__').compile();
+}
+
+/** One node that says again what it was told, and when it was asked. */
+export const echo = (langgraph: LangGraph): unknown =>
+  oneNode(langgraph, ({ messages }: State) => {
+    const started_at = now();
+    return { started_at, messages: [{ role: 'assistant', content: `echo: ${String(messages.at(-1)?.content)}` }] };
+  });
+
+/** One node that emits 50 custom events. */
+export const talk = (langgraph: LangGraph): unknown =>
+  oneNode(langgraph, (_state: State, config: Config) => {
+    for (let index = 0; index < EVENTS; index += 1) config.writer?.({ index, text: 'a part of an answer, a few words long' });
+    return { started_at: now() };
+  });

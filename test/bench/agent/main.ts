@@ -1,0 +1,151 @@
+import { availableParallelism } from 'node:os';
+import process from 'node:process';
+import { program } from '../../../dev/steps.ts';
+import { CONTENDERS, type Contender } from './contenders.ts';
+import { startDatabases, type Databases } from './databases.ts';
+import { measureFloors } from './floors.ts';
+import { hangUp } from './http.ts';
+import { measureMemory } from './memory.ts';
+import { HELP, optionsOf, type BenchOptions } from './options.ts';
+import { NODE_OPTIONS } from './ours.ts';
+import { pairs, single, table, type Measured } from './report.ts';
+import { measureRoundTrips } from './round-trips.ts';
+import { recordScenarios } from './scenarios/records.ts';
+import { runScenarios } from './scenarios/runs.ts';
+import type { Scenario } from './scenarios/scenario.ts';
+import { streamScenarios } from './scenarios/streams.ts';
+import type { BenchServer } from './servers.ts';
+
+const began = performance.now();
+const tell = (line: string): void =>
+  void process.stderr.write(`${((performance.now() - began) / 1000).toFixed(0).padStart(4)} s  ${line}\n`);
+const print = (text: string): void => void process.stdout.write(`${text}\n`);
+
+/** Servers that are up, each started when it is first needed. */
+class Running {
+  readonly #databases: Databases;
+  readonly #servers = new Map<Contender, BenchServer>();
+
+  constructor(databases: Databases) {
+    this.#databases = databases;
+  }
+
+  async of(contender: Contender): Promise<BenchServer> {
+    const server = this.#servers.get(contender) ?? (await contender.start(this.#databases));
+    this.#servers.set(contender, server);
+    return server;
+  }
+
+  async forget(): Promise<void> {
+    for (const [contender, server] of this.#servers) {
+      if (!contender.forgetful) continue;
+      this.#servers.delete(contender);
+      await server.stop();
+    }
+  }
+
+  async stop(): Promise<void> {
+    for (const server of this.#servers.values()) await server.stop();
+  }
+}
+
+/** Peers that can be had; the others are told with the reason, and are left out. */
+function installed({ against }: BenchOptions): { contenders: Contender[]; missing: string[] } {
+  const missing: string[] = [];
+  const contenders = CONTENDERS.filter((contender) => {
+    if (contender.who !== 'gx' && !against.includes(contender.who)) return false;
+    try {
+      contender.install();
+      return true;
+    } catch (error) {
+      missing.push(`${contender.name} was not measured: ${(error as Error).message.split('\n')[0]}`);
+      return false;
+    }
+  });
+  return { contenders, missing };
+}
+
+/** All rounds of one scenario; the servers take turns. */
+async function measure(scenario: Scenario, contenders: Contender[], running: Running, options: BenchOptions): Promise<Measured> {
+  const figures: Measured['figures'] = {};
+  for (let round = 1; round <= options.rounds; round += 1)
+    for (const contender of contenders) {
+      const size = scenario.sizes[contender.who];
+      if (size === undefined) continue;
+      const server = await running.of(contender);
+      const figure = await scenario.measure(server, Math.max(5, Math.round(size * options.scale)));
+      (figures[contender.who] ??= []).push(figure);
+      tell(`${scenario.id}, round ${round}: ${contender.name} ${figure.toFixed(2)} ${scenario.unit}`);
+    }
+  await running.forget();
+  return { scenario, figures };
+}
+
+async function compare(databases: Databases, options: BenchOptions): Promise<void> {
+  const scenarios = [...runScenarios, ...streamScenarios, ...recordScenarios].filter(({ id }) => options.only?.includes(id) ?? true);
+  if (scenarios.length === 0) return;
+  const { contenders, missing } = installed(options);
+  const running = new Running(databases);
+  const rows: Measured[] = [];
+  try {
+    for (const scenario of scenarios) rows.push(await measure(scenario, contenders, running, options));
+  } finally {
+    await running.stop();
+  }
+  print(`${table(rows, contenders)}\n`);
+  for (const { name, about } of contenders) print(`${name}: ${about}`);
+  for (const sentence of missing) print(sentence);
+  print('');
+}
+
+async function alone(databases: Databases, options: BenchOptions): Promise<void> {
+  const asked = (name: string): boolean => options.only?.includes(name) ?? true;
+  if (asked('memory')) {
+    const runs = Math.round(5000 * options.scale);
+    const { apiOnly, idle, after, drained } = await measureMemory(databases, runs);
+    const lines = [
+      single('RSS of an idle process that only answers', `${apiOnly.toFixed(0)} MB`, { goal: '<= 130 MB', met: apiOnly <= 130 }),
+      single('RSS of an idle server', `${idle.toFixed(0)} MB`, { goal: '<= 250 MB', met: idle <= 250 }),
+      single(`the same after ${runs} runs`, `${after.toFixed(0)} MB`, { goal: '<= 1.3x', met: after <= 1.3 * idle }),
+      single('those runs drained', `${drained.toFixed(0)} per s`),
+    ];
+    print(`${pairs([`memory (NODE_OPTIONS=${NODE_OPTIONS})`, '', 'goal'], lines)}\n`);
+  }
+  if (asked('round-trips')) {
+    const trips = Object.entries(await measureRoundTrips(databases));
+    print(
+      `${pairs(
+        ['SQL round trips', ''],
+        trips.map(([what, count]) => [what, count.toFixed(1)]),
+      )}\n`,
+    );
+  }
+  if (asked('floors')) {
+    const floors = await measureFloors(databases);
+    print(
+      `${pairs(
+        ['floors', ''],
+        floors.map(({ what, figure }) => [what, figure]),
+      )}\n`,
+    );
+  }
+}
+
+async function main(): Promise<void> {
+  const options = optionsOf(process.argv.slice(2));
+  if (options.help) {
+    process.stdout.write(HELP);
+    return;
+  }
+  const databases = await startDatabases();
+  try {
+    await compare(databases, options);
+    await alone(databases, options);
+  } finally {
+    hangUp();
+    await databases.stop();
+  }
+  print(`${availableParallelism()} processors, Node ${process.version}, ${((performance.now() - began) / 1000).toFixed(0)} s`);
+}
+
+await program(main);

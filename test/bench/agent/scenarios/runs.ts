@@ -1,0 +1,93 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { createRun, createThread, wait, waitOnFreshThread, type EchoState } from '../api.ts';
+import { call } from '../http.ts';
+import { median, oneByOne, together } from '../load.ts';
+import type { BenchServer } from '../servers.ts';
+import type { Scenario } from './scenario.ts';
+
+/** Clients that create runs at the same time in the burst. */
+const CREATORS = 20;
+const LOOK_EVERY = 100;
+
+/** Milliseconds since the epoch with fractions, as the graphs write them. */
+const now = (): number => performance.timeOrigin + performance.now();
+
+const waitAlone: Scenario = {
+  id: 'wait-1',
+  what: 'thread + run + wait, 1 client: p50',
+  unit: 'ms',
+  sizes: { gx: 150, js: 10, aegra: 40, 'aegra-redis': 5 },
+  limit: { atMost: 12 },
+  measure: async (server, size) => median(await oneByOne(size, () => waitOnFreshThread(server))),
+};
+
+const waitFifty: Scenario = {
+  id: 'wait-50',
+  what: 'the same, 50 clients: runs',
+  unit: 'per s',
+  sizes: { gx: 1000, js: 250, aegra: 150, 'aegra-redis': 100 },
+  times: [
+    { of: ['aegra', 'aegra-redis'], atLeast: 6 },
+    { of: ['js'], atLeast: 3 },
+  ],
+  measure: async (server, size) => (size / (await together(50, size, () => waitOnFreshThread(server)))) * 1000,
+};
+
+/** From sending the request to the first line of the graph. */
+async function untilStarted(server: BenchServer): Promise<number> {
+  const thread = await createThread(server);
+  const sent = now();
+  await createRun(server, thread);
+  for (;;) {
+    await pause(15);
+    const { values } = await call<{ values: Partial<EchoState> | null }>(`${server.url}/threads/${thread}/state`);
+    if (values?.started_at !== undefined) return values.started_at - sent;
+  }
+}
+
+const start: Scenario = {
+  id: 'start',
+  what: 'background run, idle server: request to start, p50',
+  unit: 'ms',
+  sizes: { gx: 60, js: 20, aegra: 30, 'aegra-redis': 20 },
+  limit: { atMost: 8 },
+  measure: async (server, size) => {
+    const delays: number[] = [];
+    for (let index = 0; index < size; index += 1) delays.push(await untilStarted(server));
+    return median(delays);
+  },
+};
+
+/** Runs on threads of their own, created as fast as the server takes them, until none is left. */
+export async function burst(server: BenchServer, size: number): Promise<number> {
+  const threads: string[] = [];
+  await together(CREATORS, size, async () => threads.push(await createThread(server)));
+  const started = performance.now();
+  await together(CREATORS, size, (index) => createRun(server, threads[index]!));
+  while ((await call<unknown[]>(`${server.url}/threads/search`, { status: 'busy', limit: 1 })).length > 0) await pause(LOOK_EVERY);
+  return (size / (performance.now() - started)) * 1000;
+}
+
+const burstDrained: Scenario = {
+  id: 'burst',
+  what: 'burst of runs, creation included: drained (5,000; peers fewer)',
+  unit: 'per s',
+  sizes: { gx: 5000, js: 1000, aegra: 200, 'aegra-redis': 200 },
+  limit: { atLeast: 200 },
+  measure: burst,
+};
+
+const longThread: Scenario = {
+  id: 'long-thread',
+  what: '200 runs on one thread: p50 of the last tenth to the first',
+  unit: 'times',
+  sizes: { gx: 200 },
+  limit: { atMost: 1.2 },
+  measure: async (server, size) => {
+    const thread = await createThread(server);
+    const times = await oneByOne(size, () => wait(server, thread));
+    return median(times.slice(-size / 10)) / median(times.slice(0, size / 10));
+  },
+};
+
+export const runScenarios = [waitAlone, waitFifty, start, burstDrained, longThread];

@@ -1,0 +1,18 @@
+import type { BenchServer } from '../servers.ts';
+
+export type Who = 'gx' | 'js' | 'aegra' | 'aegra-redis';
+
+/** One measurement of one server: how much work fits each, because some answer within milliseconds and others within seconds. */
+export type Scenario = {
+  id: string;
+  /** The table's row: what is measured, and in what. */
+  what: string;
+  unit: 'ms' | 'per s' | 'times' | 'MB';
+  /** Calls, runs, streams or threads a round, for each server that takes part. */
+  sizes: Partial<Record<Who, number>>;
+  measure(server: BenchServer, size: number): Promise<number>;
+  /** The goal for this server alone, of the medians. */
+  limit?: { atMost: number } | { atLeast: number };
+  /** Goals as ratios to the better, or the named, peer. */
+  times?: { of: Who[]; atLeast: number }[];
+};

@@ -1,0 +1,60 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, mkdtempSync, openSync, readFileSync } from 'node:fs';
+import { connect, createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { eventually } from '../../kit/eventually.ts';
+
+/** A server under test, answering. */
+export type BenchServer = {
+  url: string;
+  pid: number;
+  stop(): Promise<void>;
+};
+
+type Command = { command: string; args: string[]; env?: Record<string, string>; cwd?: string; port: number; health?: string };
+
+/** Starts a server as a process of its own and waits until it answers. What it prints goes to a file, as it would in a pod. */
+export async function startServer({ command, args, env = {}, cwd, port, health }: Command): Promise<BenchServer> {
+  const logFile = join(mkdtempSync(join(tmpdir(), 'gx-bench-log-')), 'log');
+  const log = openSync(logFile, 'w');
+  const child = spawn(command, args, { stdio: ['ignore', log, log], env: { PATH: process.env.PATH ?? '', ...env }, ...(cwd && { cwd }) });
+  closeSync(log);
+  const url = `http://127.0.0.1:${port}`;
+  const answers = async (): Promise<boolean> =>
+    child.exitCode !== null || (health === undefined ? listens(port) : (await fetch(url + health).catch(() => undefined))?.ok === true);
+  await eventually(`${command} answers`, answers, 60).catch(() => ended(child));
+  if (child.exitCode !== null || child.signalCode !== null)
+    throw new Error(`${command} does not start: ${readFileSync(logFile, 'utf8').slice(-2000)}`);
+  return { url, pid: child.pid!, stop: () => ended(child) };
+}
+
+async function listens(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  const heard = await Promise.race([once(socket, 'connect').then(() => true), once(socket, 'close').then(() => false)]).catch(() => false);
+  socket.destroy();
+  return heard;
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = once(child, 'exit');
+  child.kill('SIGKILL');
+  await gone;
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** Megabytes of memory that a process holds. */
+export function residentMegabytes(pid: number): number {
+  const kilobytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  return Number(kilobytes) / 1024;
+}

@@ -1,0 +1,5 @@
+import * as langgraph from '@langchain/langgraph';
+import { echo as makeEcho, talk as makeTalk } from '../agent/graphs/define.ts';
+
+export const echo = makeEcho(langgraph);
+export const talk = makeTalk(langgraph);

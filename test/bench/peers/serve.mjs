@@ -1,0 +1,14 @@
+import { startServer } from '@langchain/langgraph-api/server';
+
+/* The JavaScript peer, as its own command starts it, with our graphs: node serve.mjs <port> <empty folder for its files>. */
+
+const [port, cwd] = process.argv.slice(2);
+const file = new URL('graphs.mjs', import.meta.url).pathname;
+const { host } = await startServer({
+  port: Number(port),
+  nWorkers: 10,
+  host: '127.0.0.1',
+  cwd,
+  graphs: { echo: `${file}:echo`, talk: `${file}:talk` },
+});
+process.stdout.write(`${host}\n`);
