@@ -4,6 +4,7 @@ import type { Log } from '../log.ts';
 import type { Database } from './db/pool.ts';
 import type { Signals } from './db/signals.ts';
 import type { GraphHost } from './graphs/host.ts';
+import type { Meaning } from './graphs/meaning.ts';
 import type { Pump } from './queue/pump.ts';
 import type { Tickets } from './queue/tickets.ts';
 import type { Executor } from './runs/execute.ts';
@@ -23,7 +24,7 @@ export type AgentDeps = {
   /** The graphs of this revision. */
   graphs: string[];
   /** How items of the store are searched by meaning; undefined when gx.json asks for none. */
-  index: { fields: string[] } | undefined;
+  meaning: Meaning | undefined;
   jobs: JobSettings;
   requests: {
     /** Whether a header, by its lower-case name, becomes a configurable value of the runs that the request makes. */

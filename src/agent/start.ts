@@ -2,6 +2,7 @@ import { availableParallelism, totalmem } from 'node:os';
 import process from 'node:process';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { AgentConfig } from '../config/agent.ts';
+import { asError } from '../errors.ts';
 import { listen } from '../http/listen.ts';
 import type { Log } from '../log.ts';
 import { insertAssistant } from './db/assistants.ts';
@@ -10,7 +11,9 @@ import { checkDatabase, openDatabase, type Database } from './db/pool.ts';
 import { openSignals, type Signal, type Signals } from './db/signals.ts';
 import type { AgentDeps } from './deps.ts';
 import { readGraphsFile, type GraphsFile } from './graphs/config-file.ts';
+import type { Embed } from './graphs/embed.ts';
 import { GraphHost } from './graphs/host.ts';
+import { Meaning } from './graphs/meaning.ts';
 import { newId, systemAssistantId } from './ids.ts';
 import { Pump } from './queue/pump.ts';
 import { openTickets } from './queue/tickets.ts';
@@ -78,11 +81,14 @@ async function start({ config, log, signal }: Start, opened: Opened): Promise<Ag
   const listener = await listen(app, config);
   keeper.start();
   deps.pump.start();
+  const stopping = new AbortController();
+  void indexStore(deps, stopping.signal);
   log.info({ port: listener.port, slots: config.jobs.slots, graphs: deps.graphs }, 'agent server ready');
   const stop = async (): Promise<void> => {
     log.info({ running: deps.executor.count }, 'agent server stopping');
     await drain(deps, config.jobs.graceSeconds * 1000);
     keeper.stop();
+    stopping.abort();
     deps.bus.sayAll({ kind: 'end', outcome: undefined });
     await listener.stop(2000);
     // A database that is gone answers no farewell: the process must not wait for it.
@@ -163,13 +169,31 @@ async function connect({ config, db, host, file, log }: Parts, opened: Opened): 
     executor,
     pump,
     graphs,
-    index: file.index,
+    meaning: file.index && new Meaning({ db, index: file.index, embed: embedIn(host) }),
     jobs,
     requests: requestRules(config, file),
     log,
     onSignal: () => undefined,
   };
   return deps;
+}
+
+/** The user's embedding runs where the user's graphs do. */
+const embedIn =
+  (host: GraphHost): Embed =>
+  async (texts) =>
+    texts.length === 0 ? [] : (JSON.parse(await host.call('embed', { texts })) as number[][]);
+
+/** Items that were stored before there was an index, or one of other vectors, are taken up while the server serves. */
+async function indexStore({ meaning, pump, log }: AgentDeps, signal: AbortSignal): Promise<void> {
+  if (meaning === undefined) return;
+  try {
+    const by = await meaning.prepare();
+    const items = pump.works ? await meaning.catchUp(signal) : 0;
+    log.info({ by, items }, 'store can be searched by meaning');
+  } catch (error) {
+    log.warn({ err: asError(error) }, 'items of the store could not be indexed; the next start tries again');
+  }
 }
 
 const requestRules = (config: AgentConfig, { settings }: GraphsFile): AgentDeps['requests'] => ({

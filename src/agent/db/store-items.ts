@@ -1,25 +1,31 @@
 import type { StoreItem, StoreNamespaces, StoreSearch } from '../../schema/store-item.ts';
-import type { Db } from './pool.ts';
+import { toField } from './json-field.ts';
+import type { Database, Db } from './pool.ts';
+import { hasMany, nearestSql, productSql, SLICES, type ItemVectors, type Nearness } from './store-vectors.ts';
 
 type Place = { namespace: string[]; key: string };
 
 const COLUMNS = 'namespace, key, value, created_at, updated_at';
 const ALIVE = '(expires_at is null or expires_at > now())';
 
-export async function putItem(db: Db, item: Place & { value: object; ttl: number | null; vectors?: number[][] }): Promise<void> {
+type NewItem = Place & { value: object; ttl: number | null; indexed?: ItemVectors | undefined };
+
+/** Stores an item with its vectors; what it had before is replaced as a whole. */
+export async function putItem(db: Db, { namespace, key, value, ttl, indexed }: NewItem): Promise<void> {
+  const { dims = 0, index, vectors = [] } = indexed ?? {};
   await db.query({
     name: 'store_put',
-    text: `insert into gx.store_item (namespace, key, value, ttl_minutes, expires_at, embedding)
-      values ($1, $2, $3, $4, now() + $4 * interval '1 minute', $5)
-      on conflict (namespace, key) do update set value = excluded.value, ttl_minutes = excluded.ttl_minutes,
-        expires_at = excluded.expires_at, embedding = excluded.embedding, updated_at = now()`,
-    values: [
-      item.namespace,
-      item.key,
-      JSON.stringify(item.value),
-      item.ttl,
-      item.vectors && item.vectors.length > 0 ? item.vectors.flat() : null,
-    ],
+    text: `with item as (
+        insert into gx.store_item (namespace, key, value, ttl_minutes, expires_at, index, indexed_dims)
+        values ($1, $2, $3, $4, now() + $4 * interval '1 minute', $5, nullif($6::int, 0))
+        on conflict (namespace, key) do update set value = excluded.value, ttl_minutes = excluded.ttl_minutes,
+          expires_at = excluded.expires_at, index = excluded.index, indexed_dims = excluded.indexed_dims, updated_at = now()
+        returning namespace, key),
+      gone as (delete from gx.store_vector v where v.namespace = $1 and v.key = $2 and v.n >= $8)
+      insert into gx.store_vector (namespace, key, n, embedding)
+      select item.namespace, item.key, s.n - 1, s.slice from item, ${SLICES('$7', 'nullif($6, 0)')} s
+      on conflict (namespace, key, n) do update set embedding = excluded.embedding`,
+    values: [namespace, key, JSON.stringify(value), ttl, toField(index), dims, vectors.flat(), vectors.length],
   });
 }
 
@@ -67,26 +73,57 @@ function conditions(filter: Record<string, unknown>, values: unknown[]): string[
 
 export type FoundItem = StoreItem & { score: number | null };
 
-/** Cosine of the nearest of an item's vectors, exactly: every item under the namespace is compared. */
-const score = (near: string): string => `(select max(dot) from (
-    select sum(v.x * q.x)::float8 as dot from unnest(embedding) with ordinality v (x, n)
-    join unnest(${near}::real[]) with ordinality q (x, n) on q.n = (v.n - 1) % cardinality(${near}::real[]) + 1
-    group by (v.n - 1) / cardinality(${near}::real[])) products)`;
+export type Near = { vector: number[]; by: Nearness };
 
-/** Items under a namespace, newest first; with a vector, those that have an embedding, nearest first. */
-export async function searchItems(db: Db, search: StoreSearch, near?: number[]): Promise<FoundItem[]> {
-  const prefix = search.namespace_prefix ?? [];
-  const values: unknown[] = [prefix, prefix.length, search.limit, search.offset];
-  const filters = conditions(search.filter ?? {}, values);
-  const scored = near === undefined ? 'null::float8' : score(`$${values.push(near)}`);
-  const where = ['namespace[1:$2::int] = $1::text[]', ALIVE, ...filters, ...(near === undefined ? [] : ['embedding is not null'])];
-  const items = await db.query<FoundItem>({
-    text: `select ${COLUMNS}, ${scored} as score from gx.store_item where ${where.join(' and ')}
-      order by score desc nulls last, updated_at desc, key limit $3 offset $4`,
-    values,
-  });
+/** Items under a namespace, newest first; with a vector, those that have one of its length, nearest first. */
+export async function searchItems(db: Database, search: StoreSearch, near?: Near): Promise<FoundItem[]> {
+  const items = await (near === undefined ? newest(db, search) : nearest(db, search, near));
   if (search.refresh_ttl !== false) await refreshItems(db, items);
   return items;
+}
+
+const under = ({ namespace_prefix, filter }: StoreSearch, values: unknown[]): string => {
+  const prefix = namespace_prefix ?? [];
+  const at = values.push(prefix);
+  const within = prefix.length === 0 ? [] : [`i.namespace @> $${at}::text[]`];
+  return [
+    ...within,
+    `i.namespace[1:$${values.push(prefix.length)}::int] = $${at}::text[]`,
+    ALIVE,
+    ...conditions(filter ?? {}, values),
+  ].join(' and ');
+};
+
+function newest(db: Db, search: StoreSearch): Promise<FoundItem[]> {
+  const values: unknown[] = [search.limit, search.offset];
+  return db.query<FoundItem>({
+    text: `select ${COLUMNS}, null::float8 as score from gx.store_item i where ${under(search, values)}
+      order by updated_at desc, key limit $1 offset $2`,
+    values,
+  });
+}
+
+/** The nearest vector of an item counts. Few are compared one by one, so that a small namespace is searched exactly; many by the index. */
+async function nearest(db: Database, search: StoreSearch, { vector, by }: Near): Promise<FoundItem[]> {
+  const { limit, offset } = search;
+  const values: unknown[] = [limit, offset, vector];
+  const where = under(search, values);
+  const indexed = by === 'index' && (await hasMany(db, search.namespace_prefix ?? []));
+  const products = indexed
+    ? nearestSql(vector.length, { near: '$3', over: `$${values.push(5 * (limit + offset) + 50)}`, where })
+    : `select i.namespace, i.key, ${productSql(by, '$3')} as product from gx.store_item i join gx.store_vector v using (namespace, key)
+        where cardinality(v.embedding) = cardinality($3::real[]) and ${where}`;
+  const statement = {
+    text: `with near as materialized (${products}),
+        best as (select namespace, key, max(product) as score from near group by namespace, key order by score desc, key limit $1 offset $2)
+      select ${COLUMNS}, score from best join gx.store_item i using (namespace, key) order by score desc, key`,
+    values,
+  };
+  if (!indexed) return db.query<FoundItem>(statement);
+  return db.transaction(async (tx) => {
+    await tx.query({ text: 'set local hnsw.iterative_scan = strict_order' });
+    return tx.query<FoundItem>(statement);
+  });
 }
 
 export async function listNamespaces(db: Db, search: StoreNamespaces): Promise<string[][]> {

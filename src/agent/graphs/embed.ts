@@ -5,7 +5,8 @@ import { Rejected, StartError } from '../../errors.ts';
 /** `store.index` of gx.json. */
 export type StoreIndex = { file: string; exportName: string; dims: number; fields: string[] };
 
-type Embed = (texts: string[]) => Promise<number[][]>;
+/** Unit vectors of texts, in their order. */
+export type Embed = (texts: string[]) => Promise<number[][]>;
 
 /** Loads the user's embedding: a function from texts to vectors, or an object of LangChain's `Embeddings`. */
 export async function loadEmbed({ file, exportName, dims }: StoreIndex): Promise<Embed> {

@@ -1,11 +1,10 @@
 import { BaseStore, type Item, type Operation, type OperationResults, type SearchItem } from '@langchain/langgraph-checkpoint';
 import { deleteItem, getItem, listNamespaces, putItem, searchItems } from '../db/store-items.ts';
-import type { Db } from '../db/pool.ts';
-import { textsOf } from './embed.ts';
+import type { Database } from '../db/pool.ts';
+import type { Meaning } from './meaning.ts';
 import type { StoreItem } from '../../schema/store-item.ts';
 
 type Search = { namespacePrefix: string[]; filter?: Record<string, unknown>; limit?: number; offset?: number; query?: string };
-type Index = { fields: string[]; embed: (texts: string[]) => Promise<number[][]> };
 type Namespaces = {
   matchConditions?: { matchType: 'prefix' | 'suffix'; path: string[] }[];
   maxDepth?: number;
@@ -15,14 +14,13 @@ type Namespaces = {
 
 /** What a graph sees as `store`: the deployment's store items. */
 export class PgStore extends BaseStore {
-  readonly #db: Db;
+  readonly #db: Database;
+  readonly #meaning: Meaning | undefined;
 
-  readonly #index: Index | undefined;
-
-  constructor(db: Db, index?: Index) {
+  constructor(db: Database, meaning?: Meaning) {
     super();
     this.#db = db;
-    this.#index = index;
+    this.#meaning = meaning;
   }
 
   override async batch<Op extends Operation[]>(operations: Op): Promise<OperationResults<Op>> {
@@ -41,15 +39,14 @@ export class PgStore extends BaseStore {
     const { namespace, key, value } = operation;
     if (value === null) await deleteItem(this.#db, { namespace, key });
     else {
-      const texts = this.#index ? textsOf(value as object, operation.index, this.#index) : [];
-      const vectors = (await this.#index?.embed(texts)) ?? [];
-      await putItem(this.#db, { namespace, key, value: value as Record<string, unknown>, ttl: null, vectors });
+      const indexed = await this.#meaning?.vectorsOf(value as object, operation.index);
+      await putItem(this.#db, { namespace, key, value: value as Record<string, unknown>, ttl: null, indexed });
     }
     return undefined;
   }
 
   async #search({ namespacePrefix, filter, limit = 10, offset = 0, query }: Search): Promise<SearchItem[]> {
-    const near = query && this.#index ? (await this.#index.embed([query]))[0] : undefined;
+    const near = query ? await this.#meaning?.near(query) : undefined;
     const items = await searchItems(this.#db, { namespace_prefix: namespacePrefix, filter: filter ?? null, limit, offset }, near);
     return items.map((item) => ({ ...itemOf(item), ...(item.score !== null && { score: item.score }) }));
   }

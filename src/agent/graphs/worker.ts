@@ -8,6 +8,7 @@ import { describeSchemas, describeSubgraphs, drawGraph } from './describe.ts';
 import { loadEmbed } from './embed.ts';
 import { invoke } from './invoke.ts';
 import { loadGraphs, type MakeGraph } from './load.ts';
+import { Meaning } from './meaning.ts';
 import type { FromThread, Operation, ThreadStart, ToThread } from './protocol.ts';
 import { Saver } from './saver.ts';
 import { toJson } from './serialise.ts';
@@ -104,7 +105,7 @@ async function start({ graphs: sources, index, database, logLevel, env }: Thread
   register();
   const db: Database = openDatabase({ ...database, name: 'gx-graph-thread' }, log);
   const embed = index && (await loadEmbed(index));
-  const store = new PgStore(db, index && embed && { ...index, embed });
+  const store = new PgStore(db, index && embed && new Meaning({ db, index, embed }));
   const deps = { graphs: await loadGraphs(sources, ''), saver: new Saver(db), store, embed, log };
   serve(deps);
   setInterval(() => tell({ kind: 'beat' }), BEAT_MILLISECONDS);

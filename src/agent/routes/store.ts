@@ -4,9 +4,8 @@ import { isSet } from '../../schema/agent-types.ts';
 import { json, noContent } from '../../http/route.ts';
 import { Nullable } from '../../schema/types.ts';
 import { StoreDelete, StoreGet, StoreItem, StoreNamespaces, StorePut, StoreSearch } from '../../schema/store-item.ts';
-import { deleteItem, getItem, listNamespaces, putItem, searchItems } from '../db/store-items.ts';
+import { deleteItem, getItem, listNamespaces, putItem, searchItems, type Near } from '../db/store-items.ts';
 import type { AgentDeps } from '../deps.ts';
-import { textsOf } from '../graphs/embed.ts';
 import { ok, refused, route, type AgentRoute } from './route.ts';
 
 const tag = 'store';
@@ -18,15 +17,11 @@ function checked(namespace: string[]): string[] {
   throw new Invalid([{ loc: ['body', 'namespace'], msg, type: 'value_error' }]);
 }
 
-async function embedded({ host }: AgentDeps, texts: string[]): Promise<number[][]> {
-  return texts.length === 0 ? [] : (JSON.parse(await host.call('embed', { texts })) as number[][]);
-}
-
-async function vectorOf(deps: AgentDeps, query: string | null | undefined): Promise<number[] | undefined> {
+async function nearTo({ meaning }: AgentDeps, query: string | null | undefined): Promise<Near | undefined> {
   if (!query) return undefined;
   const msg = 'This deployment has no semantic search: gx.json names no store.index';
-  if (deps.index === undefined) throw new Invalid([{ loc: ['body', 'query'], msg, type: 'not_supported' }]);
-  return (await embedded(deps, [query]))[0];
+  if (meaning === undefined) throw new Invalid([{ loc: ['body', 'query'], msg, type: 'not_supported' }]);
+  return meaning.near(query);
 }
 
 const putItemRoute = (deps: AgentDeps): AgentRoute =>
@@ -41,8 +36,8 @@ const putItemRoute = (deps: AgentDeps): AgentRoute =>
     answers: { 204: ok('Kept.'), ...refused },
     handler: async ({ body }) => {
       const namespace = checked(body.namespace);
-      const vectors = deps.index ? await embedded(deps, textsOf(body.value, body.index, deps.index)) : [];
-      await putItem(deps.db, { namespace, key: body.key, value: body.value, ttl: body.ttl ?? null, vectors });
+      const indexed = await deps.meaning?.vectorsOf(body.value, body.index);
+      await putItem(deps.db, { namespace, key: body.key, value: body.value, ttl: body.ttl ?? null, indexed });
       return noContent();
     },
   });
@@ -93,7 +88,7 @@ const searchItemsRoute = (deps: AgentDeps): AgentRoute =>
     body: StoreSearch,
     bodyOptional: true,
     answers: { 200: ok('Items.', Type.Object({ items: Type.Array(StoreItem) })), ...refused },
-    handler: async ({ body }) => json({ items: await searchItems(deps.db, body, await vectorOf(deps, body.query)) }),
+    handler: async ({ body }) => json({ items: await searchItems(deps.db, body, await nearTo(deps, body.query)) }),
   });
 
 const listNamespacesRoute = ({ db }: AgentDeps): AgentRoute =>

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
+import { eventually } from '../../kit/eventually.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
 
 /* What gx.json and the environment change about the server itself. */
@@ -85,4 +86,19 @@ describe('with the environment of a deployment', () => {
       __feedback__: { score: expect.stringMatching(/^https:\/\/helper\.example\.com\/feedback\//) as string },
     });
   });
+});
+
+test('items that were stored before there was an index are found by meaning after the next start', async () => {
+  const before = await startAgent({ database: database.uri });
+  await before.client.store.putItem(['paint'], 'old', { text: 'blue' });
+  await before.kill();
+  const agent = await startAgent({ database: database.uri, config: 'test/agent/wire/contract/graphs/gx.json' });
+  try {
+    const found = async (): Promise<string[]> =>
+      (await agent.client.store.searchItems(['paint'], { query: 'blue' })).items.map(({ key }) => key);
+    await eventually('the item is indexed', async () => (await found()).length > 0, 10);
+    expect(await found()).toEqual(['old']);
+  } finally {
+    await agent.kill();
+  }
 });

@@ -1,0 +1,60 @@
+import { setImmediate } from 'node:timers/promises';
+import type { Database } from '../db/pool.ts';
+import type { Near } from '../db/store-items.ts';
+import { nearness, prepareVectors, setVectors, unindexed, type ItemVectors, type Nearness, type Unindexed } from '../db/store-vectors.ts';
+import { textsOf, type Embed, type StoreIndex } from './embed.ts';
+
+type Deps = { db: Database; index: Pick<StoreIndex, 'dims' | 'fields'>; embed: Embed };
+
+/** Items embedded at a time while older ones are taken up. */
+const BATCH = 50;
+
+/** Search by meaning over the store, as `store.index` of gx.json asks for it. */
+export class Meaning {
+  readonly #deps: Deps;
+  #by: Nearness = 'sql';
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+  }
+
+  /** What is stored with an item so that it is found; `index` is what its writer asked for: nothing, false, or paths. */
+  async vectorsOf(value: object, index: unknown): Promise<ItemVectors> {
+    const { embed, index: settings } = this.#deps;
+    return { dims: settings.dims, index, vectors: await embed(textsOf(value, index, settings)) };
+  }
+
+  async near(query: string): Promise<Near> {
+    const { db, embed, index } = this.#deps;
+    const [vector = []] = await embed([query]);
+    // A database gains pgvector, it does not lose it.
+    if (this.#by === 'sql') this.#by = await nearness(db, index.dims);
+    return { vector, by: this.#by };
+  }
+
+  /** Makes the database compare vectors as well as it can. */
+  async prepare(): Promise<Nearness> {
+    this.#by = await prepareVectors(this.#deps.db, this.#deps.index.dims);
+    return this.#by;
+  }
+
+  /** Gives vectors to the items that were stored without, until none is left; tells how many there were. */
+  async catchUp(signal: AbortSignal): Promise<number> {
+    const { db, index } = this.#deps;
+    for (let items = 0; ;) {
+      const batch = await unindexed(db, index.dims, BATCH);
+      if (batch.length === 0 || signal.aborted) return items;
+      await this.#give(batch);
+      items += batch.length;
+      await setImmediate();
+    }
+  }
+
+  async #give(batch: Unindexed[]): Promise<void> {
+    const { db, index, embed } = this.#deps;
+    const texts = batch.map((item) => textsOf(item.value, item.index, index));
+    const vectors = await embed(texts.flat());
+    for (const [at, item] of batch.entries())
+      await setVectors(db, item, { dims: index.dims, index: item.index, vectors: vectors.splice(0, texts[at]!.length) });
+  }
+}
