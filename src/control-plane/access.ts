@@ -17,11 +17,13 @@ export const SERVED_NAMESPACE_ACCESS: readonly PolicyRule[] = [
   { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] },
 ];
 
-/** What it may do in its own namespace beside that: listeners, and keys by name. */
+/** What it may do in its own namespace beside that: listeners with their lock, and keys by name. */
 export const OWN_NAMESPACE_ACCESS: readonly PolicyRule[] = [
   { apiGroups: [GROUP], resources: ['listeners'], verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'] },
   { apiGroups: [GROUP], resources: ['tracingprojects'], verbs: ['get', 'list', 'watch', 'delete'] },
   { apiGroups: [''], resources: ['secrets'], verbs: ['get'] },
+  // One change of listeners at a time.
+  { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'update'] },
 ];
 
 /** What a person or job needs to run `api-key`, in the control plane's namespace. */

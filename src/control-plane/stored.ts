@@ -9,6 +9,7 @@ import type { DeploymentResource, ListenerResource, RevisionResource, TracingPro
 import { DEPLOYMENT } from '../schema/labels.ts';
 import { labelValue } from '../schema/names.ts';
 import { newestFirst } from '../schema/revision-of.ts';
+import { ownersOf } from '../schema/tenancy.ts';
 import { deploymentId, updatedAt } from './deployments/resource.ts';
 import { NewestFirst } from './newest.ts';
 
@@ -30,6 +31,7 @@ type Options = { kube: Kube; config: Pick<ControlPlaneConfig, 'namespace' | 'nam
 export class Stored {
   readonly #kube: Kube;
   readonly #namespaces: string[];
+  readonly #own: string;
   readonly #deployments = new Cache<DeploymentResource>({
     id: at(deploymentId),
     name: at(({ metadata }: DeploymentResource) => metadata.name),
@@ -39,6 +41,7 @@ export class Stored {
   readonly #listeners = new Cache<ListenerResource>({ uid: at(uidOf) });
   readonly #projects = new Cache<TracingProjectResource>({ uid: at(uidOf) });
   readonly #reflectors: Reflector[];
+  #owners: ReadonlyMap<string, ListenerResource> | undefined;
   #search: Promise<void> | undefined;
   #searchAfter = -Infinity;
   readonly #waiting = new Set<() => void>();
@@ -48,6 +51,7 @@ export class Stored {
   constructor({ kube, config, log }: Options) {
     this.#kube = kube;
     this.#namespaces = config.namespaces;
+    this.#own = config.namespace;
     const own = [config.namespace];
     // An empty list stands for the whole cluster, which a reflector takes as no namespace.
     const everywhere: (string | undefined)[] = config.namespaces.length === 0 ? [undefined] : [...new Set(config.namespaces)];
@@ -93,6 +97,7 @@ export class Stored {
     this.#deployments.onChange(this.#wake);
     this.#deployments.onChange(({ before, after }) => this.#newest.change(before as never, after as never));
     this.#revisions.onChange(this.#wake);
+    this.#listeners.onChange(() => (this.#owners = undefined));
     for (const reflector of this.#reflectors) reflector.start();
     await Promise.all(this.#reflectors.map((reflector) => reflector.synced));
   }
@@ -137,10 +142,33 @@ export class Stored {
     return this.#listeners.list();
   }
 
-  async listener(uid: string, signal: AbortSignal, namespace: string): Promise<ListenerResource | undefined> {
+  /** Each namespace and the Listener that has it. */
+  owners(): ReadonlyMap<string, ListenerResource> {
+    return (this.#owners ??= ownersOf(this.listeners()));
+  }
+
+  /** Every Listener with the namespaces that it has, where it may name more. */
+  places(): ListenerResource[] {
+    const owners = this.owners();
+    const hasIt =
+      ({ metadata }: ListenerResource) =>
+      (namespace: string) =>
+        owners.get(namespace)?.metadata.uid === metadata.uid;
+    return this.listeners().map((listener) => ({
+      ...listener,
+      spec: { ...listener.spec, namespaces: listener.spec.namespaces.filter(hasIt(listener)) },
+    }));
+  }
+
+  /** The Listeners as they are now, for a decision that no other replica may have overtaken. */
+  async readListeners(signal: AbortSignal): Promise<void> {
+    for (const listener of await this.#kube.all(kinds.listener, { namespace: this.#own }, signal)) this.#listeners.offer(lean(listener));
+  }
+
+  async listener(uid: string, signal: AbortSignal): Promise<ListenerResource | undefined> {
     const known = this.#listeners.byIndex('uid', uid)[0];
     if (known !== undefined) return known;
-    for (const listener of await this.#kube.all(kinds.listener, { namespace }, signal)) this.#listeners.offer(lean(listener));
+    await this.readListeners(signal);
     return this.#listeners.byIndex('uid', uid)[0];
   }
 

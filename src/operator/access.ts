@@ -1,7 +1,7 @@
-import { GROUP } from '../schema/custom-resources.ts';
 import type { PolicyRule } from './access-rule.ts';
 import { deploymentAccess } from './deployment/access.ts';
 import { eventAccess, leaseAccess } from './kernel/access.ts';
+import { listenerAccess } from './listener/access.ts';
 import { revisionAccess } from './revision/access.ts';
 
 /** One rule per resource, its verbs together, sorted: what a chart prints (pure). */
@@ -30,5 +30,5 @@ export function merged(rules: PolicyRule[]): PolicyRule[] {
 /** Rules of the operator: a Role in each namespace worked on (a ClusterRole where that is all of them), and one in its own namespace. */
 export const operatorAccess = {
   worked: merged([...deploymentAccess, ...revisionAccess, ...eventAccess]),
-  own: merged([...leaseAccess, { apiGroups: [GROUP], resources: ['listeners'], verbs: ['list', 'watch'] }]),
+  own: merged([...leaseAccess, ...listenerAccess, ...eventAccess]),
 };

@@ -9,6 +9,7 @@ import { refusedDeployment } from './deployment/status.ts';
 import type { OperatorDeps } from './deps.ts';
 import { Controller } from './kernel/controller.ts';
 import type { OperatorMetrics } from './kernel/metrics.ts';
+import { listenerReport } from './listener/status.ts';
 import type { Queues } from './wake.ts';
 import { reconcileRevision } from './revision/reconcile.ts';
 import { refusedRevision } from './revision/status.ts';
@@ -54,5 +55,17 @@ export function createControllers({ deps, queues, record, log, metrics, config }
       isPaused: ({ metadata, spec }) => deps.caches.deployments.get(`${metadata.namespace}/${spec.deployment}`)?.spec.suspend === true,
     },
   });
-  return [deployments, revisions];
+  const listeners = new Controller({
+    ...shared,
+    workers: 1,
+    queue: queues.listeners,
+    observer: metrics.controller('listener', 1),
+    reconciler: {
+      name: 'listener',
+      kind: kinds.listener,
+      cache: deps.caches.listeners,
+      reconcile: async (listener) => listenerReport(listener, deps.caches.listeners.list()),
+    },
+  });
+  return [deployments, revisions, listeners];
 }

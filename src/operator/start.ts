@@ -98,6 +98,7 @@ function assemble({ config, kube, log, times = {} }: OperatorOptions, metrics: O
   const queues = {
     deployments: new WorkQueue(metrics.queue('deployment')),
     revisions: new WorkQueue(metrics.queue('revision')),
+    listeners: new WorkQueue(metrics.queue('listener')),
   };
   wireWakeUps(caches, queues);
   const deps: OperatorDeps = { kube, caches, settings: config.settings, writer: new Writer(kube, writable(caches)) };

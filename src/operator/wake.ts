@@ -6,10 +6,14 @@ import { BY_DEPLOYMENT, BY_NAME, type Caches } from './caches.ts';
 import { isEnded } from './deployment/picks.ts';
 import type { WorkQueue } from './kernel/queue.ts';
 
-export type Queues = { deployments: WorkQueue; revisions: WorkQueue };
+export type Queues = { deployments: WorkQueue; revisions: WorkQueue; listeners: WorkQueue };
 
 /** Which change wakes whom. Handlers only put keys into queues. */
-export function wireWakeUps(caches: Caches, { deployments, revisions }: Queues): void {
+export function wireWakeUps(caches: Caches, { deployments, revisions, listeners }: Queues): void {
+  // What one names, another may have lost or won.
+  on(caches.listeners, ({ live }) => {
+    for (const { metadata } of caches.listeners.list()) listeners.add(keyIn(metadata.namespace, metadata.name), priority(live));
+  });
   on(caches.deployments, ({ key, live }) => {
     deployments.add(key, priority(live));
     for (const revision of caches.revisions.keysByIndex(BY_DEPLOYMENT, key)) revisions.add(revision, priority(live));

@@ -25,7 +25,6 @@ const OURS = `${MANAGED_BY}=${OPERATOR}`;
 /** One watch per kind and namespace worked on; of built-in kinds only what this operator made. */
 export function watches({ kube, log, caches, observer, config, timings }: Given): Reflector<object>[] {
   const places = config.namespaces.length === 0 ? [undefined] : config.namespaces;
-  const listenerPlaces = config.namespaces.length === 0 ? [undefined] : [...new Set([config.namespace, ...config.namespaces])];
   const pages = new Gate(PAGES_AT_ONCE);
   const watch = (namespaces: (string | undefined)[], source: { kind: Kind<object>; cache: Cache<object>; labelSelector?: string }) =>
     namespaces.map((namespace) => {
@@ -38,7 +37,7 @@ export function watches({ kube, log, caches, observer, config, timings }: Given)
   });
   const made = (kind: Kind, cache: Cache) => ({ kind: kind as Kind<object>, cache: cache as Cache<object>, labelSelector: OURS });
   return [
-    ...watch(listenerPlaces, own(kinds.listener, caches.listeners)),
+    ...watch([config.namespace], own(kinds.listener, caches.listeners)),
     ...[
       own(kinds.tracingProject, caches.tracingProjects),
       made(kinds.pod, caches.pods),

@@ -152,6 +152,8 @@ export const ListenerSpec = Type.Object({
 });
 export type ListenerSpec = Static<typeof ListenerSpec>;
 
+export const ListenerResourceStatus = status({});
+
 export const TracingProjectSpec = withRules(
   Type.Object({
     tenantId: Type.Optional(Uuid('Tenant it belongs to; unset: the default tenant.')),
@@ -188,7 +190,7 @@ type Resource<Spec, Status> = { apiVersion: string; kind: string; metadata: Obje
 
 export type DeploymentResource = Resource<DeploymentSpec, Static<typeof DeploymentResourceStatus>>;
 export type RevisionResource = Resource<RevisionSpec, Static<typeof RevisionResourceStatus>>;
-export type ListenerResource = Resource<ListenerSpec, undefined>;
+export type ListenerResource = Resource<ListenerSpec, Static<typeof ListenerResourceStatus>>;
 export type TracingProjectResource = Resource<TracingProjectSpec, undefined>;
 
 export type Column = { name: string; type: 'string' | 'integer' | 'date'; jsonPath: string; priority?: number; description?: string };
@@ -259,8 +261,11 @@ export const KINDS: readonly CustomKind[] = [
     singular: 'listener',
     shortNames: ['gxl'],
     spec: ListenerSpec,
+    status: ListenerResourceStatus,
     rules: [],
     columns: [
+      { name: 'Ready', type: 'string', jsonPath: condition('Ready', 'status') },
+      { name: 'Reason', type: 'string', jsonPath: condition('Ready', 'reason') },
       { name: 'Compute', type: 'string', jsonPath: '.spec.computeId' },
       { name: 'Namespaces', type: 'string', jsonPath: '.spec.namespaces' },
       age,

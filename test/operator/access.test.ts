@@ -2,6 +2,7 @@ import { expect, inject, test } from 'vitest';
 import { NotFound } from '../../src/errors.ts';
 import { kinds } from '../../src/kube/kube.ts';
 import { merged, operatorAccess } from '../../src/operator/access.ts';
+import { API_VERSION } from '../../src/schema/custom-resources.ts';
 import { accountWith } from '../kit/account.ts';
 import { auditEvents, conditionOf, testNamespace, until } from '../kit/api-server.ts';
 import { fakeKubelet } from '../kit/fake-kubelet.ts';
@@ -36,6 +37,21 @@ test('with these rights alone the operator deploys, redeploys, and deletes witho
     kinds.deployment,
     newDeployment(namespace, { template: { secretName: 'mine' }, spec: { deletionPolicy: 'Delete', deleteTracingProject: true } }),
   );
+  const listener = (name: string) => ({
+    apiVersion: API_VERSION,
+    kind: 'Listener',
+    metadata: { name, namespace },
+    spec: { computeId: 'c', namespaces: [namespace] },
+  });
+  for (const name of ['first', 'second']) await kube.create(kinds.listener, listener(name));
+  const reasons = async (): Promise<string> => {
+    const all = await kube.all(kinds.listener, { namespace });
+    return all
+      .map(({ status }) => status?.conditions?.find(({ type }) => type === 'Ready')?.reason ?? '')
+      .toSorted()
+      .join();
+  };
+  await until('one of two Listeners is told that the other has its namespace', async () => (await reasons()) === 'NamespaceTaken,Settled');
   await see.untilReady('chat');
   await kube.jsonPatch(kinds.deployment, { namespace, name: 'chat' }, [
     { op: 'replace', path: '/spec/template/sourceRevisionConfig/imageUri', value: 'crash:2' },

@@ -56,7 +56,7 @@ async function checked(needs: Needs, body: DeploymentCreateRequest, asking: Aski
   ];
   if (broken.length > 0) throw new Rejected(broken.join('; '));
   if (body.source === 'git') knownIntegration(body, config.gitIntegrations);
-  const own = stored.listeners().filter(({ spec }) => (spec.tenantId ?? config.defaultTenantId) === asking.caller.tenantId);
+  const own = stored.places().filter(({ spec }) => (spec.tenantId ?? config.defaultTenantId) === asking.caller.tenantId);
   const place = placeFor(body, own, config.namespaces);
   nameFree(needs, body.name, { place, asking });
   await checkForeign(needs.kube, { spec: body.source_config.resource_spec, namespace: place.namespace, signal: asking.signal });

@@ -2,8 +2,8 @@ import { NotFound } from '../../errors.ts';
 import { kinds } from '../../kube/kube.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
 import type { Deployment } from '../../schema/deployment.ts';
+import { tenantOf } from '../../schema/tenancy.ts';
 import type { Caller, Needs } from '../needs.ts';
-import { listenerOf, tenantOf } from '../tenancy.ts';
 import { toAnswer } from './resource.ts';
 
 export type Asking = { caller: Caller; signal: AbortSignal };
@@ -11,8 +11,8 @@ export type Asking = { caller: Caller; signal: AbortSignal };
 const missing = (id: string): NotFound => new NotFound(`Deployment ID ${id} not found.`);
 
 export const belongsTo = (needs: Needs, caller: Caller) => {
-  const listeners = needs.stored.listeners();
-  return (deployment: DeploymentResource): boolean => tenantOf(deployment, listeners, needs.config.defaultTenantId) === caller.tenantId;
+  const owners = needs.stored.owners();
+  return (deployment: DeploymentResource): boolean => tenantOf(deployment, owners, needs.config.defaultTenantId) === caller.tenantId;
 };
 
 /** The caller's deployment of this id, as last seen. Another tenant's is not found. */
@@ -46,12 +46,12 @@ export async function findRevision(
 
 /** A deployment with all that its answer shows. */
 export async function answerFor(needs: Needs, deployment: DeploymentResource, { caller, signal }: Asking): Promise<Deployment> {
-  const listeners = needs.stored.listeners();
+  const owners = needs.stored.owners();
   const revisions = needs.stored.revisionsOf(deployment);
   const active = deployment.status?.activeRevision;
   return toAnswer(deployment, {
-    tenantId: tenantOf(deployment, listeners, needs.config.defaultTenantId),
-    listener: listenerOf(deployment, listeners),
+    tenantId: tenantOf(deployment, owners, needs.config.defaultTenantId),
+    listener: owners.get(deployment.metadata.namespace ?? ''),
     latest: revisions[0],
     active: revisions.find(({ metadata }) => metadata.name === active),
     secrets: await needs.secrets.read(deployment, { role: caller.role, signal }),

@@ -4,12 +4,12 @@ import { Conflict, Problem, Rejected } from '../../errors.ts';
 import { kinds, type Ref } from '../../kube/kube.ts';
 import type { DeploymentResource, DeploymentSpec } from '../../schema/custom-resources.ts';
 import type { Deployment, DeploymentPatchRequest } from '../../schema/deployment.ts';
+import { tenantOf } from '../../schema/tenancy.ts';
 import { refusing } from '../kube-refusal.ts';
 import type { Needs } from '../needs.ts';
 import { checkForeign } from '../pod-policy/foreign.ts';
 import { brokenPodRules } from '../pod-policy/rules.ts';
 import { makeRevision } from '../revisions/make.ts';
-import { tenantOf } from '../tenancy.ts';
 import { answerFor, readDeployment, type Asking } from './find.ts';
 import { jsonPatchOf } from './json-patch.ts';
 import { toSpec, toWanted } from './resource.ts';
@@ -113,7 +113,7 @@ async function secretNameFor(needs: Needs, { deployment, secrets }: Step, { opti
   if (secrets === null || secrets === undefined || options.dryRun) return before;
   if (secrets.length === 0) return undefined;
   const { name, namespace = '' } = deployment.metadata;
-  const owner = { deployment: name, namespace, tenantId: tenantOf(deployment, needs.stored.listeners(), needs.config.defaultTenantId) };
+  const owner = { deployment: name, namespace, tenantId: tenantOf(deployment, needs.stored.owners(), needs.config.defaultTenantId) };
   made.ref ??= { namespace, name: await needs.secrets.store(owner, { secrets, nonce: randomUUID() }) };
   return made.ref.name;
 }

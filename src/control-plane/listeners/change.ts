@@ -5,27 +5,30 @@ import type { ListenerResource } from '../../schema/custom-resources.ts';
 import type { Asking } from '../deployments/find.ts';
 import { refusing } from '../kube-refusal.ts';
 import type { Needs } from '../needs.ts';
-import { listenerOf } from '../tenancy.ts';
+import { alone } from './alone.ts';
 import { toResource, type ListenerCreateRequest, type ListenerPatchRequest } from './resource.ts';
 
 export const ownListeners = ({ stored, config }: Needs, tenantId: string): ListenerResource[] =>
   stored.listeners().filter(({ spec }) => (spec.tenantId ?? config.defaultTenantId) === tenantId);
 
 export async function findListener(needs: Needs, id: string, { caller, signal }: Asking): Promise<ListenerResource> {
-  const listener = await needs.stored.listener(id, signal, needs.config.namespace);
+  const listener = await needs.stored.listener(id, signal);
   if (listener === undefined || !ownListeners(needs, caller.tenantId).includes(listener))
     throw new NotFound(`Listener ID ${id} not found.`);
   return listener;
 }
 
+/** Takes namespaces that no other listener has. Of two at once, in whatever replica, one is told 409. */
 export async function createListener(needs: Needs, body: ListenerCreateRequest, { caller }: Asking): Promise<ListenerResource> {
-  const own = ownListeners(needs, caller.tenantId);
-  if (own.some(({ spec }) => spec.computeId === body.compute_id))
-    throw new Conflict(`Listener for tenant ID '${caller.tenantId}' and compute ID '${body.compute_id}' already exists.`);
-  checkNamespaces(needs, body.compute_config.k8s_namespaces, undefined);
   const name = `listener-${randomBytes(5).toString('hex')}`;
   const resource = toResource(body, { name, namespace: needs.config.namespace, tenantId: caller.tenantId });
-  return needs.stored.note.listener(await refusing(() => needs.kube.create(kinds.listener, resource)));
+  return alone(needs, async (signal) => {
+    await needs.stored.readListeners(signal);
+    if (ownListeners(needs, caller.tenantId).some(({ spec }) => spec.computeId === body.compute_id))
+      throw new Conflict(`Listener for tenant ID '${caller.tenantId}' and compute ID '${body.compute_id}' already exists.`);
+    checkNamespaces(needs, body.compute_config.k8s_namespaces, undefined);
+    return needs.stored.note.listener(await refusing(() => needs.kube.create(kinds.listener, resource, {}, signal)));
+  });
 }
 
 export async function patchListener(
@@ -36,14 +39,21 @@ export async function patchListener(
   const listener = await findListener(needs, id, asking);
   const namespaces = body.compute_config?.k8s_namespaces;
   if (namespaces === undefined) return listener;
-  checkNamespaces(needs, namespaces, listener);
-  const dropped = placedBy(needs, listener).find(({ metadata }) => !namespaces.includes(metadata.namespace ?? ''));
-  if (dropped !== undefined)
-    throw new Rejected(`compute_config.k8s_namespaces: ${dropped.metadata.namespace} still holds the deployment ${dropped.metadata.name}`);
   const { namespace, name, uid } = listener.metadata;
   const guard = { op: 'test', path: '/metadata/uid', value: uid } as const;
   const change = { op: 'replace', path: '/spec/namespaces', value: namespaces } as const;
-  return needs.stored.note.listener(await refusing(() => needs.kube.jsonPatch(kinds.listener, { namespace, name }, [guard, change])));
+  return alone(needs, async (signal) => {
+    await needs.stored.readListeners(signal);
+    checkNamespaces(needs, namespaces, listener);
+    const dropped = placedBy(needs, listener).find(({ metadata }) => !namespaces.includes(metadata.namespace ?? ''));
+    if (dropped !== undefined)
+      throw new Rejected(
+        `compute_config.k8s_namespaces: ${dropped.metadata.namespace} still holds the deployment ${dropped.metadata.name}`,
+      );
+    return needs.stored.note.listener(
+      await refusing(() => needs.kube.jsonPatch(kinds.listener, { namespace, name }, [guard, change], {}, signal)),
+    );
+  });
 }
 
 export async function removeListener(needs: Needs, id: string, asking: Asking): Promise<void> {
@@ -56,8 +66,8 @@ export async function removeListener(needs: Needs, id: string, asking: Asking): 
 }
 
 const placedBy = ({ stored }: Needs, listener: ListenerResource) => {
-  const all = stored.listeners();
-  return stored.deployments().filter((deployment) => listenerOf(deployment, all)?.metadata.uid === listener.metadata.uid);
+  const owners = stored.owners();
+  return stored.deployments().filter(({ metadata }) => owners.get(metadata.namespace ?? '')?.metadata.uid === listener.metadata.uid);
 };
 
 /** A namespace belongs to exactly one listener, and must be one that this installation serves. */

@@ -9,7 +9,6 @@ export const deploymentAccess: PolicyRule[] = [
   { apiGroups: [GROUP], resources: ['deployments/finalizers', 'revisions/finalizers'], verbs: ['update'] },
   { apiGroups: [GROUP], resources: ['revisions'], verbs: ['list', 'watch', 'create', 'delete'] },
   { apiGroups: [GROUP], resources: ['tracingprojects'], verbs: ['list', 'watch', 'create', 'delete'] },
-  { apiGroups: [GROUP], resources: ['listeners'], verbs: ['list', 'watch'] },
   { apiGroups: ['apps'], resources: ['statefulsets'], verbs: ['list', 'watch', 'create', 'patch', 'delete'] },
   { apiGroups: [''], resources: ['services'], verbs: ['list', 'watch', 'create', 'patch', 'delete'] },
   { apiGroups: ['networking.k8s.io'], resources: ['networkpolicies'], verbs: ['list', 'watch', 'create', 'patch', 'delete'] },

@@ -8,7 +8,7 @@ import { settled, waiting, type Report } from '../kernel/outcome.ts';
 import { databaseSet } from './objects/database.ts';
 import { dataOwner } from './objects/metadata.ts';
 import type { DeploymentStatusFields } from './status.ts';
-import { tenantOf } from './tracing-project.ts';
+import { tenantIn } from './tracing-project.ts';
 import { claimName } from './volume.ts';
 
 const LOOK_AGAIN = 2;
@@ -87,7 +87,7 @@ async function removeData({ kube, settings }: OperatorDeps, deployment: Deployme
 async function removeTracingProject({ kube, caches, settings }: OperatorDeps, deployment: DeploymentResource, signal: AbortSignal) {
   if (deployment.spec.deleteTracingProject !== true) return;
   const { namespace, name } = deployment.metadata;
-  const project = names.tracingProject(tenantOf(deployment, caches, settings), name);
+  const project = names.tracingProject(tenantIn(deployment, caches, settings), name);
   await kube.delete(kinds.tracingProject, { namespace, name: project }, {}, signal);
 }
 

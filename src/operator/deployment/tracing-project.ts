@@ -3,16 +3,12 @@ import type { KubeObject } from '../../kube/kube.ts';
 import { API_VERSION, type DeploymentResource, type TracingProjectResource } from '../../schema/custom-resources.ts';
 import { DEPLOYMENT, TENANT } from '../../schema/labels.ts';
 import { labelValue, names } from '../../schema/names.ts';
+import { ownersOf, tenantOf } from '../../schema/tenancy.ts';
 import { BY_NAME, type Caches } from '../caches.ts';
 
-/** The tenant a deployment belongs to: what REST wrote on it, else that of its namespace's Listener, else the default one (pure). */
-export function tenantOf(deployment: DeploymentResource, caches: Pick<Caches, 'listeners'>, settings: OperatorSettings): string {
-  const written = deployment.metadata.labels?.[TENANT];
-  if (written !== undefined) return written;
-  const namespace = deployment.metadata.namespace ?? '';
-  const listener = caches.listeners.list().find(({ spec }) => spec.namespaces.includes(namespace));
-  return listener?.spec.tenantId ?? settings.defaultTenantId;
-}
+/** The tenant a deployment belongs to, as REST sees it. */
+export const tenantIn = (deployment: DeploymentResource, { listeners }: Pick<Caches, 'listeners'>, settings: OperatorSettings): string =>
+  tenantOf(deployment, ownersOf(listeners.list()), settings.defaultTenantId);
 
 /** Whether the deployment has its tracing project, still needs it, or may not have it (pure). */
 export function tracingState(
@@ -21,9 +17,9 @@ export function tracingState(
   settings: OperatorSettings,
 ): { state: 'there' | 'taken' } | { state: 'missing'; project: KubeObject } {
   const { name } = deployment.metadata;
-  const tenant = tenantOf(deployment, caches, settings);
+  const tenant = tenantIn(deployment, caches, settings);
   const rivals = caches.deployments.byIndex(BY_NAME, name).filter((other) => {
-    return other.metadata.uid !== deployment.metadata.uid && tenantOf(other, caches, settings) === tenant;
+    return other.metadata.uid !== deployment.metadata.uid && tenantIn(other, caches, settings) === tenant;
   });
   if (rivals.some((other) => isOlder(other, deployment))) return { state: 'taken' };
   const isOurs = ({ spec }: TracingProjectResource): boolean => (spec.tenantId ?? settings.defaultTenantId) === tenant;

@@ -26,6 +26,8 @@ export type Plane = {
   namespace: string;
   url: string;
   keys: { write: string; read: string; other: string };
+  /** Another replica: same cluster, same settings, a memory of its own. */
+  replica(): Promise<{ call: Call; url: string; stop(): Promise<void> }>;
   /** All log lines so far, as one text. */
   logged: () => string;
   stop(): Promise<void>;
@@ -48,11 +50,6 @@ export async function startPlane(name: string, settings: Partial<ControlPlaneCon
   const namespace = `${name}-${randomUUID().slice(0, 8)}`;
   await kube.create(kinds.namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
   await kube.create(kinds.listener, listener('default', namespace, { computeId: 'test', namespaces: [namespace] }));
-  const own = await connect({
-    fieldManager: 'gx-control-plane',
-    userAgent: `gx-control-plane/${name}`,
-    kubeconfig: (await cluster.own?.(namespace)) ?? kubeconfig,
-  });
   const lines: string[] = [];
   const destination = new Writable({ write: (chunk: Buffer, _encoding, done) => (lines.push(chunk.toString()), done()) });
   const config = {
@@ -65,13 +62,32 @@ export async function startPlane(name: string, settings: Partial<ControlPlaneCon
     ...settings,
   };
   const log = createLog({ level: 'debug', process: 'control-plane', destination });
-  const stopping = new AbortController();
-  const plane = await startControlPlane({ config, kube: cluster.through?.(own) ?? own, log, signal: stopping.signal });
   const keys = await makeKeys(kube, namespace);
-  const url = `http://127.0.0.1:${plane.port}`;
-  await until('the control plane is ready', async () => (await fetch(`${url}/readyz`)).ok);
+  const credentials = (await cluster.own?.(namespace)) ?? kubeconfig;
+  const replica: Plane['replica'] = async () => {
+    const own = await connect({ fieldManager: 'gx-control-plane', userAgent: `gx-control-plane/${name}`, kubeconfig: credentials });
+    const stopping = new AbortController();
+    const plane = await startControlPlane({ config, kube: cluster.through?.(own) ?? own, log, signal: stopping.signal });
+    const url = `http://127.0.0.1:${plane.port}`;
+    await until('the control plane is ready', async () => (await fetch(`${url}/readyz`)).ok);
+    const stop = async (): Promise<void> => {
+      stopping.abort();
+      await plane.stop();
+    };
+    return { call: await caller(url, keys.write), url, stop };
+  };
+  const first = await replica();
+  const stop = async (): Promise<void> => {
+    await first.stop();
+    await kube.close();
+  };
+  return { ...first, kube, kubeconfig, namespace, keys, logged: () => lines.join(''), replica, stop };
+}
+
+/** Calls the API with a key, and holds each answer against the document. */
+async function caller(url: string, usual: string): Promise<Call> {
   const check = await answerChecks(url);
-  const call: Call = async (method, path, { body, key = keys.write, headers = {} } = {}) => {
+  return async (method, path, { body, key = usual, headers = {} } = {}) => {
     const response = await fetch(`${url}${path}`, {
       method,
       headers: { ...(key !== null && { 'x-api-key': key }), ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
@@ -82,12 +98,6 @@ export async function startPlane(name: string, settings: Partial<ControlPlaneCon
     check(method, path, { status: response.status, body: parsed });
     return { status: response.status, headers: response.headers, body: parsed as never };
   };
-  const stop = async (): Promise<void> => {
-    stopping.abort();
-    await plane.stop();
-    await kube.close();
-  };
-  return { call, kube, kubeconfig, namespace, url, keys, logged: () => lines.join(''), stop };
 }
 
 async function makeKeys(kube: Kube, namespace: string): Promise<Plane['keys']> {

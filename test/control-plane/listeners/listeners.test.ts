@@ -2,8 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds } from '../../../src/kube/kube.ts';
 import type { Listener } from '../../../src/control-plane/listeners/resource.ts';
+import { API_VERSION } from '../../../src/schema/custom-resources.ts';
 import type { Deployment } from '../../../src/schema/deployment.ts';
-import { creation, startPlane, TENANT_B, type Plane } from '../kit/api-server-plane.ts';
+import { TENANT } from '../../../src/schema/labels.ts';
+import { until } from '../../kit/api-server.ts';
+import { creation, startPlane, TENANT_A, TENANT_B, type Plane } from '../kit/api-server-plane.ts';
 
 let plane: Plane;
 const extra = `extra-${randomUUID().slice(0, 8)}`;
@@ -115,4 +118,52 @@ test('with several listeners a deployment names one, unless one is called defaul
   const page = await plane.call<{ resources: Listener[]; offset: number }>('GET', '/v2/listeners?limit=1');
   expect([page.body.resources.length, page.body.offset]).toEqual([1, 1]);
   for (const { id } of [one.body, two.body]) expect((await plane.call('DELETE', `/v2/listeners/${id}`)).status).toBe(204);
+});
+
+test('of twenty that take one namespace at once through two replicas, exactly one gets it', async () => {
+  const replica = await plane.replica();
+  const wanted = `raced-${randomUUID().slice(0, 8)}`;
+  const calls = Array.from({ length: 20 }, (_, index) => {
+    const { call } = index % 2 === 0 ? plane : replica;
+    return call<Listener & { detail: string }>('POST', '/v2/listeners', { body: body(`racer-${index}`, wanted) });
+  });
+  const answers = await Promise.all(calls);
+  expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, ...Array.from({ length: 19 }, () => 409)]);
+  const there = await plane.kube.all(kinds.listener, { namespace: plane.namespace });
+  expect(there.filter(({ spec }) => spec.namespaces.includes(wanted))).toHaveLength(1);
+
+  const growing = await Promise.all(['grow-a', 'grow-b'].map((name) => create(body(name, name))));
+  const more = `${wanted}-more`;
+  const grown = await Promise.all(
+    growing.map(({ body: { id } }, index) =>
+      (index === 0 ? plane : replica).call('PATCH', `/v2/listeners/${id}`, {
+        body: { compute_config: { k8s_namespaces: [`grow-${'ab'[index]}`, more] } },
+      }),
+    ),
+  );
+  expect(grown.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409]);
+  for (const { body: made } of [...answers, ...growing]) if (made.id !== undefined) await plane.call('DELETE', `/v2/listeners/${made.id}`);
+  await replica.stop();
+});
+
+test('a Listener that kubectl makes for a namespace that is taken gets nothing of it', async () => {
+  const metadata = { name: 'greedy', namespace: plane.namespace };
+  const spec = { tenantId: TENANT_B, computeId: 'greedy', namespaces: [plane.namespace] };
+  const greedy = await plane.kube.create(kinds.listener, { apiVersion: API_VERSION, kind: 'Listener', metadata, spec });
+  const key = plane.keys.other;
+  await until(
+    'the listener is seen',
+    async () => (await plane.call('GET', `/v2/listeners/${greedy.metadata.uid}`, { key })).status === 200,
+  );
+  expect((await deploy('smuggled', { listener_id: greedy.metadata.uid }, key)).status).toBe(400);
+  const made = await plane.kube.create(kinds.deployment, {
+    apiVersion: API_VERSION,
+    kind: 'Deployment',
+    metadata: { name: 'labelled', namespace: plane.namespace, labels: { [TENANT]: TENANT_B } },
+    spec: { source: 'external_container', sourceConfig: { listener: 'greedy' }, template: { sourceRevisionConfig: { imageUri: 'a:1' } } },
+  });
+  const path = `/v2/deployments/${made.metadata.uid}`;
+  expect((await plane.call('GET', path, { key })).status).toBe(404);
+  expect((await plane.call<Deployment>('GET', path)).body.tenant_id).toBe(TENANT_A);
+  await plane.kube.delete(kinds.listener, metadata);
 });

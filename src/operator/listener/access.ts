@@ -1,0 +1,8 @@
+import { GROUP } from '../../schema/custom-resources.ts';
+import type { PolicyRule } from '../access-rule.ts';
+
+/** What judging Listeners needs, in the operator's own namespace. */
+export const listenerAccess: PolicyRule[] = [
+  { apiGroups: [GROUP], resources: ['listeners'], verbs: ['list', 'watch'] },
+  { apiGroups: [GROUP], resources: ['listeners/status'], verbs: ['patch'] },
+];

@@ -1,0 +1,20 @@
+import type { ListenerResource } from '../../schema/custom-resources.ts';
+import { ownersOf } from '../../schema/tenancy.ts';
+import { settled, stalled, type Report } from '../kernel/outcome.ts';
+
+/** Whether a Listener has every namespace that it names; an older one keeps what it had first (pure). */
+export function listenerReport(
+  listener: ListenerResource,
+  all: readonly ListenerResource[],
+): Report<NonNullable<ListenerResource['status']>> {
+  const owners = ownersOf(all);
+  const lost = listener.spec.namespaces.flatMap((namespace) => {
+    const owner = owners.get(namespace);
+    return owner === undefined || owner.metadata.uid === listener.metadata.uid
+      ? []
+      : [`${namespace} belongs to the listener ${owner.metadata.name}`];
+  });
+  const outcome =
+    lost.length === 0 ? settled('Every namespace is its own.') : stalled('NamespaceTaken', `${lost.slice(0, 10).join('; ')}.`);
+  return { outcome, status: {}, statements: [] };
+}

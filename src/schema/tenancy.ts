@@ -1,0 +1,25 @@
+import type { DeploymentResource, ListenerResource } from './custom-resources.ts';
+import { TENANT } from './labels.ts';
+
+type Owners = ReadonlyMap<string, ListenerResource>;
+
+/** Creation, then uid: an order on which all processes agree. */
+const ageOf = ({ metadata }: ListenerResource): string => `${metadata.creationTimestamp ?? ''}/${metadata.uid ?? ''}`;
+
+/** Each namespace and the Listener that it belongs to: of those that name it the oldest, so that a later claim takes nothing from anybody (pure). */
+export function ownersOf(listeners: readonly ListenerResource[]): Map<string, ListenerResource> {
+  const owners = new Map<string, ListenerResource>();
+  for (const listener of listeners.toSorted((a, b) => (ageOf(a) < ageOf(b) ? -1 : 1)))
+    for (const namespace of listener.spec.namespaces) if (!owners.has(namespace)) owners.set(namespace, listener);
+  return owners;
+}
+
+/**
+ * Whose deployment it is (pure): the tenant of its namespace's Listener, so that nobody puts a deployment into another tenant's list by a
+ * label; without such a Listener the tenant that REST wrote on it, else the default one.
+ */
+export function tenantOf({ metadata }: DeploymentResource, owners: Owners, defaultTenantId: string): string {
+  const owner = owners.get(metadata.namespace ?? '');
+  if (owner !== undefined) return owner.spec.tenantId ?? defaultTenantId;
+  return metadata.labels?.[TENANT] ?? defaultTenantId;
+}

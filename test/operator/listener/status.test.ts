@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { listenerReport } from '../../../src/operator/listener/status.ts';
+import { API_VERSION, type ListenerResource } from '../../../src/schema/custom-resources.ts';
+
+const listener = (name: string, day: number, ...namespaces: string[]): ListenerResource => ({
+  apiVersion: API_VERSION,
+  kind: 'Listener',
+  metadata: { name, uid: `uid-${name}`, creationTimestamp: `2026-01-0${day}T00:00:00Z` },
+  spec: { computeId: 'c', namespaces },
+});
+
+test('a Listener that has all it names is settled', () => {
+  const own = listener('own', 1, 'a', 'b');
+  expect(listenerReport(own, [own, listener('other', 2, 'c')]).outcome.kind).toBe('settled');
+});
+
+test('one that names what an older one has is stalled, and says what and whose; the older one is not troubled', () => {
+  const [first, second] = [listener('first', 1, 'a', 'b'), listener('second', 2, 'c', 'b')];
+  for (const all of [
+    [first, second],
+    [second, first],
+  ]) {
+    expect(listenerReport(second, all).outcome).toEqual({
+      kind: 'stalled',
+      reason: 'NamespaceTaken',
+      message: 'b belongs to the listener first.',
+    });
+    expect(listenerReport(first, all).outcome.kind).toBe('settled');
+  }
+});
