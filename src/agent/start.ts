@@ -148,7 +148,18 @@ async function connect({ config, db, host, file, log }: Parts, opened: Opened): 
   const signals: Signals = await openSignals({ db, uri: config.database.uri, processId: newId() }, hears, log);
   opened.add(() => signals.close());
   const freed = (next: string | undefined): void => void deps.pump.freed(next);
-  const executor = new Executor({ db, host, bus, eventLog, signals, tickets, jobs, log, freed });
+  const executor = new Executor({
+    db,
+    host,
+    bus,
+    eventLog,
+    signals,
+    tickets,
+    jobs,
+    maxEventBytes: config.streams.maxEventBytes,
+    log,
+    freed,
+  });
   const pump = new Pump({
     db,
     tickets,

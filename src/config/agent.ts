@@ -15,7 +15,8 @@ export type AgentConfig = {
   bodyLimit: number;
   database: { uri: string; poolSize: number; statementTimeoutSeconds: number };
   jobs: JobSettings;
-  streams: { resumableSeconds: number };
+  /** `maxEventBytes`: a larger message of a stream is left out. */
+  streams: { resumableSeconds: number; maxEventBytes: number };
   deployment: string | undefined;
   revision: string | undefined;
 };
@@ -57,6 +58,7 @@ export function agentConfig(env: Env, args: string[] = []): AgentConfig {
     jobs: jobSettings(read),
     streams: {
       resumableSeconds: read.integer(['GX_RESUMABLE_STREAM_TTL_SECONDS', 'RESUMABLE_STREAM_TTL_SECONDS'], 120, { min: 1, max: DAY }),
+      maxEventBytes: read.integer(['GX_MAX_STREAM_CHUNK_SIZE_BYTES', 'MAX_STREAM_CHUNK_SIZE_BYTES'], 128 * 1024 * 1024, range(1024)),
     },
     deployment: read.optional(['GX_DEPLOYMENT']),
     revision: read.optional(['GX_REVISION']),

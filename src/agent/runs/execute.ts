@@ -27,6 +27,8 @@ type Deps = {
   signals: Signals;
   tickets: Tickets;
   jobs: JobSettings;
+  /** Bytes of the largest message that streams carry. */
+  maxEventBytes: number;
   log: Log;
   /** A slot is free; `next` is the thread that has another run waiting. */
   freed: (next: string | undefined) => void;
@@ -113,15 +115,26 @@ export class Executor {
   #publish(active: Active, batch: [event: string, json: string][]): void {
     const { run_id, thread_id, resumable } = active.run;
     const now = Date.now();
-    const events = batch.map(([event, json]): RunEvent => {
-      active.at = { ms: Math.max(now, active.at.ms), seq: active.at.seq + 1 };
-      return { ...active.at, event, json };
-    });
+    const events = batch
+      .filter((one) => this.#fits(run_id, one))
+      .map(([event, json]): RunEvent => {
+        active.at = { ms: Math.max(now, active.at.ms), seq: active.at.seq + 1 };
+        return { ...active.at, event, json };
+      });
     for (const event of events) {
       this.#deps.bus.say(run_id, { kind: 'event', event });
       this.#deps.bus.say(threadKey(thread_id), { kind: 'event', event });
     }
     if (resumable || active.readers.size > 0) this.#deps.eventLog.append({ run_id, thread_id, readers: active.readers }, events);
+  }
+
+  /** A message that no reader could take is left out of the stream; the run and its result are whole. */
+  #fits(run_id: string, [event, json]: [event: string, json: string]): boolean {
+    const max = this.#deps.maxEventBytes;
+    // A character is one to three bytes: most messages are decided without counting.
+    if (json.length * 3 <= max || (json.length <= max && Buffer.byteLength(json) <= max)) return true;
+    this.#log.warn({ run_id, event, characters: json.length, max }, 'message is too large for streams and is left out');
+    return false;
   }
 
   /** The thread ended under the run: for another run's sake, or because of it. */

@@ -50,7 +50,8 @@ export class Bus {
     let held = 0;
     const ear: Ear = (heard) => {
       if (heard.kind === 'event') held += heard.event.json.length;
-      if (held > PATIENCE) {
+      // One large event alone is no sign of a slow reader.
+      if (held > PATIENCE && waiting.length > 0) {
         close();
         waiting.splice(0, waiting.length, { kind: 'too-slow' });
       } else waiting.push(heard);

@@ -61,6 +61,7 @@ describe('with the environment of a deployment', () => {
       GX_DEPLOYMENT: 'helper',
       GX_REVISION: 'helper-00002',
       CORS_ALLOW_ORIGINS: 'https://a.example.com, https://b.example.com',
+      MAX_STREAM_CHUNK_SIZE_BYTES: '2048',
       LANGGRAPH_API_URL: 'https://helper.example.com/',
     };
     agent = await startAgent({ database: database.uri, env });
@@ -76,6 +77,19 @@ describe('with the environment of a deployment', () => {
     expect(text).toMatch(/^gx_api_http_request_seconds_count\{.*route="\/threads".*\} 1$/m);
     const info = await (await fetch(`${agent.url}/info`)).json();
     expect(info).toMatchObject({ host: { project_id: 'helper', revision_id: 'helper-00002' } });
+  });
+
+  test('a message over the limit is left out of streams, and the result is whole', async () => {
+    const { thread_id } = await agent.client.threads.create();
+    const input = { messages: [{ role: 'human', content: 'x'.repeat(4096) }] };
+    const events = await Array.fromAsync(agent.client.runs.stream(thread_id, 'chat', { input, streamMode: ['values', 'tasks'] }));
+    expect(events.map(({ event }) => event)).not.toContain('values');
+    expect(events.map(({ event }) => event)).toContain('metadata');
+    const { messages } = (await agent.client.threads.getState<{ messages: { content: string }[] }>(thread_id)).values;
+    expect(messages[0]?.content).toHaveLength(4096);
+    const [run] = await agent.client.runs.list(thread_id);
+    expect(run?.status).toBe('success');
+    expect(agent.output()).toContain('message is too large for streams');
   });
 
   test('origins and the public address are taken from it', async () => {
