@@ -1,0 +1,104 @@
+import { availableParallelism, totalmem } from 'node:os';
+import process from 'node:process';
+import type { AgentConfig } from '../config/agent.ts';
+import type { Log } from '../log.ts';
+import type { Claimed } from './db/leases.ts';
+import type { Database } from './db/pool.ts';
+import { openSignals, type Signal, type Signals } from './db/signals.ts';
+import type { AgentDeps } from './deps.ts';
+import type { GraphsFile } from './graphs/config-file.ts';
+import type { Embed } from './graphs/embed.ts';
+import { GraphHost } from './graphs/host.ts';
+import { Meaning } from './graphs/meaning.ts';
+import { newId } from './ids.ts';
+import { Pump } from './queue/pump.ts';
+import { openTickets } from './queue/tickets.ts';
+import { Executor } from './runs/execute.ts';
+import { addressOf } from './runs/feedback.ts';
+import { passingHeaders } from './runs/headers.ts';
+import { mountPrefix } from './server.ts';
+import { Bus } from './stream/bus.ts';
+import { EventLog } from './stream/log.ts';
+
+/** What was opened, closed again in reverse when the start fails or the server stops. */
+export class Opened {
+  readonly #closers: (() => Promise<void> | void)[] = [];
+
+  add(close: () => Promise<void> | void): void {
+    this.#closers.push(close);
+  }
+
+  async close(): Promise<void> {
+    for (const close of this.#closers.splice(0).toReversed()) await close();
+  }
+}
+
+export function graphHost(config: AgentConfig, file: GraphsFile, log: Log): GraphHost {
+  return new GraphHost({
+    start: {
+      graphs: file.graphs,
+      index: file.index,
+      database: { ...config.database, poolSize: Math.max(2, Math.ceil(config.database.poolSize / 4)) },
+      logLevel: config.logLevel,
+      env: file.env,
+    },
+    threads: config.jobs.threads || automaticThreads(),
+    slots: Math.max(1, config.jobs.slots),
+    log,
+  });
+}
+
+/** Half a gigabyte a thread, and no more threads than processors: beyond four, another pod serves better. */
+function automaticThreads(): number {
+  const limit = process.constrainedMemory();
+  const memory = limit > 0 ? Math.min(limit, totalmem()) : totalmem();
+  return Math.max(1, Math.min(availableParallelism(), 4, Math.floor(memory / (512 * 1024 * 1024))));
+}
+
+type Parts = { config: AgentConfig; db: Database; host: GraphHost; file: GraphsFile; log: Log };
+type Connected = AgentDeps & { onSignal: (signal: Signal) => void };
+
+/** Queue, signals and the machinery of runs, as one process has them. */
+export async function assemble({ config, db, host, file, log }: Parts, opened: Opened): Promise<Connected> {
+  const { jobs } = config;
+  const graphs = file.graphs.map(({ graphId }) => graphId);
+  const bus = new Bus();
+  const tickets = await openTickets(db, { works: jobs.slots > 0 }, log);
+  opened.add(() => tickets.close());
+  const eventLog = new EventLog({ db, lifeSeconds: config.streams.resumableSeconds, log });
+  const hears = {
+    signal: (signal: Signal): void => deps.onSignal(signal),
+    reconnected: (): void => {
+      bus.sayAll({ kind: 'wake' });
+      deps.pump.poke();
+    },
+  };
+  const signals: Signals = await openSignals({ db, uri: config.database.uri, processId: newId() }, hears, log);
+  opened.add(() => signals.close());
+  const freed = (next: string | undefined): void => void deps.pump.freed(next);
+  const shared = { db, bus, tickets, signals, eventLog, host, jobs, log };
+  const executor = new Executor({ ...shared, maxEventBytes: config.streams.maxEventBytes, freed });
+  const running = { running: () => executor.count, start: (run: Claimed) => executor.start(run) };
+  const pump = new Pump({ ...shared, ...running, worker: signals.processId, graphs });
+  const deps: Connected = {
+    ...shared,
+    executor,
+    pump,
+    graphs,
+    meaning: file.index && new Meaning({ db, index: file.index, embed: embedIn(host) }),
+    requests: requestRules(config, file),
+    onSignal: () => undefined,
+  };
+  return deps;
+}
+
+/** The user's embedding runs where the user's graphs do. */
+const embedIn =
+  (host: GraphHost): Embed =>
+  async (texts) =>
+    texts.length === 0 ? [] : (JSON.parse(await host.call('embed', { texts })) as number[][]);
+
+const requestRules = (config: AgentConfig, { settings }: GraphsFile): AgentDeps['requests'] => ({
+  passes: passingHeaders(settings.http?.configurable_headers),
+  address: addressOf({ publicUrl: config.publicUrl, prefix: mountPrefix(config, settings) }),
+});
