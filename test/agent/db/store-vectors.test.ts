@@ -1,32 +1,19 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { PGlite } from '@electric-sql/pglite';
-import { vector } from '@electric-sql/pglite-pgvector';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Database, Db } from '../../../src/agent/db/pool.ts';
+import type { Database } from '../../../src/agent/db/pool.ts';
 import { deleteItem, putItem, searchItems, type Near } from '../../../src/agent/db/store-items.ts';
 import { nearestSql, nearness, prepareVectors, setVectors, unindexed } from '../../../src/agent/db/store-vectors.ts';
+import { postgresWithVectors } from '../../kit/postgres-vector.ts';
 
-/* The SQL of search by meaning against Postgres with pgvector: its own code, compiled for this process. The test suite's server has no pgvector. */
+/* The SQL of search by meaning, with pgvector and without. */
 
-const FOLDER = new URL('../../../src/agent/db/migrations/', import.meta.url);
-let postgres: PGlite;
 let db: Database;
-
-const statements = (target: Pick<PGlite, 'query'>): Db => ({
-  query: async ({ text, values }) => (await target.query(text, values)).rows as never,
-});
+let close: () => Promise<void>;
 
 beforeAll(async () => {
-  postgres = await PGlite.create({ extensions: { vector } });
-  await postgres.exec('create schema gx');
-  for (const name of readdirSync(FOLDER).toSorted()) await postgres.exec(readFileSync(new URL(name, FOLDER), 'utf8'));
-  db = {
-    ...statements(postgres),
-    transaction: (work: (tx: Db) => Promise<unknown>) => postgres.transaction((tx) => work(statements(tx as never))),
-  } as Database;
+  ({ db, close } = await postgresWithVectors());
 });
 
-afterAll(() => postgres.close());
+afterAll(() => close());
 
 const unit = (...numbers: number[]): number[] => numbers.map((number) => number / Math.hypot(...numbers));
 
@@ -78,7 +65,7 @@ describe('items are found by meaning alike', () => {
   });
 });
 
-test('many vectors are searched by the index, the filter included', { timeout: 60_000 }, async () => {
+test('many vectors are searched by the index, the filter included', async () => {
   await prepareVectors(db, 4);
   await db.query({
     text: `with item as (insert into gx.store_item (namespace, key, value, indexed_dims)
