@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Conflict, Problem, Rejected } from '../../errors.ts';
 import { kinds, type Ref } from '../../kube/kube.ts';
+import { VOLUME_GROWN } from '../../schema/conditions.ts';
 import type { DeploymentResource, DeploymentSpec } from '../../schema/custom-resources.ts';
 import type { Deployment, DeploymentPatchRequest } from '../../schema/deployment.ts';
 import { tenantOf } from '../../schema/tenancy.ts';
@@ -13,7 +14,16 @@ import { makeRevision } from '../revisions/make.ts';
 import { answerFor, readDeployment, type Asking } from './find.ts';
 import { jsonPatchOf } from './json-patch.ts';
 import { toSpec, toWanted } from './resource.ts';
-import { afterPatch, brokenRules, brokenSecrets, changedImmutables, makesRevision, withoutEcho, type Wanted } from './rules.ts';
+import {
+  afterPatch,
+  brokenRules,
+  brokenSecrets,
+  changedImmutables,
+  makesRevision,
+  shrunkVolume,
+  withoutEcho,
+  type Wanted,
+} from './rules.ts';
 
 /** The operator's status writes change the version too, so a lost race is normal; ten in a row, with growing pauses, are not. */
 const ATTEMPTS = 10;
@@ -70,6 +80,7 @@ async function decide(needs: Needs, body: DeploymentPatchRequest, asking: Asking
   const wanted = afterPatch(toWanted(deployment), patch);
   const broken = [
     ...changedImmutables(current, patch),
+    ...shrunkVolume(toWanted(deployment), patch, { isGrowing: isGrowing(deployment) }),
     // A deployment that kubectl made for the other hosting keeps it: source never changes.
     ...brokenRules(wanted, { hosting: wanted.source === 'git' ? 'cloud' : 'self-hosted' }),
     ...brokenPodRules(patch.source_config?.resource_spec, config.grants),
@@ -80,6 +91,9 @@ async function decide(needs: Needs, body: DeploymentPatchRequest, asking: Asking
   await checkForeign(kube, { spec: patch.source_config?.resource_spec, namespace, signal: asking.signal });
   return { deployment, wanted, secrets: patch.secrets, revision: options.alwaysRevision === true || makesRevision(patch) };
 }
+
+const isGrowing = ({ status }: DeploymentResource): boolean =>
+  status?.conditions?.some((condition) => condition.type === VOLUME_GROWN && condition.status === 'False') === true;
 
 /** The version of a deployment's spec, for If-Match: status may change without a conflict. */
 export const etagOf = ({ metadata }: DeploymentResource): string => `"${metadata.uid}.${metadata.generation}"`;

@@ -94,6 +94,15 @@ export function changedImmutables(current: Deployment, patch: DeploymentPatchReq
   }).map((path) => `${path}: can't be changed`);
 }
 
+const VOLUME = 'source_config.resource_spec.db_storage_gi';
+
+/** The volume of a database never shrinks. `isGrowing`: what is stored was not reached yet, so that the size before it may be asked for again. */
+export function shrunkVolume(stored: Wanted, patch: DeploymentPatchRequest, { isGrowing }: { isGrowing: boolean }): Broken[] {
+  const [there, asked] = [valueAt(stored, VOLUME), valueAt(patch, VOLUME)];
+  const shrinks = typeof there === 'number' && typeof asked === 'number' && asked < there && !isGrowing;
+  return shrinks ? [`${VOLUME}: a volume can't shrink: it is ${there}`] : [];
+}
+
 /** Fields of which any non-null value makes a revision, equal or not. */
 const REVISION_MAKERS = [
   'source_revision_config.repo_ref',

@@ -234,6 +234,14 @@ export const FORBIDDEN_CHANGES: (Row & { of: Body; patch: DeploymentPatchRequest
     patch: { source_config: { build_on_push: true } },
   },
   { situation: 'another source', path: 'source', door: 'both', of: git, patch: { source: 'external_container' } },
+  {
+    // By kubectl it is accepted and without effect, as the deployment's conditions tell: a revert in git must not be stuck.
+    situation: 'a smaller volume of the database',
+    path: 'source_config.resource_spec.db_storage_gi',
+    door: 'rest',
+    of: withSizes({ db_storage_gi: 20 }),
+    patch: { source_config: { resource_spec: { db_storage_gi: 19 } } },
+  },
   { situation: 'another name', path: 'name', door: 'rest', of: container, patch: { name: 'other' } },
   {
     situation: 'another listener',
