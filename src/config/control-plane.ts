@@ -27,7 +27,9 @@ export type ControlPlaneConfig = {
   bodyLimit: number;
   /** Bearer tokens beside API keys; none without it. */
   oidc: OidcConfig | undefined;
-  /** Seconds that open requests get to finish after SIGTERM. */
+  /** Seconds after SIGTERM in which requests are still taken: load balancers learn of the end only by and by. */
+  shutdownDelaySeconds: number;
+  /** Seconds that open requests get to finish after that. */
   graceSeconds: number;
 };
 
@@ -52,6 +54,7 @@ export function controlPlaneConfig(env: Env): ControlPlaneConfig {
     gitIntegrations: integrations(settings),
     bodyLimit: settings.integer(['GX_BODY_LIMIT_BYTES'], 5_000_000, { min: 1000, max: 100_000_000 }),
     oidc: oidcConfig(settings),
+    shutdownDelaySeconds: settings.integer(['GX_SHUTDOWN_DELAY_SECONDS'], 5, { min: 0, max: 600 }),
     graceSeconds: settings.integer(['GX_SHUTDOWN_GRACE_SECONDS'], 20, { min: 0, max: 3600 }),
   };
   if (!UUID.test(config.defaultTenantId)) settings.problem('GX_DEFAULT_TENANT_ID must be a uuid');

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { ControlPlaneConfig } from '../config/control-plane.ts';
 import { listen } from '../http/listen.ts';
 import type { Kube } from '../kube/kube.ts';
@@ -8,13 +9,17 @@ import { Stored } from './stored.ts';
 
 type Options = { config: ControlPlaneConfig; kube: Kube; log: Log; signal: AbortSignal };
 
-/** Listens at once, is ready when the cluster was read, and stops by finishing what it has begun. */
+/**
+ * Listens at once and is ready when the cluster was read. When the signal is aborted it is no longer ready, but answers on until `stop` has
+ * waited for load balancers to learn of it; then streams end, requests under way finish, and the port closes.
+ */
 export async function startControlPlane({ config, kube, log, signal }: Options): Promise<{ port: number; stop(): Promise<void> }> {
   const stored = new Stored({ kube, config, log });
   let synced = false;
-  const health = { synced: () => synced, ready: () => synced && !signal.aborted };
+  const closing = new AbortController();
+  const health = { synced: () => synced, stopping: () => signal.aborted };
   const secrets = new SecretValues(kube);
-  const app = controlPlaneApp({ config, kube, stored, secrets, log, now: () => new Date(), stopping: signal }, health);
+  const app = controlPlaneApp({ config, kube, stored, secrets, log, now: () => new Date(), stopping: closing.signal }, health);
   const listener = await listen(app, config);
   log.info({ port: listener.port, namespaces: config.namespaces, hosting: config.hosting }, 'control plane listens');
   const reading = async (): Promise<void> => {
@@ -26,6 +31,8 @@ export async function startControlPlane({ config, kube, log, signal }: Options):
   return {
     port: listener.port,
     stop: async () => {
+      await wait(config.shutdownDelaySeconds * 1000);
+      closing.abort();
       await listener.stop(config.graceSeconds * 1000);
       await stored.stop();
       await kube.close();

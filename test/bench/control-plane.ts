@@ -61,7 +61,14 @@ type Ask = <T>(method: string, path: string, body?: unknown) => Promise<T>;
 
 /** A control plane of its own process: the measuring must not take its time. */
 async function plane(kubeconfig: string, key: string): Promise<{ ask: Ask; stop(): Promise<void> }> {
-  const env = { PATH: '', KUBECONFIG: kubeconfig, GX_SERVER_HOST: '127.0.0.1', GX_SERVER_PORT: '0', GX_NAMESPACE: 'default' };
+  const env = {
+    PATH: '',
+    KUBECONFIG: kubeconfig,
+    GX_SERVER_HOST: '127.0.0.1',
+    GX_SERVER_PORT: '0',
+    GX_NAMESPACE: 'default',
+    GX_SHUTDOWN_DELAY_SECONDS: '0',
+  };
   const child = spawn(process.execPath, ['src/main.ts', 'control-plane'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
   let output = '';
   child.stdout.on('data', (chunk: Buffer) => (output.length < 10_000 ? (output += chunk.toString()) : undefined));

@@ -32,7 +32,7 @@ const ended = async ({ child, output }: ReturnType<typeof run>): Promise<[number
 test('the process starts, takes a key made by the command, and ends with 0 on SIGTERM', async () => {
   const [code, key] = await ended(run(['api-key', 'create', '--name', 'ci', '--quiet']));
   expect([code, key]).toEqual([0, expect.stringMatching(/^gx_[\w-]{43}\n$/)]);
-  const server = run(['control-plane'], { GX_SERVER_PORT: '0', GX_SERVER_HOST: '127.0.0.1' });
+  const server = run(['control-plane'], { GX_SERVER_PORT: '0', GX_SERVER_HOST: '127.0.0.1', GX_SHUTDOWN_DELAY_SECONDS: '0' });
   const port = (): string => /"port":(\d+)/.exec(server.output())?.[1] ?? '';
   await until('it listens', () => port() !== '');
   const url = `http://127.0.0.1:${port()}`;

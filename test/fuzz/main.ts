@@ -26,7 +26,7 @@ async function controlPlane(cases: number): Promise<void> {
       spec: { computeId: 'fuzz', namespaces: [namespace] },
     };
     await kube.create(kinds.listener, listener);
-    const config = { ...controlPlaneConfig({}), host: '127.0.0.1', port: 0, namespace };
+    const config = { ...controlPlaneConfig({}), host: '127.0.0.1', port: 0, namespace, shutdownDelaySeconds: 0 };
     const { key } = await createKey(kube, namespace, { name: 'fuzz', role: 'write', tenantId: config.defaultTenantId });
     const log = createLog({ level: 'error', process: 'control-plane' });
     const plane = await startControlPlane({ config, kube, log, signal: new AbortController().signal });

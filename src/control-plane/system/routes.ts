@@ -8,8 +8,8 @@ import type { Metrics } from './metrics.ts';
 const tag = 'system';
 const Ok = Type.Object({ ok: Type.Boolean() });
 
-/** `synced`: the cluster was read once, so that answers are whole. `ready`: and the process is not stopping. */
-export type Health = { synced: () => boolean; ready: () => boolean };
+/** `synced`: the cluster was read once, so that answers are whole. `stopping`: the process is to end. */
+export type Health = { synced: () => boolean; stopping: () => boolean };
 
 export type SystemNeeds = { metrics: Metrics; health: Health; document: () => unknown };
 
@@ -35,7 +35,7 @@ const probes = ({ metrics, health }: SystemNeeds): Route<Caller>[] => [
     access: 'open',
     answers: { 200: { description: 'Ready.', schema: Ok }, 503: { description: 'Not yet, or no more.' } },
     handler: () => {
-      if (!health.ready()) throw new Unavailable('Starting or stopping.');
+      if (!health.synced() || health.stopping()) throw new Unavailable('Starting or stopping.');
       return json({ ok: true });
     },
   }),

@@ -58,6 +58,7 @@ export async function startPlane(name: string, settings: Partial<ControlPlaneCon
     port: 0,
     namespace,
     namespaces: [namespace],
+    shutdownDelaySeconds: 0,
     graceSeconds: 1,
     ...settings,
   };
