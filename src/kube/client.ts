@@ -1,5 +1,5 @@
 import { kubeError } from './errors.ts';
-import { NotFound } from '../errors.ts';
+import { NotFound, Unavailable } from '../errors.ts';
 import { loadCredentials } from './credentials.ts';
 import type { JsonPatch, Kind, Kube, ListOptions, Page, PodLogOptions, Ref } from './kube.ts';
 import { listQuery, pathOf, queryOf } from './paths.ts';
@@ -27,7 +27,11 @@ export type ConnectOptions = {
 };
 
 /** The client as opened here: it also tells of each request sent. */
-export type ConnectedKube = Kube & { onRequest(listener: (sample: RequestSample) => void): void };
+export type ConnectedKube = Kube & {
+  onRequest(listener: (sample: RequestSample) => void): void;
+  /** The same door for one that may write only while `holds`: no write leaves it afterwards, nor the repetition of an earlier one. */
+  fenced(holds: () => boolean): Kube;
+};
 
 type Call = {
   method: string;
@@ -46,12 +50,20 @@ export async function connect(options: ConnectOptions): Promise<ConnectedKube> {
 
 class Client implements ConnectedKube {
   readonly #transport: Transport;
-  readonly #fieldManager: string;
-  readonly #listeners: ((sample: RequestSample) => void)[] = [];
+  readonly #options: ConnectOptions;
+  readonly #mayWrite: () => boolean;
+  #listeners: ((sample: RequestSample) => void)[] = [];
 
-  constructor(transport: Transport, { fieldManager }: ConnectOptions) {
+  constructor(transport: Transport, options: ConnectOptions, mayWrite = () => true) {
     this.#transport = transport;
-    this.#fieldManager = fieldManager;
+    this.#options = options;
+    this.#mayWrite = mayWrite;
+  }
+
+  fenced(holds: () => boolean): Kube {
+    const door = new Client(this.#transport, this.#options, holds);
+    door.#listeners = this.#listeners;
+    return door;
   }
 
   onRequest(listener: (sample: RequestSample) => void): void {
@@ -94,7 +106,7 @@ class Client implements ConnectedKube {
   }
 
   apply<T extends object>(kind: Kind<T>, object: T, signal?: AbortSignal): Promise<T> {
-    const path = pathOf(kind, refOf(object)) + queryOf({ fieldManager: this.#fieldManager, force: true });
+    const path = pathOf(kind, refOf(object)) + queryOf({ fieldManager: this.#options.fieldManager, force: true });
     return this.#json<T>({ method: 'PATCH', path, body: object, type: APPLY_PATCH, idempotent: true, signal });
   }
 
@@ -163,7 +175,7 @@ class Client implements ConnectedKube {
   }
 
   readonly #writeQuery = ({ dryRun }: { dryRun?: boolean }): string =>
-    queryOf({ fieldManager: this.#fieldManager, ...(dryRun === true && { dryRun: 'All' }) });
+    queryOf({ fieldManager: this.#options.fieldManager, ...(dryRun === true && { dryRun: 'All' }) });
 
   async #json<T>(call: Call): Promise<T> {
     return JSON.parse((await this.#send(call)).body) as T;
@@ -173,8 +185,12 @@ class Client implements ConnectedKube {
     const { method, path, idempotent, timeout = CALL_LIMIT, signal } = call;
     const body = call.body === undefined ? undefined : JSON.stringify(call.body);
     const headers = { ...(call.type !== undefined && { 'content-type': call.type }) };
-    const once = () =>
-      this.#sample(method, () => this.#transport.call({ method, path, headers, timeout, signal, ...(body !== undefined && { body }) }));
+    const once = async () => {
+      if (method !== 'GET' && !this.#mayWrite()) throw new Unavailable('not sent: this process may not write any more');
+      return this.#sample(method, () =>
+        this.#transport.call({ method, path, headers, timeout, signal, ...(body !== undefined && { body }) }),
+      );
+    };
     let answer = await withRetries(once, { idempotent, signal });
     if (answer.status === 401) {
       this.#transport.renew();

@@ -15,6 +15,11 @@ export class KubeRefused extends Problem {
   }
 }
 
+/** 409 to a creation: an object of this name is there. Any other 409 to it (a quota counted twice at a time) made nothing. */
+export class AlreadyExists extends Conflict {
+  override name = 'AlreadyExists';
+}
+
 /** 410: the resource version or continue token is too old; list again. */
 export class Expired extends Problem {
   override name = 'Expired';
@@ -58,6 +63,7 @@ export function kubeError(status: number, body: string): Problem {
   if (mayPass(status)) return new Unavailable(message);
   if (status === 403) return new Forbidden(message);
   if (status === 404) return new NotFound(message);
+  if (status === 409 && reason === 'AlreadyExists') return new AlreadyExists(message);
   if (status === 409 || (status === 422 && isFailedTest(causes, message))) return new Conflict(message);
   if (status === 410) return new Expired(message);
   return new KubeRefused(status, message, { reason, causes });

@@ -9,7 +9,7 @@ import type { Kind, Kube, KubeObject, Page, WatchEvent } from './kube.ts';
 export type WatchTimings = {
   /** Length of one watch; random between the two, so that watches do not end together. Seconds. */
   watchSeconds: [number, number];
-  /** Bookmarks come about once a minute; silence of more than two of them means a dead connection. Milliseconds. */
+  /** Bookmarks come once a minute: a watch that says nothing for longer is dead, however open it looks. Milliseconds. */
   inactivity: number;
   /** Time between two lists that check what the watch told. Milliseconds. */
   relist: number;
@@ -18,8 +18,10 @@ export type WatchTimings = {
   longestDelay: number;
 };
 
-const TIMINGS: WatchTimings = { watchSeconds: [300, 600], inactivity: 150_000, relist: 900_000, pace: 500, longestDelay: 5_000 };
+const TIMINGS: WatchTimings = { watchSeconds: [300, 600], inactivity: 75_000, relist: 900_000, pace: 500, longestDelay: 5_000 };
 const PAGE = 500;
+/** Lists that may come out older than what is known to have happened. */
+const CATCH_UP = 10;
 
 /** What a watch tells about itself. */
 export type WatchObserver = { relisted(kind: string): void; missed(kind: string, count: number): void; active(kind: string): void };
@@ -74,6 +76,18 @@ export class Reflector<T extends object = KubeObject> {
   async stop(): Promise<void> {
     this.#stopped.abort(new Error('the watch was stopped'));
     await this.#running;
+  }
+
+  /**
+   * Resolves when what it knows is at least as new as this version, by a list where the watch has not come so far. A list that stays older
+   * is believed in the end: kinds may be stored apart from each other, and then their versions say nothing.
+   */
+  async reach(version: bigint): Promise<void> {
+    await this.synced;
+    for (let attempt = 0; attempt < CATCH_UP && BigInt(this.#version ?? 0) < version && !this.#signal.aborted; attempt += 1) {
+      await this.#list().catch((error: unknown) => this.#failed(error));
+      if (BigInt(this.#version ?? 0) < version) await this.#pause(0);
+    }
   }
 
   get #signal(): AbortSignal {

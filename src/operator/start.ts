@@ -25,7 +25,7 @@ const OVERDUE = 30_000;
 
 export type OperatorOptions = {
   config: OperatorConfig;
-  kube: Kube & Partial<Pick<ConnectedKube, 'onRequest'>>;
+  kube: Kube & Partial<Pick<ConnectedKube, 'onRequest' | 'fenced'>>;
   log: Log;
   /** Aborted on SIGTERM. */
   signal: AbortSignal;
@@ -72,10 +72,16 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     await parts.election.acquire(stopped.signal);
     state.leads = true;
     metrics.leader(config.leaseName)(true);
+    const end = parts.election.hold(stopped.signal);
+    await Promise.race([end, work()]);
+    return end;
+  };
+  /** A view older than that of the leader before would undo its work. */
+  const work = async (): Promise<void> => {
+    await Promise.all(parts.reflectors.map((reflector) => reflector.reach(parts.election.since)));
     for (const controller of parts.controllers) controller.start();
     sweepSecrets({ ...parts.deps, log, namespaces: config.namespaces, every: times.sweep ?? SWEEP_EVERY }, stopped.signal).catch(stop);
     leading.resolve();
-    return parts.election.hold(stopped.signal);
   };
   const close = async (end: End): Promise<End> => {
     stop();
@@ -101,14 +107,17 @@ function assemble({ config, kube, log, times = {} }: OperatorOptions, metrics: O
     listeners: new WorkQueue(metrics.queue('listener')),
   };
   wireWakeUps(caches, queues);
-  const deps: OperatorDeps = { kube, caches, settings: config.settings, writer: new Writer(kube, writable(caches)) };
-  const record = createRecorder({ kube, log, controller: `gx.dev/${OPERATOR}`, instance: config.identity });
   const lease = { namespace: config.namespace, name: config.leaseName, identity: config.identity };
+  const election = new Election({ kube, log, ...lease, ...(times.lease && { seconds: times.lease }) });
+  // All but the lease itself goes through the fence.
+  const door = kube.fenced?.(() => election.holds) ?? kube;
+  const deps: OperatorDeps = { kube: door, caches, settings: config.settings, writer: new Writer(door, writable(caches)) };
+  const record = createRecorder({ kube: door, log, controller: `gx.dev/${OPERATOR}`, instance: config.identity });
   return {
     deps,
+    election,
     controllers: createControllers({ deps, queues, record, log, metrics, config }),
-    reflectors: watches({ kube, log, caches, observer: metrics.watches(), config, timings: times.watch }),
-    election: new Election({ kube, log, ...lease, ...(times.lease && { seconds: times.lease }) }),
+    reflectors: watches({ kube: door, log, caches, observer: metrics.watches(), config, timings: times.watch }),
   };
 }
 

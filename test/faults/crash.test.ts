@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest';
-import { NotFound } from '../../src/errors.ts';
-import { kinds } from '../../src/kube/kube.ts';
 import { until } from '../kit/api-server.ts';
 import { isWrite } from '../kit/fault-proxy.ts';
+import { change, deploy, remove, settledFirst, untilGone, untilSettled } from './life.ts';
 import type { World } from './oracle.ts';
-import { converged, deploy, inLanes, NAME, report, scene, type Outcome, type Scene } from './scene.ts';
+import { converged, inLanes, report, scene, untilQuiet, type Outcome, type Scene } from './scene.ts';
 
 /*
  * An operator in a process of its own gets kill -9 when the API server has done its k-th write, for every write that the same life has
@@ -12,50 +11,17 @@ import { converged, deploy, inLanes, NAME, report, scene, type Outcome, type Sce
  */
 type Act = { before: (given: Scene) => Promise<void>; act: (given: Scene) => Promise<unknown>; done: (given: Scene) => Promise<void> };
 
-const nothing = (): Promise<void> => Promise.resolve();
-const untilReady = ({ see }: Scene): Promise<void> => see.untilReady(NAME);
-
-async function settledFirst(given: Scene): Promise<void> {
-  const operator = await given.operator();
-  await deploy(given);
-  await untilSettled(given);
-  await operator.stop();
-}
-
-/** Ready, and the workloads of earlier revisions are at zero. */
-async function untilSettled(given: Scene): Promise<void> {
-  await untilReady(given);
-  await until('only one pair has pods', async () => {
-    const workloads = await given.kube.all(kinds.workload, { namespace: given.namespace });
-    const running = workloads.filter(
-      ({ spec, status }) => (spec as { replicas: number }).replicas + ((status as { replicas?: number }).replicas ?? 0) > 0,
-    );
-    return running.length === 2;
-  });
-}
-
-const untilGone = ({ see }: Scene): Promise<void> =>
-  until('the deployment is gone', () =>
-    see.deployment(NAME).then(
-      () => false,
-      (error: unknown) => error instanceof NotFound,
-    ),
-  );
-
-const patch = (path: string, value: unknown) => (given: Scene) =>
-  given.kube.jsonPatch(kinds.deployment, { namespace: given.namespace, name: NAME }, [{ op: 'add', path, value }]);
-
 const ACTS: Record<string, Act> = {
-  creation: { before: nothing, act: deploy, done: untilSettled },
-  'a new image': { before: settledFirst, act: patch('/spec/template/sourceRevisionConfig/imageUri', 'agent:2'), done: untilSettled },
+  creation: { before: () => Promise.resolve(), act: deploy, done: untilSettled },
+  'a new image': { before: settledFirst, act: change('/spec/template/sourceRevisionConfig/imageUri', 'agent:2'), done: untilSettled },
   'a larger size': {
     before: settledFirst,
-    act: patch('/spec/template/resourceSpec', { minScale: 2, memoryMb: 512, dbMemoryMb: 512 }),
+    act: change('/spec/template/resourceSpec', { minScale: 2, memoryMb: 512, dbMemoryMb: 512 }),
     done: untilSettled,
   },
   deletion: {
     before: settledFirst,
-    act: ({ kube, namespace }) => kube.delete(kinds.deployment, { namespace, name: NAME }),
+    act: remove,
     done: untilGone,
   },
 };
@@ -69,16 +35,11 @@ async function whole({ before, act, done }: Act): Promise<{ world: World; writes
   const from = given.proxy.journal.length;
   await act(given);
   await done(given);
-  await until('nothing is written any more', quiet(given));
+  await untilQuiet(given);
   const world = await given.world();
   await given.end();
   return { world, writes: world.journal.slice(from).filter(isWrite).length };
 }
-
-const quiet =
-  ({ proxy }: Scene) =>
-  (): boolean =>
-    performance.now() - (proxy.journal.findLast(isWrite)?.at ?? 0) > 700;
 
 async function crashed({ before, act }: Act, k: number, clean: World): Promise<Outcome> {
   const given = await scene(`crash-${k}`);

@@ -1,11 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import { createCaches, writable } from '../../src/operator/caches.ts';
-import type { DeploymentResource } from '../../src/schema/custom-resources.ts';
-import { testNamespace } from '../kit/api-server.ts';
+import { testNamespace, until } from '../kit/api-server.ts';
 import { fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
 import { faultProxy, isWrite, type FaultProxy } from '../kit/fault-proxy.ts';
-import { newDeployment } from '../kit/objects.ts';
 import { look, operatorFor, type RunningOperator } from '../kit/operator.ts';
 import { operatorProcess, type OperatorProcess } from '../kit/operator-process.ts';
 import { differences, faultsOf, type World } from './oracle.ts';
@@ -14,7 +12,6 @@ import { differences, faultsOf, type World } from './oracle.ts';
 export const CONVERGED_WITHIN = 30;
 /** What still happens after the world looked right would be seen by then. Milliseconds. */
 const STILL = 600;
-export const NAME = 'chat';
 
 const replicaSet: Kind = { apiVersion: 'apps/v1', kind: 'ReplicaSet', plural: 'replicasets', namespaced: true };
 const KINDS = new Map(
@@ -28,6 +25,8 @@ const KINDS = new Map(
 export type Scene = {
   kube: Kube;
   namespace: string;
+  /** Past the proxy. */
+  kubeconfig: string;
   proxy: FaultProxy;
   see: ReturnType<typeof look>;
   /** An operator in this process; leads when this resolves. */
@@ -38,7 +37,8 @@ export type Scene = {
   end(): Promise<void>;
 };
 
-const LEASE = { duration: 1, renewDeadline: 0.8, retry: 0.1 };
+/** A cluster's own times, but one that was released is taken up sooner. */
+const LEASE = { duration: 15, renewDeadline: 10, retry: 0.5 };
 
 export async function scene(name: string, kubeconfig?: string): Promise<Scene> {
   const own = await testNamespace(name, kubeconfig);
@@ -49,6 +49,7 @@ export async function scene(name: string, kubeconfig?: string): Promise<Scene> {
   return {
     kube,
     namespace,
+    kubeconfig: own.kubeconfig,
     proxy,
     see: look(kube, namespace),
     operator: async (identity = 'steady', options = {}) => {
@@ -77,8 +78,9 @@ async function objectsIn(kube: Kube, namespace: string): Promise<KubeObject[]> {
   return lists.flat();
 }
 
-export const deploy = ({ kube, namespace }: Scene, given: Parameters<typeof newDeployment>[1] = {}): Promise<DeploymentResource> =>
-  kube.create(kinds.deployment, newDeployment(namespace, given));
+/** No write for a while. */
+export const untilQuiet = ({ proxy }: Pick<Scene, 'proxy'>): Promise<void> =>
+  until('nothing is written any more', () => performance.now() - (proxy.journal.findLast(isWrite)?.at ?? 0) > 700);
 
 /** How a scenario went, as it is printed. */
 export type Outcome = { scenario: string; seconds: number; requests: number; writes: number; faults: string[] };

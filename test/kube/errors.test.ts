@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { Conflict, Forbidden, NotFound, Unavailable } from '../../src/errors.ts';
-import { Expired, kubeError, KubeRefused } from '../../src/kube/errors.ts';
+import { AlreadyExists, Expired, kubeError, KubeRefused } from '../../src/kube/errors.ts';
 
 test.each([
   [403, Forbidden],
@@ -15,6 +15,11 @@ test.each([
   [504, Unavailable],
 ])('%i says what can be done', (status, expected) => {
   expect(kubeError(status, '{"message":"no"}')).toBeInstanceOf(expected);
+});
+
+test('only one kind of 409 says that the object is there', () => {
+  expect(kubeError(409, '{"reason":"AlreadyExists"}')).toBeInstanceOf(AlreadyExists);
+  expect(kubeError(409, '{"reason":"Conflict"}')).not.toBeInstanceOf(AlreadyExists);
 });
 
 test('a refusal names its fields, in the words of the API server', () => {

@@ -1,5 +1,5 @@
-import { Conflict } from '../../errors.ts';
 import type { Cache } from '../../kube/cache.ts';
+import { AlreadyExists } from '../../kube/errors.ts';
 import type { Kind, Kube, KubeObject } from '../../kube/kube.ts';
 import { hashOf } from '../../schema/revision-of.ts';
 import { difference, withHash } from './owned.ts';
@@ -38,7 +38,7 @@ export class Writer {
       this.#take(await this.#kube.create(this.#kindOf(object), object, {}, signal));
       return true;
     } catch (error) {
-      if (error instanceof Conflict) return false;
+      if (error instanceof AlreadyExists) return false;
       throw error;
     }
   }

@@ -1,0 +1,64 @@
+import { NotFound } from '../../src/errors.ts';
+import { kinds } from '../../src/kube/kube.ts';
+import type { DeploymentResource } from '../../src/schema/custom-resources.ts';
+import { until } from '../kit/api-server.ts';
+import { newDeployment } from '../kit/objects.ts';
+import type { World } from './oracle.ts';
+import { scene, untilQuiet, type Scene } from './scene.ts';
+
+/* A deployment's life in a scene: made, changed, removed. */
+export const NAME = 'chat';
+export const IMAGE = '/spec/template/sourceRevisionConfig/imageUri';
+
+export const deploy = ({ kube, namespace }: Scene, given: Parameters<typeof newDeployment>[1] = {}): Promise<DeploymentResource> =>
+  kube.create(kinds.deployment, newDeployment(namespace, given));
+
+export const change =
+  (path: string, value: unknown, name = NAME) =>
+  ({ kube, namespace }: Scene): Promise<DeploymentResource> =>
+    kube.jsonPatch(kinds.deployment, { namespace, name }, [{ op: 'add', path, value }]);
+
+export const remove = ({ kube, namespace }: Scene): Promise<boolean> => kube.delete(kinds.deployment, { namespace, name: NAME });
+
+/** Ready, and the workloads of earlier revisions are at zero. */
+export async function untilSettled({ kube, namespace, see }: Scene, limit = 60_000): Promise<void> {
+  await see.untilReady(NAME, limit);
+  type Size = { replicas?: number };
+  await until('only one pair has pods', async () => {
+    const workloads = await kube.all(kinds.workload, { namespace });
+    return workloads.filter(({ spec, status }) => ((spec as Size).replicas ?? 0) + ((status as Size).replicas ?? 0) > 0).length === 2;
+  });
+}
+
+export const untilGone = ({ see }: Scene): Promise<void> =>
+  until('the deployment is gone', () =>
+    see.deployment(NAME).then(
+      () => false,
+      (error: unknown) => error instanceof NotFound,
+    ),
+  );
+
+/** A deployment that has settled, and whose operator was stopped. */
+export async function settledFirst(given: Scene): Promise<void> {
+  const operator = await given.operator();
+  await deploy(given);
+  await untilSettled(given);
+  await operator.stop();
+}
+
+/** What a life comes to without a fault; each step is waited for. */
+export async function faultFree(...steps: ((given: Scene) => Promise<unknown>)[]): Promise<World> {
+  const given = await scene('clean');
+  const operator = await given.operator();
+  await deploy(given);
+  await untilSettled(given);
+  for (const step of steps) {
+    await step(given);
+    await untilQuiet(given);
+  }
+  await untilQuiet(given);
+  const world = await given.world();
+  await operator.stop();
+  await given.end();
+  return world;
+}

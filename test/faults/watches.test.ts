@@ -1,0 +1,179 @@
+import { expect, test } from 'vitest';
+import { setTimeout as wait } from 'node:timers/promises';
+import { kinds } from '../../src/kube/kube.ts';
+import { REVISION } from '../../src/schema/labels.ts';
+import { names } from '../../src/schema/names.ts';
+import { NotFound } from '../../src/errors.ts';
+import { until } from '../kit/api-server.ts';
+import type { Asked } from '../kit/fault-proxy.ts';
+import { change, deploy, faultFree, IMAGE, NAME, remove, settledFirst, untilGone, untilSettled } from './life.ts';
+import type { World } from './oracle.ts';
+import { converged, report, scene, type Scene } from './scene.ts';
+
+/* What an operator sees of the world is old, late, or nothing at all. */
+
+const update = (given: Scene): Promise<unknown> => change(IMAGE, 'agent:2')(given);
+const updated = (given: Scene): Promise<void> => update(given).then(() => untilSettled(given));
+
+async function holds(scenario: string, given: Scene, clean: World): Promise<void> {
+  const outcome = await converged(scenario, given, clean);
+  report([outcome]);
+  expect(outcome.faults).toEqual([]);
+}
+
+/** The lists of now, for later: what an API server that lags behind answers the first two times. */
+async function listsOf({ kube, namespace, proxy }: Scene): Promise<(asked: Asked) => string | undefined> {
+  const paths = new Map(proxy.journal.filter(({ verb }) => verb === 'list').map(({ resource, path }) => [path, resource]));
+  const texts = new Map<string, string>();
+  for (const path of paths.keys()) texts.set(path, await textOf(path));
+  const asked = new Map<string, number>();
+  return ({ verb, path }) => {
+    if (verb !== 'list') return undefined;
+    asked.set(path, (asked.get(path) ?? 0) + 1);
+    return (asked.get(path) ?? 0) <= 2 ? texts.get(path) : undefined;
+  };
+
+  async function textOf(path: string): Promise<string> {
+    const kind = Object.values(kinds).find(
+      ({ apiVersion, plural }) =>
+        path.startsWith(`/${apiVersion.includes('/') ? 'apis' : 'api'}/${apiVersion}/`) && path.includes(`/${plural}?`),
+    );
+    if (kind === undefined) throw new Error(`no kind for ${path}`);
+    const labelSelector = new URL(path, 'https://x').searchParams.get('labelSelector') ?? undefined;
+    const { items, resourceVersion } = await kube.list(kind as typeof kinds.pod, {
+      namespace,
+      ...(labelSelector !== undefined && { labelSelector }),
+    });
+    return JSON.stringify({ kind: `${kind.kind}List`, apiVersion: kind.apiVersion, metadata: { resourceVersion }, items });
+  }
+}
+
+type Stale = { of: string; late: (asked: Asked) => boolean };
+
+/** Every kind is old, or only one of them: then the others contradict it. */
+const VIEWS: Stale[] = [
+  { of: 'all kinds', late: () => true },
+  ...['deployments', 'revisions', 'statefulsets', 'services', 'pods', 'networkpolicies', 'tracingprojects'].map((resource) => ({
+    of: resource,
+    late: (asked: Asked) => asked.resource === resource,
+  })),
+];
+
+test.concurrent.each(VIEWS)('an operator that starts from an old list of $of does no harm', async ({ of, late }) => {
+  const clean = await faultFree(updated);
+  const given = await scene('stale');
+  await settledFirst(given);
+  const old = await listsOf(given);
+  const operator = await given.operator('second');
+  await updated(given);
+  await operator.stop();
+  const service = { namespace: given.namespace, name: names.service(NAME) };
+  const selected = async (): Promise<unknown> =>
+    ((await given.kube.get(kinds.service, service)).spec as { selector: Record<string, string> }).selector[REVISION];
+  given.proxy.rules = {
+    request: (asked) => {
+      const body = late(asked) ? old(asked) : undefined;
+      return body === undefined ? 'pass' : { status: 200, body };
+    },
+    event: (asked) => (late(asked) ? 3000 : 'pass'),
+  };
+  const stale = await given.operator('third');
+  const end = performance.now() + 1000;
+  while (performance.now() < end) {
+    expect(await selected()).toBe(`${NAME}-00002`);
+    await wait(100);
+  }
+  given.proxy.rules = {};
+  await holds(`an old list of ${of}`, given, clean);
+  await stale.stop();
+  await given.end();
+});
+
+test.concurrent('an operator that starts from a list with a deployment that is gone makes nothing for it', async () => {
+  const clean = await faultFree((given) => remove(given).then(() => untilGone(given)));
+  const given = await scene('stale-gone');
+  await settledFirst(given);
+  const old = await listsOf(given);
+  const operator = await given.operator('second');
+  await remove(given);
+  await untilGone(given);
+  await operator.stop();
+  given.proxy.rules = {
+    request: (asked) => {
+      const body = asked.resource === 'deployments' && asked.path.includes('gx.dev') ? old(asked) : undefined;
+      return body === undefined ? 'pass' : { status: 200, body };
+    },
+    event: ({ path }) => (path.includes('gx.dev') ? 3000 : 'pass'),
+  };
+  const stale = await given.operator('third');
+  await wait(500);
+  given.proxy.rules = {};
+  await holds('an old list of a deployment that is gone', given, clean);
+  await stale.stop();
+  await given.end();
+});
+
+test.concurrent('watches that break off again and again during a creation and an update', async () => {
+  const clean = await faultFree(updated);
+  const given = await scene('dropped');
+  const operator = await given.operator();
+  const breaking = setInterval(() => given.proxy.cut(), 400);
+  await deploy(given);
+  await untilSettled(given);
+  await updated(given);
+  clearInterval(breaking);
+  await holds('dropped watches', given, clean);
+  await operator.stop();
+  await given.end();
+});
+
+test.concurrent('events that come three seconds late', async () => {
+  const clean = await faultFree(updated);
+  const given = await scene('delayed');
+  const operator = await given.operator();
+  let last = Date.now();
+  given.proxy.rules = { event: () => Math.max(0, (last = Math.max(last, Date.now() + 3000)) - Date.now()) };
+  await deploy(given);
+  await untilSettled(given, 120_000);
+  await update(given);
+  await wait(5000);
+  given.proxy.rules = {};
+  await holds('delayed watches', given, clean);
+  await operator.stop();
+  await given.end();
+});
+
+test.concurrent('watches that stay open and say nothing are given up, and what they kept back is found', async () => {
+  const clean = await faultFree(updated);
+  const given = await scene('silent');
+  const operator = await given.operator();
+  await deploy(given);
+  await untilSettled(given);
+  const deaf = given.proxy.journal.length;
+  given.proxy.rules = { event: () => 'drop' };
+  await update(given);
+  await wait(1000);
+  // New connections work; the open ones stay silent for ever.
+  const silent = given.proxy.journal.slice(0, deaf).filter(({ verb }) => verb === 'watch');
+  given.proxy.rules = { event: (asked) => (silent.some((entry) => entry.path === asked.path) ? 'drop' : 'pass') };
+  const started = performance.now();
+  await until('the change is seen', async () => (await given.see.deployment(NAME)).status?.activeRevision === `${NAME}-00002`, 200_000);
+  process.stdout.write(`a silent watch was given up after ${((performance.now() - started) / 1000).toFixed(0)} s\n`);
+  await holds('silent watches', given, clean);
+  await operator.stop();
+  await given.end();
+});
+
+test('a deployment made and removed while no watch is open leaves nothing', async () => {
+  const given = await scene('unseen');
+  const operator = await given.operator();
+  given.proxy.cut({ refuse: true });
+  await deploy(given);
+  await remove(given).catch((error: unknown) => expect(error).toBeInstanceOf(NotFound));
+  given.proxy.mend();
+  await untilGone(given);
+  const { objects } = await given.world();
+  expect(objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([]);
+  await operator.stop();
+  await given.end();
+});
