@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
-import http, { type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
 import https from 'node:https';
 import { dirname, join } from 'node:path';
 import type { Duplex } from 'node:stream';
@@ -63,8 +64,10 @@ export async function faultProxy(kubeconfig: string): Promise<FaultProxy> {
   const upstream = upstreamOf(parse(text) as Kubeconfig);
   const file = (name: string): Buffer => readFileSync(join(dirname(kubeconfig), name));
   const proxy: FaultProxy = { kubeconfig: '', journal: [], rules: {}, cut, mend, stop };
-  const server = https.createServer({ cert: file('apiserver.crt'), key: file('apiserver.key') }, (request, response) => {
-    handle({ proxy, upstream, request, response }).catch(() => response.destroy());
+  const tls = { cert: file('apiserver.crt'), key: file('apiserver.key'), allowHTTP1: true };
+  const server = createSecureServer(tls, (request, answer) => {
+    const response = answer as object as Response;
+    handle({ proxy, upstream, request, response }).catch(() => breakOff(response));
   });
   const sockets = new Set<Duplex>();
   let refuses = false;
@@ -103,7 +106,14 @@ function upstreamOf({ clusters, users }: Kubeconfig): Upstream {
   return { server, agent: new https.Agent({ keepAlive: true, ca: pem(ca), cert: pem(cert), key: pem(key) }) };
 }
 
-type Exchange = { proxy: FaultProxy; upstream: Upstream; request: IncomingMessage; response: ServerResponse };
+/** As the API server: HTTP/2 for clients that speak it, HTTP/1.1 for the others. */
+type Request = IncomingMessage | Http2ServerRequest;
+/** Node gives both the same methods. */
+type Response = ServerResponse & Partial<Pick<Http2ServerResponse, 'stream'>>;
+type Exchange = { proxy: FaultProxy; upstream: Upstream; request: Request; response: Response };
+
+/** Breaks the wire in the middle of an answer. */
+const breakOff = (response: Response): void => void (response.stream ?? response).destroy();
 
 async function handle({ proxy, upstream, request, response }: Exchange): Promise<void> {
   const body = await bodyOf(request);
@@ -116,7 +126,7 @@ async function handle({ proxy, upstream, request, response }: Exchange): Promise
   };
   if (verdict === 'reset') {
     note(0);
-    return void response.destroy();
+    return breakOff(response);
   }
   if (typeof verdict === 'object' && 'status' in verdict) {
     note(verdict.status);
@@ -130,19 +140,20 @@ async function handle({ proxy, upstream, request, response }: Exchange): Promise
   await relay({ proxy, asked, answer, response });
 }
 
-type Answer = { answer: IncomingMessage; response: ServerResponse; note: (status: number) => void; isLost: boolean };
+type Answer = { answer: IncomingMessage; response: Response; note: (status: number) => void; isLost: boolean };
 
 async function pass({ answer, response, note, isLost }: Answer): Promise<void> {
   const { statusCode = 502, headers } = answer;
   const body = await bodyOf(answer);
   note(statusCode);
-  if (isLost) return void response.destroy();
+  if (isLost) return breakOff(response);
   const { 'transfer-encoding': _, connection: _connection, ...kept } = headers;
   response.writeHead(statusCode, { ...kept, 'content-length': body.length }).end(body);
 }
 
-async function send({ upstream, request, body }: { upstream: Upstream; request: IncomingMessage; body: Buffer }) {
-  const { host: _, connection: _connection, ...headers } = request.headers;
+async function send({ upstream, request, body }: { upstream: Upstream; request: Request; body: Buffer }) {
+  const own = ['host', 'connection'];
+  const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => !own.includes(name) && !name.startsWith(':')));
   const outgoing = https.request(new URL(request.url ?? '/', upstream.server), {
     method: request.method,
     headers,
@@ -154,11 +165,11 @@ async function send({ upstream, request, body }: { upstream: Upstream; request: 
   return { answer, outgoing };
 }
 
-type Stream = { proxy: FaultProxy; asked: Asked; answer: IncomingMessage; response: ServerResponse };
+type Stream = { proxy: FaultProxy; asked: Asked; answer: IncomingMessage; response: Response };
 
 async function relay({ proxy, asked, answer, response }: Stream): Promise<void> {
   response.writeHead(answer.statusCode ?? 502, { 'content-type': 'application/json' });
-  response.flushHeaders();
+  if (response.stream === undefined) response.flushHeaders();
   let rest = '';
   answer.setEncoding('utf8');
   for await (const chunk of answer as AsyncIterable<string>) {
@@ -173,7 +184,7 @@ async function relay({ proxy, asked, answer, response }: Stream): Promise<void> 
   response.end();
 }
 
-async function bodyOf(message: IncomingMessage): Promise<Buffer> {
+async function bodyOf(message: IncomingMessage | Http2ServerRequest): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of message as AsyncIterable<Buffer>) chunks.push(chunk);
   return Buffer.concat(chunks);
@@ -181,7 +192,7 @@ async function bodyOf(message: IncomingMessage): Promise<Buffer> {
 
 const PATCHES: Record<string, Verb> = { 'application/apply-patch+yaml': 'apply' };
 
-function askedOf(request: http.IncomingMessage, body: Buffer): Asked {
+function askedOf(request: Request, body: Buffer): Asked {
   const url = new URL(request.url ?? '/', 'https://proxy');
   const steps = url.pathname.split('/').filter(Boolean);
   // api/v1/... or apis/<group>/<version>/..., then perhaps namespaces/<namespace>/...
@@ -200,7 +211,7 @@ function askedOf(request: http.IncomingMessage, body: Buffer): Asked {
   };
 }
 
-function verbOf({ method, headers }: http.IncomingMessage, name: string | undefined, query: URLSearchParams): Verb {
+function verbOf({ method, headers }: Request, name: string | undefined, query: URLSearchParams): Verb {
   if (method === 'POST') return 'create';
   if (method === 'PUT') return 'replace';
   if (method === 'DELETE') return 'delete';
