@@ -1,20 +1,21 @@
-import { API_KEY_COMMAND_ACCESS, OWN_NAMESPACE_ACCESS, SERVED_NAMESPACE_ACCESS } from '../../src/control-plane/access.ts';
+import { API_KEY_COMMAND_ACCESS, OWN_NAMESPACE_ACCESS, SECRET_ACCESS, SERVED_NAMESPACE_ACCESS } from '../../src/control-plane/access.ts';
 import { operatorAccess } from '../../src/operator/access.ts';
 import type { PolicyRule } from '../../src/operator/access-rule.ts';
 import { GROUP } from '../../src/schema/custom-resources.ts';
 
 /**
- * What one process may do: in its own namespace, and in each namespace whose deployments it works on. `ownWithApiKeys` adds
- * to the first what the command that makes keys needs.
+ * What one process may do: in its own namespace, in each namespace whose deployments it works on, and on Secrets where agents run.
+ * `ownWithApiKeys` adds to the first what the command that makes keys needs.
  */
-export type Access = { own: PolicyRule[]; watched: PolicyRule[]; ownWithApiKeys?: PolicyRule[] };
+export type Access = { own: PolicyRule[]; watched: PolicyRule[]; secrets: PolicyRule[]; ownWithApiKeys?: PolicyRule[] };
 
 /** The rules that the sources state in their access.ts files. */
 export const access: { operator: Access; controlPlane: Access } = {
-  operator: { own: joined(operatorAccess.own), watched: joined(operatorAccess.worked) },
+  operator: { own: joined(operatorAccess.own), watched: joined(operatorAccess.worked), secrets: joined(operatorAccess.secrets) },
   controlPlane: {
     own: joined(OWN_NAMESPACE_ACCESS),
     watched: joined(SERVED_NAMESPACE_ACCESS),
+    secrets: joined(SECRET_ACCESS),
     ownWithApiKeys: joined([...OWN_NAMESPACE_ACCESS, ...API_KEY_COMMAND_ACCESS]),
   },
 };

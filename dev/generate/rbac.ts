@@ -1,10 +1,33 @@
+import type { PolicyRule } from '../../src/operator/access-rule.ts';
 import type { Access } from './access.ts';
 
-const NAMESPACE = 'gx-system';
+const SYSTEM = 'gx-system';
+const AGENTS = 'gx-agents';
 const RBAC = 'rbac.authorization.k8s.io';
 
-/** The account of one process and its rights, for an installation that works on all namespaces. */
+type Grant = { name: string; rules: PolicyRule[]; role?: string; binding?: string };
+
+/** The account of one process, and its rights in an installation that works on the one namespace of agents: Roles only. */
 export function rbacObjects(component: string, access: Access): object[] {
+  const make = maker(component);
+  return [
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: make.metadata(make.name, SYSTEM) },
+    ...make.granted({ name: make.name, rules: access.ownWithApiKeys ?? access.own, role: SYSTEM, binding: SYSTEM }),
+    ...make.granted({ name: `${make.name}-watched`, rules: [...access.watched, ...access.secrets], role: AGENTS, binding: AGENTS }),
+  ];
+}
+
+/** Rights in place of those in the one namespace, for an installation that works on all: Secrets still only where agents run. */
+export function clusterRbacObjects(component: string, access: Access): object[] {
+  const make = maker(component);
+  return [
+    ...make.granted({ name: make.name, rules: access.watched }),
+    ...make.granted({ name: `${make.name}-secrets`, rules: access.secrets, binding: AGENTS }),
+  ];
+}
+
+/** `role` and `binding` are the namespaces of the two objects; without one it is the cluster's. */
+function maker(component: string) {
   const name = `gx-${component}`;
   const labels = {
     'app.kubernetes.io/name': 'gx-platform',
@@ -12,18 +35,15 @@ export function rbacObjects(component: string, access: Access): object[] {
     'app.kubernetes.io/component': component,
     'app.kubernetes.io/part-of': 'gx-platform',
   };
-  const account = { kind: 'ServiceAccount', name, namespace: NAMESPACE };
-  const grant = (prefix: 'Cluster' | '', rules: object[]): object[] => {
-    const metadata = { name, ...(prefix === '' && { namespace: NAMESPACE }), labels };
-    const roleRef = { apiGroup: RBAC, kind: `${prefix}Role`, name };
+  const metadata = (of: string, namespace: string | undefined): object => ({ name: of, ...(namespace && { namespace }), labels });
+  const granted = ({ name: of, rules, role, binding }: Grant): object[] => {
+    const [roleKind, bindingKind] = [role, binding].map((namespace) => (namespace === undefined ? 'Cluster' : ''));
+    const subjects = [{ kind: 'ServiceAccount', name, namespace: SYSTEM }];
+    const roleRef = { apiGroup: RBAC, kind: `${roleKind}Role`, name: of };
     return [
-      { apiVersion: `${RBAC}/v1`, kind: `${prefix}Role`, metadata, rules },
-      { apiVersion: `${RBAC}/v1`, kind: `${prefix}RoleBinding`, metadata, roleRef, subjects: [account] },
+      { apiVersion: `${RBAC}/v1`, kind: `${roleKind}Role`, metadata: metadata(of, role), rules },
+      { apiVersion: `${RBAC}/v1`, kind: `${bindingKind}RoleBinding`, metadata: metadata(of, binding), roleRef, subjects },
     ];
   };
-  return [
-    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace: NAMESPACE, labels } },
-    ...grant('', access.ownWithApiKeys ?? access.own),
-    ...grant('Cluster', access.watched),
-  ];
+  return { name, metadata, granted };
 }

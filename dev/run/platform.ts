@@ -36,7 +36,6 @@ export async function installPlatform({ cluster, images, report }: Wanted): Prom
 /** Small sizes, because everything shares one machine; node ports, so that the machine reaches what runs. */
 const values = (cluster: Cluster, images: Images): object => ({
   images: { platform: images.platform, postgres: images.postgres },
-  watchNamespaces: [],
   agents: { namespaces: [AGENT_NAMESPACE] },
   settings: { profile: 'small', dbStorageGi: 1, exposeAs: 'NodePort', nodeHost: cluster.nodeAddress, imagePullPatienceSeconds: 30 },
   controlPlane: { service: { type: 'NodePort', nodePort: CONTROL_PLANE_PORT } },

@@ -8,14 +8,15 @@ export const SERVED_NAMESPACE_ACCESS: readonly PolicyRule[] = [
   { apiGroups: [GROUP], resources: ['deployments'], verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'] },
   { apiGroups: [GROUP], resources: ['revisions'], verbs: ['get', 'list', 'watch', 'create', 'patch'] },
   { apiGroups: [GROUP], resources: ['tracingprojects'], verbs: ['get', 'list', 'watch', 'delete'] },
-  // Values of secrets in answers; one Secret per change. By name only: it can't list them.
-  { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'delete'] },
   // What a resource_spec names must be there and be nobody else's.
   { apiGroups: [''], resources: ['serviceaccounts', 'persistentvolumeclaims'], verbs: ['get'] },
   // Logs of builds and deployments.
   { apiGroups: [''], resources: ['pods'], verbs: ['list'] },
   { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] },
 ];
+
+/** Secrets of the namespaces of agents: values in answers, one Secret per change. By name only: it can't list them. */
+export const SECRET_ACCESS: readonly PolicyRule[] = [{ apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'delete'] }];
 
 /** What it may do in its own namespace beside that: listeners with their lock, and keys by name. */
 export const OWN_NAMESPACE_ACCESS: readonly PolicyRule[] = [

@@ -3,6 +3,7 @@ import { deploymentAccess } from './deployment/access.ts';
 import { eventAccess, leaseAccess } from './kernel/access.ts';
 import { listenerAccess } from './listener/access.ts';
 import { revisionAccess } from './revision/access.ts';
+import { secretAccess } from './secrets/access.ts';
 
 /** One rule per resource, its verbs together, sorted: what a chart prints (pure). */
 export function merged(rules: PolicyRule[]): PolicyRule[] {
@@ -27,8 +28,12 @@ export function merged(rules: PolicyRule[]): PolicyRule[] {
     });
 }
 
-/** Rules of the operator: a Role in each namespace worked on (a ClusterRole where that is all of them), and one in its own namespace. */
+/**
+ * Rules of the operator: in each namespace worked on (a ClusterRole where that is all of them), on the Secrets of each namespace of agents,
+ * and in its own namespace.
+ */
 export const operatorAccess = {
   worked: merged([...deploymentAccess, ...revisionAccess, ...eventAccess]),
+  secrets: merged(secretAccess),
   own: merged([...leaseAccess, ...listenerAccess, ...eventAccess]),
 };

@@ -56,6 +56,7 @@ describe('values', () => {
     ['a namespace that is none', { watchNamespaces: ['Agents'] }],
     ['a tenant that is no uuid', { settings: { defaultTenantId: 'me' } }],
     ['a Listener of namespaces that are not watched', { watchNamespaces: ['other'] }],
+    ['all namespaces and some', { watchAllNamespaces: true, watchNamespaces: ['gx-agents'] }],
   ])('%s is refused', async (_situation, values) => {
     await expect(render.chart(values)).rejects.toMatchObject({ code: 1 });
   });
@@ -116,8 +117,9 @@ describe('rights', () => {
   const roles = (objects: KubeYaml[]) => objects.filter(({ kind }) => kind === 'Role' || kind === 'ClusterRole');
 
   test.each([
-    ['all namespaces', {}],
-    ['some namespaces', { watchNamespaces: ['gx-agents'] }],
+    ['all namespaces', { watchAllNamespaces: true }],
+    ['those of agents, as by default', {}],
+    ['some namespaces', { watchNamespaces: ['gx-agents', 'more'] }],
   ])('watching %s, no rule has a wildcard or a right over rights, nodes or namespaces', async (_mode, values) => {
     const rules = roles(await render.chart(values)).flatMap((role) => role.rules ?? []);
     expect(rules.length).toBeGreaterThan(10);
@@ -126,6 +128,34 @@ describe('rights', () => {
     const dangerous =
       /^(roles|rolebindings|clusterroles|clusterrolebindings|nodes|namespaces|serviceaccounts\/token|pods\/exec|customresourcedefinitions)$/;
     expect(words.filter((word) => dangerous.test(word) || ['escalate', 'bind', 'impersonate'].includes(word))).toEqual([]);
+  });
+
+  test('by default there are Roles alone, in the namespaces of agents and the own one', async () => {
+    const objects = await render.chart({ agents: { namespaces: ['a', 'b'] } });
+    const granted = objects.filter(({ kind }) => kind.endsWith('Role')).map(idOf);
+    const expected = ['a', 'b'].flatMap((namespace) => [
+      `Role/${namespace}/gx-control-plane-watched`,
+      `Role/${namespace}/gx-operator-watched`,
+    ]);
+    expect(granted.toSorted()).toEqual([...expected, 'Role/gx-system/gx-control-plane', 'Role/gx-system/gx-operator']);
+    expect(envOf(objects, 'operator')).toMatchObject({ GX_WATCH_NAMESPACES: 'a,b' });
+  });
+
+  test('watching all namespaces, the Secrets of none but those of agents are within reach', async () => {
+    const objects = await render.chart({ watchAllNamespaces: true, agents: { namespaces: ['a', 'b'] } });
+    const ofSecrets = roles(objects).filter(
+      ({ kind, rules }) => kind === 'ClusterRole' && rules?.some(({ resources }) => resources.includes('secrets')),
+    );
+    expect(ofSecrets.map(idOf).toSorted()).toEqual(['ClusterRole/gx-control-plane-secrets', 'ClusterRole/gx-operator-secrets']);
+    const bound = objects.filter((object) =>
+      ofSecrets.some(({ metadata }) => (object.roleRef as { name?: string } | undefined)?.name === metadata.name),
+    );
+    const places = ['a', 'b'].flatMap((namespace) => [
+      `RoleBinding/${namespace}/gx-control-plane-secrets`,
+      `RoleBinding/${namespace}/gx-operator-secrets`,
+    ]);
+    expect(bound.map(idOf).toSorted()).toEqual(places);
+    expect(envOf(objects, 'operator')).not.toHaveProperty('GX_WATCH_NAMESPACES');
   });
 
   test('watching some namespaces, nothing is granted beyond them', async () => {
@@ -145,19 +175,13 @@ describe('rights', () => {
   test('the control plane reads secrets by name only, except keys in its own namespace when `kubectl exec` makes them', async () => {
     const verbs = async (values: object) => {
       const own = roles(await render.chart(values)).filter(({ metadata }) => metadata.name.startsWith('gx-control-plane'));
-      return own.map((role) => [
-        role.kind,
-        (role.rules ?? []).flatMap((rule) => (rule.resources.includes('secrets') ? rule.verbs : [])).toSorted(),
-      ]);
+      return Object.fromEntries(
+        own.map((role) => [idOf(role), (role.rules ?? []).flatMap((rule) => (rule.resources.includes('secrets') ? rule.verbs : []))]),
+      );
     };
-    expect(await verbs({})).toEqual([
-      ['ClusterRole', ['create', 'delete', 'get']],
-      ['Role', ['create', 'delete', 'get', 'list']],
-    ]);
-    expect(await verbs({ controlPlane: { apiKeysByExec: false } })).toEqual([
-      ['ClusterRole', ['create', 'delete', 'get']],
-      ['Role', ['get']],
-    ]);
+    const watched = { 'Role/gx-agents/gx-control-plane-watched': ['get', 'create', 'delete'] };
+    expect(await verbs({})).toEqual({ ...watched, 'Role/gx-system/gx-control-plane': ['get', 'list', 'create', 'delete'] });
+    expect(await verbs({ controlPlane: { apiKeysByExec: false } })).toEqual({ ...watched, 'Role/gx-system/gx-control-plane': ['get'] });
   });
 
   test('every binding gives an existing role to the account of the same process', async () => {
@@ -254,7 +278,7 @@ describe('settings', () => {
       ...own.settings,
       databaseImage: 'docker.io/gx/gx-postgres:0.1.0',
     });
-    const { namespace: _namespace, ...rest } = controlPlaneConfig({});
+    const { namespace: _namespace, namespaces: _all, ...rest } = controlPlaneConfig({});
     expect(controlPlaneConfig(envOf(objects, 'control-plane'))).toMatchObject(rest);
   });
 

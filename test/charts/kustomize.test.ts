@@ -1,4 +1,4 @@
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { idOf, renderer, type KubeYaml, type Renderer } from './render.ts';
 
 const BUILD = 1_200_000;
@@ -6,16 +6,15 @@ const BUILD = 1_200_000;
 const HOW_INSTALLED = ['helm.sh/chart', 'app.kubernetes.io/managed-by', 'app.kubernetes.io/version'];
 
 let render: Renderer;
-let chart: KubeYaml[];
-let tree: KubeYaml[];
 
 beforeAll(async () => {
   render = await renderer();
-  [chart, tree] = await Promise.all([
-    render.chart(),
-    Promise.all(['config/default', 'config/listener'].map((folder) => render.kustomize(folder))).then((parts) => parts.flat()),
-  ]);
 }, BUILD);
+
+async function both(folder: string, values: object): Promise<{ chart: KubeYaml[]; tree: KubeYaml[] }> {
+  const [chart, ...parts] = await Promise.all([render.chart(values), render.kustomize(folder), render.kustomize('config/listener')]);
+  return { chart, tree: parts.flat() };
+}
 
 /** The object without how it was installed: Helm's labels and annotations on one side, none on the other. */
 function plain({ metadata, ...rest }: KubeYaml): object {
@@ -28,15 +27,22 @@ function plain({ metadata, ...rest }: KubeYaml): object {
 const byId = (objects: KubeYaml[]): Record<string, object> =>
   Object.fromEntries(objects.toSorted((a, b) => (idOf(a) < idOf(b) ? -1 : 1)).map((object) => [idOf(object), plain(object)]));
 
-test('the kustomize tree has the objects of the chart, and beside them only the namespace that Helm makes by --create-namespace', () => {
-  const ids = (objects: KubeYaml[]) => objects.map(idOf).toSorted();
-  expect(ids(tree).filter((id) => id !== 'Namespace/gx-system')).toEqual(ids(chart));
-});
+describe.each([
+  ['config/default', {}],
+  ['config/all-namespaces', { watchAllNamespaces: true }],
+])('%s', (folder, values) => {
+  test('has the objects of the chart, and beside them only the namespace that Helm makes by --create-namespace', async () => {
+    const { chart, tree } = await both(folder, values);
+    const ids = (objects: KubeYaml[]) => objects.map(idOf).toSorted();
+    expect(ids(tree).filter((id) => id !== 'Namespace/gx-system')).toEqual(ids(chart));
+  });
 
-test('each of them is the same', () => {
-  const { 'Namespace/gx-system': own, ...rest } = byId(tree);
-  expect(own).toBeDefined();
-  expect(rest).toEqual(byId(chart));
+  test('each of them is the same', async () => {
+    const { chart, tree } = await both(folder, values);
+    const { 'Namespace/gx-system': own, ...rest } = byId(tree);
+    expect(own).toBeDefined();
+    expect(rest).toEqual(byId(chart));
+  });
 });
 
 test('the samples are resources of ours, and Secrets that they name', async () => {

@@ -25,7 +25,15 @@ export async function accountWith(
     roleRef: { apiGroup: RBAC, kind: 'Role', name: metadata.name },
     subjects: [{ kind: 'ServiceAccount', name: metadata.name, namespace }],
   });
-  const tokens: Kind = { ...account, plural: 'serviceaccounts/limited/token' };
+  return kubeconfigOf(kube, { namespace, kubeconfig, name: metadata.name });
+}
+
+/** A kubeconfig with a token of the account. */
+export async function kubeconfigOf(
+  kube: Kube,
+  { namespace, kubeconfig, name }: { namespace: string; kubeconfig: string; name: string },
+): Promise<string> {
+  const tokens: Kind = { ...account, plural: `serviceaccounts/${name}/token` };
   const request = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', metadata: { name: '', namespace }, spec: {} };
   const { status } = (await kube.create(tokens, request)) as KubeObject & { status: { token: string } };
   const config = parse(readFileSync(kubeconfig, 'utf8')) as Kubeconfig;

@@ -1,7 +1,7 @@
 import { connect } from '../../src/kube/client.ts';
 import { kinds, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import { startOperator, type Operator, type OperatorOptions } from '../../src/operator/start.ts';
-import type { OperatorSettings } from '../../src/config/operator.ts';
+import type { OperatorConfig, OperatorSettings } from '../../src/config/operator.ts';
 import type { DeploymentResource, RevisionResource } from '../../src/schema/custom-resources.ts';
 import { until } from './api-server.ts';
 import { silentLog } from './log.ts';
@@ -15,6 +15,7 @@ export async function operatorFor(
   options: {
     identity?: string;
     settings?: Partial<OperatorSettings>;
+    config?: Partial<OperatorConfig>;
     times?: OperatorOptions['times'];
     through?: (kube: Kube) => Kube;
   } = {},
@@ -28,6 +29,7 @@ export async function operatorFor(
       namespaces: [namespace],
       identity,
       settings: settings({ imagePullPatienceSeconds: 1, ...options.settings }),
+      ...options.config,
     }),
     kube: options.through?.(kube) ?? kube,
     log: silentLog(),

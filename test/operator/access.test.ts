@@ -18,7 +18,7 @@ test('rules of one resource are merged, and sorted', () => {
 });
 
 test('no rule has a wildcard, and Secrets are neither watched nor changed', () => {
-  const rules = [...operatorAccess.worked, ...operatorAccess.own];
+  const rules = [...operatorAccess.worked, ...operatorAccess.secrets, ...operatorAccess.own];
   expect(JSON.stringify(rules)).not.toContain('*');
   const secrets = rules.filter(({ resources }) => resources.includes('secrets')).flatMap(({ verbs }) => verbs);
   expect(secrets).toEqual(['create', 'delete', 'get', 'list']);
@@ -26,7 +26,7 @@ test('no rule has a wildcard, and Secrets are neither watched nor changed', () =
 
 test('with these rights alone the operator deploys, redeploys, and deletes without one refusal, and it needs each of them', async () => {
   const { kube, namespace, kubeconfig } = await testNamespace('rights');
-  const rules = [...operatorAccess.worked, ...operatorAccess.own];
+  const rules = [...operatorAccess.worked, ...operatorAccess.secrets, ...operatorAccess.own];
   const limited = await accountWith(kube, { namespace, kubeconfig, rules });
   const kubelet = fakeKubelet(kube, namespace);
   const operator = await operatorFor({ namespace, kubeconfig: limited });

@@ -12,31 +12,42 @@ const review: Kind = {
   plural: 'subjectaccessreviews',
   namespaced: false,
 };
+const PLURAL: Record<string, Kind> = Object.fromEntries(
+  RBAC.map((kind) => [
+    kind,
+    { apiVersion: 'rbac.authorization.k8s.io/v1', kind, plural: `${kind.toLowerCase()}s`, namespaced: !kind.startsWith('Cluster') },
+  ]),
+);
 let kube: Kube;
 let agents: string;
+let more: string;
 let foreign: string;
 
 beforeAll(async () => {
-  const [watched, other] = [await testNamespace('denied'), await testNamespace('foreign')];
+  const [watched, ...others] = [await testNamespace('denied'), await testNamespace('denied-more'), await testNamespace('foreign')];
   ({ kube, namespace: agents } = watched);
-  foreign = other.namespace;
-  await other.kube.close();
-  const { chart } = await renderer();
-  const objects = await chart({ watchNamespaces: [agents], agents: { namespaces: [agents] } });
-  const rules = objects.filter(({ kind }) => RBAC.includes(kind)) as unknown as KubeObject[];
+  [more = '', foreign = ''] = others.map(({ namespace }) => namespace);
+  await Promise.all(others.map((other) => other.kube.close()));
   await kube.apply(kinds.namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: SYSTEM } });
-  for (const rule of rules) {
-    const { apiVersion, kind, metadata } = rule;
-    await kube.apply({ apiVersion, kind, plural: `${kind.toLowerCase()}s`, namespaced: metadata.namespace !== undefined }, rule);
-  }
-  for (const account of ['gx-operator', 'gx-control-plane']) {
-    await until(`${account} has its roles`, () => may(account, 'list revisions.gx.dev', agents));
-  }
 }, 1_200_000);
 afterAll(async () => {
   await kube.delete(kinds.namespace, { name: SYSTEM });
   await kube.close();
 });
+
+/** Roles and bindings of the chart with these values. */
+async function install(values: object): Promise<KubeObject[]> {
+  const { chart } = await renderer();
+  const rules = (await chart(values)).filter(({ kind }) => RBAC.includes(kind)) as unknown as KubeObject[];
+  for (const rule of rules) await kube.apply(PLURAL[rule.kind] as Kind, rule);
+  return rules;
+}
+
+async function uninstall(rules: KubeObject[]): Promise<void> {
+  for (const { kind, metadata } of rules) {
+    await kube.delete(PLURAL[kind] as Kind, { name: metadata.name, ...(metadata.namespace && { namespace: metadata.namespace }) });
+  }
+}
 
 /** `verb resource[.group][/subresource]`, in a namespace or, without one, in all of them. */
 async function may(account: string, right: string, namespace?: string): Promise<boolean> {
@@ -115,20 +126,52 @@ const allowed = async (account: string, rights: string[], namespace?: string): P
   return rights.filter((_, index) => answers[index]);
 };
 
-describe.each(['gx-operator', 'gx-control-plane'])('the account %s', (account) => {
-  test('has no way out of its role: not in the namespace of agents, not in its own, not in all', async () => {
-    for (const namespace of [agents, SYSTEM, undefined]) expect(await allowed(account, NEVER, namespace)).toEqual([]);
-  });
+const ACCOUNTS = ['gx-operator', 'gx-control-plane'];
+const SECRETS = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'].map((verb) => `${verb} secrets`);
 
-  test('may do nothing in a namespace that it does not work on, nor in all of them', async () => {
-    for (const namespace of [foreign, 'kube-system', 'default', undefined]) {
-      expect(await allowed(account, [...NEVER, ...ELSEWHERE], namespace)).toEqual([]);
+/** Mode, values of the chart, the namespaces whose Secrets may be reached, and what is denied in any other. */
+describe.each<[string, () => object, () => string[], string[]]>([
+  ['by default', () => ({ agents: { namespaces: [agents] } }), () => [agents], ELSEWHERE],
+  [
+    'working on a list of namespaces',
+    () => ({ watchNamespaces: [agents, more], agents: { namespaces: [agents] } }),
+    () => [agents, more],
+    ELSEWHERE,
+  ],
+  ['working on all namespaces', () => ({ watchAllNamespaces: true, agents: { namespaces: [agents] } }), () => [agents], SECRETS],
+])('installed %s', (_, values, worked, elsewhere) => {
+  let installed: KubeObject[];
+  beforeAll(async () => {
+    installed = await install(values());
+    for (const account of ACCOUNTS) {
+      for (const namespace of worked()) {
+        await until(`${account} has its roles`, () => may(account, 'list revisions.gx.dev', namespace));
+        await until(`${account} has its secrets`, () => may(account, 'get secrets', namespace));
+      }
+    }
+  }, 1_200_000);
+  afterAll(async () => {
+    await uninstall(installed);
+    for (const account of ACCOUNTS) {
+      await until(`${account} has no role`, async () => !(await may(account, 'list revisions.gx.dev', agents)));
     }
   });
-});
 
-test('the operator lists Secrets where agents run, not in its own namespace; the control plane lists none', async () => {
-  expect(await allowed('gx-operator', ['list secrets'], agents)).toEqual(['list secrets']);
-  expect(await allowed('gx-operator', ['get secrets', 'list secrets'], SYSTEM)).toEqual([]);
-  expect(await allowed('gx-control-plane', ['list secrets'], agents)).toEqual([]);
+  test.each(ACCOUNTS)('%s has no way out of its role: not where agents run, not in its own namespace, not in all', async (account) => {
+    for (const namespace of [...worked(), SYSTEM, foreign, undefined]) expect(await allowed(account, NEVER, namespace)).toEqual([]);
+  });
+
+  test.each(ACCOUNTS)('%s reaches nothing in a namespace without agents but what the mode says: never a Secret', async (account) => {
+    for (const namespace of [foreign, 'kube-system', 'default', undefined]) {
+      expect(await allowed(account, [...SECRETS, ...elsewhere], namespace)).toEqual([]);
+    }
+  });
+
+  test('the operator lists Secrets where agents run, not in its own namespace; the control plane lists none', async () => {
+    for (const namespace of worked()) {
+      expect(await allowed('gx-operator', ['list secrets', 'watch secrets'], namespace)).toEqual(['list secrets']);
+      expect(await allowed('gx-control-plane', ['list secrets', 'watch secrets'], namespace)).toEqual([]);
+    }
+    expect(await allowed('gx-operator', SECRETS, SYSTEM)).toEqual([]);
+  });
 });

@@ -76,47 +76,62 @@ tolerations: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
 
-{{/* Role (own and watched namespaces) or ClusterRole (watching all) of one component, and its bindings. */}}
+{{/* Namespaces worked on, separated by commas; empty for all. */}}
+{{- define "gx.watched" -}}
+{{- if not .Values.watchAllNamespaces }}{{ join "," (.Values.watchNamespaces | default .Values.agents.namespaces | uniq) }}{{ end }}
+{{- end }}
+
+{{/*
+Rights of one component, and their bindings: a Role in its own namespace and in each namespace worked on; where those are all, a ClusterRole
+without Secrets, and the right to Secrets in the namespaces of agents alone.
+*/}}
 {{- define "gx.access" -}}
 {{- $ := .root -}}
 {{- $rules := .rules -}}
-{{- $subject := dict "kind" "ServiceAccount" "name" (include "gx.name" .) "namespace" $.Release.Namespace -}}
-{{- $all := empty $.Values.watchNamespaces -}}
-{{- $grants := list (dict "namespace" $.Release.Namespace "suffix" "" "rules" $rules.own) -}}
-{{- if $all -}}
-{{- $grants = append $grants (dict "namespace" "" "suffix" "" "rules" $rules.watched) -}}
+{{- $this := dict "account" (include "gx.name" .) "labels" (include "gx.labels" .) "system" $.Release.Namespace -}}
+{{- include "gx.grant" (dict "this" $this "role" $.Release.Namespace "bindings" (list $.Release.Namespace) "rules" $rules.own) -}}
+{{- if $.Values.watchAllNamespaces -}}
+{{- include "gx.grant" (dict "this" $this "role" "" "bindings" (list "") "rules" $rules.watched) -}}
+{{- include "gx.grant" (dict "this" $this "role" "" "bindings" (uniq $.Values.agents.namespaces) "rules" $rules.secrets "suffix" "-secrets") -}}
 {{- else -}}
-{{- range uniq $.Values.watchNamespaces -}}
-{{- $grants = append $grants (dict "namespace" . "suffix" "-watched" "rules" $rules.watched) -}}
+{{- range splitList "," (include "gx.watched" $) -}}
+{{- include "gx.grant" (dict "this" $this "role" . "bindings" (list .) "rules" (concat $rules.watched $rules.secrets) "suffix" "-watched") -}}
 {{- end -}}
 {{- end -}}
-{{- $labels := include "gx.labels" . -}}
-{{- $name := include "gx.name" . -}}
-{{- range $grants }}
+{{- end }}
+
+{{/* A Role in the namespace `role`, or a ClusterRole where that is empty, and its binding in each of `bindings`. */}}
+{{- define "gx.grant" -}}
+{{- $kind := ternary "ClusterRole" "Role" (eq .role "") -}}
+{{- $name := printf "%s%s" .this.account (.suffix | default "") }}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
-kind: {{ ternary "ClusterRole" "Role" (eq .namespace "") }}
+kind: {{ $kind }}
 metadata:
-  name: {{ $name }}{{ .suffix }}
-  {{- with .namespace }}
+  name: {{ $name }}
+  {{- with .role }}
   namespace: {{ . }}
   {{- end }}
-  labels: {{- $labels | nindent 4 }}
+  labels: {{- .this.labels | nindent 4 }}
 rules: {{- toYaml .rules | nindent 2 }}
+{{- $this := .this }}
+{{- range .bindings }}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
-kind: {{ ternary "ClusterRoleBinding" "RoleBinding" (eq .namespace "") }}
+kind: {{ ternary "ClusterRoleBinding" "RoleBinding" (eq . "") }}
 metadata:
-  name: {{ $name }}{{ .suffix }}
-  {{- with .namespace }}
+  name: {{ $name }}
+  {{- with . }}
   namespace: {{ . }}
   {{- end }}
-  labels: {{- $labels | nindent 4 }}
+  labels: {{- $this.labels | nindent 4 }}
 roleRef:
   apiGroup: rbac.authorization.k8s.io
-  kind: {{ ternary "ClusterRole" "Role" (eq .namespace "") }}
-  name: {{ $name }}{{ .suffix }}
+  kind: {{ $kind }}
+  name: {{ $name }}
 subjects:
-  - {{- toYaml $subject | nindent 4 }}
+  - kind: ServiceAccount
+    name: {{ $this.account }}
+    namespace: {{ $this.system }}
 {{- end }}
 {{- end }}

@@ -13,6 +13,4 @@ export const deploymentAccess: PolicyRule[] = [
   { apiGroups: [''], resources: ['services'], verbs: ['list', 'watch', 'create', 'patch', 'delete'] },
   { apiGroups: ['networking.k8s.io'], resources: ['networkpolicies'], verbs: ['list', 'watch', 'create', 'patch', 'delete'] },
   { apiGroups: [''], resources: ['persistentvolumeclaims'], verbs: ['get', 'list', 'patch', 'delete'] },
-  // Listed by label only, when a deployment goes and to find those nothing refers to.
-  { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'list', 'create', 'delete'] },
 ];

@@ -1,3 +1,4 @@
+import { Forbidden } from '../../errors.ts';
 import { kinds, type Kind, type KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import { COMPONENT, DEPLOYMENT, SECRETS_OF } from '../../schema/labels.ts';
@@ -27,6 +28,11 @@ export const finalizeDeployment =
     await removeTracingProject(deps, deployment, signal);
     return { ...leaving(deployment, []), outcome: settled('Nothing is left.', 'Deleted') };
   };
+
+const unlessForbidden = (error: unknown): [] => {
+  if (error instanceof Forbidden) return [];
+  throw error;
+};
 
 const AGENT_KINDS = ['Revision', 'Deployment'];
 
@@ -67,7 +73,10 @@ async function remaining({ kube }: OperatorDeps, { metadata }: DeploymentResourc
     if (object.kind === 'Revision') return (object.spec as { deploymentUid?: string }).deploymentUid === metadata.uid;
     return object.metadata.annotations?.[DEPLOYMENT] === metadata.name;
   };
-  const secrets = await kube.all(kinds.secret, { ...scope, labelSelector: `${SECRETS_OF}=${labelValue(metadata.name)}` }, signal);
+  // A right that was taken back, or that went with a namespace that is being deleted, must not hold the deployment for ever.
+  const secrets = await kube
+    .all(kinds.secret, { ...scope, labelSelector: `${SECRETS_OF}=${labelValue(metadata.name)}` }, signal)
+    .catch(unlessForbidden);
   return [...lists.flat().filter(isMine), ...secrets];
 }
 
@@ -78,7 +87,7 @@ async function removeData({ kube, settings }: OperatorDeps, deployment: Deployme
   if (policy === 'Retain') return [];
   const owner = dataOwner(deployment);
   const claim = claimName(deployment);
-  await kube.delete(kinds.secret, { namespace, name: names.databaseSecret(name, owner) }, {}, signal);
+  await kube.delete(kinds.secret, { namespace, name: names.databaseSecret(name, owner) }, {}, signal).catch(unlessForbidden);
   await kube.delete(kinds.volumeClaim, { namespace, name: claim }, {}, signal);
   const scope = { ...(namespace !== undefined && { namespace }) };
   return kube.all(kinds.volumeClaim, { ...scope, fieldSelector: `metadata.name=${claim}` }, signal);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
-import { asError, Conflict, NotFound, Problem } from '../../errors.ts';
+import { asError, Conflict, Forbidden, NotFound, Problem } from '../../errors.ts';
 import type { Cache } from '../../kube/cache.ts';
 import { KubeRefused } from '../../kube/errors.ts';
 import type { Recorder } from '../../kube/events.ts';
@@ -222,7 +222,11 @@ function failureReport<S extends Status>(object: Resource<S>, error: unknown): R
   const { conditions = [], observedGeneration: _, ...status } = (object.status ?? {}) as Status;
   const message = error instanceof Problem ? error.message : 'An internal error; the operator log has it.';
   const statements = conditions.filter(({ type }) => !['Ready', 'Reconciling', 'Stalled'].includes(type));
-  return { outcome: waiting('ReconcileFailed', message.slice(0, 1024)), status: status as Report<S>['status'], statements };
+  return {
+    outcome: waiting(error instanceof Forbidden ? 'Forbidden' : 'ReconcileFailed', message.slice(0, 1024)),
+    status: status as Report<S>['status'],
+    statements,
+  };
 }
 
 const seconds = (now: Date): string => now.toISOString().replace(/\.\d+Z$/, 'Z');

@@ -8,5 +8,4 @@ export const revisionAccess: PolicyRule[] = [
   { apiGroups: ['apps'], resources: ['deployments'], verbs: ['list', 'watch', 'create', 'patch', 'delete'] },
   { apiGroups: [''], resources: ['pods'], verbs: ['list', 'watch'] },
   { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] },
-  { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create'] },
 ];

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { asError } from '../../errors.ts';
-import { kinds, type KubeObject } from '../../kube/kube.ts';
+import { asError, Forbidden } from '../../errors.ts';
+import { kinds, type Kube, type KubeObject } from '../../kube/kube.ts';
 import type { Log } from '../../log.ts';
 import { SECRETS_OF } from '../../schema/labels.ts';
 import type { OperatorDeps } from '../deps.ts';
@@ -27,15 +27,35 @@ export async function sweepSecrets(options: SweepOptions, signal: AbortSignal): 
   }
 }
 
+/** Where Secrets of deployments can be: no installation may list those of the whole cluster. */
+const placesOf = ({ deployments, listeners }: Pick<OperatorDeps['caches'], 'deployments' | 'listeners'>): string[] => [
+  ...new Set([
+    ...deployments.list().flatMap(({ metadata }) => metadata.namespace ?? []),
+    ...listeners.list().flatMap(({ spec }) => spec.namespaces),
+  ]),
+];
+
+type Look = { kube: Kube; log: Log; signal: AbortSignal };
+
+async function secretsIn(namespace: string, { kube, log, signal }: Look): Promise<KubeObject[]> {
+  try {
+    return (await kube.all(kinds.secret, { namespace, labelSelector: SECRETS_OF }, signal)) as KubeObject[];
+  } catch (error) {
+    if (!(error instanceof Forbidden)) throw error;
+    log.warn({ namespace, err: error }, 'no right to the Secrets of this namespace: unused ones stay');
+    return [];
+  }
+}
+
 /** One look: removes those already under suspicion, and returns the new suspects. */
 export async function sweep(
   { kube, caches, writer, log, namespaces, every }: SweepOptions,
   suspects: Set<string>,
   signal: AbortSignal,
 ): Promise<Set<string>> {
-  const places = namespaces.length === 0 ? [{}] : namespaces.map((namespace) => ({ namespace }));
-  const secrets = await Promise.all(places.map((place) => kube.all(kinds.secret, { ...place, labelSelector: SECRETS_OF }, signal)));
-  const idle = unreferenced(secrets.flat() as KubeObject[], caches);
+  const places = namespaces.length === 0 ? placesOf(caches) : namespaces;
+  const secrets = await Promise.all(places.map((namespace) => secretsIn(namespace, { kube, log, signal })));
+  const idle = unreferenced(secrets.flat(), caches);
   const old = idle.filter(({ metadata }) => Date.now() - Date.parse(metadata.creationTimestamp ?? '') > every);
   for (const secret of old.filter(({ metadata }) => suspects.has(metadata.uid ?? ''))) {
     await writer.remove(secret, signal);
