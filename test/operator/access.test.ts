@@ -70,7 +70,12 @@ test('with these rights alone the operator deploys, redeploys, and deletes witho
   );
   await operator.stop();
   await kubelet.stop();
-  const requests = auditEvents(inject('auditLog'), operator.userAgent);
+  // A watch is written down when it has ended, which the API server notices in its own time.
+  const written = () => auditEvents(inject('auditLog'), operator.userAgent);
+  const watched = (): (string | undefined)[] =>
+    written().flatMap(({ verb, requestURI }) => (verb === 'watch' ? requestURI.split('?')[0] : []));
+  await until('all nine watches have ended', () => new Set(watched()).size >= 9);
+  const requests = written();
   const refused = requests.filter(({ responseStatus }) => responseStatus?.code === 403);
   expect(refused.map(({ verb, requestURI }) => `${verb} ${requestURI}`)).toEqual([]);
   const used = new Set(
