@@ -75,9 +75,18 @@ export class Unavailable extends Problem {
   }
 }
 
+/** Exit codes that tell why a process could not start; whoever sees only the code (the operator) knows them. */
+export const EXIT = { failed: 1, migration: 3, database: 4 } as const;
+
 /** A process can't start or go on; the message is one sentence for a person. Printed without a stack. */
 export class StartError extends Error {
   override name = 'StartError';
+  readonly exitCode: number;
+
+  constructor(message: string, options: ErrorOptions & { exitCode?: number } = {}) {
+    super(message, options);
+    this.exitCode = options.exitCode ?? EXIT.failed;
+  }
 }
 
 /** Any thrown value as an `Error`, so that `cause` and logs always hold one. */

@@ -66,7 +66,7 @@ const COMMANDS: Record<string, Command> = {
   },
 };
 
-/** Runs one command until SIGTERM or SIGINT; the exit code is 0 after a graceful stop and 1 when the start failed. */
+/** Runs one command until SIGTERM or SIGINT; the exit code is 0 after a graceful stop and one of `EXIT` when the start failed. */
 async function main(args: string[]): Promise<void> {
   const [name = '--help', ...rest] = args;
   if (['--help', '-h', 'help'].includes(name)) {
@@ -97,5 +97,5 @@ try {
 } catch (thrown) {
   const error = asError(thrown);
   process.stderr.write(error instanceof StartError ? `${error.message}\n` : `${error.stack ?? error.message}\n`);
-  process.exitCode = 1;
+  process.exitCode = error instanceof StartError ? error.exitCode : 1;
 }

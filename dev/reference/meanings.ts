@@ -24,7 +24,10 @@ export const REASONS: Record<FailureReason, { means: string; remedy: string }> =
     means: 'A quota of the namespace, or its policy, refuses the pods.',
     remedy: 'Raise the ResourceQuota, or lower replicas and requests.',
   },
-  DatabaseNotReady: { means: 'The database does not answer.', remedy: 'Look at the StatefulSet, its pod and its volume claim.' },
+  DatabaseNotReady: {
+    means: 'The database does not answer, or the Secret of an external one is missing or is no address.',
+    remedy: 'The message says which. Look at the StatefulSet, its pod and its volume claim; of an external database, at its Secret.',
+  },
   MigrationFailed: {
     means: 'The agent server could not bring the database schema to its version.',
     remedy: 'Read the log lines; a schema of a newer major version needs a newer image.',
@@ -62,7 +65,9 @@ export const CONDITIONS: Record<string, string> = {
   [conditions.SUSPENDED]:
     'Reconciling is paused by `spec.suspend`; the other conditions are as old as their own `observedGeneration` says. Absent otherwise.',
   [conditions.SERVING]: 'A revision answers requests, whether or not it is the newest.',
-  [conditions.DATABASE_READY]: 'The database takes connections.',
+  [conditions.DATABASE_READY]:
+    'The database takes connections. Of an external one (reason `External`): its Secret is good, and not every pod says the contrary.',
+  [conditions.VOLUME_GROWN]: 'Never told. False while the volume is smaller than asked for. Absent otherwise.',
   [conditions.ROLLED_OUT]: 'Both workloads of the revision were ready.',
   [conditions.BUILD_SUCCEEDED]: 'The image was built from the repository.',
   [conditions.FIELDS_WITHOUT_EFFECT]: 'Fields are stored whose function is not built yet; the message names them.',

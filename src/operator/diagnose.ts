@@ -1,3 +1,4 @@
+import { EXIT } from '../errors.ts';
 import type { KubeObject } from '../kube/kube.ts';
 import type { FailureReason } from '../schema/revision.ts';
 
@@ -20,6 +21,7 @@ type ContainerStatus = {
   image?: string;
   imageID?: string;
   ready?: boolean;
+  started?: boolean;
   restartCount?: number;
   state?: { waiting?: State; terminated?: State; running?: object };
   lastState?: { terminated?: State };
@@ -40,12 +42,19 @@ export type Patience = {
 
 /** Restarts after which a container that ends again is taken for broken. */
 const RESTARTS = 3;
-/** Exit code of an agent server whose database it may not or can not migrate. */
-const MIGRATION_EXIT = 3;
 const HOPELESS_PULL = ['InvalidImageName', 'ErrImageNeverPull'];
 const PULL = ['ImagePullBackOff', 'ErrImagePull', 'ImageInspectError', 'RegistryUnavailable', ...HOPELESS_PULL];
 
 export const statusOfPod = (pod: KubeObject): PodStatus => (pod.status as PodStatus | undefined) ?? {};
+
+export const isPodReady = (pod: KubeObject): boolean =>
+  statusOfPod(pod).conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
+
+/** All its containers have started and run, whether or not they are ready. */
+export const isPodUp = (pod: KubeObject): boolean => {
+  const { containerStatuses = [] } = statusOfPod(pod);
+  return containerStatuses.length > 0 && containerStatuses.every(({ started, state }) => started === true && state?.running !== undefined);
+};
 
 /** The first thing wrong with a workload and its pods, worst first; undefined when they only need time (pure). */
 export function diagnose(workload: KubeObject | undefined, pods: KubeObject[], patience: Patience): Diagnosis | undefined {
@@ -121,8 +130,12 @@ function crashed(pod: KubeObject, { name, state }: ContainerStatus, { ended, res
   const log = { pod: pod.metadata.name, container: name, previous: state?.terminated === undefined };
   if (ended.reason === 'OOMKilled')
     return { reason: 'OOMKilled', message: `Container ${name} needs more memory than its limit.`, final, log };
-  if (ended.exitCode === MIGRATION_EXIT) {
+  if (ended.exitCode === EXIT.migration) {
     return { reason: 'MigrationFailed', message: `Container ${name} could not bring the database to its version.`, final, log };
+  }
+  // Not final: a database that comes back ends it.
+  if (ended.exitCode === EXIT.database) {
+    return { reason: 'DatabaseNotReady', message: `Container ${name} can't reach its database.`, final: false, log };
   }
   return { reason: 'CrashLooping', message: `Container ${name} ends with exit code ${ended.exitCode} again and again.`, final, log };
 }

@@ -1,10 +1,11 @@
 import { Type, type Static, type TSchema } from 'typebox';
 import { Conditions } from './conditions.ts';
 import { DNS_LABEL } from './container.ts';
+import { DatabaseSpec } from './database-spec.ts';
 import { DEPLOYMENT_STATUSES, SourceConfig, SourceRevisionConfigRequest, SOURCES } from './deployment.ts';
 import { ORDERED_RESOURCE_FIELDS, ResourceSpec, UNUSED_RESOURCE_FIELDS } from './resource-spec.ts';
 import { REVISION_STATUSES } from './revision.ts';
-import { immutableRule, immutableRules, sourceRules, tagRule } from './source-fields.ts';
+import { immutableRule, immutableRules, neverAppears, sourceRules, tagRule } from './source-fields.ts';
 import { camelKey, DateTime, resourceForm, StringEnum, Uuid, withRules, type CelRule, type ResourceForm } from './types.ts';
 
 export const GROUP = 'gx.dev';
@@ -69,6 +70,7 @@ export const DeploymentSpec = withRules(
         description: 'Stop all pods, the database among them; volume and revisions are kept. False wakes it, without a new revision.',
       }),
     ),
+    database: Type.Optional(DatabaseSpec),
     deletionPolicy: Type.Optional(
       StringEnum(['Retain', 'Delete'], { description: 'What deletion does with the database volume and its credential. Default Retain.' }),
     ),
@@ -84,6 +86,7 @@ export const DeploymentSpec = withRules(
     ...sourceRules(),
     ...immutableRules(),
     immutableRule('id'),
+    neverAppears('database.external', 'an own database and an external one do not become each other; move the data to a new deployment'),
     tagRule,
     { rule: 'self.source == oldSelf.source', message: "source: can't be changed" },
   ],
@@ -105,6 +108,8 @@ export const DeploymentResourceStatus = status({
   latestRevision: words(253, 'Newest revision.'),
   activeRevision: words(253, 'Revision that serves.'),
   serverVersion: words(128, 'Version of the agent server that the pods report.'),
+  databaseSecret: words(253, 'Secret with the address of the database that pods are started with.'),
+  databaseSecretVersion: words(128, 'Its resourceVersion when it was last read. External databases.'),
   reason: words(128, 'Machine word of a failure.'),
   message: words(4096, 'One sentence on the state.'),
   lastHandledReconcileAt: words(128, 'Last value of the reconcile-now annotation that was obeyed.'),

@@ -23,6 +23,8 @@ export const RECONCILE_NOW = `${GROUP}/reconcile-requested-at`;
 export const NODE_PORT = `${GROUP}/node-port`;
 /** Annotation on a Deployment, at its creation: take over the database that an earlier one with this uid left behind. */
 export const DATABASE_OF = `${GROUP}/database-of`;
+/** Annotation on an agent's pod: the Secret, its key and its state from which it got the database's address. */
+export const DATABASE_ADDRESS = `${GROUP}/database-address`;
 /** Finalizer of a Deployment: its children are removed by policy first. */
 export const FINALIZER = `${GROUP}/children`;
 

@@ -64,6 +64,12 @@ export function immutableRule(path: string): CelRule {
   return { rule: `${before} == ${after} && (!${after} || self.${path} == oldSelf.${path})`, message: `${path}: can't be changed` };
 }
 
+/** A field that is there from the beginning or never; its value may change. */
+export const neverAppears = (path: string, sentence: string): CelRule => ({
+  rule: `(${celHas('oldSelf', path)}) == (${celHas('self', path)})`,
+  message: `${path}: can't be added or removed: ${sentence}`,
+});
+
 export function immutableRules(): CelRule[] {
   return SOURCE_FIELDS.filter((field) => field.immutable === true && field.resource !== undefined).map((field) =>
     immutableRule(field.resource as string),

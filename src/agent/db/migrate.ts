@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type pg from 'pg';
-import { StartError } from '../../errors.ts';
+import { EXIT, StartError } from '../../errors.ts';
 import type { Database } from './pool.ts';
 
 /** Schemas of one major version only grow: this server works on any newer one of its own, and on none beyond. */
@@ -30,7 +30,7 @@ async function locked(client: pg.PoolClient, work: () => Promise<void>): Promise
     await client.query('select pg_advisory_lock($1)', [LOCK]);
   } catch (error) {
     const sentence = `Another process has been migrating this database for more than ${LOCK_TIMEOUT_SECONDS} seconds.`;
-    throw new StartError(sentence, { cause: error });
+    throw new StartError(sentence, { cause: error, exitCode: EXIT.migration });
   }
   try {
     await work();
@@ -50,7 +50,9 @@ async function state(client: pg.PoolClient): Promise<number> {
   );
   const { number, major } = rows[0] ?? { number: null, major: null };
   if (major !== null && major > MAJOR)
-    throw new StartError(`The database has schema version ${major}; this server knows up to ${MAJOR}. Use a newer server image.`);
+    throw new StartError(`The database has schema version ${major}; this server knows up to ${MAJOR}. Use a newer server image.`, {
+      exitCode: EXIT.migration,
+    });
   return number ?? 0;
 }
 
@@ -62,7 +64,7 @@ async function apply(client: pg.PoolClient, step: Migration): Promise<void> {
     await client.query('commit');
   } catch (error) {
     await client.query('rollback');
-    throw new StartError(`Migration ${step.name} failed: ${(error as Error).message}.`, { cause: error });
+    throw new StartError(`Migration ${step.name} failed: ${(error as Error).message}.`, { cause: error, exitCode: EXIT.migration });
   }
 }
 

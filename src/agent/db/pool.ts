@@ -1,5 +1,5 @@
 import { Pool, types as builtIn, type CustomTypesConfig, type PoolClient, type QueryConfig } from 'pg';
-import { Conflict, StartError, Unavailable } from '../../errors.ts';
+import { Conflict, EXIT, StartError, Unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 
 export type Row = Record<string, unknown>;
@@ -109,7 +109,7 @@ export async function checkDatabase(db: Database, uri: string): Promise<void> {
   } catch (error) {
     const cause = (error as { cause?: unknown }).cause ?? error;
     const reason = cause instanceof AggregateError ? (cause.errors[0] as Error).message : (cause as Error).message;
-    throw new StartError(`Database ${withoutPassword(uri)} can't be reached: ${reason}.`, { cause: error });
+    throw new StartError(`Database ${withoutPassword(uri)} can't be reached: ${reason}.`, { cause: error, exitCode: EXIT.database });
   }
 }
 

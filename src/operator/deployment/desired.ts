@@ -10,10 +10,8 @@ export function desiredDeployment(
   settings: OperatorSettings,
   { database, active, replicas = 1 }: { database?: KubeObject | undefined; active?: string | undefined; replicas?: number },
 ): KubeObject[] {
-  return [
-    databaseService(deployment),
-    databasePolicy(deployment),
-    databaseSet(deployment, settings, { live: database, replicas }),
-    agentService(deployment, settings, active),
-  ];
+  const service = agentService(deployment, settings, active);
+  if (deployment.spec.database?.external !== undefined) return [service];
+  const set = databaseSet(deployment, settings, { live: database, replicas });
+  return [databaseService(deployment), databasePolicy(deployment), set, service];
 }

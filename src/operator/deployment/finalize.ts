@@ -84,7 +84,7 @@ async function remaining({ kube }: OperatorDeps, { metadata }: DeploymentResourc
 async function removeData({ kube, settings }: OperatorDeps, deployment: DeploymentResource, signal: AbortSignal): Promise<KubeObject[]> {
   const { namespace, name } = deployment.metadata;
   const policy = deployment.spec.deletionPolicy ?? settings.deletionPolicy;
-  if (policy === 'Retain') return [];
+  if (policy === 'Retain' || deployment.spec.database?.external !== undefined) return [];
   const owner = dataOwner(deployment);
   const claim = claimName(deployment);
   await kube.delete(kinds.secret, { namespace, name: names.databaseSecret(name, owner) }, {}, signal).catch(unlessForbidden);

@@ -24,7 +24,8 @@ export async function prepare(deps: OperatorDeps, deployment: DeploymentResource
   const tracing = tracingState(deployment, deps.caches, deps.settings);
   if (tracing.state === 'taken') return stalled('TracingProjectTaken', 'Another deployment of this tenant has this name.');
   if (tracing.state === 'missing') await deps.writer.create(tracing.project, signal);
-  return world.database === undefined ? credential(deps, deployment, signal) : undefined;
+  const isOwn = deployment.spec.database?.external === undefined;
+  return isOwn && world.database === undefined ? credential(deps, deployment, signal) : undefined;
 }
 
 /** Only looked at before the database exists: a settled deployment reads no Secret. */

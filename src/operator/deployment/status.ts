@@ -5,9 +5,10 @@ import type { DeploymentStatus } from '../../schema/deployment.ts';
 import { RECONCILE_NOW } from '../../schema/labels.ts';
 import { names } from '../../schema/names.ts';
 import { newestFirst } from '../../schema/revision-of.ts';
-import { diagnose } from '../diagnose.ts';
 import { settled, stalled, waiting, type Outcome, type Report, type Statement } from '../kernel/outcome.ts';
-import { availableReplicas, isDatabaseUp } from '../workload-state.ts';
+import { availableReplicas } from '../workload-state.ts';
+import { databaseStatement } from './database-state.ts';
+import type { DatabaseSecret } from './external.ts';
 import type { DeploymentWorld } from './observe.ts';
 import { isEnded } from './picks.ts';
 import { isAsleep } from './hibernation.ts';
@@ -21,20 +22,22 @@ export type DeploymentView = {
   active: string | undefined;
   trouble?: Outcome | undefined;
   growth?: Statement | undefined;
+  secret?: DatabaseSecret | undefined;
   now: Date;
 };
 
 /** Observed objects -> status, conditions and outcome of a deployment (pure). */
 export function deploymentReport(
   deployment: DeploymentResource,
-  { world, active, trouble, growth, now }: DeploymentView,
+  { world, active, trouble, growth, secret, now }: DeploymentView,
   settings: OperatorSettings,
 ): Report<DeploymentStatusFields> {
   const newest = newestFirst(world.revisions)[0];
   const hibernates = deployment.spec.hibernate === true;
-  const database = databaseStatement(world, { settings, now, hibernates });
+  const isExternal = deployment.spec.database?.external !== undefined;
+  const database = databaseStatement(deployment, world, { settings, now, active, secret });
   const serving = servingStatement(world, { active, hibernates });
-  const seen = { newest, active, database, serving, hibernates, asleep: isAsleep(world), before: deployment.status?.phase };
+  const seen = { newest, active, database, serving, hibernates, asleep: isAsleep(world), before: deployment.status?.phase, isExternal };
   const outcome = trouble ?? outcomeOf(seen);
   const handled = deployment.metadata.annotations?.[RECONCILE_NOW];
   return {
@@ -51,12 +54,27 @@ export function deploymentReport(
       url: urlOf(deployment, settings, world.service),
       ...(newest && { latestRevision: newest.metadata.name }),
       ...(active !== undefined && { activeRevision: active }),
+      ...secretFields(deployment, secret),
       ...(outcome.kind === 'stalled' && { reason: outcome.reason }),
       message: outcome.message,
       ...(handled !== undefined && { lastHandledReconcileAt: handled.slice(0, 128) }),
     },
   };
 }
+
+/** A Secret that is gone or spoilt stays the one that pods were started with. */
+function secretFields({ status }: DeploymentResource, found: DatabaseSecret | undefined): DeploymentStatusFields {
+  const { databaseSecret, databaseSecretVersion } = status ?? {};
+  if (found !== undefined && 'secret' in found)
+    return { databaseSecret: found.secret, ...(found.version !== undefined && { databaseSecretVersion: found.version }) };
+  return {
+    ...(databaseSecret !== undefined && { databaseSecret }),
+    ...(databaseSecretVersion !== undefined && { databaseSecretVersion }),
+  };
+}
+
+/** Seconds: nothing wakes a deployment when the Secret of its external database appears. */
+const SECRET_POLL = 10;
 
 type Seen = {
   newest: RevisionResource | undefined;
@@ -66,6 +84,7 @@ type Seen = {
   hibernates: boolean;
   asleep: boolean;
   before: DeploymentStatus | undefined;
+  isExternal: boolean;
 };
 
 function phaseOf({ newest, active, database, serving, hibernates, before }: Seen): DeploymentStatus {
@@ -77,14 +96,14 @@ function phaseOf({ newest, active, database, serving, hibernates, before }: Seen
   return isFirstUnderWay || (active === undefined && database.status !== 'True') ? 'AWAITING_DATABASE' : 'UNKNOWN';
 }
 
-function outcomeOf({ newest, active, database, serving, hibernates, asleep }: Seen): Outcome {
+function outcomeOf({ newest, active, database, serving, hibernates, asleep, isExternal }: Seen): Outcome {
   if (newest === undefined) return waiting('RevisionMissing', 'The revision is being made.');
   const { name } = newest.metadata;
   const isDeployed = newest.status?.phase === 'DEPLOYED';
   if (isEnded(newest) && !isDeployed) return failed(newest);
   if (hibernates)
     return asleep ? settled('All pods are stopped; the data is kept.', HIBERNATED) : waiting('Hibernating', 'The pods are being stopped.');
-  if (database.status !== 'True') return waiting(database.reason, database.message);
+  if (database.status !== 'True') return waiting(database.reason, database.message, isExternal ? SECRET_POLL : undefined);
   if (!isDeployed || active !== name) return rolling(newest);
   return serving.status === 'True' ? settled(`Revision ${name} serves.`, 'Serving') : waiting(serving.reason, serving.message);
 }
@@ -100,18 +119,6 @@ function rolling({ metadata, status }: RevisionResource): Outcome {
 function failed({ metadata, status }: RevisionResource): Outcome {
   const { phase = 'UNKNOWN', reason = phase, message = '' } = status ?? {};
   return stalled(reason, `Revision ${metadata.name} ended as ${phase}. ${message}`.trim());
-}
-
-type Scene = { settings: OperatorSettings; now: Date; hibernates: boolean };
-
-function databaseStatement({ database, databasePods }: DeploymentWorld, { settings, now, hibernates }: Scene): Statement {
-  if (isDatabaseUp(database)) return { type: DATABASE_READY, status: 'True', reason: 'Ready', message: 'The database answers.' };
-  if (hibernates)
-    return { type: DATABASE_READY, status: 'False', reason: HIBERNATED, message: 'The database is stopped; its volume is kept.' };
-  const patience = { now: now.getTime(), imagePullSeconds: settings.imagePullPatienceSeconds };
-  const cause = diagnose(undefined, databasePods, patience);
-  const message = cause === undefined ? 'The database does not answer yet.' : `The database does not answer yet. ${cause.message}`;
-  return { type: DATABASE_READY, status: 'False', reason: 'DatabaseNotReady', message };
 }
 
 type Asked = { active: string | undefined; hibernates: boolean };

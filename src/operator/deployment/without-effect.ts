@@ -3,6 +3,9 @@ import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import { storageMissing } from './volume.ts';
 
+/** Of an external database only the number of connections is ours to keep to. */
+const SIZES_OF_OWN = ['dbCpu', 'dbCpuLimit', 'dbMemoryMb', 'dbMemoryLimitMb', 'dbStorageGi'] as const;
+
 /** Fields of the spec that are stored but change nothing today, sorted (pure). */
 export function fieldsWithoutEffect(
   deployment: DeploymentResource,
@@ -20,5 +23,7 @@ export function fieldsWithoutEffect(
     ['queueMaxScale', queueMaxScale > queueMinScale],
     ['redisMemoryMb', redisMemoryMb !== undefined],
   ];
+  if (deployment.spec.database?.external !== undefined)
+    fields.unshift(...SIZES_OF_OWN.map((name): [string, boolean] => [name, spec[name] !== undefined]));
   return fields.filter(([, isIdle]) => isIdle).map(([name]) => name);
 }

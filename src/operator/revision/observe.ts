@@ -3,9 +3,8 @@ import { kinds, type KubeObject } from '../../kube/kube.ts';
 import { DATABASE_READY } from '../../schema/conditions.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
 import { COMPONENT } from '../../schema/labels.ts';
-import { names } from '../../schema/names.ts';
 import { BY_DEPLOYMENT, BY_REVISION } from '../caches.ts';
-import { dataOwner } from '../deployment/objects/metadata.ts';
+import { addressOf, type DatabaseAddress } from '../deployment/address.ts';
 import { isEnded } from '../deployment/picks.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { isTrue } from '../kernel/conditions.ts';
@@ -22,7 +21,8 @@ export type RevisionWorld = {
   deployment: DeploymentResource | undefined;
   turn: Turn;
   databaseReady: boolean;
-  databaseSecret: string;
+  /** Where its pods read the database's address; undefined while the deployment has not told. */
+  address: DatabaseAddress | undefined;
   environment: Environment;
   api: KubeObject | undefined;
   queue: KubeObject | undefined;
@@ -45,12 +45,13 @@ export async function observeRevision(
   const pods = caches.pods.byIndex(BY_REVISION, `${namespace}/${name}`);
   const podsOf = (component: WorkloadComponent): KubeObject[] => pods.filter(({ metadata }) => metadata.labels?.[COMPONENT] === component);
   const turn = turnOf(revision, siblings);
-  const databaseReady = deployment !== undefined && isTrue(deployment, DATABASE_READY);
+  const address = deployment && addressOf(deployment);
+  const databaseReady = deployment !== undefined && address !== undefined && isTrue(deployment, DATABASE_READY);
   return {
     deployment,
     turn,
     databaseReady,
-    databaseSecret: names.databaseSecret(revision.spec.deployment, deployment ? dataOwner(deployment) : revision.spec.deploymentUid),
+    address,
     environment: await environmentOf(deps, revision, { isNeeded: turn === 'go' && databaseReady && !isEnded(revision), signal }),
     api: caches.workloads.get(`${namespace}/${workloadName(name, 'api')}`),
     queue: caches.workloads.get(`${namespace}/${workloadName(name, 'queue')}`),

@@ -21,7 +21,7 @@ const world = (given: Partial<RevisionWorld> = {}): RevisionWorld => ({
   deployment: deployment(),
   turn: 'go',
   databaseReady: true,
-  databaseSecret: 'db',
+  address: { secretName: 'db', key: 'uri' },
   environment: { secret: 'none' },
   api: undefined,
   queue: undefined,

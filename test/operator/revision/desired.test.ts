@@ -38,7 +38,7 @@ const cases: [string, { resourceSpec?: ResourceSpec; secretName?: string; wish: 
 
 test.each(cases)('the objects of a revision: %s', async (name, { resourceSpec, secretName, wish }) => {
   const of = deployment({ template: { ...(resourceSpec && { resourceSpec }) } });
-  const given = { wish, secretName, databaseSecret: names.databaseSecret('chat', UID) };
+  const given = { wish, secretName, address: { secretName: names.databaseSecret('chat', UID), key: 'uri' } };
   const yaml = desiredRevision(revision(of), given, settings())
     .map((object) => stringify(object, { aliasDuplicateObjects: false }))
     .join('---\n');
@@ -48,14 +48,14 @@ test.each(cases)('the objects of a revision: %s', async (name, { resourceSpec, s
 test('a user can not take over labels that select', () => {
   const [api] = desiredRevision(
     revision(deployment({ template: { resourceSpec: full } })),
-    { wish: { api: 1 }, secretName: undefined, databaseSecret: 'db' },
+    { wish: { api: 1 }, secretName: undefined, address: { secretName: 'db', key: 'uri' } },
     settings(),
   );
   expect(api?.metadata.labels).toMatchObject({ team: 'research', 'gx.dev/component': 'api' });
 });
 
 test('a revision that is out keeps its pods when a setting of the operator changes, one that rolls out does not', () => {
-  const given = { wish: { api: 1 }, secretName: undefined, databaseSecret: 'db' };
+  const given = { wish: { api: 1 }, secretName: undefined, address: { secretName: 'db', key: 'uri' } };
   const [live] = desiredRevision(revision(), given, settings());
   const more = { ...given, live: { api: live } };
   const image = (object: unknown): string => JSON.stringify((object as { spec: { template: object } }).spec.template);
@@ -63,3 +63,23 @@ test('a revision that is out keeps its pods when a setting of the operator chang
   expect(image(out[0])).toBe(image(live));
   expect(image(desiredRevision(revision(), more, settings({ drainSeconds: 5 }))[0])).not.toBe(image(live));
 });
+
+test('pods of a revision that is out are replaced when the database has another address, and nothing else of them changes', () => {
+  const given = { wish: { api: 1 }, secretName: undefined, address: { secretName: 'db', key: 'uri' } };
+  const [live] = desiredRevision(revision(), given, settings());
+  const next = { ...given, address: { secretName: 'db', key: 'uri', version: '7' }, live: { api: live } };
+  const out = revision(deployment(), { status: { phase: 'DEPLOYED' } });
+  const [same, moved, other] = [
+    { ...next, address: given.address },
+    next,
+    { ...next, address: { secretName: 'db-2', key: 'address' } },
+  ].map((wanted) => templateOf(desiredRevision(out, wanted, settings({ drainSeconds: 5 }))[0]));
+  expect(same).toBe(templateOf(live));
+  expect(moved).toBe(templateOf(live).replace('"db/uri/"', '"db/uri/7"'));
+  const ref = templateOf(live)
+    .replace('"db/uri/"', '"db-2/address/"')
+    .replace('{"name":"db","key":"uri"}', '{"name":"db-2","key":"address"}');
+  expect(other).toBe(ref);
+});
+
+const templateOf = (object: unknown): string => JSON.stringify((object as { spec: { template: object } }).spec.template);

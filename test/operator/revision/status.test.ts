@@ -17,7 +17,7 @@ const world = (now: string): RevisionWorld => ({
   deployment: deployment(),
   turn: 'go',
   databaseReady: true,
-  databaseSecret: 'db',
+  address: { secretName: 'db', key: 'uri' },
   environment: { secret: 'ready', name: 'env' },
   api: undefined,
   queue: undefined,

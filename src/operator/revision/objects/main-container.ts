@@ -1,5 +1,6 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { RevisionResource } from '../../../schema/custom-resources.ts';
+import type { DatabaseAddress } from '../../deployment/address.ts';
 import { RESTRICTED, withoutNulls } from './containers.ts';
 import { poolSize, resources, type WorkloadWish } from './sizes.ts';
 
@@ -25,12 +26,17 @@ export function mainContainer(revision: RevisionResource, wish: WorkloadWish, se
   };
 }
 
+export const addressVariable = ({ secretName, key }: DatabaseAddress) => ({
+  name: 'DATABASE_URI',
+  valueFrom: { secretKeyRef: { name: secretName, key } },
+});
+
 /** Explicit variables win over the user's secrets, so that no secret redirects the server to another database. */
-function environment(revision: RevisionResource, { component, databaseSecret }: WorkloadWish, settings: OperatorSettings): object[] {
+function environment(revision: RevisionResource, { component, address }: WorkloadWish, settings: OperatorSettings): object[] {
   const { metadata, spec } = revision;
   const text = (name: string, value: string | number): object => ({ name, value: String(value) });
   return [
-    { name: 'DATABASE_URI', valueFrom: { secretKeyRef: { name: databaseSecret, key: 'uri' } } },
+    addressVariable(address),
     text('GX_DEPLOYMENT', spec.deployment),
     text('GX_REVISION', metadata.name),
     text('GX_SERVER_HOST', '0.0.0.0'),

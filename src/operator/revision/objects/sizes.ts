@@ -1,5 +1,6 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { RevisionResource } from '../../../schema/custom-resources.ts';
+import type { DatabaseAddress } from '../../deployment/address.ts';
 import { cores, mebibytes } from '../../kernel/quantity.ts';
 
 export type WorkloadComponent = 'api' | 'queue';
@@ -8,7 +9,7 @@ export type WorkloadWish = {
   component: WorkloadComponent;
   /** Undefined: somebody else's. */ replicas: number | undefined;
   secretName: string | undefined;
-  databaseSecret: string;
+  address: DatabaseAddress;
 };
 
 /** Replicas the spec asks for: `queue_*` defaults to the api's. */

@@ -1,8 +1,9 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
 import { API_VERSION, type RevisionResource } from '../../../schema/custom-resources.ts';
-import { DEPLOYMENT, ownLabels, REVISION, selectorOf } from '../../../schema/labels.ts';
+import { DATABASE_ADDRESS, DEPLOYMENT, ownLabels, REVISION, selectorOf } from '../../../schema/labels.ts';
 import { names } from '../../../schema/names.ts';
+import { stampOf } from '../../deployment/address.ts';
 import { podSpec } from './pod.ts';
 import type { WorkloadComponent, WorkloadWish } from './sizes.ts';
 
@@ -41,7 +42,7 @@ export function workload(revision: RevisionResource, wish: WorkloadWish, setting
       strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
       selector: { matchLabels: selectorOf(spec.deployment, wish.component, metadata.name) },
       template: {
-        metadata: { labels: { ...labels, ...own }, annotations: said },
+        metadata: { labels: { ...labels, ...own }, annotations: { ...said, [DATABASE_ADDRESS]: stampOf(wish.address) } },
         spec: podSpec(revision, wish, settings),
       },
     },

@@ -1,0 +1,39 @@
+import { Type, type Static } from 'typebox';
+import { DateTime, withRules } from './types.ts';
+
+/** The key of a database's Secret that holds its address, unless the spec names another. */
+export const URI_KEY = 'uri';
+
+const ExternalDatabase = Type.Object(
+  {
+    secretName: Type.String({
+      minLength: 1,
+      maxLength: 253,
+      description: 'Secret in the same namespace with the address of the database. Another name restarts the pods in turn.',
+    }),
+    key: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 253,
+        description: `Key of the Secret that holds it, as postgresql://user:password@host:port/name. Default ${URI_KEY}.`,
+      }),
+    ),
+  },
+  { description: 'A database that somebody else runs: no StatefulSet, Service or volume is made. Fixed at creation: an own one, or this.' },
+);
+
+/** What a deployment says of its database beside its size; sizes stand in the resource spec. */
+export const DatabaseSpec = withRules(
+  Type.Object({
+    external: Type.Optional(ExternalDatabase),
+    passwordRequestedAt: Type.Optional(DateTime('Ask for a new password of the own database: a new value makes one, without a gap.')),
+  }),
+  [
+    {
+      rule: '!has(self.external) || !has(self.passwordRequestedAt)',
+      message: 'database.passwordRequestedAt: only for an own database; the password of an external one stands in its Secret',
+    },
+  ],
+);
+export type DatabaseSpec = Static<typeof DatabaseSpec>;
+export type ExternalDatabase = Static<typeof ExternalDatabase>;
