@@ -78,6 +78,7 @@ export async function startAegra({ database, redis }: Aegra): Promise<BenchServe
   const queue = redis ? await startRedis() : undefined;
   const env = {
     DATABASE_URL: database,
+    PYTHONDONTWRITEBYTECODE: '1',
     AEGRA_CONFIG: join(cwd, 'aegra.json'),
     PORT: String(port),
     WORKER_COUNT: '1',

@@ -31,9 +31,10 @@ function counting(count: () => void): (chunk: Buffer) => void {
 /** A wire to the database that counts round trips. */
 async function countingWire(uri: string): Promise<{ uri: string; count(): number; close(): void }> {
   const target = new URL(uri);
+  const [port, host] = [Number(target.port), target.hostname];
   let seen = 0;
   const server = createServer((client) => {
-    const upstream = connect(Number(target.port), target.hostname);
+    const upstream = connect(port, host);
     const look = counting(() => (seen += 1));
     client.on('data', look);
     client.pipe(upstream).pipe(client);
