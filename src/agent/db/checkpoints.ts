@@ -1,3 +1,4 @@
+import { toField } from './json-field.ts';
 import type { Db } from './pool.ts';
 
 type Key = [threadId: string, namespace: string, checkpointId: string];
@@ -21,48 +22,55 @@ export type NewWrites = {
 const bytes = (value: Uint8Array | null): Buffer | null =>
   value === null ? null : Buffer.from(value.buffer, value.byteOffset, value.byteLength);
 
-/** A checkpoint and the channel values that are new in it, in one statement. */
-export async function putCheckpoint(db: Db, { key, parentId, checkpoint, metadata, blobs }: NewCheckpoint): Promise<void> {
+export type Step = { put: NewCheckpoint } | { writes: NewWrites };
+
+const WRITES = `insert into gx.checkpoint_writes (thread_id, checkpoint_ns, checkpoint_id, task_id, run_id, idx, channel, type, blob)`;
+const WRITE_FIELDS = 'w (thread_id, checkpoint_ns, checkpoint_id, task_id, run_id, replaces, idx, channel, type, blob)';
+
+/**
+ * What several runs, or several tasks of one, have to write at the same time, in one statement: checkpoints with the channel values
+ * that are new in them, and what tasks wrote. Errors and interrupts replace what stood in their place.
+ */
+export async function writeSteps(db: Db, steps: Step[]): Promise<void> {
+  const puts = steps.flatMap((step) => ('put' in step ? [step.put] : []));
+  const blobs = puts.flatMap(({ key: [thread, namespace], blobs: own }) => own.map((blob) => ({ thread, namespace, ...blob })));
+  const writes = steps.flatMap((step) => ('put' in step ? [] : step.writes.writes.map((write) => ({ ...step.writes, ...write }))));
   await db.query({
-    name: 'checkpoint_put',
+    name: 'checkpoint_steps',
     text: `with blobs as (
         insert into gx.checkpoint_blobs (thread_id, checkpoint_ns, channel, version, type, blob)
-        select $1, $2, b.channel, b.version, b.type, b.blob
-        from unnest($7::text[], $8::text[], $9::text[], $10::bytea[]) as b (channel, version, type, blob)
-        on conflict (thread_id, checkpoint_ns, channel, version) do nothing)
+        select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bytea[]) on conflict do nothing),
+      w as materialized (select * from unnest($7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::boolean[], $13::int[],
+          $14::text[], $15::text[], $16::bytea[]) as ${WRITE_FIELDS}),
+      kept as (${WRITES} select thread_id, checkpoint_ns, checkpoint_id, task_id, run_id, idx, channel, type, blob from w where not replaces
+        on conflict do nothing),
+      replaced as (${WRITES} select thread_id, checkpoint_ns, checkpoint_id, task_id, run_id, idx, channel, type, blob from w where replaces
+        on conflict (thread_id, checkpoint_ns, checkpoint_id, task_id, idx)
+          do update set channel = excluded.channel, type = excluded.type, blob = excluded.blob)
       insert into gx.checkpoints (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, metadata)
-      values ($1, $2, $3, $4, $5, $6)
+      select thread_id, checkpoint_ns, checkpoint_id, parent, checkpoint::jsonb, metadata::jsonb
+      from unnest($17::text[], $18::text[], $19::text[], $20::text[], $21::text[], $22::text[])
+        as c (thread_id, checkpoint_ns, checkpoint_id, parent, checkpoint, metadata)
       on conflict (thread_id, checkpoint_ns, checkpoint_id) do update set checkpoint = excluded.checkpoint, metadata = excluded.metadata`,
     values: [
-      ...key,
-      parentId,
-      checkpoint,
-      metadata,
+      blobs.map(({ thread }) => thread),
+      blobs.map(({ namespace }) => namespace),
       blobs.map(({ channel }) => channel),
       blobs.map(({ version }) => version),
       blobs.map(({ type }) => type),
       blobs.map(({ blob }) => bytes(blob)),
-    ],
-  });
-}
-
-/** What the tasks of a step wrote, in one statement. Errors and interrupts replace what stood in their place. */
-export async function putWrites(db: Db, { key, taskId, runId, replace, writes }: NewWrites): Promise<void> {
-  const conflict = replace ? 'do update set channel = excluded.channel, type = excluded.type, blob = excluded.blob' : 'do nothing';
-  await db.query({
-    name: replace ? 'checkpoint_writes_replace' : 'checkpoint_writes_put',
-    text: `insert into gx.checkpoint_writes (thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, blob, run_id)
-      select $1, $2, $3, $4, w.idx, w.channel, w.type, w.blob, $9
-      from unnest($5::int[], $6::text[], $7::text[], $8::bytea[]) as w (idx, channel, type, blob)
-      on conflict (thread_id, checkpoint_ns, checkpoint_id, task_id, idx) ${conflict}`,
-    values: [
-      ...key,
-      taskId,
+      ...[0, 1, 2].map((part) => writes.map(({ key }) => key[part])),
+      writes.map(({ taskId }) => taskId),
+      writes.map(({ runId }) => runId),
+      writes.map(({ replace }) => replace),
       writes.map(({ index }) => index),
       writes.map(({ channel }) => channel),
       writes.map(({ type }) => type),
       writes.map(({ blob }) => bytes(blob)),
-      runId,
+      ...[0, 1, 2].map((part) => puts.map(({ key }) => key[part])),
+      puts.map(({ parentId }) => parentId),
+      puts.map(({ checkpoint }) => toField(checkpoint)),
+      puts.map(({ metadata }) => toField(metadata)),
     ],
   });
 }

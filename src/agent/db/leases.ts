@@ -12,6 +12,8 @@ export type Claimed = {
   temporary: boolean;
   resumable: boolean;
   readers: string[];
+  /** True when the thread has no checkpoint. */
+  empty: boolean;
 };
 
 type Claim = { worker: string; leaseSeconds: number; graphs: string[] };
@@ -24,7 +26,8 @@ const HEADS = `select distinct on (r.thread_id) r.run_id, r.graph_id, r.due_at f
 const TAKE = `update gx.run r set status = 'running', attempt = r.attempt + 1, worker = $1, cancel = null,
     lease_until = now() + $2 * interval '1 second', started_at = now(), updated_at = now()
   from head, gx.thread t where r.run_id = head.run_id and r.status = 'pending' and t.thread_id = r.thread_id
-  returning r.run_id, r.thread_id, r.graph_id, r.attempt, r.kwargs, r.temporary, r.resumable, r.readers || t.readers as readers`;
+  returning r.run_id, r.thread_id, r.graph_id, r.attempt, r.kwargs, r.temporary, r.resumable, r.readers || t.readers as readers,
+    not exists (select 1 from gx.checkpoints c where c.thread_id = r.thread_id::text) as empty`;
 
 /** Takes the head run of each thread. Two takers of one thread meet at the unique index: the later one gets a `Conflict`. */
 export function claimThreads(db: Db, threadIds: string[], { worker, leaseSeconds, graphs }: Claim): Promise<Claimed[]> {
@@ -34,6 +37,26 @@ export function claimThreads(db: Db, threadIds: string[], { worker, leaseSeconds
       head as (select run_id from heads where graph_id = any($3)) ${TAKE}`,
     values: [worker, leaseSeconds, graphs, threadIds],
   });
+}
+
+/**
+ * The same for the threads that the next tickets point at; tells how many tickets there were. A `Conflict` leaves them where they were.
+ * `takeSql` is the queue's statement, with the number of the parameter that limits it.
+ */
+export async function claimByTickets(
+  db: Db,
+  { limit, takeSql }: { limit: number; takeSql: (limit: number) => string },
+  { worker, leaseSeconds, graphs }: Claim,
+): Promise<{ tickets: number; runs: Claimed[] }> {
+  const rows = await db.query<Claimed & { tickets: number }>({
+    name: 'run_claim_by_tickets',
+    text: `with tickets as (${takeSql(4)}),
+      heads as (${HEADS} and r.thread_id in (select thread_id from tickets) order by r.thread_id, r.due_at, r.run_id),
+      head as (select run_id from heads where graph_id = any($3)), claimed as (${TAKE})
+      select n.tickets, claimed.* from (select count(*) as tickets from tickets) n left join claimed on true`,
+    values: [worker, leaseSeconds, graphs, limit],
+  });
+  return { tickets: rows[0]?.tickets ?? 0, runs: rows.filter(({ run_id }) => run_id !== null) };
 }
 
 /** Threads whose turn has come but whom no ticket has brought here: the safety net under the queue. */

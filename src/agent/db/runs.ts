@@ -25,7 +25,7 @@ export type NewRun = {
   after_seconds: number;
   /** Processes that already wait for what it says. */
   readers: string[];
-  thread: { create: boolean; metadata: object };
+  thread: { create: boolean; metadata: object; runs: number };
 };
 
 /** SQL of another store's insert, with the parameter at the given position: it joins our statement. */
@@ -33,22 +33,43 @@ export type TicketSql = (parameter: number) => string;
 
 const SHOWN = 'run_id, thread_id, assistant_id, created_at, updated_at, status, metadata, kwargs, multitask_strategy';
 
-/** Thread, run and ticket in one statement. Nothing comes back when the thread is missing and not to be made. */
-export async function insertRun(db: Db, run: NewRun, ticket: { sql: TicketSql; payload: string }): Promise<Run | undefined> {
+/** A worker with a free slot for the run that is being made. */
+export type Starter = { worker: string; leaseSeconds: number };
+
+/** `thread_readers`: processes that follow the whole thread; `empty`: the thread has no checkpoint. */
+export type Inserted = { run: Run; thread_readers: string[]; empty: boolean };
+
+/** True when no run was added to the thread since the caller looked, and none is to go first. */
+const FREE = `t.runs = $15 and not exists (
+    select 1 from gx.run x where x.thread_id = t.thread_id and (x.status = 'running' or (x.status = 'pending' and x.due_at <= now())))`;
+
+/**
+ * Thread, run and ticket in one statement. With a starter, the run is that worker's at once if its thread is free, and needs no ticket;
+ * if not, it comes back as pending. Nothing comes back when the thread is missing and not to be made.
+ */
+export async function insertRun(
+  db: Db,
+  run: NewRun,
+  ticket: { sql: TicketSql; payload: string },
+  starter?: Starter,
+): Promise<Inserted | undefined> {
   const { kwargs, thread } = run;
   const thread_ = thread.create
-    ? `insert into gx.thread as t (thread_id, metadata, temporary) values ($2, $10, $8)
-        on conflict (thread_id) do update set metadata = t.metadata || excluded.metadata, updated_at = now()`
-    : 'update gx.thread t set metadata = t.metadata || $10, updated_at = now() where thread_id = $2';
-  const [row] = await db.query<Run>({
+    ? `insert into gx.thread as t (thread_id, metadata, temporary, runs) values ($2, $10, $8, 1)
+        on conflict (thread_id) do update set metadata = t.metadata || excluded.metadata, updated_at = now(), runs = t.runs + 1`
+    : 'update gx.thread t set metadata = t.metadata || $10, updated_at = now(), runs = t.runs + 1 where thread_id = $2';
+  const [row] = await db.query<Run & Omit<Inserted, 'run'>>({
     name: thread.create ? 'run_insert_with_thread' : 'run_insert',
-    text: `with t as (${thread_} returning thread_id),
-      ticket as (${ticket.sql(14)})
-      insert into gx.run (run_id, thread_id, assistant_id, graph_id, status, metadata, kwargs, multitask_strategy, temporary, resumable,
-        readers, due_at, created_at)
-      select $1, t.thread_id, $3, $4, 'pending', $5, $6, $7, $8, $9, $11, now() + $12 * interval '1 second',
-        now() + $12 * interval '1 second'
-      from t where $13::boolean returning ${SHOWN}`,
+    text: `with t as (${thread_} returning thread_id, runs, readers),
+      ticket as (${ticket.sql(13)}),
+      s as (select t.thread_id, $14::uuid is not null and ${FREE} as starts from t),
+      r as (insert into gx.run (run_id, thread_id, assistant_id, graph_id, status, attempt, worker, lease_until, started_at,
+          metadata, kwargs, multitask_strategy, temporary, resumable, readers, due_at, created_at)
+        select $1, s.thread_id, $3, $4, case when starts then 'running' else 'pending' end, case when starts then 1 else 0 end,
+          case when starts then $14::uuid end, case when starts then now() + $16 * interval '1 second' end, case when starts then now() end,
+          $5, $6, $7, $8, $9, $11, now() + $12 * interval '1 second', now() + $12 * interval '1 second'
+        from s returning ${SHOWN})
+      select r.*, t.readers as thread_readers, not exists (select 1 from gx.checkpoints c where c.thread_id = $2::text) as empty from r, t`,
     values: [
       run.run_id,
       run.thread_id,
@@ -62,18 +83,27 @@ export async function insertRun(db: Db, run: NewRun, ticket: { sql: TicketSql; p
       toField(thread.metadata),
       run.readers,
       run.after_seconds,
-      true,
       ticket.payload,
+      starter?.worker ?? null,
+      thread.runs + 1,
+      starter?.leaseSeconds ?? 0,
     ],
   });
-  return row;
+  if (row === undefined) return undefined;
+  const { thread_readers, empty, ...made } = row;
+  return { run: made, thread_readers, empty };
 }
 
-/** The assistant with what the thread adds, if there is one; undefined when there is no such assistant. */
-export async function runContext(db: Db, assistantId: string, threadId: string): Promise<RunContext | undefined> {
-  const [row] = await db.query<RunContext>({
+/** The assistant with what the thread adds, if there is one, and the number of runs ever put on it; undefined when there is no such assistant. */
+export async function runContext(
+  db: Db,
+  assistantId: string,
+  threadId: string,
+): Promise<(RunContext & { thread_runs: number }) | undefined> {
+  const [row] = await db.query<RunContext & { thread_runs: number }>({
     name: 'run_context',
-    text: `select a.assistant_id, a.graph_id, a.config, a.context, a.metadata, t.config as thread_config, t.metadata as thread_metadata
+    text: `select a.assistant_id, a.graph_id, a.config, a.context, a.metadata, t.config as thread_config, t.metadata as thread_metadata,
+        coalesce(t.runs, 0) as thread_runs
       from gx.assistant a left join gx.thread t on t.thread_id = $2 where a.assistant_id = $1`,
     values: [assistantId, threadId],
   });
@@ -160,30 +190,35 @@ export type FinishRun = {
 
 export type Finished = { readers: string[]; more: boolean };
 
-/** Ends the run and writes down where its thread rests, in one statement. Undefined: it is no longer ours to end. */
-export async function finishRun(db: Db, { run_id, worker, status, error, thread }: FinishRun): Promise<Finished | undefined> {
-  const [row] = await db.query<Finished>({
+/** Ends runs of one worker and writes down where their threads rest, in one statement. Undefined in a run's place: it is no longer ours to end. */
+export async function finishRuns(db: Db, runs: FinishRun[]): Promise<(Finished | undefined)[]> {
+  const rows = await db.query<Finished & { run_id: string }>({
     name: 'run_finish',
-    text: `with r as (
-        update gx.run set status = $3, error = $4, updated_at = now(), ended_at = now(), lease_until = null
-        where run_id = $1 and worker = $2 and status = 'running' returning thread_id, readers),
+    text: `with f as materialized (
+        select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
+          as f (run_id, worker, status, error, rest, "values", interrupts)),
+      r as (
+        update gx.run r set status = f.status, error = f.error::jsonb, updated_at = now(), ended_at = now(), lease_until = null
+        from f where r.run_id = f.run_id and r.worker = f.worker and r.status = 'running' returning r.run_id, r.thread_id, r.readers),
       t as (
-        update gx.thread t set status = $5, "values" = coalesce($6, t."values"), interrupts = coalesce($7, t.interrupts),
-          error = $4, updated_at = now(), state_updated_at = now()
-        from r where t.thread_id = r.thread_id)
-      select readers, exists (select 1 from gx.run p where p.thread_id = r.thread_id and p.status = 'pending' and p.due_at <= now()) as more
+        update gx.thread t set status = f.rest, "values" = coalesce(f."values"::jsonb, t."values"),
+          interrupts = coalesce(f.interrupts::jsonb, t.interrupts), error = f.error::jsonb, updated_at = now(), state_updated_at = now()
+        from r join f using (run_id) where t.thread_id = r.thread_id)
+      select run_id, readers,
+        exists (select 1 from gx.run p where p.thread_id = r.thread_id and p.status = 'pending' and p.due_at <= now()) as more
       from r`,
     values: [
-      run_id,
-      worker,
-      status,
-      toField(error),
-      thread.status,
-      thread.values === undefined ? null : fieldText(thread.values),
-      thread.interrupts === undefined ? null : fieldText(thread.interrupts),
+      runs.map(({ run_id }) => run_id),
+      runs.map(({ worker }) => worker),
+      runs.map(({ status }) => status),
+      runs.map(({ error }) => toField(error)),
+      runs.map(({ thread }) => thread.status),
+      runs.map(({ thread }) => (thread.values === undefined ? null : fieldText(thread.values))),
+      runs.map(({ thread }) => (thread.interrupts === undefined ? null : fieldText(thread.interrupts))),
     ],
   });
-  return row;
+  const found = new Map(rows.map(({ run_id, readers, more }) => [run_id, { readers, more }]));
+  return runs.map(({ run_id }) => found.get(run_id));
 }
 
 /** Deletes runs that have not ended any other way (rollback, DELETE). Tells their readers. */

@@ -39,6 +39,7 @@ export async function invoke(spec: RunSpec, deps: InvokeDeps): Promise<Outcome> 
   let config: Config | undefined;
   try {
     config = callConfig(spec, deps);
+    if (spec.empty) deps.saver.isEmpty(spec.thread_id);
     graph = await deps.make(config);
     const input = await inputOf(spec, deps.saver);
     for await (const piece of pieces(graph, input, { spec, config }))
@@ -50,6 +51,8 @@ export async function invoke(spec: RunSpec, deps: InvokeDeps): Promise<Outcome> 
     if (error instanceof Unavailable) return { status: 'interrupted', waiting: false, retry: true };
     const failure = { error: (error as Error)?.name ?? 'Error', message: (error as Error)?.message ?? String(error) };
     return { ...result(events), status: 'error', waiting: false, error: failure };
+  } finally {
+    deps.saver.forget(spec.thread_id);
   }
 }
 

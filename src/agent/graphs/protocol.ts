@@ -13,7 +13,8 @@ export type ThreadStart = {
   env: Record<string, string>;
 };
 
-export type RunSpec = { run_id: string; thread_id: string; graph_id: string; attempt: number; kwargs: RunKwargs };
+/** `empty`: the thread has no checkpoint. */
+export type RunSpec = { run_id: string; thread_id: string; graph_id: string; attempt: number; kwargs: RunKwargs; empty: boolean };
 
 export type Operation = 'state' | 'history' | 'update' | 'supersteps' | 'schemas' | 'graph' | 'subgraphs' | 'embed';
 

@@ -1,7 +1,8 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { asError, Conflict } from '../../errors.ts';
 import type { JobSettings } from '../../config/agent.ts';
 import type { Log } from '../../log.ts';
-import { claimThreads, stragglers, type Claimed } from '../db/leases.ts';
+import { claimByTickets, claimThreads, stragglers, type Claimed } from '../db/leases.ts';
 import type { Database } from '../db/pool.ts';
 import type { Tickets } from './tickets.ts';
 
@@ -18,6 +19,13 @@ type Deps = {
 
 /** Milliseconds between looks when nobody wakes it: the safety net, not the way of the work. */
 const POLL = 1500;
+
+/** Milliseconds that a run which is being made gets to start while the process stops, and between looks for it. */
+const SEATED_WITHIN = 5000;
+const SEAT_LOOK = 5;
+
+/** A slot that is kept for one run. */
+export type Seat = { worker: string; leaseSeconds: number; start(run: Claimed): void; release(): void };
 
 /** Takes tickets whenever there is a free slot, claims the runs they point at, and starts them. */
 export class Pump {
@@ -44,6 +52,19 @@ export class Pump {
     return !this.#stopped && !this.#backlog && this.#free() > 0;
   }
 
+  /** A slot for a run that is being made, when it would start here at once; `release` gives it back, also after its run has started. */
+  seat(): Seat | undefined {
+    if (!this.hasRoom) return undefined;
+    this.#reserved += 1;
+    const { worker, jobs } = this.#deps;
+    return {
+      worker,
+      leaseSeconds: jobs.leaseSeconds,
+      start: (run) => void this.#deps.start(run),
+      release: () => void (this.#reserved -= 1),
+    };
+  }
+
   start(): void {
     if (this.works) this.#loop = this.#run();
   }
@@ -61,13 +82,17 @@ export class Pump {
         await this.#deps.tickets.send(this.#deps.db, { run_id: next, thread_id: next }).catch(this.#failed);
       else await this.#holding(1, () => this.#claim([next])).catch(this.#failed);
     }
-    this.poke();
+    // Without a backlog there was nothing left at the last look, and what came since then has poked.
+    if (this.#backlog) this.poke();
   }
 
+  /** Takes nothing more, and waits for the runs that are being made here. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#wake?.();
     await this.#loop;
+    const until = performance.now() + SEATED_WITHIN;
+    while (this.#reserved > 0 && performance.now() < until) await wait(SEAT_LOOK);
   }
 
   readonly #failed = (error: unknown): void => {
@@ -109,14 +134,17 @@ export class Pump {
   }
 
   async #take(free: number): Promise<boolean> {
-    const tickets = await this.#deps.tickets.take(free);
-    this.#backlog = tickets.length === free;
-    if (tickets.length === 0) {
-      await this.#late(free);
-      return false;
-    }
-    await this.#claim([...new Set(tickets.map(({ thread_id }) => thread_id))]);
-    void this.#deps.tickets.done(tickets.map(({ id }) => id)).catch(this.#failed);
+    const { db, tickets, jobs, worker, graphs } = this.#deps;
+    const claim = { worker, leaseSeconds: jobs.leaseSeconds, graphs };
+    const taken = await claimByTickets(db, { limit: free, takeSql: tickets.takeSql }, claim).catch((error: unknown) => {
+      // Somebody else took one of the threads in the same moment; the tickets of the others are still there.
+      if (error instanceof Conflict) return undefined;
+      throw error;
+    });
+    if (taken === undefined) return true;
+    this.#backlog = taken.tickets === free;
+    for (const run of taken.runs) void this.#deps.start(run);
+    if (taken.tickets === 0) await this.#late(free);
     return this.#backlog;
   }
 

@@ -3,24 +3,17 @@ import { StartError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Database, Db } from '../db/pool.ts';
 
-/** What a ticket says: look at this thread, this run was put on it. */
-export type Ticket = { id: string; run_id: string; thread_id: string };
-
 export type Tickets = {
   /** pg-boss's own insert, to be part of the statement that makes the run; its one parameter takes `payload`. */
   sql: (parameter: number) => string;
   payload(run: { run_id: string; thread_id: string; after_seconds?: number }): string;
   send(db: Db, run: { run_id: string; thread_id: string }): Promise<void>;
-  take(count: number): Promise<Ticket[]>;
-  /** Tickets whose runs have been looked at. */
-  done(ids: string[]): Promise<void>;
+  /** A statement that takes at most `$limit` tickets that are due, for the statement that claims their runs; it gives back `thread_id`. */
+  takeSql: (limit: number) => string;
   close(): Promise<void>;
 };
 
 const QUEUE = 'runs';
-
-/** A ticket that was taken and not torn up (its taker died) comes back after this many seconds. */
-const EXPIRES = 60;
 
 export async function openTickets(db: Database, { works }: { works: boolean }, log: Log): Promise<Tickets> {
   const executeSql = async (text: string, values: unknown[] = []): Promise<{ rows: Record<string, unknown>[] }> => {
@@ -33,7 +26,7 @@ export async function openTickets(db: Database, { works }: { works: boolean }, l
   boss.on('error', (error) => log.warn({ err: error }, 'queue maintenance failed'));
   try {
     await boss.start();
-    await boss.createQueue(QUEUE, { expireInSeconds: EXPIRES, retryLimit: 100, retryDelay: 1, deleteAfterSeconds: 3600 });
+    await boss.createQueue(QUEUE, { deleteAfterSeconds: 3600 });
   } catch (error) {
     throw new StartError(`The queue's tables can't be prepared: ${(error as Error).message}.`, { cause: error });
   }
@@ -46,16 +39,16 @@ export async function openTickets(db: Database, { works }: { works: boolean }, l
     send: async (target, run) => {
       await target.query({ name: 'ticket_send', text: insert, values: [payload(run)] });
     },
-    take: async (count) => {
-      const jobs = await boss.fetch<{ run_id: string; thread_id: string }>(QUEUE, { batchSize: count });
-      return jobs.map(({ id, data }) => ({ id, ...data }));
-    },
-    done: async (ids) => {
-      await boss.deleteJob(QUEUE, ids);
-    },
+    takeSql: (limit) => TAKE.replace('$limit', `$${limit}`),
     close: () => boss.stop({ graceful: false, close: false }),
   };
 }
+
+/** A ticket is torn up by the statement that claims its run: were that to fail, neither has happened. */
+const TAKE = `delete from pgboss.job_common j using (
+    select name, id from pgboss.job_common where name = '${QUEUE}' and state < 'active' and not blocked and start_after <= now()
+    order by priority desc, created_on, id limit $limit for update skip locked) n
+  where j.name = n.name and j.id = n.id returning (j.data->>'thread_id')::uuid as thread_id`;
 
 /** The statement pg-boss would send, as it stands in the installed version. */
 async function ownInsert(boss: PgBoss): Promise<string> {

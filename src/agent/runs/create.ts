@@ -1,8 +1,9 @@
 import { Conflict, Invalid, NotFound, Rejected } from '../../errors.ts';
 import type { Request } from '../../http/route.ts';
-import type { Run, RunCreate } from '../../schema/run.ts';
+import type { Run, RunCreate, RunKwargs } from '../../schema/run.ts';
 import { insertFeedbackTokens } from '../db/feedback.ts';
-import { insertRun, lockActive, runContext, type ActiveRun, type NewRun, type RunContext } from '../db/runs.ts';
+import type { Claimed } from '../db/leases.ts';
+import { insertRun, lockActive, runContext, type ActiveRun, type Inserted, type NewRun, type RunContext } from '../db/runs.ts';
 import type { Db } from '../db/pool.ts';
 import type { AgentDeps } from '../deps.ts';
 import { isUuid, newId, systemAssistantId } from '../ids.ts';
@@ -34,11 +35,10 @@ export async function createRun(deps: AgentDeps, body: RunCreate, { threadId, fo
   try {
     const tokens = feedbackTokens(body, deps.requests.address(caller.headers));
     if (tokens.length > 0) await insertFeedbackTokens(deps.db, next, tokens);
-    const run = await insert(deps, next);
+    const { run } = await insert(deps, next);
     deps.log.debug({ run_id, thread_id: run.thread_id }, 'run created');
-    if (deps.pump.hasRoom) deps.pump.poke();
-    else if (next.after_seconds === 0) await deps.signals.send({ about: 'ticket' });
-    return { run, subscription };
+    // It was when it was made, however soon it started.
+    return { run: { ...run, status: 'pending' }, subscription };
   } catch (error) {
     subscription?.close();
     throw error;
@@ -74,6 +74,7 @@ async function newRun(deps: AgentDeps, body: RunCreate, { run_id, threadId, read
     thread: {
       create: stateless || body.if_not_exists === 'create',
       metadata: { graph_id: from.graph_id, assistant_id: from.assistant_id },
+      runs: from.thread_runs,
     },
   };
 }
@@ -91,17 +92,56 @@ export function assistantIdOf(text: string, graphs: string[]): string {
   throw new Invalid([{ loc: ['body', 'assistant_id'], msg, type: 'assistant' }]);
 }
 
-async function insert(deps: AgentDeps, run: NewRun): Promise<Run> {
+async function insert(deps: AgentDeps, run: NewRun): Promise<Inserted> {
+  const started = await insertStarted(deps, run);
+  if (started !== undefined) return started;
   const found = run.multitask_strategy === 'enqueue' ? await write(deps, deps.db, run) : await insertHolding(deps, run);
   if (found === undefined) throw new NotFound('Thread or assistant not found.');
+  if (run.after_seconds === 0) await wake(deps);
   return found;
 }
 
-const write = ({ tickets }: AgentDeps, db: Db, run: NewRun): Promise<Run | undefined> =>
+async function wake({ pump, signals }: AgentDeps): Promise<void> {
+  if (pump.hasRoom) pump.poke();
+  else await signals.send({ about: 'ticket' });
+}
+
+/** The short way: with a free slot here and a free thread, the run starts with its first write. Undefined: it has not been made. */
+async function insertStarted(deps: AgentDeps, run: NewRun): Promise<Inserted | undefined> {
+  const seat = run.multitask_strategy === 'enqueue' && run.after_seconds === 0 ? deps.pump.seat() : undefined;
+  if (seat === undefined) return undefined;
+  try {
+    const found = await insertRun(deps.db, run, { sql: deps.tickets.sql, payload: NO_TICKET }, seat);
+    if (found === undefined) throw new NotFound('Thread or assistant not found.');
+    if (found.run.status === 'running') seat.start(claimed(run, found));
+    else {
+      await deps.tickets.send(deps.db, run);
+      deps.pump.poke();
+    }
+    return found;
+  } catch (error) {
+    // Another run of the thread was started in the same moment.
+    if (error instanceof Conflict) return undefined;
+    throw error;
+  } finally {
+    seat.release();
+  }
+}
+
+const NO_TICKET = '[]';
+
+function claimed({ graph_id, readers }: NewRun, { run, thread_readers, empty }: Inserted): Claimed {
+  const { run_id, thread_id } = run;
+  const kwargs = run.kwargs as RunKwargs;
+  const { temporary, resumable } = kwargs;
+  return { run_id, thread_id, graph_id, attempt: 1, kwargs, temporary, resumable, readers: [...readers, ...thread_readers], empty };
+}
+
+const write = ({ tickets }: AgentDeps, db: Db, run: NewRun): Promise<Inserted | undefined> =>
   insertRun(db, run, { sql: tickets.sql, payload: tickets.payload(run) });
 
 /** The other strategies decide on the unfinished runs of the thread; none can come in between. */
-async function insertHolding(deps: AgentDeps, run: NewRun): Promise<Run | undefined> {
+async function insertHolding(deps: AgentDeps, run: NewRun): Promise<Inserted | undefined> {
   let stopped: Stopped | undefined;
   const inserted = await deps.db.transaction(async (tx) => {
     const active: ActiveRun[] = (await lockActive(tx, run.thread_id)) ?? [];

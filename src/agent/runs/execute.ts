@@ -8,8 +8,9 @@ import { lastEvent } from '../db/events.ts';
 import { crashed as crashedRun, handBack, type Claimed } from '../db/leases.ts';
 import type { Database } from '../db/pool.ts';
 import { feedbackUrls } from '../db/feedback.ts';
-import { deleteRuns, finishRun } from '../db/runs.ts';
+import { deleteRuns, finishRuns, type Finished, type FinishRun } from '../db/runs.ts';
 import type { Signals } from '../db/signals.ts';
+import { Together } from '../db/together.ts';
 import { retireThread } from '../db/threads.ts';
 import type { GraphHost } from '../graphs/host.ts';
 import type { Outcome } from '../graphs/protocol.ts';
@@ -48,9 +49,11 @@ export class Executor {
   /** How many runs came to which end in this process. */
   readonly ended = new Map<RunStatus, number>();
   readonly #log: Log;
+  readonly #ends: Together<FinishRun, Finished | undefined>;
 
   constructor(deps: Deps) {
     this.#deps = deps;
+    this.#ends = new Together((runs) => finishRuns(deps.db, runs));
     this.#log = deps.log;
   }
 
@@ -70,13 +73,13 @@ export class Executor {
     const active: Active = { run, at: { ms: 0, seq: 0 }, readers: new Set(run.readers), timers: [], crashed: false };
     this.#active.set(run.run_id, active);
     active.readers.delete(this.#deps.signals.processId);
-    const { run_id, thread_id, attempt, graph_id, kwargs } = run;
+    const { run_id, thread_id, attempt, graph_id, kwargs, empty } = run;
     this.#log.info({ run_id, thread_id, graph_id, attempt }, 'run started');
     active.timers.push(setTimeout(() => this.stop(run_id, 'timeout'), Math.min(this.#deps.jobs.timeoutSeconds * 1000, 0x7fffffff)));
     if (attempt > 1) active.at = (await lastEvent(this.#deps.db, run_id)) ?? active.at;
     try {
       await this.#deps.host.run(
-        { run_id, thread_id, graph_id, attempt, kwargs },
+        { run_id, thread_id, graph_id, attempt, kwargs, empty },
         {
           events: (batch) => this.#publish(active, batch),
           done: (outcome) => void this.#end(active, outcome),
@@ -205,7 +208,7 @@ export class Executor {
     if (end.error !== null) this.#publish(active, [['error', JSON.stringify(end.error)]]);
     this.#publish(active, [[RUN_DONE, JSON.stringify({ status: 'run_done', run_id: run.run_id })]]);
     if (run.resumable || active.readers.size > 0) await eventLog.written();
-    const finished = await finishRun(db, {
+    const finished = await this.#ends.add({
       run_id: run.run_id,
       worker: signals.processId,
       status: end.status,

@@ -1,0 +1,46 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { Unavailable } from '../../errors.ts';
+
+/** So many fit into one statement: beyond it, sharing saves nothing any more. */
+const MOST = 100;
+
+type Waiting<Item, Result> = { item: Item; resolve: (result: Result) => void; reject: (error: unknown) => void };
+
+/**
+ * Writes that come while one is under way go together in the next: alone each costs a round trip, and nobody waits when there is only one.
+ * `write` answers one result for each item, in their order. When it fails for several, each is tried alone, so that only the faulty one fails.
+ */
+export class Together<Item, Result> {
+  readonly #write: (items: Item[]) => Promise<Result[]>;
+  #waiting: Waiting<Item, Result>[] = [];
+  #writing = false;
+
+  constructor(write: (items: Item[]) => Promise<Result[]>) {
+    this.#write = write;
+  }
+
+  add(item: Item): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ item, resolve, reject });
+      if (!this.#writing) void this.#drain();
+    });
+  }
+
+  async #drain(): Promise<void> {
+    this.#writing = true;
+    // What is asked for in the same turn of the event loop goes along.
+    await turn();
+    while (this.#waiting.length > 0) await this.#try(this.#waiting.splice(0, MOST));
+    this.#writing = false;
+  }
+
+  async #try(batch: Waiting<Item, Result>[]): Promise<void> {
+    try {
+      const results = await this.#write(batch.map(({ item }) => item));
+      for (const [at, { resolve }] of batch.entries()) resolve(results[at] as Result);
+    } catch (error) {
+      if (batch.length === 1 || error instanceof Unavailable) for (const { reject } of batch) reject(error);
+      else for (const one of batch) await this.#try([one]);
+    }
+  }
+}
