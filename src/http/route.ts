@@ -5,12 +5,15 @@ import type { Log } from '../log.ts';
 /** One message of a server-sent event stream. `data` is sent as one line of JSON, `json` is that line already; `id` only where a client may resume. */
 export type SseEvent = { event: string; id?: string } & ({ data: unknown } | { json: string });
 
+/** Events one by one, or those that came together, which are sent together. */
+export type SseEvents = AsyncIterable<SseEvent | SseEvent[]>;
+
 /** What a handler gives back. Made by `json`, `noContent`, `text`, `sse` and `slowJson`. */
 export type Reply = { status: number; headers?: Record<string, string> } & (
   | { kind: 'json'; body: unknown }
   | { kind: 'empty' }
   | { kind: 'text'; body: string; type: string }
-  | { kind: 'sse'; events: (signal: AbortSignal) => AsyncIterable<SseEvent> }
+  | { kind: 'sse'; events: (signal: AbortSignal) => SseEvents }
   | { kind: 'slow-json'; body: (signal: AbortSignal) => Promise<unknown> }
 );
 
@@ -23,7 +26,7 @@ export const noContent = (status = 204, headers: Headers = {}): Reply => ({ kind
 export const text = (body: string, type = 'text/plain; charset=utf-8', status = 200): Reply => ({ kind: 'text', status, body, type });
 
 /** A stream of events. The signal is aborted when the client leaves: every generator must end on it. */
-export const sse = (events: (signal: AbortSignal) => AsyncIterable<SseEvent>, headers: Headers = {}): Reply => ({
+export const sse = (events: (signal: AbortSignal) => SseEvents, headers: Headers = {}): Reply => ({
   kind: 'sse',
   status: 200,
   events,

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import { Router, type RouterContext } from '@koa/router';
 import Koa from 'koa';
 import { Invalid, NotFound, Problem } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { readJson } from './body.ts';
 import { errorReply, isFault, type InvalidStyle } from './error-body.ts';
-import type { Reply, Request, Route, SseEvent } from './route.ts';
+import type { Reply, Request, Route, SseEvents } from './route.ts';
 import { refuseUnstorable } from './storable.ts';
 import { frame, HEARTBEAT, SSE_HEADERS, withHeartbeat } from './sse.ts';
 import { createValidator, type Check } from './validate.ts';
@@ -98,9 +99,9 @@ function endpoint<Caller>(
     const query = checks.query?.({ ...ctx.query }, 'query');
     const body = await bodyOf(ctx, route, checks.body, options.bodyLimit);
     const left = new AbortController();
-    ctx.res.once('close', () => left.abort());
+    ctx.res.once('close', () => left.abort(LEFT));
     const request: Request = { params, query, body, headers: ctx.headers, caller, requestId, log, signal: left.signal };
-    send(ctx, await route.handler(request as Request<never, never, never, Caller>), left.signal, options);
+    await send(ctx, await route.handler(request as Request<never, never, never, Caller>), left.signal, options);
   };
 }
 
@@ -112,12 +113,18 @@ async function bodyOf<Caller>(ctx: RouterContext, route: Route<Caller>, check: C
   return check(value === undefined ? {} : value, 'body');
 }
 
-function send<Caller>(
+/** Made once: an abort without a reason would cost each request an exception with its stack. */
+const LEFT = Object.assign(new Error('the client has left, or has its answer'), { name: 'AbortError' });
+
+/** Milliseconds within which a slow answer is sent as a whole; after that its headers go ahead, so that the client learns where the run is. */
+const AT_ONCE = 50;
+
+async function send<Caller>(
   ctx: RouterContext,
   reply: Reply,
   signal: AbortSignal,
   { heartbeatSeconds = 5, log, invalid }: AppOptions<Caller>,
-): void {
+): Promise<void> {
   ctx.status = reply.status;
   ctx.set(reply.headers ?? {});
   switch (reply.kind) {
@@ -139,28 +146,35 @@ function send<Caller>(
       // A client learns at once that it is heard, not at the first event.
       ctx.flushHeaders();
       return;
-    case 'slow-json':
+    case 'slow-json': {
       ctx.type = 'application/json';
-      ctx.body = withHeartbeat(lateJson(reply.body(signal), log, invalid), '\n', heartbeatSeconds, signal);
-      ctx.flushHeaders();
+      const text = lateJson(reply.body(signal), log, invalid);
+      const soon = await Promise.race([text, pause(Math.min(AT_ONCE, heartbeatSeconds * 100), undefined, { ref: false })]);
+      ctx.body = soon ?? withHeartbeat(onePiece(text), '\n', heartbeatSeconds, signal);
+      if (soon === undefined) ctx.flushHeaders();
+    }
   }
 }
 
+async function* onePiece(text: Promise<string>): AsyncGenerator<string> {
+  yield await text;
+}
+
 /** A failure after the headers are out can only be told inside the stream. */
-async function* frames(events: AsyncIterable<SseEvent>, log: Log): AsyncGenerator<string> {
+async function* frames(events: SseEvents, log: Log): AsyncGenerator<string> {
   try {
-    for await (const event of events) yield frame(event);
+    for await (const some of events) yield Array.isArray(some) ? some.map(frame).join('') : frame(some);
   } catch (error) {
     if (isFault(error)) log.error({ err: error }, 'stream failed');
     yield frame({ event: 'error', data: { error: 'StreamError', message: String(errorReply(error, 'sentence').body.detail) } });
   }
 }
 
-async function* lateJson(body: Promise<unknown>, log: Log, invalid: InvalidStyle): AsyncGenerator<string> {
+async function lateJson(body: Promise<unknown>, log: Log, invalid: InvalidStyle): Promise<string> {
   try {
-    yield JSON.stringify((await body) ?? null);
+    return JSON.stringify((await body) ?? null);
   } catch (error) {
     if (isFault(error)) log.error({ err: error }, 'answer failed');
-    yield JSON.stringify(errorReply(error, invalid).body);
+    return JSON.stringify(errorReply(error, invalid).body);
   }
 }

@@ -56,7 +56,7 @@ async function* followThread(deps: AgentDeps, { threadId, subscription, from, mo
       if (heard === undefined || heard.kind === 'end') return;
       if (heard.kind === 'too-slow') throw new Unavailable('The reader was too slow; join the stream again.');
       if (heard.kind === 'wake') yield* stored();
-      else if (isAfter(heard.event, at)) yield* shown(heard.event);
+      else for (const event of heard.events) if (isAfter(event, at)) yield* shown(event);
     }
   } finally {
     subscription.close();

@@ -32,6 +32,7 @@ export async function createRun(deps: AgentDeps, body: RunCreate, { threadId, fo
     caller: { requestId: caller.requestId, headers: configurableHeaders(caller.headers, deps.requests.passes) },
   });
   const subscription = follow && deps.bus.follow(run_id, follow);
+  const expected = deps.bus.expect(run_id);
   try {
     const tokens = feedbackTokens(body, deps.requests.address(caller.headers));
     if (tokens.length > 0) await insertFeedbackTokens(deps.db, next, tokens);
@@ -42,6 +43,8 @@ export async function createRun(deps: AgentDeps, body: RunCreate, { threadId, fo
   } catch (error) {
     subscription?.close();
     throw error;
+  } finally {
+    expected.made();
   }
 }
 

@@ -124,10 +124,8 @@ export class Executor {
         active.at = { ms: Math.max(now, active.at.ms), seq: active.at.seq + 1 };
         return { ...active.at, event, json };
       });
-    for (const event of events) {
-      this.#deps.bus.say(run_id, { kind: 'event', event });
-      this.#deps.bus.say(threadKey(thread_id), { kind: 'event', event });
-    }
+    if (events.length === 0) return;
+    for (const key of [run_id, threadKey(thread_id)]) this.#deps.bus.say(key, { kind: 'events', events });
     if (resumable || active.readers.size > 0) this.#deps.eventLog.append({ run_id, thread_id, readers: active.readers }, events);
   }
 

@@ -1,9 +1,9 @@
 import type { RunEvent } from '../../schema/stream-event.ts';
 import type { Outcome } from '../graphs/protocol.ts';
 
-/** What a reader in this process hears of a run: an event itself, that the table has more, that the run is over, or that it was too slow. */
+/** What a reader in this process hears of a run: events themselves, that the table has more, that the run is over, or that it was too slow. */
 export type Heard =
-  | { kind: 'event'; event: RunEvent }
+  | { kind: 'events'; events: RunEvent[] }
   | { kind: 'wake' }
   | { kind: 'end'; outcome: Outcome | undefined }
   | { kind: 'too-slow' };
@@ -20,11 +20,14 @@ export type Subscription = {
 /** The key under which a whole thread is followed. */
 export const threadKey = (threadId: string): string => `thread:${threadId}`;
 
+const sizeOf = (heard: Heard): number => (heard.kind === 'events' ? heard.events.reduce((sum, { json }) => sum + json.length, 0) : 0);
+
 type Ear = (heard: Heard) => void;
 
 /** Hands a run's events to the readers of the run, or of its thread, in this process, without a disk in between. */
 export class Bus {
   readonly #ears = new Map<string, Set<Ear>>();
+  readonly #unmade = new Set<string>();
 
   say(key: string, heard: Heard): void {
     for (const ear of this.#ears.get(key) ?? []) ear(heard);
@@ -34,9 +37,15 @@ export class Bus {
     for (const key of this.#ears.keys()) this.say(key, heard);
   }
 
-  /** The runs that somebody in this process follows. */
+  /** A run is followed before it is made, so that nothing of it is missed: until `made`, that it is nowhere to be found tells nothing. */
+  expect(runId: string): { made(): void } {
+    this.#unmade.add(runId);
+    return { made: () => void this.#unmade.delete(runId) };
+  }
+
+  /** The runs that somebody in this process follows, without those that are still being made. */
   followedRuns(): string[] {
-    return [...this.#ears.keys()].filter((key) => !key.startsWith('thread:'));
+    return [...this.#ears.keys()].filter((key) => !key.startsWith('thread:') && !this.#unmade.has(key));
   }
 
   isFollowed(key: string): boolean {
@@ -49,7 +58,7 @@ export class Bus {
     let wake: (() => void) | undefined;
     let held = 0;
     const ear: Ear = (heard) => {
-      if (heard.kind === 'event') held += heard.event.json.length;
+      held += sizeOf(heard);
       // One large event alone is no sign of a slow reader.
       if (held > PATIENCE && waiting.length > 0) {
         close();
@@ -73,8 +82,8 @@ export class Bus {
           wake = resolve;
         });
       }
-      const heard = waiting.shift();
-      if (heard?.kind === 'event') held -= heard.event.json.length;
+      const heard = waiting.shift()!;
+      held -= sizeOf(heard);
       return heard;
     };
     return { next, close };

@@ -3,7 +3,7 @@ import type { SseEvent } from '../../http/route.ts';
 import { eventId, isAfter, type Cursor, type RunEvent } from '../../schema/stream-event.ts';
 import { readEvents } from '../db/events.ts';
 import type { Db } from '../db/pool.ts';
-import type { Subscription } from './bus.ts';
+import type { Heard, Subscription } from './bus.ts';
 import type { EventLog } from './log.ts';
 import { isWanted, type Wanted } from './modes.ts';
 
@@ -24,28 +24,40 @@ export type Reading = {
 
 const PAGE = 500;
 
-/** One reader's way through a run: what is stored, then what comes, without gap or duplicate, until the run ends. */
-export async function* readRun(deps: Deps, reading: Reading): AsyncGenerator<SseEvent> {
+/** One reader's way through a run: what is stored, then what comes, without gap or duplicate, until the run ends; what came together goes on together. */
+export async function* readRun(deps: Deps, reading: Reading): AsyncGenerator<SseEvent[]> {
   const { subscription, wanted, resumable } = reading;
   const send = (event: RunEvent): SseEvent => ({ event: event.event, json: event.json, ...(resumable && { id: eventId(event) }) });
   try {
-    for await (const event of everything(deps, reading)) if (isWanted(event.event, wanted)) yield send(event);
+    for await (const events of everything(deps, reading)) {
+      const shown = events.filter(({ event }) => isWanted(event, wanted));
+      if (shown.length > 0) yield shown.map(send);
+    }
   } finally {
     subscription.close();
   }
 }
 
-async function* everything(deps: Deps, { run_id, subscription, from, replay, ended }: Reading): AsyncGenerator<RunEvent> {
+/** A run that ended in this process has said all its events here. */
+const endedHere = (heard: Heard): boolean => heard.kind === 'end' && heard.outcome !== undefined;
+
+async function* everything(deps: Deps, { run_id, subscription, from, replay, ended }: Reading): AsyncGenerator<RunEvent[]> {
   let at = from;
-  const stored = async function* (): AsyncGenerator<RunEvent> {
+  let missed = false;
+  const stored = async function* (): AsyncGenerator<RunEvent[]> {
     for (;;) {
       const page = await readEvents(deps.db, run_id, { after: at, limit: PAGE });
-      for (const event of page) {
-        at = event;
-        yield event;
-      }
+      at = page.at(-1) ?? at;
+      yield page;
       if (page.length < PAGE) return;
     }
+  };
+  const come = (events: RunEvent[]): RunEvent[] => {
+    const later = events.filter((event) => isAfter(event, at));
+    // A run numbers its events without a gap.
+    missed ||= later.length > 0 && later[0]!.seq !== at.seq + 1;
+    at = later.at(-1) ?? at;
+    return later;
   };
   if (replay || ended) {
     await deps.eventLog.written();
@@ -56,12 +68,9 @@ async function* everything(deps: Deps, { run_id, subscription, from, replay, end
     const heard = await subscription.next();
     if (heard === undefined) return;
     if (heard.kind === 'too-slow') throw new Unavailable('The reader was too slow; join the stream again.');
-    if (heard.kind === 'event') {
-      if (!isAfter(heard.event, at)) continue;
-      at = heard.event;
-      yield heard.event;
-    } else {
-      yield* stored();
+    if (heard.kind === 'events') yield come(heard.events);
+    else {
+      if (missed || !endedHere(heard)) yield* stored();
       if (heard.kind === 'end') return;
     }
   }
