@@ -1,0 +1,24 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { GxJson, NOT_BUILT } from '../../src/schema/gx-json.ts';
+
+const page = readFileSync('docs/agent-server.md', 'utf8');
+
+test('every setting of the agent server stands on its page', () => {
+  const source = readFileSync('src/config/agent.ts', 'utf8');
+  const names = [...source.matchAll(/\[(?:'[A-Z_]+'(?:, )?)+\]/g)].flatMap(([list]) =>
+    [...list.matchAll(/'([A-Z_]+)'/g)].map(([, name]) => name),
+  );
+  expect(names.length).toBeGreaterThan(30);
+  expect(names.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
+});
+
+test('every key of gx.json that changes how the server answers stands there too', () => {
+  const groups = { http: GxJson.properties.http, store: GxJson.properties.store };
+  const keys = Object.entries(groups).flatMap(([group, { properties }]) => Object.keys(properties).map((key) => `${group}.${key}`));
+  const built = keys.filter((key) => !NOT_BUILT.includes(key));
+  // Switches of functions that come later change nothing yet.
+  const later = ['http.disable_ui', 'http.disable_mcp', 'http.disable_a2a', 'http.disable_webhooks', 'http.disable_event_streaming'];
+  const told = (key: string): boolean => page.includes(`\`${key}\``) || page.includes(`\`${key.replace('http.disable', '')}\``);
+  expect(built.filter((key) => !later.includes(key) && !told(key))).toEqual([]);
+});
