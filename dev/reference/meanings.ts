@@ -67,6 +67,7 @@ export const CONDITIONS: Record<string, string> = {
   [conditions.SERVING]: 'A revision answers requests, whether or not it is the newest.',
   [conditions.DATABASE_READY]:
     'The database takes connections. Of an external one (reason `External`): its Secret is good, and not every pod says the contrary.',
+  [conditions.PASSWORD_ROTATED]: 'Never told. False while the password of the own database is being changed. Absent otherwise.',
   [conditions.VOLUME_GROWN]: 'Never told. False while the volume is smaller than asked for. Absent otherwise.',
   [conditions.ROLLED_OUT]: 'Both workloads of the revision were ready.',
   [conditions.BUILD_SUCCEEDED]: 'The image was built from the repository.',

@@ -46,6 +46,7 @@ export const kinds = {
     'Secret',
     'secrets',
   ),
+  job: builtIn('batch/v1', 'Job', 'jobs'),
   pod: builtIn('v1', 'Pod', 'pods'),
   volumeClaim: builtIn('v1', 'PersistentVolumeClaim', 'persistentvolumeclaims'),
   namespace: builtIn('v1', 'Namespace', 'namespaces', false),

@@ -68,5 +68,6 @@ export const writable = (caches: Caches): Watched[] => [
   { kind: kinds.networkPolicy, cache: caches.policies },
   { kind: kinds.secret },
   { kind: kinds.volumeClaim },
+  { kind: kinds.job },
   { kind: kinds.pod },
 ];

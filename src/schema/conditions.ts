@@ -32,6 +32,8 @@ export const ROLLED_OUT = 'RolledOut';
 export const BUILD_SUCCEEDED = 'BuildSucceeded';
 /** There, and False, while the database's volume is smaller than asked for. */
 export const VOLUME_GROWN = 'VolumeGrown';
+/** There, and False, while the database's password is being changed. */
+export const PASSWORD_ROTATED = 'PasswordRotated';
 /** Fields that are accepted and stored, but whose function is not built yet. */
 export const FIELDS_WITHOUT_EFFECT = 'FieldsWithoutEffect';
 /** The deployed agent asks nobody for credentials; it is reachable inside the cluster only. */

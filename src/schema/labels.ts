@@ -25,10 +25,16 @@ export const NODE_PORT = `${GROUP}/node-port`;
 export const DATABASE_OF = `${GROUP}/database-of`;
 /** Annotation on an agent's pod: the Secret, its key and its state from which it got the database's address. */
 export const DATABASE_ADDRESS = `${GROUP}/database-address`;
+/** Annotation on a Secret with a password of a database: the how manieth it is, from 0. */
+export const PASSWORD_NUMBER = `${GROUP}/password-number`;
+/** Annotation on such a Secret: the `spec.database.passwordRequestedAt` that it was made for. */
+export const PASSWORD_REQUESTED = `${GROUP}/password-requested-at`;
+/** Annotation on a pod that tells a database of a password: the Job it belongs to. */
+export const PASSWORD_TASK = `${GROUP}/password-task`;
 /** Finalizer of a Deployment: its children are removed by policy first. */
 export const FINALIZER = `${GROUP}/children`;
 
-export type Component = 'api' | 'queue' | 'database' | 'agent';
+export type Component = 'api' | 'queue' | 'database' | 'agent' | 'password';
 
 /** Labels that select the pods of one component of a deployment. */
 export const selectorOf = (deployment: string, component: Component, revision?: string): Record<string, string> => ({

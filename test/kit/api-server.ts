@@ -36,6 +36,7 @@ const CONTROLLERS = [
   'deployment-controller',
   'replicaset-controller',
   'statefulset-controller',
+  'job-controller',
   'garbage-collector-controller',
   'namespace-controller',
   'serviceaccount-controller',

@@ -5,7 +5,7 @@ import { silentLog } from './log.ts';
 
 /*
  * A double of scheduler and kubelet: it runs nothing, and tells the API server what they would tell of pods, by the words in image names:
- * `missing` can't be pulled, `crash` ends again and again, `hungry` is killed for its memory, `mute` never gets ready, all others are ready.
+ * `missing` can't be pulled, `crash` ends again and again, `hungry` is killed for its memory, `mute` never gets ready, all others are ready. Pods that are not to be restarted have ended well.
  */
 
 export type FakeKubelet = { stop(): Promise<void> };
@@ -24,7 +24,7 @@ export function fakeKubelet(kube: Kube, namespace: string): FakeKubelet {
   return { stop: () => reflector.stop() };
 }
 
-type Spec = { containers: { name: string; image: string }[] };
+type Spec = { containers: { name: string; image: string }[]; restartPolicy?: string };
 
 async function report(kube: Kube, pod: KubeObject): Promise<void> {
   const status = pod.status as { containerStatuses?: unknown[] };
@@ -33,7 +33,8 @@ async function report(kube: Kube, pod: KubeObject): Promise<void> {
   await kube.patchStatus(kinds.pod, { namespace, name }, statusFor(pod.spec as Spec)).catch(() => undefined);
 }
 
-function statusFor({ containers }: Spec): object {
+function statusFor({ containers, restartPolicy }: Spec): object {
+  if (restartPolicy !== 'Always') return ended(containers);
   const statuses = containers.map(({ name, image }) => ({ name, image, ...stateFor(image) }));
   const isReady = statuses.every((status) => status.ready);
   const now = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
@@ -51,6 +52,20 @@ function statusFor({ containers }: Spec): object {
     containerStatuses: statuses,
   };
 }
+
+/** A pod that does one thing, and did it well. */
+const ended = (containers: Spec['containers']): object => ({
+  phase: 'Succeeded',
+  conditions: [],
+  containerStatuses: containers.map(({ name, image }) => ({
+    name,
+    image,
+    imageID: '',
+    ready: false,
+    restartCount: 0,
+    state: { terminated: { reason: 'Completed', exitCode: 0 } },
+  })),
+});
 
 const crashed = (reason: string, exitCode: number) => ({
   ready: false,

@@ -11,6 +11,8 @@ export const deploymentAccess: PolicyRule[] = [
   { apiGroups: [GROUP], resources: ['tracingprojects'], verbs: ['list', 'watch', 'create', 'delete'] },
   { apiGroups: ['apps'], resources: ['statefulsets'], verbs: ['list', 'watch', 'create', 'patch', 'delete'] },
   { apiGroups: [''], resources: ['services'], verbs: ['list', 'watch', 'create', 'patch', 'delete'] },
+  // Only for as long as a password is being changed.
+  { apiGroups: ['batch'], resources: ['jobs'], verbs: ['list', 'create', 'delete'] },
   { apiGroups: ['networking.k8s.io'], resources: ['networkpolicies'], verbs: ['list', 'watch', 'create', 'patch', 'delete'] },
   { apiGroups: [''], resources: ['persistentvolumeclaims'], verbs: ['get', 'list', 'patch', 'delete'] },
 ];

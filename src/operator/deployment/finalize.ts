@@ -7,13 +7,13 @@ import type { OperatorDeps } from '../deps.ts';
 import type { Reconcile } from '../kernel/controller.ts';
 import { settled, waiting, type Report } from '../kernel/outcome.ts';
 import { databaseSet } from './objects/database.ts';
-import { dataOwner } from './objects/metadata.ts';
+import { listCredentials } from './password/rotate.ts';
 import type { DeploymentStatusFields } from './status.ts';
 import { tenantIn } from './tracing-project.ts';
 import { claimName } from './volume.ts';
 
 const LOOK_AGAIN = 2;
-const CHILDREN: Kind[] = [kinds.revision, kinds.workload, kinds.service, kinds.statefulSet, kinds.networkPolicy, kinds.pod];
+const CHILDREN: Kind[] = [kinds.revision, kinds.workload, kinds.job, kinds.service, kinds.statefulSet, kinds.networkPolicy, kinds.pod];
 
 /** Removes what a deployment had; what is left of its data is the policy's word. Ends when nothing else is there any more. */
 export const finalizeDeployment =
@@ -34,7 +34,7 @@ const unlessForbidden = (error: unknown): [] => {
   throw error;
 };
 
-const AGENT_KINDS = ['Revision', 'Deployment'];
+const AGENT_KINDS = ['Revision', 'Deployment', 'Job'];
 
 /**
  * What goes next: the agents first, because a server that stops still writes to its database, then the rest. Pods go with their
@@ -82,12 +82,12 @@ async function remaining({ kube }: OperatorDeps, { metadata }: DeploymentResourc
 
 /** The volume and its credential, where the policy is Delete and the data is this deployment's own. */
 async function removeData({ kube, settings }: OperatorDeps, deployment: DeploymentResource, signal: AbortSignal): Promise<KubeObject[]> {
-  const { namespace, name } = deployment.metadata;
+  const { namespace } = deployment.metadata;
   const policy = deployment.spec.deletionPolicy ?? settings.deletionPolicy;
   if (policy === 'Retain' || deployment.spec.database?.external !== undefined) return [];
-  const owner = dataOwner(deployment);
   const claim = claimName(deployment);
-  await kube.delete(kinds.secret, { namespace, name: names.databaseSecret(name, owner) }, {}, signal).catch(unlessForbidden);
+  const credentials = await listCredentials({ kube }, deployment, signal).catch(unlessForbidden);
+  for (const { secret } of credentials) await kube.delete(kinds.secret, { namespace, name: secret }, {}, signal);
   await kube.delete(kinds.volumeClaim, { namespace, name: claim }, {}, signal);
   const scope = { ...(namespace !== undefined && { namespace }) };
   return kube.all(kinds.volumeClaim, { ...scope, fieldSelector: `metadata.name=${claim}` }, signal);

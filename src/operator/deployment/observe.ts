@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
-import { COMPONENT } from '../../schema/labels.ts';
+import { COMPONENT, type Component } from '../../schema/labels.ts';
 import { names } from '../../schema/names.ts';
 import { BY_DEPLOYMENT, type Caches } from '../caches.ts';
 
@@ -13,6 +13,7 @@ export type DeploymentWorld = {
   database: KubeObject | undefined;
   databasePods: KubeObject[];
   agentPods: KubeObject[];
+  passwordPods: KubeObject[];
   service: KubeObject | undefined;
   workloads: KubeObject[];
 };
@@ -28,13 +29,16 @@ export function observeDeployment(caches: Caches, deployment: DeploymentResource
   const at = (kind: string, child: string): KubeObject | undefined =>
     owned.find((object) => object.kind === kind && object.metadata.name === child);
   const pods = caches.pods.byIndex(BY_DEPLOYMENT, key);
+  const podsOf = (...components: Component[]): KubeObject[] =>
+    pods.filter(({ metadata }) => components.some((component) => component === metadata.labels?.[COMPONENT]));
   return {
     revisions: all.filter((revision) => revision.spec.deploymentUid === uid),
     foreign: all.filter((revision) => revision.spec.deploymentUid !== uid),
     children: owned,
     database: at('StatefulSet', names.database(name)),
-    databasePods: pods.filter(({ metadata }) => metadata.labels?.[COMPONENT] === 'database'),
-    agentPods: pods.filter(({ metadata }) => metadata.labels?.[COMPONENT] !== 'database'),
+    databasePods: podsOf('database'),
+    agentPods: podsOf('api', 'queue'),
+    passwordPods: podsOf('password'),
     service: at('Service', names.service(name)),
     workloads: caches.workloads.byIndex(BY_DEPLOYMENT, key),
   };

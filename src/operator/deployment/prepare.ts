@@ -1,6 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { NotFound } from '../../errors.ts';
-import { kinds } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import { DATABASE_OF } from '../../schema/labels.ts';
 import { names } from '../../schema/names.ts';
@@ -8,11 +6,9 @@ import type { OperatorDeps } from '../deps.ts';
 import { stalled, waiting, type Outcome } from '../kernel/outcome.ts';
 import { databaseCredential } from './objects/credential.ts';
 import { dataOwner } from './objects/metadata.ts';
+import { listCredentials } from './password/rotate.ts';
 import type { DeploymentWorld } from './observe.ts';
 import { tracingState } from './tracing-project.ts';
-
-/** 32 characters. */
-const PASSWORD_BYTES = 24;
 
 type Scene = { world: DeploymentWorld; signal: AbortSignal };
 
@@ -28,19 +24,17 @@ export async function prepare(deps: OperatorDeps, deployment: DeploymentResource
   return isOwn && world.database === undefined ? credential(deps, deployment, signal) : undefined;
 }
 
-/** Only looked at before the database exists: a settled deployment reads no Secret. */
-async function credential({ kube, writer, settings }: OperatorDeps, deployment: DeploymentResource, signal: AbortSignal) {
-  const { namespace, name, annotations } = deployment.metadata;
-  if (annotations?.[DATABASE_OF] === undefined) {
-    await writer.create(databaseCredential(deployment, settings, randomBytes(PASSWORD_BYTES).toString('base64url')), signal);
-    return undefined;
+/** Only looked at while there is no database: a settled deployment reads no Secret. The first password is made, unless one was kept. */
+async function credential(deps: OperatorDeps, deployment: DeploymentResource, signal: AbortSignal): Promise<Outcome | undefined> {
+  const { name, annotations } = deployment.metadata;
+  const known = await listCredentials(deps, deployment, signal);
+  if (known.length > 0) return undefined;
+  // Another password over a volume that is there would lock everybody out.
+  if (annotations?.[DATABASE_OF] !== undefined || deployment.status?.databaseSecret !== undefined) {
+    const secret = deployment.status?.databaseSecret ?? names.databaseSecret(name, dataOwner(deployment));
+    return stalled('SecretMissing', `The kept database's credential ${secret} is not there.`);
   }
-  const secret = names.databaseSecret(name, dataOwner(deployment));
-  const found = await kube.get(kinds.secret, { namespace, name: secret }, signal).catch(unlessMissing);
-  return found === undefined ? stalled('SecretMissing', `The kept database's credential ${secret} is not there.`) : undefined;
+  const requestedAt = deployment.spec.database?.passwordRequestedAt;
+  await deps.writer.create(databaseCredential(deployment, deps.settings, { random: randomBytes, number: 0, requestedAt }), signal);
+  return undefined;
 }
-
-const unlessMissing = (error: unknown): undefined => {
-  if (error instanceof NotFound) return undefined;
-  throw error;
-};

@@ -1,15 +1,14 @@
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
-import { names } from '../../schema/names.ts';
 import type { OperatorDeps } from '../deps.ts';
 import type { Reconcile } from '../kernel/controller.ts';
 import type { Statement } from '../kernel/outcome.ts';
 import { desiredDeployment } from './desired.ts';
-import { externalSecret, type DatabaseSecret } from './external.ts';
-import { dataOwner } from './objects/metadata.ts';
+import { externalSecret } from './external.ts';
 import { databaseReplicas } from './hibernation.ts';
 import { observeDeployment, type DeploymentWorld } from './observe.ts';
 import { activeOf, missingRevision, outdated } from './picks.ts';
 import { growVolume } from './volume.ts';
+import { rotatePassword, type PasswordState } from './password/rotate.ts';
 import { prepare } from './prepare.ts';
 import { deploymentReport, type DeploymentStatusFields } from './status.ts';
 
@@ -22,7 +21,7 @@ export const reconcileDeployment =
     const active = activeOf(before.revisions, deployment.status?.activeRevision)?.metadata.name;
     const trouble = await prepare(deps, deployment, { world: before, signal });
     let growth: Statement | undefined;
-    const secret = await databaseSecret(deps, deployment, { world: before, signal });
+    const password = await databaseSecret(deps, deployment, { world: before, signal, now });
     if (trouble === undefined) {
       const given = { database: before.database, active, replicas: databaseReplicas(deployment, before) };
       await writer.reconcile(desiredDeployment(deployment, settings, given), before.children, signal);
@@ -32,12 +31,12 @@ export const reconcileDeployment =
       for (const old of outdated(before.revisions, active, limit)) await writer.remove(old, signal);
       growth = await growVolume(deps, deployment, { database: before.database, signal });
     }
-    return deploymentReport(deployment, { world: observeDeployment(caches, deployment), active, trouble, growth, secret, now }, settings);
+    return deploymentReport(deployment, { world: observeDeployment(caches, deployment), active, trouble, growth, password, now }, settings);
   };
 
-type Scene = { world: DeploymentWorld; signal: AbortSignal };
+type Scene = { world: DeploymentWorld; signal: AbortSignal; now: Date };
 
-async function databaseSecret(deps: OperatorDeps, deployment: DeploymentResource, scene: Scene): Promise<DatabaseSecret> {
-  if (deployment.spec.database?.external !== undefined) return externalSecret(deps, deployment, scene);
-  return { secret: names.databaseSecret(deployment.metadata.name, dataOwner(deployment)) };
+async function databaseSecret(deps: OperatorDeps, deployment: DeploymentResource, scene: Scene): Promise<PasswordState> {
+  if (deployment.spec.database?.external === undefined) return rotatePassword(deps, deployment, scene);
+  return { secret: await externalSecret(deps, deployment, scene) };
 }

@@ -8,7 +8,7 @@ import { newestFirst } from '../../schema/revision-of.ts';
 import { settled, stalled, waiting, type Outcome, type Report, type Statement } from '../kernel/outcome.ts';
 import { availableReplicas } from '../workload-state.ts';
 import { databaseStatement } from './database-state.ts';
-import type { DatabaseSecret } from './external.ts';
+import type { PasswordState } from './password/rotate.ts';
 import type { DeploymentWorld } from './observe.ts';
 import { isEnded } from './picks.ts';
 import { isAsleep } from './hibernation.ts';
@@ -22,23 +22,23 @@ export type DeploymentView = {
   active: string | undefined;
   trouble?: Outcome | undefined;
   growth?: Statement | undefined;
-  secret?: DatabaseSecret | undefined;
+  password?: PasswordState;
   now: Date;
 };
 
 /** Observed objects -> status, conditions and outcome of a deployment (pure). */
 export function deploymentReport(
   deployment: DeploymentResource,
-  { world, active, trouble, growth, secret, now }: DeploymentView,
+  { world, active, trouble, growth, password, now }: DeploymentView,
   settings: OperatorSettings,
 ): Report<DeploymentStatusFields> {
   const newest = newestFirst(world.revisions)[0];
   const hibernates = deployment.spec.hibernate === true;
   const isExternal = deployment.spec.database?.external !== undefined;
-  const database = databaseStatement(deployment, world, { settings, now, active, secret });
+  const database = databaseStatement(deployment, world, { settings, now, active, secret: password?.secret });
   const serving = servingStatement(world, { active, hibernates });
   const seen = { newest, active, database, serving, hibernates, asleep: isAsleep(world), before: deployment.status?.phase, isExternal };
-  const outcome = trouble ?? outcomeOf(seen);
+  const outcome = trouble ?? stillRotating(outcomeOf(seen), password?.rotation);
   const handled = deployment.metadata.annotations?.[RECONCILE_NOW];
   return {
     outcome,
@@ -46,7 +46,7 @@ export function deploymentReport(
       database,
       serving,
       UNGUARDED,
-      ...(growth ? [growth] : []),
+      ...[growth, password?.rotation].flatMap((statement) => statement ?? []),
       ...withoutEffect(fieldsWithoutEffect(deployment, settings, world.database)),
     ],
     status: {
@@ -54,7 +54,7 @@ export function deploymentReport(
       url: urlOf(deployment, settings, world.service),
       ...(newest && { latestRevision: newest.metadata.name }),
       ...(active !== undefined && { activeRevision: active }),
-      ...secretFields(deployment, secret),
+      ...databaseFields(deployment, password),
       ...(outcome.kind === 'stalled' && { reason: outcome.reason }),
       message: outcome.message,
       ...(handled !== undefined && { lastHandledReconcileAt: handled.slice(0, 128) }),
@@ -62,14 +62,21 @@ export function deploymentReport(
   };
 }
 
+/** All else is as asked: what is under way is the password. */
+const stillRotating = (outcome: Outcome, rotation: Statement | undefined): Outcome =>
+  rotation === undefined || outcome.kind !== 'settled' ? outcome : waiting(rotation.reason, rotation.message);
+
 /** A Secret that is gone or spoilt stays the one that pods were started with. */
-function secretFields({ status }: DeploymentResource, found: DatabaseSecret | undefined): DeploymentStatusFields {
+function databaseFields(
+  { status }: DeploymentResource,
+  { secret, requestedAt }: PasswordState = { secret: undefined },
+): DeploymentStatusFields {
   const { databaseSecret, databaseSecretVersion } = status ?? {};
-  if (found !== undefined && 'secret' in found)
-    return { databaseSecret: found.secret, ...(found.version !== undefined && { databaseSecretVersion: found.version }) };
+  const told = secret !== undefined && 'secret' in secret ? secret : { secret: databaseSecret, version: databaseSecretVersion };
   return {
-    ...(databaseSecret !== undefined && { databaseSecret }),
-    ...(databaseSecretVersion !== undefined && { databaseSecretVersion }),
+    ...(told.secret !== undefined && { databaseSecret: told.secret }),
+    ...(told.version !== undefined && { databaseSecretVersion: told.version }),
+    ...(requestedAt !== undefined && { passwordRequestedAt: requestedAt }),
   };
 }
 

@@ -34,7 +34,7 @@ const pod = (ready: boolean, more: { revision?: string; running?: boolean; delet
   };
 };
 const said = (agentPods: KubeObject[], secret: DatabaseSecret | undefined) => {
-  const lists = { revisions: [], foreign: [], children: [], databasePods: [], workloads: [] };
+  const lists = { revisions: [], foreign: [], children: [], databasePods: [], passwordPods: [], workloads: [] };
   const world: DeploymentWorld = { ...lists, agentPods, database: undefined, service: undefined };
   const of = deployment({ spec: { database: { external: { secretName: 'given' } } } });
   return databaseStatement(of, world, { settings: settings(), now: new Date(), active: 'chat-00001', secret });

@@ -3,6 +3,7 @@ import { stringify } from 'yaml';
 import { desiredDeployment } from '../../../src/operator/deployment/desired.ts';
 import { databaseCredential } from '../../../src/operator/deployment/objects/credential.ts';
 import { fieldsWithoutEffect } from '../../../src/operator/deployment/without-effect.ts';
+import { passwordJob } from '../../../src/operator/deployment/password/job.ts';
 import { isAsIntended, withHash } from '../../../src/operator/kernel/owned.ts';
 import { deployment, settings } from '../../kit/objects.ts';
 
@@ -20,7 +21,11 @@ test.each([
 });
 
 test('the credential has no owner, so that it lives as long as the volume', async () => {
-  const secret = databaseCredential(deployment(), settings(), 'p@ss/word');
+  const secret = databaseCredential(deployment(), settings(), {
+    random: (bytes) => Buffer.alloc(bytes, 7),
+    number: 1,
+    requestedAt: '2026-01-05T00:00:00Z',
+  });
   expect(secret.metadata).not.toHaveProperty('ownerReferences');
   await expect(yaml([secret])).toMatchFileSnapshot('../../golden/database/credential.yaml');
 });
@@ -45,4 +50,14 @@ test('fields whose function is not built yet are named', () => {
   const given = deployment({ template: { resourceSpec: { minScale: 1, maxScale: 3, redisMemoryMb: 64 } } });
   expect(fieldsWithoutEffect(given, settings(), undefined)).toEqual(['maxScale', 'queueMaxScale', 'redisMemoryMb']);
   expect(fieldsWithoutEffect(deployment(), settings(), undefined)).toEqual([]);
+});
+
+test.each(['set', 'retire'] as const)('the pod that tells the database of a password: %s', async (task) => {
+  const [from, to] = [
+    { secret: 'chat-db-1', number: 1 },
+    { secret: 'chat-db-2', number: 2 },
+  ];
+  await expect(yaml([passwordJob(deployment(), { task, from, to }, settings())])).toMatchFileSnapshot(
+    `../../golden/database/${task}-password.yaml`,
+  );
 });

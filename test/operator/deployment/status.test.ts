@@ -17,7 +17,7 @@ const api = (name: string): KubeObject => ({
 });
 
 const report = (world: Partial<DeploymentWorld>, active?: string, of = deployment()) => {
-  const lists = { revisions: [], foreign: [], children: [], databasePods: [], agentPods: [], workloads: [] };
+  const lists = { revisions: [], foreign: [], children: [], databasePods: [], agentPods: [], passwordPods: [], workloads: [] };
   const empty = { ...lists, database: undefined, service: undefined };
   return deploymentReport(of, { world: { ...empty, ...world }, active, now: new Date() }, settings());
 };

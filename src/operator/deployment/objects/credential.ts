@@ -1,31 +1,53 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../schema/custom-resources.ts';
+import { PASSWORD_NUMBER, PASSWORD_REQUESTED } from '../../../schema/labels.ts';
 import { names } from '../../../schema/names.ts';
-import { DATABASE_PORT, DATABASE_USER } from './database.ts';
+import { loginOf, OWNER } from '../password/sql.ts';
+import { scramVerifier } from '../password/verifier.ts';
+import { DATABASE_PORT } from './database.ts';
 import { childMetadata, dataOwner } from './metadata.ts';
 
+/** 32 characters. */
+const PASSWORD_BYTES = 24;
+const SALT_BYTES = 16;
+
+type Given = {
+  random: (bytes: number) => Buffer;
+  /** Of the password, from 0. */
+  number: number;
+  requestedAt: string | undefined;
+};
+
 /**
- * The database's credential, made once and never again: another password over the same volume would lock everybody out. It has no owner,
+ * A credential of the database, made once and never again: another password over the same volume would lock everybody out. It has no owner,
  * because it must live as long as the volume; the deployment's finalizer removes it where the policy says so.
  */
-export function databaseCredential(deployment: DeploymentResource, settings: OperatorSettings, password: string): KubeObject {
+export function databaseCredential(
+  deployment: DeploymentResource,
+  settings: OperatorSettings,
+  { random, number, requestedAt }: Given,
+): KubeObject {
   const { name, namespace } = deployment.metadata;
   const host = `${names.database(name)}.${namespace}.svc.${settings.clusterDomain}`;
-  const address = `${host}:${DATABASE_PORT}/${DATABASE_USER}`;
+  const user = loginOf(number);
+  const password = random(PASSWORD_BYTES).toString('base64url');
+  const metadata = childMetadata(deployment, 'database', names.databaseSecret(name, dataOwner(deployment), number));
+  const asked = requestedAt === undefined ? {} : { [PASSWORD_REQUESTED]: requestedAt };
   return {
     apiVersion: 'v1',
     kind: 'Secret',
-    metadata: childMetadata(deployment, 'database', names.databaseSecret(name, dataOwner(deployment))),
+    metadata: { ...metadata, annotations: { ...metadata.annotations, [PASSWORD_NUMBER]: String(number), ...asked } },
     type: 'Opaque',
     immutable: true,
     stringData: {
       host,
       port: String(DATABASE_PORT),
-      dbname: DATABASE_USER,
-      user: DATABASE_USER,
+      dbname: OWNER,
+      user,
       password,
-      uri: `postgresql://${DATABASE_USER}:${encodeURIComponent(password)}@${address}`,
+      verifier: scramVerifier(password, random(SALT_BYTES)),
+      uri: `postgresql://${user}:${password}@${host}:${DATABASE_PORT}/${OWNER}`,
     },
   };
 }

@@ -4,11 +4,11 @@ import type { DeploymentResource } from '../../../schema/custom-resources.ts';
 import { DEPLOYMENT, ownLabels, selectorOf } from '../../../schema/labels.ts';
 import { names } from '../../../schema/names.ts';
 import { cores, mebibytes } from '../../kernel/quantity.ts';
+import { OWNER } from '../password/sql.ts';
 import { databaseArguments } from './database-settings.ts';
 import { childMetadata, dataOwner, ownedMetadata } from './metadata.ts';
 
 export const DATABASE_PORT = 5432;
-export const DATABASE_USER = 'gx';
 /** User and group `postgres` of the image. */
 const POSTGRES_ID = 26;
 const DATA = '/var/lib/postgresql/data';
@@ -82,14 +82,13 @@ function claim(deployment: DeploymentResource, settings: OperatorSettings): obje
   };
 }
 
-function podSpec(deployment: DeploymentResource, settings: OperatorSettings): object {
-  const spec = deployment.spec.template.resourceSpec ?? {};
-  const size = databaseSize(deployment, settings);
+/** What every pod with the database's image has of restricted pod security. */
+export function restrictedPod(deployment: DeploymentResource): object {
+  const { imagePullSecrets } = deployment.spec.template.resourceSpec ?? {};
   return {
     automountServiceAccountToken: false,
     enableServiceLinks: false,
-    terminationGracePeriodSeconds: 120,
-    ...(spec.imagePullSecrets && { imagePullSecrets: spec.imagePullSecrets }),
+    ...(imagePullSecrets && { imagePullSecrets }),
     securityContext: {
       runAsNonRoot: true,
       runAsUser: POSTGRES_ID,
@@ -98,6 +97,20 @@ function podSpec(deployment: DeploymentResource, settings: OperatorSettings): ob
       fsGroupChangePolicy: 'OnRootMismatch',
       seccompProfile: { type: 'RuntimeDefault' },
     },
+  };
+}
+
+export const restrictedContainer = {
+  allowPrivilegeEscalation: false,
+  readOnlyRootFilesystem: true,
+  capabilities: { drop: ['ALL'] },
+};
+
+function podSpec(deployment: DeploymentResource, settings: OperatorSettings): object {
+  const size = databaseSize(deployment, settings);
+  return {
+    ...restrictedPod(deployment),
+    terminationGracePeriodSeconds: 120,
     containers: [container(deployment, settings)],
     volumes: [
       { name: 'tmp', emptyDir: {} },
@@ -110,16 +123,16 @@ function podSpec(deployment: DeploymentResource, settings: OperatorSettings): ob
 function container(deployment: DeploymentResource, settings: OperatorSettings): object {
   const size = databaseSize(deployment, settings);
   const secret = names.databaseSecret(deployment.metadata.name, dataOwner(deployment));
-  const from = (key: string): object => ({ secretKeyRef: { name: secret, key } });
   return {
     name: 'postgres',
     image: settings.databaseImage,
     imagePullPolicy: settings.imagePullPolicy,
     args: databaseArguments(size.memoryMb, size.maxConnections),
     env: [
-      { name: 'POSTGRES_USER', valueFrom: from('user') },
-      { name: 'POSTGRES_PASSWORD', valueFrom: from('password') },
-      { name: 'POSTGRES_DB', valueFrom: from('dbname') },
+      { name: 'POSTGRES_USER', value: OWNER },
+      // Read by an empty volume alone, and gone once the password was changed.
+      { name: 'POSTGRES_PASSWORD', valueFrom: { secretKeyRef: { name: secret, key: 'password', optional: true } } },
+      { name: 'POSTGRES_DB', value: OWNER },
       // A folder of its own: the root of a volume may hold lost+found, which initdb refuses.
       { name: 'PGDATA', value: `${DATA}/pgdata` },
       { name: 'POSTGRES_INITDB_ARGS', value: '--data-checksums --auth-host=scram-sha-256 --locale=C.UTF-8' },
@@ -129,11 +142,7 @@ function container(deployment: DeploymentResource, settings: OperatorSettings): 
       requests: { cpu: cores(size.cpu), memory: mebibytes(size.memoryMb) },
       limits: { cpu: cores(size.cpuLimit), memory: mebibytes(size.memoryLimitMb) },
     },
-    securityContext: {
-      allowPrivilegeEscalation: false,
-      readOnlyRootFilesystem: true,
-      capabilities: { drop: ['ALL'] },
-    },
+    securityContext: restrictedContainer,
     ...probes,
     // SIGTERM alone would wait for every client to leave; SIGINT rolls back and stops, and a SIGTERM after it changes nothing.
     lifecycle: { preStop: { exec: { command: ['/bin/sh', '-c', 'kill -INT 1'] } } },

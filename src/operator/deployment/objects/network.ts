@@ -23,7 +23,7 @@ export function databaseService(deployment: DeploymentResource): KubeObject {
   };
 }
 
-/** Only the deployment's own pods reach its database. */
+/** Only the deployment's own pods reach its database: its agents, and those that tell it of a password. */
 export function databasePolicy(deployment: DeploymentResource): KubeObject {
   const { name } = deployment.metadata;
   return {
@@ -39,7 +39,7 @@ export function databasePolicy(deployment: DeploymentResource): KubeObject {
             {
               podSelector: {
                 matchLabels: { [DEPLOYMENT]: labelValue(name) },
-                matchExpressions: [{ key: COMPONENT, operator: 'In', values: ['api', 'queue'] }],
+                matchExpressions: [{ key: COMPONENT, operator: 'In', values: ['api', 'queue', 'password'] }],
               },
             },
           ],

@@ -1,0 +1,16 @@
+import { createHash, createHmac, pbkdf2Sync } from 'node:crypto';
+
+/** Postgres' own number. */
+const ITERATIONS = 4096;
+const LENGTH = 32;
+
+/**
+ * What Postgres stores of a password (RFC 5803): `SCRAM-SHA-256$iterations:salt$StoredKey:ServerKey`. Sent in place of the password, so
+ * that no log of statements ever holds it. Passwords of ASCII only: others would have to be normalised first (pure).
+ */
+export function scramVerifier(password: string, salt: Buffer): string {
+  const salted = pbkdf2Sync(password, salt, ITERATIONS, LENGTH, 'sha256');
+  const keyed = (word: string): Buffer => createHmac('sha256', salted).update(word).digest();
+  const stored = createHash('sha256').update(keyed('Client Key')).digest('base64');
+  return `SCRAM-SHA-256$${ITERATIONS}:${salt.toString('base64')}$${stored}:${keyed('Server Key').toString('base64')}`;
+}

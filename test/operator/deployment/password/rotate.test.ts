@@ -1,0 +1,128 @@
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { kinds, type Kube, type KubeObject } from '../../../../src/kube/kube.ts';
+import { testNamespace, until } from '../../../kit/api-server.ts';
+import { fakeKubelet, type FakeKubelet } from '../../../kit/fake-kubelet.ts';
+import { newDeployment } from '../../../kit/objects.ts';
+import { look, operatorFor, type RunningOperator } from '../../../kit/operator.ts';
+
+/* The doubles of the kubelet end the Jobs well; what the Jobs do is proven against a real Postgres. */
+let kube: Kube;
+let namespace: string;
+let operator: RunningOperator;
+let kubelet: FakeKubelet;
+let see: ReturnType<typeof look>;
+
+beforeAll(async () => {
+  const own = await testNamespace('password');
+  ({ kube, namespace } = own);
+  see = look(kube, namespace);
+  kubelet = fakeKubelet(kube, namespace);
+  operator = await operatorFor(own);
+  await operator.leading;
+});
+afterAll(async () => {
+  await operator.stop();
+  await kubelet.stop();
+  await kube.close();
+});
+
+type Secret = KubeObject & { data: Record<string, string> };
+const credentials = async (name: string): Promise<Secret[]> => {
+  const found = await kube.all(kinds.secret, { namespace, labelSelector: `gx.dev/deployment=${name},gx.dev/component=database` });
+  return (found as Secret[]).toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+};
+const userOf = ({ data }: Secret): string => Buffer.from(data.user ?? '', 'base64').toString();
+const jobs = (name: string): Promise<KubeObject[]> => kube.all(kinds.job, { namespace, labelSelector: `gx.dev/deployment=${name}` });
+const deploy = (name: string, spec: object = {}): Promise<object> =>
+  kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name }, spec }));
+const ask = (name: string, passwordRequestedAt: string): Promise<object> =>
+  kube.jsonPatch(kinds.deployment, { namespace, name }, [{ op: 'add', path: '/spec/database', value: { passwordRequestedAt } }]);
+const [MONDAY, TUESDAY] = ['2026-01-05T00:00:00Z', '2026-01-06T00:00:00Z'];
+const untilFulfilled = (name: string, request: string): Promise<void> =>
+  until(`the password of ${name} is changed`, async () => (await see.deployment(name)).status?.passwordRequestedAt === request, 40_000);
+const rotation = async (name: string) => (await see.deployment(name)).status?.conditions?.find(({ type }) => type === 'PasswordRotated');
+const readFrom = async (name: string): Promise<string[]> => {
+  const pods = await kube.all(kinds.pod, { namespace, labelSelector: `gx.dev/deployment=${name},gx.dev/component in (api,queue)` });
+  return pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined).map((pod) => JSON.stringify(pod.spec));
+};
+
+test('a password that is asked for is made, told to the database, given to pods in turn; then the former one goes', async () => {
+  await deploy('turns');
+  await see.untilReady('turns');
+  const [before] = await credentials('turns');
+  const set = await kube.get(kinds.statefulSet, { namespace, name: 'turns-db' });
+  await ask('turns', MONDAY);
+  await untilFulfilled('turns', MONDAY);
+  await see.untilReady('turns');
+  const [after, ...others] = await credentials('turns');
+  expect(others).toEqual([]);
+  expect([before, after].map((secret) => secret && userOf(secret))).toEqual(['gx', 'gx_a']);
+  expect(after?.data.password).not.toBe(before?.data.password);
+  expect(await jobs('turns')).toEqual([]);
+  expect(await rotation('turns')).toBeUndefined();
+  for (const pod of await readFrom('turns')) expect(pod).toContain(`"name":"${after?.metadata.name}"`);
+  expect((await see.deployment('turns')).status).toMatchObject({ latestRevision: 'turns-00001', databaseSecret: after?.metadata.name });
+  expect((await kube.get(kinds.statefulSet, { namespace, name: 'turns-db' })).metadata.generation).toBe(set.metadata.generation);
+  await ask('turns', TUESDAY);
+  await untilFulfilled('turns', TUESDAY);
+  expect((await credentials('turns')).map(userOf)).toEqual(['gx_b']);
+});
+
+test('an operator that dies at any point of it, and a status that is lost, find the way', async () => {
+  await deploy('dies');
+  await see.untilReady('dies');
+  await operator.stop();
+  await ask('dies', MONDAY);
+  const seen = new Set<string>();
+  for (let life = 0; (await see.deployment('dies')).status?.passwordRequestedAt !== MONDAY; life += 1) {
+    expect(life).toBeLessThan(40);
+    operator = await operatorFor({ namespace, kubeconfig: inject('kubeconfig') }, { identity: `life-${life}` });
+    await operator.leading;
+    const known = (await rotation('dies'))?.reason;
+    await until('one more step is told', async () => {
+      const { status } = await see.deployment('dies');
+      return status?.passwordRequestedAt === MONDAY || (await rotation('dies'))?.reason !== known;
+    });
+    await operator.stop();
+    seen.add((await rotation('dies'))?.reason ?? 'done');
+    if (life === 1) await kube.patchStatus(kinds.deployment, { namespace, name: 'dies' }, { databaseSecret: null, conditions: null });
+  }
+  expect([...seen]).toEqual(expect.arrayContaining(['SettingPassword', 'done']));
+  operator = await operatorFor({ namespace, kubeconfig: inject('kubeconfig') }, { identity: 'last' });
+  await operator.leading;
+  await see.untilReady('dies');
+  expect((await credentials('dies')).map(userOf)).toEqual(['gx_a']);
+  expect(await jobs('dies')).toEqual([]);
+});
+
+test('a deployment made with a request has its first password by it, and one deleted meanwhile leaves nothing behind', async () => {
+  await deploy('new', { database: { passwordRequestedAt: MONDAY }, deletionPolicy: 'Delete' });
+  await see.untilReady('new');
+  expect((await credentials('new')).map(userOf)).toEqual(['gx']);
+  await ask('new', TUESDAY);
+  await until('it has begun', async () => (await rotation('new')) !== undefined || (await credentials('new')).length > 1);
+  await kube.delete(kinds.deployment, { namespace, name: 'new' });
+  await until('the deployment is gone', async () =>
+    (await kube.all(kinds.deployment, { namespace })).every(({ metadata }) => metadata.name !== 'new'),
+  );
+  expect(await credentials('new')).toEqual([]);
+  expect(await jobs('new')).toEqual([]);
+});
+
+test('with Retain, a deployment that takes the data over finds the password it has by now', async () => {
+  await deploy('heir', { deletionPolicy: 'Retain' });
+  await see.untilReady('heir');
+  const owner = (await see.deployment('heir')).metadata.uid ?? '';
+  await ask('heir', MONDAY);
+  await untilFulfilled('heir', MONDAY);
+  const [kept] = await credentials('heir');
+  await kube.delete(kinds.deployment, { namespace, name: 'heir' });
+  await until('the deployment is gone', async () =>
+    (await kube.all(kinds.deployment, { namespace })).every(({ metadata }) => metadata.name !== 'heir'),
+  );
+  const annotations = { 'gx.dev/database-of': owner };
+  await kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name: 'heir', annotations } }));
+  await see.untilReady('heir');
+  expect((await credentials('heir')).map(({ metadata }) => metadata.uid)).toEqual([kept?.metadata.uid]);
+  expect((await see.deployment('heir')).status?.databaseSecret).toBe(kept?.metadata.name);
+});
