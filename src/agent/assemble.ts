@@ -19,6 +19,7 @@ import { passingHeaders } from './runs/headers.ts';
 import { mountPrefix } from './server.ts';
 import { Bus } from './stream/bus.ts';
 import { EventLog } from './stream/log.ts';
+import { SpanExporter } from './tracing/exporter.ts';
 
 /** What was opened, closed again in reverse when the start fails or the server stops. */
 export class Opened {
@@ -41,6 +42,7 @@ export function graphHost(config: AgentConfig, file: GraphsFile, log: Log): Grap
       database: { ...config.database, poolSize: Math.max(2, Math.ceil(config.database.poolSize / 4)) },
       logLevel: config.logLevel,
       env: file.env,
+      traced: config.tracing !== undefined,
     },
     threads: config.jobs.threads || automaticThreads(),
     slots: Math.max(1, config.jobs.slots),
@@ -77,7 +79,9 @@ export async function assemble({ config, db, host, file, log }: Parts, opened: O
   opened.add(() => signals.close());
   const freed = (next: string | undefined): void => void deps.pump.freed(next);
   const shared = { db, bus, tickets, signals, eventLog, host, jobs, log };
-  const executor = new Executor({ ...shared, maxEventBytes: config.streams.maxEventBytes, freed });
+  const exporter = config.tracing && new SpanExporter(config.tracing, log);
+  opened.add(async () => exporter?.close());
+  const executor = new Executor({ ...shared, maxEventBytes: config.streams.maxEventBytes, exporter, freed });
   const running = { running: () => executor.count, start: (run: Claimed) => executor.start(run) };
   const pump = new Pump({ ...shared, ...running, worker: signals.processId, graphs });
   const deps: Connected = {

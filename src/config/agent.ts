@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { StartError } from '../errors.ts';
 import { SettingsReader, type Env } from './env.ts';
+import { tracingSettings, type TracingSettings } from './tracing.ts';
 
 export type AgentConfig = {
   host: string;
@@ -19,6 +20,8 @@ export type AgentConfig = {
   streams: { resumableSeconds: number; maxEventBytes: number };
   deployment: string | undefined;
   revision: string | undefined;
+  /** Undefined: no traces, and no cost of them. */
+  tracing: TracingSettings | undefined;
 };
 
 export type JobSettings = {
@@ -62,6 +65,7 @@ export function agentConfig(env: Env, args: string[] = []): AgentConfig {
     },
     deployment: read.optional(['GX_DEPLOYMENT']),
     revision: read.optional(['GX_REVISION']),
+    tracing: tracingSettings(read),
   };
   read.finish();
   return config;

@@ -20,6 +20,8 @@ export type OperatorSettings = {
   nodeHost?: string;
   storageClass?: string;
   clusterDomain: string;
+  /** Collector that agents send traces of their runs to, and the Secret in their namespace whose key `headers` goes along. */
+  otlp?: { endpoint: string; headersSecret?: string };
   defaultTenantId: string;
   progressDeadlineSeconds: number;
   revisionHistoryLimit: number;
@@ -83,6 +85,7 @@ function settings(read: SettingsReader): OperatorSettings {
     exposeAs: spelled(read.oneOf(['GX_EXPOSE_AS'], 'clusterip', ['clusterip', 'nodeport']), ['ClusterIP', 'NodePort'] as const),
     ...(nodeHost !== undefined && { nodeHost }),
     ...(storageClass !== undefined && { storageClass }),
+    ...otlp(read),
     clusterDomain: read.text(['GX_CLUSTER_DOMAIN'], 'cluster.local'),
     defaultTenantId: read.text(['GX_DEFAULT_TENANT_ID'], DEFAULT_TENANT_ID).toLowerCase(),
     progressDeadlineSeconds: read.integer(['GX_PROGRESS_DEADLINE_SECONDS'], 600, { min: 10, max: 86_400 }),
@@ -91,6 +94,14 @@ function settings(read: SettingsReader): OperatorSettings {
     imagePullPatienceSeconds: read.integer(['GX_IMAGE_PULL_PATIENCE_SECONDS'], 90, { min: 1, max: 86_400 }),
     drainSeconds: read.integer(['GX_DRAIN_SECONDS'], 180, { min: 0, max: 86_400 }),
   };
+}
+
+function otlp(read: SettingsReader): Pick<OperatorSettings, 'otlp'> {
+  const endpoint = read.optional(['GX_OTLP_ENDPOINT']);
+  const headersSecret = read.optional(['GX_OTLP_HEADERS_SECRET']);
+  if (endpoint === undefined) return {};
+  if (!/^https?:\/\/[^/]/.test(endpoint)) read.problem('GX_OTLP_ENDPOINT must be an http or https URL');
+  return { otlp: { endpoint, ...(headersSecret !== undefined && { headersSecret }) } };
 }
 
 /** A named profile, each size of which may be set on its own. */

@@ -20,6 +20,15 @@ test('words are taken in any case and written as Kubernetes does', () => {
   });
 });
 
+test('agents are traced only when there is a collector', () => {
+  const headers = { GX_OTLP_HEADERS_SECRET: 'otlp' };
+  expect(operatorConfig(headers).settings.otlp).toBeUndefined();
+  const endpoint = 'http://collector:4318';
+  expect(operatorConfig({ GX_OTLP_ENDPOINT: endpoint }).settings.otlp).toEqual({ endpoint });
+  expect(operatorConfig({ GX_OTLP_ENDPOINT: endpoint, ...headers }).settings.otlp).toEqual({ endpoint, headersSecret: 'otlp' });
+  expect(() => operatorConfig({ GX_OTLP_ENDPOINT: 'collector:4317' })).toThrow(/GX_OTLP_ENDPOINT/);
+});
+
 test('every problem is told at once', () => {
   expect(() => operatorConfig({ GX_HEALTH_PORT: 'x', GX_PROFILE: 'huge' })).toThrow(StartError);
 });

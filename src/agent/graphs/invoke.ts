@@ -15,6 +15,8 @@ export type InvokeDeps = {
   saver: Saver;
   store: PgStore;
   emit: (event: string, data: unknown) => void;
+  /** A callback handler that hears what the graph does. */
+  handler?: object | undefined;
   signal: AbortSignal;
 };
 
@@ -56,7 +58,7 @@ export async function invoke(spec: RunSpec, deps: InvokeDeps): Promise<Outcome> 
   }
 }
 
-function callConfig({ run_id, attempt, kwargs, thread_id }: RunSpec, { saver, store, signal }: InvokeDeps): Config {
+function callConfig({ run_id, attempt, kwargs, thread_id }: RunSpec, { saver, store, handler, signal }: InvokeDeps): Config {
   const { configurable, recursion_limit, tags, metadata, ...rest } = kwargs.config as Config & { recursion_limit?: number };
   return {
     ...rest,
@@ -66,6 +68,7 @@ function callConfig({ run_id, attempt, kwargs, thread_id }: RunSpec, { saver, st
     configurable: { ...configurable, thread_id, run_id, __pregel_checkpointer: kwargs.temporary ? new MemorySaver() : saver },
     ...(kwargs.context !== null && { context: kwargs.context }),
     ...(attempt === 1 && { runId: run_id }),
+    ...(handler !== undefined && { callbacks: [handler] }),
     streamMode: graphModes(kwargs.stream_mode),
     subgraphs: kwargs.subgraphs,
     durability: kwargs.durability,

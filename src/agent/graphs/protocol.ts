@@ -1,5 +1,6 @@
 import type { RunKwargs } from '../../schema/run.ts';
 import type { GraphSource } from './config-file.ts';
+import type { Span } from '../tracing/span.ts';
 import type { StoreIndex } from './embed.ts';
 
 /* What the HTTP thread and a graph thread say to each other. Data crosses as JSON text: one serialisation, and the cheapest clone. */
@@ -11,6 +12,8 @@ export type ThreadStart = {
   database: { uri: string; poolSize: number; statementTimeoutSeconds: number };
   logLevel: string;
   env: Record<string, string>;
+  /** Whether graphs tell what they do as spans. */
+  traced: boolean;
 };
 
 /** `empty`: the thread has no checkpoint. */
@@ -44,6 +47,7 @@ export type FromThread =
   | { kind: 'broken'; sentence: string }
   | { kind: 'beat' }
   | { kind: 'events'; run_id: string; batch: [event: string, json: string][] }
+  | { kind: 'spans'; run_id: string; spans: Span[] }
   | { kind: 'done'; run_id: string; outcome: Outcome }
   | { kind: 'result'; call_id: number; json: string }
   | { kind: 'failed'; call_id: number; status: number; message: string };

@@ -1,11 +1,14 @@
 import { Worker } from 'node:worker_threads';
 import { asError, Problem, StartError, Unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
+import type { Span } from '../tracing/span.ts';
 import type { FromThread, Operation, Outcome, RunSpec, ThreadStart, ToThread } from './protocol.ts';
 
 /** What the one who gave a run hears of it. */
 export type RunListener = {
   events(batch: [event: string, json: string][]): void;
+  /** What the graph did so far, where runs are traced. */
+  spans(spans: Span[]): void;
   done(outcome: Outcome): void;
   /** The thread ended under it; `killed` when that was for another run's sake. */
   gone(reason: 'killed' | 'crashed'): void;
@@ -106,6 +109,9 @@ export class GraphThread {
         return;
       case 'events':
         this.#runs.get(message.run_id)?.events(message.batch);
+        return;
+      case 'spans':
+        this.#runs.get(message.run_id)?.spans(message.spans);
         return;
       case 'done':
         this.#done(message.run_id, message.outcome);

@@ -11,6 +11,7 @@ import { loadGraphs, type MakeGraph } from './load.ts';
 import { Meaning } from './meaning.ts';
 import type { FromThread, Operation, ThreadStart, ToThread } from './protocol.ts';
 import { Saver } from './saver.ts';
+import { graphSpans } from '../tracing/graph-spans.ts';
 import { toJson } from './serialise.ts';
 import { readHistory, readState, writeState, writeSupersteps } from './state.ts';
 import { PgStore } from './store.ts';
@@ -20,7 +21,7 @@ import { PgStore } from './store.ts';
 const BEAT_MILLISECONDS = 500;
 
 type Embed = Awaited<ReturnType<typeof loadEmbed>>;
-type Deps = { graphs: Map<string, MakeGraph>; saver: Saver; store: PgStore; embed: Embed | undefined; log: Log };
+type Deps = { graphs: Map<string, MakeGraph>; saver: Saver; store: PgStore; embed: Embed | undefined; traced: boolean; log: Log };
 
 const port = parentPort!;
 const tell = (message: FromThread): void => port.postMessage(message);
@@ -48,7 +49,15 @@ function serve(deps: Deps): void {
     const stop = new AbortController();
     running.set(spec.run_id, stop);
     const { emit, flush } = batching(spec.run_id);
-    const outcome = await invoke(spec, { ...deps, make: graphOf(deps, spec.graph_id), emit, signal: stop.signal });
+    const tracing = deps.traced ? graphSpans(spec, (spans) => tell({ kind: 'spans', run_id: spec.run_id, spans })) : undefined;
+    const outcome = await invoke(spec, {
+      ...deps,
+      make: graphOf(deps, spec.graph_id),
+      emit,
+      handler: tracing?.handler,
+      signal: stop.signal,
+    });
+    tracing?.close();
     running.delete(spec.run_id);
     flush();
     tell({ kind: 'done', run_id: spec.run_id, outcome });
@@ -97,7 +106,7 @@ function answer(operation: Operation, args: Args, deps: Deps): Promise<unknown> 
   }
 }
 
-async function start({ graphs: sources, index, database, logLevel, env }: ThreadStart): Promise<void> {
+async function start({ graphs: sources, index, database, logLevel, env, traced }: ThreadStart): Promise<void> {
   const log = createLog({ level: logLevel, process: 'graph-thread' });
   // oxlint-disable-next-line node/no-process-env -- the user's code reads its settings there; gx.json's `env` yields to the real environment
   for (const [name, value] of Object.entries(env)) process.env[name] ??= value;
@@ -106,7 +115,7 @@ async function start({ graphs: sources, index, database, logLevel, env }: Thread
   const db: Database = openDatabase({ ...database, name: 'gx-graph-thread' }, log);
   const embed = index && (await loadEmbed(index));
   const store = new PgStore(db, index && embed && new Meaning({ db, index, embed }));
-  const deps = { graphs: await loadGraphs(sources, ''), saver: new Saver(db), store, embed, log };
+  const deps = { graphs: await loadGraphs(sources, ''), saver: new Saver(db), store, embed, traced, log };
   serve(deps);
   setInterval(() => tell({ kind: 'beat' }), BEAT_MILLISECONDS);
   tell({ kind: 'ready' });

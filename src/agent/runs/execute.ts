@@ -17,6 +17,8 @@ import type { Outcome } from '../graphs/protocol.ts';
 import type { Tickets } from '../queue/tickets.ts';
 import { threadKey, type Bus } from '../stream/bus.ts';
 import type { EventLog } from '../stream/log.ts';
+import type { SpanExporter } from '../tracing/exporter.ts';
+import { runSpan } from '../tracing/span.ts';
 import { settleLost } from './lost.ts';
 import { endOf, type End, type StopReason } from './status.ts';
 
@@ -30,12 +32,22 @@ type Deps = {
   jobs: JobSettings;
   /** Bytes of the largest message that streams carry. */
   maxEventBytes: number;
+  /** Takes the spans of runs, where they are traced. */
+  exporter: SpanExporter | undefined;
   log: Log;
   /** A slot is free; `next` is the thread that has another run waiting. */
   freed: (next: string | undefined) => void;
 };
 
-type Active = { run: Claimed; at: Cursor; readers: Set<string>; stopped?: StopReason; timers: NodeJS.Timeout[]; crashed: boolean };
+type Active = {
+  run: Claimed;
+  startedAt: number;
+  at: Cursor;
+  readers: Set<string>;
+  stopped?: StopReason;
+  timers: NodeJS.Timeout[];
+  crashed: boolean;
+};
 
 /** Milliseconds a graph gets to obey before its thread is ended. */
 const OBEY_WITHIN = 2000;
@@ -70,7 +82,8 @@ export class Executor {
   }
 
   async start(run: Claimed): Promise<void> {
-    const active: Active = { run, at: { ms: 0, seq: 0 }, readers: new Set(run.readers), timers: [], crashed: false };
+    const readers = new Set(run.readers);
+    const active: Active = { run, startedAt: Date.now(), at: { ms: 0, seq: 0 }, readers, timers: [], crashed: false };
     this.#active.set(run.run_id, active);
     active.readers.delete(this.#deps.signals.processId);
     const { run_id, thread_id, attempt, graph_id, kwargs, empty } = run;
@@ -82,6 +95,7 @@ export class Executor {
         { run_id, thread_id, graph_id, attempt, kwargs, empty },
         {
           events: (batch) => this.#publish(active, batch),
+          spans: (spans) => this.#deps.exporter?.add(spans),
           done: (outcome) => void this.#end(active, outcome),
           gone: (reason) => void this.#gone(active, reason),
         },
@@ -159,6 +173,7 @@ export class Executor {
       this.#log.error({ err: asError(error), run_id: run.run_id }, 'end of run could not be written');
     }
     this.#active.delete(run.run_id);
+    this.#deps.exporter?.add([runSpan(run, end, { start: active.startedAt, end: Date.now() })]);
     this.#deps.freed(more ? run.thread_id : undefined);
   }
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { desiredRevision } from '../../../src/operator/revision/desired.ts';
+import type { OperatorSettings } from '../../../src/config/operator.ts';
 import type { DeploymentSpec } from '../../../src/schema/custom-resources.ts';
 import { names } from '../../../src/schema/names.ts';
 import { deployment, revision, settings, UID } from '../../kit/objects.ts';
@@ -29,17 +30,19 @@ const full: ResourceSpec = {
   dbMaxConnections: 50,
 };
 
-const cases: [string, { resourceSpec?: ResourceSpec; secretName?: string; wish: { api?: number; queue?: number } }][] = [
+type Case = { resourceSpec?: ResourceSpec; secretName?: string; wish: { api?: number; queue?: number }; otlp?: OperatorSettings['otlp'] };
+const cases: [string, Case][] = [
   ['defaults', { wish: { api: 1, queue: 1 } }],
   ['every-field', { resourceSpec: full, secretName: 'chat-env-12345678', wish: { api: 2, queue: 3 } }],
   ['api-first', { wish: { api: 1 } }],
   ['scaled-down', { wish: { api: 0, queue: 0 } }],
+  ['traced', { wish: { api: 1, queue: 1 }, otlp: { endpoint: 'http://collector.observability:4318', headersSecret: 'otlp' } }],
 ];
 
-test.each(cases)('the objects of a revision: %s', async (name, { resourceSpec, secretName, wish }) => {
+test.each(cases)('the objects of a revision: %s', async (name, { resourceSpec, secretName, wish, otlp }) => {
   const of = deployment({ template: { ...(resourceSpec && { resourceSpec }) } });
   const given = { wish, secretName, address: { secretName: names.databaseSecret('chat', UID), key: 'uri' } };
-  const yaml = desiredRevision(revision(of), given, settings())
+  const yaml = desiredRevision(revision(of), given, settings({ ...(otlp && { otlp }) }))
     .map((object) => stringify(object, { aliasDuplicateObjects: false }))
     .join('---\n');
   await expect(yaml).toMatchFileSnapshot(`../../golden/revision/${name}.yaml`);

@@ -2,6 +2,7 @@ import type { OperatorSettings } from '../../../config/operator.ts';
 import type { RevisionResource } from '../../../schema/custom-resources.ts';
 import type { DatabaseAddress } from '../../deployment/address.ts';
 import { RESTRICTED, withoutNulls } from './containers.ts';
+import { tracingEnvironment } from './tracing.ts';
 import { poolSize, resources, type WorkloadWish } from './sizes.ts';
 
 export const AGENT = 'agent';
@@ -43,6 +44,7 @@ function environment(revision: RevisionResource, { component, address }: Workloa
     text('GX_SERVER_PORT', PORT),
     text('GX_POSTGRES_POOL_MAX_SIZE', poolSize(revision, settings)),
     text('BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS', settings.drainSeconds),
+    ...tracingEnvironment(revision, settings),
     // Under both names, because the first one wins. Queue pods keep the server's default, which a secret may change.
     ...(component === 'api' ? [text('GX_JOBS_PER_WORKER', 0), text('N_JOBS_PER_WORKER', 0)] : []),
   ];

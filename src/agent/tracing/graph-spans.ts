@@ -1,0 +1,151 @@
+import type { RunSpec } from '../graphs/protocol.ts';
+import { newSpanId, rootSpanId, traceIdOf, type Span } from './span.ts';
+
+/*
+ * What a graph does, as spans below the run's own: its nodes, and the models, tools and retrievers they call. Told by LangChain's callbacks;
+ * a handler is a plain object, because the user's graph brings its own copy of the library.
+ */
+
+/** Spans of one run; a loop of thousands of steps is not worth a collector's memory. */
+const MOST = 1000;
+/** Spans that cross to the HTTP thread in one message. */
+const MESSAGE = 100;
+
+type Attributes = Span['attributes'];
+/** A call under way: the span it is, or the one it happens in. */
+type Call = { spanId: string; span?: Omit<Span, 'end'> };
+/** `told` is what the call is as a span; one without belongs to the span around it. */
+type Begin = { runId: string; parentRunId: string | undefined; told: { name: string; attributes: Attributes } | undefined };
+
+const now = (): number => performance.timeOrigin + performance.now();
+
+/** LangGraph stops a graph that waits for a person by throwing; that is no failure. */
+const isFailure = (error: unknown): boolean => (error as { is_bubble_up?: boolean } | undefined)?.is_bubble_up !== true;
+
+class GraphSpans {
+  readonly #traceId: string;
+  readonly #root: string;
+  readonly #send: (spans: Span[]) => void;
+  readonly #calls = new Map<string, Call>();
+  #done: Span[] = [];
+  #made = 0;
+
+  constructor({ run_id, attempt }: Pick<RunSpec, 'run_id' | 'attempt'>, send: (spans: Span[]) => void) {
+    this.#traceId = traceIdOf(run_id);
+    this.#root = rootSpanId(run_id, attempt);
+    this.#send = send;
+  }
+
+  begin({ runId, parentRunId, told }: Begin): void {
+    const parentSpanId = this.#calls.get(parentRunId ?? '')?.spanId ?? this.#root;
+    if (told === undefined || this.#made >= MOST) return void this.#calls.set(runId, { spanId: parentSpanId });
+    this.#made += 1;
+    const spanId = newSpanId();
+    this.#calls.set(runId, { spanId, span: { traceId: this.#traceId, spanId, parentSpanId, start: now(), ...told } });
+  }
+
+  end(runId: string, more: Attributes = {}, error?: unknown): void {
+    const { span } = this.#calls.get(runId) ?? {};
+    this.#calls.delete(runId);
+    if (span === undefined) return;
+    const failed = error !== undefined && isFailure(error);
+    const { name = 'Error', message = String(error) } = (error ?? {}) as Partial<Error>;
+    const attributes = { ...span.attributes, ...more, ...(failed && { 'error.type': name }) };
+    this.#done.push({ ...span, end: now(), attributes, ...(failed && { error: message }) });
+    if (this.#done.length >= MESSAGE) this.flush();
+  }
+
+  flush(): void {
+    if (this.#done.length > 0) this.#send(this.#done);
+    this.#done = [];
+  }
+
+  /** What was cut off by the run's end ends with it. */
+  close(): void {
+    for (const runId of this.#calls.keys()) this.end(runId);
+    this.flush();
+  }
+}
+
+type Metadata = Record<string, unknown>;
+/** What LangChain says at the beginning of a call: `[what, input, runId, parentRunId, ...]`, the rest in an order of its kind. */
+type Said = unknown[];
+type Kind = {
+  metadata: number;
+  name: number;
+  tell: (name: string, metadata: Metadata, said: Said) => { name: string; attributes: Attributes } | undefined;
+};
+
+const TOOL_LIKE = { metadata: 5, name: 6 };
+const MODEL_LIKE = { metadata: 6, name: 7 };
+
+const NODE: Kind = {
+  metadata: 5,
+  name: 7,
+  // Inside of a node everything carries its name; the node itself is the call of that name.
+  tell: (name, { langgraph_node: node, langgraph_step: step }, [, , , , tags]) =>
+    node === name && (tags as string[] | undefined)?.includes('langsmith:hidden') !== true
+      ? { name: `node ${name}`, attributes: { 'gx.node': name, ...(typeof step === 'number' && { 'gx.step': step }) } }
+      : undefined,
+};
+const TOOL: Kind = { ...TOOL_LIKE, tell: (name) => ({ name: `tool ${name}`, attributes: { 'gen_ai.tool.name': name } }) };
+const RETRIEVER: Kind = { ...TOOL_LIKE, tell: (name) => ({ name: `retriever ${name}`, attributes: {} }) };
+const MODEL: Kind = {
+  ...MODEL_LIKE,
+  tell: (name, { ls_model_name: model }) => ({
+    name: `model ${name}`,
+    attributes: typeof model === 'string' ? { 'gen_ai.request.model': model } : {},
+  }),
+};
+
+/** The name it was called by, else the class. */
+const nameOf = ([what, ...rest]: Said, kind: Kind): string =>
+  (rest[kind.name - 1] ?? (what as { id?: string[] } | undefined)?.id?.at(-1) ?? '') as string;
+
+/** A callback handler for the config of a graph, and the end of it. */
+export function graphSpans(
+  spec: Pick<RunSpec, 'run_id' | 'attempt'>,
+  send: (spans: Span[]) => void,
+): { handler: object; close: () => void } {
+  const spans = new GraphSpans(spec, send);
+  const begin =
+    (kind: Kind) =>
+    (...said: Said): void => {
+      const [, , runId, parentRunId] = said as (string | undefined)[];
+      const told = kind.tell(nameOf(said, kind), (said[kind.metadata] ?? {}) as Metadata, said);
+      spans.begin({ runId: String(runId), parentRunId, told });
+    };
+  const end = (_output: unknown, runId: string): void => spans.end(runId);
+  const fail = (error: unknown, runId: string): void => spans.end(runId, {}, error);
+  const handler = {
+    name: 'gx-spans',
+    awaitHandlers: true,
+    raiseError: false,
+    copy: () => handler,
+    handleChainStart: begin(NODE),
+    handleChainEnd: end,
+    handleChainError: fail,
+    handleToolStart: begin(TOOL),
+    handleToolEnd: end,
+    handleToolError: fail,
+    handleRetrieverStart: begin(RETRIEVER),
+    handleRetrieverEnd: end,
+    handleRetrieverError: fail,
+    handleLLMStart: begin(MODEL),
+    handleChatModelStart: begin(MODEL),
+    handleLLMEnd: (output: unknown, runId: string) => spans.end(runId, usageOf(output)),
+    handleLLMError: fail,
+  };
+  return { handler, close: () => spans.close() };
+}
+
+type Generated = { generations?: { message?: { usage_metadata?: { input_tokens?: number; output_tokens?: number } } }[][] };
+
+/** Tokens of a model's answer, by OpenTelemetry's names. */
+function usageOf(output: unknown): Attributes {
+  const { input_tokens: given, output_tokens: made } = (output as Generated)?.generations?.[0]?.[0]?.message?.usage_metadata ?? {};
+  return {
+    ...(given !== undefined && { 'gen_ai.usage.input_tokens': given }),
+    ...(made !== undefined && { 'gen_ai.usage.output_tokens': made }),
+  };
+}

@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
+import { startCollector, type Collected, type Collector } from '../../kit/collector.ts';
+import { eventually } from '../../kit/eventually.ts';
+import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
+
+/* Runs of a real agent server, as their traces arrive at a collector. */
+
+let collector: Collector;
+let database: TestDatabase;
+let agent: AgentProcess;
+
+const environment = (delay: number): Record<string, string> => ({
+  OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+  OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20canary-2',
+  OTEL_SERVICE_NAME: 'chat',
+  OTEL_RESOURCE_ATTRIBUTES: 'gx.tracing_project=chat,gx.revision=chat-00002',
+  OTEL_BSP_SCHEDULE_DELAY: String(delay),
+});
+const start = (delay: number): Promise<AgentProcess> =>
+  startAgent({ database: database.uri, config: 'test/agent/tracing/graphs/gx.json', env: environment(delay) });
+
+beforeAll(async () => {
+  [collector, database] = await Promise.all([startCollector(), freshDatabase()]);
+  agent = await start(20);
+});
+afterAll(async () => {
+  await agent.kill();
+  await collector.stop();
+  await database.drop();
+});
+
+const input = { messages: [{ role: 'human', content: 'hello' }] };
+
+/** Runs a graph on a new thread; its id and its trace once that is whole. */
+async function traced(graph: string, of: AgentProcess = agent): Promise<{ runId: string; spans: Collected[] }> {
+  const { thread_id } = await of.client.threads.create();
+  const { run_id } = await of.client.runs.create(thread_id, graph, { input, streamMode: ['values', 'messages-tuple'] });
+  await of.client.runs.join(thread_id, run_id);
+  const spans = await eventually('the trace is whole', () => {
+    const found = collector.spans.filter(({ attributes, traceId }) => attributes['gx.run_id'] === run_id || traceId === traceIdOf(run_id));
+    return Promise.resolve(found.some(({ name }) => name.startsWith('run ')) && found);
+  });
+  return { runId: run_id, spans };
+}
+const traceIdOf = (runId: string): string => runId.replaceAll('-', '');
+
+/** `name < parent's name`. */
+const tree = (spans: Collected[]): string[] =>
+  spans.map(({ name, parentSpanId }) => `${name} < ${spans.find(({ spanId }) => spanId === parentSpanId)?.name ?? ''}`).toSorted();
+
+test('a run is one trace under its project: its nodes, models and tools below it', async () => {
+  const { runId, spans } = await traced('thinks');
+  expect(new Set(spans.map(({ traceId }) => traceId))).toEqual(new Set([traceIdOf(runId)]));
+  expect(tree(spans)).toEqual([
+    'model FakeListChatModel < node ask',
+    'node ask < run thinks',
+    'node research < run thinks',
+    'node search < node research',
+    'run thinks < ',
+    'tool look < node search',
+  ]);
+  const root = spans.find(({ name }) => name === 'run thinks');
+  expect(root).toMatchObject({
+    attributes: { 'gx.run_id': runId, 'gx.graph_id': 'thinks', 'gx.attempt': 1, 'gx.run_end': 'success' },
+    status: {},
+    resource: { 'service.name': 'chat', 'gx.tracing_project': 'chat', 'gx.revision': 'chat-00002' },
+  });
+  for (const span of spans) {
+    expect(BigInt(span.endTimeUnixNano)).toBeGreaterThanOrEqual(BigInt(span.startTimeUnixNano));
+    expect(span.resource).toEqual(root?.resource);
+  }
+  expect(collector.requests[0]).toMatchObject({ path: '/v1/traces', headers: { authorization: 'Bearer canary-2' } });
+  expect(agent.output()).not.toContain('canary-2');
+});
+
+test('a run that fails is a trace that says why', async () => {
+  const { spans } = await traced('fails');
+  expect(tree(spans)).toEqual(['node breaks < run fails', 'run fails < ']);
+  for (const { status, attributes } of spans)
+    expect([status, attributes['error.type']]).toEqual([{ code: 2, message: 'no such thing' }, 'RangeError']);
+});
+
+test('a run that waits for a person has not failed', async () => {
+  const { spans } = await traced('approval');
+  expect(spans.filter(({ status }) => status.code !== undefined)).toEqual([]);
+  expect(spans.find(({ name }) => name === 'run approval')?.attributes['gx.run_end']).toMatch(/interrupted|success/);
+});
+
+test('a collector that is away delays no run, and what is sent later arrives', async () => {
+  collector.answers.push(503);
+  const began = performance.now();
+  const { spans } = await traced('thinks');
+  expect(tree(spans)).toHaveLength(6);
+  // The second try comes after a second.
+  expect(performance.now() - began).toBeGreaterThan(1000);
+});
+
+test('a server that stops sends what it has', async () => {
+  const leaving = await start(60_000);
+  const { thread_id } = await leaving.client.threads.create();
+  await leaving.client.runs.wait(thread_id, 'thinks', { input });
+  const before = collector.requests.length;
+  expect(await leaving.kill('SIGTERM')).toBe(0);
+  const sent = collector.requests.slice(before);
+  expect(sent.map(({ spans }) => spans)).toContain(6);
+});

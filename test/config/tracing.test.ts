@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest';
+import { SettingsReader, type Env } from '../../src/config/env.ts';
+import { tracingSettings } from '../../src/config/tracing.ts';
+
+const settings = (env: Env) => {
+  const read = new SettingsReader(env);
+  const given = tracingSettings(read);
+  read.finish();
+  return given;
+};
+const ENDPOINT = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318/' };
+
+test.each([
+  ['no endpoint', {}],
+  ['the SDK switched off', { ...ENDPOINT, OTEL_SDK_DISABLED: 'true' }],
+  ['another exporter', { ...ENDPOINT, OTEL_TRACES_EXPORTER: 'none' }],
+  ['gRPC', { ...ENDPOINT, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }],
+])('no traces with %s', (_, env) => {
+  expect(settings(env)).toBeUndefined();
+});
+
+test('the names of OpenTelemetry are read', () => {
+  const env = {
+    ...ENDPOINT,
+    OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20abc==, x-project=a%',
+    OTEL_SERVICE_NAME: 'chat',
+    OTEL_RESOURCE_ATTRIBUTES: 'gx.tracing_project=chat,team=a%2Cb',
+    OTEL_EXPORTER_OTLP_TIMEOUT: '500',
+  };
+  expect(settings(env)).toEqual({
+    url: 'http://collector:4318/v1/traces',
+    headers: { authorization: 'Bearer abc==', 'x-project': 'a%' },
+    resource: { 'service.name': 'chat', 'gx.tracing_project': 'chat', team: 'a,b' },
+    timeoutMilliseconds: 500,
+    delayMilliseconds: 5000,
+  });
+});
+
+test("the endpoint of traces is taken as it is, and the deployment's name serves without another", () => {
+  const env = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://c.example/otel/v1/traces', GX_DEPLOYMENT: 'mine' };
+  expect(settings(env)).toMatchObject({ url: 'https://c.example/otel/v1/traces', resource: { 'service.name': 'mine' } });
+});
+
+test.each([
+  ['OTEL_EXPORTER_OTLP_ENDPOINT', { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317' }],
+  ['OTEL_EXPORTER_OTLP_HEADERS', { ...ENDPOINT, OTEL_EXPORTER_OTLP_HEADERS: 'abc' }],
+  ['OTEL_EXPORTER_OTLP_TIMEOUT', { ...ENDPOINT, OTEL_EXPORTER_OTLP_TIMEOUT: 'soon' }],
+])('%s is refused by name', (name, env) => {
+  expect(() => settings(env)).toThrow(expect.objectContaining({ name: 'StartError', message: expect.stringContaining(name) as string }));
+});

@@ -1,0 +1,67 @@
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
+
+type Value = { stringValue?: string; intValue?: string; doubleValue?: number; boolValue?: boolean };
+type Attribute = { key: string; value: Value };
+type Body = {
+  resourceSpans: {
+    resource: { attributes: Attribute[] };
+    scopeSpans: { scope: { name: string }; spans: (Omit<Collected, 'attributes' | 'resource'> & { attributes: Attribute[] })[] }[];
+  }[];
+};
+
+/** A span as it arrived, its resource's attributes with it. */
+export type Collected = {
+  traceId: string;
+  spanId: string;
+  parentSpanId?: string;
+  name: string;
+  startTimeUnixNano: string;
+  endTimeUnixNano: string;
+  attributes: Record<string, string | number | boolean>;
+  status: { code?: number; message?: string };
+  resource: Record<string, string | number | boolean>;
+};
+
+const plain = (attributes: Attribute[]): Collected['attributes'] =>
+  Object.fromEntries(
+    attributes.map(({ key, value }) => [
+      key,
+      value.intValue === undefined ? (value.stringValue ?? value.doubleValue ?? value.boolValue ?? '') : Number(value.intValue),
+    ]),
+  );
+
+export type Collector = {
+  url: string;
+  spans: Collected[];
+  requests: { path: string | undefined; headers: IncomingHttpHeaders; spans: number }[];
+  /** Answers of the next requests, in their order; then 200. */
+  answers: number[];
+  stop(): Promise<void>;
+};
+
+/** An OpenTelemetry collector that takes traces by HTTP as JSON, and keeps them. */
+export async function startCollector(): Promise<Collector> {
+  const collector: Omit<Collector, 'url' | 'stop'> = { spans: [], requests: [], answers: [] };
+  const server = createServer(async (request, response) => {
+    const { resourceSpans } = (await json(request)) as Body;
+    const status = collector.answers.shift() ?? 200;
+    const arrived = resourceSpans.flatMap(({ resource, scopeSpans }) =>
+      scopeSpans.flatMap(({ spans }) =>
+        spans.map((span) => ({ ...span, attributes: plain(span.attributes), resource: plain(resource.attributes) })),
+      ),
+    );
+    collector.requests.push({ path: request.url, headers: request.headers, spans: arrived.length });
+    if (status === 200) collector.spans.push(...arrived);
+    response.writeHead(status, { 'content-type': 'application/json' }).end('{}');
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const stop = async (): Promise<void> => {
+    server.close();
+    server.closeAllConnections();
+    await once(server, 'close');
+  };
+  return Object.assign(collector, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, stop });
+}
