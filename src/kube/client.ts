@@ -164,9 +164,9 @@ class Client implements ConnectedKube {
     yield* watchStream<T>(response, signal);
   }
 
-  async podLog(ref: Ref, { container, tailLines, previous, timestamps }: PodLogOptions, signal?: AbortSignal): Promise<string> {
+  async podLog(ref: Ref, { container, tailLines, previous, timestamps, sinceTime }: PodLogOptions, signal?: AbortSignal): Promise<string> {
     const kind = { apiVersion: 'v1', kind: 'Pod', plural: 'pods', namespaced: true };
-    const path = pathOf(kind, ref, 'log') + queryOf({ container, tailLines, previous, timestamps });
+    const path = pathOf(kind, ref, 'log') + queryOf({ container, tailLines, previous, timestamps, sinceTime });
     return (await this.#send({ method: 'GET', path, idempotent: true, signal })).body;
   }
 

@@ -71,7 +71,8 @@ export type WatchEvent<T> =
   | { type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'; object: T }
   | { type: 'ERROR'; object: { code: number; message: string } };
 
-export type PodLogOptions = { container: string; tailLines: number; previous?: boolean; timestamps?: boolean };
+/** `sinceTime` is an RFC 3339 time; its whole second is given again. */
+export type PodLogOptions = { container: string; tailLines: number; previous?: boolean; timestamps?: boolean; sinceTime?: string };
 
 /**
  * The one door to the API server, as raw JSON. Failures are those of `errors.ts`: 404 NotFound, 409 Conflict, 422/400 `KubeRefused`,

@@ -19,20 +19,27 @@ const LEVEL_WORDS: Readonly<Record<string, Level>> = {
   critical: 'CRITICAL',
 };
 
-/** An entry with what orders it. Times of one container are distinct but for lines of the same write, which their number orders. */
-export type Line = LogEntry & { order: string };
+/** An entry with what orders it: its time, and among lines of one time in one container their number. The same line has the same order whenever it is read. */
+export type Line = LogEntry & { order: string; pod: string };
 
 /** `2026-01-01T00:00:00.123456789Z text`, one a line, of one pod. */
 export function linesOf(text: string, pod: string): Line[] {
   const lines = text.split('\n').filter((line) => line !== '');
-  return lines.map((line, index) => {
+  const times = new Map<string, number>();
+  return lines.map((line) => {
     const space = line.indexOf(' ');
     const timestamp = line.slice(0, space);
     const { level, message } = parsed(line.slice(space + 1));
-    const order = `${padded(timestamp)}/${pod}/${String(index).padStart(6, '0')}`;
-    return { id: Buffer.from(`${timestamp}/${pod}`).toString('base64url'), timestamp, level, message, order };
+    const nth = times.get(timestamp) ?? 0;
+    times.set(timestamp, nth + 1);
+    const order = `${padded(timestamp)}/${pod}/${String(nth).padStart(6, '0')}`;
+    return { id: cursorOf(order), timestamp, level, message, order, pod };
   });
 }
+
+/** A place in the log as clients are given it, and back. */
+export const cursorOf = (order: string): string => Buffer.from(order).toString('base64url');
+export const orderOf = (cursor: string): string => Buffer.from(cursor, 'base64url').toString();
 
 /** Nanoseconds are written without trailing zeros, which text order would take for earlier ones. */
 function padded(timestamp: string): string {
@@ -53,19 +60,24 @@ function parsed(message: string): { level: Level; message: string } {
 /** Entries that the query lets through, after its offset, as many as it asks for. */
 export function logPage(lines: Line[], query: LogQuery): { logs: LogEntry[]; next_offset: string | null } {
   const { order = 'asc', limit = 50, offset } = query;
-  const sorted = lines.filter((line) => lets(line, query)).toSorted((a, b) => (a.order < b.order ? -1 : 1));
+  const sorted = lines.filter((line) => lets(line, query)).toSorted(byOrder);
   const directed = order === 'asc' ? sorted : sorted.toReversed();
-  const after = typeof offset === 'string' ? Buffer.from(offset, 'base64url').toString() : undefined;
+  const after = typeof offset === 'string' ? orderOf(offset) : undefined;
   const rest = after === undefined ? directed : directed.filter((line) => (order === 'asc' ? line.order > after : line.order < after));
   const page = rest.slice(0, limit);
   const last = page.at(-1)?.order;
   return {
-    logs: page.map(({ id, timestamp, level, message }) => ({ id, timestamp, level, message })),
-    next_offset: last === undefined ? null : Buffer.from(last).toString('base64url'),
+    logs: page.map(entryOf),
+    next_offset: last === undefined ? null : cursorOf(last),
   };
 }
 
-function lets(line: Line, { level, query, start_time: start, end_time: end, run_id: run }: LogQuery): boolean {
+export const entryOf = ({ id, timestamp, level, message }: Line): LogEntry => ({ id, timestamp, level, message });
+
+export const byOrder = (a: Line, b: Line): number => (a.order < b.order ? -1 : 1);
+
+/** Whether the query lets a line through; its offset, order and limit are not looked at. */
+export function lets(line: Line, { level, query, start_time: start, end_time: end, run_id: run }: LogQuery): boolean {
   const least = level === null || level === undefined ? 0 : LEVELS.indexOf(level);
   const time = Date.parse(line.timestamp);
   return (

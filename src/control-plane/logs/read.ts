@@ -12,11 +12,17 @@ const TAIL = 5000;
 /** Pods whose logs are read for one answer. */
 const PODS = 20;
 
-type Of = { deployment: DeploymentResource; revision?: RevisionResource | undefined; signal: AbortSignal };
+export type Of = {
+  deployment: DeploymentResource;
+  revision?: RevisionResource | undefined;
+  signal: AbortSignal;
+  /** The time from which a pod's lines are wanted, where not all are. */
+  since?: (pod: string) => string | undefined;
+};
 type Pod = KubeObject & { status?: { containerStatuses?: { name: string; restartCount: number }[] } };
 
 /** The last lines of the agent servers of a deployment, or of one revision. Logs of pods that are gone are gone. */
-export async function deployLogs({ kube }: Needs, { deployment, revision, signal }: Of): Promise<Line[]> {
+export async function deployLogs({ kube }: Needs, { deployment, revision, signal, since = () => undefined }: Of): Promise<Line[]> {
   const { namespace, name } = deployment.metadata;
   const selectors = [`${DEPLOYMENT}=${labelValue(name)}`, ...(revision ? [`${REVISION}=${labelValue(revision.metadata.name)}`] : [])];
   const { items } = await kube.list(
@@ -30,9 +36,16 @@ export async function deployLogs({ kube }: Needs, { deployment, revision, signal
       const restarted =
         pod.status?.containerStatuses?.some((status) => status.name === AGENT_CONTAINER && status.restartCount > 0) === true;
       return (restarted ? [true, false] : [false]).map(async (previous) => {
-        const options = { container: AGENT_CONTAINER, tailLines: TAIL, previous, timestamps: true };
+        const sinceTime = since(pod.metadata.name);
+        const options = {
+          container: AGENT_CONTAINER,
+          tailLines: TAIL,
+          previous,
+          timestamps: true,
+          ...(sinceTime !== undefined && { sinceTime }),
+        };
         const text = await kube.podLog({ namespace, name: pod.metadata.name }, options, signal).catch(nothingYet);
-        return linesOf(text, `${pod.metadata.name}${previous ? '/before' : ''}`);
+        return linesOf(text, pod.metadata.name);
       });
     }),
   );

@@ -1,13 +1,15 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { Type } from 'typebox';
-import { json, type Reply, type Route } from '../../http/route.ts';
+import { json, sse, type Reply, type Route } from '../../http/route.ts';
 import { StringEnum, Uuid } from '../../schema/types.ts';
 import { findDeployment, findRevision, type Asking } from '../deployments/find.ts';
 import { DeploymentPath, failures, notFound } from '../deployments/routes.ts';
 import { route, type Caller, type Needs } from '../needs.ts';
 import { RevisionPath } from '../revisions/routes.ts';
+import { followLogs } from './follow.ts';
 import { logPage } from './lines.ts';
 import { deployLogs } from './read.ts';
-import { logFields, LogPage, LogQuery } from './shape.ts';
+import { FollowQuery, logFields, LogPage, LogQuery } from './shape.ts';
 
 const tag = 'logs';
 const TypedQuery = Type.Object({ ...logFields, type: StringEnum(['build', 'deploy']) }, { additionalProperties: false });
@@ -27,7 +29,58 @@ async function reply(needs: Needs, ids: Ids, { query, type, ...asking }: Asking 
   return json(logPage(lines, query));
 }
 
-export const logRoutes = (needs: Needs): Route<Caller>[] => [...current(needs), ...older(needs)];
+export const logRoutes = (needs: Needs): Route<Caller>[] => [...current(needs), ...live(needs), ...older(needs)];
+
+const streamed = {
+  200: { description: 'Server-sent events: "log" for each line, with an id to resume from; "end".', contentType: 'text/event-stream' },
+  404: notFound,
+  ...failures,
+};
+
+/** Finds what is followed before the stream begins, so that a wrong id is a 404. */
+async function stream(
+  needs: Needs,
+  ids: Ids,
+  { query, headers, ...asking }: Asking & { query: FollowQuery; headers: IncomingHttpHeaders },
+): Promise<Reply> {
+  const find = async (signal: AbortSignal) => {
+    const deployment = await findDeployment(needs, ids.deployment, { ...asking, signal });
+    return {
+      deployment,
+      revision: ids.revision === undefined ? undefined : await findRevision(needs, deployment, { id: ids.revision, signal }),
+    };
+  };
+  await find(asking.signal);
+  const after = headers['last-event-id'];
+  return sse((signal) => followLogs(needs, find, { signal, query, after: Array.isArray(after) ? after[0] : after }));
+}
+
+const live = (needs: Needs): Route<Caller>[] => [
+  route({
+    method: 'get',
+    path: '/v2/deployments/{deployment_id}/logs/stream',
+    id: 'followDeploymentLogs',
+    summary: "Follow the lines of a deployment's agent servers.",
+    tag,
+    access: 'read',
+    params: DeploymentPath,
+    query: FollowQuery,
+    answers: streamed,
+    handler: ({ params, ...request }) => stream(needs, { deployment: params.deployment_id }, request),
+  }),
+  route({
+    method: 'get',
+    path: '/v2/deployments/{deployment_id}/revisions/{revision_id}/logs/stream',
+    id: 'followRevisionLogs',
+    summary: "Follow the lines of a revision's agent servers.",
+    tag,
+    access: 'read',
+    params: RevisionPath,
+    query: FollowQuery,
+    answers: streamed,
+    handler: ({ params, ...request }) => stream(needs, { deployment: params.deployment_id, revision: params.revision_id }, request),
+  }),
+];
 
 const current = (needs: Needs): Route<Caller>[] => [
   route({

@@ -18,6 +18,18 @@ export const logFields = {
 export const LogQuery = Type.Object(logFields, { additionalProperties: false });
 export type LogQuery = Static<typeof LogQuery>;
 
+const { level, query, run_id } = logFields;
+export const FollowQuery = Type.Object(
+  {
+    level,
+    query,
+    run_id,
+    tail: Type.Optional(Type.Integer({ minimum: 0, maximum: 1000, default: 100, description: 'Lines of before to begin with.' })),
+  },
+  { additionalProperties: false },
+);
+export type FollowQuery = Static<typeof FollowQuery>;
+
 export const LogEntry = Type.Object({
   id: Type.String(),
   timestamp: DateTime('When the line was written.'),

@@ -1,0 +1,57 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { NotFound } from '../../errors.ts';
+import type { SseEvent } from '../../http/route.ts';
+import type { Needs } from '../needs.ts';
+import { byOrder, cursorOf, entryOf, lets, orderOf, type Line } from './lines.ts';
+import { deployLogs, type Of } from './read.ts';
+import type { FollowQuery } from './shape.ts';
+
+/** Between two looks at the pods. Each asks for what is new since a second only. */
+const LOOK_MILLISECONDS = 1000;
+
+type Found = Pick<Of, 'deployment' | 'revision'>;
+type Following = { signal: AbortSignal; query: FollowQuery; after: string | undefined };
+
+/** Lines of the past, then lines as they come, until the client leaves or what it follows is gone. Pods come and go meanwhile. */
+export async function* followLogs(
+  needs: Needs,
+  find: (signal: AbortSignal) => Promise<Found>,
+  { signal, query, after }: Following,
+): AsyncGenerator<SseEvent> {
+  const leaving = AbortSignal.any([signal, needs.stopping]);
+  const seen = new Seen(after === undefined ? '' : orderOf(after));
+  let most = after === undefined ? (query.tail ?? 100) : Infinity;
+  while (!leaving.aborted) {
+    const found = await find(leaving).catch(absentIfGone);
+    if (found === undefined) return yield { event: 'end', data: { reason: 'gone' } };
+    const lines = seen.news(await deployLogs(needs, { ...found, signal: leaving, since: seen.since }));
+    const shown = lines.filter((line) => lets(line, query));
+    for (const line of shown.slice(Math.max(0, shown.length - most))) yield { event: 'log', id: cursorOf(line.order), data: entryOf(line) };
+    most = Infinity;
+    await wait(LOOK_MILLISECONDS, undefined, { signal: leaving }).catch(() => undefined);
+  }
+}
+
+/** How far each pod's log was read. A line of one pod may come later than a newer one of another. */
+class Seen {
+  readonly #from: string;
+  readonly #last = new Map<string, Line>();
+
+  constructor(from: string) {
+    this.#from = from;
+  }
+
+  readonly since = (pod: string): string | undefined => this.#last.get(pod)?.timestamp;
+
+  /** The lines that were not there before, in their order. */
+  news(lines: Line[]): Line[] {
+    const fresh = lines.filter((line) => line.order > (this.#last.get(line.pod)?.order ?? this.#from)).toSorted(byOrder);
+    for (const line of fresh) this.#last.set(line.pod, line);
+    return fresh;
+  }
+}
+
+function absentIfGone(error: unknown): undefined {
+  if (error instanceof NotFound) return undefined;
+  throw error;
+}

@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { kinds, type Kube } from '../../../src/kube/kube.ts';
+import type { Deployment } from '../../../src/schema/deployment.ts';
+import { ownLabels } from '../../../src/schema/labels.ts';
+import { creation, startPlane, type Plane } from '../kit/api-server-plane.ts';
+
+/** What pods have written; no kubelet runs them. */
+const written: Record<string, string[]> = {};
+const asked: (string | undefined)[] = [];
+
+const withLogs = (kube: Kube): Kube =>
+  new Proxy(kube, {
+    get: (target, name) => {
+      if (name === 'podLog')
+        return ({ name: pod }: { name: string }, { sinceTime }: { sinceTime?: string }) => {
+          asked.push(sinceTime);
+          const from = sinceTime?.slice(0, 19) ?? '';
+          return Promise.resolve((written[pod] ?? []).filter((line) => line.slice(0, 19) >= from).join('\n'));
+        };
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+
+let plane: Plane;
+let made: Deployment;
+beforeAll(async () => {
+  plane = await startPlane('streamed', {}, { through: withLogs });
+  made = (await plane.call<Deployment>('POST', '/v2/deployments', { body: creation('chat') })).body;
+});
+afterAll(() => plane.stop());
+
+async function pod(name: string, revision = 'chat-00001'): Promise<void> {
+  const spec = { containers: [{ name: 'agent', image: 'i' }] };
+  const metadata = { name, namespace: plane.namespace, labels: ownLabels('chat', 'api', revision) };
+  await plane.kube.create(kinds.pod, { apiVersion: 'v1', kind: 'Pod', metadata, spec });
+}
+
+type Event = { event: string; id?: string; message?: string; reason?: string };
+
+/** Reads a stream until told to leave. */
+async function* events(path: string, headers: Record<string, string> = {}): AsyncGenerator<Event> {
+  const leaving = new AbortController();
+  const response = await fetch(`${plane.url}${path}`, { headers: { 'x-api-key': plane.keys.read, ...headers }, signal: leaving.signal });
+  expect([response.status, response.headers.get('content-type')]).toEqual([200, expect.stringContaining('text/event-stream')]);
+  let text = '';
+  try {
+    for await (const chunk of (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream())) {
+      const blocks = (text + chunk).split('\r\n\r\n');
+      text = blocks.pop() ?? '';
+      for (const block of blocks) {
+        const [, event, data, id] = /^event: (.*)\r\ndata: (.*?)(?:\r\nid: (.*))?$/.exec(block) ?? [];
+        if (event !== undefined) yield { event, ...(id !== undefined && { id }), ...(JSON.parse(data ?? 'null') as Omit<Event, 'event'>) };
+      }
+    }
+  } finally {
+    leaving.abort();
+  }
+}
+
+async function messages(path: string, count: number, onEach: (message: string) => void = () => undefined, headers = {}) {
+  const heard: Event[] = [];
+  for await (const event of events(path, headers)) {
+    heard.push(event);
+    onEach(event.message ?? '');
+    if (heard.length === count) break;
+  }
+  return { heard: heard.map(({ message, event }) => message ?? event), last: heard.at(-1)?.id ?? '' };
+}
+
+test('begins with the last lines, goes on with new ones of old and new pods, and is taken up again where it ended', async () => {
+  written.a = ['2026-01-01T00:00:01Z one', '2026-01-01T00:00:02.1Z two', '2026-01-01T00:00:02.1Z two as well'];
+  written.b = ['2026-01-01T00:00:01.5Z beside'];
+  await Promise.all([pod('a'), pod('b')]);
+  const path = `/v2/deployments/${made.id}/logs/stream`;
+  const { heard, last } = await messages(`${path}?tail=3`, 5, (message) => {
+    if (message === 'two as well') written.a?.push('2026-01-01T00:00:02.1Z two again');
+    // Older than what was shown already, of a pod that had not said it yet.
+    if (message === 'two again') written.b?.push('2026-01-01T00:00:01.9Z late');
+  });
+  expect(heard).toEqual(['beside', 'two', 'two as well', 'two again', 'late']);
+  expect(asked).toContain('2026-01-01T00:00:02.1Z');
+  written.a.push('2026-01-01T00:00:09Z {"level":"error","msg":"after"}');
+  const resumed = await messages(path, 1, undefined, { 'last-event-id': last });
+  expect(resumed.heard[0]).toMatch(/two|after/);
+  const errors = await messages(`${path}?level=ERROR`, 1);
+  expect(errors.heard).toEqual(['{"level":"error","msg":"after"}']);
+});
+
+test('of a revision shows its pods alone', async () => {
+  written.other = ['2026-01-01T00:00:00Z of another revision'];
+  written.first = ['2026-01-01T00:00:01Z of this one'];
+  const { body } = await plane.call<Deployment>('PATCH', `/v2/deployments/${made.id}`, { body: { secrets: [] } });
+  await Promise.all([pod('other', 'chat-00099'), pod('first', 'chat-00002')]);
+  const { heard } = await messages(`/v2/deployments/${made.id}/revisions/${body.latest_revision_id}/logs/stream`, 1);
+  expect(heard).toEqual(['of this one']);
+});
+
+test('ends when the deployment is gone, and is a 404 for one that never was', async () => {
+  const { body: leaving } = await plane.call<Deployment>('POST', '/v2/deployments', { body: creation('leaving') });
+  const stream = messages(`/v2/deployments/${leaving.id}/logs/stream`, 1);
+  await plane.call('DELETE', `/v2/deployments/${leaving.id}`);
+  expect((await stream).heard).toEqual(['end']);
+  expect((await plane.call('GET', `/v2/deployments/${leaving.id}/logs/stream`)).status).toBe(404);
+  expect((await plane.call('GET', `/v2/deployments/${made.id}/logs/stream?tail=1001`)).status).toBe(422);
+});
