@@ -49,6 +49,8 @@ ENV NODE_ENV=production
 
 # --- gx-platform: control plane and operator ---------------------------------------------------------------------------
 FROM app AS gx-platform
+# Half of Node's room for short-lived objects: some 25 MB less, and make bench-operator measures with it.
+ENV NODE_OPTIONS=--max-semi-space-size=8
 WORKDIR /app
 USER 10001:10001
 EXPOSE 8080

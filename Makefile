@@ -1,7 +1,7 @@
 # Every target's node is the pinned one of node_modules, whatever the machine has.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help install run down dev check test fuzz test-kube test-agent test-sdks test-charts test-system test-faults bench bench-control-plane generate golden fmt clean
+.PHONY: help install run down dev check test fuzz test-kube test-agent test-sdks test-charts test-system test-faults bench bench-control-plane bench-operator generate golden fmt clean
 
 help: ## print this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-20s %s\n", $$1, $$2}' Makefile
@@ -54,6 +54,9 @@ bench: install ## the agent server beside others that speak its interface (10 mi
 
 bench-control-plane: install ## latencies of the REST API on a real API server, with 2,000 deployments
 	@node test/bench/control-plane.ts
+
+bench-operator: install ## the operator at scale: new deployments, 10,000 settled ones, a world at rest (10 minutes; --help by node test/bench/operator.ts)
+	@node test/bench/operator.ts
 
 ##@ Change it
 

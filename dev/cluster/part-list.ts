@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-export type PartName = 'kube' | 'coredns' | 'images' | 'containerd' | 'kind' | 'verdict';
+export type PartName = 'kube' | 'coredns' | 'images' | 'containerd' | 'kind' | 'verdict' | 'kwok';
 
 /** One program to compile; `links` are further names it answers to. */
 export type Program = { file: string; package: string; links: readonly string[] };
@@ -110,6 +110,15 @@ export const parts: Record<PartName, Part> = {
     sources: ['go.mod', 'go.sum', '.'],
     flags: ['-ldflags=-s -w'],
     programs: [{ file: 'verdict', package: '.', links: [] }],
+  },
+  // For benchmarks alone: makes pods ready without running them.
+  kwok: {
+    name: 'kwok',
+    version: 'v0.8.0',
+    module: moduleFolder('kwok'),
+    sources: ['go.mod', 'go.sum'],
+    flags: ['-ldflags=-s -w'],
+    programs: [{ file: 'kwok', package: 'sigs.k8s.io/kwok/cmd/kwok', links: [] }],
   },
 };
 

@@ -19,7 +19,8 @@ export type WatchTimings = {
 };
 
 const TIMINGS: WatchTimings = { watchSeconds: [300, 600], inactivity: 75_000, relist: 900_000, pace: 500, longestDelay: 5_000 };
-const PAGE = 500;
+/** Objects of a page: 2 MB at most for the largest of ours, read and taken in within some 50 ms. */
+const PAGE = 250;
 /** Lists that may come out older than what is known to have happened. */
 const CATCH_UP = 10;
 

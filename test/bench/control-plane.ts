@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import process from 'node:process';
 import { program, step } from '../../dev/steps.ts';
 import { createKey } from '../../src/control-plane/auth/keys.ts';
@@ -8,7 +6,8 @@ import { connect } from '../../src/kube/client.ts';
 import { kinds, type Kube } from '../../src/kube/kube.ts';
 import { API_VERSION, type DeploymentResource } from '../../src/schema/custom-resources.ts';
 import { revisionOf } from '../../src/schema/revision-of.ts';
-import { startApiServer, until } from '../kit/api-server.ts';
+import { startApiServer } from '../kit/api-server.ts';
+import { plane, type Ask } from './plane.ts';
 
 /*
  * What the REST API costs: the control plane as a process of its own, on a real API server.
@@ -55,38 +54,6 @@ async function fill(kube: Kube, { from, to }: { from: number; to: number }): Pro
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
-}
-
-type Ask = <T>(method: string, path: string, body?: unknown) => Promise<T>;
-
-/** A control plane of its own process: the measuring must not take its time. */
-async function plane(kubeconfig: string, key: string): Promise<{ ask: Ask; stop(): Promise<void> }> {
-  const env = {
-    PATH: '',
-    KUBECONFIG: kubeconfig,
-    GX_SERVER_HOST: '127.0.0.1',
-    GX_SERVER_PORT: '0',
-    GX_NAMESPACE: 'default',
-    GX_SHUTDOWN_DELAY_SECONDS: '0',
-  };
-  const child = spawn(process.execPath, ['src/main.ts', 'control-plane'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
-  let output = '';
-  child.stdout.on('data', (chunk: Buffer) => (output.length < 10_000 ? (output += chunk.toString()) : undefined));
-  const port = (): string | undefined => /"port":(\d+)/.exec(output)?.[1];
-  await until('it listens', () => port() !== undefined);
-  const url = `http://127.0.0.1:${port()}`;
-  await until('it is ready', async () => (await fetch(`${url}/readyz`)).ok);
-  const ask: Ask = async (method, path, body) => {
-    const headers = { 'x-api-key': key, ...(body !== undefined && { 'content-type': 'application/json' }) };
-    const answer = await fetch(`${url}${path}`, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) });
-    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
-    return (await answer.json()) as never;
-  };
-  const stop = async (): Promise<void> => {
-    child.kill('SIGTERM');
-    await once(child, 'exit');
-  };
-  return { ask, stop };
 }
 
 const body = (name: string) => ({

@@ -23,6 +23,9 @@ export type ApiServer = {
   kubeconfig: string;
   /** One JSON object a line, per answered request of a client. */
   auditLog: string;
+  /** Address of its database. */
+  etcd: string;
+  port: number;
   /** kill -9; etcd keeps running. */
   kill(): Promise<void>;
   /** The API server again, on the same port, with the same data. */
@@ -72,6 +75,8 @@ export async function startApiServer(options: { controllers?: boolean } = {}): P
   return {
     kubeconfig,
     auditLog: join(dir, 'audit.log'),
+    etcd: `http://127.0.0.1:${place.ports.etcd}`,
+    port: place.ports.api,
     kill: () => kill(apiServer),
     restart: async () => {
       apiServer = run(place, 'kube-apiserver', apiServerFlags(place));
@@ -123,7 +128,7 @@ const apiServerFlags = ({ dir, ports }: Place): string[] =>
     'service-account-issuer': 'https://kubernetes.default.svc',
     'service-account-key-file': join(dir, 'service-account.key'),
     'service-account-signing-key-file': join(dir, 'service-account.key'),
-    'service-cluster-ip-range': '10.0.0.0/24',
+    'service-cluster-ip-range': '10.0.0.0/16',
     // Pods of tests need no token, and would wait for the default account.
     'disable-admission-plugins': 'ServiceAccount',
     'audit-policy-file': join(dir, 'audit-policy.yaml'),
@@ -174,16 +179,17 @@ async function rolesThere(kube: Kube): Promise<void> {
 /** Runs the tool until its wire to us is cut: by `kill`, or by our own end, whatever ended us. */
 const LEASH = '"$0" "$@" 3<&- & pid=$!; { cat <&3; kill -9 "$pid"; } & exec 3<&-; wait "$pid"';
 
-function run({ dir, tools }: Place, tool: string, args: string[]): ChildProcess {
-  const log = openSync(join(dir, `${tool}.log`), 'a');
-  return spawn('/bin/sh', ['-c', LEASH, tools[tool] as string, ...args], {
-    stdio: ['ignore', log, log, 'pipe'],
-    env: { PATH: process.env.PATH },
-  });
+const run = ({ dir, tools }: Place, tool: string, args: string[]): ChildProcess =>
+  leashed(tools[tool] as string, args, join(dir, `${tool}.log`));
+
+/** A program that ends, at the latest, when this process does. What it says goes to the file. */
+export function leashed(path: string, args: string[], logFile: string): ChildProcess {
+  const log = openSync(logFile, 'a');
+  return spawn('/bin/sh', ['-c', LEASH, path, ...args], { stdio: ['ignore', log, log, 'pipe'], env: { PATH: process.env.PATH } });
 }
 
 /** kill -9, by cutting the wire. */
-async function kill(child: ChildProcess): Promise<void> {
+export async function kill(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const gone = once(child, 'exit');
   child.stdio[3]?.destroy();

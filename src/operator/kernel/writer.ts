@@ -21,15 +21,14 @@ export class Writer {
     this.#watched = watched;
   }
 
-  /** Makes `existing` into `desired` with as few writes as that takes. Returns the desired objects as they now are. */
-  async reconcile(desired: KubeObject[], existing: KubeObject[], signal: AbortSignal): Promise<KubeObject[]> {
+  /** Makes `existing` into `desired` with as few writes as that takes. */
+  async reconcile(desired: KubeObject[], existing: KubeObject[], signal: AbortSignal): Promise<void> {
     const { apply, remove } = difference(desired, existing);
     for (const intent of apply) {
       const live = existing.find(({ kind, metadata }) => kind === intent.kind && metadata.name === intent.metadata.name);
       if (live === undefined || this.#stored.get(idOf(live)) !== stamp(intent, live)) await this.#apply(intent, signal);
     }
     for (const object of remove) await this.remove(object, signal);
-    return desired.flatMap((intent) => this.#live(intent) ?? []);
   }
 
   /** Creates what must never be overwritten. False when an object of this name is already there. */
@@ -58,10 +57,6 @@ export class Writer {
 
   #take(object: KubeObject): void {
     this.#of(object)?.cache?.offer(object);
-  }
-
-  #live({ kind, apiVersion, metadata }: KubeObject): KubeObject | undefined {
-    return this.#of({ kind, apiVersion })?.cache?.get(`${metadata.namespace}/${metadata.name}`) as KubeObject | undefined;
   }
 
   #kindOf(object: KubeObject): Kind {

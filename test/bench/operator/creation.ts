@@ -1,0 +1,117 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Report } from '../../../dev/steps.ts';
+import { DEFAULT_TENANT_ID } from '../../../src/config/control-plane.ts';
+import { createKey } from '../../../src/control-plane/auth/keys.ts';
+import { Cache } from '../../../src/kube/cache.ts';
+import { kinds, type Kube } from '../../../src/kube/kube.ts';
+import { Reflector } from '../../../src/kube/watch.ts';
+import { READY } from '../../../src/schema/conditions.ts';
+import { API_VERSION, type DeploymentResource } from '../../../src/schema/custom-resources.ts';
+import { conditionOf, until, type ApiServer } from '../../kit/api-server.ts';
+import { silentLog } from '../../kit/log.ts';
+import { plane } from '../plane.ts';
+import { AuditTrail, isChildWrite } from './audit.ts';
+import { writeLimit } from './limits.ts';
+import { startPods } from './pods.ts';
+import { startOperatorProcess, USER_AGENT } from './process.ts';
+import { seconds, type Table } from './table.ts';
+
+/* New deployments through the REST API: how fast the operator writes their children, and when they serve. */
+
+const GOALS = { share: 0.6, many: 1000, seconds: 120 };
+const AT_ONCE = 10;
+/** Longer than any of it takes here, so that only a fault ends it. */
+const PATIENCE = 600_000;
+
+export type Given = { server: ApiServer; kube: Kube; count: number; report: Report };
+
+/** Milliseconds it took the REST API to take them all. */
+async function post({ server, kube, count }: Given): Promise<number> {
+  await kube.create(kinds.listener, {
+    apiVersion: API_VERSION,
+    kind: 'Listener',
+    metadata: { name: 'default', namespace: 'default' },
+    spec: { computeId: 'bench', namespaces: ['default'] },
+  });
+  const { key } = await createKey(kube, 'default', { name: 'bench', role: 'write', tenantId: DEFAULT_TENANT_ID });
+  const { ask, stop } = await plane(server.kubeconfig, key);
+  const started = performance.now();
+  let next = 0;
+  const work = async (): Promise<void> => {
+    while (next < count) {
+      next += 1;
+      await ask('POST', '/v2/deployments', {
+        name: `created-${next}`,
+        source: 'external_container',
+        source_config: { resource_spec: {} },
+        secrets: [],
+        source_revision_config: { image_uri: 'registry.example/agent:1' },
+      });
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: AT_ONCE }, work));
+    return performance.now() - started;
+  } finally {
+    await stop();
+  }
+}
+
+/** The operator alone with the API server: new deployments wait for it, and no pod ever comes. */
+export async function measureWrites(given: Given, table: Table): Promise<void> {
+  const { server, kube, count, report } = given;
+  const limit = await writeLimit(kube);
+  report(`the API server's own limit: ${Math.round(limit)} writes a second`);
+  report(`${count} posted in ${seconds(await post(given))}`);
+  const trail = new AuditTrail(server.auditLog);
+  const operator = await startOperatorProcess({ kubeconfig: server.kubeconfig });
+  await until('all databases are asked for', async () => (await operator.metric('workqueue_depth')) > 0, PATIENCE);
+  await until('all is written', async () => (await operator.metric('workqueue_depth')) === 0, PATIENCE);
+  await until('nobody works', async () => (await operator.metric('controller_runtime_active_workers')) === 0, PATIENCE);
+  const [children, all] = [trail.writes(USER_AGENT, isChildWrite), trail.writes(USER_AGENT)];
+  await operator.stop();
+  report(`the operator wrote: ${trail.census(USER_AGENT)}`);
+  const share = children.perSecond / limit;
+  table.title(`Children of ${count} new deployments (posted before the operator starts; no pods)`);
+  table.row('the API server for a client that does nothing else', `${Math.round(limit)} writes/s`);
+  table.row(`the operator: writes of children (${children.count})`, `${Math.round(children.perSecond)}/s, ratio ${share.toFixed(2)}`, {
+    says: `>= ${GOALS.share}`,
+    met: share >= GOALS.share,
+  });
+  const ratio = (all.perSecond / limit).toFixed(2);
+  table.row(`the operator: all writes, with finalizers and statuses (${all.count})`, `${Math.round(all.perSecond)}/s, ratio ${ratio}`);
+}
+
+/** All of the chain at once: REST, operator, Kubernetes' controllers and scheduler, kwok. Ends with all deployments serving. */
+export async function measureCreation(given: Given, table: Table): Promise<void> {
+  const { server, kube, count, report } = given;
+  const pods = await startPods(kube, server.kubeconfig);
+  const operator = await startOperatorProcess({ kubeconfig: server.kubeconfig });
+  const cache = new Cache<DeploymentResource>();
+  const observer = { relisted() {}, missed() {}, active() {} };
+  const reflector = new Reflector({ kube, kind: kinds.deployment, cache, namespace: 'default', log: silentLog(), observer });
+  reflector.start();
+  const ready = (): number => cache.list().filter((deployment) => conditionOf(deployment, READY) === 'True').length;
+  const trail = new AuditTrail(server.auditLog);
+  const started = performance.now();
+  const posting = post(given);
+  while (ready() < count) {
+    if (performance.now() - started > PATIENCE) throw new Error(`${ready()} of ${count} deployments serve after ${seconds(PATIENCE)}`);
+    await wait(100);
+  }
+  const took = performance.now() - started;
+  const posted = await posting;
+  report(`all serve after ${seconds(took)}`);
+  report(`the operator wrote: ${trail.census(USER_AGENT)}`);
+  const children = trail.writes(USER_AGENT, isChildWrite);
+  const all = trail.writes('');
+  await reflector.stop();
+  await operator.stop();
+  await pods.stop();
+  table.title(`${count} deployments through REST until they serve (pods by kwok, on the same machine)`);
+  const goal = { says: `<= ${GOALS.seconds} s for ${GOALS.many}`, met: took <= GOALS.seconds * 1000 };
+  table.row('from the first POST to the last READY', seconds(took), count >= GOALS.many ? goal : undefined);
+  table.row('of it until the last POST was answered', seconds(posted));
+  table.row(`the operator: writes of children (${children.count})`, `${Math.round(children.perSecond)}/s`);
+  table.row(`all writes but those of Kubernetes' own controllers (${all.count})`, `${Math.round(all.perSecond)}/s`);
+}

@@ -1,0 +1,63 @@
+import { randomUUID } from 'node:crypto';
+import { operatorConfig } from '../../../src/config/operator.ts';
+import { kinds, type Kind, type Kube, type KubeObject } from '../../../src/kube/kube.ts';
+import { desiredDeployment } from '../../../src/operator/deployment/desired.ts';
+import { tracingProject } from '../../../src/operator/deployment/tracing-project.ts';
+import { withHash } from '../../../src/operator/kernel/owned.ts';
+import { API_VERSION, type DeploymentResource } from '../../../src/schema/custom-resources.ts';
+import { SETTINGS } from './process.ts';
+
+/* What the API server can do for a client that does nothing else, over as many connections as the operator's calls have. */
+
+const DEPLOYMENTS = 200;
+const AT_ONCE = 10;
+/** As long as a credential. */
+const SECRET = 'x'.repeat(400);
+const APPLIED: Kind[] = [kinds.service, kinds.networkPolicy, kinds.statefulSet];
+
+/** Writes a second, of the objects that a deployment is made of: two creates and four server-side applies each. */
+export async function writeLimit(kube: Kube): Promise<number> {
+  const { settings } = operatorConfig(SETTINGS);
+  const families = Array.from({ length: DEPLOYMENTS }, (_, index) => childrenOf(`limit-${index}`));
+  const started = performance.now();
+  let writes = 0;
+  const work = async (): Promise<void> => {
+    for (let next = families.pop(); next !== undefined; next = families.pop()) {
+      await kube.create(kinds.tracingProject, next.project);
+      await kube.create(kinds.secret, next.credential);
+      for (const child of next.applied) await kube.apply(kindOf(child), child);
+      writes += 2 + next.applied.length;
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return writes / ((performance.now() - started) / 1000);
+
+  function childrenOf(name: string) {
+    const deployment: DeploymentResource = {
+      apiVersion: API_VERSION,
+      kind: 'Deployment',
+      metadata: { name, namespace: 'default', uid: randomUUID() },
+      spec: { source: 'external_container', template: { sourceRevisionConfig: { imageUri: 'registry.example/agent:1' } } },
+    };
+    return {
+      project: tracingProject(deployment, settings.defaultTenantId),
+      credential: {
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: { name, namespace: 'default' },
+        immutable: true,
+        stringData: { uri: SECRET },
+      },
+      applied: desiredDeployment(deployment, settings, {}).map(withHash),
+    };
+  }
+}
+
+const kindOf = (object: KubeObject): Kind => APPLIED.find(({ kind }) => kind === object.kind) as Kind;
+
+/** Milliseconds to list and decode all objects of a kind. */
+export async function listTime(kube: Kube, kind: Kind): Promise<{ milliseconds: number; count: number }> {
+  const started = performance.now();
+  const found = await kube.all(kind);
+  return { milliseconds: performance.now() - started, count: found.length };
+}

@@ -1,0 +1,53 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { stringify } from 'yaml';
+import { ensureParts } from '../../../dev/cluster/parts.ts';
+import type { Kind, Kube } from '../../../src/kube/kube.ts';
+import { kill, leashed } from '../../kit/api-server.ts';
+
+/* Pods that are scheduled and get ready, and that nobody runs: Kubernetes' own scheduler, and kwok in the kubelet's place. */
+
+const node: Kind = { apiVersion: 'v1', kind: 'Node', plural: 'nodes', namespaced: false };
+const ENDLESS = { cpu: '1000000', memory: '1000Ti', pods: '1000000' };
+
+/** Volumes are not made here, so the scheduler must not wait for them. */
+const schedulerConfig = (kubeconfig: string): object => ({
+  apiVersion: 'kubescheduler.config.k8s.io/v1',
+  kind: 'KubeSchedulerConfiguration',
+  clientConnection: { kubeconfig, qps: 500, burst: 1000 },
+  leaderElection: { leaderElect: false },
+  profiles: [
+    {
+      schedulerName: 'default-scheduler',
+      plugins: {
+        multiPoint: { disabled: ['VolumeBinding', 'VolumeRestrictions', 'VolumeZone', 'NodeVolumeLimits'].map((name) => ({ name })) },
+      },
+    },
+  ],
+});
+
+export async function startPods(kube: Kube, kubeconfig: string): Promise<{ stop(): Promise<void> }> {
+  const tools = await ensureParts(['kube', 'kwok'], (line) => process.stderr.write(`${line}\n`));
+  const dir = mkdtempSync(join(tmpdir(), 'gx-bench-pods-'));
+  const config = join(dir, 'scheduler.yaml');
+  writeFileSync(config, stringify(schedulerConfig(kubeconfig)));
+  await kube.create(node, {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name: 'kwok', labels: { 'kubernetes.io/hostname': 'kwok' } },
+    status: { allocatable: ENDLESS, capacity: ENDLESS },
+  });
+  const running = [
+    leashed(tools['kube-scheduler'] as string, [`--config=${config}`, '--secure-port=0'], join(dir, 'scheduler.log')),
+    leashed(tools['kwok'] as string, [`--kubeconfig=${kubeconfig}`, '--manage-all-nodes'], join(dir, 'kwok.log')),
+  ];
+  return {
+    stop: async () => {
+      for (const child of running) await kill(child);
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}

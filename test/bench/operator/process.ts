@@ -1,0 +1,111 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { openSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { until } from '../../kit/api-server.ts';
+
+/** The operator as in a pod: a process of its own, which can be asked and looked at from outside. */
+export type OperatorUnderTest = {
+  /** Milliseconds of `performance.now()`, when the process was started. */
+  startedAt: number;
+  /** The sum of a metric over the samples whose labels contain these words; 0 when there is none. */
+  metric(name: string, ...labels: string[]): Promise<number>;
+  /** Bytes: now, and the most there ever was. */
+  memory(): { now: number; peak: number };
+  /** Established connections to the port. */
+  connectionsTo(port: number): number;
+  stop(): Promise<void>;
+};
+
+/** As in the image. */
+const NODE_OPTIONS = '--max-semi-space-size=8';
+export const USER_AGENT = 'gx-operator';
+
+/** Ends when its standard input does: with us, whatever ended us. */
+const LEASH = 'process.stdin.on("end", () => process.exit()).resume(); process.stdin.unref();';
+
+export async function startOperatorProcess({
+  kubeconfig,
+  flags = [],
+}: {
+  kubeconfig: string;
+  flags?: string[];
+}): Promise<OperatorUnderTest> {
+  const port = await freePort();
+  const log = openSync(join(tmpdir(), 'gx-bench-operator.log'), 'w');
+  const startedAt = performance.now();
+  const child = spawn(process.execPath, [...flags, '--import', `data:text/javascript,${LEASH}`, 'src/main.ts', 'operator'], {
+    stdio: ['pipe', log, log],
+    env: {
+      PATH: process.env.PATH,
+      KUBECONFIG: kubeconfig,
+      NODE_OPTIONS,
+      GX_SERVER_HOST: '127.0.0.1',
+      GX_HEALTH_PORT: String(port),
+      ...SETTINGS,
+    },
+  });
+  const pid = child.pid as number;
+  const metrics = async (): Promise<string> => (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  await until('the operator answers', async () => (await metrics()) !== '');
+  return {
+    startedAt,
+    metric: async (name, ...labels) => sumOf(await metrics(), name, labels),
+    memory: () => memoryOf(pid),
+    connectionsTo: (target) => connectionsOf(pid, target),
+    stop: () => stop(child),
+  };
+}
+
+/** Also what the loaded objects are computed with. */
+export const SETTINGS = { GX_PROFILE: 'small', GX_NAMESPACE: 'default', GX_LOG_LEVEL: 'warn', GX_IDENTITY: 'bench' };
+
+async function stop(child: ChildProcess): Promise<void> {
+  child.kill('SIGTERM');
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+}
+
+function sumOf(text: string, name: string, labels: string[]): number {
+  const samples = text.split('\n').filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`));
+  const wanted = samples.filter((line) => labels.every((label) => line.includes(label)));
+  return wanted.map((line) => Number(line.slice(line.lastIndexOf(' ')))).reduce((sum, value) => sum + value, 0);
+}
+
+function memoryOf(pid: number): { now: number; peak: number } {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  const bytes = (field: string): number => Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) * 1024;
+  return { now: bytes('VmRSS'), peak: bytes('VmHWM') };
+}
+
+const ESTABLISHED = '01';
+
+function connectionsOf(pid: number, port: number): number {
+  const folder = `/proc/${pid}/fd`;
+  const sockets = new Set(readdirSync(folder).flatMap((fd) => /^socket:\[(\d+)\]$/.exec(linkOf(`${folder}/${fd}`))?.[1] ?? []));
+  const hex = port.toString(16).toUpperCase().padStart(4, '0');
+  const lines = ['tcp', 'tcp6'].flatMap((table) => readFileSync(`/proc/${pid}/net/${table}`, 'utf8').split('\n').slice(1));
+  return lines.filter((line) => {
+    const [, , remote = '', state, , , , , , inode = ''] = line.trim().split(/\s+/);
+    return remote.endsWith(`:${hex}`) && state === ESTABLISHED && sockets.has(inode);
+  }).length;
+}
+
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    // Closed since the folder was read.
+    return '';
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto';
+import { operatorConfig } from '../../../src/config/operator.ts';
+import { kinds, type Kind, type Kube, type KubeObject } from '../../../src/kube/kube.ts';
+import { addressOf } from '../../../src/operator/deployment/address.ts';
+import { desiredDeployment } from '../../../src/operator/deployment/desired.ts';
+import { withHash } from '../../../src/operator/kernel/owned.ts';
+import { desiredRevision } from '../../../src/operator/revision/desired.ts';
+import { READY } from '../../../src/schema/conditions.ts';
+import { API_VERSION, type DeploymentResource, type RevisionResource } from '../../../src/schema/custom-resources.ts';
+import { names } from '../../../src/schema/names.ts';
+import { hashOf } from '../../../src/schema/revision-of.ts';
+import { conditionOf, until } from '../../kit/api-server.ts';
+import { SETTINGS } from './process.ts';
+
+/*
+ * Deployments at rest, as the API server stores them: one is brought up by a real operator, the others are its copies with names, uids,
+ * addresses and hashes of their own. That they are right is proven by the operator, which writes nothing when it meets them.
+ */
+
+const NAMESPACE = 'default';
+const PATTERN = 'settled-00000';
+export const settledName = (index: number): string => `settled-${String(index).padStart(5, '0')}`;
+
+/** Every object of one settled deployment. */
+export type Family = { deployment: DeploymentResource; revision: RevisionResource; project: KubeObject; children: KubeObject[] };
+
+const CHILDREN: Kind[] = [kinds.service, kinds.networkPolicy, kinds.statefulSet, kinds.workload];
+
+/** Brings one deployment up, with an operator that is already running, and no pods: their readiness is told for them. */
+export async function settleOne(kube: Kube): Promise<Family> {
+  await kube.create(kinds.deployment, {
+    apiVersion: API_VERSION,
+    kind: 'Deployment',
+    metadata: { name: PATTERN, namespace: NAMESPACE },
+    spec: { source: 'external_container', template: { sourceRevisionConfig: { imageUri: 'registry.example/agent:1' } } },
+  });
+  await until('the pattern is Ready', async () => {
+    for (const kind of [kinds.statefulSet, kinds.workload])
+      for (const object of await kube.all(kind, { namespace: NAMESPACE })) await tellReady(kube, kind, object);
+    return conditionOf(await kube.get(kinds.deployment, { namespace: NAMESPACE, name: PATTERN }), READY) === 'True';
+  });
+  const one = async <T extends object>(kind: Kind<T>): Promise<T> => (await kube.all(kind, { namespace: NAMESPACE }))[0] as T;
+  const lists = await Promise.all(CHILDREN.map((kind) => kube.all(kind, { namespace: NAMESPACE })));
+  return {
+    deployment: await one(kinds.deployment),
+    revision: await one(kinds.revision),
+    project: await one<KubeObject>(kinds.tracingProject),
+    children: lists.flat().filter(({ metadata }) => metadata.name.startsWith(PATTERN)),
+  };
+}
+
+async function tellReady(kube: Kube, kind: Kind, { metadata, spec, status }: KubeObject): Promise<void> {
+  const { replicas = 1 } = spec as { replicas?: number };
+  const { generation = 1 } = metadata;
+  const counts = { replicas, readyReplicas: replicas, availableReplicas: replicas, updatedReplicas: replicas };
+  const told = status as { observedGeneration?: number };
+  if (told.observedGeneration !== generation) await kube.patchStatus(kind, metadata, { observedGeneration: generation, ...counts });
+}
+
+const settings = operatorConfig(SETTINGS).settings;
+
+/** Objects of copies number `from` to `to` (exclusive) of the family. */
+export function* copies(family: Family, from: number, to: number): Generator<KubeObject> {
+  for (let index = from; index < to; index += 1) yield* copyOf(family, index);
+}
+
+function copyOf(family: Family, index: number): KubeObject[] {
+  const { deployment, revision, project, children } = renamed(family, index);
+  const database = children.find(({ kind }) => kind === 'StatefulSet');
+  const intents = [
+    ...desiredDeployment(deployment, settings, { database, active: revision.metadata.name }),
+    ...desiredRevision(revision, given(children, deployment), settings),
+  ];
+  const hashed = children.map((child) => {
+    const intent = intents.find(({ kind, metadata }) => kind === child.kind && metadata.name === child.metadata.name);
+    if (intent === undefined) throw new Error(`${child.kind} ${child.metadata.name} is not what the operator makes`);
+    const annotations = { ...child.metadata.annotations, ...withHash(intent).metadata.annotations };
+    return { ...addressed(child, index), metadata: { ...child.metadata, annotations, uid: randomUUID() } };
+  });
+  const told = { ...revision, status: { ...revision.status, specHash: hashOf(revision.spec) } };
+  return [
+    ...([deployment, told] as unknown as KubeObject[]),
+    { ...project, metadata: { ...project.metadata, uid: randomUUID() } },
+    ...hashed,
+  ];
+}
+
+function given(pattern: KubeObject[], deployment: DeploymentResource) {
+  const replicas = (suffix: string): number => {
+    const found = pattern.find(({ kind, metadata: { name } }) => kind === 'Deployment' && name.endsWith(suffix));
+    return (found?.spec as { replicas: number } | undefined)?.replicas ?? 0;
+  };
+  return { wish: { api: replicas('-api'), queue: replicas('-queue') }, secretName: undefined, address: addressOf(deployment) };
+}
+
+/** Replaces all that is the pattern's own in its text. */
+function renamed(family: Family, index: number): Family {
+  const { deployment, revision, project } = family;
+  const [oldUid = '', newUid] = [deployment.metadata.uid, randomUUID()];
+  const name = settledName(index);
+  const tenant = (project.spec as { tenantId: string }).tenantId;
+  const pairs: [string, string][] = [
+    [names.tracingProject(tenant, PATTERN), names.tracingProject(tenant, name)],
+    [names.databaseSecret(PATTERN, oldUid), names.databaseSecret(name, newUid)],
+    [names.databaseVolume(oldUid), names.databaseVolume(newUid)],
+    [oldUid, newUid],
+    [revision.metadata.uid ?? '', randomUUID()],
+    [PATTERN, name],
+  ];
+  return JSON.parse(pairs.reduce((text, [from, to]) => text.replaceAll(from, to), JSON.stringify(family))) as Family;
+}
+
+/** A Service has an address of its own. */
+function addressed(child: KubeObject, index: number): KubeObject {
+  const spec = child.spec as { clusterIP?: string };
+  if (child.kind !== 'Service' || spec.clusterIP === undefined || spec.clusterIP === 'None') return child;
+  const address = `10.0.${100 + Math.floor(index / 250)}.${1 + (index % 250)}`;
+  return { ...child, spec: { ...spec, clusterIP: address, clusterIPs: [address] } };
+}

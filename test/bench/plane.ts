@@ -1,0 +1,36 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import process from 'node:process';
+import { until } from '../kit/api-server.ts';
+
+export type Ask = <T>(method: string, path: string, body?: unknown) => Promise<T>;
+
+/** A control plane of its own process: the measuring must not take its time. */
+export async function plane(kubeconfig: string, key: string): Promise<{ ask: Ask; stop(): Promise<void> }> {
+  const env = {
+    PATH: '',
+    KUBECONFIG: kubeconfig,
+    GX_SERVER_HOST: '127.0.0.1',
+    GX_SERVER_PORT: '0',
+    GX_NAMESPACE: 'default',
+    GX_SHUTDOWN_DELAY_SECONDS: '0',
+  };
+  const child = spawn(process.execPath, ['src/main.ts', 'control-plane'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => (output.length < 10_000 ? (output += chunk.toString()) : undefined));
+  const port = (): string | undefined => /"port":(\d+)/.exec(output)?.[1];
+  await until('it listens', () => port() !== undefined);
+  const url = `http://127.0.0.1:${port()}`;
+  await until('it is ready', async () => (await fetch(`${url}/readyz`)).ok);
+  const ask: Ask = async (method, path, body) => {
+    const headers = { 'x-api-key': key, ...(body !== undefined && { 'content-type': 'application/json' }) };
+    const answer = await fetch(`${url}${path}`, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) });
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
+    return (await answer.json()) as never;
+  };
+  const stop = async (): Promise<void> => {
+    child.kill('SIGTERM');
+    await once(child, 'exit');
+  };
+  return { ask, stop };
+}
