@@ -4,6 +4,7 @@ import type { AgentConfig } from '../config/agent.ts';
 import type { Log } from '../log.ts';
 import type { Claimed } from './db/leases.ts';
 import type { Database } from './db/pool.ts';
+import { shareOut, type Shares } from './db/shares.ts';
 import { openSignals, type Signal, type Signals } from './db/signals.ts';
 import type { AgentDeps } from './deps.ts';
 import type { GraphsFile } from './graphs/config-file.ts';
@@ -35,20 +36,24 @@ export class Opened {
 }
 
 export function graphHost(config: AgentConfig, file: GraphsFile, log: Log): GraphHost {
+  const shares = sharesOf(config);
   return new GraphHost({
     start: {
       graphs: file.graphs,
       index: file.index,
-      database: { ...config.database, poolSize: Math.max(2, Math.ceil(config.database.poolSize / 4)) },
+      database: { ...config.database, poolSize: shares.perThread },
       logLevel: config.logLevel,
       env: file.env,
       traced: config.tracing !== undefined,
     },
-    threads: config.jobs.threads || automaticThreads(),
+    threads: shares.threads,
     slots: Math.max(1, config.jobs.slots),
     log,
   });
 }
+
+/** How the process shares out its connections among its own pool and its threads. */
+export const sharesOf = ({ database, jobs }: AgentConfig): Shares => shareOut({ ...database, threads: jobs.threads || automaticThreads() });
 
 /** Half a gigabyte a thread, and no more threads than processors: beyond four, another pod serves better. */
 function automaticThreads(): number {

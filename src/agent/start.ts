@@ -3,7 +3,7 @@ import type { AgentConfig } from '../config/agent.ts';
 import { asError } from '../errors.ts';
 import { listen } from '../http/listen.ts';
 import type { Log } from '../log.ts';
-import { assemble, graphHost, Opened } from './assemble.ts';
+import { assemble, graphHost, Opened, sharesOf } from './assemble.ts';
 import { insertAssistant } from './db/assistants.ts';
 import { migrate } from './db/migrate.ts';
 import { checkDatabase, openDatabase, type Database } from './db/pool.ts';
@@ -34,7 +34,7 @@ export async function startAgentServer({ config, log, signal }: Start): Promise<
 
 async function start({ config, log, signal }: Start, opened: Opened): Promise<AgentServer> {
   const file = readGraphsFile(config.configPath);
-  const db = openDatabase({ ...config.database, name: 'gx-agent-server' }, log);
+  const db = openDatabase({ ...config.database, poolSize: sharesOf(config).server, name: 'gx-agent-server' }, log);
   opened.add(() => db.close());
   await checkDatabase(db, config.database.uri);
   const host = graphHost(config, file, log);

@@ -14,7 +14,7 @@ export type AgentConfig = {
   /** Origins whose pages may call, when gx.json says nothing of them; empty allows any. */
   corsOrigins: string[];
   bodyLimit: number;
-  database: { uri: string; poolSize: number; statementTimeoutSeconds: number };
+  database: { uri: string; connections: number | undefined; poolSize: number; statementTimeoutSeconds: number };
   jobs: JobSettings;
   /** `maxEventBytes`: a larger message of a stream is left out. */
   streams: { resumableSeconds: number; maxEventBytes: number };
@@ -76,6 +76,10 @@ const range = (min: number): { min: number; max: number } => ({ min, max: Number
 function databaseSettings(read: SettingsReader): AgentConfig['database'] {
   return {
     uri: read.required(['DATABASE_URI', 'GX_DATABASE_URI', 'POSTGRES_URI'], 'the Postgres connection string'),
+    connections:
+      read.optional(['GX_POSTGRES_MAX_CONNECTIONS']) === undefined
+        ? undefined
+        : read.integer(['GX_POSTGRES_MAX_CONNECTIONS'], 5, { min: 5, max: 10_000 }),
     poolSize: read.integer(['GX_POSTGRES_POOL_MAX_SIZE', 'LANGGRAPH_POSTGRES_POOL_MAX_SIZE'], 20, { min: 2, max: 1000 }),
     statementTimeoutSeconds: read.integer(['GX_STATEMENT_TIMEOUT_SECS'], 900, { min: 1, max: DAY }),
   };

@@ -5,6 +5,7 @@ import type { RevisionResource } from '../../schema/custom-resources.ts';
 import { hashOf } from '../../schema/revision-of.ts';
 import type { RevisionStatus } from '../../schema/revision.ts';
 import { isEnded } from '../deployment/picks.ts';
+import { connectionsOf } from '../connections.ts';
 import { diagnose, type Diagnosis } from '../diagnose.ts';
 import { isRolledOut, replicasOf } from '../workload-state.ts';
 import type { RevisionWorld } from './observe.ts';
@@ -113,6 +114,8 @@ const queued: Step = ({ world }) =>
 
 function progress({ revision, world, settings }: Situation): Decision {
   const begun = { started: true };
+  const { problem } = connectionsOf(revision, settings);
+  if (problem !== undefined) return idle('DEPLOY_FAILED', problem, { ...begun, reason: 'Refused' });
   const api = replicasWanted(revision, 'api', settings);
   const queue = replicasWanted(revision, 'queue', settings);
   if (!world.databaseReady) {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { EXIT } from '../../../src/errors.ts';
 import { failedStart, startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { eventually } from '../../kit/eventually.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
@@ -118,7 +119,7 @@ test('a database of a later major version is refused with a sentence', async () 
   const later = await freshDatabase();
   await later.sql(`insert into gx.migration (number, name, major) values (9000, 'later', 2)`);
   const { code, output } = await failedStart({ database: later.uri });
-  expect(code).toBe(1);
+  expect(code).toBe(EXIT.migration);
   expect(output).toMatch(/schema version 2/);
   await later.sql(`update gx.migration set major = 1`);
   const agent = await startAgent({ database: later.uri });

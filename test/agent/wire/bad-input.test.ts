@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { EXIT } from '../../../src/errors.ts';
 import { failedStart, freePort, startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
 
@@ -76,13 +77,18 @@ describe('a start', () => {
     ['a gx.json without graphs', () => ({ config: config('{}') }), /graphs/],
     ['a gx.json that is not there', () => ({ config: join(folder, 'none.json') }), /none\.json/],
     ['a graph file that is not there', () => ({ config: graphs('./nowhere.ts:graph') }), /nowhere\.ts/],
-    ['a database that does not answer', () => ({ database: 'postgresql://gx:gx@127.0.0.1:1/gx' }), /database/i],
     ['a number that is none', () => ({ env: { N_JOBS_PER_WORKER: 'many' } }), /N_JOBS_PER_WORKER/],
   ])('with %s ends with one sentence', async (_what, options, sentence) => {
     const { code, output } = await failedStart({ database: database.uri, ...options() });
     expect(code).toBe(1);
     expect(output.trim().split('\n').at(-1)).toMatch(sentence);
     expect(output).not.toMatch(/^\s+at /m);
+  });
+
+  test('without a database that answers ends with a code of its own', async () => {
+    const { code, output } = await failedStart({ database: 'postgresql://gx:gx@127.0.0.1:1/gx' });
+    expect(code).toBe(EXIT.database);
+    expect(output.trim().split('\n').at(-1)).toMatch(/database/i);
   });
 
   test('on a port in use names the port', async () => {

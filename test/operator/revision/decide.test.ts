@@ -129,3 +129,13 @@ test('a changed spec is refused, also inside free-form parts', () => {
   const seen = decide({ revision: after, world: world({ api: up(), queue: up() }), settings: settings() });
   expect(seen).toMatchObject({ phase: 'DEPLOYED', reason: 'SpecChanged', wish: {} });
 });
+
+test('pods that the database has too few connections for are refused before one is made, and the sentence says how many it takes', () => {
+  const of = revision(deployment({ template: { resourceSpec: { minScale: 5, dbMaxConnections: 50 } } }));
+  expect(decide({ revision: of, world: world(), settings: settings() })).toMatchObject({
+    phase: 'DEPLOY_FAILED',
+    reason: 'Refused',
+    message: expect.stringMatching(/^template.resourceSpec.dbMaxConnections: 50 .* 10 pods.* need 110/),
+    wish: {},
+  });
+});

@@ -3,6 +3,7 @@ import type { KubeObject } from '../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../schema/custom-resources.ts';
 import { DEPLOYMENT, ownLabels, selectorOf } from '../../../schema/labels.ts';
 import { names } from '../../../schema/names.ts';
+import { connectionsOf } from '../../connections.ts';
 import { cores, mebibytes } from '../../kernel/quantity.ts';
 import { OWNER } from '../password/sql.ts';
 import { databaseArguments } from './database-settings.ts';
@@ -14,7 +15,8 @@ const POSTGRES_ID = 26;
 const DATA = '/var/lib/postgresql/data';
 
 /** What the spec asks of the database, with the install's defaults. */
-export function databaseSize(deployment: DeploymentResource, { profile }: OperatorSettings) {
+export function databaseSize(deployment: DeploymentResource, settings: OperatorSettings) {
+  const { profile } = settings;
   const spec = deployment.spec.template.resourceSpec ?? {};
   const cpu = spec.dbCpu ?? profile.database.cpu;
   const memoryMb = spec.dbMemoryMb ?? profile.database.memoryMb;
@@ -24,7 +26,7 @@ export function databaseSize(deployment: DeploymentResource, { profile }: Operat
     memoryMb,
     memoryLimitMb: spec.dbMemoryLimitMb ?? memoryMb * 2,
     storageGi: spec.dbStorageGi ?? profile.database.storageGi,
-    maxConnections: spec.dbMaxConnections ?? profile.database.maxConnections,
+    maxConnections: connectionsOf(deployment, settings).max,
   };
 }
 

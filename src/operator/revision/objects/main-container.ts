@@ -1,9 +1,10 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { RevisionResource } from '../../../schema/custom-resources.ts';
 import type { DatabaseAddress } from '../../deployment/address.ts';
+import { connectionsOf } from '../../connections.ts';
 import { RESTRICTED, withoutNulls } from './containers.ts';
 import { tracingEnvironment } from './tracing.ts';
-import { poolSize, resources, type WorkloadWish } from './sizes.ts';
+import { resources, type WorkloadWish } from './sizes.ts';
 
 export const AGENT = 'agent';
 const PORT = 8000;
@@ -42,7 +43,7 @@ function environment(revision: RevisionResource, { component, address }: Workloa
     text('GX_REVISION', metadata.name),
     text('GX_SERVER_HOST', '0.0.0.0'),
     text('GX_SERVER_PORT', PORT),
-    text('GX_POSTGRES_POOL_MAX_SIZE', poolSize(revision, settings)),
+    text('GX_POSTGRES_MAX_CONNECTIONS', connectionsOf(revision, settings).perPod),
     text('BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS', settings.drainSeconds),
     ...tracingEnvironment(revision, settings),
     // Under both names, because the first one wins. Queue pods keep the server's default, which a secret may change.

@@ -12,26 +12,20 @@ export type WorkloadWish = {
   address: DatabaseAddress;
 };
 
+/** A revision, or the deployment whose template it copies. */
+export type Templated = { spec: Pick<RevisionResource['spec'], 'template'> };
+
 /** Replicas the spec asks for: `queue_*` defaults to the api's. */
-export function replicasWanted({ spec }: RevisionResource, component: WorkloadComponent, { profile }: OperatorSettings): number {
+export function replicasWanted({ spec }: Templated, component: WorkloadComponent, { profile }: OperatorSettings): number {
   const { minScale = profile.replicas, queueMinScale = minScale } = spec.template.resourceSpec ?? {};
   return component === 'api' ? minScale : queueMinScale;
 }
 
 /** Replicas up to which others, an autoscaler or a person, may scale it; the very size of the spec where it names no range. */
-export function replicasAllowed(revision: RevisionResource, component: WorkloadComponent, settings: OperatorSettings): number {
+export function replicasAllowed(revision: Templated, component: WorkloadComponent, settings: OperatorSettings): number {
   const least = replicasWanted(revision, component, settings);
   const { maxScale = least, queueMaxScale = maxScale } = revision.spec.template.resourceSpec ?? {};
   return Math.max(least, component === 'api' ? maxScale : queueMaxScale);
-}
-
-const RESERVED_CONNECTIONS = 10;
-
-/** Connections of one pod, so that two revisions side by side stay below what the database takes. */
-export function poolSize(revision: RevisionResource, settings: OperatorSettings): number {
-  const most = revision.spec.template.resourceSpec?.dbMaxConnections ?? settings.profile.database.maxConnections;
-  const pods = replicasAllowed(revision, 'api', settings) + replicasAllowed(revision, 'queue', settings);
-  return Math.max(2, Math.min(20, Math.floor((most - RESERVED_CONNECTIONS) / (2 * Math.max(1, pods)))));
 }
 
 /** Requests as asked, limits twice that unless they are given; the queue's default to the api's. */

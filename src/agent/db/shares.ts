@@ -1,0 +1,28 @@
+/** Connections of one server process: its own pool, and that of each thread that runs graphs. */
+export type Shares = { server: number; threads: number; perThread: number };
+
+/** The one that hears signals. */
+const LISTENING = 1;
+/** Of a pool: a transaction holds one while a statement beside it waits for another. */
+const LEAST = 2;
+
+type Given = {
+  /** All that the process may open; undefined: nobody counts. */
+  connections: number | undefined;
+  poolSize: number;
+  /** Threads there would be. */
+  threads: number;
+};
+
+/**
+ * Shares out what a process may open (pure): half of it to the threads, the rest to the server, and fewer threads when it is not enough
+ * for all of them.
+ */
+export function shareOut({ connections, poolSize, threads }: Given): Shares {
+  const wanted = Math.max(LEAST, Math.ceil(poolSize / 4));
+  if (connections === undefined) return { server: poolSize, threads, perThread: wanted };
+  const open = Math.max(2 * LEAST, connections - LISTENING);
+  const fitting = Math.max(1, Math.min(threads, Math.floor((open - LEAST) / LEAST)));
+  const perThread = Math.max(LEAST, Math.min(wanted, Math.floor(open / 2 / fitting)));
+  return { server: Math.min(poolSize, open - fitting * perThread), threads: fitting, perThread };
+}
