@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Client } from '@langchain/langgraph-sdk';
 import { describe, expect, inject, test } from 'vitest';
 import { agentUrl, call, untilDeployed, type Api } from '../../dev/run/control-plane.ts';
+import { prober } from '../kit/prober.ts';
 
 type Answer = Awaited<ReturnType<typeof untilDeployed>>;
 
@@ -9,28 +10,6 @@ const system = inject('system');
 const api: Api = { url: system.controlPlane, key: system.key };
 const quiet = (): void => undefined;
 const name = `switched-${Date.now().toString(36).slice(-5)}`;
-
-/** Calls again and again until told to stop; keeps what went wrong. */
-function prober(work: (round: number) => Promise<void>, pause: number) {
-  const failures: string[] = [];
-  let rounds = 0;
-  const stopping = new AbortController();
-  const loop = async (): Promise<void> => {
-    while (!stopping.signal.aborted) {
-      rounds += 1;
-      await work(rounds).catch((error: unknown) => failures.push(`${new Date().toISOString()} ${String(error)}`));
-      await wait(pause);
-    }
-  };
-  const done = loop();
-  return {
-    stop: async () => {
-      stopping.abort();
-      await done;
-      return { rounds, failures };
-    },
-  };
-}
 
 describe('a deployment under load', () => {
   test('switches to a new revision without a failed request and without a lost run', async () => {
