@@ -52,8 +52,8 @@ fuzz: install ## 10,000 generated requests each against the REST API and the age
 bench: install ## the agent server beside others that speak its interface (10 minutes; --help by node test/bench/agent/main.ts)
 	@node test/bench/agent/main.ts
 
-bench-control-plane: install ## latencies of the REST API on a real API server, with 2,000 deployments
-	@node test/bench/control-plane.ts
+bench-control-plane: install ## latencies of the REST API on a real API server, with 2,000 deployments (FULL=1: 10,000)
+	@node test/bench/control-plane.ts $(if $(FULL),--full)
 
 bench-operator: install ## the operator at scale: new deployments, 10,000 settled ones, a world at rest (10 minutes; --help by node test/bench/operator.ts)
 	@node test/bench/operator.ts

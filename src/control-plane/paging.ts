@@ -1,8 +1,10 @@
 import { Type } from 'typebox';
 
+export const LONGEST_PAGE = 100;
+
 /** The two parameters that every list takes. */
 export const paging = {
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: LONGEST_PAGE, default: 20 })),
   offset: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000_000, default: 0 })),
 };
 

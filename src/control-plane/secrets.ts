@@ -6,6 +6,10 @@ import { PART_OF, SECRETS_OF, TENANT } from '../schema/labels.ts';
 import { labelValue, names } from '../schema/names.ts';
 import type { Role } from './needs.ts';
 
+/** A page of Secrets takes a fifth of a second; an API server that is slower must not hold up the start. */
+const WARM_MILLISECONDS = 3000;
+const WARM_AT_ONCE = 10;
+
 type Owner = { deployment: string; namespace: string; tenantId: string };
 type Stored = { metadata: KubeObject['metadata']; immutable?: boolean; data?: Record<string, string> };
 /** Of a Secret as it was kept. */
@@ -60,6 +64,17 @@ export class SecretValues {
     if (name === undefined) return [];
     const values = await this.#values({ namespace: deployment.metadata.namespace, name }, signal);
     return values.map((secret) => ({ name: secret.name, value: role === 'write' ? secret.value : '' }));
+  }
+
+  /** Reads what lists will show first, a few at a time. What can't be read now is read when it is asked for. */
+  async warm(deployments: readonly DeploymentResource[]): Promise<void> {
+    const left = [...deployments];
+    const signal = AbortSignal.timeout(WARM_MILLISECONDS);
+    const reader = async (): Promise<void> => {
+      for (let next = left.pop(); next !== undefined && !signal.aborted; next = left.pop())
+        await this.read(next, { role: 'read', signal }).catch(() => undefined);
+    };
+    await Promise.all(Array.from({ length: WARM_AT_ONCE }, reader));
   }
 
   async #values(ref: { namespace: string | undefined; name: string }, signal: AbortSignal): Promise<Secret[]> {

@@ -4,6 +4,7 @@ import { listen } from '../http/listen.ts';
 import type { Kube } from '../kube/kube.ts';
 import type { Log } from '../log.ts';
 import { controlPlaneApp } from './server.ts';
+import { LONGEST_PAGE } from './paging.ts';
 import { SecretValues } from './secrets.ts';
 import { Stored } from './stored.ts';
 
@@ -24,6 +25,7 @@ export async function startControlPlane({ config, kube, log, signal }: Options):
   log.info({ port: listener.port, namespaces: config.namespaces, hosting: config.hosting }, 'control plane listens');
   const reading = async (): Promise<void> => {
     await stored.start();
+    await secrets.warm(stored.deployments().slice(0, LONGEST_PAGE));
     synced = true;
     log.info({ deployments: stored.deployments().length }, 'control plane is ready');
   };

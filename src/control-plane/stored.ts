@@ -6,7 +6,7 @@ import { kinds, type Kind, type Kube, type KubeObject } from '../kube/kube.ts';
 import { Reflector, withoutManagedFields } from '../kube/watch.ts';
 import type { Log } from '../log.ts';
 import type { DeploymentResource, ListenerResource, RevisionResource, TracingProjectResource } from '../schema/custom-resources.ts';
-import { DEPLOYMENT } from '../schema/labels.ts';
+import { DEPLOYMENT, MADE_BY } from '../schema/labels.ts';
 import { labelValue } from '../schema/names.ts';
 import { newestFirst } from '../schema/revision-of.ts';
 import { ownersOf } from '../schema/tenancy.ts';
@@ -35,11 +35,18 @@ export class Stored {
   readonly #deployments = new Cache<DeploymentResource>({
     id: at(deploymentId),
     name: at(({ metadata }: DeploymentResource) => metadata.name),
+    request: at(({ metadata }: DeploymentResource) => metadata.annotations?.[MADE_BY]?.split('.')[0]),
   });
   readonly #newest = new NewestFirst();
-  readonly #revisions = new Cache<RevisionResource>({ deployment: at(({ spec }: RevisionResource) => spec.deploymentUid) });
+  readonly #revisions = new Cache<RevisionResource>({
+    deployment: at(({ spec }: RevisionResource) => spec.deploymentUid),
+    name: at(({ metadata, spec }: RevisionResource) => keyOf({ namespace: metadata.namespace, name: spec.deployment })),
+  });
   readonly #listeners = new Cache<ListenerResource>({ uid: at(uidOf) });
-  readonly #projects = new Cache<TracingProjectResource>({ uid: at(uidOf) });
+  readonly #projects = new Cache<TracingProjectResource>({
+    uid: at(uidOf),
+    name: at(({ spec }: TracingProjectResource) => spec.projectName),
+  });
   readonly #reflectors: Reflector[];
   #owners: ReadonlyMap<string, ListenerResource> | undefined;
   #search: Promise<void> | undefined;
@@ -115,6 +122,11 @@ export class Stored {
     return this.#deployments.byIndex('name', name);
   }
 
+  /** By the hash of the Idempotency-Key of the request that made them. */
+  madeBy(keyHash: string): DeploymentResource[] {
+    return this.#deployments.byIndex('request', keyHash);
+  }
+
   /** From the watch, else from a live list. */
   async deployment(id: string, signal: AbortSignal): Promise<DeploymentResource | undefined> {
     const known = this.#deployments.byIndex('id', id)[0];
@@ -125,6 +137,11 @@ export class Stored {
 
   revisionsOf(deployment: DeploymentResource): RevisionResource[] {
     return newestFirst(this.#revisions.byIndex('deployment', deployment.metadata.uid ?? ''));
+  }
+
+  /** Revisions of every deployment of this name there was in the namespace. */
+  revisionsNamed(namespace: string, deployment: string): RevisionResource[] {
+    return this.#revisions.byIndex('name', keyOf({ namespace, name: deployment }));
   }
 
   /** A revision of this deployment by its uid, from the watch, else from a live list. */
@@ -174,6 +191,10 @@ export class Stored {
 
   projects(): TracingProjectResource[] {
     return this.#projects.list();
+  }
+
+  projectsNamed(name: string): TracingProjectResource[] {
+    return this.#projects.byIndex('name', name);
   }
 
   /** Takes in what the API server answered to one of our writes. */

@@ -19,6 +19,8 @@ export const API_KEY = `${GROUP}/api-key`;
 export const INTERRUPT = `${GROUP}/interrupt`;
 /** Annotation on a Deployment: reconcile now; its value is echoed in status. */
 export const RECONCILE_NOW = `${GROUP}/reconcile-requested-at`;
+/** Annotation on a Deployment: which REST request made it, as hashes of its Idempotency-Key and of its body without secret values, with a dot between. */
+export const MADE_BY = `${GROUP}/made-by-request`;
 /** Annotation on a Deployment: the node port of its Service, where Services are node ports. */
 export const NODE_PORT = `${GROUP}/node-port`;
 /** Annotation on a Deployment, at its creation: take over the database that an earlier one with this uid left behind. */

@@ -1,11 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as wait } from 'node:timers/promises';
 import { Conflict, NotFound, Rejected } from '../../errors.ts';
 import { kinds } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import type { DeploymentCreateRequest } from '../../schema/deployment.ts';
-import { DEPLOYMENT } from '../../schema/labels.ts';
-import { labelValue } from '../../schema/names.ts';
 import { refusing } from '../kube-refusal.ts';
 import type { Needs } from '../needs.ts';
 import { brokenPodRules } from '../pod-policy/rules.ts';
@@ -72,22 +69,18 @@ function nameFree(needs: Needs, name: string, { place, asking }: { place: Place;
   if (needs.stored.named(name).some((other) => mine(other) || other.metadata.namespace === place.namespace))
     throw new Conflict(`A deployment named ${name} already exists.`);
   const taken = needs.stored
-    .projects()
-    .some(({ spec }) => spec.projectName === name && (spec.tenantId ?? needs.config.defaultTenantId) === asking.caller.tenantId);
+    .projectsNamed(name)
+    .some(({ spec }) => (spec.tenantId ?? needs.config.defaultTenantId) === asking.caller.tenantId);
   if (taken)
     throw new Conflict(`Deployments create a tracing project of their name, and there is already a tracing project named ${name}.`);
 }
 
 /** Revisions of a deleted deployment of the same name would take the new one's revision names. */
-async function leftoversGone({ kube }: Needs, name: string, { place, signal }: { place: Place; signal: AbortSignal }): Promise<void> {
-  const end = performance.now() + LEFTOVERS_MILLISECONDS;
-  const left = async (): Promise<boolean> => {
-    const options = { namespace: place.namespace, labelSelector: `${DEPLOYMENT}=${labelValue(name)}`, limit: 1 };
-    return (await kube.list(kinds.revision, options, signal)).items.length > 0;
-  };
-  while (await left()) {
-    if (performance.now() > end) throw new Conflict(`A deployment named ${name} is still being deleted.`);
-    await wait(200, undefined, { signal });
+async function leftoversGone({ stored }: Needs, name: string, { place, signal }: { place: Place; signal: AbortSignal }): Promise<void> {
+  const patience = AbortSignal.any([signal, AbortSignal.timeout(LEFTOVERS_MILLISECONDS)]);
+  while (stored.revisionsNamed(place.namespace, name).length > 0) {
+    if (patience.aborted) throw new Conflict(`A deployment named ${name} is still being deleted.`);
+    await stored.changed(patience);
   }
 }
 

@@ -1,14 +1,11 @@
 import { Invalid } from '../../errors.ts';
-import { GROUP } from '../../schema/custom-resources.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import type { DeploymentCreateRequest } from '../../schema/deployment.ts';
+import { MADE_BY } from '../../schema/labels.ts';
 import { hashOf } from '../../schema/revision-of.ts';
 import type { Needs } from '../needs.ts';
 import { makeRevision } from '../revisions/make.ts';
 import { belongsTo, type Asking } from './find.ts';
-
-/** Annotation that remembers which request made a deployment: hashes of its Idempotency-Key and of its body without secret values. */
-const MADE_BY = `${GROUP}/made-by-request`;
 
 const keyHash = (key: string): string => hashOf(['idempotency-key', key]);
 
@@ -27,12 +24,9 @@ export async function replayed(
 ): Promise<DeploymentResource | undefined> {
   if (key === undefined) return undefined;
   const mine = belongsTo(needs, asking.caller);
-  const prefix = `${keyHash(key)}.`;
-  const made = needs.stored
-    .deployments()
-    .find((deployment) => mine(deployment) && deployment.metadata.annotations?.[MADE_BY]?.startsWith(prefix));
+  const made = needs.stored.madeBy(keyHash(key)).find(mine);
   if (made === undefined) return undefined;
-  if (made.metadata.annotations?.[MADE_BY] === `${prefix}${bodyHash(body)}`) {
+  if (made.metadata.annotations?.[MADE_BY] === `${keyHash(key)}.${bodyHash(body)}`) {
     if (needs.stored.revisionsOf(made).length === 0) await makeRevision(needs, made);
     return made;
   }

@@ -1,19 +1,33 @@
-import { Conflict } from '../../errors.ts';
+import { setTimeout as wait } from 'node:timers/promises';
+import { Conflict, NotFound } from '../../errors.ts';
 import { kinds } from '../../kube/kube.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
 import { revisionOf } from '../../schema/revision-of.ts';
 import type { Needs } from '../needs.ts';
 
+/** A revision of an earlier deployment of the same name is in the way until it is collected: looked for so often, at most so many times. */
+const PAUSE_MILLISECONDS = 100;
+const LOOKS = 50;
+
 /** The revision that a stored deployment asks for. The operator makes the same object: whoever comes second finds it there. */
 export async function makeRevision({ kube, stored }: Needs, deployment: DeploymentResource): Promise<RevisionResource> {
   const wanted = revisionOf(deployment);
   const { namespace, name } = wanted.metadata;
-  try {
-    return stored.note.revision(await kube.create(kinds.revision, wanted));
-  } catch (error) {
-    if (!(error instanceof Conflict)) throw error;
-    const there = await kube.get(kinds.revision, { namespace, name });
-    if (there.spec.deploymentUid !== wanted.spec.deploymentUid || there.spec.hash !== wanted.spec.hash) throw error;
-    return stored.note.revision(there);
+  for (let look = 1; ; look += 1) {
+    try {
+      return stored.note.revision(await kube.create(kinds.revision, wanted));
+    } catch (error) {
+      if (!(error instanceof Conflict)) throw error;
+      const there = await kube.get(kinds.revision, { namespace, name }).catch(absentIfGone);
+      if (there?.spec.deploymentUid === wanted.spec.deploymentUid && there.spec.hash === wanted.spec.hash)
+        return stored.note.revision(there);
+      if (there?.spec.deploymentUid === wanted.spec.deploymentUid || look === LOOKS) throw error;
+      await wait(PAUSE_MILLISECONDS);
+    }
   }
+}
+
+function absentIfGone(error: unknown): undefined {
+  if (error instanceof NotFound) return undefined;
+  throw error;
 }

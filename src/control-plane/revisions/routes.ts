@@ -42,6 +42,9 @@ function statusesOf(text: string | undefined): readonly string[] {
   return statuses;
 }
 
+/** A new object's status speaks of a generation below every other. */
+const hasBeenSeen = (observed: number | undefined): boolean => observed !== undefined && observed > 0;
+
 export const revisionRoutes = (needs: Needs): Route<Caller>[] => [...reads(needs), ...writes(needs)];
 
 const reads = (needs: Needs): Route<Caller>[] => [
@@ -62,8 +65,8 @@ const reads = (needs: Needs): Route<Caller>[] => [
     handler: async ({ query, params, ...asking }) => {
       const statuses = statusesOf(query.status);
       const deployment = await findDeployment(needs, params.deployment_id, asking);
-      const seen = (observed: unknown): boolean =>
-        query.remote_reconciled === undefined || (observed !== undefined) === query.remote_reconciled;
+      const seen = (observed: number | undefined): boolean =>
+        query.remote_reconciled === undefined || hasBeenSeen(observed) === query.remote_reconciled;
       const found = needs.stored
         .revisionsOf(deployment)
         .filter((revision) => statuses.includes(statusOf(revision)) && seen(revision.status?.observedGeneration));
