@@ -127,6 +127,11 @@ export class Stored {
     return this.#deployments.byIndex('request', keyHash);
   }
 
+  /** Reads all deployments now: for what another replica may have written a moment ago. */
+  readDeployments(signal: AbortSignal): Promise<void> {
+    return this.#searchLive(signal);
+  }
+
   /** From the watch, else from a live list. */
   async deployment(id: string, signal: AbortSignal): Promise<DeploymentResource | undefined> {
     const known = this.#deployments.byIndex('id', id)[0];

@@ -55,11 +55,15 @@ const CLIENT_LEFT = ['ERR_STREAM_PREMATURE_CLOSE', 'ECONNRESET', 'EPIPE'];
 
 const koaPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
 
+/** An id that a client or proxy chose is kept when it is short and plain; it stands in every log line of the request. */
+const REQUEST_ID = /^[\w.:/+=-]{1,128}$/;
+
 /** Outermost: identity, timing, and the only `catch` that turns an error into an answer. */
 function frameOf<Caller>({ log, invalid, onAnswer }: AppOptions<Caller>): Koa.Middleware {
   return async (ctx, next) => {
     const started = performance.now();
-    const requestId = ctx.get('x-request-id') || randomUUID();
+    const given = ctx.get('x-request-id');
+    const requestId = REQUEST_ID.test(given) ? given : randomUUID();
     const child = log.child({ request_id: requestId });
     ctx.state = { requestId, log: child };
     ctx.set('x-request-id', requestId);

@@ -73,6 +73,10 @@ describe('a request', () => {
     const response = await fetch(`${server.url}/text`, { headers: { 'x-request-id': 'mine' } });
     expect([response.status, response.headers.get('x-request-id'), await response.text()]).toEqual([200, 'mine', 'hello']);
     expect((await fetch(`${server.url}/text`)).headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+    for (const odd of ['a'.repeat(129), 'a b', '{"a":1}'])
+      expect((await fetch(`${server.url}/text`, { headers: { 'x-request-id': odd } })).headers.get('x-request-id')).toMatch(
+        /^[0-9a-f-]{36}$/,
+      );
   });
 
   test.each([

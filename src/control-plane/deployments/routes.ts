@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { NotFound } from '../../errors.ts';
+import { Conflict, NotFound } from '../../errors.ts';
 import { json, noContent, type Answer, type Reply, type Route } from '../../http/route.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import { Deployment, DeploymentCreateRequest, DeploymentPatchRequest } from '../../schema/deployment.ts';
@@ -122,11 +122,21 @@ const create = (needs: Needs): Route<Caller> =>
     handler: async (request) => {
       const { body, headers } = request;
       const key = headerOf(headers, 'idempotency-key');
-      const before = await replayed(needs, body, { key, ...request });
+      const replay = () => replayed(needs, body, { key, ...request });
+      const before = await replay();
       const answer = (deployment: DeploymentResource): Promise<Reply> => waitedReply(needs, deployment, { ...request, status: 201 });
       if (before !== undefined) return answer(before);
       const options = { dryRun: request.query.dry_run === true, ...(key !== undefined && { annotations: rememberAs(key, body) }) };
-      return answer(await createDeployment(needs, body, request, options));
+      try {
+        return await answer(await createDeployment(needs, body, request, options));
+      } catch (error) {
+        if (!(error instanceof Conflict) || key === undefined) throw error;
+        // The name may have been taken by the same request, which another replica answers or has answered.
+        await needs.stored.readDeployments(request.signal);
+        const other = await replay();
+        if (other === undefined) throw error;
+        return answer(other);
+      }
     },
   });
 

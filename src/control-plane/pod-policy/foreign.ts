@@ -5,7 +5,8 @@ import type { ResourceSpec } from '../../schema/resource-spec.ts';
 
 const serviceAccount: Kind = { apiVersion: 'v1', kind: 'ServiceAccount', plural: 'serviceaccounts', namespaced: true };
 
-type Named = { path: string; kind: Kind; name: string };
+/** `mayMiss`: it may be made later. */
+type Named = { path: string; kind: Kind; name: string; mayMiss?: boolean };
 type Json = Record<string, unknown>;
 
 const AT = 'source_config.resource_spec';
@@ -22,7 +23,7 @@ export async function checkForeign(
 
 async function problemWith(
   kube: Kube,
-  { path, kind, name }: Named,
+  { path, kind, name, mayMiss }: Named,
   { namespace, signal }: { namespace: string; signal: AbortSignal },
 ): Promise<string | undefined> {
   try {
@@ -31,6 +32,7 @@ async function problemWith(
     const own = labels[PART_OF] === 'gx-platform' || [DEPLOYMENT, SECRETS_OF].some((key) => labels[key] !== undefined);
     return own ? `${path}: ${kind.kind} ${name} belongs to the platform` : undefined;
   } catch (error) {
+    if (error instanceof NotFound && mayMiss === true) return undefined;
     if (error instanceof NotFound) return `${path}: there is no ${kind.kind} ${name} in namespace ${namespace}`;
     throw error;
   }
@@ -42,13 +44,20 @@ function namedObjects(spec: ResourceSpec | null | undefined): Named[] {
   const volumes = (spec.volumes ?? []).flatMap((volume, index) => [
     ...named(kinds.secret, volume.secret?.secretName, `${AT}.volumes.${index}.secret`),
     ...named(kinds.volumeClaim, volume.persistentVolumeClaim?.claimName, `${AT}.volumes.${index}.persistentVolumeClaim`),
+    ...named(kinds.secret, inner(volume.csi, 'nodePublishSecretRef').name, `${AT}.volumes.${index}.csi`),
     ...projectedSecrets(volume.projected, `${AT}.volumes.${index}.projected`),
   ]);
   const containers = [...(spec.init_containers ?? []), ...(spec.sidecars ?? [])].flatMap(({ name, env, envFrom }) => [
     ...(env ?? []).flatMap((entry) => named(kinds.secret, inner(entry.valueFrom, 'secretKeyRef').name, `${AT}: env of container ${name}`)),
     ...(envFrom ?? []).flatMap((source) => named(kinds.secret, inner(source, 'secretRef').name, `${AT}: envFrom of container ${name}`)),
   ]);
-  return [...named(serviceAccount, account, `${AT}.service_account_name`), ...volumes, ...containers];
+  const pulls = (spec.image_pull_secrets ?? []).map(({ name }, index) => ({
+    path: `${AT}.image_pull_secrets.${index}`,
+    kind: kinds.secret,
+    name,
+    mayMiss: true,
+  }));
+  return [...pulls, ...named(serviceAccount, account, `${AT}.service_account_name`), ...volumes, ...containers];
 }
 
 const inner = (value: Json | null | undefined, key: string): Json => (value?.[key] ?? {}) as Json;

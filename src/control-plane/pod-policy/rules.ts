@@ -36,6 +36,7 @@ export function brokenPodRules(spec: Spec, grants: Grants): string[] {
     ...brokenKeys(spec.labels, 'labels'),
     ...brokenKeys(spec.annotations, 'annotations'),
     ...brokenLabelValues(spec.labels),
+    ...brokenDisguise(spec.labels),
   ];
 }
 
@@ -141,3 +142,9 @@ const brokenLabelValues = (labels: Record<string, string> | null | undefined): s
   Object.entries(labels ?? {})
     .filter(([, value]) => !LABEL_VALUE.test(value))
     .map(([key]) => `${AT}.labels: the value of ${key} is not a label value of Kubernetes`);
+
+/** The platform's own Services find their pods by this label: an agent that carried it would get requests, and keys, meant for them. */
+const PLATFORM = { key: 'app.kubernetes.io/name', value: 'gx-platform' };
+
+const brokenDisguise = (labels: Record<string, string> | null | undefined): string[] =>
+  labels?.[PLATFORM.key] === PLATFORM.value ? [`${AT}.labels: ${PLATFORM.key} can't be ${PLATFORM.value}`] : [];
