@@ -1,4 +1,5 @@
 import { Pool, types as builtIn, type CustomTypesConfig, type PoolClient, type QueryConfig } from 'pg';
+import { byteaArray } from './bytea-array.ts';
 import { Conflict, EXIT, StartError, Unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 
@@ -20,6 +21,7 @@ export type PoolOptions = { uri: string; poolSize: number; statementTimeoutSecon
 
 const TIMESTAMPTZ = 1184;
 const INT8 = 20;
+const BYTEA_ARRAY = 1001;
 
 /** `2026-11-21 07:25:02.734287+00` as ISO 8601 with all its digits. */
 const isoTime = (text: string): string => `${text.replace(' ', 'T')}:00`;
@@ -28,6 +30,7 @@ const types: CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
     if (oid === TIMESTAMPTZ && format !== 'binary') return isoTime;
     if (oid === INT8 && format !== 'binary') return Number;
+    if (oid === BYTEA_ARRAY && format !== 'binary') return byteaArray;
     // oxlint-disable-next-line typescript/no-unsafe-enum-assignment -- the enum only lists the types that pg knows by name
     return builtIn.getTypeParser(oid, format);
   }) as never,

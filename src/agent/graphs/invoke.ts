@@ -14,7 +14,8 @@ export type InvokeDeps = {
   make: MakeGraph;
   saver: Saver;
   store: PgStore;
-  emit: (event: string, data: unknown) => void;
+  /** The data is JSON text. */
+  emit: (event: string, json: string) => void;
   /** A callback handler that hears what the graph does. */
   handler?: object | undefined;
   signal: AbortSignal;
@@ -36,7 +37,7 @@ const SERVER = {
 /** Runs one graph to its end, its stop, or its failure. Never throws: the outcome says how it went. */
 export async function invoke(spec: RunSpec, deps: InvokeDeps): Promise<Outcome> {
   const events = new EventsOfRun(spec.kwargs.stream_mode);
-  deps.emit('metadata', { run_id: spec.run_id, attempt: spec.attempt });
+  deps.emit('metadata', toJson({ run_id: spec.run_id, attempt: spec.attempt }));
   let graph: Graph | undefined;
   let config: Config | undefined;
   try {
@@ -45,7 +46,7 @@ export async function invoke(spec: RunSpec, deps: InvokeDeps): Promise<Outcome> 
     graph = await deps.make(config);
     const input = await inputOf(spec, deps.saver);
     for await (const piece of pieces(graph, input, { spec, config }))
-      for (const [event, data] of 'emitted' in piece ? piece.emitted : events.of(piece)) deps.emit(event, data);
+      for (const [event, data] of 'emitted' in piece ? piece.emitted : events.of(piece)) deps.emit(event, events.text(data));
     deps.signal.throwIfAborted();
     return await ended(events, { graph, config }, 'success');
   } catch (error) {
@@ -113,7 +114,7 @@ function toChunk(chunk: unknown, subgraphs: boolean): Chunk {
   return { namespace: parts[0] as string[], mode: parts[1] as string, payload: parts[2] };
 }
 
-const result = (events: EventsOfRun): { values?: string } => (events.values === undefined ? {} : { values: toJson(events.values) });
+const result = (events: EventsOfRun): { values?: string } => (events.values === undefined ? {} : { values: events.text(events.values) });
 
 /** A finished graph rests; one that stopped on the way is asked what it waits for. */
 async function ended(

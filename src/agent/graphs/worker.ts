@@ -27,7 +27,7 @@ const port = parentPort!;
 const tell = (message: FromThread): void => port.postMessage(message);
 
 /** Collects what is emitted in one turn of the event loop, so that a burst of events crosses in one message. */
-function batching(run_id: string): { emit: (event: string, data: unknown) => void; flush: () => void } {
+function batching(run_id: string): { emit: (event: string, json: string) => void; flush: () => void } {
   let batch: [string, string][] = [];
   let scheduled: NodeJS.Immediate | undefined;
   const flush = (): void => {
@@ -36,8 +36,8 @@ function batching(run_id: string): { emit: (event: string, data: unknown) => voi
     if (batch.length > 0) tell({ kind: 'events', run_id, batch });
     batch = [];
   };
-  const emit = (event: string, data: unknown): void => {
-    batch.push([event, toJson(data)]);
+  const emit = (event: string, json: string): void => {
+    batch.push([event, json]);
     scheduled ??= setImmediate(flush);
   };
   return { emit, flush };

@@ -1,5 +1,5 @@
 import { RUN_DONE, type StreamMode, type ThreadStreamMode } from '../../schema/stream-event.ts';
-import { chunkForm, isChunk, isMessage } from '../graphs/serialise.ts';
+import { chunkForm, isChunk, isMessage, toJson } from '../graphs/serialise.ts';
 
 /** One event to send: its name and its data. */
 export type Emitted = [event: string, data: unknown];
@@ -44,11 +44,19 @@ export class EventsOfRun {
   readonly #messages = new Map<string, { concat(chunk: unknown): unknown }>();
   /** The last state of the graph itself. */
   values: unknown;
+  #written: { of: unknown; json: string } | undefined;
   /** True once any part of the graph has stopped to wait. */
   stopped = false;
 
   constructor(wanted: StreamMode[]) {
     this.#wanted = wanted;
+  }
+
+  /** An event's data as JSON text; the last state, which is most often the last event too, is written once. */
+  text(data: unknown): string {
+    if (data !== this.values || data === undefined) return toJson(data);
+    if (this.#written?.of !== data) this.#written = { of: data, json: toJson(data) };
+    return this.#written.json;
   }
 
   of({ namespace, mode, payload }: Chunk): Emitted[] {

@@ -1,0 +1,15 @@
+type Nested = (Buffer | null | Nested)[];
+
+/**
+ * `{{"\\\\x6869",NULL},{...}}`: an array of `bytea` as Postgres prints it. pg's own parser goes through it letter by letter, which for the
+ * messages of a long thread costs more than all else of a run.
+ */
+export function byteaArray(text: string): Nested {
+  const stack: Nested[] = [[]];
+  for (const token of text.match(/[{}]|NULL|\\x[0-9a-f]*/g) ?? []) {
+    if (token === '{') stack.push([]);
+    else if (token === '}') stack.at(-2)!.push(stack.pop()!);
+    else stack.at(-1)!.push(token === 'NULL' ? null : Buffer.from(token.slice(2), 'hex'));
+  }
+  return stack[0]![0] as Nested;
+}
