@@ -65,11 +65,12 @@ COPY --from=npm /usr/local/lib/node_modules/npm /usr/local/lib/node_modules/npm
 RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm \
  && ln -s ../lib/node_modules/npm/bin/npx-cli.js /usr/local/bin/npx \
  && ln -s /app/node_modules /node_modules \
- && install -d -o gx -g gx /agent
+ && install -d -o gx -g gx /agent /app/compile-cache
 # Many short-lived objects a run: Node keeps 48 MB a thread for them, of which 4 do as well.
-ENV GX_CONFIG=/agent/gx.json NODE_OPTIONS=--max-semi-space-size=4
+ENV GX_CONFIG=/agent/gx.json NODE_OPTIONS=--max-semi-space-size=4 NODE_COMPILE_CACHE=/app/compile-cache
 WORKDIR /agent
 USER 10001:10001
 EXPOSE 8000
 COPY src /app/src
+RUN node /app/src/agent/compile-cache.ts
 ENTRYPOINT ["node", "/app/src/main.ts", "agent-server"]

@@ -3,23 +3,30 @@ import type { Log } from '../../log.ts';
 import type { Operation, RunSpec, ThreadStart } from './protocol.ts';
 import { GraphThread, type RunListener } from './thread.ts';
 
-type HostOptions = { start: ThreadStart; threads: number; slots: number; log: Log };
+/** `keep`: threads that stay when there is nothing to do. */
+type HostOptions = { start: ThreadStart; threads: number; slots: number; keep: number; log: Log };
 
 /** Milliseconds that a question about a graph may take. */
 const CALL_WITHIN = 60_000;
 
+/** Milliseconds without a run or a question after which a thread ends: it holds 70 MB, and is back within a second. */
+const REST = 60_000;
+const LOOK_EVERY = 5000;
+
 /**
- * Keeps the threads that graphs run in. One is always there; another is started when every one is stuck or has its share of runs.
- * Spreading runs evenly would cost each pod the memory of all threads at its first two runs.
+ * Keeps the threads that graphs run in: another is started when every one is stuck or has its share of runs, and those beyond `keep` end when
+ * they have had nothing to do for a while. Spreading runs evenly would cost each pod the memory of all threads at its first two runs.
  */
 export class GraphHost {
   readonly #options: HostOptions;
   readonly #share: number;
   #threads: GraphThread[] = [];
   #closed = false;
+  readonly #timer: NodeJS.Timeout;
 
   constructor(options: HostOptions) {
     this.#options = options;
+    this.#timer = setInterval(() => this.#endResting(), LOOK_EVERY).unref();
     this.#share = Math.max(1, Math.ceil(options.slots / options.threads));
   }
 
@@ -61,7 +68,17 @@ export class GraphHost {
 
   async close(): Promise<void> {
     this.#closed = true;
+    clearInterval(this.#timer);
     await Promise.all(this.#threads.map((thread) => thread.kill()));
+  }
+
+  #endResting(): void {
+    const resting = this.#threads.filter((thread) => thread.restingFor > REST);
+    for (const thread of resting.slice(0, Math.max(0, this.#threads.length - this.#options.keep))) {
+      // Nothing more is given to it from here on.
+      this.#threads = this.#threads.filter((other) => other !== thread);
+      void thread.kill();
+    }
   }
 
   #of(runId: string): GraphThread | undefined {

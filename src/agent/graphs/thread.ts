@@ -31,6 +31,7 @@ export class GraphThread {
   readonly #calls = new Map<number, PendingCall>();
   #callId = 0;
   #heardAt = performance.now();
+  #busyAt = performance.now();
   #loaded = false;
   #killed = false;
   ended = false;
@@ -60,6 +61,11 @@ export class GraphThread {
 
   get usable(): boolean {
     return this.#loaded && !this.ended && performance.now() - this.#heardAt < SILENT_AFTER;
+  }
+
+  /** Milliseconds since its last run or question ended; 0 while it has any, or loads. */
+  get restingFor(): number {
+    return this.#loaded && this.#runs.size === 0 && this.#calls.size === 0 ? performance.now() - this.#busyAt : 0;
   }
 
   has(runId: string): boolean {
@@ -102,6 +108,7 @@ export class GraphThread {
         return;
       case 'ready':
         this.#loaded = true;
+        this.#busyAt = performance.now();
         start.resolve();
         return;
       case 'broken':
@@ -124,12 +131,14 @@ export class GraphThread {
   #done(runId: string, outcome: Outcome): void {
     const listener = this.#runs.get(runId);
     this.#runs.delete(runId);
+    this.#busyAt = performance.now();
     listener?.done(outcome);
   }
 
   #answer(message: Extract<FromThread, { call_id: number }>): void {
     const call = this.#calls.get(message.call_id);
     this.#calls.delete(message.call_id);
+    this.#busyAt = performance.now();
     if (message.kind === 'result') call?.resolve(message.json);
     else call?.reject(new Problem(message.status, message.message));
   }

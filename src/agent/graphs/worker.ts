@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module';
 import process from 'node:process';
 import { parentPort, workerData } from 'node:worker_threads';
 import { register } from 'tsx/esm/api';
@@ -118,6 +119,7 @@ async function start({ graphs: sources, index, database, logLevel, env, traced }
   const deps = { graphs: await loadGraphs(sources, ''), saver: new Saver(db), store, embed, traced, log };
   serve(deps);
   setInterval(() => tell({ kind: 'beat' }), BEAT_MILLISECONDS);
+  flushCompileCache();
   tell({ kind: 'ready' });
 }
 

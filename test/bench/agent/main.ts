@@ -7,7 +7,7 @@ import { measureFloors } from './floors.ts';
 import { hangUp } from './http.ts';
 import { measureMemory } from './memory.ts';
 import { HELP, optionsOf, type BenchOptions } from './options.ts';
-import { NODE_OPTIONS } from './ours.ts';
+import { compile, NODE_OPTIONS } from './ours.ts';
 import { pairs, single, table, type Measured } from './report.ts';
 import { measureRoundTrips } from './round-trips.ts';
 import { recordScenarios } from './scenarios/records.ts';
@@ -137,6 +137,7 @@ async function main(): Promise<void> {
     process.stdout.write(HELP);
     return;
   }
+  compile();
   const databases = await startDatabases();
   try {
     await compare(databases, options);
