@@ -44,7 +44,11 @@ async function graphFloors(uri: string): Promise<Floor[]> {
   const saved = await oneByOne(100, run);
   const many = await together(10, 500, (index) => run(1000 + index));
   await pool.end();
+  graph.checkpointer = new langgraph.MemorySaver();
+  const grown = await oneByOne(200, () => run(0));
+  const growth = median(grown.slice(-20)) / median(grown.slice(0, 20));
   return [
+    { what: '200 runs on one thread of 400 messages, saver in memory, no server: last tenth to first', figure: `${growth.toFixed(1)}x` },
     { what: 'graph without server or saver, p50', figure: ms(median(bare)) },
     { what: 'graph with the official Postgres saver, no server, p50', figure: ms(median(saved)) },
     { what: 'the same, 10 at once', figure: perSecond(500, many) },

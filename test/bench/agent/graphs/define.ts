@@ -31,3 +31,10 @@ export const talk = (langgraph: LangGraph): unknown =>
     for (let index = 0; index < EVENTS; index += 1) config.writer?.({ index, text: 'a part of an answer, a few words long' });
     return { started_at: now() };
   });
+
+/** One node whose state does not grow, however often it runs. */
+export const steady = ({ StateGraph, Annotation }: LangGraph): unknown => {
+  const builder = new StateGraph(Annotation.Root({ question: Annotation(), answer: Annotation() }) as never) as Builder;
+  const answer = ({ question }: { question: unknown }): object => ({ answer: `echo: ${String(question)}` });
+  return builder.addNode('answering', answer).addEdge('__start__', 'answering').addEdge('answering', '__end__').compile();
+};

@@ -77,6 +77,12 @@ const burstDrained: Scenario = {
   measure: burst,
 };
 
+/** Later runs of a thread against its first ones. */
+async function slowdown(size: number, run: () => Promise<unknown>): Promise<number> {
+  const times = await oneByOne(size, run);
+  return median(times.slice(-size / 10)) / median(times.slice(0, size / 10));
+}
+
 const longThread: Scenario = {
   id: 'long-thread',
   what: '200 runs on one thread: p50 of the last tenth to the first',
@@ -84,10 +90,20 @@ const longThread: Scenario = {
   sizes: { gx: 200 },
   limit: { atMost: 1.2 },
   measure: async (server, size) => {
-    const thread = await createThread(server);
-    const times = await oneByOne(size, () => wait(server, thread));
-    return median(times.slice(-size / 10)) / median(times.slice(0, size / 10));
+    const url = `${server.url}/threads/${await createThread(server)}/runs/wait`;
+    return slowdown(size, () => call(url, { assistant_id: 'steady', input: { question: 'a question of a few words' } }));
   },
 };
 
-export const runScenarios = [waitAlone, waitFifty, start, burstDrained, longThread];
+const growingThread: Scenario = {
+  id: 'growing-thread',
+  what: 'the same with 400 messages at the end (see the floor)',
+  unit: 'times',
+  sizes: { gx: 200 },
+  measure: async (server, size) => {
+    const thread = await createThread(server);
+    return slowdown(size, () => wait(server, thread));
+  },
+};
+
+export const runScenarios = [waitAlone, waitFifty, start, burstDrained, longThread, growingThread];
