@@ -59,7 +59,11 @@ async function start({ config, log, signal }: Start, opened: Opened): Promise<Ag
   deps.pump.start();
   const stopping = new AbortController();
   void indexStore(deps, stopping.signal);
-  log.info({ port: listener.port, slots: config.jobs.slots, graphs: deps.graphs }, 'agent server ready');
+  // The operator reads the version here, and puts it into the status.
+  log.info(
+    { server_version: versions().version, port: listener.port, slots: config.jobs.slots, graphs: deps.graphs },
+    'agent server ready',
+  );
   const stop = async (): Promise<void> => {
     log.info({ running: deps.executor.count }, 'agent server stopping');
     await drain(deps, config.jobs.graceSeconds * 1000);

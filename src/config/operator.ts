@@ -25,6 +25,8 @@ export type OperatorSettings = {
   defaultTenantId: string;
   progressDeadlineSeconds: number;
   revisionHistoryLimit: number;
+  /** Days after its end that a revision is kept at most. */
+  revisionHistoryDays: number;
   deletionPolicy: 'Retain' | 'Delete';
   /** Seconds an image may fail to be pulled before the revision has failed. */
   imagePullPatienceSeconds: number;
@@ -90,6 +92,7 @@ function settings(read: SettingsReader): OperatorSettings {
     defaultTenantId: read.text(['GX_DEFAULT_TENANT_ID'], DEFAULT_TENANT_ID).toLowerCase(),
     progressDeadlineSeconds: read.integer(['GX_PROGRESS_DEADLINE_SECONDS'], 600, { min: 10, max: 86_400 }),
     revisionHistoryLimit: read.integer(['GX_REVISION_HISTORY_LIMIT'], 20, { min: 1, max: 1000 }),
+    revisionHistoryDays: read.integer(['GX_REVISION_HISTORY_DAYS'], 90, { min: 1, max: 36_500 }),
     deletionPolicy: spelled(read.oneOf(['GX_DELETION_POLICY'], 'retain', ['retain', 'delete']), ['Retain', 'Delete'] as const),
     imagePullPatienceSeconds: read.integer(['GX_IMAGE_PULL_PATIENCE_SECONDS'], 90, { min: 1, max: 86_400 }),
     drainSeconds: read.integer(['GX_DRAIN_SECONDS'], 180, { min: 0, max: 86_400 }),

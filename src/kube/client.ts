@@ -164,9 +164,10 @@ class Client implements ConnectedKube {
     yield* watchStream<T>(response, signal);
   }
 
-  async podLog(ref: Ref, { container, tailLines, previous, timestamps, sinceTime }: PodLogOptions, signal?: AbortSignal): Promise<string> {
+  async podLog(ref: Ref, options: PodLogOptions, signal?: AbortSignal): Promise<string> {
+    const { container, tailLines, limitBytes, previous, timestamps, sinceTime } = options;
     const kind = { apiVersion: 'v1', kind: 'Pod', plural: 'pods', namespaced: true };
-    const path = pathOf(kind, ref, 'log') + queryOf({ container, tailLines, previous, timestamps, sinceTime });
+    const path = pathOf(kind, ref, 'log') + queryOf({ container, tailLines, limitBytes, previous, timestamps, sinceTime });
     return (await this.#send({ method: 'GET', path, idempotent: true, signal })).body;
   }
 

@@ -71,8 +71,15 @@ export type WatchEvent<T> =
   | { type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'; object: T }
   | { type: 'ERROR'; object: { code: number; message: string } };
 
-/** `sinceTime` is an RFC 3339 time; its whole second is given again. */
-export type PodLogOptions = { container: string; tailLines: number; previous?: boolean; timestamps?: boolean; sinceTime?: string };
+/** The last `tailLines`, or the first `limitBytes`. `sinceTime` is an RFC 3339 time; its whole second is given again. */
+export type PodLogOptions = {
+  container: string;
+  tailLines?: number;
+  limitBytes?: number;
+  previous?: boolean;
+  timestamps?: boolean;
+  sinceTime?: string;
+};
 
 /**
  * The one door to the API server, as raw JSON. Failures are those of `errors.ts`: 404 NotFound, 409 Conflict, 422/400 `KubeRefused`,

@@ -33,6 +33,8 @@ export const PASSWORD_NUMBER = `${GROUP}/password-number`;
 export const PASSWORD_REQUESTED = `${GROUP}/password-requested-at`;
 /** Annotation on a pod that tells a database of a password: the Job it belongs to. */
 export const PASSWORD_TASK = `${GROUP}/password-task`;
+/** Annotation on a Deployment: a new value brings its database to the image and settings of today's installation, by a restart. */
+export const RENEW_DATABASE = `${GROUP}/renew-database`;
 /** Finalizer of a Deployment: its children are removed by policy first. */
 export const FINALIZER = `${GROUP}/children`;
 

@@ -5,7 +5,8 @@ import { silentLog } from './log.ts';
 
 /*
  * A double of scheduler and kubelet: it runs nothing, and tells the API server what they would tell of pods, by the words in image names:
- * `missing` can't be pulled, `crash` ends again and again, `hungry` is killed for its memory, `mute` never gets ready, all others are ready. Pods that are not to be restarted have ended well.
+ * `missing` can't be pulled, `crash` ends again and again, `hungry` is killed for its memory, `stuck` can't migrate, `unset` lacks a Secret,
+ * `unplaced` finds no node, `mute` never gets ready, all others are ready. Pods that are not to be restarted have ended well.
  */
 
 export type FakeKubelet = { stop(): Promise<void> };
@@ -35,6 +36,10 @@ async function report(kube: Kube, pod: KubeObject): Promise<void> {
 
 function statusFor({ containers, restartPolicy }: Spec): object {
   if (restartPolicy !== 'Always') return ended(containers);
+  if (containers.some(({ image }) => image.includes('unplaced'))) {
+    const message = '0/3 nodes are available: insufficient memory.';
+    return { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }] };
+  }
   const statuses = containers.map(({ name, image }) => ({ name, image, ...stateFor(image) }));
   const isReady = statuses.every((status) => status.ready);
   const now = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
@@ -81,6 +86,11 @@ function stateFor(image: string) {
     return { ready: false, restartCount: 0, imageID: '', state: { waiting: { reason: 'ImagePullBackOff', message: 'not found' } } };
   }
   if (image.includes('crash')) return crashed('Error', 1);
+  if (image.includes('stuck')) return crashed('Error', 3);
+  if (image.includes('unset')) {
+    const waiting = { reason: 'CreateContainerConfigError', message: 'secret "chat-env" not found' };
+    return { ready: false, restartCount: 0, imageID: '', state: { waiting } };
+  }
   if (image.includes('hungry')) return crashed('OOMKilled', 137);
   const ready = !image.includes('mute');
   return { ready, started: true, restartCount: 0, imageID: `registry/${image}@${DIGEST}`, state: running };

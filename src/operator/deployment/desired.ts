@@ -1,6 +1,9 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
+import { RENEW_DATABASE } from '../../schema/labels.ts';
+import { hashOf } from '../../schema/revision-of.ts';
+import { settledTemplate, withTemplateHash } from '../settled-template.ts';
 import { databaseSet } from './objects/database.ts';
 import { agentService, databasePolicy, databaseService } from './objects/network.ts';
 
@@ -12,6 +15,19 @@ export function desiredDeployment(
 ): KubeObject[] {
   const service = agentService(deployment, settings, active);
   if (deployment.spec.database?.external !== undefined) return [service];
-  const set = databaseSet(deployment, settings, { live: database, replicas });
+  const set = settledDatabase(deployment, databaseSet(deployment, settings, { live: database, replicas }), database);
   return [databaseService(deployment), databasePolicy(deployment), set, service];
+}
+
+/** Hash of what the deployment asks of its database's pod. */
+const ASKED = 'gx.dev/asked';
+
+/** A database keeps its pod until its deployment asks for another one: another size, or, by annotation, today's image. */
+function settledDatabase({ metadata, spec }: DeploymentResource, made: KubeObject, live: KubeObject | undefined): KubeObject {
+  const { dbStorageGi: _volume, ...sizes } = spec.template.resourceSpec ?? {};
+  const given = Object.entries(sizes).filter(([name]) => name.startsWith('db') || name === 'imagePullSecrets');
+  const asked = hashOf([Object.fromEntries(given), metadata.annotations?.[RENEW_DATABASE] ?? null]);
+  const annotated = { ...made, metadata: { ...made.metadata, annotations: { ...made.metadata.annotations, [ASKED]: asked } } };
+  const hashed = withTemplateHash(annotated);
+  return live?.metadata.annotations?.[ASKED] === asked ? settledTemplate(hashed, live) : hashed;
 }

@@ -23,10 +23,20 @@ export function activeOf(revisions: RevisionResource[], current: string | undefi
   return ordered.find(fit) ?? ordered.find(({ metadata }) => metadata.name === current);
 }
 
-/** Revisions beyond the history limit. The serving one, the newest one and those under way stay. */
-export function outdated(revisions: RevisionResource[], active: string | undefined, limit: number): RevisionResource[] {
-  const history = newestFirst(revisions)
+export type History = { limit: number; days: number; now: Date };
+
+/**
+ * Revisions to be collected, failed ones among them: beyond the limit, or ended too long ago. The serving one, the one that served before it,
+ * the newest one and those under way stay (pure).
+ */
+export function outdated(revisions: RevisionResource[], active: string | undefined, { limit, days, now }: History): RevisionResource[] {
+  const ordered = newestFirst(revisions);
+  const former = ordered.slice(ordered.findIndex(({ metadata }) => metadata.name === active) + 1);
+  const previous = active === undefined ? undefined : former.find(({ status }) => status?.phase === 'DEPLOYED');
+  const history = ordered
     .slice(1)
     .filter((revision) => isEnded(revision) && revision.metadata.name !== active && revision.metadata.deletionTimestamp === undefined);
-  return history.slice(limit);
+  const oldest = now.getTime() - days * 86_400_000;
+  const isOld = ({ status }: RevisionResource): boolean => Date.parse(status?.endedAt ?? now.toISOString()) < oldest;
+  return history.filter((revision, index) => revision !== previous && (index >= limit || isOld(revision)));
 }

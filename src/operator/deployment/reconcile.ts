@@ -28,7 +28,8 @@ export const reconcileDeployment =
       const revision = missingRevision(deployment, before.revisions);
       if (revision !== undefined) await writer.create(revision, signal);
       const limit = deployment.spec.revisionHistoryLimit ?? settings.revisionHistoryLimit;
-      for (const old of outdated(before.revisions, active, limit)) await writer.remove(old, signal);
+      const history = { limit, days: settings.revisionHistoryDays, now };
+      for (const old of outdated(before.revisions, active, history)) await writer.remove(old, signal);
       growth = await growVolume(deps, deployment, { database: before.database, signal });
     }
     return deploymentReport(deployment, { world: observeDeployment(caches, deployment), active, trouble, growth, password, now }, settings);

@@ -39,6 +39,7 @@ export function deploymentReport(
   const serving = servingStatement(world, { active, hibernates });
   const seen = { newest, active, database, serving, hibernates, asleep: isAsleep(world), before: deployment.status?.phase, isExternal };
   const outcome = trouble ?? stillRotating(outcomeOf(seen), password?.rotation);
+  const version = world.revisions.find(({ metadata }) => metadata.name === active)?.status?.serverVersion;
   const handled = deployment.metadata.annotations?.[RECONCILE_NOW];
   return {
     outcome,
@@ -55,6 +56,7 @@ export function deploymentReport(
       ...(newest && { latestRevision: newest.metadata.name }),
       ...(active !== undefined && { activeRevision: active }),
       ...databaseFields(deployment, password),
+      ...(version !== undefined && { serverVersion: version }),
       ...(outcome.kind === 'stalled' && { reason: outcome.reason }),
       message: outcome.message,
       ...(handled !== undefined && { lastHandledReconcileAt: handled.slice(0, 128) }),

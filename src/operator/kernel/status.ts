@@ -2,7 +2,7 @@ import type { Condition } from '../../schema/conditions.ts';
 import { READY, SUSPENDED } from '../../schema/conditions.ts';
 import { canonicalJson } from '../../schema/revision-of.ts';
 
-export type Status = { observedGeneration?: number; conditions?: Condition[]; phase?: string };
+export type Status = { observedGeneration?: number; conditions?: Condition[]; phase?: string; logTail?: string };
 
 /** What has to be sent so that `before` becomes `after`: nothing when they are the same; a field that is gone is sent as null. */
 export function statusPatch(before: object | undefined, after: object): object | undefined {
@@ -22,5 +22,14 @@ export function transition(before: Status | undefined, after: Status): Transitio
   const same = old?.status === ready.status && old.reason === ready.reason && before?.phase === after.phase;
   if (same) return undefined;
   const isStalled = after.conditions?.some((condition) => condition.type === 'Stalled') === true;
-  return { type: isStalled ? 'Warning' : 'Normal', reason: ready.reason, action: 'Reconcile', note: ready.message };
+  return { type: isStalled ? 'Warning' : 'Normal', reason: ready.reason, action: 'Reconcile', note: withLog(ready.message, after) };
+}
+
+/** An event takes 1024 characters: the sentence whole, then the last of the log lines. */
+const ROOM = 1024;
+
+function withLog(sentence: string, { logTail = '' }: Status): string {
+  const log = logTail.trim();
+  const room = ROOM - sentence.length - '\n'.length;
+  return log === '' || room <= 0 ? sentence : `${sentence}\n${log.slice(-room)}`;
 }

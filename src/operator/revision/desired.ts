@@ -1,18 +1,15 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import type { RevisionResource } from '../../schema/custom-resources.ts';
-import { hashOf } from '../../schema/revision-of.ts';
 import { DATABASE_ADDRESS } from '../../schema/labels.ts';
 import { stampOf, type DatabaseAddress } from '../deployment/address.ts';
 import { isEnded } from '../deployment/picks.ts';
+import { settledTemplate, withTemplateHash } from '../settled-template.ts';
 import { replicasOf } from '../workload-state.ts';
 import type { Wish } from './decide.ts';
 import { addressVariable, AGENT } from './objects/main-container.ts';
 import { replicasAllowed } from './objects/sizes.ts';
 import { workload } from './objects/workload.ts';
-
-/** Hash of the pod template as it was made, on each workload. */
-const TEMPLATE = 'gx.dev/template';
 
 export type RevisionGiven = {
   wish: Wish;
@@ -32,7 +29,7 @@ export function desiredRevision(revision: RevisionResource, given: RevisionGiven
     const limit = wanted === 0 ? 0 : replicasAllowed(revision, component, settings);
     const replicas = isScaledByOthers(live?.[component], { wanted, limit }) ? undefined : wanted;
     const made = withTemplateHash(workload(revision, { component, replicas, secretName, address }, settings));
-    return [isEnded(revision) ? settledTemplate(made, { live: live?.[component], address }) : made];
+    return [isEnded(revision) ? withAddress(settledTemplate(made, live?.[component]), address) : made];
   });
 }
 
@@ -43,35 +40,17 @@ export function desiredRevision(revision: RevisionResource, given: RevisionGiven
 const isScaledByOthers = (live: KubeObject | undefined, { wanted, limit }: { wanted: number; limit: number }): boolean =>
   live !== undefined && replicasOf(live) > wanted && replicasOf(live) <= limit;
 
-type WorkloadSpec = { template: PodTemplate };
-
-function withTemplateHash(made: KubeObject): KubeObject {
-  const annotations = { ...made.metadata.annotations, [TEMPLATE]: hashOf((made.spec as WorkloadSpec).template) };
-  return { ...made, metadata: { ...made.metadata, annotations } };
-}
-
-type Settled = { live: KubeObject | undefined; address: DatabaseAddress };
-
-/**
- * A revision that is out keeps its pods as they are when another version or setting of the operator would make them otherwise. Only the
- * database's address is not theirs to keep: with another one they are replaced in turn.
- */
-function settledTemplate(made: KubeObject, { live, address }: Settled): KubeObject {
-  const known = live?.metadata.annotations?.[TEMPLATE];
-  if (live === undefined || known === undefined || known === made.metadata.annotations?.[TEMPLATE]) return made;
-  const { template } = live.spec as WorkloadSpec;
-  return {
-    ...made,
-    metadata: { ...made.metadata, annotations: { ...made.metadata.annotations, [TEMPLATE]: known } },
-    spec: { ...(made.spec as object), template: readdressed(template, address) },
-  };
-}
-
 type Variable = { name: string };
 type PodTemplate = {
   metadata?: { annotations?: Record<string, string> };
   spec: { containers: { name: string; env?: Variable[] }[] };
 };
+
+/** The workload with the database at this address: the one thing that is not its pods' to keep. With another one they are replaced in turn. */
+function withAddress(made: KubeObject, address: DatabaseAddress): KubeObject {
+  const { template, ...spec } = made.spec as { template: PodTemplate };
+  return { ...made, spec: { ...spec, template: readdressed(template, address) } };
+}
 
 /** A pod template as it is, with the database at this address. */
 function readdressed(template: PodTemplate, address: DatabaseAddress): PodTemplate {

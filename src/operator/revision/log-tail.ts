@@ -20,7 +20,7 @@ export async function logTail(
   const options = { container, tailLines: LINES, previous };
   try {
     const text = await kube.podLog({ namespace: revision.metadata.namespace, name: pod }, options, signal);
-    return text.slice(-LENGTH);
+    return text === '' ? undefined : text.slice(-LENGTH);
   } catch (error) {
     log.debug({ err: asError(error), pod }, 'no log to show');
     return undefined;

@@ -5,6 +5,7 @@ import { decide, secondsLeft } from './decide.ts';
 import { desiredRevision } from './desired.ts';
 import { logTail } from './log-tail.ts';
 import { observeRevision } from './observe.ts';
+import { serverVersion } from './server-version.ts';
 import { revisionReport, type RevisionStatusFields } from './status.ts';
 
 /** Brings a revision up beside the one that serves, and takes it down again when it failed or was replaced. */
@@ -25,5 +26,6 @@ export const reconcileRevision =
       .flatMap((workload) => workload ?? [])
       .filter(({ metadata }) => wanted.includes(metadata.name));
     await writer.reconcile(desired, existing, signal);
-    return revisionReport(revision, { decision, world, secondsLeft: secondsLeft(situation), logTail: tail });
+    const version = await serverVersion(kube, revision, { decision, world, signal, log });
+    return revisionReport(revision, { decision, world, secondsLeft: secondsLeft(situation), logTail: tail, serverVersion: version });
   };

@@ -11,7 +11,13 @@ import { AGENT } from './objects/main-container.ts';
 
 export type RevisionStatusFields = NonNullable<RevisionResource['status']>;
 
-export type RevisionView = { decision: Decision; world: RevisionWorld; secondsLeft: number; logTail: string | undefined };
+export type RevisionView = {
+  decision: Decision;
+  world: RevisionWorld;
+  secondsLeft: number;
+  logTail: string | undefined;
+  serverVersion?: string | undefined;
+};
 
 /** What was decided -> status, conditions and outcome of a revision (pure). */
 export function revisionReport(revision: RevisionResource, view: RevisionView): Report<RevisionStatusFields> {
@@ -24,7 +30,10 @@ export function revisionReport(revision: RevisionResource, view: RevisionView): 
 }
 
 /** What stays as it was first told. */
-function writtenOnce({ spec, status: before = {} }: RevisionResource, { decision, world, logTail }: RevisionView): RevisionStatusFields {
+function writtenOnce(
+  { spec, status: before = {} }: RevisionResource,
+  { decision, world, logTail, serverVersion }: RevisionView,
+): RevisionStatusFields {
   const time = world.now.toISOString().replace(/\.\d+Z$/, 'Z');
   const found = {
     specHash: hashOf(spec),
@@ -34,7 +43,7 @@ function writtenOnce({ spec, status: before = {} }: RevisionResource, { decision
     endedAt: ENDED.includes(decision.phase) ? time : undefined,
     logTail,
     commitSha: undefined,
-    serverVersion: undefined,
+    serverVersion,
   };
   // One that is queued again, by hibernation, has its whole deadline before it.
   const known = decision.phase === 'QUEUED' ? { ...before, startedAt: undefined } : before;

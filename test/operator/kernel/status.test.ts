@@ -24,3 +24,12 @@ test('an event is told when the phase or what Ready says changes, and not otherw
   const stalled = { phase: 'A', conditions: [condition('Ready', 'False', 'Broken'), condition('Stalled', 'True', 'Broken')] };
   expect(transition(before, stalled)).toMatchObject({ type: 'Warning', reason: 'Broken' });
 });
+
+test('the event of a failure ends with the last log lines, as many as it takes', () => {
+  const stalled = { type: 'Stalled', status: 'True' as const, reason: 'CrashLooping', message: 'It ends.', lastTransitionTime: '' };
+  const failed = { phase: 'DEPLOY_FAILED', conditions: [{ ...stalled, type: 'Ready', status: 'False' as const }, stalled] };
+  expect(transition(undefined, { ...failed, logTail: 'a\nlast\n' })).toMatchObject({ type: 'Warning', note: 'It ends.\na\nlast' });
+  const long = transition(undefined, { ...failed, logTail: `${'x'.repeat(5000)}last` })?.note ?? '';
+  expect([long.length, long.slice(0, 9), long.slice(-4)]).toEqual([1024, 'It ends.\n', 'last']);
+  expect(transition(undefined, failed)?.note).toBe('It ends.');
+});

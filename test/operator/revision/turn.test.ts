@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { turnOf } from '../../../src/operator/revision/turn.ts';
 import { activeOf, missingRevision, outdated } from '../../../src/operator/deployment/picks.ts';
 import { deployment, revision } from '../../kit/objects.ts';
@@ -38,7 +38,25 @@ test('a deployment seen late brings no collected revision back', () => {
   expect(missingRevision(deployment({ metadata: { generation: 1 }, image: 'agent:1' }), [numbered(2)])).toBeUndefined();
 });
 
-test('history keeps the newest, the serving one and so many others', () => {
-  const all = [1, 2, 3, 4, 5].map((number) => numbered(number, { phase: 'DEPLOY_FAILED' }));
-  expect(outdated(all, 'chat-00001', 2).map(({ metadata }) => metadata.name)).toEqual(['chat-00002']);
+describe('history', () => {
+  const now = new Date('2026-06-01T00:00:00Z');
+  const kept = { limit: 2, days: 90, now };
+  const name = ({ metadata }: { metadata: { name: string } }): string => metadata.name;
+
+  test('keeps the newest, the serving one and so many others; failed ones go, too', () => {
+    const all = [1, 2, 3, 4, 5].map((number) => numbered(number, { phase: 'DEPLOY_FAILED' }));
+    expect(outdated(all, 'chat-00001', kept).map(name)).toEqual(['chat-00002']);
+  });
+
+  test('forgets what ended long ago, but never the one that served before', () => {
+    const endedAt = '2026-01-01T00:00:00Z';
+    const all = [1, 2, 3, 4].map((number) => numbered(number, { phase: 'DEPLOYED', endedAt }));
+    expect(outdated(all, 'chat-00004', kept).map(name)).toEqual(['chat-00002', 'chat-00001']);
+    expect(outdated(all, 'chat-00004', { ...kept, days: 365 }).map(name)).toEqual(['chat-00001']);
+    expect(outdated(all, 'chat-00003', { ...kept, limit: 1 }).map(name)).toEqual(['chat-00001']);
+  });
+
+  test('keeps those under way', () => {
+    expect(outdated([numbered(1, { phase: 'DEPLOYING' }), numbered(2, { phase: 'QUEUED' })], undefined, { ...kept, limit: 0 })).toEqual([]);
+  });
 });

@@ -1,0 +1,34 @@
+import { asError } from '../../errors.ts';
+import type { Kube } from '../../kube/kube.ts';
+import type { Log } from '../../log.ts';
+import type { RevisionResource } from '../../schema/custom-resources.ts';
+import type { Decision } from './decide.ts';
+import type { RevisionWorld } from './observe.ts';
+import { AGENT } from './objects/main-container.ts';
+
+/** The line stands among the first, unless a graph talks while it is loaded. */
+const HEAD = 65_536;
+const VERSION = /"server_version":"([\w.+-]{1,64})"/;
+
+type Seen = { decision: Decision; world: RevisionWorld; signal: AbortSignal; log: Log };
+
+/**
+ * The version that a server tells in the first lines of its log, read once when its revision is out; undefined when it tells none. By the
+ * log, because the operator has the right to read it already, and needs no way into the pods.
+ */
+export async function serverVersion(
+  kube: Kube,
+  revision: RevisionResource,
+  { decision, world, signal, log }: Seen,
+): Promise<string | undefined> {
+  const isNews = decision.rolledOut && revision.status?.phase === 'DEPLOYING' && revision.status.serverVersion === undefined;
+  const pod = world.apiPods.find(({ metadata }) => metadata.deletionTimestamp === undefined) ?? world.queuePods[0];
+  if (!isNews || pod === undefined) return undefined;
+  const ref = { namespace: revision.metadata.namespace, name: pod.metadata.name };
+  try {
+    return VERSION.exec(await kube.podLog(ref, { container: AGENT, limitBytes: HEAD }, signal))?.[1];
+  } catch (error) {
+    log.debug({ err: asError(error), pod: ref.name }, 'no log to read the version from');
+    return undefined;
+  }
+}

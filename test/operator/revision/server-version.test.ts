@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import type { Kube } from '../../../src/kube/kube.ts';
+import type { Decision } from '../../../src/operator/revision/decide.ts';
+import type { RevisionWorld } from '../../../src/operator/revision/observe.ts';
+import { serverVersion } from '../../../src/operator/revision/server-version.ts';
+import { Unavailable } from '../../../src/errors.ts';
+import { silentLog } from '../../kit/log.ts';
+import { deployment, revision } from '../../kit/objects.ts';
+
+type Status = NonNullable<ReturnType<typeof revision>['status']>;
+
+/** What is read from this log, and how often it is asked for. */
+async function read(log: string | Error, status: Status = { phase: 'DEPLOYING' }, rolledOut = true) {
+  let asked = 0;
+  const podLog = (): Promise<string> => {
+    asked += 1;
+    return typeof log === 'string' ? Promise.resolve(log) : Promise.reject(log);
+  };
+  const world = { apiPods: [{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' } }], queuePods: [] } as unknown as RevisionWorld;
+  const seen = { decision: { rolledOut } as Decision, world, signal: AbortSignal.timeout(1000), log: silentLog() };
+  const version = await serverVersion({ podLog } as unknown as Kube, revision(deployment(), { status }), seen);
+  return { version, asked };
+}
+
+const LINE = '{"level":"info","process":"agent-server","server_version":"1.2.3","port":8000,"msg":"agent server ready"}';
+
+test('the version stands in the first lines of the log, among others', async () => {
+  expect(await read(`loading\n${LINE}\nmore`)).toEqual({ version: '1.2.3', asked: 1 });
+});
+
+test('a server that tells none, or whose log can not be read, has none', async () => {
+  expect(await read('{"msg":"ready"}')).toEqual({ version: undefined, asked: 1 });
+  expect(await read('"server_version":"<script>"')).toEqual({ version: undefined, asked: 1 });
+  expect(await read(new Unavailable('no kubelet'))).toEqual({ version: undefined, asked: 1 });
+});
+
+test('it is asked for once: not before the pods are out, nor again afterwards', async () => {
+  expect((await read(LINE, { phase: 'DEPLOYING' }, false)).asked).toBe(0);
+  expect((await read(LINE, { phase: 'DEPLOYED' })).asked).toBe(0);
+  expect((await read(LINE, { phase: 'DEPLOYING', serverVersion: '1.0.0' })).asked).toBe(0);
+});

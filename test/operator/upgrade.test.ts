@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
+import { auditEvents, testNamespace, until } from '../kit/api-server.ts';
+import { fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
+import { newDeployment, settings } from '../kit/objects.ts';
+import { look, operatorFor, type RunningOperator } from '../kit/operator.ts';
+
+/* An operator of another version, with other images and settings, takes over: no pod may notice. */
+let kube: Kube;
+let namespace: string;
+let kubeconfig: string;
+let operator: RunningOperator;
+let kubelet: FakeKubelet;
+let see: ReturnType<typeof look>;
+
+beforeAll(async () => {
+  ({ kube, namespace, kubeconfig } = await testNamespace('upgrade'));
+  see = look(kube, namespace);
+  kubelet = fakeKubelet(kube, namespace);
+});
+afterAll(async () => {
+  await operator.stop();
+  await kubelet.stop();
+  await kube.close();
+});
+
+const SERVING: Kind[] = [kinds.workload, kinds.statefulSet, kinds.service, kinds.networkPolicy, kinds.pod];
+
+/** Every child with its version, generation and pods' identity. */
+async function children(): Promise<string[]> {
+  const lists = await Promise.all(SERVING.map((kind) => kube.all(kind, { namespace })));
+  return lists.flat().map(({ kind, metadata }) => `${kind} ${metadata.name} ${metadata.uid} ${metadata.resourceVersion}`);
+}
+
+const templates = async (): Promise<unknown[]> =>
+  [...(await kube.all(kinds.workload, { namespace })), ...(await kube.all(kinds.statefulSet, { namespace }))].map(
+    ({ metadata, spec }: KubeObject) => [metadata.name, (spec as { template: object }).template],
+  );
+
+const newer = {
+  databaseImage: 'gx-postgres:18',
+  imagePullPolicy: 'Always' as const,
+  drainSeconds: 7,
+  profile: { ...settings().profile, cpu: 3, memoryMb: 2048, database: { ...settings().profile.database, memoryMb: 4096 } },
+};
+
+test('the same operator started again writes nothing', async () => {
+  operator = await operatorFor({ namespace, kubeconfig }, { identity: 'first' });
+  await kube.create(kinds.deployment, newDeployment(namespace));
+  await see.untilReady('chat');
+  await see.untilPhase('chat-00001', 'DEPLOYED');
+  await operator.stop();
+  const before = await children();
+  operator = await operatorFor({ namespace, kubeconfig }, { identity: 'second' });
+  await operator.leading;
+  await new Promise((resolve) => {
+    setTimeout(resolve, 1000);
+  });
+  expect(await children()).toEqual(before);
+  const writes = auditEvents(inject('auditLog'), operator.userAgent).filter(
+    ({ verb, objectRef }) => !['get', 'list', 'watch'].includes(verb) && objectRef?.resource !== 'leases',
+  );
+  expect(writes.map(({ verb, requestURI }) => `${verb} ${requestURI}`)).toEqual([]);
+});
+
+test('a newer one with other images and sizes restarts no pod: neither agents nor databases', async () => {
+  await operator.stop();
+  const before = await templates();
+  const pods = (await children()).filter((child) => child.startsWith('Pod'));
+  operator = await operatorFor({ namespace, kubeconfig }, { identity: 'newer', settings: newer });
+  await operator.leading;
+  await kube.jsonPatch(kinds.deployment, { namespace, name: 'chat' }, [
+    { op: 'add', path: '/metadata/annotations', value: { 'gx.dev/reconcile-requested-at': 'now' } },
+  ]);
+  await until('it has looked', async () => (await see.deployment('chat')).status?.lastHandledReconcileAt === 'now');
+  await see.untilReady('chat');
+  expect(await templates()).toEqual(before);
+  expect((await children()).filter((child) => child.startsWith('Pod'))).toEqual(pods);
+});
+
+const imageOfDatabase = async (): Promise<string | undefined> => {
+  const { spec } = await kube.get(kinds.statefulSet, { namespace, name: 'chat-db' });
+  return (spec as { template: { spec: { containers: { image: string }[] } } }).template.spec.containers[0]?.image;
+};
+
+test('a foreign change of a database that stays as it was is still undone', async () => {
+  const known = await imageOfDatabase();
+  await kube.jsonPatch(kinds.statefulSet, { namespace, name: 'chat-db' }, [
+    { op: 'replace', path: '/spec/persistentVolumeClaimRetentionPolicy/whenScaled', value: 'Delete' },
+  ]);
+  await until('it is back', async () =>
+    JSON.stringify(await kube.get(kinds.statefulSet, { namespace, name: 'chat-db' })).includes('"whenScaled":"Retain"'),
+  );
+  expect(await imageOfDatabase()).toBe(known);
+});
+
+test('the next revision is made by the newer settings, and the database by them when it is asked to', async () => {
+  await kube.jsonPatch(kinds.deployment, { namespace, name: 'chat' }, [
+    { op: 'replace', path: '/spec/template/sourceRevisionConfig/imageUri', value: 'agent:2' },
+  ]);
+  await see.untilReady('chat');
+  const { spec } = await see.workload('chat-00002-api');
+  expect(JSON.stringify(spec)).toContain('"imagePullPolicy":"Always"');
+  expect(await imageOfDatabase()).not.toBe('gx-postgres:18');
+  await kube.jsonPatch(kinds.deployment, { namespace, name: 'chat' }, [
+    { op: 'add', path: '/metadata/annotations/gx.dev~1renew-database', value: 'today' },
+  ]);
+  await until('the database is asked for anew', async () => (await imageOfDatabase()) === 'gx-postgres:18');
+  expect(await imageOfDatabase()).toBe('gx-postgres:18');
+});
