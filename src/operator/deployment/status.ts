@@ -39,7 +39,6 @@ export function deploymentReport(
   const serving = servingStatement(world, { active, hibernates });
   const seen = { newest, active, database, serving, hibernates, asleep: isAsleep(world), before: deployment.status?.phase, isExternal };
   const outcome = trouble ?? stillRotating(outcomeOf(seen), password?.rotation);
-  const version = world.revisions.find(({ metadata }) => metadata.name === active)?.status?.serverVersion;
   const handled = deployment.metadata.annotations?.[RECONCILE_NOW];
   return {
     outcome,
@@ -53,14 +52,23 @@ export function deploymentReport(
     status: {
       phase: phaseOf(seen),
       url: urlOf(deployment, settings, world.service),
-      ...(newest && { latestRevision: newest.metadata.name }),
-      ...(active !== undefined && { activeRevision: active }),
+      ...revisionFields(world.revisions, active),
       ...databaseFields(deployment, password),
-      ...(version !== undefined && { serverVersion: version }),
       ...(outcome.kind === 'stalled' && { reason: outcome.reason }),
       message: outcome.message,
       ...(handled !== undefined && { lastHandledReconcileAt: handled.slice(0, 128) }),
     },
+  };
+}
+
+/** The newest revision, the one that serves, and the version that its pods report. */
+function revisionFields(revisions: RevisionResource[], active: string | undefined): DeploymentStatusFields {
+  const newest = newestFirst(revisions)[0];
+  const serverVersion = revisions.find(({ metadata }) => metadata.name === active)?.status?.serverVersion;
+  return {
+    ...(newest && { latestRevision: newest.metadata.name }),
+    ...(active !== undefined && { activeRevision: active }),
+    ...(serverVersion !== undefined && { serverVersion }),
   };
 }
 
