@@ -15,7 +15,8 @@ export function canonicalJson(value: unknown): string {
 export const hashOf = (value: unknown): string => createHash('sha256').update(canonicalJson(value)).digest('hex').slice(0, 32);
 
 /** What decides whether a revision is a new one: the template, and when it was asked for. */
-export const templateHash = ({ spec }: Pick<DeploymentResource, 'spec'>): string => hashOf([spec.template, spec.requestedAt ?? null]);
+export const templateHash = ({ spec }: { spec: Pick<DeploymentResource['spec'], 'template' | 'requestedAt'> }): string =>
+  hashOf([spec.template, spec.requestedAt ?? null]);
 
 /**
  * The revision that a deployment's present generation asks for (pure). Whoever makes it, the REST process or the operator, makes the same object.

@@ -2,7 +2,7 @@ import type { OperatorSettings } from '../../config/operator.ts';
 import { HIBERNATED } from '../../schema/conditions.ts';
 import { INTERRUPT } from '../../schema/labels.ts';
 import type { RevisionResource } from '../../schema/custom-resources.ts';
-import { hashOf } from '../../schema/revision-of.ts';
+import { hashOf, templateHash } from '../../schema/revision-of.ts';
 import type { RevisionStatus } from '../../schema/revision.ts';
 import { isEnded } from '../deployment/picks.ts';
 import { connectionsOf } from '../connections.ts';
@@ -55,7 +55,9 @@ const gone: Step = ({ revision, world }) => {
 /** The API server's own check is blind inside free-form parts: a swapped key compares as equal there. */
 const specChanged: Step = ({ revision }) => {
   const known = revision.status?.specHash;
-  if (known === undefined || known === hashOf(revision.spec)) return undefined;
+  // One seen for the first time must be what its own hash says: not a copy that somebody made with another content.
+  const isAsMade = known === undefined ? revision.spec.hash === templateHash(revision) : known === hashOf(revision.spec);
+  if (isAsMade) return undefined;
   const phase = revision.status?.phase;
   const message = 'The spec of a revision was changed after it was made; the change is refused.';
   const stays = phase !== undefined && isEnded(revision) ? phase : 'DEPLOY_FAILED';
@@ -74,9 +76,9 @@ const ended: Step = ({ revision, world, settings }) => {
 /** What is there is scaled down; nothing is made. */
 const takenDown = (world: RevisionWorld): Wish => ({ ...(world.api && { api: 0 }), ...(world.queue && { queue: 0 }) });
 
-/** Another revision serves, and this one no longer does. */
-const isSuperseded = ({ metadata }: RevisionResource, { deployment }: RevisionWorld): boolean =>
-  deployment?.status?.activeRevision !== undefined && deployment.status.activeRevision !== metadata.name;
+/** Another revision serves, and this one no longer does: a status that somebody wrote by hand stops no pods. */
+const isSuperseded = ({ metadata }: RevisionResource, { deployment, isPick }: RevisionWorld): boolean =>
+  !isPick && deployment?.status?.activeRevision !== undefined && deployment.status.activeRevision !== metadata.name;
 
 /** The deployment hibernates, or wakes and its database is not there yet: agents started now would only fail. */
 const isResting = ({ deployment, databaseReady, api, queue }: RevisionWorld): boolean =>

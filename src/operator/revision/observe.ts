@@ -5,7 +5,7 @@ import type { DeploymentResource, RevisionResource } from '../../schema/custom-r
 import { COMPONENT } from '../../schema/labels.ts';
 import { BY_DEPLOYMENT, BY_REVISION } from '../caches.ts';
 import { addressOf, type DatabaseAddress } from '../deployment/address.ts';
-import { isEnded } from '../deployment/picks.ts';
+import { activeOf, isEnded } from '../deployment/picks.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { isTrue } from '../kernel/conditions.ts';
 import { adoptSecret } from './environment.ts';
@@ -20,6 +20,8 @@ export type Environment = { secret: 'none' | 'missing' | 'unread' } | { secret: 
 export type RevisionWorld = {
   deployment: DeploymentResource | undefined;
   turn: Turn;
+  /** Of all its siblings it is the one to serve, whatever the deployment's status says at the moment. */
+  isPick: boolean;
   databaseReady: boolean;
   /** Where its pods read the database's address; undefined while the deployment has not told. */
   address: DatabaseAddress | undefined;
@@ -50,6 +52,7 @@ export async function observeRevision(
   return {
     deployment,
     turn,
+    isPick: activeOf(siblings, deployment?.status?.activeRevision)?.metadata.name === name,
     databaseReady,
     address,
     environment: await environmentOf(deps, revision, { isNeeded: turn === 'go' && databaseReady && !isEnded(revision), signal }),

@@ -20,6 +20,7 @@ const starting = (): KubeObject => ({ ...up(), status: {} });
 const world = (given: Partial<RevisionWorld> = {}): RevisionWorld => ({
   deployment: deployment(),
   turn: 'go',
+  isPick: false,
   databaseReady: true,
   address: { secretName: 'db', key: 'uri' },
   environment: { secret: 'none' },
@@ -111,6 +112,10 @@ describe('a revision that is over', () => {
   test('goes to zero once another one serves', () => {
     const seen = next({ deployment: active('chat-00002'), api: up(), queue: up() }, { phase: 'DEPLOYED' });
     expect(seen).toMatchObject({ phase: 'DEPLOYED', wish: { api: 0, queue: 0 } });
+  });
+  test('keeps its pods while it is the one to serve, though the status names another one', () => {
+    const seen = next({ deployment: active('chat-00099'), isPick: true, api: up(), queue: up() }, { phase: 'DEPLOYED' });
+    expect(seen).toMatchObject({ wish: { api: 1, queue: 1 } });
   });
   test('failed, makes no pods again', () => {
     expect(next({}, { phase: 'DEPLOY_FAILED', reason: 'OOMKilled' })).toMatchObject({

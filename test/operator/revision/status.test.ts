@@ -15,6 +15,7 @@ const pod = {
 };
 const world = (now: string): RevisionWorld => ({
   deployment: deployment(),
+  isPick: false,
   turn: 'go',
   databaseReady: true,
   address: { secretName: 'db', key: 'uri' },

@@ -1,0 +1,158 @@
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { NotFound } from '../../src/errors.ts';
+import { KubeRefused } from '../../src/kube/errors.ts';
+import { kinds, type JsonPatch, type Kube } from '../../src/kube/kube.ts';
+import { testNamespace, until } from '../kit/api-server.ts';
+import { fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
+import { newDeployment } from '../kit/objects.ts';
+import { look, operatorFor, type RunningOperator } from '../kit/operator.ts';
+
+/* Ways round the rules of a resource, tried on the real API server: each is refused, has no effect, or is an honest new revision. */
+const CANARY = 'canary-7f3a91';
+const ID = '11111111-1111-4111-8111-111111111111';
+let kube: Kube;
+let namespace: string;
+let operator: RunningOperator;
+let kubelet: FakeKubelet;
+let see: ReturnType<typeof look>;
+
+beforeAll(async () => {
+  const own = await testNamespace('bypass');
+  ({ kube, namespace } = own);
+  see = look(kube, namespace);
+  kubelet = fakeKubelet(kube, namespace);
+  operator = await operatorFor(own);
+  await operator.leading;
+  const spec = { id: ID, sourceConfig: { listener: 'default' } };
+  await kube.create(kinds.secret, {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 'mine', namespace },
+    stringData: { TOKEN: CANARY },
+  });
+  await kube.create(
+    kinds.deployment,
+    newDeployment(namespace, { spec, template: { secretName: 'mine', resourceSpec: { sidecars: [sidecar({ runAsUser: 1000 })] } } }),
+  );
+  await see.untilReady('chat');
+  await see.untilPhase('chat-00001', 'DEPLOYED');
+});
+afterAll(async () => {
+  await operator.stop();
+  await kubelet.stop();
+  await kube.close();
+});
+
+const sidecar = (securityContext: object) => ({ name: 'proxy', image: 'proxy:1', securityContext: securityContext as never });
+const patchDeployment = (...patch: JsonPatch): Promise<object> => kube.jsonPatch(kinds.deployment, { namespace, name: 'chat' }, patch);
+const patchRevision = (...patch: JsonPatch): Promise<object> => kube.jsonPatch(kinds.revision, { namespace, name: 'chat-00001' }, patch);
+const apiPods = async (): Promise<unknown[]> => [
+  (await see.workload('chat-00001-api')).spec,
+  (await see.workload('chat-00001-queue')).spec,
+];
+
+describe('what never changes', () => {
+  test.each<[string, JsonPatch]>([
+    ['its id', [{ op: 'replace', path: '/spec/id', value: '22222222-2222-4222-8222-222222222222' }]],
+    ['its id, by taking it away first', [{ op: 'remove', path: '/spec/id' }]],
+    ['its listener', [{ op: 'replace', path: '/spec/sourceConfig/listener', value: 'theirs' }]],
+    ['its listener, by taking it away first', [{ op: 'remove', path: '/spec/sourceConfig/listener' }]],
+    ['its listener, by taking all beside it away, too', [{ op: 'remove', path: '/spec/sourceConfig' }]],
+    ['its source', [{ op: 'replace', path: '/spec/source', value: 'git' }]],
+    ['its whole spec, by taking it away first', [{ op: 'remove', path: '/spec' }]],
+  ])('of a deployment: %s', async (_, patch) => {
+    await expect(patchDeployment(...patch)).rejects.toBeInstanceOf(KubeRefused);
+  });
+
+  test('what was left out at creation can not be set afterwards either', async () => {
+    await kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name: 'bare' } }));
+    const set = (path: string, value: unknown) =>
+      kube.jsonPatch(kinds.deployment, { namespace, name: 'bare' }, [{ op: 'add', path, value }]);
+    await expect(set('/spec/id', ID)).rejects.toBeInstanceOf(KubeRefused);
+    await expect(set('/spec/sourceConfig', { listener: 'default' })).rejects.toBeInstanceOf(KubeRefused);
+    await expect(set('/spec/sourceConfig', { repoUrl: 'https://git.example/a' })).rejects.toBeInstanceOf(KubeRefused);
+  });
+
+  test.each<[string, JsonPatch]>([
+    ['its image', [{ op: 'replace', path: '/spec/template/sourceRevisionConfig/imageUri', value: 'evil:1' }]],
+    ['its Secret', [{ op: 'replace', path: '/spec/template/secretName', value: 'theirs' }]],
+    ['its whole spec, by taking it away first', [{ op: 'remove', path: '/spec' }]],
+  ])('of a revision: %s', async (_, patch) => {
+    await expect(patchRevision(...patch)).rejects.toBeInstanceOf(KubeRefused);
+  });
+
+  test('there is no scale to change behind the spec', async () => {
+    const scale = { ...kinds.revision, plural: 'revisions/chat-00001/scale' };
+    await expect(kube.get(scale, { namespace, name: '' })).rejects.toBeInstanceOf(NotFound);
+  });
+});
+
+test('a key swapped inside a free-form part, which the rules of the API server do not see, is refused by the operator', async () => {
+  const before = await apiPods();
+  await patchRevision({ op: 'replace', path: '/spec/template/resourceSpec/sidecars/0/securityContext', value: { privileged: true } });
+  await until('it is told', async () => (await see.revision('chat-00001')).status?.reason === 'SpecChanged');
+  const { status } = await see.revision('chat-00001');
+  expect(status?.conditions).toContainEqual(expect.objectContaining({ type: 'Stalled', status: 'True', reason: 'SpecChanged' }));
+  const events = (await kube.all(kinds.event, { namespace })) as { reason?: string; type?: string }[];
+  expect(events).toContainEqual(expect.objectContaining({ reason: 'SpecChanged', type: 'Warning' }));
+  expect(await apiPods()).toEqual(before);
+  await kube.delete(kinds.workload, { namespace, name: 'chat-00001-api' });
+  await patchRevision({ op: 'replace', path: '/spec/template/resourceSpec/sidecars/0/securityContext', value: { runAsUser: 1000 } });
+  await until('put right, it is mended', async () => JSON.stringify(await apiPods()).includes('"runAsUser":1000'));
+  await until('and fine again', async () => (await see.revision('chat-00001')).status?.reason === undefined);
+});
+
+test('a status that somebody writes is put right again, and moves no traffic', async () => {
+  const selector = async (): Promise<string> => JSON.stringify((await see.service('chat-agent')).spec);
+  const before = await selector();
+  await kube.patchStatus(
+    kinds.deployment,
+    { namespace, name: 'chat' },
+    { activeRevision: 'chat-00099', phase: 'UNUSED', url: 'http://evil' },
+  );
+  await until('it is put right', async () => {
+    const { status } = await see.deployment('chat');
+    return status?.activeRevision === 'chat-00001' && status.phase === 'READY' && status.url?.includes('evil') === false;
+  });
+  expect(await selector()).toBe(before);
+  expect(await apiPods()).toMatchObject([{ replicas: 1 }, { replicas: 1 }]);
+});
+
+test('a revision deleted and made again with another content is no part of the deployment', async () => {
+  await patchDeployment({ op: 'replace', path: '/spec/template/sourceRevisionConfig/imageUri', value: 'agent:2' });
+  await see.untilReady('chat');
+  const active = (await see.deployment('chat')).status?.activeRevision ?? '';
+  const { metadata, spec } = await see.revision(active);
+  await patchDeployment({ op: 'add', path: '/spec/suspend', value: true });
+  await kube.delete(kinds.revision, { namespace, name: active });
+  await until('it is gone', () =>
+    see.revision(active).then(
+      () => false,
+      (error: unknown) => error instanceof NotFound,
+    ),
+  );
+  const forged = { ...spec, template: { ...spec.template, sourceRevisionConfig: { imageUri: 'evil:1' } } };
+  const owners = metadata.ownerReferences ?? [];
+  await kube.create(kinds.revision, {
+    apiVersion: 'gx.dev/v1alpha1',
+    kind: 'Revision',
+    metadata: { name: active, namespace, ownerReferences: owners },
+    spec: forged,
+  });
+  await patchDeployment({ op: 'replace', path: '/spec/suspend', value: false });
+  await until('it is refused', async () => (await see.revision(active)).status?.reason === 'SpecChanged');
+  const pods = await kube.all(kinds.pod, { namespace });
+  expect(JSON.stringify(pods)).not.toContain('evil:1');
+});
+
+test('the value of a secret stands in no resource, event or audit line, nor in metrics', async () => {
+  const seen = await Promise.all(
+    [kinds.deployment, kinds.revision, kinds.event, kinds.workload, kinds.pod, kinds.statefulSet, kinds.service].map((kind) =>
+      kube.all<object>(kind, { namespace }),
+    ),
+  );
+  const metrics = await (await fetch(`http://127.0.0.1:${operator.port}/metrics`)).text();
+  const everything = JSON.stringify(seen) + metrics + readFileSync(inject('auditLog'), 'utf8');
+  for (const text of [CANARY, Buffer.from(CANARY).toString('base64')]) expect(everything).not.toContain(text);
+});

@@ -1,0 +1,162 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { toAnswer } from '../../src/control-plane/revisions/resource.ts';
+import { kinds, type Kind, type Kube } from '../../src/kube/kube.ts';
+import { names } from '../../src/schema/names.ts';
+import { REVISION } from '../../src/schema/labels.ts';
+import { testNamespace, until } from '../kit/api-server.ts';
+import { fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
+import { newDeployment } from '../kit/objects.ts';
+import { look, operatorFor, type RunningOperator } from '../kit/operator.ts';
+
+/*
+ * Each way in which a new revision fails beside one that serves: the same reason and words in status, event and REST, and the serving one
+ * untouched. A kubelet's double says what pods suffer from; the quota is the API server's own. Logs, which need a kubelet, are given.
+ */
+const LAST_WORDS = 'starting\nlast words of the pod';
+const DEADLINE = 10;
+/** Beyond the deadline: for a machine that has much else to do. */
+const SLOW = 60_000;
+let kube: Kube;
+let namespace: string;
+let operator: RunningOperator;
+let kubelet: FakeKubelet;
+let see: ReturnType<typeof look>;
+
+beforeAll(async () => {
+  const own = await testNamespace('failures');
+  ({ kube, namespace } = own);
+  see = look(kube, namespace);
+  kubelet = fakeKubelet(kube, namespace);
+  const through = (door: Kube): Kube => new Proxy(door, { get: (target, key) => given[key] ?? bound(target, key) });
+  operator = await operatorFor(own, { through });
+  await operator.leading;
+});
+afterAll(async () => {
+  await operator.stop();
+  await kubelet.stop();
+  await kube.close();
+});
+
+/** In place of the door's own: a log, and a door that is behind no fence, which would have its own log. */
+const given: Record<PropertyKey, unknown> = { podLog: () => Promise.resolve(LAST_WORDS), fenced: () => undefined };
+const bound = (target: object, key: PropertyKey): unknown => {
+  const value: unknown = Reflect.get(target, key);
+  return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+};
+
+type Told = { reason?: string; note?: string; type?: string; regarding?: { kind: string; name: string } };
+const eventsOf = async (name: string): Promise<Told[]> =>
+  ((await kube.all(kinds.event, { namespace })) as Told[]).filter(({ regarding }) => regarding?.name === name);
+
+/** All that clients of the serving revision depend on. */
+async function serving(name: string): Promise<object> {
+  const pair = await Promise.all(['api', 'queue'].map((part) => see.workload(`${name}-00001-${part}`)));
+  const pods = await kube.all(kinds.pod, { namespace, labelSelector: `${REVISION}=${name}-00001` });
+  const service = await see.service(names.service(name));
+  const { status } = await see.deployment(name);
+  return {
+    generations: pair.map(({ metadata }) => metadata.generation),
+    pods: pods.map(({ metadata }) => metadata.uid ?? '').toSorted((a, b) => (a < b ? -1 : 1)),
+    selector: (service.spec as { selector: object }).selector,
+    phase: status?.phase,
+    active: status?.activeRevision,
+    url: status?.url,
+  };
+}
+
+const quota: Kind = { apiVersion: 'v1', kind: 'ResourceQuota', plural: 'resourcequotas', namespaced: true };
+
+describe.concurrent('a new revision', () => {
+  test.each<[string, { image: string; secretName?: string; hasLog?: true }, string, string]>([
+    ['whose image is missing', { image: 'missing:2' }, 'ImagePullFailed', "can't be pulled"],
+    ['whose server crashes', { image: 'crash:2', hasLog: true }, 'CrashLooping', 'exit code 1'],
+    ['whose server needs more memory', { image: 'hungry:2', hasLog: true }, 'OOMKilled', 'more memory than its limit'],
+    ['whose server can not migrate', { image: 'stuck:2', hasLog: true }, 'MigrationFailed', 'could not bring the database'],
+    ['whose server never gets ready', { image: 'mute:2', hasLog: true }, 'ProbeFailed', 'readiness probe'],
+    ['that no node takes', { image: 'unplaced:2' }, 'Unschedulable', 'insufficient memory'],
+    ['whose container lacks a Secret', { image: 'unset:2' }, 'SecretMissing', 'secret "chat-env" not found'],
+    ['whose own Secret is not there', { image: 'agent:2', secretName: 'nowhere' }, 'SecretMissing', 'nowhere is not there'],
+  ])(
+    '%s fails, says why everywhere in the same words, and touches nothing',
+    async (_, template, reason, words) => {
+      const hasLog = template.hasLog === true;
+      const name = `${reason.toLowerCase()}-${template.secretName ?? 'x'}`;
+      await kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name }, spec: { progressDeadlineSeconds: DEADLINE } }));
+      await see.untilReady(name, SLOW);
+      const before = await serving(name);
+      await kube.jsonPatch(kinds.deployment, { namespace, name }, [
+        { op: 'replace', path: '/spec/template/sourceRevisionConfig/imageUri', value: template.image },
+        ...(template.secretName === undefined
+          ? []
+          : [{ op: 'add' as const, path: '/spec/template/secretName', value: template.secretName }]),
+      ]);
+      await see.untilPhase(`${name}-00002`, 'DEPLOY_FAILED', SLOW);
+      const revision = await see.revision(`${name}-00002`);
+      const { message = '', logTail } = revision.status ?? {};
+      expect(revision.status).toMatchObject({ reason });
+      expect(message).toContain(words);
+      expect(logTail).toBe(hasLog ? LAST_WORDS : undefined);
+      expect(toAnswer(revision, 'id')).toMatchObject({
+        status: 'DEPLOY_FAILED',
+        reason,
+        status_message: message,
+        log_tail: logTail ?? null,
+      });
+      const isFailure = ({ reason: said, type }: Told): boolean => said === reason && type === 'Warning';
+      await until('the event is there', async () => (await eventsOf(`${name}-00002`)).some(isFailure));
+      const [event] = (await eventsOf(`${name}-00002`)).filter(isFailure);
+      expect(event?.note).toBe(hasLog ? `${message}\n${LAST_WORDS}` : message);
+      await until('the deployment says so', async () => (await see.deployment(name)).status?.reason === reason);
+      const { status } = await see.deployment(name);
+      expect(status?.message).toBe(`Revision ${name}-00002 ended as DEPLOY_FAILED. ${message}`);
+      expect(status?.conditions).toContainEqual(expect.objectContaining({ type: 'Stalled', status: 'True', reason }));
+      expect(status?.conditions).toContainEqual(expect.objectContaining({ type: 'Serving', status: 'True' }));
+      expect(await serving(name)).toEqual(before);
+    },
+    3 * SLOW,
+  );
+});
+
+test(
+  'a quota that leaves no room is told as such, by the words of the API server, and room lets the next revision in',
+  async () => {
+    const own = await testNamespace('quota');
+    const there = look(own.kube, own.namespace);
+    const pods = fakeKubelet(own.kube, own.namespace);
+    const worker = await operatorFor(own);
+    const ref = { namespace: own.namespace, name: 'chat' };
+    const change = (image: string): Promise<object> =>
+      own.kube.jsonPatch(kinds.deployment, ref, [{ op: 'replace', path: '/spec/template/sourceRevisionConfig/imageUri', value: image }]);
+    const limit = (hard: object): Promise<object> =>
+      own.kube.apply(quota, {
+        apiVersion: 'v1',
+        kind: 'ResourceQuota',
+        metadata: { name: 'pods', namespace: own.namespace },
+        spec: { hard },
+      });
+    // A database, an api pod and a queue pod.
+    await limit({ pods: '3' });
+    await own.kube.create(kinds.deployment, newDeployment(own.namespace, { spec: { progressDeadlineSeconds: DEADLINE } }));
+    await there.untilReady('chat');
+    await change('agent:2');
+    await until('it is told early', async () => (await there.revision('chat-00002')).status?.reason === 'QuotaExceeded');
+    await there.untilPhase('chat-00002', 'DEPLOY_FAILED', SLOW);
+    expect((await there.revision('chat-00002')).status).toMatchObject({
+      reason: 'QuotaExceeded',
+      message: expect.stringContaining('exceeded quota: pods'),
+    });
+    expect((await there.deployment('chat')).status).toMatchObject({
+      phase: 'READY',
+      activeRevision: 'chat-00001',
+      reason: 'QuotaExceeded',
+    });
+    await limit({ pods: '10' });
+    await change('agent:3');
+    await there.untilReady('chat');
+    expect((await there.deployment('chat')).status).toMatchObject({ phase: 'READY', activeRevision: 'chat-00003' });
+    await worker.stop();
+    await pods.stop();
+    await own.kube.close();
+  },
+  3 * SLOW,
+);
