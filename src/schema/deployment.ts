@@ -102,6 +102,22 @@ export const DeploymentPatchRequest = Type.Object(
   closed,
 );
 
+/** What a request that only tries would write. */
+export const Plan = Type.Object(
+  {
+    revision: Nullable(
+      Type.Object(
+        { number: Type.Integer(), source: StringEnum(SOURCES), source_revision_config: SourceRevisionConfig },
+        { additionalProperties: false, description: 'The revision it would make; null: none.' },
+      ),
+    ),
+    objects: Type.Array(Type.Object({ kind: Type.String() }), {
+      description: 'Resources that would be written, as they would stand there. A Secret tells its names only.',
+    }),
+  },
+  closed,
+);
+
 export const Deployment = Type.Object(
   {
     id: Uuid('Read-only.'),
@@ -122,8 +138,13 @@ export const Deployment = Type.Object(
   closed,
 );
 
+/** The answer of a write: a deployment, with the plan when it was only tried. */
+export const WrittenDeployment = Type.Object({ ...Deployment.properties, plan: Type.Optional(Plan) }, closed);
+
 export type Secret = Static<typeof Secret>;
 export type SourceConfig = Static<typeof SourceConfig>;
 export type DeploymentCreateRequest = Static<typeof DeploymentCreateRequest>;
 export type DeploymentPatchRequest = Static<typeof DeploymentPatchRequest>;
+export type Plan = Static<typeof Plan>;
 export type Deployment = Static<typeof Deployment>;
+export type WrittenDeployment = Static<typeof WrittenDeployment>;

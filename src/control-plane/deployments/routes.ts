@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox';
 import { Conflict, NotFound } from '../../errors.ts';
 import { json, noContent, type Answer, type Reply, type Route } from '../../http/route.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
-import { Deployment, DeploymentCreateRequest, DeploymentPatchRequest } from '../../schema/deployment.ts';
+import { Deployment, DeploymentCreateRequest, DeploymentPatchRequest, WrittenDeployment } from '../../schema/deployment.ts';
 import { Uuid } from '../../schema/types.ts';
 import { waitFor } from '../events/follow.ts';
 import { route, type Caller, type Needs } from '../needs.ts';
@@ -12,6 +12,7 @@ import { createDeployment } from './create.ts';
 import { answerFor, findDeployment, type Asking } from './find.ts';
 import { listDeployments, ListQuery } from './list.ts';
 import { etagOf, patchDeployment } from './patch.ts';
+import { planOf } from './plan.ts';
 import { deploymentId } from './resource.ts';
 import { removeDeployment, removeDeployments, type Removal } from './remove.ts';
 
@@ -74,12 +75,21 @@ export async function deploymentReply(
   return json(await answerFor(needs, deployment, asking), status, { etag: etagOf(deployment) });
 }
 
+/** The deployment as it would be, and what would be written for it. */
+async function plannedReply(
+  needs: Needs,
+  change: Parameters<typeof planOf>[0],
+  { status = 200, ...asking }: Asking & { status?: number },
+): Promise<Reply> {
+  return json({ ...(await answerFor(needs, change.after, asking)), plan: planOf(change) }, status, { etag: etagOf(change.after) });
+}
+
 type Waiting = Asking & { status?: number; query: Static<typeof WriteQuery> };
 
 /** The same once the newest revision has ended, or the time is over; a deployment that went meanwhile answers as it was written. */
 async function waitedReply(needs: Needs, written: DeploymentResource, { query, ...asking }: Waiting): Promise<Reply> {
-  const { wait = 0, dry_run: dryRun } = query;
-  if (wait === 0 || dryRun === true) return deploymentReply(needs, written, asking);
+  const { wait = 0 } = query;
+  if (wait === 0) return deploymentReply(needs, written, asking);
   const seconds = { signal: asking.signal, seconds: wait };
   const now = await waitFor(needs, seconds, {
     read: () => findDeployment(needs, deploymentId(written), asking).catch(goneMeanwhile),
@@ -113,7 +123,7 @@ const create = (needs: Needs): Route<Caller> =>
     query: WriteQuery,
     body: DeploymentCreateRequest,
     answers: {
-      201: whole('The deployment.'),
+      201: { ...whole('The deployment.'), schema: WrittenDeployment },
       400: rejected,
       409: { description: 'The name is taken.' },
       413: { description: 'The body is too large.' },
@@ -128,7 +138,9 @@ const create = (needs: Needs): Route<Caller> =>
       if (before !== undefined) return answer(before);
       const options = { dryRun: request.query.dry_run === true, ...(key !== undefined && { annotations: rememberAs(key, body) }) };
       try {
-        return await answer(await createDeployment(needs, body, request, options));
+        const made = await createDeployment(needs, body, request, options);
+        if (!options.dryRun) return await answer(made);
+        return await plannedReply(needs, { before: undefined, after: made, secrets: body.secrets }, { ...request, status: 201 });
       } catch (error) {
         if (!(error instanceof Conflict) || key === undefined) throw error;
         // The name may have been taken by the same request, which another replica answers or has answered.
@@ -180,7 +192,7 @@ const patch = (needs: Needs): Route<Caller> =>
     query: WriteQuery,
     body: DeploymentPatchRequest,
     answers: {
-      200: whole('The deployment.'),
+      200: { ...whole('The deployment.'), schema: WrittenDeployment },
       400: rejected,
       404: notFound,
       409: { description: 'It is being deleted, or was changed at the same time.' },
@@ -194,7 +206,10 @@ const patch = (needs: Needs): Route<Caller> =>
         dryRun: request.query.dry_run === true,
         ifMatch: headerOf(request.headers, 'if-match'),
       };
-      return waitedReply(needs, await patchDeployment(needs, request.body, request, options), request);
+      const before = options.dryRun ? await findDeployment(needs, options.id, request) : undefined;
+      const patched = await patchDeployment(needs, request.body, request, options);
+      if (options.dryRun) return plannedReply(needs, { before, after: patched, secrets: request.body.secrets }, request);
+      return waitedReply(needs, patched, request);
     },
   });
 

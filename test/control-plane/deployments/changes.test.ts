@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { kinds } from '../../../src/kube/kube.ts';
 import { API_VERSION, type DeploymentResource } from '../../../src/schema/custom-resources.ts';
-import type { Deployment } from '../../../src/schema/deployment.ts';
+import type { Deployment, WrittenDeployment } from '../../../src/schema/deployment.ts';
 import type { Revision } from '../../../src/schema/revision.ts';
 import { creation, startPlane, type Plane } from '../kit/api-server-plane.ts';
 
@@ -115,10 +115,21 @@ describe('PATCH', () => {
 
   test('that only tries writes nothing', async () => {
     const before = await make();
-    const { status, body } = await plane.call<Deployment>('PATCH', `/v2/deployments/${before.id}?dry_run=true`, {
+    const { status, body } = await plane.call<WrittenDeployment>('PATCH', `/v2/deployments/${before.id}?dry_run=true`, {
       body: { source_revision_config: { image_uri: 'a:2' }, secrets: [{ name: 'A', value: 'b' }] },
     });
     expect([status, body.source_revision_config.image_uri, body.latest_revision_id]).toEqual([200, 'a:2', before.latest_revision_id]);
+    expect(body.plan).toMatchObject({
+      revision: { number: 2, source_revision_config: { image_uri: 'a:2' } },
+      objects: [{ kind: 'Secret' }, { kind: 'Deployment' }, { kind: 'Revision', metadata: { name: `${before.name}-00002` } }],
+    });
+    const quiet = await plane.call<WrittenDeployment>('PATCH', `/v2/deployments/${before.id}?dry_run=true`, {
+      body: { source_config: { custom_url: 'https://a.example' } },
+    });
+    expect(quiet.body.plan).toMatchObject({
+      revision: null,
+      objects: [{ kind: 'Deployment', spec: { sourceConfig: { customUrl: 'https://a.example' } } }],
+    });
     expect((await get(before.id)).body).toEqual(before);
   });
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { kinds } from '../../../src/kube/kube.ts';
-import type { Deployment } from '../../../src/schema/deployment.ts';
+import type { Deployment, WrittenDeployment } from '../../../src/schema/deployment.ts';
 import { revisionOf } from '../../../src/schema/revision-of.ts';
 import type { Revision } from '../../../src/schema/revision.ts';
 import { creation, startPlane, TENANT_A, type Plane } from '../kit/api-server-plane.ts';
@@ -12,7 +12,8 @@ beforeAll(async () => {
 });
 afterAll(() => plane.stop());
 
-const create = (body: unknown, query = '') => plane.call<Deployment & { detail: string }>('POST', `/v2/deployments${query}`, { body });
+const create = (body: unknown, query = '') =>
+  plane.call<WrittenDeployment & { detail: string }>('POST', `/v2/deployments${query}`, { body });
 const name = (): string => `d-${randomUUID().slice(0, 8)}`;
 type Fault = { loc: (string | number)[]; type: string };
 
@@ -142,8 +143,22 @@ describe('POST /v2/deployments', () => {
 
   test('writes nothing when asked to try only', async () => {
     const tried = name();
-    const { status, body } = await create(creation(tried, { secrets: [{ name: 'A', value: 'b' }] }), '?dry_run=true');
+    const { status, body } = await create(creation(tried, { secrets: [{ name: 'A', value: 'canary-9' }] }), '?dry_run=true');
     expect([status, body.name, body.latest_revision_id]).toEqual([201, tried, null]);
+    const source_revision_config = body.source_revision_config;
+    expect(body.plan?.revision).toEqual({ number: 1, source: 'external_container', source_revision_config });
+    expect(body.plan?.objects).toMatchObject([
+      { kind: 'Secret', data: { A: '' } },
+      { kind: 'Deployment', metadata: { name: tried, namespace: plane.namespace }, spec: { source: 'external_container' } },
+      {
+        kind: 'Revision',
+        metadata: { name: `${tried}-00001` },
+        spec: { template: { sourceRevisionConfig: { imageUri: 'registry.example/agent:1' } } },
+      },
+    ]);
+    expect(JSON.stringify(body.plan)).not.toContain('canary-9');
+    expect((await create(creation('Not_a_name'), '?dry_run=true')).status).toBe(422);
+    expect((await create(creation(tried, { source_revision_config: {} }), '?dry_run=true')).status).toBe(400);
     await expect(plane.kube.get(kinds.deployment, { namespace: plane.namespace, name: tried })).rejects.toMatchObject({ status: 404 });
     expect((await plane.call<{ resources: unknown[] }>('GET', `/v2/deployments?name=${tried}`)).body.resources).toEqual([]);
   });

@@ -1,0 +1,34 @@
+import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
+import { SourceRevisionConfig, type Plan, type Secret } from '../../schema/deployment.ts';
+import { revisionOf, templateHash } from '../../schema/revision-of.ts';
+import { toRestForm } from '../../schema/types.ts';
+
+type Change = { before: DeploymentResource | undefined; after: DeploymentResource; secrets: readonly Secret[] | null | undefined };
+
+/** What a request would write (pure). `after` is what the API server made of it in a dry run. */
+export function planOf({ before, after, secrets }: Change): Plan {
+  const makesRevision = before === undefined || templateHash(before) !== templateHash(after);
+  const revision = makesRevision ? revisionOf(after) : undefined;
+  return {
+    revision: revision === undefined ? null : shown(revision),
+    objects: [...secretOf(after, secrets ?? []), withoutManagedFields(after), ...(revision === undefined ? [] : [revision])],
+  };
+}
+
+const shown = ({ spec }: RevisionResource): NonNullable<Plan['revision']> => ({
+  number: spec.number,
+  source: spec.source,
+  source_revision_config: toRestForm(SourceRevisionConfig, spec.template.sourceRevisionConfig),
+});
+
+/** Named when it is made, and its values are nobody's business. */
+function secretOf({ metadata: { namespace } }: DeploymentResource, secrets: readonly Secret[]): Plan['objects'] {
+  if (secrets.length === 0) return [];
+  const data = Object.fromEntries(secrets.map(({ name }) => [name, '']));
+  return [{ apiVersion: 'v1', kind: 'Secret', metadata: { namespace }, immutable: true, data } as Plan['objects'][number]];
+}
+
+function withoutManagedFields({ metadata, ...rest }: DeploymentResource): DeploymentResource {
+  const { managedFields: _, ...kept } = metadata as DeploymentResource['metadata'] & { managedFields?: unknown };
+  return { ...rest, metadata: kept };
+}
