@@ -13,6 +13,8 @@ import { kill, leashed } from '../../kit/api-server.ts';
 const node: Kind = { apiVersion: 'v1', kind: 'Node', plural: 'nodes', namespaced: false };
 const ENDLESS = { cpu: '1000000', memory: '1000Ti', pods: '1000000' };
 
+const STAGES = join(import.meta.dirname, 'stages.yaml');
+
 /** Volumes are not made here, so the scheduler must not wait for them. */
 const schedulerConfig = (kubeconfig: string): object => ({
   apiVersion: 'kubescheduler.config.k8s.io/v1',
@@ -40,9 +42,11 @@ export async function startPods(kube: Kube, kubeconfig: string): Promise<{ stop(
     metadata: { name: 'kwok', labels: { 'kubernetes.io/hostname': 'kwok' } },
     status: { allocatable: ENDLESS, capacity: ENDLESS },
   });
+  // The API server taints every new node as not ready; the controller that would take it back does not run here.
+  await kube.jsonPatch(node, { name: 'kwok' }, [{ op: 'remove', path: '/spec/taints' }]);
   const running = [
     leashed(tools['kube-scheduler'] as string, [`--config=${config}`, '--secure-port=0'], join(dir, 'scheduler.log')),
-    leashed(tools['kwok'] as string, [`--kubeconfig=${kubeconfig}`, '--manage-all-nodes'], join(dir, 'kwok.log')),
+    leashed(tools['kwok'] as string, [`--kubeconfig=${kubeconfig}`, '--manage-all-nodes', `--config=${STAGES}`], join(dir, 'kwok.log')),
   ];
   return {
     stop: async () => {
