@@ -1,7 +1,7 @@
 # Every target's node is the pinned one of node_modules, whatever the machine has.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help install run down dev check test fuzz test-kube test-agent test-sdks test-charts test-system test-faults bench bench-control-plane bench-operator generate golden fmt clean
+.PHONY: help install run down dev check test fuzz test-kube test-agent test-sdks test-charts test-system test-crash test-faults bench bench-control-plane bench-operator generate golden fmt clean
 
 help: ## print this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-20s %s\n", $$1, $$2}' Makefile
@@ -42,6 +42,9 @@ test-charts: install ## the Helm chart and the kustomize tree render the same
 
 test-system: install ## the whole chain in real pods, on a cluster of its own
 	@node dev/test/main.ts system
+
+test-crash: install ## the agent server under kill -9 of workers, of the process that answers, and of Postgres; 10 minutes
+	@node dev/test/main.ts crash
 
 test-faults: install ## the operator under kill -9, broken watches, refused requests and two leaders, on a real API server
 	@node dev/test/main.ts faults

@@ -9,6 +9,7 @@ const needs = (file: string): string => {
   if (file.startsWith('test/system/')) return 'system';
   const text = readFileSync(file, 'utf8');
   if (file.startsWith('test/faults/') && /\.\/scene/.test(text)) return 'faults';
+  if (file.startsWith('test/crash/')) return 'crash';
   if (/kit\/api-server/.test(text)) return 'kube';
   if (/kit\/postgres/.test(text)) return 'agent';
   return file.startsWith('test/charts/') ? 'charts' : 'unit';
@@ -36,6 +37,17 @@ export default defineConfig({
           globalSetup: ['test/kit/postgres-global.ts'],
           testTimeout: 60_000,
           hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: 'crash',
+          include: of('crash'),
+          globalSetup: ['test/kit/postgres-global.ts'],
+          testTimeout: 300_000,
+          hookTimeout: 120_000,
+          // Each starts several servers, and measures how long they take.
+          fileParallelism: false,
         },
       },
       {

@@ -91,5 +91,10 @@ export class StartError extends Error {
 
 /** Any thrown value as an `Error`, so that `cause` and logs always hold one. */
 export function asError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(typeof thrown === 'string' ? thrown : `thrown: ${String(thrown)}`);
+  if (thrown instanceof Error) return thrown;
+  try {
+    return new Error(typeof thrown === 'string' ? thrown : `thrown: ${String(thrown)}`);
+  } catch {
+    return new Error('thrown: something that can not be printed');
+  }
 }

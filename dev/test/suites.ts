@@ -22,6 +22,7 @@ export const SUITES: Record<string, Check[]> = {
   kube: [vitest('kube')],
   faults: [vitest('faults')],
   agent: [vitest('agent')],
+  crash: [vitest('crash')],
   charts: [vitest('charts')],
   system: [vitest('system')],
 };

@@ -1,5 +1,3 @@
-import { availableParallelism, totalmem } from 'node:os';
-import process from 'node:process';
 import type { AgentConfig } from '../config/agent.ts';
 import type { Log } from '../log.ts';
 import type { Claimed } from './db/leases.ts';
@@ -10,6 +8,7 @@ import type { AgentDeps } from './deps.ts';
 import type { GraphsFile } from './graphs/config-file.ts';
 import type { Embed } from './graphs/embed.ts';
 import { GraphHost } from './graphs/host.ts';
+import { roomFor } from './graphs/room.ts';
 import { Meaning } from './graphs/meaning.ts';
 import { newId } from './ids.ts';
 import { Pump } from './queue/pump.ts';
@@ -46,6 +45,7 @@ export function graphHost(config: AgentConfig, file: GraphsFile, log: Log): Grap
       env: file.env,
       traced: config.tracing !== undefined,
     },
+    ...roomFor(config.jobs),
     threads: shares.threads,
     slots: Math.max(1, config.jobs.slots),
     // A process that only answers is asked about graphs now and then; one that runs them starts each run at once.
@@ -55,14 +55,7 @@ export function graphHost(config: AgentConfig, file: GraphsFile, log: Log): Grap
 }
 
 /** How the process shares out its connections among its own pool and its threads. */
-export const sharesOf = ({ database, jobs }: AgentConfig): Shares => shareOut({ ...database, threads: jobs.threads || automaticThreads() });
-
-/** Half a gigabyte a thread, and no more threads than processors: beyond four, another pod serves better. */
-function automaticThreads(): number {
-  const limit = process.constrainedMemory();
-  const memory = limit > 0 ? Math.min(limit, totalmem()) : totalmem();
-  return Math.max(1, Math.min(availableParallelism(), 4, Math.floor(memory / (512 * 1024 * 1024))));
-}
+export const sharesOf = ({ database, jobs }: AgentConfig): Shares => shareOut({ ...database, threads: roomFor(jobs).threads });
 
 type Parts = { config: AgentConfig; db: Database; host: GraphHost; file: GraphsFile; log: Log };
 type Connected = AgentDeps & { onSignal: (signal: Signal) => void };
@@ -89,7 +82,8 @@ export async function assemble({ config, db, host, file, log }: Parts, opened: O
   const exporter = config.tracing && new SpanExporter(config.tracing, log);
   opened.add(async () => exporter?.close());
   const executor = new Executor({ ...shared, maxEventBytes: config.streams.maxEventBytes, exporter, freed });
-  const running = { running: () => executor.count, start: (run: Claimed) => executor.start(run) };
+  // Who can't load the graphs takes no runs.
+  const running = { running: () => (host.well ? executor.count : jobs.slots), start: (run: Claimed) => executor.start(run) };
   const pump = new Pump({ ...shared, ...running, worker: signals.processId, graphs });
   const deps: Connected = {
     ...shared,

@@ -29,6 +29,8 @@ export type JobSettings = {
   slots: number;
   /** Threads that graphs run in, at most; 0 takes what the machine and the memory limit allow. */
   threads: number;
+  /** Megabytes of heap of each of them; 0 shares out what the memory limit allows. */
+  heapMegabytes: number;
   graceSeconds: number;
   timeoutSeconds: number;
   maxAttempts: number;
@@ -38,6 +40,12 @@ export type JobSettings = {
 };
 
 const DAY = 86_400;
+
+/**
+ * Seconds. Runs of a dead worker go on elsewhere within 30: a lease that was just renewed runs out after 20, and is looked for every third of
+ * that, 26.7 in all. A worker renews at every third too, so two renewals may fail before somebody else takes its runs.
+ */
+const LEASE = 20;
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
 /** The settings of `agent-server`: GX_ names first, the names existing deployments use second. Throws one `StartError` with every problem. */
@@ -89,10 +97,11 @@ function jobSettings(read: SettingsReader): JobSettings {
   return {
     slots: read.integer(['GX_JOBS_PER_WORKER', 'N_JOBS_PER_WORKER'], 10, { min: 0, max: 1000 }),
     threads: read.integer(['GX_WORKER_THREADS'], 0, { min: 0, max: 64 }),
+    heapMegabytes: read.integer(['GX_WORKER_HEAP_MB'], 0, { min: 0, max: 1_000_000 }),
     graceSeconds: read.integer(['GX_JOB_SHUTDOWN_GRACE_PERIOD_SECS', 'BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS'], 180, { min: 0, max: DAY }),
     timeoutSeconds: read.integer(['GX_JOB_TIMEOUT_SECS', 'BG_JOB_TIMEOUT_SECS'], DAY, { min: 1, max: 30 * DAY }),
     maxAttempts: read.integer(['GX_JOB_MAX_RETRIES', 'BG_JOB_MAX_RETRIES'], 3, { min: 1, max: 100 }),
-    leaseSeconds: read.integer(['GX_JOB_LEASE_SECS'], 30, { min: 2, max: 3600 }),
+    leaseSeconds: read.integer(['GX_JOB_LEASE_SECS'], LEASE, { min: 2, max: 3600 }),
     recursionLimit: read.integer(['GX_DEFAULT_RECURSION_LIMIT', 'LANGGRAPH_DEFAULT_RECURSION_LIMIT'], 25, { min: 1, max: 1_000_000 }),
   };
 }

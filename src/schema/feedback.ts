@@ -2,20 +2,27 @@ import { Type, type Static } from 'typebox';
 import { Anything, JsonObject } from './agent-types.ts';
 import { DateTime, Nullable, Uuid } from './types.ts';
 
-const comment = Type.Optional(Nullable(Type.String({ maxLength: 65_536 })));
+const comment = (maxLength: number) => Type.Optional(Nullable(Type.String({ maxLength })));
 
 /** What a person or a program thinks of a run, under one of the keys that the run was made with. */
 export const FeedbackGiven = Type.Object({
   score: Type.Optional(Type.Unsafe<number | boolean | null>({ type: ['number', 'boolean'], nullable: true })),
   value: Type.Optional(Anything('A word or anything else in place of a number.')),
-  comment,
+  comment: comment(65_536),
   correction: Type.Optional(Nullable(JsonObject('What the answer should have been.'))),
   metadata: Type.Optional(Nullable(JsonObject('Free labels.'))),
 });
 export type FeedbackGiven = Static<typeof FeedbackGiven>;
 
+/** Characters: at most 9 bytes each in an address, of which a server reads 16 KB with all headers. */
+const LINKED = 1000;
+
 /** The same as far as a link in a page or a mail can carry it. */
-export const FeedbackLink = Type.Object({ score: Type.Optional(Type.Number()), value: Type.Optional(Type.String()), comment });
+export const FeedbackLink = Type.Object({
+  score: Type.Optional(Type.Number()),
+  value: Type.Optional(Type.String()),
+  comment: comment(LINKED),
+});
 
 export const Feedback = Type.Object({
   run_id: Uuid(''),

@@ -11,6 +11,7 @@ export type Claimed = {
   kwargs: RunKwargs;
   temporary: boolean;
   resumable: boolean;
+  alone: boolean;
   readers: string[];
   /** True when the thread has no checkpoint. */
   empty: boolean;
@@ -26,7 +27,7 @@ const HEADS = `select distinct on (r.thread_id) r.run_id, r.graph_id, r.due_at f
 const TAKE = `update gx.run r set status = 'running', attempt = r.attempt + 1, worker = $1, cancel = null,
     lease_until = now() + $2 * interval '1 second', started_at = now(), updated_at = now()
   from head, gx.thread t where r.run_id = head.run_id and r.status = 'pending' and t.thread_id = r.thread_id
-  returning r.run_id, r.thread_id, r.graph_id, r.attempt, r.kwargs, r.temporary, r.resumable, r.readers || t.readers as readers,
+  returning r.run_id, r.thread_id, r.graph_id, r.attempt, r.kwargs, r.temporary, r.resumable, r.alone, r.readers || t.readers as readers,
     not exists (select 1 from gx.checkpoints c where c.thread_id = r.thread_id::text) as empty`;
 
 /** Takes the head run of each thread. Two takers of one thread meet at the unique index: the later one gets a `Conflict`. */
@@ -85,26 +86,31 @@ export function renewLeases(db: Db, runIds: string[], { worker, leaseSeconds }: 
   });
 }
 
-/** Gives runs back: they go on from their last checkpoint elsewhere. */
-export function handBack(db: Db, runIds: string[], worker: string): Promise<{ run_id: string; thread_id: string }[]> {
-  return db.query({
-    text: `update gx.run set status = 'pending', worker = null, lease_until = null, updated_at = now()
-      where run_id = any($1) and worker = $2 and status = 'running' returning run_id, thread_id`,
-    values: [runIds, worker],
+/** Gives a run back: it goes on from its last checkpoint elsewhere, in a thread of its own when it must be kept from others. */
+export async function handBack(db: Db, runId: string, { worker, alone }: { worker: string; alone: boolean }): Promise<void> {
+  await db.query({
+    text: `update gx.run set status = 'pending', worker = null, lease_until = null, alone = alone or $3, updated_at = now()
+      where run_id = $1 and worker = $2 and status = 'running'`,
+    values: [runId, worker, alone],
   });
 }
 
 export type Lost = { run_id: string; thread_id: string; cancel: 'interrupt' | 'rollback' | null; lost: number; readers: string[] };
 
-/** Running runs whose worker has been silent for longer than its lease, locked for what follows. */
-export function expired(tx: Db): Promise<Lost[]> {
+/**
+ * Running runs whose worker has been silent for longer than its lease, locked for what follows. A database that was down heard nobody: after
+ * its start every worker has the time of a lease to say that it lives.
+ */
+export function expired(tx: Db, { leaseSeconds }: { leaseSeconds: number }): Promise<Lost[]> {
   return tx.query<Lost>({
     text: `select run_id, thread_id, cancel, lost, readers from gx.run
-      where status = 'running' and lease_until < now() order by run_id limit 100 for update skip locked`,
+      where status = 'running' and lease_until < now() and pg_postmaster_start_time() < now() - $1 * interval '1 second'
+      order by run_id limit 100 for update skip locked`,
+    values: [leaseSeconds],
   });
 }
 
-/** The same for one run that took its thread down. */
+/** The same for one run whose life here is over. */
 export function crashed(tx: Db, runId: string, worker: string): Promise<Lost[]> {
   return tx.query<Lost>({
     text: `select run_id, thread_id, cancel, lost, readers from gx.run where run_id = $1 and worker = $2 and status = 'running' for update`,

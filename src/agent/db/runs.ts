@@ -33,6 +33,9 @@ export type TicketSql = (parameter: number) => string;
 
 const SHOWN = 'run_id, thread_id, assistant_id, created_at, updated_at, status, metadata, kwargs, multitask_strategy';
 
+/** Seconds after its due time in which a temporary thread goes that nobody removed (its worker died at the wrong moment), once nothing runs on it. */
+const FORGOTTEN = 300;
+
 /** A worker with a free slot for the run that is being made. */
 export type Starter = { worker: string; leaseSeconds: number };
 
@@ -55,7 +58,8 @@ export async function insertRun(
 ): Promise<Inserted | undefined> {
   const { kwargs, thread } = run;
   const thread_ = thread.create
-    ? `insert into gx.thread as t (thread_id, metadata, temporary, runs) values ($2, $10, $8, 1)
+    ? `insert into gx.thread as t (thread_id, metadata, temporary, runs, remove_after)
+        values ($2, $10, $8, 1, case when $8 then now() + ($12::float8 + ${FORGOTTEN}) * interval '1 second' end)
         on conflict (thread_id) do update set metadata = t.metadata || excluded.metadata, updated_at = now(), runs = t.runs + 1`
     : 'update gx.thread t set metadata = t.metadata || $10, updated_at = now(), runs = t.runs + 1 where thread_id = $2';
   const [row] = await db.query<Run & Omit<Inserted, 'run'>>({

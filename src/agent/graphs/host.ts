@@ -1,10 +1,14 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { Unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Operation, RunSpec, ThreadStart } from './protocol.ts';
 import { GraphThread, type RunListener } from './thread.ts';
 
 /** `keep`: threads that stay when there is nothing to do. */
-type HostOptions = { start: ThreadStart; threads: number; slots: number; keep: number; log: Log };
+type HostOptions = { start: ThreadStart; threads: number; slots: number; keep: number; heapMegabytes: number; log: Log };
+
+/** Milliseconds between two tries to bring a thread up. */
+const RETRY = 1000;
 
 /** Milliseconds that a question about a graph may take. */
 const CALL_WITHIN = 60_000;
@@ -23,6 +27,11 @@ export class GraphHost {
   #threads: GraphThread[] = [];
   #closed = false;
   readonly #timer: NodeJS.Timeout;
+  #opened = false;
+  #failed = false;
+  /** Settles when the thread of the last lone run is gone; those that wait for it can be called off. */
+  #lone: Promise<void> = Promise.resolve();
+  readonly #waiting = new Map<string, () => void>();
 
   constructor(options: HostOptions) {
     this.#options = options;
@@ -33,10 +42,16 @@ export class GraphHost {
   /** Loads the graphs once; what is wrong with them is a `StartError`. */
   async open(): Promise<void> {
     await this.#add().ready;
+    this.#opened = true;
+  }
+
+  /** False when the graphs can't be loaded any more: nothing could run here. A graph that is busy, or stuck, changes nothing. */
+  get well(): boolean {
+    return !this.#failed;
   }
 
   async run(spec: RunSpec, listener: RunListener): Promise<void> {
-    const thread = await this.#pick();
+    const thread = spec.alone ? await this.#aside(spec.run_id) : await this.#pick();
     thread.run(spec, listener);
   }
 
@@ -46,6 +61,7 @@ export class GraphHost {
 
   /** Ends the thread that the run is stuck in. */
   async kill(runId: string): Promise<void> {
+    this.#waiting.get(runId)?.();
     const thread = this.#of(runId);
     if (thread === undefined) return;
     this.#options.log.warn({ run_id: runId, runs: thread.load }, 'thread of a graph that does not yield is ended');
@@ -73,8 +89,9 @@ export class GraphHost {
   }
 
   #endResting(): void {
-    const resting = this.#threads.filter((thread) => thread.restingFor > REST);
-    for (const thread of resting.slice(0, Math.max(0, this.#threads.length - this.#options.keep))) {
+    const shared = this.#threads.filter((thread) => !thread.alone);
+    const resting = shared.filter((thread) => thread.restingFor > REST);
+    for (const thread of resting.slice(0, Math.max(0, shared.length - this.#options.keep))) {
       // Nothing more is given to it from here on.
       this.#threads = this.#threads.filter((other) => other !== thread);
       void thread.kill();
@@ -87,21 +104,57 @@ export class GraphHost {
 
   async #pick(): Promise<GraphThread> {
     this.#threads = this.#threads.filter((thread) => !thread.ended);
-    const [best] = this.#threads.filter((thread) => thread.usable).toSorted((a, b) => a.load - b.load);
-    const room = this.#threads.length < this.#options.threads;
+    const shared = this.#threads.filter((thread) => !thread.alone);
+    const [best] = shared.filter((thread) => thread.usable).toSorted((a, b) => a.load - b.load);
+    const room = shared.length < this.#options.threads;
     if (best !== undefined) {
       if (best.load >= this.#share && room) this.#add();
       return best;
     }
-    const loading = room ? this.#add() : this.#threads.at(-1)!;
+    const loading = room ? this.#add() : shared.at(-1)!;
     await loading.ready;
     return loading;
   }
 
-  #add(): GraphThread {
+  /** A thread for one run, beyond those that are shared: one at a time, so that they can't fill the memory. */
+  async #aside(runId: string): Promise<GraphThread> {
+    const turn = this.#lone;
+    const mine = Promise.withResolvers<void>();
+    this.#lone = turn.then(() => mine.promise);
+    const stopped = Promise.withResolvers<never>();
+    this.#waiting.set(runId, () => stopped.reject(new Unavailable('The run was stopped before its turn.')));
+    try {
+      await Promise.race([turn, stopped.promise]);
+      const thread = this.#add(true);
+      void thread.gone.then(mine.resolve);
+      await thread.ready;
+      return thread;
+    } catch (error) {
+      mine.resolve();
+      throw error;
+    } finally {
+      this.#waiting.delete(runId);
+    }
+  }
+
+  #add(alone = false): GraphThread {
     if (this.#closed) throw new Unavailable('The server is stopping.');
-    const thread = new GraphThread(this.#options.start, this.#options.log);
+    const thread = new GraphThread(this.#options.start, { ...this.#options, alone });
     this.#threads.push(thread);
+    thread.ready.then(
+      () => (this.#failed = false),
+      () => (this.#failed = true),
+    );
+    void thread.gone.then(() => this.#replace());
     return thread;
+  }
+
+  /** The last thread that ends is replaced at once; while that fails, again and again. */
+  async #replace(): Promise<void> {
+    if (this.#failed) await wait(RETRY);
+    if (this.#closed || !this.#opened || (this.#options.keep === 0 && !this.#failed)) return;
+    if (this.#threads.some((thread) => !thread.ended && !thread.alone)) return;
+    this.#options.log.warn('all threads of the graphs ended; another is started');
+    this.#add();
   }
 }

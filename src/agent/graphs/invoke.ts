@@ -3,7 +3,7 @@ import { Unavailable } from '../../errors.ts';
 import { graphModes, EventsOfRun, type Chunk, type Emitted } from '../stream/modes.ts';
 import { commandOf } from './command.ts';
 import type { Graph, MakeGraph } from './load.ts';
-import type { Outcome, RunSpec } from './protocol.ts';
+import type { Failure, Outcome, RunSpec } from './protocol.ts';
 import type { Saver } from './saver.ts';
 import { toJson } from './serialise.ts';
 import type { PgStore } from './store.ts';
@@ -52,10 +52,19 @@ export async function invoke(spec: RunSpec, deps: InvokeDeps): Promise<Outcome> 
   } catch (error) {
     if (deps.signal.aborted) return ended(events, { graph, config }, 'interrupted');
     if (error instanceof Unavailable) return { status: 'interrupted', waiting: false, retry: true };
-    const failure = { error: (error as Error)?.name ?? 'Error', message: (error as Error)?.message ?? String(error) };
-    return { ...result(events), status: 'error', waiting: false, error: failure };
+    return { ...result(events), status: 'error', waiting: false, error: failureOf(error) };
   } finally {
     deps.saver.forget(spec.thread_id);
+  }
+}
+
+/** Name and message of whatever was thrown: users' code throws texts, nothing, and objects that can't even be printed. */
+export function failureOf(thrown: unknown): Failure {
+  try {
+    const { name, message } = Object(thrown) as { name?: unknown; message?: unknown };
+    return { error: typeof name === 'string' ? name : 'Error', message: typeof message === 'string' ? message : String(thrown) };
+  } catch {
+    return { error: 'Error', message: 'The graph threw something that can not be printed.' };
   }
 }
 

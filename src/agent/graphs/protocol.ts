@@ -16,8 +16,17 @@ export type ThreadStart = {
   traced: boolean;
 };
 
-/** `empty`: the thread has no checkpoint. */
-export type RunSpec = { run_id: string; thread_id: string; graph_id: string; attempt: number; kwargs: RunKwargs; empty: boolean };
+export type RunSpec = {
+  run_id: string;
+  thread_id: string;
+  graph_id: string;
+  attempt: number;
+  kwargs: RunKwargs;
+  /** True when the thread has no checkpoint. */
+  empty: boolean;
+  /** True when it must not share a thread with other runs. */
+  alone: boolean;
+};
 
 export type Operation = 'state' | 'history' | 'update' | 'supersteps' | 'schemas' | 'graph' | 'subgraphs' | 'embed';
 

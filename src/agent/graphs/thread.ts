@@ -25,6 +25,10 @@ const YOUNG_MEGABYTES = 12;
 /** One worker thread with the graphs loaded in it. */
 export class GraphThread {
   readonly ready: Promise<void>;
+  /** True for the thread of one run, which ends with it. */
+  readonly alone: boolean;
+  /** Settles when the thread is no more. */
+  readonly gone: Promise<void>;
   readonly #worker: Worker;
   readonly #log: Log;
   readonly #runs = new Map<string, RunListener>();
@@ -36,20 +40,24 @@ export class GraphThread {
   #killed = false;
   ended = false;
 
-  constructor(start: ThreadStart, log: Log) {
+  constructor(start: ThreadStart, { heapMegabytes, alone, log }: { heapMegabytes: number; alone: boolean; log: Log }) {
+    this.alone = alone;
     this.#log = log;
     this.#worker = new Worker(new URL('./worker.ts', import.meta.url), {
       workerData: start,
       execArgv: [],
-      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MEGABYTES },
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MEGABYTES, maxOldGenerationSizeMb: heapMegabytes },
     });
     this.ready = new Promise((resolve, reject) => {
       this.#worker.on('message', (message: FromThread) => this.#hear(message, { resolve, reject }));
       this.#worker.on('error', (error) => this.#log.error({ err: asError(error) }, 'graph thread crashed'));
-      this.#worker.on('exit', () => {
+      this.#worker.once('exit', () => {
         reject(new StartError('The thread of the graphs ended while it was loading them.'));
         this.#end();
       });
+    });
+    this.gone = new Promise((resolve) => {
+      this.#worker.once('exit', () => resolve());
     });
     // Whoever waits for the thread handles the failure; one that nobody waits for is told in the log by `exit`.
     this.ready.catch(() => undefined);
@@ -133,6 +141,7 @@ export class GraphThread {
     this.#runs.delete(runId);
     this.#busyAt = performance.now();
     listener?.done(outcome);
+    if (this.alone) void this.kill();
   }
 
   #answer(message: Extract<FromThread, { call_id: number }>): void {

@@ -7,10 +7,10 @@ import { createLog, type Log } from '../../log.ts';
 import { openDatabase, type Database } from '../db/pool.ts';
 import { describeSchemas, describeSubgraphs, drawGraph } from './describe.ts';
 import { loadEmbed } from './embed.ts';
-import { invoke } from './invoke.ts';
+import { failureOf, invoke } from './invoke.ts';
 import { loadGraphs, type MakeGraph } from './load.ts';
 import { Meaning } from './meaning.ts';
-import type { FromThread, Operation, ThreadStart, ToThread } from './protocol.ts';
+import type { FromThread, Operation, Outcome, ThreadStart, ToThread } from './protocol.ts';
 import { Saver } from './saver.ts';
 import { graphSpans } from '../tracing/graph-spans.ts';
 import { toJson } from './serialise.ts';
@@ -57,7 +57,7 @@ function serve(deps: Deps): void {
       emit,
       handler: tracing?.handler,
       signal: stop.signal,
-    });
+    }).catch(broken);
     tracing?.close();
     running.delete(spec.run_id);
     flush();
@@ -78,6 +78,9 @@ function serve(deps: Deps): void {
     else void call(message);
   });
 }
+
+/** A result that can't be told (it has cycles, or its parts throw when they are read) is the graph's failure. */
+const broken = (thrown: unknown): Outcome => ({ status: 'error', waiting: false, error: failureOf(thrown) });
 
 function graphOf({ graphs }: Deps, graphId: string): MakeGraph {
   return graphs.get(graphId) ?? (() => Promise.reject(new Error(`This server has no graph "${graphId}".`)));
@@ -107,11 +110,20 @@ function answer(operation: Operation, args: Args, deps: Deps): Promise<unknown> 
   }
 }
 
+/** What a graph leaves behind (a timer that throws, a promise nobody waits for) is told and ends neither its neighbours nor their thread. */
+function survive(log: Log): void {
+  process.on('unhandledRejection', (thrown) => log.error({ err: asError(thrown) }, 'unhandled rejection in a graph'));
+  process.on('uncaughtException', (thrown) => log.error({ err: asError(thrown) }, 'uncaught exception in a graph'));
+  process.exit = (code): never => {
+    throw new Error(`process.exit(${code ?? ''}) was called: a graph ends by returning or throwing.`);
+  };
+}
+
 async function start({ graphs: sources, index, database, logLevel, env, traced }: ThreadStart): Promise<void> {
   const log = createLog({ level: logLevel, process: 'graph-thread' });
   // oxlint-disable-next-line node/no-process-env -- the user's code reads its settings there; gx.json's `env` yields to the real environment
   for (const [name, value] of Object.entries(env)) process.env[name] ??= value;
-  process.on('unhandledRejection', (thrown) => log.error({ err: asError(thrown) }, 'unhandled rejection in a graph'));
+  survive(log);
   register();
   const db: Database = openDatabase({ ...database, name: 'gx-graph-thread' }, log);
   const embed = index && (await loadEmbed(index));

@@ -36,6 +36,7 @@ export class Pump {
   #wake: (() => void) | undefined;
   #backlog = false;
   #lookedAt = 0;
+  #lastLook = performance.now();
   /** Slots promised to runs that are being claimed. */
   #reserved = 0;
 
@@ -63,6 +64,11 @@ export class Pump {
       start: (run) => void this.#deps.start(run),
       release: () => void (this.#reserved -= 1),
     };
+  }
+
+  /** Milliseconds since the last look at the queue ended: much more than a poll means that none will come. */
+  get silentFor(): number {
+    return this.works && !this.#stopped ? performance.now() - this.#lastLook : 0;
   }
 
   start(): void {
@@ -119,6 +125,7 @@ export class Pump {
         this.#failed(error);
         return false;
       });
+      this.#lastLook = performance.now();
       if (!more && !this.#poked && !this.#stopped) await this.#sleep();
     }
   }

@@ -7,7 +7,8 @@ export type Tickets = {
   /** pg-boss's own insert, to be part of the statement that makes the run; its one parameter takes `payload`. */
   sql: (parameter: number) => string;
   payload(run: { run_id: string; thread_id: string; after_seconds?: number }): string;
-  send(db: Db, run: { run_id: string; thread_id: string }): Promise<void>;
+  /** `again`: the run was under way before, so it goes on before any new one begins. */
+  send(db: Db, run: { run_id: string; thread_id: string }, options?: { again?: boolean }): Promise<void>;
   /** A statement that takes at most `$limit` tickets that are due, for the statement that claims their runs; it gives back `thread_id`. */
   takeSql: (limit: number) => string;
   close(): Promise<void>;
@@ -33,11 +34,13 @@ export async function openTickets(db: Database, { works }: { works: boolean }, l
   const insert = await ownInsert(boss);
   const payload: Tickets['payload'] = ({ run_id, thread_id, after_seconds = 0 }) =>
     JSON.stringify([{ data: { run_id, thread_id }, ...(after_seconds > 0 && { startAfter: `${after_seconds} seconds` }) }]);
+  const first = ({ run_id, thread_id }: { run_id: string; thread_id: string }): string =>
+    JSON.stringify([{ data: { run_id, thread_id }, priority: 1 }]);
   return {
     sql: (parameter) => insert.replaceAll('$1', () => `$${parameter}`),
     payload,
-    send: async (target, run) => {
-      await target.query({ name: 'ticket_send', text: insert, values: [payload(run)] });
+    send: async (target, run, { again = false } = {}) => {
+      await target.query({ name: 'ticket_send', text: insert, values: [again ? first(run) : payload(run)] });
     },
     takeSql: (limit) => TAKE.replace('$limit', `$${limit}`),
     close: () => boss.stop({ graceful: false, close: false }),

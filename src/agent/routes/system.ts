@@ -13,6 +13,8 @@ type Options = { info: ServerInfo; metrics: Metrics; document: () => unknown };
 const tag = 'system';
 const Any = Type.Unsafe<unknown>({ type: 'object' });
 const CHECK_WITHIN = 3000;
+/** Milliseconds: the queue is looked at every 1.5 s; a look that takes twenty times that will not end. */
+const LOOKS_WITHIN = 30_000;
 
 /** Whether this process can do its work: the database and, on it, the queue. */
 export function healthRoute(deps: AgentDeps, path: '/' | '/ok'): AgentRoute {
@@ -24,7 +26,10 @@ export function healthRoute(deps: AgentDeps, path: '/' | '/ok'): AgentRoute {
     tag,
     access: 'open',
     query: Type.Object({ check_db: Type.Optional(Flag()) }),
-    answers: { 200: ok('It is.', Any), 503: { description: 'The database or the queue does not answer.' } },
+    answers: {
+      200: ok('It is.', Any),
+      503: { description: 'The database or the queue does not answer, or the graphs can no longer be loaded.' },
+    },
     handler: ({ query }) => health(deps, query.check_db === undefined || isSet(query.check_db)),
   });
 }
@@ -34,11 +39,14 @@ async function health(deps: AgentDeps, asked: boolean): Promise<Reply> {
   const late = new Promise<never>((_, reject) => setTimeout(reject, CHECK_WITHIN, new Error('no answer in time')).unref());
   try {
     await Promise.race([checkQueue(deps.db), late]);
-    return json({ ok: true, services: { database: 'healthy', queue: 'healthy' } });
   } catch (error) {
     deps.log.warn({ err: error }, 'health check failed');
     return json({ ok: false, services: { database: 'unhealthy', queue: 'unhealthy' } }, 503);
   }
+  const works = deps.host.well && deps.pump.silentFor < LOOKS_WITHIN;
+  if (!works) deps.log.warn({ graphs_load: deps.host.well, silent_ms: deps.pump.silentFor }, 'no worker of this process works');
+  const services = { database: 'healthy', queue: works ? 'healthy' : 'unhealthy' };
+  return json({ ok: works, services }, works ? 200 : 503);
 }
 
 const page = (title: string): string => `<!doctype html><html><head><meta charset="utf-8"><title>${title}</title>

@@ -137,7 +137,8 @@ function claimed({ graph_id, readers }: NewRun, { run, thread_readers, empty }: 
   const { run_id, thread_id } = run;
   const kwargs = run.kwargs as RunKwargs;
   const { temporary, resumable } = kwargs;
-  return { run_id, thread_id, graph_id, attempt: 1, kwargs, temporary, resumable, readers: [...readers, ...thread_readers], empty };
+  const all = [...readers, ...thread_readers];
+  return { run_id, thread_id, graph_id, attempt: 1, kwargs, temporary, resumable, alone: false, readers: all, empty };
 }
 
 const write = ({ tickets }: AgentDeps, db: Db, run: NewRun): Promise<Inserted | undefined> =>

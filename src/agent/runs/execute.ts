@@ -1,5 +1,6 @@
 import type { JobSettings } from '../../config/agent.ts';
-import { asError } from '../../errors.ts';
+import { setTimeout as wait } from 'node:timers/promises';
+import { asError, Unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { RunStatus } from '../../schema/run.ts';
 import { RUN_DONE, type Cursor, type RunEvent } from '../../schema/stream-event.ts';
@@ -39,6 +40,7 @@ type Deps = {
   freed: (next: string | undefined) => void;
 };
 
+type Last = { feedback: Outcome['feedback'] };
 type Active = {
   run: Claimed;
   startedAt: number;
@@ -46,11 +48,18 @@ type Active = {
   readers: Set<string>;
   stopped?: StopReason;
   timers: NodeJS.Timeout[];
+  /** Its thread ended by itself. */
   crashed: boolean;
+  /** Its database went away. */
+  retry: boolean;
+  /** Its last events have been said: once, however often the end has to be written. */
+  last?: Last;
 };
 
 /** Milliseconds a graph gets to obey before its thread is ended. */
 const OBEY_WITHIN = 2000;
+/** Milliseconds between two tries to write an end. */
+const TRY_AGAIN = 500;
 /** Seconds that the result of a temporary run is kept for readers in other processes. */
 const READ_WITHIN = 60;
 
@@ -83,16 +92,16 @@ export class Executor {
 
   async start(run: Claimed): Promise<void> {
     const readers = new Set(run.readers);
-    const active: Active = { run, startedAt: Date.now(), at: { ms: 0, seq: 0 }, readers, timers: [], crashed: false };
+    const active: Active = { run, startedAt: Date.now(), at: { ms: 0, seq: 0 }, readers, timers: [], crashed: false, retry: false };
     this.#active.set(run.run_id, active);
     active.readers.delete(this.#deps.signals.processId);
     const { run_id, thread_id, attempt, graph_id, kwargs, empty } = run;
     this.#log.info({ run_id, thread_id, graph_id, attempt }, 'run started');
     active.timers.push(setTimeout(() => this.stop(run_id, 'timeout'), Math.min(this.#deps.jobs.timeoutSeconds * 1000, 0x7fffffff)));
-    if (attempt > 1) active.at = (await lastEvent(this.#deps.db, run_id)) ?? active.at;
     try {
+      if (attempt > 1) active.at = (await lastEvent(this.#deps.db, run_id)) ?? active.at;
       await this.#deps.host.run(
-        { run_id, thread_id, graph_id, attempt, kwargs, empty },
+        { run_id, thread_id, graph_id, attempt, kwargs, empty, alone: run.alone },
         {
           events: (batch) => this.#publish(active, batch),
           spans: (spans) => this.#deps.exporter?.add(spans),
@@ -102,7 +111,7 @@ export class Executor {
       );
     } catch (error) {
       this.#log.error({ err: asError(error), run_id }, 'run could not be given to a graph thread');
-      void this.#gone(active, 'crashed');
+      void this.#gone(active, 'killed');
     }
   }
 
@@ -163,18 +172,29 @@ export class Executor {
   async #end(active: Active, outcome: Outcome): Promise<void> {
     const { run } = active;
     for (const timer of active.timers) clearTimeout(timer);
-    active.crashed ||= outcome.retry === true;
+    active.retry = outcome.retry === true;
     const end = endOf(outcome, active.stopped, this.#deps.jobs.timeoutSeconds);
-    let more = false;
-    try {
-      more = await this.#write(active, end, outcome);
-    } catch (error) {
+    const more = await this.#settle(active, end, outcome).catch((error: unknown) => {
       // The lease runs out, and another worker takes the run up from its last checkpoint.
       this.#log.error({ err: asError(error), run_id: run.run_id }, 'end of run could not be written');
-    }
+      return false;
+    });
     this.#active.delete(run.run_id);
     this.#deps.exporter?.add([runSpan(run, end, { start: active.startedAt, end: Date.now() })]);
     this.#deps.freed(more ? run.thread_id : undefined);
+  }
+
+  /** Writes the end. A database that is away is waited for: until it comes back nobody else can take the run, and after that the lease decides. */
+  async #settle(active: Active, end: End, outcome: Outcome): Promise<boolean> {
+    for (;;) {
+      try {
+        return await this.#write(active, end, outcome);
+      } catch (error) {
+        if (!(error instanceof Unavailable)) throw error;
+        this.#log.warn({ err: error, run_id: active.run.run_id }, 'end of run could not be written; it is tried again');
+        await wait(TRY_AGAIN);
+      }
+    }
   }
 
   async #write(active: Active, end: End, outcome: Outcome): Promise<boolean> {
@@ -200,12 +220,15 @@ export class Executor {
     }
   }
 
-  /** A run that takes its thread down costs a life each time; one that only was in the way of another loses none. */
-  async #giveBack({ run, crashed }: Active): Promise<void> {
+  /**
+   * A thread that ends takes all its runs with it, and nobody knows which one was to blame: each goes on in a thread of its own, and only one
+   * that ends that, too, loses a life. So does one whose database went away, so that what the database can't bear ends some day.
+   */
+  async #giveBack({ run, crashed, retry }: Active): Promise<void> {
     const { db, signals, tickets, jobs } = this.#deps;
-    if (!crashed) {
-      await handBack(db, [run.run_id], signals.processId);
-      return tickets.send(db, run);
+    if (!retry && !(crashed && run.alone)) {
+      await handBack(db, run.run_id, { worker: signals.processId, alone: crashed });
+      return tickets.send(db, run, { again: true });
     }
     await db.transaction(async (tx) => {
       for (const lost of await crashedRun(tx, run.run_id, signals.processId))
@@ -215,12 +238,8 @@ export class Executor {
 
   async #finish(active: Active, end: Extract<End, { kind: 'finish' }>, outcome: Outcome): Promise<boolean> {
     const { run } = active;
-    const { db, eventLog, signals } = this.#deps;
-    const feedback = await this.#feedback(run, end);
-    if (feedback !== undefined) this.#publish(active, [['feedback', JSON.stringify(feedback)]]);
-    if (end.error !== null) this.#publish(active, [['error', JSON.stringify(end.error)]]);
-    this.#publish(active, [[RUN_DONE, JSON.stringify({ status: 'run_done', run_id: run.run_id })]]);
-    if (run.resumable || active.readers.size > 0) await eventLog.written();
+    const { db, signals } = this.#deps;
+    const { feedback } = (active.last ??= await this.#say(active, end));
     const finished = await this.#ends.add({
       run_id: run.run_id,
       worker: signals.processId,
@@ -241,6 +260,17 @@ export class Executor {
   /** Where feedback is given on a run that came to an end of its own. */
   async #feedback({ run_id, kwargs }: Claimed, { status }: { status: RunStatus }): Promise<Outcome['feedback']> {
     return kwargs.feedback_keys === null || status === 'interrupted' ? undefined : feedbackUrls(this.#deps.db, run_id);
+  }
+
+  /** The last events of the run, for all who read it. */
+  async #say(active: Active, end: Extract<End, { kind: 'finish' }>): Promise<Last> {
+    const { run, readers } = active;
+    const feedback = await this.#feedback(run, end);
+    if (feedback !== undefined) this.#publish(active, [['feedback', JSON.stringify(feedback)]]);
+    if (end.error !== null) this.#publish(active, [['error', JSON.stringify(end.error)]]);
+    this.#publish(active, [[RUN_DONE, JSON.stringify({ status: 'run_done', run_id: run.run_id })]]);
+    if (run.resumable || readers.size > 0) await this.#deps.eventLog.written();
+    return { feedback };
   }
 
   async #tellEnd(runId: string, readers: string[], outcome: Outcome | undefined): Promise<void> {

@@ -26,8 +26,10 @@ export class Keeper {
     const third = (this.#deps.jobs.leaseSeconds * 1000) / 3;
     this.#every(third, () => this.renew());
     this.#every(WATCH_SECONDS * 1000, () => this.watch());
-    if (!this.#deps.pump.works) return;
+    // Every process looks, at once and then again and again: workers that keep dying may not live long enough for it.
     this.#every(third, () => this.takeUp());
+    void this.takeUp().catch((error: unknown) => this.#deps.log.warn({ err: asError(error) }, 'lost runs could not be looked for'));
+    if (!this.#deps.pump.works) return;
     this.#every(CLEAN_SECONDS * 1000, () => this.clean());
   }
 
@@ -59,9 +61,9 @@ export class Keeper {
 
   /** Runs whose worker has gone silent: back to the queue, or to the end that was asked for, or to an error after too many lives. */
   async takeUp(): Promise<void> {
-    const { db, tickets, jobs, signals, bus, pump, log } = this.#deps;
+    const { db, tickets, jobs, signals, bus, log } = this.#deps;
     const lost = await db.transaction(async (tx) => {
-      const found = await expired(tx);
+      const found = await expired(tx, jobs);
       for (const run of found) await settleLost(tx, run, { tickets, maxAttempts: jobs.maxAttempts });
       return found;
     });
@@ -70,7 +72,7 @@ export class Keeper {
       bus.say(run_id, { kind: 'wake' });
       for (const reader of readers) await signals.send({ about: 'events', run_ids: [run_id], thread_ids: [thread_id] }, reader);
     }
-    if (lost.length > 0) pump.poke();
+    if (lost.length > 0) await signals.send({ about: 'ticket' });
   }
 
   /** The end of a run elsewhere is told by a signal; one that got lost is noticed here. */

@@ -12,10 +12,10 @@ export async function settleLost(tx: Db, run: Lost, { tickets, maxAttempts }: { 
   } else if (run.cancel === 'interrupt') {
     await endLost(tx, run.run_id, { status: 'interrupted', error: null });
   } else if (run.lost + 1 >= maxAttempts) {
-    const message = `The run was given up: its worker died ${run.lost + 1} times (exceeded max attempts).`;
+    const message = `The run was given up after ${run.lost + 1} attempts: each time its worker died or lost the database (exceeded max attempts).`;
     await endLost(tx, run.run_id, { status: 'error', error: { error: 'WorkerLost', message } });
   } else {
     await requeueLost(tx, [run.run_id]);
-    await tickets.send(tx, run);
+    await tickets.send(tx, run, { again: true });
   }
 }

@@ -84,7 +84,7 @@ test('lost database connections cost no run', async () => {
 test('a graph that ends its thread three times is given up, and its neighbours go on', async () => {
   const { thread_id } = await api.client.threads.create();
   const neighbour = post('/runs/wait', steps(10, 200));
-  const run = await api.client.runs.create(thread_id, 'broken', { input: { how: 'exit' } });
+  const run = await api.client.runs.create(thread_id, 'broken', { input: { how: 'die' } });
   expect(await post(`/threads/${thread_id}/runs/wait`, steps(1, 0))).toMatchObject({ status: 200 });
   const body = await fetch(`${api.url}/threads/${thread_id}/runs/${run.run_id}/join`).then((response) => response.json());
   expect(body).toMatchObject({ __error__: { error: 'WorkerLost' } });

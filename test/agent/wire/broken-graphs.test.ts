@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
+import { eventually } from '../../kit/eventually.ts';
+import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
+
+/* Whatever a graph does, it does to its own run: the server, its threads and the neighbours go on. */
+
+let database: TestDatabase;
+let agent: AgentProcess;
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  agent = await startAgent({ database: database.uri, env: { GX_WORKER_HEAP_MB: '160', GX_WORKER_THREADS: '1', GX_LOG_LEVEL: 'warn' } });
+});
+
+afterAll(async () => {
+  await agent.kill();
+  await database.drop();
+});
+
+type Body = { __error__?: { error: string; message: string }; result?: unknown; run_id?: string };
+
+const post = async (path: string, body: unknown): Promise<Body> => {
+  const response = await fetch(`${agent.url}${path}`, { method: 'POST', body: JSON.stringify(body) });
+  expect(response.status).toBe(200);
+  return (await response.json()) as Body;
+};
+const broken = (how: string): Promise<Body> =>
+  post('/runs/wait', { assistant_id: 'broken', input: { how }, stream_mode: ['values', 'custom'] });
+const chat = { assistant_id: 'chat', input: { messages: [{ role: 'human', content: 'still there?' }] } };
+const goesOn = async (): Promise<void> => {
+  expect(JSON.stringify(await post('/runs/wait', chat))).toContain('I hear you well.');
+  expect((await fetch(`${agent.url}/ok`)).status).toBe(200);
+};
+
+describe('a graph that', () => {
+  test.each([
+    ['throws a text', 'text', 'not an error'],
+    ['throws nothing', 'nothing', 'undefined'],
+    ['throws a circle', 'thrown circle', '[object Object]'],
+    ['throws what can not be printed', 'unprintable', 'The graph threw something that can not be printed.'],
+    ['calls process.exit', 'exit', /^process\.exit\(1\) was called/],
+    ['returns a circle', 'circle', /circular/i],
+    ['writes a circle to its stream', 'written circle', /circular/i],
+    ['writes something that fails when it is told', 'written trap', 'not to be told'],
+  ])('%s fails alone, with a sentence', async (_what, how, message) => {
+    const neighbour = post('/runs/wait', { assistant_id: 'steps', input: { left: 3, pause: 50 } });
+    const { __error__: error } = await broken(how);
+    expect(error?.message).toMatch(message);
+    expect(await neighbour).toMatchObject({ done: 3 });
+    await goesOn();
+  });
+
+  test.each([
+    ['a number beyond JSON', 'bigint', '1180591620717411303424'],
+    ['a function', 'function', {}],
+    ['characters that the database does not hold', 'characters', 'ab\ufffdc'],
+  ])('returns %s has a result all the same', async (_what, how, result) => {
+    const { thread_id } = await agent.client.threads.create();
+    const body = await post(`/threads/${thread_id}/runs/wait`, { assistant_id: 'broken', input: { how } });
+    expect(body.__error__).toBeUndefined();
+    expect((await agent.client.threads.get(thread_id)).values).toMatchObject({ result });
+    await goesOn();
+  });
+
+  test('fails after its run has ended is told in the log, and ends no thread', async () => {
+    expect(await broken('late')).toMatchObject({ result: 'done' });
+    await eventually(
+      'both are in the log',
+      () => Promise.resolve(/nobody waited/.test(agent.output()) && /nobody catches/.test(agent.output())),
+      10,
+    );
+    expect(agent.output()).not.toMatch(/threads of the graphs ended/);
+    await goesOn();
+  });
+
+  test('never ends can be cancelled', async () => {
+    const { thread_id } = await agent.client.threads.create();
+    const run = await agent.client.runs.create(thread_id, 'broken', { input: { how: 'never' } });
+    await eventually('it runs', async () => (await agent.client.runs.get(thread_id, run.run_id)).status === 'running');
+    await agent.client.runs.cancel(thread_id, run.run_id, true);
+    expect((await agent.client.runs.get(thread_id, run.run_id)).status).toBe('interrupted');
+    await goesOn();
+  });
+
+  test.each([
+    ['eats all memory', 'memory'],
+    ['ends its thread', 'die'],
+  ])(
+    '%s is given up after three lives, and costs its neighbours none',
+    async (_what, how) => {
+      const body = { assistant_id: 'steps', input: { left: 8, pause: 150 }, on_completion: 'keep' };
+      const neighbours = Array.from({ length: 4 }, async () => (await post('/runs', body)).run_id);
+      const ids = await Promise.all(neighbours);
+      expect(await broken(how)).toMatchObject({
+        __error__: { error: 'WorkerLost', message: expect.stringMatching(/given up after 3 attempts/) as string },
+      });
+      const rows = await eventually('the neighbours are done', async () => {
+        const found = await database.sql('select status, lost from gx.run where run_id = any($1)', [ids]);
+        return found.every(({ status }) => status === 'success') && found;
+      });
+      expect(rows.map(({ lost }) => lost)).toEqual(ids.map(() => 0));
+      await goesOn();
+    },
+    90_000,
+  );
+});

@@ -1,0 +1,72 @@
+import process from 'node:process';
+import { eventually } from '../kit/eventually.ts';
+import { spawnAgent, startAgent, type AgentProcess } from '../kit/agent-server.ts';
+
+const GRAPHS = 'test/crash/graphs/gx.json';
+
+type Options = { database: string; env?: Record<string, string> };
+
+/** A process that answers requests and executes nothing. */
+export const api = ({ database, env = {} }: Options): Promise<AgentProcess> =>
+  startAgent({ database, config: GRAPHS, env: { ...env, N_JOBS_PER_WORKER: '0', GX_LOG_LEVEL: 'warn' } });
+
+const asWorker = ({ database, env = {} }: Options) => ({
+  database,
+  config: GRAPHS,
+  env: { N_JOBS_PER_WORKER: '10', GX_LOG_LEVEL: 'warn', ...env },
+});
+
+/** A process that executes runs. */
+export const worker = (options: Options): Promise<AgentProcess> => startAgent(asWorker(options));
+
+export const pidOf = ({ process: { pid } }: AgentProcess): number => pid!;
+
+/** Workers of which one is killed now and then, and replaced by another at once. */
+export class Fleet {
+  readonly #options: Options;
+  #alive: AgentProcess[] = [];
+  /** When each process was killed, by its id. */
+  readonly killed = new Map<number, number>();
+
+  constructor(options: Options) {
+    this.#options = options;
+  }
+
+  async start(count: number): Promise<void> {
+    await Promise.all(Array.from({ length: count }, () => this.#add()));
+  }
+
+  get pids(): number[] {
+    return this.#alive.map(pidOf);
+  }
+
+  /** kill -9, and a new one in its place, which begins to work when it is ready. */
+  async kill(pid: number): Promise<void> {
+    const victim = this.#alive.find((one) => pidOf(one) === pid);
+    if (victim === undefined) throw new Error(`no worker ${pid}`);
+    this.#alive = this.#alive.filter((one) => one !== victim);
+    this.killed.set(pid, Date.now());
+    await victim.kill('SIGKILL');
+    await this.#add();
+  }
+
+  /** Settles when all but one are ready: a cluster has others that go on. */
+  async complete(): Promise<void> {
+    await eventually('the others are ready', async () => {
+      const answers = await Promise.all(this.#alive.map(async ({ url }) => (await fetch(`${url}/ok`).catch(() => undefined))?.ok === true));
+      return answers.filter(Boolean).length >= this.#alive.length - 1;
+    });
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#alive.map((one) => one.kill('SIGKILL')));
+  }
+
+  async #add(): Promise<void> {
+    this.#alive.push(await spawnAgent(asWorker(this.#options)));
+  }
+}
+
+export const say = (line: string): void => {
+  process.stdout.write(`    ${line}\n`);
+};

@@ -1,0 +1,44 @@
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** One step of a run as the graph wrote it down when it began: by which process, and when (milliseconds). */
+export type Line = { run: string; attempt: number; left: number; pid: number; at: number };
+
+export type Journal = {
+  file: string;
+  lines(): Line[];
+  /** In the order of their beginning. */
+  of(run: string): Line[];
+};
+
+export function openJournal(): Journal {
+  const file = join(mkdtempSync(join(tmpdir(), 'gx-crash-')), 'journal');
+  writeFileSync(file, '');
+  const lines = (): Line[] =>
+    readFileSync(file, 'utf8')
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as Line);
+  return { file, lines, of: (run) => lines().filter((line) => line.run === run) };
+}
+
+export function byRun(lines: Line[]): Map<string, Line[]> {
+  return Map.groupBy(lines, ({ run }) => run);
+}
+
+/** Where a run went on in another process: the last step there, the first one here. */
+export type Move = { run: string; from: Line; to: Line };
+
+export const movesOf = (lines: Line[]): Move[] =>
+  lines.flatMap((to, at) => {
+    const from = lines[at - 1];
+    return from !== undefined && from.pid !== to.pid ? [{ run: to.run, from, to }] : [];
+  });
+
+/** The middle and the largest, in seconds. */
+export function seconds(milliseconds: number[]): string {
+  const sorted = milliseconds.toSorted((a, b) => a - b);
+  const at = (share: number): string => ((sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0) / 1000).toFixed(1);
+  return `p50 ${at(0.5)} s, max ${at(1)} s, of ${sorted.length}`;
+}

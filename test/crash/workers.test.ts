@@ -1,0 +1,146 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { AgentProcess } from '../kit/agent-server.ts';
+import { eventually } from '../kit/eventually.ts';
+import { freshDatabase, type TestDatabase } from '../kit/postgres.ts';
+import { api as startApi, Fleet, say } from './fleet.ts';
+import { byRun, movesOf, openJournal, seconds, type Line, type Move } from './journal.ts';
+
+/* Workers are killed with SIGKILL while they run: what becomes of their runs. */
+
+const KILLS = Number(process.env.GX_CRASH_KILLS ?? 100);
+const RUNS_PER_KILL = 10;
+const WORKERS = 4;
+const STEPS = 6;
+const PAUSE = 300;
+/** The longest a run may wait for its next worker: lease (20 s), a look every third of it, and its way through the queue. */
+const CONTINUES_WITHIN = 30_000;
+
+let database: TestDatabase;
+let api: AgentProcess;
+let fleet: Fleet;
+const journal = openJournal();
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  const options = { database: database.uri, env: { GX_RESUMABLE_STREAM_TTL_SECONDS: '5' } };
+  api = await startApi(options);
+  fleet = new Fleet(options);
+  await fleet.start(WORKERS);
+});
+
+afterAll(async () => {
+  await fleet.stop();
+  await api.kill();
+  await database.drop();
+});
+
+/** A run of its own thread; every second one checkpoints before each step, every third keeps its events for clients that come back. */
+async function create(number: number): Promise<string> {
+  const thread = await api.client.threads.create();
+  const run = await api.client.runs.create(thread.thread_id, 'counted', {
+    input: { left: STEPS, pause: PAUSE, journal: journal.file },
+    streamResumable: number % 3 === 0,
+    durability: number % 2 === 0 ? 'sync' : 'async',
+  });
+  return run.run_id;
+}
+
+/** The living worker that began a step last. A new one works before anybody has seen it ready. */
+async function busiest(): Promise<number> {
+  return eventually('a worker is at work', async () => {
+    await wait(50);
+    const alive = new Set(fleet.pids);
+    return journal.lines().findLast(({ pid, at }) => alive.has(pid) && at > Date.now() - PAUSE)?.pid;
+  });
+}
+
+type Row = {
+  run_id: string;
+  status: string;
+  attempt: number;
+  error: { message: string } | null;
+  ended: number;
+  durability: string;
+};
+
+const rows = (): Promise<Row[]> =>
+  database.sql<Row>(`select run_id, status, attempt, error, extract(epoch from ended_at)::float8 * 1000 as ended,
+    kwargs->>'durability' as durability from gx.run`);
+
+let runs: Row[];
+let lines: Map<string, Line[]>;
+let moves: Move[];
+
+test(`${KILLS * RUNS_PER_KILL} runs come to an end while ${KILLS} workers are killed`, async () => {
+  const created = new Set<string>();
+  for (let kill = 0; kill < KILLS; kill += 1) {
+    const numbers = Array.from({ length: RUNS_PER_KILL }, (_, at) => kill * RUNS_PER_KILL + at);
+    for (const id of await Promise.all(numbers.map(create))) created.add(id);
+    await wait(Math.random() * 2 * PAUSE);
+    await fleet.kill(await busiest());
+    await fleet.complete();
+  }
+  const unfinished = `select 1 from gx.run where status in ('pending', 'running')`;
+  await eventually('all runs are over', async () => (await database.sql(unfinished)).length === 0, 240);
+  runs = await rows();
+  lines = byRun(journal.lines());
+  moves = [...lines.values()].flatMap(movesOf);
+  const ends = Object.entries(Object.groupBy(runs, ({ status }) => status)).map(([status, some]) => `${some?.length} ${status}`);
+  say(
+    `${runs.length} runs, ${fleet.killed.size} workers killed: ${ends.join(', ')}; ${moves.length} times a run went on in another process`,
+  );
+  expect(new Set(runs.map(({ run_id }) => run_id))).toEqual(created);
+}, 1_200_000);
+
+test('each has its result after every step, or was given up after three lives with a sentence', () => {
+  const done = runs.filter(({ status }) => status === 'success').map(({ run_id }) => new Set(lines.get(run_id)?.map(({ left }) => left)));
+  for (const steps of done) expect(steps).toEqual(new Set(Array.from({ length: STEPS }, (_, at) => at + 1)));
+  const given = runs.filter(({ status }) => status !== 'success');
+  for (const { status, attempt, error } of given)
+    expect(`${status} after ${attempt}: ${error?.message}`).toMatch(
+      /^error after 3: The run was given up after 3 attempts: each time its worker died/,
+    );
+  expect(Math.max(...runs.map(({ attempt }) => attempt))).toBeLessThanOrEqual(3);
+});
+
+test('none was executed again after its end', () => {
+  for (const { run_id, ended } of runs) expect(lines.get(run_id)?.at(-1)?.at ?? 0).toBeLessThanOrEqual(ended);
+});
+
+test('each went on from its last checkpoint: at most the step under way was done twice', () => {
+  const durability = new Map(runs.map((run) => [run.run_id, run.durability]));
+  const repeated = moves.map(({ run, from, to }) => ({ durability: durability.get(run), steps: to.left - from.left + 1 }));
+  for (const kind of ['sync', 'async']) {
+    const steps = repeated.filter((one) => one.durability === kind).map((one) => one.steps);
+    say(`durability ${kind}: ${steps.filter((one) => one > 0).length} of ${steps.length} times the step under way was done again`);
+    expect(Math.min(0, ...steps)).toBe(0);
+    // Asynchronous checkpoints may still be on their way when later steps begin: none of them starts over for it.
+    expect(Math.max(0, ...steps)).toBeLessThanOrEqual(kind === 'sync' ? 1 : STEPS - 1);
+  }
+});
+
+test('each went on within 30 seconds of the death of its worker', () => {
+  // A worker may die between claiming a run and its first step: those waited for two workers.
+  const next = moves.filter(({ from, to }) => to.attempt === from.attempt + 1);
+  const waited = next.map(({ from, to }) => to.at - fleet.killed.get(from.pid)!);
+  say(`a run of a killed worker went on elsewhere after: ${seconds(waited)} (lease 20 s, looked for every 6.7 s)`);
+  expect(waited.length).toBeGreaterThan(0);
+  expect(Math.max(...waited)).toBeLessThanOrEqual(CONTINUES_WITHIN);
+});
+
+test('no job and no event is left behind', async () => {
+  const counts = `select (select count(*)::int from pgboss.job) as jobs, (select count(*)::int from gx.stream_event) as events`;
+  const [before] = await database.sql<{ jobs: number; events: number }>(counts);
+  const started = Date.now();
+  const after = await eventually(
+    'both tables are empty',
+    async () => {
+      const [row] = await database.sql<{ jobs: number; events: number }>(counts);
+      return row?.jobs === 0 && row.events === 0 && row;
+    },
+    240,
+  );
+  say(`left behind: ${before?.jobs} jobs and ${before?.events} events; gone after ${((Date.now() - started) / 1000).toFixed(0)} s`);
+  expect(after).toEqual({ jobs: 0, events: 0 });
+}, 300_000);
