@@ -52,19 +52,23 @@ const isFailedTest = (causes: KubeCause[], message: string): boolean =>
 const causesOf = ({ details }: Status): KubeCause[] =>
   (details?.causes ?? []).map(({ field = '', reason = '', message = '' }) => ({ field, reason, message }));
 
+/** Server-side apply of an object that does not fit its schema (an unknown field, a name twice, no quantity) is answered 500. */
+const DOES_NOT_FIT = /^failed to (create typed patch|convert new) object/;
+
 /** Not the object's fault: no answer, too busy, or a token that has just run out. */
-const mayPass = (status: number): boolean => status < 400 || status >= 500 || status === 401 || status === 429;
+const mayPass = (status: number, message: string): boolean =>
+  (status < 400 || status >= 500 || status === 401 || status === 429) && !DOES_NOT_FIT.test(message);
 
 /** An answer of the API server that is not 2xx, as an error that says what can be done next. */
 export function kubeError(status: number, body: string): Problem {
   const parsed = parseStatus(body);
   const { message = `the API server answered ${status}`, reason = '' } = parsed;
   const causes = causesOf(parsed);
-  if (mayPass(status)) return new Unavailable(message);
+  if (mayPass(status, message)) return new Unavailable(message);
   if (status === 403) return new Forbidden(message);
   if (status === 404) return new NotFound(message);
-  if (status === 409 && reason === 'AlreadyExists') return new AlreadyExists(message);
+  if (reason === 'AlreadyExists') return new AlreadyExists(message);
   if (status === 409 || (status === 422 && isFailedTest(causes, message))) return new Conflict(message);
   if (status === 410) return new Expired(message);
-  return new KubeRefused(status, message, { reason, causes });
+  return new KubeRefused(Math.min(status, 422), message, { reason, causes });
 }

@@ -1,3 +1,5 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { Unavailable } from '../../src/errors.ts';
 import { Cache } from '../../src/kube/cache.ts';
 import { kinds, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import { Reflector } from '../../src/kube/watch.ts';
@@ -18,20 +20,35 @@ export function fakeKubelet(kube: Kube, namespace: string): FakeKubelet {
   const log = silentLog();
   const nobody = { relisted() {}, missed() {}, active() {} };
   const reflector = new Reflector({ kube, kind: kinds.pod, cache, namespace, log, observer: nobody });
+  const stopped = new AbortController();
   cache.onChange(({ after }) => {
-    if (after !== undefined && after.metadata.deletionTimestamp === undefined) void report(kube, after);
+    if (after !== undefined && after.metadata.deletionTimestamp === undefined) void report(kube, after, stopped.signal);
   });
   reflector.start();
-  return { stop: () => reflector.stop() };
+  return {
+    stop: () => {
+      stopped.abort();
+      return reflector.stop();
+    },
+  };
 }
 
 type Spec = { containers: { name: string; image: string }[]; restartPolicy?: string };
 
-async function report(kube: Kube, pod: KubeObject): Promise<void> {
+/** Until it is heard: as a kubelet does while the API server is away. */
+async function report(kube: Kube, pod: KubeObject, signal: AbortSignal): Promise<void> {
   const status = pod.status as { containerStatuses?: unknown[] };
   if (status.containerStatuses !== undefined) return;
   const { name, namespace } = pod.metadata;
-  await kube.patchStatus(kinds.pod, { namespace, name }, statusFor(pod.spec as Spec)).catch(() => undefined);
+  while (!signal.aborted) {
+    try {
+      await kube.patchStatus(kinds.pod, { namespace, name }, statusFor(pod.spec as Spec));
+      return;
+    } catch (error) {
+      if (!(error instanceof Unavailable)) return;
+      await wait(200);
+    }
+  }
 }
 
 function statusFor({ containers, restartPolicy }: Spec): object {

@@ -17,6 +17,13 @@ test.each([
   expect(kubeError(status, '{"message":"no"}')).toBeInstanceOf(expected);
 });
 
+test.each([
+  'failed to create typed patch object (a/b; v1, Kind=Pod): .spec.x: field not declared',
+  'failed to convert new object (a/b): no',
+])('an object that does not fit is refused, though the answer is 500: %s', (message) => {
+  expect(kubeError(500, JSON.stringify({ message }))).toBeInstanceOf(KubeRefused);
+});
+
 test('only one kind of 409 says that the object is there', () => {
   expect(kubeError(409, '{"reason":"AlreadyExists"}')).toBeInstanceOf(AlreadyExists);
   expect(kubeError(409, '{"reason":"Conflict"}')).not.toBeInstanceOf(AlreadyExists);

@@ -1,8 +1,8 @@
 import type { Cache } from '../../kube/cache.ts';
-import { AlreadyExists } from '../../kube/errors.ts';
-import type { Kind, Kube, KubeObject } from '../../kube/kube.ts';
+import { AlreadyExists, KubeRefused } from '../../kube/errors.ts';
+import type { JsonPatch, Kind, Kube, KubeObject } from '../../kube/kube.ts';
 import { hashOf } from '../../schema/revision-of.ts';
-import { difference, withHash } from './owned.ts';
+import { APPLIED, difference, withHash } from './owned.ts';
 
 /** A kind that reconcilers write, and the cache that holds its objects; Secrets have none. */
 export type Watched = { kind: Kind<object>; cache?: Cache<object> };
@@ -26,7 +26,7 @@ export class Writer {
     const { apply, remove } = difference(desired, existing);
     for (const intent of apply) {
       const live = existing.find(({ kind, metadata }) => kind === intent.kind && metadata.name === intent.metadata.name);
-      if (live === undefined || this.#stored.get(idOf(live)) !== stamp(intent, live)) await this.#apply(intent, signal);
+      if (live === undefined || this.#stored.get(idOf(live)) !== stamp(intent, live)) await this.#make(intent, live, signal);
     }
     for (const object of remove) await this.remove(object, signal);
   }
@@ -49,6 +49,25 @@ export class Writer {
     await this.#kube.delete(this.#kindOf(object), { namespace, name }, { ...(uid !== undefined && { uid }), propagation }, signal);
   }
 
+  /**
+   * An entry of a list whose key somebody changed (the number of a port) is a foreign one by now, and ours beside it may be one too many:
+   * then the spec is put back as a whole.
+   */
+  async #make(intent: KubeObject, live: KubeObject | undefined, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#apply(intent, signal);
+    } catch (error) {
+      if (!(error instanceof KubeRefused) || live === undefined || !isForeign(intent, live)) throw error;
+      const { namespace, name, resourceVersion } = live.metadata;
+      const patch: JsonPatch = [
+        { op: 'test', path: '/metadata/resourceVersion', value: resourceVersion },
+        { op: 'replace', path: '/spec', value: { ...(live.spec as object), ...(intent.spec as object) } },
+      ];
+      await this.#kube.jsonPatch(this.#kindOf(intent), { namespace, name }, patch, {}, signal);
+      await this.#apply(intent, signal);
+    }
+  }
+
   async #apply(intent: KubeObject, signal: AbortSignal): Promise<void> {
     const stored = await this.#kube.apply(this.#kindOf(intent), withHash(intent), signal);
     this.#stored.set(idOf(stored), stamp(intent, stored));
@@ -69,6 +88,9 @@ export class Writer {
     return this.#watched.find((watched) => watched.kind.apiVersion === apiVersion && watched.kind.kind === kind);
   }
 }
+
+/** What we last applied is what we want now: the difference is somebody else's. */
+const isForeign = (intent: KubeObject, live: KubeObject): boolean => live.metadata.annotations?.[APPLIED] === hashOf(intent);
 
 const idOf = ({ kind, metadata }: KubeObject): string => `${kind}/${metadata.namespace}/${metadata.name}`;
 const stamp = (intent: KubeObject, live: KubeObject): string => `${hashOf(intent)}/${live.metadata.resourceVersion}`;
