@@ -24,6 +24,10 @@ const HEADS = `select distinct on (r.thread_id) r.run_id, r.graph_id, r.due_at f
   where r.status = 'pending' and r.due_at <= now()
     and not exists (select 1 from gx.run x where x.thread_id = r.thread_id and x.status = 'running')`;
 
+/** The rows of several runs are locked in the order of their ids, here and wherever else: two that want the same ones never wait for each other. */
+const LOCKED = `head as materialized (
+    select r.run_id from gx.run r join heads using (run_id) where heads.graph_id = any($3) order by r.run_id for no key update of r)`;
+
 const TAKE = `update gx.run r set status = 'running', attempt = r.attempt + 1, worker = $1, cancel = null,
     lease_until = now() + $2 * interval '1 second', started_at = now(), updated_at = now()
   from head, gx.thread t where r.run_id = head.run_id and r.status = 'pending' and t.thread_id = r.thread_id
@@ -35,7 +39,7 @@ export function claimThreads(db: Db, threadIds: string[], { worker, leaseSeconds
   return db.query<Claimed>({
     name: 'run_claim',
     text: `with heads as (${HEADS} and r.thread_id = any($4) order by r.thread_id, r.due_at, r.run_id),
-      head as (select run_id from heads where graph_id = any($3)) ${TAKE}`,
+      ${LOCKED} ${TAKE}`,
     values: [worker, leaseSeconds, graphs, threadIds],
   });
 }
@@ -53,7 +57,7 @@ export async function claimByTickets(
     name: 'run_claim_by_tickets',
     text: `with tickets as (${takeSql(4)}),
       heads as (${HEADS} and r.thread_id in (select thread_id from tickets) order by r.thread_id, r.due_at, r.run_id),
-      head as (select run_id from heads where graph_id = any($3)), claimed as (${TAKE})
+      ${LOCKED}, claimed as (${TAKE})
       select n.tickets, claimed.* from (select count(*) as tickets from tickets) n left join claimed on true`,
     values: [worker, leaseSeconds, graphs, limit],
   });
@@ -80,8 +84,9 @@ export type Renewed = { run_id: string; cancel: 'interrupt' | 'rollback' | null 
 export function renewLeases(db: Db, runIds: string[], { worker, leaseSeconds }: Omit<Claim, 'graphs'>): Promise<Renewed[]> {
   return db.query<Renewed>({
     name: 'run_renew',
-    text: `update gx.run set lease_until = now() + $3 * interval '1 second'
-      where run_id = any($1) and worker = $2 and status = 'running' returning run_id, cancel`,
+    text: `with ours as materialized (
+        select run_id from gx.run where run_id = any($1) and worker = $2 and status = 'running' order by run_id for no key update)
+      update gx.run r set lease_until = now() + $3 * interval '1 second' from ours where r.run_id = ours.run_id returning r.run_id, r.cancel`,
     values: [runIds, worker, leaseSeconds],
   });
 }

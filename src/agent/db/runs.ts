@@ -126,7 +126,7 @@ export async function lockActive(tx: Db, threadId: string): Promise<ActiveRun[] 
   if (thread === undefined) return undefined;
   return tx.query<ActiveRun>({
     name: 'run_active',
-    text: `select run_id, status, worker from gx.run where thread_id = $1 and status in ('pending', 'running') order by due_at, run_id for update`,
+    text: `select run_id, status, worker from gx.run where thread_id = $1 and status in ('pending', 'running') order by run_id for update`,
     values: [threadId],
   });
 }
@@ -194,16 +194,24 @@ export type FinishRun = {
 
 export type Finished = { readers: string[]; more: boolean };
 
-/** Ends runs of one worker and writes down where their threads rest, in one statement. Undefined in a run's place: it is no longer ours to end. */
+/**
+ * Ends runs of one worker and writes down where their threads rest, in one statement. Undefined in a run's place: it is no longer ours to end.
+ * Rows are locked as everywhere: threads before runs, each in the order of their ids, or an admission on the thread and an end would wait for each other.
+ */
 export async function finishRuns(db: Db, runs: FinishRun[]): Promise<(Finished | undefined)[]> {
   const rows = await db.query<Finished & { run_id: string }>({
     name: 'run_finish',
     text: `with f as materialized (
         select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
           as f (run_id, worker, status, error, rest, "values", interrupts)),
+      threads as materialized (
+        select 1 from gx.thread where thread_id in (select thread_id from gx.run where run_id = any($1)) order by thread_id for no key update),
+      runs as materialized (
+        select r.run_id from gx.run r where run_id = any($1) and (select count(*) from threads) >= 0 order by run_id for no key update),
       r as (
         update gx.run r set status = f.status, error = f.error::jsonb, updated_at = now(), ended_at = now(), lease_until = null
-        from f where r.run_id = f.run_id and r.worker = f.worker and r.status = 'running' returning r.run_id, r.thread_id, r.readers),
+        from f join runs using (run_id)
+        where r.run_id = f.run_id and r.worker = f.worker and r.status = 'running' returning r.run_id, r.thread_id, r.readers),
       t as (
         update gx.thread t set status = f.rest, "values" = coalesce(f."values"::jsonb, t."values"),
           interrupts = coalesce(f.interrupts::jsonb, t.interrupts), error = f.error::jsonb, updated_at = now(), state_updated_at = now()

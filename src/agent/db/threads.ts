@@ -54,7 +54,8 @@ export function deleteThreads(db: Database, threadIds: string[]): Promise<string
   return db.transaction(async (tx) => {
     const rows = await tx.query<{ thread_id: string }>({
       name: 'thread_delete',
-      text: 'delete from gx.thread where thread_id = any($1) returning thread_id',
+      text: `delete from gx.thread where thread_id in (select thread_id from gx.thread where thread_id = any($1) order by thread_id for update)
+        returning thread_id`,
       values: [threadIds],
     });
     await deleteCheckpoints(tx, threadIds);

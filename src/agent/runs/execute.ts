@@ -4,6 +4,7 @@ import { asError, Unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { RunStatus } from '../../schema/run.ts';
 import { RUN_DONE, type Cursor, type RunEvent } from '../../schema/stream-event.ts';
+import { again } from '../db/again.ts';
 import { deleteRunCheckpoints } from '../db/checkpoints.ts';
 import { lastEvent } from '../db/events.ts';
 import { crashed as crashedRun, handBack, type Claimed } from '../db/leases.ts';
@@ -74,7 +75,7 @@ export class Executor {
 
   constructor(deps: Deps) {
     this.#deps = deps;
-    this.#ends = new Together((runs) => finishRuns(deps.db, runs));
+    this.#ends = new Together((runs) => again(() => finishRuns(deps.db, runs)));
     this.#log = deps.log;
   }
 

@@ -91,6 +91,22 @@ test('a graph that ends its thread three times is given up, and its neighbours g
   expect((await neighbour).body).toMatchObject({ done: expect.any(Number) as number });
 }, 60_000);
 
+test('runs end while others ask for their threads: nobody waits for each other, and no end is lost', async () => {
+  const { client } = api;
+  const threads = await Promise.all(Array.from({ length: 4 }, () => client.threads.create()));
+  const strategies = ['interrupt', 'reject', 'rollback', 'enqueue'] as const;
+  const refusals = new Set<string>();
+  const ask = async (thread_id: string): Promise<void> => {
+    for (let at = 0; at < 24; at += 1) {
+      const create = client.runs.create(thread_id, 'steps', { input: { left: 1 }, multitaskStrategy: strategies[at % 4]! });
+      await create.catch((error: { status?: number; message: string }) => refusals.add(`${error.status} ${error.message}`));
+    }
+  };
+  await Promise.all(threads.flatMap(({ thread_id }) => [ask(thread_id), ask(thread_id), ask(thread_id)]));
+  expect([...refusals].filter((refusal) => !/^409\b.*already running a task/s.test(refusal))).toEqual([]);
+  for (const agent of [api, queue]) expect(agent.output()).not.toContain('end of run could not be written');
+});
+
 test('a stuck graph is cancelled too', async () => {
   const { thread_id } = await api.client.threads.create();
   const run = await api.client.runs.create(thread_id, 'broken', { input: { how: 'spin' } });
@@ -115,7 +131,7 @@ test('a thread deleted under its run is gone, and the worker free', async () => 
   expect(active).toEqual({ max: 5, active: 0, available: 5 });
 }, 60_000);
 
-test('a database of a later major version is refused with a sentence', async () => {
+test('a database of a later major version is refused with a sentence, and with the code by which the operator knows it', async () => {
   const later = await freshDatabase();
   await later.sql(`insert into gx.migration (number, name, major) values (9000, 'later', 2)`);
   const { code, output } = await failedStart({ database: later.uri });

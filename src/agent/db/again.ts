@@ -1,0 +1,18 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { Conflict } from '../../errors.ts';
+
+/** Milliseconds before the next try; the database has chosen this statement to give way, so the others are soon done. */
+const PAUSES = [10, 40, 160, 640];
+
+/** Runs a statement that stands alone again when it was undone to break a deadlock. The last failure is thrown. */
+export async function again<T>(statement: () => Promise<T>): Promise<T> {
+  for (const pause of PAUSES) {
+    try {
+      return await statement();
+    } catch (error) {
+      if (!(error instanceof Conflict)) throw error;
+      await wait(pause);
+    }
+  }
+  return statement();
+}
