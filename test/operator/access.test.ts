@@ -53,10 +53,15 @@ test('with these rights alone the operator deploys, redeploys, and deletes witho
   };
   await until('one of two Listeners is told that the other has its namespace', async () => (await reasons()) === 'NamespaceTaken,Settled');
   await see.untilReady('chat');
+  const passwordRequestedAt = '2026-01-05T00:00:00Z';
+  await kube.jsonPatch(kinds.deployment, { namespace, name: 'chat' }, [
+    { op: 'add', path: '/spec/database', value: { passwordRequestedAt } },
+  ]);
+  await until('the password is changed', async () => (await see.deployment('chat')).status?.passwordRequestedAt === passwordRequestedAt);
   await kube.jsonPatch(kinds.deployment, { namespace, name: 'chat' }, [
     { op: 'replace', path: '/spec/template/sourceRevisionConfig/imageUri', value: 'crash:2' },
   ]);
-  await see.untilPhase('chat-00002', 'DEPLOY_FAILED');
+  await see.untilPhase('chat-00003', 'DEPLOY_FAILED');
   await kube.jsonPatch(kinds.deployment, { namespace, name: 'chat' }, [
     { op: 'add', path: '/spec/template/resourceSpec', value: { dbStorageGi: 500 } },
   ]);

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../../src/kube/kube.ts';
 import { names } from '../../../src/schema/names.ts';
 import { conditionOf, testNamespace, until } from '../../kit/api-server.ts';
+import { dyingDoor, type DyingDoor } from '../../kit/dying-door.ts';
 import { fakeKubelet, type FakeKubelet } from '../../kit/fake-kubelet.ts';
 import { newDeployment } from '../../kit/objects.ts';
 import { look, operatorFor, type RunningOperator } from '../../kit/operator.ts';
@@ -72,6 +73,30 @@ test('a database that is asked to be larger grows while its pod runs, and is nev
     return status?.conditions?.some(({ type, message }) => type === 'FieldsWithoutEffect' && message.includes('dbStorageGi')) === true;
   });
   expect(requested(await claim('grows'))).toBe('20Gi');
+});
+
+test.each([0, 1, 2, 3])('an operator that dies after write %i of a growth leaves the rest to the next one', async (writes) => {
+  const name = `dies-${writes}`;
+  await deployed(name);
+  const pod = await databasePod(name);
+  await operator.stop();
+  let door: DyingDoor | undefined;
+  const own = { namespace, kubeconfig: inject('kubeconfig') };
+  const times = { lease: { duration: 1, renewDeadline: 0.8, retry: 0.1 } };
+  const given = { settings: { storageClass: namespace }, times };
+  await ask(name, 20);
+  const dying = await operatorFor(own, {
+    ...given,
+    identity: `dying-${writes}`,
+    through: (through) => (door = dyingDoor(through, writes)).kube,
+  });
+  await until('it is dead', () => door?.isDead() === true);
+  await dying.stop();
+  operator = await operatorFor(own, { ...given, identity: `after-${writes}` });
+  await until('the set is made again', async () => templateOf(await set(name)) === '20Gi');
+  await see.untilReady(name);
+  expect(requested(await claim(name))).toBe('20Gi');
+  expect((await databasePod(name)).metadata.uid).toBe(pod.metadata.uid);
 });
 
 test('a deployment deleted while its set is away goes together with the lost pod', async () => {
