@@ -77,10 +77,12 @@ async function start({ config, log, signal }: Start, opened: Opened): Promise<Ag
   return { port: listener.port, stop };
 }
 
-/** No new runs; those under way finish in the grace, the others are handed back. */
-async function drain({ pump, executor }: AgentDeps, grace: number): Promise<void> {
+/** No new runs; those under way finish in the grace, the others are handed back. Clients get the end of runs elsewhere in the same time. */
+async function drain({ pump, executor, bus }: AgentDeps, grace: number): Promise<void> {
+  const until = Date.now() + grace;
   await pump.stop();
   await executor.idle(grace);
+  while (Date.now() < until && bus.followedRuns().length > 0) await wait(20);
   for (const id of executor.ids()) executor.stop(id, 'shutdown');
   await executor.idle(5000);
 }

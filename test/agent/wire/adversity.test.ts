@@ -107,6 +107,15 @@ test('runs end while others ask for their threads: nobody waits for each other, 
   for (const agent of [api, queue]) expect(agent.output()).not.toContain('end of run could not be written');
 });
 
+test('a process that is told to stop gives its waiting clients the end of runs elsewhere first', async () => {
+  const leaving = await startAgent({ database: database.uri, env: { N_JOBS_PER_WORKER: '0' } });
+  const { thread_id } = await leaving.client.threads.create();
+  const waiting = leaving.client.runs.wait(thread_id, 'steps', { input: { left: 4, pause: 250 } });
+  await eventually('the run is under way', async () => (await api.client.runs.list(thread_id))[0]?.status === 'running');
+  const [result, code] = await Promise.all([waiting, leaving.kill()]);
+  expect([result, code]).toEqual([expect.objectContaining({ left: 0 }), 0]);
+});
+
 test('a stuck graph is cancelled too', async () => {
   const { thread_id } = await api.client.threads.create();
   const run = await api.client.runs.create(thread_id, 'broken', { input: { how: 'spin' } });
