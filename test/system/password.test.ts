@@ -1,0 +1,64 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { Client } from '@langchain/langgraph-sdk';
+import { expect, inject, test } from 'vitest';
+import { agentUrl, call, untilDeployed, type Api } from '../../dev/run/control-plane.ts';
+import type { DeploymentResource } from '../../src/schema/custom-resources.ts';
+import { kubectlFor } from '../kit/kubectl.ts';
+import { prober } from '../kit/prober.ts';
+
+type Answer = Awaited<ReturnType<typeof untilDeployed>>;
+type Place = { metadata: { namespace: string } };
+
+const system = inject('system');
+const api: Api = { url: system.controlPlane, key: system.key };
+const kubectl = kubectlFor(system);
+const name = `password-${Date.now().toString(36).slice(-5)}`;
+
+test('a password is changed twice under load without a failed request or run, and the former one is refused', async () => {
+  const created = await call<Answer>(api, 'POST', '/v2/deployments', {
+    name,
+    source: 'external_container',
+    source_config: { resource_spec: {} },
+    source_revision_config: { image_uri: system.image },
+    secrets: [],
+  });
+  const url = agentUrl(await untilDeployed(api, created, () => undefined));
+  const all = await kubectl.json<{ items: (DeploymentResource & Place)[] }>('get', 'gxd', '-A');
+  const { namespace } = all.items.find(({ metadata }) => metadata.name === name)?.metadata ?? { namespace: '' };
+  const client = new Client({ apiUrl: url, apiKey: null, callerOptions: { maxRetries: 0 } });
+  const ran = prober(async (round) => {
+    const state = await client.runs.wait(null, 'echo', { input: { messages: [{ role: 'human', content: `round ${round}` }] } });
+    if (!JSON.stringify(state).includes(`round ${round}`)) throw new Error(`round ${round} answered ${JSON.stringify(state)}`);
+  }, 20);
+  const status = async () => (await kubectl.json<DeploymentResource>('get', 'gxd', name, '-n', namespace)).status ?? {};
+  const uris: string[] = [];
+  for (const day of ['05', '06']) {
+    const secret = (await status()).databaseSecret ?? '';
+    const { data } = await kubectl.json<{ data: { uri: string } }>('get', 'secret', secret, '-n', namespace);
+    uris.push(Buffer.from(data.uri, 'base64').toString().replace(/@.*$/, '@127.0.0.1:5432/gx'));
+    const request = `2026-01-${day}T00:00:00Z`;
+    await kubectl(
+      'patch',
+      'gxd',
+      name,
+      '-n',
+      namespace,
+      '--type=merge',
+      '-p',
+      `{"spec":{"database":{"passwordRequestedAt":"${request}"}}}`,
+    );
+    for (let seconds = 0; (await status()).passwordRequestedAt !== request; seconds += 2) {
+      if (seconds > 240) throw new Error(JSON.stringify((await status()).conditions));
+      await wait(2000);
+    }
+  }
+  const runs = await ran.stop();
+  expect(runs.failures).toEqual([]);
+  expect(runs.rounds).toBeGreaterThan(20);
+  for (const uri of uris) {
+    const login = kubectl('exec', `${name}-db-0`, '-n', namespace, '--', 'psql', uri, '-c', 'select 1');
+    await expect(login).rejects.toThrow(/authentication failed|not permitted/);
+  }
+  expect((await status()).latestRevision).toBe(`${name}-00001`);
+  await call(api, 'DELETE', `/v2/deployments/${created.id}?delete_tracing_project=true`);
+}, 600_000);
