@@ -76,6 +76,17 @@ describe('a deployment made by REST', () => {
     expect(events.map(({ event }) => event)).toEqual(expect.arrayContaining(['values']));
   });
 
+  test('tells the version that its pods report, and shows what they log', async () => {
+    const path = `/v2/deployments/${deployment.id}`;
+    const version = await eventually(
+      'the version is read',
+      async () => (await call<{ image_version: string | null }>(api, 'GET', path)).image_version,
+    );
+    expect(version).toMatch(/^\d+\.\d+\.\d+/);
+    const { logs } = await call<{ logs: { message: string }[] }>(api, 'GET', `${path}/logs`);
+    expect(logs.map(({ message }) => message).join('\n')).toContain('agent server ready');
+  });
+
   test('keeps its threads when the database pod is deleted', async () => {
     const thread = await client.threads.create();
     await client.runs.wait(thread.thread_id, 'echo', { input: { messages: [{ role: 'human', content: 'remember me' }] } });
