@@ -80,11 +80,13 @@ export const Run = Type.Object({
 });
 export type Run = Static<typeof Run>;
 
+const RUN_FIELDS = Object.keys(Run.properties) as (keyof Run)[];
+
 export const RunsQuery = Type.Object({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 10 })),
   offset: Type.Optional(Type.Integer({ minimum: 0, default: 0 })),
   status: Type.Optional(StringEnum(RUN_STATUSES)),
-  select: Type.Optional(Type.Array(Type.String())),
+  select: Type.Optional(Type.Array(StringEnum(RUN_FIELDS))),
 });
 
 export const CancelQuery = Type.Object({

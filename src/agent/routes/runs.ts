@@ -70,7 +70,7 @@ const listRunsRoute = (deps: AgentDeps): AgentRoute =>
     access: 'read',
     params: ThreadPath,
     query: RunsQuery,
-    answers: { 200: ok('Runs.', Type.Array(Run)), ...refused },
+    answers: { 200: ok('Runs, or the selected fields of them.', Type.Array(Type.Partial(Run))), ...refused },
     handler: async ({ params, query }) => {
       if ((await getThread(deps.db, params.thread_id)) === undefined) throw new NotFound(`Thread with ID ${params.thread_id} not found`);
       const runs = await listRuns(deps.db, params.thread_id, { limit: query.limit ?? 10, offset: query.offset ?? 0, status: query.status });

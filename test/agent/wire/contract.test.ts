@@ -140,6 +140,14 @@ describe('a history written by hand', () => {
   });
 });
 
+test('runs of a thread are listed by the fields that are asked for, and no others', async () => {
+  const { thread_id } = await agent.client.threads.create();
+  await agent.client.runs.wait(thread_id, 'steps', { input: { left: 1 } });
+  const path = `/threads/${thread_id}/runs`;
+  expect((await call('GET', `${path}?select=status&select=thread_id`)).body).toEqual([{ status: 'success', thread_id }]);
+  expect((await call('GET', `${path}?select=colour`)).status).toBe(422);
+});
+
 describe('a thread', () => {
   test('shows only the selected fields of its states, and what they take up', async () => {
     const { thread_id } = await agent.client.threads.create();
