@@ -14,7 +14,7 @@ const run = (command: string, args: string[], env: Record<string, string> = {}):
 /** The JavaScript peer, from the lock file beside it. */
 export function installJsPeer(): void {
   if (!existsSync(join(PEERS, 'node_modules/@langchain/langgraph-api')))
-    run('npm', ['ci', '--prefix', PEERS, '--ignore-scripts', '--no-audit', '--no-fund']);
+    run('npm', ['install', '--no-save', '--prefix', PEERS, '--ignore-scripts', '--no-audit', '--no-fund']);
 }
 
 export async function startJsPeer(): Promise<BenchServer> {
