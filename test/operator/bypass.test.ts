@@ -3,10 +3,11 @@ import { readFileSync } from 'node:fs';
 import { NotFound } from '../../src/errors.ts';
 import { KubeRefused } from '../../src/kube/errors.ts';
 import { kinds, type JsonPatch, type Kube } from '../../src/kube/kube.ts';
-import { testNamespace, until } from '../kit/api-server.ts';
-import { fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
+import { until } from '../kit/api-server.ts';
+import { type FakeKubelet } from '../kit/fake-kubelet.ts';
 import { newDeployment } from '../kit/objects.ts';
-import { look, operatorFor, type RunningOperator } from '../kit/operator.ts';
+import { look, type RunningOperator } from '../kit/operator.ts';
+import { clearStage, setStage } from '../kit/stage.ts';
 
 /* Ways round the rules of a resource, tried on the real API server: each is refused, has no effect, or is an honest new revision. */
 const CANARY = 'canary-7f3a91';
@@ -18,12 +19,7 @@ let kubelet: FakeKubelet;
 let see: ReturnType<typeof look>;
 
 beforeAll(async () => {
-  const own = await testNamespace('bypass');
-  ({ kube, namespace } = own);
-  see = look(kube, namespace);
-  kubelet = fakeKubelet(kube, namespace);
-  operator = await operatorFor(own);
-  await operator.leading;
+  ({ kube, namespace, operator, kubelet, see } = await setStage('bypass'));
   const spec = { id: ID, sourceConfig: { listener: 'default' } };
   await kube.create(kinds.secret, {
     apiVersion: 'v1',
@@ -38,11 +34,7 @@ beforeAll(async () => {
   await see.untilReady('chat');
   await see.untilPhase('chat-00001', 'DEPLOYED');
 });
-afterAll(async () => {
-  await operator.stop();
-  await kubelet.stop();
-  await kube.close();
-});
+afterAll(() => clearStage({ operator, kubelet, kube }));
 
 const sidecar = (securityContext: object) => ({ name: 'proxy', image: 'proxy:1', securityContext: securityContext as never });
 const patchDeployment = (...patch: JsonPatch): Promise<object> => kube.jsonPatch(kinds.deployment, { namespace, name: 'chat' }, patch);

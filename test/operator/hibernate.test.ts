@@ -3,10 +3,11 @@ import { statusOf } from '../../src/control-plane/deployments/resource.ts';
 import { kinds, type Kube } from '../../src/kube/kube.ts';
 import type { DeploymentResource } from '../../src/schema/custom-resources.ts';
 import { names } from '../../src/schema/names.ts';
-import { testNamespace, until } from '../kit/api-server.ts';
-import { fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
+import { until } from '../kit/api-server.ts';
+import { type FakeKubelet } from '../kit/fake-kubelet.ts';
 import { newDeployment } from '../kit/objects.ts';
-import { look, operatorFor, type RunningOperator } from '../kit/operator.ts';
+import { look, type RunningOperator } from '../kit/operator.ts';
+import { clearStage, setStage } from '../kit/stage.ts';
 
 /* Hibernation on a real API server: what is stopped, what is kept, and what a person reads meanwhile. */
 let kube: Kube;
@@ -16,18 +17,9 @@ let kubelet: FakeKubelet;
 let see: ReturnType<typeof look>;
 
 beforeAll(async () => {
-  const own = await testNamespace('hibernate');
-  ({ kube, namespace } = own);
-  see = look(kube, namespace);
-  kubelet = fakeKubelet(kube, namespace);
-  operator = await operatorFor(own);
-  await operator.leading;
+  ({ kube, namespace, operator, kubelet, see } = await setStage('hibernate'));
 });
-afterAll(async () => {
-  await operator.stop();
-  await kubelet.stop();
-  await kube.close();
-});
+afterAll(() => clearStage({ operator, kubelet, kube }));
 
 const hibernate = (name: string, value: boolean): Promise<object> =>
   kube.jsonPatch(kinds.deployment, { namespace, name }, [{ op: 'add', path: '/spec/hibernate', value }]);

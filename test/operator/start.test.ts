@@ -4,10 +4,11 @@ import { kinds, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import { isRolledOut } from '../../src/operator/workload-state.ts';
 import { names } from '../../src/schema/names.ts';
 import { REVISION } from '../../src/schema/labels.ts';
-import { auditEvents, testNamespace, until } from '../kit/api-server.ts';
-import { DIGEST, fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
+import { auditEvents, until } from '../kit/api-server.ts';
+import { DIGEST, type FakeKubelet } from '../kit/fake-kubelet.ts';
 import { newDeployment } from '../kit/objects.ts';
-import { look, operatorFor, type RunningOperator } from '../kit/operator.ts';
+import { look, type RunningOperator } from '../kit/operator.ts';
+import { clearStage, setStage } from '../kit/stage.ts';
 
 /* The operator on a real API server with the cluster's own controllers; pods are told ready or broken by a kubelet's double. */
 let kube: Kube;
@@ -17,18 +18,9 @@ let kubelet: FakeKubelet;
 let see: ReturnType<typeof look>;
 
 beforeAll(async () => {
-  const own = await testNamespace('operator');
-  ({ kube, namespace } = own);
-  see = look(kube, namespace);
-  kubelet = fakeKubelet(kube, namespace);
-  operator = await operatorFor(own);
-  await operator.leading;
+  ({ kube, namespace, operator, kubelet, see } = await setStage('operator'));
 });
-afterAll(async () => {
-  await operator.stop();
-  await kubelet.stop();
-  await kube.close();
-});
+afterAll(() => clearStage({ operator, kubelet, kube }));
 
 const apply = (name: string, given: Parameters<typeof newDeployment>[1] = {}): Promise<object> =>
   kube.create(kinds.deployment, newDeployment(namespace, { ...given, metadata: { name, ...given.metadata } }));

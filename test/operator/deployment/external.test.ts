@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds, type Kube, type KubeObject } from '../../../src/kube/kube.ts';
-import { conditionOf, testNamespace, until } from '../../kit/api-server.ts';
-import { fakeKubelet, type FakeKubelet } from '../../kit/fake-kubelet.ts';
+import { conditionOf, until } from '../../kit/api-server.ts';
+import { type FakeKubelet } from '../../kit/fake-kubelet.ts';
 import { newDeployment } from '../../kit/objects.ts';
-import { look, operatorFor, type RunningOperator } from '../../kit/operator.ts';
+import { look, type RunningOperator } from '../../kit/operator.ts';
+import { clearStage, setStage } from '../../kit/stage.ts';
 
 let kube: Kube;
 let namespace: string;
@@ -12,18 +13,9 @@ let kubelet: FakeKubelet;
 let see: ReturnType<typeof look>;
 
 beforeAll(async () => {
-  const own = await testNamespace('external');
-  ({ kube, namespace } = own);
-  see = look(kube, namespace);
-  kubelet = fakeKubelet(kube, namespace);
-  operator = await operatorFor(own);
-  await operator.leading;
+  ({ kube, namespace, operator, kubelet, see } = await setStage('external'));
 });
-afterAll(async () => {
-  await operator.stop();
-  await kubelet.stop();
-  await kube.close();
-});
+afterAll(() => clearStage({ operator, kubelet, kube }));
 
 const ADDRESS = 'postgresql://agents:canary@db.example/agents';
 

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { kinds, type Kube, type KubeObject } from '../../../../src/kube/kube.ts';
-import { testNamespace, until } from '../../../kit/api-server.ts';
-import { fakeKubelet, type FakeKubelet } from '../../../kit/fake-kubelet.ts';
+import { until } from '../../../kit/api-server.ts';
+import { type FakeKubelet } from '../../../kit/fake-kubelet.ts';
 import { newDeployment } from '../../../kit/objects.ts';
 import { look, operatorFor, type RunningOperator } from '../../../kit/operator.ts';
+import { clearStage, setStage } from '../../../kit/stage.ts';
 
 /* The doubles of the kubelet end the Jobs well; what the Jobs do is proven against a real Postgres. */
 let kube: Kube;
@@ -13,18 +14,9 @@ let kubelet: FakeKubelet;
 let see: ReturnType<typeof look>;
 
 beforeAll(async () => {
-  const own = await testNamespace('password');
-  ({ kube, namespace } = own);
-  see = look(kube, namespace);
-  kubelet = fakeKubelet(kube, namespace);
-  operator = await operatorFor(own);
-  await operator.leading;
+  ({ kube, namespace, operator, kubelet, see } = await setStage('password'));
 });
-afterAll(async () => {
-  await operator.stop();
-  await kubelet.stop();
-  await kube.close();
-});
+afterAll(() => clearStage({ operator, kubelet, kube }));
 
 type Secret = KubeObject & { data: Record<string, string> };
 const credentials = async (name: string): Promise<Secret[]> => {
