@@ -53,6 +53,7 @@ export const kinds = {
   lease: builtIn('coordination.k8s.io/v1', 'Lease', 'leases'),
   event: builtIn('events.k8s.io/v1', 'Event', 'events'),
   networkPolicy: builtIn('networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies'),
+  disruptionBudget: builtIn('policy/v1', 'PodDisruptionBudget', 'poddisruptionbudgets'),
   customResourceDefinition: builtIn('apiextensions.k8s.io/v1', 'CustomResourceDefinition', 'customresourcedefinitions', false),
 } as const;
 

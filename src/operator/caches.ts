@@ -40,6 +40,7 @@ export type Caches = {
   statefulSets: Cache;
   services: Cache;
   policies: Cache;
+  budgets: Cache;
   pods: Cache;
 };
 
@@ -55,6 +56,7 @@ export const createCaches = (): Caches => ({
   statefulSets: new Cache(children, PACKED),
   services: new Cache(children, PACKED),
   policies: new Cache(children, PACKED),
+  budgets: new Cache(children, PACKED),
   pods: new Cache(children, PACKED),
 });
 
@@ -66,6 +68,7 @@ export const writable = (caches: Caches): Watched[] => [
   { kind: kinds.statefulSet, cache: caches.statefulSets },
   { kind: kinds.service, cache: caches.services },
   { kind: kinds.networkPolicy, cache: caches.policies },
+  { kind: kinds.disruptionBudget, cache: caches.budgets },
   { kind: kinds.secret },
   { kind: kinds.volumeClaim },
   { kind: kinds.job },

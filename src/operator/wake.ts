@@ -29,7 +29,7 @@ export function wireWakeUps(caches: Caches, { deployments, revisions, listeners 
     }
   });
   for (const cache of [caches.workloads, caches.pods]) onChild(cache, REVISION, revisions);
-  for (const cache of [caches.workloads, caches.statefulSets, caches.services, caches.policies, caches.pods])
+  for (const cache of [caches.workloads, caches.statefulSets, caches.services, caches.policies, caches.budgets, caches.pods])
     onChild(cache, DEPLOYMENT, deployments);
   on(caches.tracingProjects, ({ before, after, live }) => {
     const { spec } = (after ?? before) as unknown as TracingProjectResource;

@@ -45,6 +45,7 @@ export function watches({ kube, log, caches, observer, config, timings }: Given)
       made(kinds.statefulSet, caches.statefulSets),
       made(kinds.service, caches.services),
       made(kinds.networkPolicy, caches.policies),
+      made(kinds.disruptionBudget, caches.budgets),
       own(kinds.revision, caches.revisions),
       own(kinds.deployment, caches.deployments),
     ].flatMap((source) => watch(places, source)),

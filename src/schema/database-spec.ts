@@ -27,11 +27,21 @@ export const DatabaseSpec = withRules(
   Type.Object({
     external: Type.Optional(ExternalDatabase),
     passwordRequestedAt: Type.Optional(DateTime('Ask for a new password of the own database: a new value makes one, without a gap.')),
+    podDisruptionBudget: Type.Optional(
+      Type.Boolean({
+        description:
+          'Hold up drains of the node that the own database runs on until this is false again or the deployment hibernates. Default false: a drain stops the database for as long as its pod takes to start elsewhere.',
+      }),
+    ),
   }),
   [
     {
       rule: '!has(self.external) || !has(self.passwordRequestedAt)',
       message: 'database.passwordRequestedAt: only for an own database; the password of an external one stands in its Secret',
+    },
+    {
+      rule: '!has(self.external) || !has(self.podDisruptionBudget)',
+      message: 'database.podDisruptionBudget: only for an own database; of an external one no pod is ours',
     },
   ],
 );

@@ -37,6 +37,8 @@ export const names = {
   passwordJob: (deployment: string, task: string, number: number): string => bounded(deployment, `db-${task}-${number}`, CHILD_MAX),
   databaseVolume: (uid: string): string => `data-${shortHash(uid)}`,
   databasePolicy: (deployment: string): string => bounded(deployment, 'db', CHILD_MAX),
+  agentBudget: (deployment: string): string => bounded(deployment, 'agent', CHILD_MAX),
+  databaseBudget: (deployment: string): string => bounded(deployment, 'db', CHILD_MAX),
   apiWorkload: (revision: string): string => bounded(revision, 'api', CHILD_MAX),
   queueWorkload: (revision: string): string => bounded(revision, 'queue', CHILD_MAX),
   /** The immutable Secret of one change: named by a nonce, because equal values asked for twice are two changes. */

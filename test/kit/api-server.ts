@@ -40,6 +40,7 @@ const CONTROLLERS = [
   'replicaset-controller',
   'statefulset-controller',
   'job-controller',
+  'disruption-controller',
   'garbage-collector-controller',
   'namespace-controller',
   'serviceaccount-controller',

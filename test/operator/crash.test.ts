@@ -29,7 +29,16 @@ afterAll(async () => {
 
 /** Kind and name of everything made for a deployment, with the deployment's own name and uid taken out. */
 async function made(name: string): Promise<string[]> {
-  const all = [kinds.revision, kinds.workload, kinds.statefulSet, kinds.service, kinds.networkPolicy, kinds.secret, kinds.volumeClaim];
+  const all = [
+    kinds.revision,
+    kinds.workload,
+    kinds.statefulSet,
+    kinds.service,
+    kinds.networkPolicy,
+    kinds.disruptionBudget,
+    kinds.secret,
+    kinds.volumeClaim,
+  ];
   const lists = await Promise.all(all.map((kind) => own.kube.all(kind as typeof kinds.pod, { namespace: own.namespace })));
   return lists
     .flat()

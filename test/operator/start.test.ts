@@ -233,7 +233,7 @@ describe('deletion', () => {
     expect(await claims('kept')).toHaveLength(1);
     expect(await see.secret(names.databaseSecret('kept', metadata.uid ?? ''))).toBeDefined();
     const selector = { namespace, labelSelector: 'gx.dev/deployment=kept' };
-    for (const kind of [kinds.workload, kinds.statefulSet, kinds.service, kinds.networkPolicy])
+    for (const kind of [kinds.workload, kinds.statefulSet, kinds.service, kinds.networkPolicy, kinds.disruptionBudget])
       expect(await kube.all(kind, selector)).toEqual([]);
     await apply('kept');
     await see.untilReady('kept');

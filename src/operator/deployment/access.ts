@@ -14,5 +14,6 @@ export const deploymentAccess: PolicyRule[] = [
   // Only for as long as a password is being changed.
   { apiGroups: ['batch'], resources: ['jobs'], verbs: ['list', 'create', 'delete'] },
   { apiGroups: ['networking.k8s.io'], resources: ['networkpolicies'], verbs: ['list', 'watch', 'create', 'patch', 'delete'] },
+  { apiGroups: ['policy'], resources: ['poddisruptionbudgets'], verbs: ['list', 'watch', 'create', 'patch', 'delete'] },
   { apiGroups: [''], resources: ['persistentvolumeclaims'], verbs: ['get', 'list', 'patch', 'delete'] },
 ];

@@ -5,6 +5,7 @@ import { RENEW_DATABASE } from '../../schema/labels.ts';
 import { hashOf } from '../../schema/revision-of.ts';
 import { settledTemplate, withTemplateHash } from '../settled-template.ts';
 import { databaseSet } from './objects/database.ts';
+import { agentBudget, databaseBudget } from './objects/disruption.ts';
 import { agentService, databasePolicy, databaseService } from './objects/network.ts';
 
 /** Everything a deployment has beside its revisions, in the order in which it is made (pure). */
@@ -13,10 +14,10 @@ export function desiredDeployment(
   settings: OperatorSettings,
   { database, active, replicas = 1 }: { database?: KubeObject | undefined; active?: string | undefined; replicas?: number },
 ): KubeObject[] {
-  const service = agentService(deployment, settings, active);
-  if (deployment.spec.database?.external !== undefined) return [service];
+  const agent = [agentService(deployment, settings, active), ...agentBudget(deployment, settings, active)];
+  if (deployment.spec.database?.external !== undefined) return agent;
   const set = settledDatabase(deployment, databaseSet(deployment, settings, { live: database, replicas }), database);
-  return [databaseService(deployment), databasePolicy(deployment), set, service];
+  return [databaseService(deployment), databasePolicy(deployment), ...databaseBudget(deployment), set, ...agent];
 }
 
 /** Hash of what the deployment asks of its database's pod. */

@@ -13,7 +13,16 @@ import { tenantIn } from './tracing-project.ts';
 import { claimName } from './volume.ts';
 
 const LOOK_AGAIN = 2;
-const CHILDREN: Kind[] = [kinds.revision, kinds.workload, kinds.job, kinds.service, kinds.statefulSet, kinds.networkPolicy, kinds.pod];
+const CHILDREN: Kind[] = [
+  kinds.revision,
+  kinds.workload,
+  kinds.job,
+  kinds.service,
+  kinds.statefulSet,
+  kinds.networkPolicy,
+  kinds.disruptionBudget,
+  kinds.pod,
+];
 
 /** Removes what a deployment had; what is left of its data is the policy's word. Ends when nothing else is there any more. */
 export const finalizeDeployment =

@@ -23,7 +23,7 @@ export function observeDeployment(caches: Caches, deployment: DeploymentResource
   const key = `${namespace}/${name}`;
   const all = caches.revisions.byIndex(BY_DEPLOYMENT, key);
   const isMine = ({ metadata }: KubeObject): boolean => metadata.ownerReferences?.some((owner) => owner.uid === uid) === true;
-  const owned = [caches.statefulSets, caches.services, caches.policies].flatMap((cache) =>
+  const owned = [caches.statefulSets, caches.services, caches.policies, caches.budgets].flatMap((cache) =>
     cache.byIndex(BY_DEPLOYMENT, key).filter(isMine),
   );
   const at = (kind: string, child: string): KubeObject | undefined =>

@@ -15,6 +15,12 @@ test.each([
   ['defaults', deployment(), {}, {}],
   ['sized', deployment({ template: bigger }), { storageClass: 'fast' }, { active: 'chat-00002' }],
   ['node-port', deployment({ metadata: { annotations: { 'gx.dev/node-port': '30080' } } }), { exposeAs: 'NodePort' as const }, {}],
+  [
+    'kept-from-drains',
+    deployment({ spec: { database: { podDisruptionBudget: true } }, template: { resourceSpec: { minScale: 2 } } }),
+    {},
+    { active: 'chat-00002' },
+  ],
   ['long-name', deployment({ metadata: { name: `${'a-very-long-name-'.repeat(3)}of-63-letters` } }), {}, {}],
 ])('the objects of a deployment: %s', async (name, given, more, world) => {
   await expect(yaml(desiredDeployment(given, settings(more), world))).toMatchFileSnapshot(`../../golden/database/${name}.yaml`);

@@ -1,0 +1,99 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { ensureTools } from '../../dev/cluster/parts.ts';
+import { kinds, type Kube, type KubeObject } from '../../src/kube/kube.ts';
+import type { DeploymentSpec } from '../../src/schema/custom-resources.ts';
+import { until } from '../kit/api-server.ts';
+import { fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
+import { kubectlFor, type Kubectl } from '../kit/kubectl.ts';
+import { newDeployment } from '../kit/objects.ts';
+import type { look, RunningOperator } from '../kit/operator.ts';
+import { clearStage, setStage } from '../kit/stage.ts';
+
+/* What a drain of a node does: it asks for evictions, which the API server grants or refuses by the budgets that are there. */
+let kube: Kube;
+let namespace: string;
+let operator: RunningOperator;
+let kubelet: FakeKubelet;
+let see: ReturnType<typeof look>;
+let kubectl: Kubectl;
+let folder: string;
+
+beforeAll(async () => {
+  ({ kube, namespace, operator, kubelet, see } = await setStage('drain'));
+  const { kubectl: path = '' } = await ensureTools(['kubectl'], (line) => process.stderr.write(`${line}\n`));
+  kubectl = kubectlFor({ kubectl: path, kubeconfig: inject('kubeconfig') });
+  folder = mkdtempSync(join(tmpdir(), 'gx-drain-'));
+});
+afterAll(async () => {
+  await clearStage({ operator, kubelet, kube });
+  await rm(folder, { recursive: true, force: true });
+});
+
+type Budget = KubeObject & { metadata: { generation?: number }; status?: { observedGeneration?: number; disruptionsAllowed?: number } };
+
+const deploy = async (name: string, spec: Partial<DeploymentSpec>, minScale = 1): Promise<void> => {
+  const { template, ...others } = spec;
+  await kube.create(
+    kinds.deployment,
+    newDeployment(namespace, { metadata: { name }, spec: others, template: { ...template, resourceSpec: { minScale } } }),
+  );
+  await see.untilReady(name);
+};
+const budgets = async (name: string): Promise<string[]> => {
+  const found = await kube.all(kinds.disruptionBudget, { namespace, labelSelector: `gx.dev/deployment=${name}` });
+  return found.map(({ metadata }) => `${metadata.name} of ${metadata.ownerReferences?.[0]?.name}`).toSorted();
+};
+const podsOf = async (name: string, component: string): Promise<string[]> => {
+  const pods = await kube.all(kinds.pod, { namespace, labelSelector: `gx.dev/deployment=${name},gx.dev/component=${component}` });
+  return pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined).map(({ metadata }) => metadata.name);
+};
+const untilAllowed = (name: string, allowed: number): Promise<void> =>
+  until(`the budget ${name} allows ${allowed}`, async () => {
+    const { status } = (await kube.get(kinds.disruptionBudget, { namespace, name })) as Budget;
+    return status?.disruptionsAllowed === allowed;
+  });
+/** As `kubectl drain` asks for one pod. */
+const evict = (name: string): Promise<string> => {
+  const file = join(folder, `${name}.json`);
+  writeFileSync(file, JSON.stringify({ apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace } }));
+  return kubectl('create', '--raw', `/api/v1/namespaces/${namespace}/pods/${name}/eviction`, '-f', file);
+};
+
+test('of several api pods that serve one at a time goes, and the next once its place is taken', async () => {
+  await deploy('several', {}, 3);
+  expect(await budgets('several')).toEqual(['several-agent of several']);
+  await untilAllowed('several-agent', 1);
+  const [first = '', second = ''] = await podsOf('several', 'api');
+  // One whose replacement is not ready: the double of the kubelet rests.
+  await kubelet.stop();
+  await evict(first);
+  await expect(evict(second)).rejects.toThrow(/disruption budget/);
+  await kube.delete(kinds.pod, { namespace, name: first });
+  kubelet = fakeKubelet(kube, namespace);
+  await untilAllowed('several-agent', 1);
+  await evict(second);
+});
+
+test('a single api pod and the database hold up no drain', async () => {
+  await deploy('single', {});
+  expect(await budgets('single')).toEqual([]);
+  for (const component of ['api', 'queue', 'database']) await evict((await podsOf('single', component))[0] ?? '');
+});
+
+test('a database that asks for it is not taken, until it asks no more; the budget goes with its deployment', async () => {
+  await deploy('held', { database: { podDisruptionBudget: true } });
+  expect(await budgets('held')).toEqual(['held-db of held']);
+  await until('the budget is counted', async () => {
+    const { status } = (await kube.get(kinds.disruptionBudget, { namespace, name: 'held-db' })) as Budget;
+    return status?.observedGeneration === 1;
+  });
+  await expect(evict('held-db-0')).rejects.toThrow(/disruption budget/);
+  const path = '/spec/database/podDisruptionBudget';
+  await kube.jsonPatch(kinds.deployment, { namespace, name: 'held' }, [{ op: 'replace', path, value: false }]);
+  await until('the budget is gone', async () => (await budgets('held')).length === 0);
+  await evict('held-db-0');
+});
