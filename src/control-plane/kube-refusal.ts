@@ -11,6 +11,8 @@ function refusalOf(thrown: unknown): unknown {
     return new Rejected(causes.length > 0 ? causes.join('; ') : thrown.message, { cause: thrown });
   }
   if (thrown instanceof Forbidden) {
+    if (thrown.message.includes('because it is being terminated'))
+      return new Rejected('source_config.listener_config.k8s_namespace: the namespace is being deleted', { cause: thrown });
     if (/exceeded quota|denied the request|ValidatingAdmissionPolicy/.test(thrown.message))
       return new Rejected(`deployment: ${thrown.message}`, { cause: thrown });
     return new Unavailable('The control plane lacks a right in the cluster; its log names it.', { cause: thrown });

@@ -26,7 +26,11 @@ export function openApiDocument<Caller>(
 function operation<Caller>(route: Route<Caller>, schemes: string[]): Json {
   const responses: Json = {};
   const checked = route.params ?? route.query ?? route.body;
-  for (const [status, answer] of Object.entries({ ...(checked && { 422: NOT_VALID }), ...route.answers })) {
+  for (const [status, answer] of Object.entries({
+    ...(checked && { 422: NOT_VALID }),
+    ...(route.body && { 413: TOO_LARGE }),
+    ...route.answers,
+  })) {
     const schema = answer.schema ?? defaultSchema(Number(status));
     responses[status] = {
       description: answer.description,
@@ -55,6 +59,7 @@ function operation<Caller>(route: Route<Caller>, schemes: string[]): Json {
 }
 
 const NOT_VALID: Answer = { description: 'Not valid.' };
+const TOO_LARGE: Answer = { description: 'The body is too large.' };
 
 /**
  * A schema as OpenAPI 3.0 spells it (an open lower bound is a flag beside `minimum`). In what a client sends, a field with a default may be

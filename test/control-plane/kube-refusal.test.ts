@@ -21,6 +21,12 @@ test.each([
     'deployment: admission webhook "w" denied the request: no',
   ],
   [
+    'a namespace on its way out',
+    new Forbidden('deployments "a" is forbidden: unable to create new content in namespace n because it is being terminated'),
+    400,
+    'source_config.listener_config.k8s_namespace: the namespace is being deleted',
+  ],
+  [
     'a right that the control plane lacks',
     new Forbidden('User "x" cannot create resource'),
     503,

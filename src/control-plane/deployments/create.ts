@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { Conflict, NotFound, Rejected } from '../../errors.ts';
+import { Conflict, NotFound, Rejected, Unavailable } from '../../errors.ts';
+import { AlreadyExists } from '../../kube/errors.ts';
 import { kinds } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import type { DeploymentCreateRequest } from '../../schema/deployment.ts';
@@ -35,7 +36,7 @@ export async function createDeployment(
     return inNamespace(place, () =>
       refusing(() => needs.kube.create(kinds.deployment, toResource(body, where, { listener }), { dryRun: true })),
     );
-  const store = () => needs.secrets.store(owner, { secrets: body.secrets, nonce: randomUUID() });
+  const store = () => refusing(() => needs.secrets.store(owner, { secrets: body.secrets, nonce: randomUUID() }));
   const secretName = body.secrets.length === 0 ? undefined : await inNamespace(place, store);
   const resource = toResource(body, where, { listener, secretName });
   const stored = await inNamespace(place, () => writeOrUndo(needs, resource));
@@ -93,7 +94,9 @@ async function writeOrUndo({ kube }: Needs, resource: DeploymentResource): Promi
     // After an answer that got lost, the deployment may be there and need its Secret: the operator removes what nothing refers to.
     const refused = error instanceof Conflict || error instanceof Rejected;
     if (refused && secretName !== undefined) await kube.delete(kinds.secret, { namespace, name: secretName }).catch(() => false);
-    throw error instanceof Conflict ? new Conflict(`A deployment named ${name} already exists.`, { cause: error }) : error;
+    if (error instanceof AlreadyExists) throw new Conflict(`A deployment named ${name} already exists.`, { cause: error });
+    // A quota that was counted twice at a time: nothing was made.
+    throw error instanceof Conflict ? new Unavailable(error.message, { cause: error }) : error;
   }
 }
 

@@ -128,7 +128,7 @@ async function secretNameFor(needs: Needs, { deployment, secrets }: Step, { opti
   if (secrets.length === 0) return undefined;
   const { name, namespace = '' } = deployment.metadata;
   const owner = { deployment: name, namespace, tenantId: tenantOf(deployment, needs.stored.owners(), needs.config.defaultTenantId) };
-  made.ref ??= { namespace, name: await needs.secrets.store(owner, { secrets, nonce: randomUUID() }) };
+  made.ref ??= { namespace, name: await refusing(() => needs.secrets.store(owner, { secrets, nonce: randomUUID() })) };
   return made.ref.name;
 }
 

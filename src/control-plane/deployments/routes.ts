@@ -126,7 +126,6 @@ const create = (needs: Needs): Route<Caller> =>
       201: { ...whole('The deployment.'), schema: WrittenDeployment },
       400: rejected,
       409: { description: 'The name is taken.' },
-      413: { description: 'The body is too large.' },
       ...failures,
     },
     handler: async (request) => {
@@ -197,7 +196,6 @@ const patch = (needs: Needs): Route<Caller> =>
       404: notFound,
       409: { description: 'It is being deleted, or was changed at the same time.' },
       412: { description: 'It is not the version that If-Match names.' },
-      413: { description: 'The body is too large.' },
       ...failures,
     },
     handler: async (request) => {

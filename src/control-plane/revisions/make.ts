@@ -1,11 +1,13 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Conflict, NotFound } from '../../errors.ts';
+import { AlreadyExists } from '../../kube/errors.ts';
 import { kinds } from '../../kube/kube.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
 import { revisionOf } from '../../schema/revision-of.ts';
+import { refusing } from '../kube-refusal.ts';
 import type { Needs } from '../needs.ts';
 
-/** A revision of an earlier deployment of the same name is in the way until it is collected: looked for so often, at most so many times. */
+/** A revision of an earlier deployment of the same name is in the way until it is collected, or a quota was counted twice at a time: tried so often. */
 const PAUSE_MILLISECONDS = 100;
 const LOOKS = 50;
 
@@ -15,10 +17,10 @@ export async function makeRevision({ kube, stored }: Needs, deployment: Deployme
   const { namespace, name } = wanted.metadata;
   for (let look = 1; ; look += 1) {
     try {
-      return stored.note.revision(await kube.create(kinds.revision, wanted));
+      return stored.note.revision(await refusing(() => kube.create(kinds.revision, wanted)));
     } catch (error) {
       if (!(error instanceof Conflict)) throw error;
-      const there = await kube.get(kinds.revision, { namespace, name }).catch(absentIfGone);
+      const there = error instanceof AlreadyExists ? await kube.get(kinds.revision, { namespace, name }).catch(absentIfGone) : undefined;
       if (there?.spec.deploymentUid === wanted.spec.deploymentUid && there.spec.hash === wanted.spec.hash)
         return stored.note.revision(there);
       if (there?.spec.deploymentUid === wanted.spec.deploymentUid || look === LOOKS) throw error;

@@ -15,12 +15,14 @@ export type RevisionGiven = {
   wish: Wish;
   secretName: string | undefined;
   address: DatabaseAddress | undefined;
+  /** As REST shows it; the deployment's uid unless it brought one along. */
+  deploymentId?: string | undefined;
   live?: { api?: KubeObject | undefined; queue?: KubeObject | undefined };
 };
 
 /** The workloads a revision shall have, the api before the queue (pure). */
 export function desiredRevision(revision: RevisionResource, given: RevisionGiven, settings: OperatorSettings): KubeObject[] {
-  const { wish, secretName, address, live } = given;
+  const { wish, secretName, address, live, deploymentId = revision.spec.deploymentUid } = given;
   // Without an address nothing has been started, or the deployment is about to tell it again.
   if (address === undefined) return [];
   return (['api', 'queue'] as const).flatMap((component) => {
@@ -28,7 +30,7 @@ export function desiredRevision(revision: RevisionResource, given: RevisionGiven
     if (wanted === undefined) return [];
     const limit = wanted === 0 ? 0 : replicasAllowed(revision, component, settings);
     const replicas = isScaledByOthers(live?.[component], { wanted, limit }) ? undefined : wanted;
-    const made = withTemplateHash(workload(revision, { component, replicas, secretName, address }, settings));
+    const made = withTemplateHash(workload(revision, { component, replicas, secretName, address, deploymentId }, settings));
     return [isEnded(revision) ? withAddress(settledTemplate(made, live?.[component]), address) : made];
   });
 }

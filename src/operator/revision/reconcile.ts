@@ -19,7 +19,7 @@ export const reconcileRevision =
     // Before the pods are taken away, because their logs go with them.
     const tail = await logTail(kube, revision, { decision, signal, log });
     const secretName = world.environment.secret === 'ready' ? world.environment.name : undefined;
-    const given = { wish: decision.wish, secretName, address: world.address, live: world };
+    const given = { wish: decision.wish, secretName, address: world.address, deploymentId: world.deployment?.spec.id, live: world };
     const desired = desiredRevision(revision, given, settings);
     const wanted = desired.map(({ metadata }) => metadata.name);
     const existing = [world.api, world.queue]

@@ -30,18 +30,27 @@ const full: ResourceSpec = {
   dbMaxConnections: 50,
 };
 
-type Case = { resourceSpec?: ResourceSpec; secretName?: string; wish: { api?: number; queue?: number }; otlp?: OperatorSettings['otlp'] };
+const RESTORED = '33333333-3333-4333-8333-333333333333';
+
+type Case = {
+  resourceSpec?: ResourceSpec;
+  secretName?: string;
+  deploymentId?: string;
+  wish: { api?: number; queue?: number };
+  otlp?: OperatorSettings['otlp'];
+};
 const cases: [string, Case][] = [
   ['defaults', { wish: { api: 1, queue: 1 } }],
   ['every-field', { resourceSpec: full, secretName: 'chat-env-12345678', wish: { api: 2, queue: 3 } }],
   ['api-first', { wish: { api: 1 } }],
   ['scaled-down', { wish: { api: 0, queue: 0 } }],
   ['traced', { wish: { api: 1, queue: 1 }, otlp: { endpoint: 'http://collector.observability:4318', headersSecret: 'otlp' } }],
+  ['traced-restored', { wish: { api: 1 }, deploymentId: RESTORED, otlp: { endpoint: 'http://collector.observability:4318' } }],
 ];
 
-test.each(cases)('the objects of a revision: %s', async (name, { resourceSpec, secretName, wish, otlp }) => {
+test.each(cases)('the objects of a revision: %s', async (name, { resourceSpec, secretName, deploymentId, wish, otlp }) => {
   const of = deployment({ template: { ...(resourceSpec && { resourceSpec }) } });
-  const given = { wish, secretName, address: { secretName: names.databaseSecret('chat', UID), key: 'uri' } };
+  const given = { wish, secretName, deploymentId, address: { secretName: names.databaseSecret('chat', UID), key: 'uri' } };
   const yaml = desiredRevision(revision(of), given, settings({ ...(otlp && { otlp }) }))
     .map((object) => stringify(object, { aliasDuplicateObjects: false }))
     .join('---\n');

@@ -34,7 +34,7 @@ export const addressVariable = ({ secretName, key }: DatabaseAddress) => ({
 });
 
 /** Explicit variables win over the user's secrets, so that no secret redirects the server to another database. */
-function environment(revision: RevisionResource, { component, address }: WorkloadWish, settings: OperatorSettings): object[] {
+function environment(revision: RevisionResource, { component, address, deploymentId }: WorkloadWish, settings: OperatorSettings): object[] {
   const { metadata, spec } = revision;
   const text = (name: string, value: string | number): object => ({ name, value: String(value) });
   return [
@@ -45,7 +45,7 @@ function environment(revision: RevisionResource, { component, address }: Workloa
     text('GX_SERVER_PORT', PORT),
     text('GX_POSTGRES_MAX_CONNECTIONS', connectionsOf(revision, settings).perPod),
     text('BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS', settings.drainSeconds),
-    ...tracingEnvironment(revision, settings),
+    ...tracingEnvironment(revision, deploymentId, settings),
     // Under both names, because the first one wins. Queue pods keep the server's default, which a secret may change.
     ...(component === 'api' ? [text('GX_JOBS_PER_WORKER', 0), text('N_JOBS_PER_WORKER', 0)] : []),
   ];

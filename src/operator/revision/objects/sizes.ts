@@ -10,6 +10,8 @@ export type WorkloadWish = {
   /** Undefined: somebody else's. */ replicas: number | undefined;
   secretName: string | undefined;
   address: DatabaseAddress;
+  /** As REST shows it. */
+  deploymentId: string;
 };
 
 /** A revision, or the deployment whose template it copies. */

@@ -5,13 +5,13 @@ import type { RevisionResource } from '../../../schema/custom-resources.ts';
 const HEADERS = 'headers';
 
 /** OpenTelemetry's environment of an agent: where its traces go, and the tracing project they belong to. None without a collector. */
-export function tracingEnvironment({ metadata, spec }: RevisionResource, { otlp }: OperatorSettings): object[] {
+export function tracingEnvironment({ metadata, spec }: RevisionResource, deploymentId: string, { otlp }: OperatorSettings): object[] {
   if (otlp === undefined) return [];
   const attributes = {
     // The project that is created with the deployment, under its name.
     'gx.tracing_project': spec.deployment,
     'gx.deployment': spec.deployment,
-    'gx.deployment_id': spec.deploymentUid,
+    'gx.deployment_id': deploymentId,
     'gx.revision': metadata.name,
     ...(metadata.uid !== undefined && { 'gx.revision_id': metadata.uid }),
     ...(metadata.namespace !== undefined && { 'service.namespace': metadata.namespace }),

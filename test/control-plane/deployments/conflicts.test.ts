@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import { Conflict } from '../../../src/errors.ts';
+import { kinds, type Kube } from '../../../src/kube/kube.ts';
+import type { Deployment } from '../../../src/schema/deployment.ts';
+import { creation, startPlane } from '../kit/api-server-plane.ts';
+
+/* What the API server answers with 409 beside "already exists": it counted a quota twice at a time, and made nothing. */
+const COUNTED = 'Operation cannot be fulfilled on resourcequotas "q": the object has been modified';
+
+/** A door whose first creation of the kind meets such a quota. */
+const counted =
+  (kind: string) =>
+  (kube: Kube): Kube => {
+    let isFirst = true;
+    const create: Kube['create'] = (of, object, ...rest) => {
+      const isMet = isFirst && of.kind === kind;
+      if (isMet) isFirst = false;
+      return isMet ? Promise.reject(new Conflict(COUNTED)) : kube.create(of, object, ...rest);
+    };
+    return new Proxy(kube, {
+      get: (target, key) => {
+        const value: unknown = key === 'create' ? create : Reflect.get(target, key);
+        return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+      },
+    });
+  };
+const body = creation('counted', { secrets: [{ name: 'A', value: 'b' }] });
+
+test('a deployment that a quota got in the way of is not told as taken: 503, nothing is left, and the same request works', async () => {
+  const plane = await startPlane('countedd', {}, { through: counted('Deployment') });
+  const first = await plane.call('POST', '/v2/deployments', { body });
+  expect(first).toMatchObject({ status: 503, body: { detail: COUNTED } });
+  const scope = { namespace: plane.namespace, labelSelector: 'gx.dev/secrets-of=counted' };
+  expect(await plane.kube.all(kinds.secret, scope)).toEqual([]);
+  expect((await plane.call('POST', '/v2/deployments', { body })).status).toBe(201);
+  await plane.stop();
+});
+
+test('a revision that a quota got in the way of is made at the second try', async () => {
+  const plane = await startPlane('countedr', {}, { through: counted('Revision') });
+  const { status, body: made } = await plane.call<Deployment>('POST', '/v2/deployments', { body });
+  expect(status).toBe(201);
+  const { items } = await plane.kube.list(kinds.revision, { namespace: plane.namespace });
+  expect(items.map(({ metadata }) => metadata.uid)).toEqual([made.latest_revision_id]);
+  await plane.stop();
+});
