@@ -59,9 +59,10 @@ async function start({ config, log, signal }: Start, opened: Opened): Promise<Ag
   deps.pump.start();
   const stopping = new AbortController();
   void indexStore(deps, stopping.signal);
-  // The operator reads the version here, and puts it into the status.
+  // The operator reads the version here, and puts it into the status; `worker` is the name under which this process holds its runs.
+  const { processId: worker } = deps.signals;
   log.info(
-    { server_version: versions().version, port: listener.port, slots: config.jobs.slots, graphs: deps.graphs },
+    { server_version: versions().version, port: listener.port, slots: config.jobs.slots, graphs: deps.graphs, worker },
     'agent server ready',
   );
   const stop = async (): Promise<void> => {

@@ -1,5 +1,5 @@
 import { Type, type TSchema, type TUnsafe } from 'typebox';
-import { StringEnum } from './types.ts';
+import { Nullable, StringEnum } from './types.ts';
 
 /*
  * Pieces that the agent server's records share. Its bodies are open: keys that no schema names are ignored, so that newer clients keep working.
@@ -50,6 +50,7 @@ export const GraphConfig = (): TUnsafe<JsonObject> =>
       tags: { type: 'array', items: { type: 'string' } },
       recursion_limit: { type: 'integer', minimum: 1, maximum: LARGEST_INTEGER },
       configurable: { type: 'object' },
+      metadata: Nullable(Metadata()),
     },
   });
 

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { Anything, JsonObject } from './agent-types.ts';
+import { Anything, JsonObject, Metadata } from './agent-types.ts';
 import { DateTime, Nullable, Uuid } from './types.ts';
 
 const comment = (maxLength: number) => Type.Optional(Nullable(Type.String({ maxLength })));
@@ -10,7 +10,7 @@ export const FeedbackGiven = Type.Object({
   value: Type.Optional(Anything('A word or anything else in place of a number.')),
   comment: comment(65_536),
   correction: Type.Optional(Nullable(JsonObject('What the answer should have been.'))),
-  metadata: Type.Optional(Nullable(JsonObject('Free labels.'))),
+  metadata: Type.Optional(Nullable(Metadata())),
 });
 export type FeedbackGiven = Static<typeof FeedbackGiven>;
 

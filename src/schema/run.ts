@@ -1,5 +1,5 @@
 import { Type, type Static, type TUnsafe } from 'typebox';
-import { Anything, CheckpointRef, Either, Flag, GraphConfig, JsonObject, Metadata } from './agent-types.ts';
+import { Anything, CheckpointRef, Either, Flag, GraphConfig, JsonObject, Limit, Metadata, Offset } from './agent-types.ts';
 import { STREAM_MODES, type StreamMode } from './stream-event.ts';
 import { DateTime, Nullable, StringEnum, Uuid } from './types.ts';
 
@@ -83,8 +83,8 @@ export type Run = Static<typeof Run>;
 const RUN_FIELDS = Object.keys(Run.properties) as (keyof Run)[];
 
 export const RunsQuery = Type.Object({
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 10 })),
-  offset: Type.Optional(Type.Integer({ minimum: 0, default: 0 })),
+  limit: Limit(10),
+  offset: Offset(),
   status: Type.Optional(StringEnum(RUN_STATUSES)),
   select: Type.Optional(Type.Array(StringEnum(RUN_FIELDS))),
 });

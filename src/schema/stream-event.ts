@@ -31,11 +31,19 @@ export const eventId = ({ ms, seq }: Cursor): string => `${ms}-${seq}`;
 
 const START: Cursor = { ms: 0, seq: 0 };
 
-/** `Last-Event-ID` as a cursor. `-1`, `0`, `-` and older integer ids mean from the start; nothing means only what comes. */
-export function parseCursor(text: string | undefined): Cursor | undefined {
-  if (text === undefined || text === '') return undefined;
-  const match = /^(\d+)-(\d+)$/.exec(text);
-  return match === null ? START : { ms: Number(match[1]), seq: Number(match[2]) };
+/** Digits that a number holds exactly. */
+const ID = /^(\d{1,15})(?:-(\d{1,15}|\*))?$/;
+
+/**
+ * An event's id as a cursor; undefined when it is none. `-` and `-1` mean from the start; milliseconds alone, before the first event of that
+ * millisecond: with older servers' ids, which counted events from 0, that is the start, too.
+ */
+export function parseCursor(text: string): Cursor | undefined {
+  if (text === '-' || text === '-1') return START;
+  const match = ID.exec(text);
+  if (match === null) return undefined;
+  const [, ms, seq = '*'] = match;
+  return { ms: Number(ms), seq: seq === '*' ? 0 : Number(seq) };
 }
 
 export const isAfter = (event: Cursor, cursor: Cursor): boolean =>

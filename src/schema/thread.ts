@@ -70,7 +70,9 @@ export const ThreadPrune = Type.Object({
 });
 
 export const StateUpdate = Type.Object({
-  values: Type.Optional(Anything('Update of the state, as a node would return it.')),
+  values: Type.Optional(
+    Type.Unsafe<unknown>({ type: ['object', 'array'], nullable: true, description: 'Update of the state, as a node would return it.' }),
+  ),
   as_node: Type.Optional(Nullable(Type.String())),
   checkpoint: Type.Optional(CheckpointRef()),
   checkpoint_id: Type.Optional(Nullable(Type.String())),
@@ -100,7 +102,9 @@ export const StateAt = Type.Object({
 
 export const HistoryBody = Type.Object({
   limit: Limit(1),
-  before: Type.Optional(Anything('A checkpoint, or its id.')),
+  before: Type.Optional(
+    Type.Unsafe<string | JsonObject | null>({ type: ['string', 'object'], nullable: true, description: 'A checkpoint, or its id.' }),
+  ),
   metadata: Type.Optional(Nullable(Metadata())),
   checkpoint: Type.Optional(CheckpointRef()),
   select: Type.Optional(Nullable(StateSelect)),

@@ -13,7 +13,7 @@ export const api = ({ database, env = {} }: Options): Promise<AgentProcess> =>
 const asWorker = ({ database, env = {} }: Options) => ({
   database,
   config: GRAPHS,
-  env: { N_JOBS_PER_WORKER: '10', GX_LOG_LEVEL: 'warn', ...env },
+  env: { N_JOBS_PER_WORKER: '10', ...env },
 });
 
 /** A process that executes runs. */
@@ -21,12 +21,21 @@ export const worker = (options: Options): Promise<AgentProcess> => startAgent(as
 
 export const pidOf = ({ process: { pid } }: AgentProcess): number => pid!;
 
+/** The name under which it holds runs, as its first log line told it. */
+function nameOf(one: AgentProcess): string {
+  const ready = one.output().match(/^.*agent server ready.*$/m)?.[0];
+  if (ready === undefined) throw new Error(`worker ${pidOf(one)} was never ready:\n${one.output()}`);
+  return (JSON.parse(ready) as { worker: string }).worker;
+}
+
 /** Workers of which one is killed now and then, and replaced by another at once. */
 export class Fleet {
   readonly #options: Options;
   #alive: AgentProcess[] = [];
-  /** When each process was killed, by its id. */
+  #failed: string | undefined;
+  /** When each process was killed, by its id, and by the name under which it held runs. */
   readonly killed = new Map<number, number>();
+  readonly dead = new Map<string, number>();
 
   constructor(options: Options) {
     this.#options = options;
@@ -45,17 +54,21 @@ export class Fleet {
     const victim = this.#alive.find((one) => pidOf(one) === pid);
     if (victim === undefined) throw new Error(`no worker ${pid}`);
     this.#alive = this.#alive.filter((one) => one !== victim);
-    this.killed.set(pid, Date.now());
+    const at = Date.now();
     await victim.kill('SIGKILL');
+    this.killed.set(pid, at);
+    this.dead.set(nameOf(victim), at);
     await this.#add();
   }
 
   /** Settles when all but one are ready: a cluster has others that go on. */
   async complete(): Promise<void> {
     await eventually('the others are ready', async () => {
+      for (const one of this.#alive) if (one.process.exitCode !== null) this.#failed ??= one.output();
       const answers = await Promise.all(this.#alive.map(async ({ url }) => (await fetch(`${url}/ok`).catch(() => undefined))?.ok === true));
-      return answers.filter(Boolean).length >= this.#alive.length - 1;
+      return answers.filter(Boolean).length >= this.#alive.length - 1 || this.#failed !== undefined;
     });
+    if (this.#failed !== undefined) throw new Error(`a worker did not start:\n${this.#failed}`);
   }
 
   async stop(): Promise<void> {

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, fstatSync, mkdtempSync, openSync, readFileSync, readSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -8,19 +8,37 @@ export type Line = { run: string; attempt: number; left: number; pid: number; at
 export type Journal = {
   file: string;
   lines(): Line[];
+  /** The last few hundred. */
+  recent(): Line[];
   /** In the order of their beginning. */
   of(run: string): Line[];
 };
 
+const RECENT_BYTES = 64 * 1024;
+
 export function openJournal(): Journal {
   const file = join(mkdtempSync(join(tmpdir(), 'gx-crash-')), 'journal');
   writeFileSync(file, '');
-  const lines = (): Line[] =>
-    readFileSync(file, 'utf8')
+  const parsed = (text: string): Line[] =>
+    text
       .split('\n')
       .filter((line) => line !== '')
       .map((line) => JSON.parse(line) as Line);
-  return { file, lines, of: (run) => lines().filter((line) => line.run === run) };
+  const lines = (): Line[] => parsed(readFileSync(file, 'utf8'));
+  const recent = (): Line[] => {
+    const end = endOf(file, RECENT_BYTES);
+    return parsed(end.whole ? end.text : end.text.slice(end.text.indexOf('\n')));
+  };
+  return { file, lines, recent, of: (run) => lines().filter((line) => line.run === run) };
+}
+
+function endOf(file: string, bytes: number): { text: string; whole: boolean } {
+  const open = openSync(file, 'r');
+  const { size } = fstatSync(open);
+  const buffer = Buffer.alloc(Math.min(size, bytes));
+  readSync(open, buffer, 0, buffer.length, size - buffer.length);
+  closeSync(open);
+  return { text: buffer.toString(), whole: size <= bytes };
 }
 
 export function byRun(lines: Line[]): Map<string, Line[]> {

@@ -5,6 +5,7 @@ import { eventually } from '../kit/eventually.ts';
 import { freshDatabase, type TestDatabase } from '../kit/postgres.ts';
 import { api as startApi, Fleet, say } from './fleet.ts';
 import { byRun, movesOf, openJournal, seconds, type Line, type Move } from './journal.ts';
+import { callWitness, livesOf, type Life } from './lives.ts';
 
 /* Workers are killed with SIGKILL while they run: what becomes of their runs. */
 
@@ -16,6 +17,9 @@ const PAUSE = 300;
 /** The longest a run may wait for its next worker: lease (20 s), a look every third of it, and its way through the queue. */
 const CONTINUES_WITHIN = 30_000;
 
+/** Milliseconds between the signal and the last write of a process that is killed. */
+const DYING = 500;
+
 let database: TestDatabase;
 let api: AgentProcess;
 let fleet: Fleet;
@@ -23,6 +27,7 @@ const journal = openJournal();
 
 beforeAll(async () => {
   database = await freshDatabase();
+  await callWitness(database);
   const options = { database: database.uri, env: { GX_RESUMABLE_STREAM_TTL_SECONDS: '5' } };
   api = await startApi(options);
   fleet = new Fleet(options);
@@ -46,12 +51,14 @@ async function create(number: number): Promise<string> {
   return run.run_id;
 }
 
-/** The living worker that began a step last. A new one works before anybody has seen it ready. */
-async function busiest(): Promise<number> {
+/** One of the living workers that have just begun a step. A new one works before anybody has seen it ready. */
+async function oneAtWork(): Promise<number> {
   return eventually('a worker is at work', async () => {
     await wait(50);
     const alive = new Set(fleet.pids);
-    return journal.lines().findLast(({ pid, at }) => alive.has(pid) && at > Date.now() - PAUSE)?.pid;
+    const pids = journal.recent().flatMap(({ pid, at }) => (alive.has(pid) && at > Date.now() - PAUSE ? [pid] : []));
+    const some = [...new Set(pids)];
+    return some[Math.floor(Math.random() * some.length)];
   });
 }
 
@@ -71,6 +78,7 @@ const rows = (): Promise<Row[]> =>
 let runs: Row[];
 let lines: Map<string, Line[]>;
 let moves: Move[];
+let lives: Map<string, Life[]>;
 
 test(`${KILLS * RUNS_PER_KILL} runs come to an end while ${KILLS} workers are killed`, async () => {
   const created = new Set<string>();
@@ -78,7 +86,7 @@ test(`${KILLS * RUNS_PER_KILL} runs come to an end while ${KILLS} workers are ki
     const numbers = Array.from({ length: RUNS_PER_KILL }, (_, at) => kill * RUNS_PER_KILL + at);
     for (const id of await Promise.all(numbers.map(create))) created.add(id);
     await wait(Math.random() * 2 * PAUSE);
-    await fleet.kill(await busiest());
+    await fleet.kill(await oneAtWork());
     await fleet.complete();
   }
   const unfinished = `select 1 from gx.run where status in ('pending', 'running')`;
@@ -86,6 +94,7 @@ test(`${KILLS * RUNS_PER_KILL} runs come to an end while ${KILLS} workers are ki
   runs = await rows();
   lines = byRun(journal.lines());
   moves = [...lines.values()].flatMap(movesOf);
+  lives = await livesOf(database);
   const ends = Object.entries(Object.groupBy(runs, ({ status }) => status)).map(([status, some]) => `${some?.length} ${status}`);
   say(
     `${runs.length} runs, ${fleet.killed.size} workers killed: ${ends.join(', ')}; ${moves.length} times a run went on in another process`,
@@ -93,15 +102,29 @@ test(`${KILLS * RUNS_PER_KILL} runs come to an end while ${KILLS} workers are ki
   expect(new Set(runs.map(({ run_id }) => run_id))).toEqual(created);
 }, 1_200_000);
 
-test('each has its result after every step, or was given up after three lives with a sentence', () => {
-  const done = runs.filter(({ status }) => status === 'success').map(({ run_id }) => new Set(lines.get(run_id)?.map(({ left }) => left)));
-  for (const steps of done) expect(steps).toEqual(new Set(Array.from({ length: STEPS }, (_, at) => at + 1)));
-  const given = runs.filter(({ status }) => status !== 'success');
-  for (const { status, attempt, error } of given)
-    expect(`${status} after ${attempt}: ${error?.message}`).toMatch(
-      /^error after 3: The run was given up after 3 attempts: each time its worker died/,
-    );
-  expect(Math.max(...runs.map(({ attempt }) => attempt))).toBeLessThanOrEqual(3);
+const lostLives = (): Life[] => [...lives.values()].flat().filter(({ how }) => how === 'lost');
+
+test('a life is lost only with its worker, and every run that a killed worker held has lost one', () => {
+  for (const { worker, ended } of lostLives()) expect(fleet.dead.get(worker) ?? Infinity).toBeLessThan(ended!);
+  const held = [...lives.values()].flat().filter(({ worker, began, ended }) => {
+    const death = fleet.dead.get(worker);
+    return death !== undefined && began < death && (ended === undefined || ended > death + DYING);
+  });
+  expect(held.length).toBeGreaterThan(0);
+  for (const life of held) expect(life.how).toBe('lost');
+});
+
+test('each has its result after every step; only one whose worker was killed under it three times is given up, with a sentence', () => {
+  const deaths = new Map(runs.map(({ run_id }) => [run_id, lives.get(run_id)!.filter(({ how }) => how === 'lost').length]));
+  const counts = [0, 1, 2, 3].map((times) => [...deaths.values()].filter((own) => own === times).length);
+  say(`killed under their worker: ${counts.map((runs_, times) => `${runs_} runs ${times} times`).join(', ')}`);
+  for (const { run_id, status, error } of runs) {
+    const end = deaths.get(run_id)! < 3 ? /^success/ : /^error: The run was given up after 3 attempts: each time its worker died/;
+    expect(`${status}${error === null ? '' : `: ${error.message}`}`).toMatch(end);
+    if (status !== 'success') continue;
+    expect(new Set(lines.get(run_id)?.map(({ left }) => left))).toEqual(new Set(Array.from({ length: STEPS }, (_, at) => at + 1)));
+  }
+  expect(Math.max(...deaths.values())).toBeLessThanOrEqual(3);
 });
 
 test('none was executed again after its end', () => {

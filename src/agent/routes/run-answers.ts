@@ -1,9 +1,8 @@
 import { Type } from 'typebox';
-import { Invalid } from '../../errors.ts';
 import { json, slowJson, sse, type Reply, type Request } from '../../http/route.ts';
 import { isSet } from '../../schema/agent-types.ts';
 import type { RunCreate } from '../../schema/run.ts';
-import { parseCursor, STREAM_MODES, type StreamMode } from '../../schema/stream-event.ts';
+import { STREAM_MODES } from '../../schema/stream-event.ts';
 import { lastEvent } from '../db/events.ts';
 import { selectActive } from '../db/runs.ts';
 import type { AgentDeps } from '../deps.ts';
@@ -12,6 +11,7 @@ import { createRun } from '../runs/create.ts';
 import { isUnfinished } from '../runs/status.ts';
 import { follow, resultOf, waitForEnd } from '../runs/wait.ts';
 import { readRun } from '../stream/outbox.ts';
+import { cursorOf, modesOf } from './stream-query.ts';
 
 /* How a run is answered: at once, at its end, or as it happens; alike for runs on a given thread and on one of their own. */
 
@@ -72,11 +72,12 @@ async function* stopping<T>(
 type Join = {
   runId: string;
   threadId: string | undefined;
+  headers: Request['headers'];
   signal: AbortSignal;
   query: { cancel_on_disconnect?: string; stream_mode?: string[]; namespace?: string[] };
 };
 
-export async function answerJoin(deps: AgentDeps, { runId, threadId, signal, query }: Join): Promise<Reply> {
+export async function answerJoin(deps: AgentDeps, { runId, threadId, signal, query }: Omit<Join, 'headers'>): Promise<Reply> {
   const { progress, subscription } = await follow(deps, { runId, threadId }, signal);
   if (!isUnfinished(progress.status)) {
     subscription.close();
@@ -85,14 +86,10 @@ export async function answerJoin(deps: AgentDeps, { runId, threadId, signal, que
   return slowJson(() => waitForEnd(deps, { ...progress, subscription, cancel: isSet(query.cancel_on_disconnect) }));
 }
 
-export async function answerJoinStream(
-  deps: AgentDeps,
-  { runId, threadId, signal, query }: Join,
-  lastId: string | undefined,
-): Promise<Reply> {
-  const wanted = { modes: modesOf(query.stream_mode), namespaces: query.namespace };
+export async function answerJoinStream(deps: AgentDeps, { runId, threadId, headers, signal, query }: Join): Promise<Reply> {
+  const wanted = { modes: modesOf(query.stream_mode, { field: 'stream_mode', modes: STREAM_MODES }), namespaces: query.namespace };
+  const cursor = cursorOf(headers);
   const { progress, subscription } = await follow(deps, { runId, threadId }, signal);
-  const cursor = parseCursor(lastId);
   const ended = !isUnfinished(progress.status);
   const from = cursor ?? (await lastEvent(deps.db, runId)) ?? { ms: 0, seq: 0 };
   const reading = { run_id: runId, subscription, from, replay: cursor !== undefined, ended, resumable: progress.resumable, wanted };
@@ -100,18 +97,6 @@ export async function answerJoinStream(
   const events = stopping(deps, readRun(deps, reading), { run_id: runId, cancel, signal });
   return sse(() => events, { 'content-location': `/threads/${progress.thread_id}/runs/${runId}` });
 }
-
-/** One mode, several, or a JSON array of them in one value. */
-function modesOf(given: string[] | undefined): StreamMode[] | undefined {
-  if (given === undefined || given.length === 0) return undefined;
-  const modes = given.flatMap((text) => (text.startsWith('[') ? (JSON.parse(text) as string[]) : text.split(',')));
-  const unknown = modes.find((mode) => !STREAM_MODES.includes(mode as StreamMode));
-  if (unknown !== undefined) throw new Invalid([{ loc: ['query', 'stream_mode'], msg: `"${unknown}" is not a stream mode`, type: 'enum' }]);
-  return modes as StreamMode[];
-}
-
-export const lastEventId = (headers: Record<string, string | string[] | undefined>): string | undefined =>
-  headers['last-event-id'] as string | undefined;
 
 export const AnyState = Type.Unsafe<unknown>({});
 const Message = Type.Object({ event: Type.String(), data: Type.String({ description: 'JSON.' }), id: Type.Optional(Type.String()) });

@@ -10,7 +10,7 @@ import type { AgentDeps } from '../deps.ts';
 import { cancelRuns } from '../runs/cancel.ts';
 import { follow, waitForEnd } from '../runs/wait.ts';
 import { ok, refused, route, RunPath, ThreadPath, type AgentRoute } from './route.ts';
-import { answerEnd, answerJoin, answerJoinStream, answerRun, answerStream, AnyState, eventStream, lastEventId } from './run-answers.ts';
+import { answerEnd, answerJoin, answerJoinStream, answerRun, answerStream, AnyState, eventStream } from './run-answers.ts';
 
 const tag = 'runs';
 const access = 'write' as const;
@@ -73,7 +73,7 @@ const listRunsRoute = (deps: AgentDeps): AgentRoute =>
     answers: { 200: ok('Runs, or the selected fields of them.', Type.Array(Type.Partial(Run))), ...refused },
     handler: async ({ params, query }) => {
       if ((await getThread(deps.db, params.thread_id)) === undefined) throw new NotFound(`Thread with ID ${params.thread_id} not found`);
-      const runs = await listRuns(deps.db, params.thread_id, { limit: query.limit ?? 10, offset: query.offset ?? 0, status: query.status });
+      const runs = await listRuns(deps.db, params.thread_id, query);
       return json(query.select === undefined ? runs : runs.map((run) => picked(run, query.select!)));
     },
   });
@@ -134,7 +134,7 @@ const joinStreamRoute = (deps: AgentDeps): AgentRoute =>
     query: JoinQuery,
     answers: { ...eventStream, ...refused },
     handler: ({ params, query, signal, headers }) =>
-      answerJoinStream(deps, { runId: params.run_id, threadId: params.thread_id, query, signal }, lastEventId(headers)),
+      answerJoinStream(deps, { runId: params.run_id, threadId: params.thread_id, query, signal, headers }),
   });
 
 const cancelRunRoute = (deps: AgentDeps): AgentRoute =>

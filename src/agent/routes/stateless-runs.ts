@@ -6,9 +6,9 @@ import { Uuid } from '../../schema/types.ts';
 import { selectActive } from '../db/runs.ts';
 import type { AgentDeps } from '../deps.ts';
 import { cancelRuns } from '../runs/cancel.ts';
-import { createRun } from '../runs/create.ts';
+import { createRuns } from '../runs/create.ts';
 import { ok, refused, route, type AgentRoute } from './route.ts';
-import { answerEnd, answerJoinStream, answerRun, answerStream, AnyState, eventStream, lastEventId } from './run-answers.ts';
+import { answerEnd, answerJoinStream, answerRun, answerStream, AnyState, eventStream } from './run-answers.ts';
 
 const tag = 'runs';
 const access = 'write' as const;
@@ -63,12 +63,7 @@ const createRunsRoute = (deps: AgentDeps): AgentRoute =>
     access,
     body: RunBatch,
     answers: { 200: ok('The runs.', Type.Array(Run)), ...refused },
-    handler: async (request) => {
-      const runs = [];
-      for (const one of request.body)
-        runs.push((await createRun(deps, one, { threadId: undefined, follow: undefined, caller: request })).run);
-      return json(runs);
-    },
+    handler: async (request) => json(await createRuns(deps, request.body, request)),
   });
 
 const joinStatelessStreamRoute = (deps: AgentDeps): AgentRoute =>
@@ -83,7 +78,7 @@ const joinStatelessStreamRoute = (deps: AgentDeps): AgentRoute =>
     query: JoinQuery,
     answers: { ...eventStream, ...refused },
     handler: ({ params, query, signal, headers }) =>
-      answerJoinStream(deps, { runId: params.run_id, threadId: undefined, query, signal }, lastEventId(headers)),
+      answerJoinStream(deps, { runId: params.run_id, threadId: undefined, query, signal, headers }),
   });
 
 const cancelRunsRoute = (deps: AgentDeps): AgentRoute =>

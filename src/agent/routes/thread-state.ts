@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { Conflict, NotFound, Rejected } from '../../errors.ts';
 import { json } from '../../http/route.ts';
-import { Flag, isSet } from '../../schema/agent-types.ts';
+import { Flag, isSet, Limit } from '../../schema/agent-types.ts';
 import { HistoryBody, StateAt, StateSelect, StateUpdate, type Thread } from '../../schema/thread.ts';
 import { Uuid } from '../../schema/types.ts';
 import { getThread, setThreadState, threadReaders } from '../db/threads.ts';
@@ -14,7 +14,7 @@ const tag = 'threads';
 const State = Type.Unsafe<unknown>({ type: 'object' });
 const Query = Type.Object({ subgraphs: Type.Optional(Flag()), select: Type.Optional(StateSelect) });
 const HistoryQuery = Type.Object({
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
+  limit: Limit(1),
   before: Type.Optional(Type.String()),
   select: Type.Optional(StateSelect),
 });
@@ -177,7 +177,7 @@ const getHistoryRoute = (deps: AgentDeps): AgentRoute =>
     params: ThreadPath,
     query: HistoryQuery,
     answers: { 200: ok('States.', Type.Array(State)), ...refused },
-    handler: async ({ params, query }) => json(await historyOf(deps, params.thread_id, { ...query, limit: query.limit ?? 1 })),
+    handler: async ({ params, query }) => json(await historyOf(deps, params.thread_id, query)),
   });
 
 const postHistoryRoute = (deps: AgentDeps): AgentRoute =>

@@ -1,35 +1,17 @@
 import { Type } from 'typebox';
-import { Invalid, NotFound, Unavailable } from '../../errors.ts';
+import { NotFound, Unavailable } from '../../errors.ts';
 import { sse, type SseEvent } from '../../http/route.ts';
-import {
-  eventId,
-  isAfter,
-  parseCursor,
-  THREAD_STREAM_MODES,
-  type Cursor,
-  type RunEvent,
-  type ThreadStreamMode,
-} from '../../schema/stream-event.ts';
+import { eventId, isAfter, THREAD_STREAM_MODES, type Cursor, type RunEvent, type ThreadStreamMode } from '../../schema/stream-event.ts';
 import { readThreadEvents } from '../db/events.ts';
 import { addThreadReader, removeThreadReader } from '../db/threads.ts';
 import type { AgentDeps } from '../deps.ts';
 import { threadKey, type Subscription } from '../stream/bus.ts';
 import { inThreadStream } from '../stream/modes.ts';
+import { cursorOf, modesOf } from './stream-query.ts';
 import { route, ThreadPath, type AgentRoute } from './route.ts';
 
 const PAGE = 500;
 const Modes = Type.Optional(Type.Array(Type.String()));
-
-function modesOf(given: string[] | undefined): ThreadStreamMode[] {
-  if (given === undefined || given.length === 0) return ['run_modes'];
-  const modes = given.flatMap((text) => (text.startsWith('[') ? (JSON.parse(text) as string[]) : text.split(',')));
-  const unknown = modes.find((mode) => !THREAD_STREAM_MODES.includes(mode as ThreadStreamMode));
-  if (unknown !== undefined) {
-    const msg = `"${unknown}" is none of ${THREAD_STREAM_MODES.join(', ')}`;
-    throw new Invalid([{ loc: ['query', 'stream_modes'], msg, type: 'enum' }]);
-  }
-  return modes as ThreadStreamMode[];
-}
 
 type Following = { threadId: string; subscription: Subscription; from: Cursor | undefined; modes: ThreadStreamMode[] };
 
@@ -80,8 +62,10 @@ export const threadStreamRoute = (deps: AgentDeps): AgentRoute =>
       422: { description: 'Not valid.' },
     },
     handler: async ({ params, query, headers, signal }) => {
-      const modes = modesOf(query.stream_modes ?? query.stream_mode);
-      const from = parseCursor(headers['last-event-id'] as string | undefined);
+      const modes = modesOf(query.stream_modes ?? query.stream_mode, { field: 'stream_modes', modes: THREAD_STREAM_MODES }) ?? [
+        'run_modes',
+      ];
+      const from = cursorOf(headers);
       const subscription = deps.bus.follow(threadKey(params.thread_id), signal);
       const { processId } = deps.signals;
       if (!(await addThreadReader(deps.db, params.thread_id, processId))) {

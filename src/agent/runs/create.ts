@@ -22,15 +22,36 @@ type Options = { threadId: string | undefined; follow: AbortSignal | undefined; 
 const BUSY = 'Thread is already running a task. Wait for it to finish or choose a different multitask strategy.';
 
 /** Makes a run: one statement when nobody has to be stopped or refused, else one transaction that holds the thread. */
-export async function createRun(deps: AgentDeps, body: RunCreate, { threadId, follow, caller }: Options): Promise<Created> {
+export async function createRun(deps: AgentDeps, body: RunCreate, options: Options): Promise<Created> {
+  return make(deps, await asked(deps, body, options), options);
+}
+
+/** Makes runs on threads of their own: none when one of them has to be refused. */
+export async function createRuns(deps: AgentDeps, bodies: RunCreate[], caller: Options['caller']): Promise<Run[]> {
+  const options = { threadId: undefined, follow: undefined, caller };
+  const all: Asked[] = [];
+  for (const body of bodies) all.push(await asked(deps, body, options));
+  const runs: Run[] = [];
+  for (const one of all) runs.push((await make(deps, one, options)).run);
+  return runs;
+}
+
+/** A run that may be made. */
+type Asked = { body: RunCreate; next: NewRun };
+
+async function asked(deps: AgentDeps, body: RunCreate, { threadId, follow, caller }: Options): Promise<Asked> {
   checkFields(body);
-  const run_id = newId();
   const next = await newRun(deps, body, {
-    run_id,
+    run_id: newId(),
     threadId,
     readers: follow ? [deps.signals.processId] : [],
     caller: { requestId: caller.requestId, headers: configurableHeaders(caller.headers, deps.requests.passes) },
   });
+  return { body, next };
+}
+
+async function make(deps: AgentDeps, { body, next }: Asked, { follow, caller }: Options): Promise<Created> {
+  const { run_id } = next;
   const subscription = follow && deps.bus.follow(run_id, follow);
   const expected = deps.bus.expect(run_id);
   try {

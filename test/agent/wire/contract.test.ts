@@ -266,6 +266,25 @@ describe('a stream', () => {
     expect(of(events, 'updates')).toHaveLength(1);
   });
 
+  test('is taken up behind the event that the client saw last, or from the start by each of its names', async () => {
+    const { thread_id } = await agent.client.threads.create();
+    const body = { assistant_id: 'steps', input: { left: 3 }, stream_mode: ['custom'], stream_resumable: true };
+    const { run_id } = (await call('POST', `/threads/${thread_id}/runs`, body)).body as { run_id: string };
+    await agent.client.runs.join(thread_id, run_id);
+    const ids = async (cursor: string): Promise<string[]> => {
+      const headers = { 'last-event-id': cursor };
+      const response = await fetch(`${agent.url}/threads/${thread_id}/runs/${run_id}/stream`, { headers });
+      return (await response.text()).match(/^id: \S+/gm)?.map((line) => line.slice(4)) ?? [];
+    };
+    const all = await ids('-');
+    expect(all).toHaveLength(4);
+    const [first = ''] = all;
+    for (const start of ['-1', '0', '7', '1-1', String(Number(first.split('-')[0]) - 1), `${Number(first.split('-')[0]) - 1}-*`])
+      expect(await ids(start)).toEqual(all);
+    expect(await ids(first)).toEqual(all.slice(1));
+    expect(await ids(all[3] ?? '')).toEqual([]);
+  });
+
   test('is joined with a list of modes in either spelling', async () => {
     const { thread_id } = await agent.client.threads.create();
     const body = { assistant_id: 'steps', input: { left: 1 }, stream_mode: ['values', 'updates', 'custom'], stream_resumable: true };

@@ -1,0 +1,168 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
+import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
+import { faultsOfFields, faultsOfTheWhole, type Fault, type Schema } from './bad-bodies/faults.ts';
+
+/* Every route that takes a body gets each fault that a body can have: a sentence is the answer, and nothing is stored. */
+
+/** Bytes: more than ten thousand keys take. */
+const LIMIT = 400_000;
+
+let database: TestDatabase;
+let agent: AgentProcess;
+let known: Record<string, string>;
+
+type Operation = { operationId: string; requestBody?: { content: { 'application/json': { schema: Schema } } } };
+type Document = { paths: Record<string, Record<string, Operation>> };
+type Route = { id: string; method: string; path: string; schema: Schema };
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  agent = await startAgent({ database: database.uri, env: { GX_HTTP_MAX_REQUEST_BODY_BYTES: String(LIMIT), GX_LOG_LEVEL: 'error' } });
+  const { thread_id } = await agent.client.threads.create();
+  const { run_id } = await agent.client.runs.create(thread_id, 'steps', { input: { left: 1 }, feedbackKeys: ['liked'] });
+  await agent.client.runs.join(thread_id, run_id);
+  const { assistant_id } = await agent.client.assistants.create({ graphId: 'steps' });
+  const [row] = await database.sql<{ token: string }>('select token from gx.feedback');
+  known = { thread_id, run_id, assistant_id, token: row!.token };
+});
+
+afterAll(async () => {
+  await agent.kill();
+  await database.drop();
+});
+
+/** A value for each field that a body must have. */
+const NEEDED: Record<string, () => unknown> = {
+  assistant_id: () => 'steps',
+  graph_id: () => 'steps',
+  thread_ids: () => ['00000000-0000-0000-0000-000000000000'],
+  checkpoint: () => ({}),
+  version: () => 1,
+  namespace: () => ['a'],
+  key: () => 'k',
+  value: () => ({}),
+};
+
+/** A body that the schema allows, and that does something. */
+function valid(schema: Schema): unknown {
+  if (schema.items !== undefined) return [valid(schema.items)];
+  const body = Object.fromEntries((schema.required ?? []).map((name) => [name, NEEDED[name]!()]));
+  return schema.properties?.['stream_mode'] === undefined ? body : { ...body, input: { left: 1 } };
+}
+
+async function routes(): Promise<Route[]> {
+  const document = (await (await fetch(`${agent.url}/openapi.json`)).json()) as Document;
+  return Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).flatMap(([method, { operationId: id, requestBody }]) =>
+      requestBody === undefined ? [] : [{ id, method: method.toUpperCase(), path, schema: requestBody.content['application/json'].schema }],
+    ),
+  );
+}
+
+const address = (path: string): string => `${agent.url}${path.replaceAll(/\{(\w+)\}/g, (_, name: string) => known[name] ?? name)}`;
+
+/** What is wrong with the answer to a bad request; undefined when it is as it must be. */
+async function complaint(response: Response, status: number): Promise<string | undefined> {
+  const text = await response.text();
+  const found = `answered with ${response.status} ${text.slice(0, 200)}`;
+  if (response.status !== status || response.headers.get('content-type') !== 'application/json; charset=utf-8') return found;
+  const body = JSON.parse(text) as { detail: unknown };
+  const isSentence = typeof body.detail === 'string' && /\S/.test(body.detail) && Object.keys(body).length === 1;
+  return isSentence ? undefined : found;
+}
+
+/** Number and content of the rows of every table. */
+async function contents(): Promise<Record<string, string>> {
+  const tables = await database.sql<{ name: string }>(
+    `select format('%I.%I', table_schema, table_name) as name from information_schema.tables where table_schema = 'gx' and table_type = 'BASE TABLE'`,
+  );
+  const names = [...tables.map(({ name }) => name), 'pgboss.job'];
+  const sums = names.map(
+    (name) => `select '${name}' as name, count(*) || ' ' || coalesce(sum(hashtext(t::text)), 0) as sum from ${name} t`,
+  );
+  const rows = await database.sql<{ name: string; sum: string }>(sums.join(' union all '));
+  return Object.fromEntries(rows.map(({ name, sum }) => [name, sum]));
+}
+
+test('a bad body is refused with one sentence by every route, and leaves no trace in any table', async () => {
+  const before = await contents();
+  const complaints: string[] = [];
+  let sent = 0;
+  const refuse = async ({ id, method, path }: Route, faults: Fault[]): Promise<void> => {
+    for (const { what, text, status } of faults) {
+      const response = await fetch(address(path), { method, body: text, headers: { 'content-type': 'application/json' } });
+      const found = await complaint(response, status);
+      if (found !== undefined) complaints.push(`${id}: ${what}: ${found}`);
+      sent += 1;
+    }
+  };
+  const all = await routes();
+  await Promise.all(all.map((route) => refuse(route, faultsOfTheWhole(route.schema, valid(route.schema), { limit: LIMIT }))));
+  // One validator serves all routes with the same fields.
+  const distinct = [...new Map(all.map((route) => [JSON.stringify(route.schema), route])).values()];
+  await Promise.all(distinct.map((route) => refuse(route, faultsOfFields(route.schema, valid(route.schema)))));
+  expect(complaints).toEqual([]);
+  expect(all.length).toBeGreaterThan(25);
+  expect(sent).toBeGreaterThan(1000);
+  expect(await contents()).toEqual(before);
+});
+
+test('a batch of runs of which one can not be made makes none', async () => {
+  const good = { assistant_id: 'steps', input: { left: 1 } };
+  const bad = [
+    { assistant_id: 'no-such-graph' },
+    { assistant_id: known['thread_id'] },
+    { ...good, webhook: 'https://example.com' },
+    { ...good, command: { resume: 1 } },
+    { ...good, context: { a: 1 }, config: { configurable: { b: 1 } } },
+  ];
+  const before = await contents();
+  for (const one of bad) {
+    const response = await fetch(`${agent.url}/runs/batch`, { method: 'POST', body: JSON.stringify([good, good, one]) });
+    expect(await complaint(response, response.status)).toBeUndefined();
+    expect([400, 404, 422]).toContain(response.status);
+  }
+  expect(await contents()).toEqual(before);
+});
+
+describe('an address', () => {
+  const ID = '00000000-0000-0000-0000-000000000000';
+  const cursors = ['abc', '1-', '-5', '1-2-3', '1.5', `${'9'.repeat(40)}-1`, '1-*-1', '1 or 1=1'];
+  const streams = [`/threads/{thread_id}/runs/{run_id}/stream`, '/runs/{run_id}/stream', '/threads/{thread_id}/stream'];
+  const bad: [path: string, headers?: Record<string, string>][] = [
+    ...streams.flatMap((path) => cursors.map((cursor): [string, Record<string, string>] => [path, { 'last-event-id': cursor }])),
+    ...streams.flatMap((path) =>
+      ['[', '[1', '["values"', 'colours', '["colours"]'].map((mode): [string] => [`${path}?stream_mode=${encodeURIComponent(mode)}`]),
+    ),
+    ...['limit=0', 'limit=-1', 'limit=1001', 'limit=1.5', 'limit=many', 'before=%00', 'select=colour'].flatMap((query): [string][] => [
+      [`/threads/{thread_id}/history?${query}`],
+    ]),
+    ...['offset=-1', 'offset=1.5', 'offset=1e30', 'limit=0', 'status=lost', 'select=colour'].map((query): [string] => [
+      `/threads/{thread_id}/runs?${query}`,
+    ]),
+    [`/threads/${ID.slice(1)}`],
+    ['/threads/%00'],
+    ['/assistants/%ed%a0%80'],
+    [`/threads/${ID}/state/%00`],
+    ['/store/items?key=%00'],
+  ];
+
+  test.each(bad)('%s %o is refused with one sentence', async (path, headers = {}) => {
+    const response = await fetch(address(path), { headers });
+    expect(await complaint(response, response.status === 400 ? 400 : 422)).toBeUndefined();
+  });
+});
+
+test('what was refused was refused for its fault: without it every route accepts the same body', async () => {
+  const complaints: string[] = [];
+  for (const { id, method, path, schema } of await routes()) {
+    // Without a field it asks for nothing.
+    const body = id === 'cancel_runs' ? { status: 'all' } : valid(schema);
+    const response = await fetch(address(path), { method, body: JSON.stringify(body) });
+    const text = await response.text();
+    const nothing = id === 'cancel_runs' && response.status === 404;
+    if (!response.ok && !nothing) complaints.push(`${id}: ${response.status} ${text}`);
+  }
+  expect(complaints).toEqual([]);
+});
