@@ -8,7 +8,7 @@ export type SseEvent = { event: string; id?: string } & ({ data: unknown } | { j
 /** Events one by one, or those that came together, which are sent together. */
 export type SseEvents = AsyncIterable<SseEvent | SseEvent[]>;
 
-/** What a handler gives back. Made by `json`, `noContent`, `text`, `sse` and `slowJson`. */
+/** What a handler gives back. Made by `json`, `jsonText`, `noContent`, `text`, `sse` and `slowJson`. */
 export type Reply = { status: number; headers?: Record<string, string> } & (
   | { kind: 'json'; body: unknown }
   | { kind: 'empty' }
@@ -20,6 +20,9 @@ export type Reply = { status: number; headers?: Record<string, string> } & (
 type Headers = Record<string, string>;
 
 export const json = (body: unknown, status = 200, headers: Headers = {}): Reply => ({ kind: 'json', status, body, headers });
+
+/** JSON that is text already. */
+export const jsonText = (body: string): Reply => text(body, 'application/json; charset=utf-8');
 
 export const noContent = (status = 204, headers: Headers = {}): Reply => ({ kind: 'empty', status, headers });
 

@@ -1,4 +1,4 @@
-import { toField } from './json-field.ts';
+import { fieldText, toField } from './json-field.ts';
 import type { Db } from './pool.ts';
 
 type Key = [threadId: string, namespace: string, checkpointId: string];
@@ -7,7 +7,8 @@ export type NewCheckpoint = {
   key: Key;
   parentId: string | null;
   checkpoint: unknown;
-  metadata: unknown;
+  /** JSON text. */
+  metadata: string;
   blobs: { channel: string; version: string; type: string; blob: Uint8Array | null }[];
 };
 
@@ -70,8 +71,63 @@ export async function writeSteps(db: Db, steps: Step[]): Promise<void> {
       ...[0, 1, 2].map((part) => puts.map(({ key }) => key[part])),
       puts.map(({ parentId }) => parentId),
       puts.map(({ checkpoint }) => toField(checkpoint)),
-      puts.map(({ metadata }) => toField(metadata)),
+      puts.map(({ metadata }) => fieldText(metadata)),
     ],
+  });
+}
+
+/** A stored value: its channel, how it is written, and the value itself as JSON, or as base64 where it is bytes. */
+type StoredValue = [channel: string, type: 'json' | 'bytes' | 'empty', value: unknown];
+
+export type StoredCheckpoint = {
+  thread_id: string;
+  checkpoint_ns: string;
+  checkpoint_id: string;
+  parent_checkpoint_id: string | null;
+  checkpoint: Record<string, unknown> & { v: number };
+  metadata: Record<string, unknown>;
+  values: StoredValue[] | null;
+  writes: [taskId: string, ...StoredValue][] | null;
+};
+
+export type WhichCheckpoints = {
+  /** Absent: of any thread. */
+  threadId?: string | undefined;
+  /** Absent: of the graph and of its subgraphs. */
+  namespace?: string | undefined;
+  checkpointId?: string | undefined;
+  before?: string | undefined;
+  metadata?: object | undefined;
+  limit?: number | undefined;
+};
+
+const VALUE = `case type when 'json' then convert_from(blob, 'UTF8')::json when 'bytes' then to_json(encode(blob, 'base64')) end`;
+
+/** Checkpoints, newest first, each with its values and what tasks wrote on it: one statement, and one text to parse for each. */
+export function readCheckpoints(
+  db: Db,
+  { threadId, namespace, checkpointId, before, metadata, limit }: WhichCheckpoints,
+): Promise<StoredCheckpoint[]> {
+  const parameters: unknown[] = [];
+  const parameter = (value: unknown): string => `$${parameters.push(value)}`;
+  const conditions = ['true'];
+  if (threadId !== undefined) conditions.push(`c.thread_id = ${parameter(threadId)}`);
+  if (namespace !== undefined) conditions.push(`c.checkpoint_ns = ${parameter(namespace)}`);
+  if (checkpointId !== undefined) conditions.push(`c.checkpoint_id = ${parameter(checkpointId)}`);
+  if (before !== undefined) conditions.push(`c.checkpoint_id < ${parameter(before)}`);
+  if (metadata !== undefined) conditions.push(`c.metadata @> ${parameter(toField(metadata))}`);
+  const given = [threadId, namespace, checkpointId, before, metadata, limit].map((value) => Number(value !== undefined));
+  return db.query<StoredCheckpoint>({
+    name: `checkpoint_read_${given.join('')}`,
+    text: `select thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, metadata,
+        (select json_agg(json_build_array(channel, type, ${VALUE}))
+          from jsonb_each_text(c.checkpoint->'channel_versions') v join gx.checkpoint_blobs b
+          on b.thread_id = c.thread_id and b.checkpoint_ns = c.checkpoint_ns and b.channel = v.key and b.version = v.value) as values,
+        (select json_agg(json_build_array(task_id, channel, type, ${VALUE}) order by task_id, idx) from gx.checkpoint_writes w
+          where w.thread_id = c.thread_id and w.checkpoint_ns = c.checkpoint_ns and w.checkpoint_id = c.checkpoint_id) as writes
+      from gx.checkpoints c where ${conditions.join(' and ')} order by c.checkpoint_id desc
+      ${limit === undefined ? '' : `limit ${parameter(limit)}`}`,
+    values: parameters,
   });
 }
 

@@ -29,6 +29,19 @@ export async function getThread(db: Db, threadId: string): Promise<Thread | unde
   return thread;
 }
 
+/** What the questions about a thread's state need to know of it. */
+export type ThreadHead = Pick<Thread, 'thread_id' | 'created_at' | 'status'> & { graph_id: string | null };
+
+/** The thread without its state, which may be large. */
+export async function threadHead(db: Db, threadId: string): Promise<ThreadHead | undefined> {
+  const [head] = await db.query<ThreadHead>({
+    name: 'thread_head',
+    text: `select t.thread_id, t.created_at, ${STATUS} as status, t.metadata->>'graph_id' as graph_id from gx.thread t where t.thread_id = $1`,
+    values: [threadId],
+  });
+  return head;
+}
+
 export async function patchThread(db: Db, threadId: string, metadata: object): Promise<Thread | undefined> {
   const [thread] = await db.query<Thread>({
     name: 'thread_patch',

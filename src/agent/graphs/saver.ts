@@ -1,8 +1,9 @@
-import { WRITES_IDX_MAP, type BaseCheckpointSaver } from '@langchain/langgraph-checkpoint';
+import { WRITES_IDX_MAP, type BaseCheckpointSaver, type CheckpointTuple } from '@langchain/langgraph-checkpoint';
 import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres';
 import type { Database } from '../db/pool.ts';
-import { writeSteps, type Step } from '../db/checkpoints.ts';
+import { readCheckpoints, writeSteps, type Step, type StoredCheckpoint } from '../db/checkpoints.ts';
 import { Together } from '../db/together.ts';
+import { Serde, type Form } from './serde.ts';
 
 type Config = Parameters<BaseCheckpointSaver['put']>[0];
 type Checkpoint = Parameters<BaseCheckpointSaver['put']>[1];
@@ -10,19 +11,36 @@ type Metadata = Parameters<BaseCheckpointSaver['put']>[2];
 type Versions = Parameters<BaseCheckpointSaver['put']>[3];
 type Writes = Parameters<BaseCheckpointSaver['putWrites']>[1];
 
+type ListOptions = NonNullable<Parameters<BaseCheckpointSaver['list']>[1]>;
+
+const decoder = new TextDecoder();
 const VERSION_DIGITS = 32;
 
+/** Writes of no task: an input, or a state written by hand. */
+const NO_TASK = '00000000-0000-0000-0000-000000000000';
+
+/** Checkpoints before this version keep their pending sends elsewhere, which LangGraph's own saver knows. */
+const OWN_SINCE = 4;
+
 /**
- * LangGraph's Postgres saver on the same tables, with a step written in one statement instead of a transaction of many.
+ * LangGraph's Postgres saver on the same tables, with a step written, and a checkpoint read, in one statement.
  * Versions are unique texts: two checkpoints that fork from the same parent must not share a stored channel value.
  */
 export class Saver extends PostgresSaver {
+  readonly #db: Database;
+  readonly #serde: Serde;
+  readonly #form: Form;
   readonly #steps: Together<Step, undefined>;
   /** Threads without a checkpoint, whose runs have not asked for one yet. */
   readonly #empty = new Set<string>();
 
-  constructor(db: Database) {
+  /** With `form` "records" it is for showing states only: no graph may run on what it reads. */
+  constructor(db: Database, form: Form = 'objects') {
     super(namedStatements(db) as never, undefined, { schema: 'gx' });
+    this.#db = db;
+    this.#form = form;
+    this.#serde = new Serde(this.serde);
+    this.serde = this.#serde;
     this.#steps = new Together(async (steps) => {
       await writeSteps(db, steps);
       return steps.map(() => undefined);
@@ -40,10 +58,48 @@ export class Saver extends PostgresSaver {
     this.#empty.delete(threadId);
   }
 
-  override async getTuple(config: Config): ReturnType<PostgresSaver['getTuple']> {
-    const { thread_id, checkpoint_ns = '', checkpoint_id } = config.configurable as Record<string, string>;
-    const known = checkpoint_ns === '' && checkpoint_id === undefined && this.#empty.delete(thread_id!);
-    return known ? undefined : super.getTuple(config);
+  override async getTuple(config: Config): Promise<CheckpointTuple | undefined> {
+    const { thread_id, checkpoint_ns = '', checkpoint_id } = config.configurable as Record<string, string | undefined>;
+    if (checkpoint_ns === '' && checkpoint_id === undefined && this.#empty.delete(thread_id!)) return undefined;
+    const which = { threadId: thread_id, namespace: checkpoint_ns, checkpointId: checkpoint_id || undefined, limit: 1 };
+    const [row] = await readCheckpoints(this.#db, which);
+    if (row === undefined) return undefined;
+    return row.checkpoint.v < OWN_SINCE ? super.getTuple(config) : this.#tuple(row, row.writes ?? []);
+  }
+
+  override async *list(config: Config, options: ListOptions = {}): AsyncGenerator<CheckpointTuple> {
+    const { thread_id, checkpoint_ns, checkpoint_id } = config.configurable as Record<string, string | undefined>;
+    const { filter, before, limit } = options;
+    const rows = await readCheckpoints(this.#db, {
+      threadId: thread_id || undefined,
+      namespace: checkpoint_ns ?? undefined,
+      checkpointId: checkpoint_id || undefined,
+      before: before?.configurable?.['checkpoint_id'] as string | undefined,
+      metadata: filter && Object.keys(filter).length > 0 ? filter : undefined,
+      limit: limit === undefined ? undefined : Math.trunc(limit),
+    });
+    if (rows.some(({ checkpoint }) => checkpoint.v < OWN_SINCE)) return yield* super.list(config, options);
+    for (const row of rows) yield await this.#tuple(row, tasklessWrites(row));
+  }
+
+  /** `reduced`: the writes that LangGraph will put through the channels' reducers, which want messages as they know them. */
+  async #tuple(row: StoredCheckpoint, reduced: unknown[]): Promise<CheckpointTuple> {
+    const { thread_id, checkpoint_ns, checkpoint, metadata } = row;
+    const at = (checkpoint_id: string): Config => ({ configurable: { thread_id, checkpoint_ns, checkpoint_id } });
+    const form = reduced.length > 0 ? 'objects' : this.#form;
+    const load = async (type: string, value: unknown): Promise<unknown> =>
+      type === 'bytes' ? Buffer.from(value as string, 'base64') : this.#serde.revive(value, form);
+    const channel_values: Record<string, unknown> = {};
+    for (const [channel, type, value] of row.values ?? []) if (type !== 'empty') channel_values[channel] = await load(type, value);
+    const pendingWrites: CheckpointTuple['pendingWrites'] = [];
+    for (const [task, channel, type, value] of row.writes ?? []) pendingWrites.push([task, channel, await load(type, value)]);
+    return {
+      config: at(row.checkpoint_id),
+      checkpoint: { channel_versions: {}, versions_seen: {}, ...checkpoint, channel_values } as unknown as CheckpointTuple['checkpoint'],
+      metadata: (await this.#serde.revive(metadata)) as Metadata,
+      ...(row.parent_checkpoint_id && { parentConfig: at(row.parent_checkpoint_id) }),
+      pendingWrites,
+    };
   }
 
   override getNextVersion(current: number | undefined): number {
@@ -55,15 +111,15 @@ export class Saver extends PostgresSaver {
 
   override async put(config: Config, checkpoint: Checkpoint, metadata: Metadata, newVersions: Versions): Promise<Config> {
     const { thread_id, checkpoint_ns = '', checkpoint_id, run_id } = config.configurable as Record<string, string>;
-    const [blobs, meta] = await Promise.all([
+    const [blobs, [, meta]] = await Promise.all([
       this._dumpBlobs(thread_id!, checkpoint_ns, checkpoint.channel_values, newVersions),
-      this._dumpMetadata({ ...metadata, ...(run_id && { run_id }) }),
+      this.#serde.dumpsTyped({ ...metadata, ...(run_id && { run_id }) }),
     ]);
     const put = {
       key: [thread_id!, checkpoint_ns, checkpoint.id] as [string, string, string],
       parentId: checkpoint_id ?? null,
       checkpoint: this._dumpCheckpoint(checkpoint),
-      metadata: meta,
+      metadata: decoder.decode(meta),
       blobs: blobs.map(([, , channel, version, type, blob]) => ({ channel, version, type, blob: blob ?? null })),
     };
     await this.#steps.add({ put });
@@ -83,6 +139,8 @@ export class Saver extends PostgresSaver {
     await this.#steps.add({ writes: step });
   }
 }
+
+const tasklessWrites = ({ writes }: StoredCheckpoint): unknown[] => (writes ?? []).filter(([task]) => task === NO_TASK);
 
 /** The pool as the parent class wants it, with a name for each of its few statements, so that they are planned once. */
 function namedStatements(db: Database): object {

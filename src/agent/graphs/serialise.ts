@@ -8,9 +8,41 @@ export const isChunk = (message: Message): boolean => typeof message.concat === 
 
 const nameOf = (message: Message): string => message.constructor.lc_name?.() ?? '';
 
-function plain(message: Message): Record<string, unknown> {
-  const { type, data } = message.toDict();
-  return { ...data, type };
+/** What LangChain's own message classes have in common, and what a class may add to what it writes. */
+type OwnMessage = Message & {
+  lc_serializable?: boolean;
+  lc_kwargs?: Record<string, unknown>;
+  lc_aliases?: Record<string, string>;
+  lc_attributes?: unknown;
+  lc_secrets?: unknown;
+  _getType?: () => string;
+};
+
+/** A message as clients know it. The common classes are read here: `toDict` looks through all their ancestors at each call. */
+function plain(message: OwnMessage): Record<string, unknown> {
+  const { lc_kwargs: given, lc_aliases: aliases = {} } = message;
+  const common = message.lc_serializable === true && given !== undefined && message._getType !== undefined;
+  if (!common || message.lc_attributes !== undefined || message.lc_secrets !== undefined) {
+    const { type, data } = message.toDict();
+    return { ...data, type };
+  }
+  const data: Record<string, unknown> = {};
+  for (const name of Object.keys(given)) data[aliases[name] ?? written(name)] = name in message ? message[name as never] : given[name];
+  data['type'] = message._getType!();
+  return data;
+}
+
+const WRITTEN = new Map<string, string>();
+const REMEMBERED = 200;
+
+/** A field's name as LangChain writes it. */
+function written(name: string): string {
+  const known = WRITTEN.get(name);
+  if (known !== undefined) return known;
+  const spaced = name.replaceAll(/([A-Z]+)([A-Z][a-z0-9]+)/g, '$1_$2').replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2');
+  const snake = spaced.replaceAll(/[-_\s]+/g, '_').toLowerCase();
+  if (WRITTEN.size < REMEMBERED) WRITTEN.set(name, snake);
+  return snake;
 }
 
 /** Any value of a graph as one line of JSON; messages in the form clients know (`{type, content, id, ...}`). */

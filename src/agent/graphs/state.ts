@@ -11,21 +11,22 @@ export type HistoryArgs = StateArgs & { limit: number; before?: unknown; metadat
 export type UpdateArgs = StateArgs & { values?: unknown; as_node?: string | null; metadata?: Json };
 export type SuperstepsArgs = StateArgs & { supersteps: { updates: Json[] }[] };
 
-type Deps = { make: MakeGraph; saver: Saver; store: PgStore };
+/** `reader`: the saver for what is only shown. */
+type Deps = { make: MakeGraph; saver: Saver; reader: Saver; store: PgStore };
 
 const configOf = ({ thread_id, checkpoint }: StateArgs, saver: Saver): { configurable: Json } => {
   const given = Object.entries(checkpoint ?? {}).filter(([name, value]) => value !== null && name !== 'thread_id');
   return { configurable: { checkpoint_ns: '', ...Object.fromEntries(given), thread_id, __pregel_checkpointer: saver } };
 };
 
-export async function readState(args: StateArgs, { make, saver }: Deps): Promise<Json> {
-  const config = configOf(args, saver);
+export async function readState(args: StateArgs, { make, reader }: Deps): Promise<Json> {
+  const config = configOf(args, reader);
   const graph = await make(config);
   return threadState(await graph.getState(config, { subgraphs: args.subgraphs === true }));
 }
 
-export async function readHistory(args: HistoryArgs, { make, saver }: Deps): Promise<Json[]> {
-  const config = configOf(args, saver);
+export async function readHistory(args: HistoryArgs, { make, reader }: Deps): Promise<Json[]> {
+  const config = configOf(args, reader);
   const graph = await make(config);
   const before = typeof args.before === 'string' ? { checkpoint_id: args.before } : (args.before as Json | null | undefined);
   const options = {
@@ -58,9 +59,9 @@ export async function writeSupersteps(args: SuperstepsArgs, deps: Deps): Promise
   return after(graph, await graph.bulkUpdateState(config, steps), deps);
 }
 
-async function after(graph: Graph, written: { configurable?: Json }, { saver }: Deps): Promise<Json> {
+async function after(graph: Graph, written: { configurable?: Json }, { reader }: Deps): Promise<Json> {
   const { thread_id, checkpoint_ns = '', checkpoint_id } = written.configurable ?? {};
-  const state = await graph.getState({ configurable: { thread_id, checkpoint_ns: '', __pregel_checkpointer: saver } });
+  const state = await graph.getState({ configurable: { thread_id, checkpoint_ns: '', __pregel_checkpointer: reader } });
   const checkpoint = { thread_id, checkpoint_ns, checkpoint_id };
   return {
     answer: { checkpoint, configurable: checkpoint, checkpoint_id },

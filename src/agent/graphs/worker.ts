@@ -22,7 +22,15 @@ import { PgStore } from './store.ts';
 const BEAT_MILLISECONDS = 500;
 
 type Embed = Awaited<ReturnType<typeof loadEmbed>>;
-type Deps = { graphs: Map<string, MakeGraph>; saver: Saver; store: PgStore; embed: Embed | undefined; traced: boolean; log: Log };
+type Deps = {
+  graphs: Map<string, MakeGraph>;
+  saver: Saver;
+  reader: Saver;
+  store: PgStore;
+  embed: Embed | undefined;
+  traced: boolean;
+  log: Log;
+};
 
 const port = parentPort!;
 const tell = (message: FromThread): void => port.postMessage(message);
@@ -128,7 +136,7 @@ async function start({ graphs: sources, index, database, logLevel, env, traced }
   const db: Database = openDatabase({ ...database, name: 'gx-graph-thread' }, log);
   const embed = index && (await loadEmbed(index));
   const store = new PgStore(db, index && embed && new Meaning({ db, index, embed }));
-  const deps = { graphs: await loadGraphs(sources, ''), saver: new Saver(db), store, embed, traced, log };
+  const deps = { graphs: await loadGraphs(sources, ''), saver: new Saver(db), reader: new Saver(db, 'records'), store, embed, traced, log };
   serve(deps);
   setInterval(() => tell({ kind: 'beat' }), BEAT_MILLISECONDS);
   flushCompileCache();

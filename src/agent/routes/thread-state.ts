@@ -1,10 +1,10 @@
 import { Type } from 'typebox';
 import { Conflict, NotFound, Rejected } from '../../errors.ts';
-import { json } from '../../http/route.ts';
+import { json, jsonText } from '../../http/route.ts';
 import { Flag, isSet, Limit } from '../../schema/agent-types.ts';
-import { HistoryBody, StateAt, StateSelect, StateUpdate, type Thread } from '../../schema/thread.ts';
+import { HistoryBody, StateAt, StateSelect, StateUpdate } from '../../schema/thread.ts';
 import { Uuid } from '../../schema/types.ts';
-import { getThread, setThreadState, threadReaders } from '../db/threads.ts';
+import { setThreadState, threadHead, threadReaders, type ThreadHead } from '../db/threads.ts';
 import type { AgentDeps } from '../deps.ts';
 import { newId } from '../ids.ts';
 import type { Operation } from '../graphs/protocol.ts';
@@ -22,7 +22,7 @@ const HistoryQuery = Type.Object({
 type Json = Record<string, unknown>;
 
 /** What a thread that no graph has touched shows. */
-const emptyState = (thread: Thread): Json => ({
+const emptyState = (thread: ThreadHead): Json => ({
   values: {},
   next: [],
   tasks: [],
@@ -35,44 +35,47 @@ const emptyState = (thread: Thread): Json => ({
   parent_checkpoint_id: null,
 });
 
-async function threadOf(deps: AgentDeps, threadId: string): Promise<Thread> {
-  const thread = await getThread(deps.db, threadId);
-  if (thread === undefined) throw new NotFound(`Thread with ID ${threadId} not found`);
-  return thread;
-}
-
-const graphOf = (thread: Thread): string | undefined => thread.metadata['graph_id'] as string | undefined;
-
-async function ask<T>(deps: AgentDeps, operation: Operation, args: object): Promise<T> {
-  return JSON.parse(await deps.host.call(operation, args)) as T;
+async function headOf(deps: AgentDeps, threadId: string): Promise<ThreadHead> {
+  const head = await threadHead(deps.db, threadId);
+  if (head === undefined) throw new NotFound(`Thread with ID ${threadId} not found`);
+  return head;
 }
 
 type Select = string[] | null | undefined;
 type At = { checkpoint?: Json | null; subgraphs?: boolean | null; select?: Select };
 
-async function stateOf(deps: AgentDeps, threadId: string, { select, ...at }: At): Promise<Json> {
-  const thread = await threadOf(deps, threadId);
-  const graph_id = graphOf(thread);
-  if (graph_id === undefined) return picked(emptyState(thread), select);
-  return picked(await ask<Json>(deps, 'state', { thread_id: threadId, graph_id, ...at }), select);
+/** The state as JSON text, which goes to the client as it came from the graph's thread. */
+async function stateOf(deps: AgentDeps, threadId: string, { select, ...at }: At): Promise<string> {
+  const head = await headOf(deps, threadId);
+  const { graph_id } = head;
+  if (graph_id === null) return JSON.stringify(picked(emptyState(head), select));
+  const state = await deps.host.call('state', { thread_id: threadId, graph_id, ...at });
+  return isAsked(select) ? JSON.stringify(picked(JSON.parse(state) as Json, select)) : state;
 }
 
-const picked = (state: Json, select: Select): Json =>
-  select && select.length > 0 ? Object.fromEntries(select.map((name) => [name, state[name]])) : state;
+const isAsked = (select: Select): select is string[] => Boolean(select) && select!.length > 0;
 
-async function historyOf(deps: AgentDeps, threadId: string, { select, ...body }: HistoryBody): Promise<Json[]> {
-  const graph_id = graphOf(await threadOf(deps, threadId));
-  if (graph_id === undefined) return [];
-  const states = await ask<Json[]>(deps, 'history', { thread_id: threadId, graph_id, ...body });
-  return states.map((state) => picked(state, select));
+const picked = (state: Json, select: Select): Json =>
+  isAsked(select) ? Object.fromEntries(select.map((name) => [name, state[name]])) : state;
+
+/** The states, as JSON text. */
+async function historyOf(deps: AgentDeps, threadId: string, { select, ...body }: HistoryBody): Promise<string> {
+  const { graph_id } = await headOf(deps, threadId);
+  if (graph_id === null) return '[]';
+  const states = await deps.host.call('history', { thread_id: threadId, graph_id, ...body });
+  return isAsked(select) ? JSON.stringify((JSON.parse(states) as Json[]).map((state) => picked(state, select))) : states;
+}
+
+async function ask<T>(deps: AgentDeps, operation: Operation, args: object): Promise<T> {
+  return JSON.parse(await deps.host.call(operation, args)) as T;
 }
 
 type Written = { answer: Json; thread: { values: unknown; waiting: boolean; interrupts: unknown } };
 
 async function write(deps: AgentDeps, threadId: string, body: StateUpdate): Promise<Json> {
-  const thread = await threadOf(deps, threadId);
-  const graph_id = graphOf(thread);
-  if (graph_id === undefined) throw new Rejected('Thread has no graph ID: run it once, or create it with metadata.graph_id.');
+  const thread = await headOf(deps, threadId);
+  const { graph_id } = thread;
+  if (graph_id === null) throw new Rejected('Thread has no graph ID: run it once, or create it with metadata.graph_id.');
   if (thread.status === 'busy') throw new Conflict('Thread has pending or running runs; its state can be changed once they are over.');
   const checkpoint = body.checkpoint ?? (body.checkpoint_id ? { checkpoint_id: body.checkpoint_id } : null);
   const { answer, thread: after } = await ask<Written>(deps, 'update', {
@@ -91,7 +94,7 @@ async function write(deps: AgentDeps, threadId: string, body: StateUpdate): Prom
 async function announce(deps: AgentDeps, threadId: string): Promise<void> {
   const readers = await threadReaders(deps.db, threadId);
   if (readers.length === 0) return;
-  const told = JSON.stringify({ state: await stateOf(deps, threadId, {}), thread_id: threadId });
+  const told = `{"state":${await stateOf(deps, threadId, {})},"thread_id":"${threadId}"}`;
   deps.eventLog.append({ run_id: newId(), thread_id: threadId, readers }, [{ ms: Date.now(), seq: 1, event: 'state_update', json: told }]);
 }
 
@@ -118,7 +121,7 @@ const getStateRoute = (deps: AgentDeps): AgentRoute =>
     params: ThreadPath,
     query: Query,
     answers: { 200: ok('The state.', State), ...refused },
-    handler: async ({ params, query }) => json(await stateOf(deps, params.thread_id, { ...query, subgraphs: isSet(query.subgraphs) })),
+    handler: async ({ params, query }) => jsonText(await stateOf(deps, params.thread_id, { ...query, subgraphs: isSet(query.subgraphs) })),
   });
 
 const updateStateRoute = (deps: AgentDeps): AgentRoute =>
@@ -146,7 +149,7 @@ const getStateAtRoute = (deps: AgentDeps): AgentRoute =>
     params: ThreadPath,
     body: StateAt,
     answers: { 200: ok('The state.', State), ...refused },
-    handler: async ({ params, body }) => json(await stateOf(deps, params.thread_id, body as At)),
+    handler: async ({ params, body }) => jsonText(await stateOf(deps, params.thread_id, body as At)),
   });
 
 const getStateOfCheckpointRoute = (deps: AgentDeps): AgentRoute =>
@@ -162,7 +165,7 @@ const getStateOfCheckpointRoute = (deps: AgentDeps): AgentRoute =>
     answers: { 200: ok('The state.', State), ...refused },
     handler: async ({ params, query }) => {
       const checkpoint = { checkpoint_id: params.checkpoint_id };
-      return json(await stateOf(deps, params.thread_id, { checkpoint, select: query.select, subgraphs: isSet(query.subgraphs) }));
+      return jsonText(await stateOf(deps, params.thread_id, { checkpoint, select: query.select, subgraphs: isSet(query.subgraphs) }));
     },
   });
 
@@ -177,7 +180,7 @@ const getHistoryRoute = (deps: AgentDeps): AgentRoute =>
     params: ThreadPath,
     query: HistoryQuery,
     answers: { 200: ok('States.', Type.Array(State)), ...refused },
-    handler: async ({ params, query }) => json(await historyOf(deps, params.thread_id, query)),
+    handler: async ({ params, query }) => jsonText(await historyOf(deps, params.thread_id, query)),
   });
 
 const postHistoryRoute = (deps: AgentDeps): AgentRoute =>
@@ -192,7 +195,7 @@ const postHistoryRoute = (deps: AgentDeps): AgentRoute =>
     body: HistoryBody,
     bodyOptional: true,
     answers: { 200: ok('States.', Type.Array(State)), ...refused },
-    handler: async ({ params, body }) => json(await historyOf(deps, params.thread_id, body)),
+    handler: async ({ params, body }) => jsonText(await historyOf(deps, params.thread_id, body)),
   });
 
 export const threadStateRoutes = (deps: AgentDeps): AgentRoute[] => [

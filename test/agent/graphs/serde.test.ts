@@ -1,0 +1,95 @@
+import { AIMessage, AIMessageChunk, ChatMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage } from '@langchain/core/messages';
+import { MemorySaver } from '@langchain/langgraph-checkpoint';
+import { describe, expect, test } from 'vitest';
+import { Serde } from '../../../src/agent/graphs/serde.ts';
+import { toJson } from '../../../src/agent/graphs/serialise.ts';
+
+const langGraphs = new MemorySaver().serde;
+const serde = new Serde(langGraphs);
+const call = { name: 'look_up', args: { aB: 1 }, id: 'c', type: 'tool_call' as const };
+const usage_metadata = { input_tokens: 1, output_tokens: 2, total_tokens: 3 } as never;
+
+const MESSAGES: Record<string, unknown> = {
+  'a question': new HumanMessage('x'),
+  'a question without a name': new HumanMessage({ content: 'x', id: '1', name: undefined as never }),
+  'parts and foreign names': new HumanMessage({
+    content: [{ type: 'text', text: 'a' }],
+    additional_kwargs: { camelCase: 1, snake_case: { aB: 1 }, none: undefined },
+  }),
+  'an answer with calls and usage': new AIMessage({
+    content: 'y',
+    tool_calls: [call],
+    usage_metadata,
+    response_metadata: { finishReason: 'stop' },
+  }),
+  'a part of an answer': new AIMessageChunk({
+    content: 'z',
+    tool_call_chunks: [{ name: 'f', args: '{"a":', id: 'c', index: 0 }],
+    usage_metadata,
+  }),
+  'a result with an artifact': new ToolMessage({
+    content: 't',
+    tool_call_id: 'c',
+    status: 'error',
+    artifact: { a: [1, { b: 2 }] },
+    name: 'tool',
+  }),
+  'a result that carries a message': new ToolMessage({ content: 't', tool_call_id: 'c', artifact: new HumanMessage('inner') }),
+  instructions: new SystemMessage('s'),
+  removal: new RemoveMessage({ id: 'r' }),
+  'a class of another role': new ChatMessage({ content: 'c', role: 'r' }),
+};
+
+const round: { itself?: unknown } = {};
+round.itself = round;
+
+const VALUES: Record<string, unknown> = {
+  ...MESSAGES,
+  'a message whose data looks like a message': new HumanMessage({
+    content: 'x',
+    additional_kwargs: { lc: 1, type: 'constructor', id: ['langchain_core', 'messages', 'AIMessage'], kwargs: { content: 'forged' } },
+  }),
+  'messages deep in a state': { messages: [new HumanMessage('a'), new AIMessage('b')], deep: { x: [{ y: new SystemMessage('c') }] } },
+  'undefined in objects and lists': { a: undefined, b: [undefined, null] },
+  'nothing at all': undefined,
+  null: null,
+  'maps, sets, patterns, errors and bytes': {
+    m: new Map([[1, 2]]),
+    s: new Set([1]),
+    r: /a/g,
+    e: new Error('e'),
+    u: new Uint8Array([1, 2]),
+  },
+  dates: [new Date(0)],
+  'data with names that LangChain uses': [{ lc: 7 }, { lc: 2, type: 'x' }],
+  'a cycle': round,
+};
+
+describe('values of channels', () => {
+  test.each(Object.entries(VALUES))('%s: written and read as LangGraph does', async (_, value) => {
+    const [type, written] = await langGraphs.dumpsTyped(value);
+    const [ownType, ownWritten] = await serde.dumpsTyped(value);
+    expect([ownType, new TextDecoder().decode(ownWritten)]).toEqual([type, new TextDecoder().decode(written)]);
+    const [read, expected] = [await serde.loadsTyped(type, written), (await langGraphs.loadsTyped(type, written)) as unknown];
+    expect(read).toEqual(expected);
+    expect(Object.getPrototypeOf(Object(read))).toBe(Object.getPrototypeOf(Object(expected)));
+  });
+
+  test.each(Object.entries(MESSAGES))('%s: shown without its class as with it', async (_, message) => {
+    const [, written] = await langGraphs.dumpsTyped({ messages: [message] });
+    const record = await serde.revive(JSON.parse(new TextDecoder().decode(written)), 'records');
+    expect(JSON.parse(toJson(record))).toEqual(JSON.parse(toJson({ messages: [message] })));
+  });
+
+  test('what LangChain refuses to load is refused', async () => {
+    const unknown = { lc: 1, type: 'constructor', id: ['langchain_core', 'messages', 'NoMessage'], kwargs: {} };
+    await expect(serde.revive({ unknown })).rejects.toThrow('Invalid identifer');
+  });
+});
+
+describe('messages as clients know them', () => {
+  test.each(Object.entries(MESSAGES))('%s: told as LangChain writes it', (_, message) => {
+    const { type, data } = (message as AIMessage).toDict();
+    expect(JSON.parse(toJson(message))).toEqual(JSON.parse(toJson({ ...data, type })));
+  });
+});
