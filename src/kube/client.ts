@@ -165,10 +165,10 @@ class Client implements ConnectedKube {
   }
 
   async podLog(ref: Ref, options: PodLogOptions, signal?: AbortSignal): Promise<string> {
-    const { container, tailLines, limitBytes, previous, timestamps, sinceTime } = options;
+    const { container, tailLines, limitBytes, previous, timestamps, sinceTime, once = false } = options;
     const kind = { apiVersion: 'v1', kind: 'Pod', plural: 'pods', namespaced: true };
     const path = pathOf(kind, ref, 'log') + queryOf({ container, tailLines, limitBytes, previous, timestamps, sinceTime });
-    return (await this.#send({ method: 'GET', path, idempotent: true, signal })).body;
+    return (await this.#send({ method: 'GET', path, idempotent: !once, signal })).body;
   }
 
   async close(): Promise<void> {

@@ -80,6 +80,8 @@ export type PodLogOptions = {
   previous?: boolean;
   timestamps?: boolean;
   sinceTime?: string;
+  /** Asked for once, also when the kubelet does not answer: for those who can do without the log. */
+  once?: boolean;
 };
 
 /**

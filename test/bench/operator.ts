@@ -48,7 +48,7 @@ const say: Report = (line) => void process.stderr.write(`    ${line}\n`);
 async function on(controllers: boolean, what: string, work: (world: World) => Promise<void>): Promise<void> {
   process.stderr.write(`==> ${what}\n`);
   const started = performance.now();
-  const server = await startApiServer({ controllers });
+  const server = await startApiServer({ controllers, audit: 'everyone' });
   const kube = await connect({ fieldManager: 'gx-operator', userAgent: 'bench', kubeconfig: server.kubeconfig });
   try {
     await work({ server, kube });

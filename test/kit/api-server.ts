@@ -49,23 +49,24 @@ const CONTROLLERS = [
   'persistentvolumeclaim-protection-controller',
 ];
 
-const AUDIT_POLICY = `apiVersion: audit.k8s.io/v1
+const auditPolicy = (audit: 'clients' | 'everyone'): string => `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived, ResponseStarted]
 rules:
-- {level: None, users: ["system:apiserver", "system:kube-controller-manager"]}
+${audit === 'clients' ? '- {level: None, users: ["system:apiserver", "system:kube-controller-manager"]}' : ''}
 - {level: Metadata}
 `;
 
 type Tools = Record<string, string>;
 type Place = { dir: string; ports: { etcd: number; peer: number; api: number }; tools: Tools };
 
-export async function startApiServer(options: { controllers?: boolean } = {}): Promise<ApiServer> {
+/** With `audit: 'everyone'` the log has the requests of Kubernetes' own parts too. */
+export async function startApiServer(options: { controllers?: boolean; audit?: 'clients' | 'everyone' } = {}): Promise<ApiServer> {
   const tools = await ensureParts(['kube'], (line) => process.stderr.write(`${line}\n`));
   const dir = mkdtempSync(join(tmpdir(), 'gx-api-server-'));
   const [etcd, peer, api] = await freePorts(3);
   const place: Place = { dir, tools, ports: { etcd: etcd as number, peer: peer as number, api: api as number } };
-  makeFiles(place);
+  makeFiles(place, options.audit ?? 'clients');
   const etcdProcess = run(place, 'etcd', etcdFlags(place));
   let apiServer = run(place, 'kube-apiserver', apiServerFlags(place));
   const kubeconfig = join(dir, 'admin.kubeconfig');
@@ -97,14 +98,14 @@ export async function startApiServer(options: { controllers?: boolean } = {}): P
   };
 }
 
-function makeFiles({ dir, tools, ports }: Place): void {
+function makeFiles({ dir, tools, ports }: Place, audit: 'clients' | 'everyone'): void {
   const address = ['--node-address=127.0.0.1', '--service-address=10.0.0.1', '--node-name=test', '--cluster=test'];
   execFileSync(tools['cluster-pki'] as string, [`--dir=${dir}`, ...address]);
   for (const user of ['admin', 'controller-manager']) {
     const path = join(dir, `${user}.kubeconfig`);
     writeFileSync(path, readFileSync(path, 'utf8').replace('127.0.0.1:6443', `127.0.0.1:${ports.api}`));
   }
-  writeFileSync(join(dir, 'audit-policy.yaml'), AUDIT_POLICY);
+  writeFileSync(join(dir, 'audit-policy.yaml'), auditPolicy(audit));
 }
 
 const flags = (values: Record<string, string | number | boolean>): string[] =>

@@ -81,7 +81,7 @@ describe('a deployment applied with kubectl', () => {
     expect(requests().filter(({ verb }) => verb !== 'watch').length - before.all).toBe(0);
   });
 
-  test('takes at most 20 writes, events and the lease apart', async () => {
+  test('takes at most 20 writes, events and the lease apart, and reads nothing but a log', async () => {
     await new Promise((resolve) => {
       setTimeout(resolve, 500);
     });
@@ -89,6 +89,8 @@ describe('a deployment applied with kubectl', () => {
     await apply('cheap');
     await see.untilReady('cheap');
     expect(writes() - before).toBeLessThanOrEqual(20);
+    const reads = requests().filter(({ verb, requestURI }) => ['get', 'list'].includes(verb) && requestURI.includes('cheap'));
+    expect(reads.filter(({ objectRef }) => objectRef?.subresource !== 'log')).toEqual([]);
   });
 });
 
@@ -118,9 +120,9 @@ describe('a changed template', () => {
     const pair = await see.workload(`${name}-00001-api`);
     await change(name, image);
     await see.untilPhase(`${name}-00002`, 'DEPLOY_FAILED');
-    await until('the deployment says so', async () => ready(await see.deployment(name))?.reason === reason);
+    await until('the deployment says so', async () => ready(await see.deployment(name), 'Stalled')?.reason === reason);
     const deployment = await see.deployment(name);
-    expect(ready(deployment, 'Stalled')?.status).toBe('True');
+    expect(ready(deployment)).toMatchObject({ status: 'False', reason });
     expect(ready(deployment, 'Serving')?.status).toBe('True');
     expect(deployment.status).toMatchObject({ phase: 'READY', activeRevision: `${name}-00001` });
     expect(await selected(name)).toBe(`${name}-00001`);

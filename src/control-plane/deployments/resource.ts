@@ -13,7 +13,7 @@ import {
   type DeploymentStatus,
   type Secret,
 } from '../../schema/deployment.ts';
-import { PART_OF, TENANT } from '../../schema/labels.ts';
+import { FINALIZER, PART_OF, TENANT } from '../../schema/labels.ts';
 import { ResourceSpec } from '../../schema/resource-spec.ts';
 import { toResourceForm, toRestForm } from '../../schema/types.ts';
 import type { Wanted } from './rules.ts';
@@ -66,6 +66,8 @@ export function toResource(
       name: body.name,
       namespace: place.namespace,
       labels: { [TENANT]: place.tenantId, [PART_OF]: 'gx-platform' },
+      // The operator's, which would otherwise begin with a write of its own.
+      finalizers: [FINALIZER],
       ...(place.annotations && { annotations: place.annotations }),
     },
     spec: toSpec(body, ask),

@@ -6,35 +6,44 @@ import type { OperatorDeps } from '../deps.ts';
 import { stalled, waiting, type Outcome } from '../kernel/outcome.ts';
 import { databaseCredential } from './objects/credential.ts';
 import { dataOwner } from './objects/metadata.ts';
+import { credentialsAmong, type Credential } from './password/credentials.ts';
 import { listCredentials } from './password/rotate.ts';
 import type { DeploymentWorld } from './observe.ts';
 import { tracingState } from './tracing-project.ts';
 
 type Scene = { world: DeploymentWorld; signal: AbortSignal };
 
-/** What has to be there before anything else; an outcome when it can't be. */
-export async function prepare(deps: OperatorDeps, deployment: DeploymentResource, { world, signal }: Scene): Promise<Outcome | undefined> {
+/** What can't be, and the credentials of the own database where they had to be looked at. */
+export type Prepared = { trouble?: Outcome; credentials?: Credential[] };
+
+/** Makes what has to be there before anything else. */
+export async function prepare(deps: OperatorDeps, deployment: DeploymentResource, { world, signal }: Scene): Promise<Prepared> {
   if (world.foreign.length > 0) {
-    return waiting('EarlierDeployment', 'Waiting until the revisions of an earlier deployment of this name are gone.', 5);
+    return { trouble: waiting('EarlierDeployment', 'Waiting until the revisions of an earlier deployment of this name are gone.', 5) };
   }
   const tracing = tracingState(deployment, deps.caches, deps.settings);
-  if (tracing.state === 'taken') return stalled('TracingProjectTaken', 'Another deployment of this tenant has this name.');
+  if (tracing.state === 'taken') return { trouble: stalled('TracingProjectTaken', 'Another deployment of this tenant has this name.') };
   if (tracing.state === 'missing') await deps.writer.create(tracing.project, signal);
   const isOwn = deployment.spec.database?.external === undefined;
-  return isOwn && world.database === undefined ? credential(deps, deployment, signal) : undefined;
+  return isOwn && world.database === undefined ? credential(deps, deployment, signal) : {};
 }
 
 /** Only looked at while there is no database: a settled deployment reads no Secret. The first password is made, unless one was kept. */
-async function credential(deps: OperatorDeps, deployment: DeploymentResource, signal: AbortSignal): Promise<Outcome | undefined> {
+async function credential(deps: OperatorDeps, deployment: DeploymentResource, signal: AbortSignal): Promise<Prepared> {
   const { name, annotations } = deployment.metadata;
-  const known = await listCredentials(deps, deployment, signal);
-  if (known.length > 0) return undefined;
+  const known = isNew(deployment) ? [] : await listCredentials(deps, deployment, signal);
+  if (known.length > 0) return { credentials: known };
   // Another password over a volume that is there would lock everybody out.
   if (annotations?.[DATABASE_OF] !== undefined || deployment.status?.databaseSecret !== undefined) {
     const secret = deployment.status?.databaseSecret ?? names.databaseSecret(name, dataOwner(deployment));
-    return stalled('SecretMissing', `The kept database's credential ${secret} is not there.`);
+    return { trouble: stalled('SecretMissing', `The kept database's credential ${secret} is not there.`) };
   }
   const requestedAt = deployment.spec.database?.passwordRequestedAt;
-  await deps.writer.create(databaseCredential(deployment, deps.settings, { random: randomBytes, number: 0, requestedAt }), signal);
-  return undefined;
+  const made = databaseCredential(deployment, deps.settings, { random: randomBytes, number: 0, requestedAt });
+  await deps.writer.create(made, signal);
+  return { credentials: credentialsAmong([made], deployment) };
 }
+
+/** Its data is its own and its spec was never changed: there is no other password than the first, if there is one at all. */
+const isNew = ({ metadata, status }: DeploymentResource): boolean =>
+  metadata.generation === 1 && metadata.annotations?.[DATABASE_OF] === undefined && status?.databaseSecret === undefined;

@@ -8,6 +8,7 @@ import { databaseReplicas } from './hibernation.ts';
 import { observeDeployment, type DeploymentWorld } from './observe.ts';
 import { activeOf, missingRevision, outdated } from './picks.ts';
 import { growVolume } from './volume.ts';
+import type { Credential } from './password/credentials.ts';
 import { rotatePassword, type PasswordState } from './password/rotate.ts';
 import { prepare } from './prepare.ts';
 import { deploymentReport, type DeploymentStatusFields } from './status.ts';
@@ -19,9 +20,9 @@ export const reconcileDeployment =
     const { caches, settings, writer } = deps;
     const before = observeDeployment(caches, deployment);
     const active = activeOf(before.revisions, deployment.status?.activeRevision)?.metadata.name;
-    const trouble = await prepare(deps, deployment, { world: before, signal });
+    const { trouble, credentials } = await prepare(deps, deployment, { world: before, signal });
     let growth: Statement | undefined;
-    const password = await databaseSecret(deps, deployment, { world: before, signal, now });
+    const password = await databaseSecret(deps, deployment, { world: before, credentials, signal, now });
     if (trouble === undefined) {
       const given = { database: before.database, active, replicas: databaseReplicas(deployment, before) };
       await writer.reconcile(desiredDeployment(deployment, settings, given), before.children, signal);
@@ -35,7 +36,7 @@ export const reconcileDeployment =
     return deploymentReport(deployment, { world: observeDeployment(caches, deployment), active, trouble, growth, password, now }, settings);
   };
 
-type Scene = { world: DeploymentWorld; signal: AbortSignal; now: Date };
+type Scene = { world: DeploymentWorld; credentials: Credential[] | undefined; signal: AbortSignal; now: Date };
 
 async function databaseSecret(deps: OperatorDeps, deployment: DeploymentResource, scene: Scene): Promise<PasswordState> {
   if (deployment.spec.database?.external === undefined) return rotatePassword(deps, deployment, scene);

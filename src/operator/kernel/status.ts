@@ -1,6 +1,7 @@
 import type { Condition } from '../../schema/conditions.ts';
-import { READY, SUSPENDED } from '../../schema/conditions.ts';
+import { READY, STALLED, SUSPENDED } from '../../schema/conditions.ts';
 import { canonicalJson } from '../../schema/revision-of.ts';
+import { conditionIn } from './conditions.ts';
 
 export type Status = { observedGeneration?: number; conditions?: Condition[]; phase?: string; logTail?: string };
 
@@ -13,16 +14,23 @@ export function statusPatch(before: object | undefined, after: object): object |
 
 export type Transition = { type: 'Normal' | 'Warning'; reason: string; action: string; note: string };
 
-/** The event worth telling between two statuses: the phase or what Ready says has changed; undefined when nothing a person cares about did. */
+/** The event worth telling between two statuses; undefined when nothing a person cares about did change. */
 export function transition(before: Status | undefined, after: Status): Transition | undefined {
-  const [old, ready] = [before, after].map((status) => status?.conditions?.find((condition) => condition.type === READY));
+  const ready = conditionIn({ status: after }, READY);
   if (ready === undefined) return undefined;
-  const [was, is] = [before, after].map((status) => status?.conditions?.find((condition) => condition.type === SUSPENDED));
+  const [was, is] = [before, after].map((status) => conditionIn({ ...(status && { status }) }, SUSPENDED));
   if (was === undefined && is !== undefined) return { type: 'Normal', reason: is.reason, action: 'Suspend', note: is.message };
-  const same = old?.status === ready.status && old.reason === ready.reason && before?.phase === after.phase;
-  if (same) return undefined;
-  const isStalled = after.conditions?.some((condition) => condition.type === 'Stalled') === true;
+  const isStalled = conditionIn({ status: after }, STALLED) !== undefined;
+  if (!isNews(before, after, isStalled)) return undefined;
   return { type: isStalled ? 'Warning' : 'Normal', reason: ready.reason, action: 'Reconcile', note: withLog(ready.message, after) };
+}
+
+/** The phase or what Ready says has changed: not that something new is not there yet, nor the same sentence twice. */
+function isNews(before: Status | undefined, after: Status, isStalled: boolean): boolean {
+  const [old, ready] = [before, after].map((status) => conditionIn({ ...(status && { status }) }, READY));
+  if (old === undefined) return ready?.status === 'True' || isStalled;
+  if (old.status !== ready?.status || old.reason !== ready.reason) return true;
+  return before?.phase !== after.phase && old.message !== ready.message;
 }
 
 /** An event takes 1024 characters: the sentence whole, then the last of the log lines. */

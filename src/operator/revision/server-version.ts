@@ -8,6 +8,8 @@ import { AGENT } from './objects/main-container.ts';
 
 /** The line stands among the first, unless a graph talks while it is loaded. */
 const HEAD = 65_536;
+/** A kubelet answers within some milliseconds, and a rollout does not wait for one that does not. */
+const PATIENCE = 2000;
 const VERSION = /"server_version":"([\w.+-]{1,64})"/;
 
 type Seen = { decision: Decision; world: RevisionWorld; signal: AbortSignal; log: Log };
@@ -26,7 +28,8 @@ export async function serverVersion(
   if (!isNews || pod === undefined) return undefined;
   const ref = { namespace: revision.metadata.namespace, name: pod.metadata.name };
   try {
-    return VERSION.exec(await kube.podLog(ref, { container: AGENT, limitBytes: HEAD }, signal))?.[1];
+    const soon = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)]);
+    return VERSION.exec(await kube.podLog(ref, { container: AGENT, limitBytes: HEAD, once: true }, soon))?.[1];
   } catch (error) {
     log.debug({ err: asError(error), pod: ref.name }, 'no log to read the version from');
     return undefined;

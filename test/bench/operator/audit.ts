@@ -5,6 +5,9 @@ type Timed = AuditEvent & { requestReceivedTimestamp: string };
 
 const WRITES = ['create', 'update', 'patch', 'delete'];
 
+/** So many requests of one kind by one client. */
+export type Asked = { actor: string; what: string; count: number };
+
 /** What the API server was asked since a moment, by its own account. */
 export class AuditTrail {
   readonly #path: string;
@@ -15,9 +18,9 @@ export class AuditTrail {
     this.#from = statSync(path).size;
   }
 
-  /** Requests of clients whose user agent begins so, the Lease and events apart. */
+  /** Requests of clients whose user agent begins so, the Lease apart. */
   requests(userAgent: string): Timed[] {
-    return this.#events().filter((event) => event.userAgent?.startsWith(userAgent) && !['leases', 'events'].includes(resourceOf(event)));
+    return this.#events().filter((event) => event.userAgent?.startsWith(userAgent) && resourceOf(event) !== 'leases');
   }
 
   /** Writes a second between the first and the last. */
@@ -28,20 +31,17 @@ export class AuditTrail {
     return { count: found.length, perSecond: found.length / ((last - first) / 1000) };
   }
 
-  /** Writes by what was written, the Lease apart: `events: 12, gx.dev/deployments/status: 4`. */
-  census(userAgent: string): string {
-    const counts = new Map<string, number>();
-    for (const event of this.#events().filter(
-      (one) => one.userAgent?.startsWith(userAgent) && isWrite(one) && resourceOf(one) !== 'leases',
-    )) {
-      const { apiGroup, resource, subresource } = (event.objectRef ?? {}) as { apiGroup?: string; resource?: string; subresource?: string };
-      const what = [apiGroup === 'gx.dev' ? 'gx' : undefined, resource, subresource].filter((part) => part !== undefined).join('/');
-      counts.set(what, (counts.get(what) ?? 0) + 1);
+  /** Every request but watches and Leases, by who asked and what for, most first. */
+  census(): Asked[] {
+    const counts = new Map<string, Asked>();
+    for (const event of this.requests('').filter(({ verb }) => verb !== 'watch')) {
+      const asked = { actor: actorOf(event), what: `${event.verb} ${pathOf(event)}`, count: 0 };
+      const key = `${asked.actor} ${asked.what}`;
+      const known = counts.get(key) ?? asked;
+      known.count += 1;
+      counts.set(key, known);
     }
-    return [...counts]
-      .toSorted(([, a], [, b]) => b - a)
-      .map(([what, count]) => `${what} ${count}`)
-      .join(', ');
+    return [...counts.values()].toSorted((a, b) => b.count - a.count);
   }
 
   #events(): Timed[] {
@@ -55,10 +55,21 @@ export class AuditTrail {
   }
 }
 
+/** The program: `kube-scheduler` of `kube-scheduler/v1.34 (linux/amd64) ...`. */
+const actorOf = ({ userAgent }: AuditEvent): string => userAgent.split(/[/ ]/)[0] ?? '';
+
+/** `deployments.gx.dev/status`. */
+function pathOf({ objectRef }: AuditEvent): string {
+  const { apiGroup, resource = 'none', subresource } = (objectRef ?? {}) as { apiGroup?: string; resource?: string; subresource?: string };
+  const full = apiGroup === 'gx.dev' ? `${resource}.gx.dev` : resource;
+  return subresource === undefined ? full : `${full}/${subresource}`;
+}
+
 export const resourceOf = ({ objectRef }: AuditEvent): string => objectRef?.resource ?? '';
 export const isWrite = ({ verb }: AuditEvent): boolean => WRITES.includes(verb);
 
-/** A write of an object that is made for a deployment, not of its own status or finalizer. */
+/** A write of an object that is made for a deployment: not of its own status or finalizer, nor an event. */
 export const isChildWrite = ({ objectRef }: AuditEvent): boolean =>
   objectRef?.subresource === undefined &&
-  !['deployments.gx.dev'].includes(`${objectRef?.resource}.${(objectRef as { apiGroup?: string })?.apiGroup}`);
+  objectRef?.resource !== 'events' &&
+  `${objectRef?.resource}.${(objectRef as { apiGroup?: string })?.apiGroup}` !== 'deployments.gx.dev';

@@ -11,6 +11,8 @@ import { conditionOf, until, type ApiServer } from '../../kit/api-server.ts';
 import { silentLog } from '../../kit/log.ts';
 import { plane } from '../plane.ts';
 import { AuditTrail, isChildWrite } from './audit.ts';
+import { cpuSoFar } from './cpu.ts';
+import { tellCost } from './cost.ts';
 import { writeLimit } from './limits.ts';
 import { startPods } from './pods.ts';
 import { startOperatorProcess, USER_AGENT } from './process.ts';
@@ -65,12 +67,13 @@ export async function measureWrites(given: Given, table: Table): Promise<void> {
   report(`${count} posted in ${seconds(await post(given))}`);
   const trail = new AuditTrail(server.auditLog);
   const operator = await startOperatorProcess({ kubeconfig: server.kubeconfig });
+  const before = cpuSoFar();
   await until('all databases are asked for', async () => (await operator.metric('workqueue_depth')) > 0, PATIENCE);
   await until('all is written', async () => (await operator.metric('workqueue_depth')) === 0, PATIENCE);
   await until('nobody works', async () => (await operator.metric('controller_runtime_active_workers')) === 0, PATIENCE);
-  const [children, all] = [trail.writes(USER_AGENT, isChildWrite), trail.writes(USER_AGENT)];
+  const cpu = { before, after: cpuSoFar() };
+  const [children, all, asked] = [trail.writes(USER_AGENT, isChildWrite), trail.writes(USER_AGENT), trail.census()];
   await operator.stop();
-  report(`the operator wrote: ${trail.census(USER_AGENT)}`);
   const share = children.perSecond / limit;
   table.title(`Children of ${count} new deployments (posted before the operator starts; no pods)`);
   table.row('the API server for a client that does nothing else', `${Math.round(limit)} writes/s`);
@@ -79,7 +82,8 @@ export async function measureWrites(given: Given, table: Table): Promise<void> {
     met: share >= GOALS.share,
   });
   const ratio = (all.perSecond / limit).toFixed(2);
-  table.row(`the operator: all writes, with finalizers and statuses (${all.count})`, `${Math.round(all.perSecond)}/s, ratio ${ratio}`);
+  table.row(`the operator: all writes, with statuses and events (${all.count})`, `${Math.round(all.perSecond)}/s, ratio ${ratio}`);
+  tellCost(table, { count, asked, cpu });
 }
 
 /** All of the chain at once: REST, operator, Kubernetes' controllers and scheduler, kwok. Ends with all deployments serving. */
@@ -93,6 +97,7 @@ export async function measureCreation(given: Given, table: Table): Promise<void>
   reflector.start();
   const ready = (): number => cache.list().filter((deployment) => conditionOf(deployment, READY) === 'True').length;
   const trail = new AuditTrail(server.auditLog);
+  const before = cpuSoFar();
   const started = performance.now();
   const posting = post(given);
   while (ready() < count) {
@@ -102,9 +107,8 @@ export async function measureCreation(given: Given, table: Table): Promise<void>
   const took = performance.now() - started;
   const posted = await posting;
   report(`all serve after ${seconds(took)}`);
-  report(`the operator wrote: ${trail.census(USER_AGENT)}`);
-  const children = trail.writes(USER_AGENT, isChildWrite);
-  const all = trail.writes('');
+  const cpu = { before, after: cpuSoFar() };
+  const [children, all, asked] = [trail.writes(USER_AGENT, isChildWrite), trail.writes(''), trail.census()];
   await reflector.stop();
   await operator.stop();
   await pods.stop();
@@ -113,5 +117,6 @@ export async function measureCreation(given: Given, table: Table): Promise<void>
   table.row('from the first POST to the last READY', seconds(took), count >= GOALS.many ? goal : undefined);
   table.row('of it until the last POST was answered', seconds(posted));
   table.row(`the operator: writes of children (${children.count})`, `${Math.round(children.perSecond)}/s`);
-  table.row(`all writes but those of Kubernetes' own controllers (${all.count})`, `${Math.round(all.perSecond)}/s`);
+  table.row(`all writes, whoever sends them (${all.count})`, `${Math.round(all.perSecond)}/s`);
+  tellCost(table, { count, asked, cpu });
 }

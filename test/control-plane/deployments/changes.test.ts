@@ -4,7 +4,7 @@ import { kinds } from '../../../src/kube/kube.ts';
 import { API_VERSION, type DeploymentResource } from '../../../src/schema/custom-resources.ts';
 import type { Deployment, WrittenDeployment } from '../../../src/schema/deployment.ts';
 import type { Revision } from '../../../src/schema/revision.ts';
-import { creation, startPlane, type Plane } from '../kit/api-server-plane.ts';
+import { creation, letGo, startPlane, type Plane } from '../kit/api-server-plane.ts';
 
 let plane: Plane;
 beforeAll(async () => {
@@ -145,22 +145,13 @@ describe('PATCH', () => {
 });
 
 describe('DELETE', () => {
-  const held = async (parts = {}): Promise<Deployment> => {
-    const made = await make(parts);
-    const ref = { namespace: plane.namespace, name: made.name };
-    await plane.kube.jsonPatch(kinds.deployment, ref, [{ op: 'add', path: '/metadata/finalizers', value: ['gx.dev/children'] }]);
-    return made;
-  };
-  const release = (of: Deployment) =>
-    plane.kube.jsonPatch(kinds.deployment, { namespace: plane.namespace, name: of.name }, [{ op: 'remove', path: '/metadata/finalizers' }]);
-
   test('is answered at once, shows AWAITING_DELETE until all is gone, then 404', async () => {
-    const made = await held();
+    const made = await make();
     expect((await plane.call('DELETE', `/v2/deployments/${made.id}`)).status).toBe(204);
     expect((await get(made.id)).body.status).toBe('AWAITING_DELETE');
     expect((await plane.call('DELETE', `/v2/deployments/${made.id}`)).status).toBe(204);
     expect((await patch(made.id, { secrets: [] })).status).toBe(409);
-    await release(made);
+    await letGo(plane, made.name);
     await expect.poll(async () => (await get(made.id)).status).toBe(404);
     expect((await get(made.id)).body).toEqual({ detail: `Deployment ID ${made.id} not found.` });
     expect((await plane.call('DELETE', `/v2/deployments/${made.id}`)).status).toBe(404);
@@ -173,11 +164,11 @@ describe('DELETE', () => {
     ['?delete_data=true', { deletionPolicy: 'Delete' }],
     ['?delete_tracing_project=true&delete_data=true', { deleteTracingProject: true, deletionPolicy: 'Delete' }],
   ])('asks for the end of what it names: %s', async (query, expected) => {
-    const made = await held();
+    const made = await make();
     const { spec } = await stored(made);
     expect((await plane.call('DELETE', `/v2/deployments/${made.id}${query}`)).status).toBe(204);
     expect((await stored(made)).spec).toEqual({ ...spec, ...expected });
-    await release(made);
+    await letGo(plane, made.name);
   });
 
   test('of several answers 200 when all go, and 207 when some are not there', async () => {

@@ -4,7 +4,7 @@ import { kinds } from '../../../src/kube/kube.ts';
 import type { Deployment, WrittenDeployment } from '../../../src/schema/deployment.ts';
 import { revisionOf } from '../../../src/schema/revision-of.ts';
 import type { Revision } from '../../../src/schema/revision.ts';
-import { creation, startPlane, TENANT_A, type Plane } from '../kit/api-server-plane.ts';
+import { creation, letGo, startPlane, TENANT_A, type Plane } from '../kit/api-server-plane.ts';
 
 let plane: Plane;
 beforeAll(async () => {
@@ -136,6 +136,8 @@ describe('POST /v2/deployments', () => {
     const again = name();
     const first = await create(creation(again));
     await plane.call('DELETE', `/v2/deployments/${first.body.id}`);
+    await letGo(plane, again);
+    await expect.poll(async () => (await plane.call('GET', `/v2/deployments/${first.body.id}`)).status).toBe(404);
     const second = await create(creation(again));
     expect(second.status).toBe(201);
     expect(second.body.latest_revision_id).not.toBe(first.body.latest_revision_id);

@@ -30,7 +30,12 @@ test('a request becomes a resource in camelCase, without nulls at any depth', ()
   expect(toResource(body, place, { secretName: 's', listener: 'default' })).toEqual({
     apiVersion: 'gx.dev/v1alpha1',
     kind: 'Deployment',
-    metadata: { name: 'chat', namespace: 'team', labels: { 'gx.dev/tenant': place.tenantId, 'app.kubernetes.io/part-of': 'gx-platform' } },
+    metadata: {
+      name: 'chat',
+      namespace: 'team',
+      labels: { 'gx.dev/tenant': place.tenantId, 'app.kubernetes.io/part-of': 'gx-platform' },
+      finalizers: ['gx.dev/children'],
+    },
     spec: {
       source: 'external_container',
       sourceConfig: { customUrl: 'https://a.example', listener: 'default' },

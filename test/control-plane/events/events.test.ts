@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds } from '../../../src/kube/kube.ts';
 import type { Deployment } from '../../../src/schema/deployment.ts';
 import type { Revision } from '../../../src/schema/revision.ts';
-import { creation, startPlane, type Plane } from '../kit/api-server-plane.ts';
+import { creation, letGo, startPlane, type Plane } from '../kit/api-server-plane.ts';
 
 let plane: Plane;
 beforeAll(async () => {
@@ -49,8 +49,9 @@ test('a deployment can be followed until it is gone', async () => {
   for await (const { event, data } of events(`/v2/deployments/${made.id}/events`)) {
     seen.push(event === 'end' ? data.reason : data.status);
     if (data.status === 'AWAITING_DATABASE') await plane.call('DELETE', `/v2/deployments/${made.id}`);
+    if (data.status === 'AWAITING_DELETE') await letGo(plane, 'leaving');
   }
-  expect(seen).toEqual(['AWAITING_DATABASE', 'gone']);
+  expect(seen).toEqual(['AWAITING_DATABASE', 'AWAITING_DELETE', 'gone']);
 });
 
 test('what is not there is answered with 404 before a stream begins', async () => {

@@ -142,6 +142,10 @@ async function answerChecks(url: string): Promise<(method: string, path: string,
   };
 }
 
+/** The operator's part of a deletion, when all else is gone. */
+export const letGo = ({ kube, namespace }: Pick<Plane, 'kube' | 'namespace'>, name: string): Promise<object> =>
+  kube.jsonPatch(kinds.deployment, { namespace, name }, [{ op: 'remove', path: '/metadata/finalizers' }]);
+
 /** A create body that is right; parts may be replaced. */
 export const creation = (name: string, parts: Record<string, unknown> = {}): Record<string, unknown> => ({
   name,

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds, type Kube } from '../../../src/kube/kube.ts';
 import type { Deployment } from '../../../src/schema/deployment.ts';
 import { ownLabels } from '../../../src/schema/labels.ts';
-import { creation, startPlane, type Plane } from '../kit/api-server-plane.ts';
+import { creation, letGo, startPlane, type Plane } from '../kit/api-server-plane.ts';
 
 /** What pods have written; no kubelet runs them. */
 const written: Record<string, string[]> = {};
@@ -100,6 +100,7 @@ test('ends when the deployment is gone, and is a 404 for one that never was', as
   const { body: leaving } = await plane.call<Deployment>('POST', '/v2/deployments', { body: creation('leaving') });
   const stream = messages(`/v2/deployments/${leaving.id}/logs/stream`, 1);
   await plane.call('DELETE', `/v2/deployments/${leaving.id}`);
+  await letGo(plane, 'leaving');
   expect((await stream).heard).toEqual(['end']);
   expect((await plane.call('GET', `/v2/deployments/${leaving.id}/logs/stream`)).status).toBe(404);
   expect((await plane.call('GET', `/v2/deployments/${made.id}/logs/stream?tail=1001`)).status).toBe(422);

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { statusPatch, transition } from '../../../src/operator/kernel/status.ts';
 
-const condition = (type: string, status: 'True' | 'False', reason: string) => ({
+const condition = (type: string, status: 'True' | 'False', reason: string, message = 'm') => ({
   type,
   status,
   reason,
-  message: 'm',
+  message,
   lastTransitionTime: 't',
 });
 
@@ -20,9 +20,20 @@ test('a field that is gone is sent as null', () => {
 test('an event is told when the phase or what Ready says changes, and not otherwise', () => {
   const before = { phase: 'A', conditions: [condition('Ready', 'False', 'Waiting')] };
   expect(transition(before, before)).toBeUndefined();
-  expect(transition(before, { ...before, phase: 'B' })).toMatchObject({ type: 'Normal', reason: 'Waiting' });
+  const next = { phase: 'B', conditions: [condition('Ready', 'False', 'Waiting', 'The next step.')] };
+  expect(transition(before, next)).toMatchObject({ type: 'Normal', reason: 'Waiting', note: 'The next step.' });
   const stalled = { phase: 'A', conditions: [condition('Ready', 'False', 'Broken'), condition('Stalled', 'True', 'Broken')] };
   expect(transition(before, stalled)).toMatchObject({ type: 'Warning', reason: 'Broken' });
+});
+
+test('no event says that what is new is not there yet, nor the same sentence twice', () => {
+  const waiting = { phase: 'A', conditions: [condition('Ready', 'False', 'Waiting')] };
+  expect(transition(undefined, waiting)).toBeUndefined();
+  expect(transition({ observedGeneration: -1 }, waiting)).toBeUndefined();
+  expect(transition(waiting, { ...waiting, phase: 'B' })).toBeUndefined();
+  const ready = { phase: 'A', conditions: [condition('Ready', 'True', 'Serving')] };
+  expect(transition(undefined, ready)).toMatchObject({ type: 'Normal', reason: 'Serving' });
+  expect(transition(ready, waiting)).toMatchObject({ type: 'Normal', reason: 'Waiting' });
 });
 
 test('the event of a failure ends with the last log lines, as many as it takes', () => {

@@ -19,7 +19,8 @@ import { passwordJob } from './job.ts';
 /** The Secret pods are to be started with, what is under way, and the request that has been fulfilled. */
 export type PasswordState = { secret: DatabaseSecret | undefined; rotation?: Statement; requestedAt?: string };
 
-type Scene = { world: DeploymentWorld; signal: AbortSignal; now: Date };
+/** `credentials`: as they were found a moment ago, where somebody had to look already. */
+type Scene = { world: DeploymentWorld; credentials?: Credential[] | undefined; signal: AbortSignal; now: Date };
 
 /** Making, and forgetting, are done at once; the other steps wait for the database or the pods. */
 const STEPS_AT_ONCE = 4;
@@ -31,8 +32,9 @@ export async function rotatePassword(deps: OperatorDeps, deployment: DeploymentR
   const isUnderWay = conditionIn(deployment, PASSWORD_ROTATED) !== undefined;
   if (used !== undefined && !isUnderWay && (requestedAt === undefined || requestedAt === fulfilled))
     return { secret: { secret: used }, ...(fulfilled !== undefined && { requestedAt: fulfilled }) };
+  const look = async (count: number) => (count === 0 && scene.credentials) || listCredentials(deps, deployment, scene.signal);
   for (let count = 0; count < STEPS_AT_ONCE; count += 1) {
-    const credentials = await listCredentials(deps, deployment, scene.signal);
+    const credentials = await look(count);
     const { world } = scene;
     const step = nextStep({
       credentials,
