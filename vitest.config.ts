@@ -18,6 +18,8 @@ const of = (name: string): string[] => files.filter((file) => needs(file) === na
 
 export default defineConfig({
   test: {
+    // A failure that only CI sees must tell all: lists of failed requests are not cut to their first words.
+    chaiConfig: { truncateThreshold: 2000 },
     projects: [
       { test: { name: 'unit', include: of('unit') } },
       { test: { name: 'charts', include: of('charts'), testTimeout: 60_000 } },

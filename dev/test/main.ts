@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
-import { delimiter, resolve } from 'node:path';
+import { delimiter, relative, resolve } from 'node:path';
 import process from 'node:process';
 import { choose } from '../cluster/choose.ts';
 import { program, say } from '../steps.ts';
@@ -53,18 +53,45 @@ type Counts = { passed: number; failed: number; skipped: number };
 /** A tool counts as one; a vitest run as its tests, and as one failure when it ended without a report. */
 function counts({ check, ok }: Result): Counts {
   if (check.vitest !== true) return { passed: ok ? 1 : 0, failed: ok ? 0 : 1, skipped: 0 };
+  const json = readReport(check);
+  if (json === undefined) return { passed: 0, failed: 1, skipped: 0 };
+  return { passed: json.numPassedTests, failed: Math.max(json.numFailedTests, ok ? 0 : 1), skipped: json.numPendingTests };
+}
+
+type Report = {
+  numPassedTests: number;
+  numFailedTests: number;
+  numPendingTests: number;
+  testResults: { name: string; message: string; assertionResults: { fullName: string; status: string; failureMessages?: string[] }[] }[];
+};
+
+function readReport(check: Check): Report | undefined {
   try {
-    const json = JSON.parse(readFileSync(reportFile(check), 'utf8')) as {
-      numPassedTests: number;
-      numFailedTests: number;
-      numPendingTests: number;
-    };
-    const failed = Math.max(json.numFailedTests, ok ? 0 : 1);
-    return { passed: json.numPassedTests, failed, skipped: json.numPendingTests };
+    return JSON.parse(readFileSync(reportFile(check), 'utf8')) as Report;
   } catch {
-    return { passed: 0, failed: 1, skipped: 0 };
+    return undefined;
   }
 }
+
+/** Each failed test again with what it said, where the eye falls at the end of a long log. */
+function failures(check: Check): string[] {
+  if (check.vitest !== true) return [];
+  return (readReport(check)?.testResults ?? []).flatMap(({ name, message, assertionResults }) => [
+    ...(message === '' ? [] : [`FAILED ${relative('.', name)}\n${message}`]),
+    ...assertionResults
+      .filter(({ status }) => status === 'failed')
+      .map(
+        ({ fullName, failureMessages = [] }) => `FAILED ${relative('.', name)}: ${fullName}\n${failureMessages.map(ownLines).join('\n')}`,
+      ),
+  ]);
+}
+
+/** A message with its stack, without the test runner's frames. */
+const ownLines = (message: string): string =>
+  message
+    .split('\n')
+    .filter((line) => !/^ +at .*(node_modules|new Promise|node:internal)/.test(line))
+    .join('\n');
 
 function report(results: Result[]): void {
   const total: Counts = { passed: 0, failed: 0, skipped: 0 };
@@ -78,6 +105,7 @@ function report(results: Result[]): void {
       `${result.ok ? 'ok    ' : 'FAILED'} ${result.seconds.toFixed(1).padStart(7)} s  ${String(passed).padStart(4)} passed ${String(failed).padStart(3)} failed  ${result.check.name}`,
     );
   }
+  for (const { check } of results) for (const line of failures(check)) say(`\n${line}`);
   say('');
   say(`${total.passed} passed, ${total.failed} failed${total.skipped > 0 ? `, ${total.skipped} skipped` : ''}`);
   if (total.failed > 0 || total.skipped > 0) process.exitCode = 1;

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { AgentConfig } from '../config/agent.ts';
 import { asError } from '../errors.ts';
-import { listen } from '../http/listen.ts';
+import { listen, type Listener } from '../http/listen.ts';
 import type { Log } from '../log.ts';
 import { assemble, graphHost, Opened, sharesOf } from './assemble.ts';
 import { insertAssistant } from './db/assistants.ts';
@@ -67,7 +67,8 @@ async function start({ config, log, signal }: Start, opened: Opened): Promise<Ag
   );
   const stop = async (): Promise<void> => {
     log.info({ running: deps.executor.count }, 'agent server stopping');
-    await drain(deps, config.jobs.graceSeconds * 1000);
+    listener.sendAway();
+    await drain(deps, listener, { grace: config.jobs.graceSeconds * 1000, delay: config.shutdownDelaySeconds * 1000 });
     keeper.stop();
     stopping.abort();
     deps.bus.sayAll({ kind: 'end', outcome: undefined });
@@ -78,12 +79,16 @@ async function start({ config, log, signal }: Start, opened: Opened): Promise<Ag
   return { port: listener.port, stop };
 }
 
-/** No new runs; those under way finish in the grace, the others are handed back. Clients get the end of runs elsewhere in the same time. */
-async function drain({ pump, executor, bus }: AgentDeps, grace: number): Promise<void> {
+type Time = { grace: number; delay: number };
+
+/**
+ * No new runs; those under way finish in the grace, the others are handed back. Requests are taken on during the delay; whoever waits for a
+ * run elsewhere gets its end within the grace. Times in milliseconds.
+ */
+async function drain({ pump, executor, bus }: AgentDeps, { unanswered }: Listener, { grace, delay }: Time): Promise<void> {
   const until = Date.now() + grace;
-  await pump.stop();
-  await executor.idle(grace);
-  while (Date.now() < until && bus.followedRuns().length > 0) await wait(20);
+  await Promise.all([wait(delay), pump.stop().then(() => executor.idle(grace))]);
+  while (Date.now() < until && (unanswered() > 0 || bus.followedRuns().length > 0)) await wait(20);
   for (const id of executor.ids()) executor.stop(id, 'shutdown');
   await executor.idle(5000);
 }

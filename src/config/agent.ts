@@ -14,6 +14,8 @@ export type AgentConfig = {
   /** Origins whose pages may call, when gx.json says nothing of them; empty allows any. */
   corsOrigins: string[];
   bodyLimit: number;
+  /** Seconds after SIGTERM in which requests are still taken, at least: load balancers learn of the end only by and by. */
+  shutdownDelaySeconds: number;
   database: { uri: string; connections: number | undefined; poolSize: number; statementTimeoutSeconds: number };
   jobs: JobSettings;
   /** `maxEventBytes`: a larger message of a stream is left out. */
@@ -65,6 +67,7 @@ export function agentConfig(env: Env, args: string[] = []): AgentConfig {
     publicUrl: read.optional(['GX_PUBLIC_URL', 'LANGGRAPH_API_URL']),
     corsOrigins: read.words(['GX_CORS_ALLOW_ORIGINS', 'CORS_ALLOW_ORIGINS']),
     bodyLimit: read.integer(['GX_HTTP_MAX_REQUEST_BODY_BYTES', 'HTTP_MAX_REQUEST_BODY_BYTES'], 300 * 1024 * 1024, range(1024)),
+    shutdownDelaySeconds: read.integer(['GX_SHUTDOWN_DELAY_SECONDS'], 0, { min: 0, max: 600 }),
     database: databaseSettings(read),
     jobs: jobSettings(read),
     streams: {

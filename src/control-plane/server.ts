@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { Unavailable } from '../errors.ts';
 import { openApiDocument } from '../http/openapi.ts';
 import type { Route } from '../http/route.ts';
-import { createApp, type AppOptions } from '../http/server.ts';
+import { createApp } from '../http/server.ts';
 import { Gate } from './auth/authenticate.ts';
 import { BearerTokens } from './auth/bearer.ts';
 import { deploymentRoutes } from './deployments/routes.ts';
@@ -51,14 +51,6 @@ export function controlPlaneRoutes(needs: Needs): Route<Caller>[] {
   return parts.flatMap((part) => part(needs)).map(wordingRefusals);
 }
 
-/** Once the process is to stop, each answer asks its client to come back on another connection, which leads to another replica. */
-const sendingAway =
-  ({ stopping }: Health): NonNullable<AppOptions<Caller>['middleware']>[number] =>
-  async (ctx, next) => {
-    if (stopping()) ctx.set('connection', 'close');
-    await next();
-  };
-
 /** Refusals of the API server that a handler does not word itself. */
 const wordingRefusals = (route: Route<Caller>): Route<Caller> => ({
   ...route,
@@ -87,6 +79,5 @@ export function controlPlaneApp(needs: Needs, health: Health) {
     },
     bodyLimit: config.bodyLimit,
     onAnswer: metrics.onAnswer,
-    middleware: [sendingAway(health)],
   });
 }

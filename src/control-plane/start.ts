@@ -33,6 +33,7 @@ export async function startControlPlane({ config, kube, log, signal }: Options):
   return {
     port: listener.port,
     stop: async () => {
+      listener.sendAway();
       await wait(config.shutdownDelaySeconds * 1000);
       closing.abort();
       await listener.stop(config.graceSeconds * 1000);

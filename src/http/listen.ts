@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import type Koa from 'koa';
 import { StartError } from '../errors.ts';
 import { answerUnreadable } from './unreadable.ts';
@@ -12,11 +12,24 @@ const HEADER_LIMIT = 65_536;
 /** Milliseconds between two looks for connections that fell idle while closing. */
 const SWEEP = 50;
 
-export type Listener = { port: number; stop: (graceMilliseconds: number) => Promise<void>; server: Server };
+export type Listener = {
+  port: number;
+  server: Server;
+  /** From now on each answer asks its client to come back on another connection, which leads to another process. */
+  sendAway: () => void;
+  /** Requests whose answer has not begun. */
+  unanswered: () => number;
+  stop: (graceMilliseconds: number) => Promise<void>;
+};
 
 /** Opens the port (0 = any free one). A port in use, or not allowed, is a `StartError` that names it. */
 export async function listen(app: Koa, options: { host: string; port: number }): Promise<Listener> {
   const server = createServer({ maxHeaderSize: HEADER_LIMIT }, app.callback());
+  const open = new Set<ServerResponse>();
+  server.on('request', (_, answer) => {
+    open.add(answer);
+    answer.once('close', () => open.delete(answer));
+  });
   answerUnreadable(server);
   server.keepAliveTimeout = KEEP_ALIVE;
   server.headersTimeout = KEEP_ALIVE + 5_000;
@@ -27,7 +40,11 @@ export async function listen(app: Koa, options: { host: string; port: number }):
   });
   const address = server.address();
   const port = typeof address === 'object' && address !== null ? address.port : options.port;
-  return { port, server, stop: (grace) => close(server, grace) };
+  const sendAway = (): void => {
+    server.prependListener('request', (_, answer) => answer.setHeader('connection', 'close'));
+  };
+  const unanswered = (): number => [...open].filter(({ headersSent }) => !headersSent).length;
+  return { port, server, sendAway, unanswered, stop: (grace) => close(server, grace) };
 }
 
 function listenError(error: NodeJS.ErrnoException, { host, port }: { host: string; port: number }): StartError {

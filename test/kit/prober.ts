@@ -8,7 +8,7 @@ export function prober(work: (round: number) => Promise<void>, pause: number) {
   const loop = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
       rounds += 1;
-      await work(rounds).catch((error: unknown) => failures.push(`${new Date().toISOString()} ${String(error)}`));
+      await work(rounds).catch((error: unknown) => failures.push(`${new Date().toISOString()} ${told(error)}`));
       await wait(pause);
     }
   };
@@ -20,4 +20,10 @@ export function prober(work: (round: number) => Promise<void>, pause: number) {
       return { rounds, failures };
     },
   };
+}
+
+/** An error with all its causes: `fetch failed` alone says nothing of what happened to the connection. */
+function told(error: unknown): string {
+  const { cause } = error as { cause?: unknown };
+  return cause === undefined ? String(error) : `${String(error)}: ${told(cause)}`;
 }

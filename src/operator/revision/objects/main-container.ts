@@ -8,6 +8,7 @@ import { resources, type WorkloadWish } from './sizes.ts';
 
 export const AGENT = 'agent';
 const PORT = 8000;
+/** Seconds in which the Service still sends requests to a pod that ends: nodes hear of it by and by (as long as the control plane's own). */
 const FAREWELL = 5;
 
 export function mainContainer(revision: RevisionResource, wish: WorkloadWish, settings: OperatorSettings): object {
@@ -22,8 +23,6 @@ export function mainContainer(revision: RevisionResource, wish: WorkloadWish, se
     resources: resources(revision, wish.component, settings),
     securityContext: { ...RESTRICTED, readOnlyRootFilesystem: true },
     ...probes,
-    // The Service still sends requests here until every node has heard of the change.
-    ...(wish.component === 'api' && { lifecycle: { preStop: { sleep: { seconds: FAREWELL } } } }),
     volumeMounts: [{ name: 'gx-tmp', mountPath: '/tmp' }, ...(spec.volumeMounts ?? []).map(withoutNulls)],
   };
 }
@@ -47,7 +46,9 @@ function environment(revision: RevisionResource, { component, address, deploymen
     text('BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS', settings.drainSeconds),
     ...tracingEnvironment(revision, deploymentId, settings),
     // Under both names, because the first one wins. Queue pods keep the server's default, which a secret may change.
-    ...(component === 'api' ? [text('GX_JOBS_PER_WORKER', 0), text('N_JOBS_PER_WORKER', 0)] : []),
+    ...(component === 'api'
+      ? [text('GX_SHUTDOWN_DELAY_SECONDS', FAREWELL), text('GX_JOBS_PER_WORKER', 0), text('N_JOBS_PER_WORKER', 0)]
+      : []),
   ];
 }
 
