@@ -48,6 +48,8 @@ export function openDatabase(options: PoolOptions, log: Log): Database {
     types,
   });
   pool.on('error', (error) => log.warn({ err: error }, 'idle database connection lost'));
+  // One that breaks between two statements of its holder tells it with the next; unheard, the event would end the process.
+  pool.on('connect', (client) => client.on('error', () => undefined));
   return {
     pool,
     query: (statement) => run(pool, statement),
@@ -71,9 +73,9 @@ async function transaction<T>(pool: Pool, work: (tx: Db) => Promise<T>): Promise
   });
   let broken: Error | undefined;
   try {
-    await client.query('begin');
+    await run(client, { text: 'begin' });
     const result = await work({ query: (statement) => run(client, statement) });
-    await client.query('commit');
+    await run(client, { text: 'commit' });
     return result;
   } catch (error) {
     await client.query('rollback').catch((failure: Error) => {
@@ -98,11 +100,14 @@ function translated(error: unknown): unknown {
   return error;
 }
 
+/** pg's own words for it. */
+const LOST = /Connection terminated|connection error and is not queryable|timeout exceeded when trying to connect/i;
+
 /** True when the statement failed because the database went away, not because it was wrong. */
 export function isLost(error: unknown): boolean {
   const code = (error as { code?: string }).code ?? '';
   const message = error instanceof Error ? error.message : '';
-  return CONNECTION_CODES.includes(code) || /Connection terminated|timeout exceeded when trying to connect/i.test(message);
+  return CONNECTION_CODES.includes(code) || LOST.test(message);
 }
 
 /** One attempt to connect, so that a wrong address fails the start with a sentence. */

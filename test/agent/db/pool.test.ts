@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { setTimeout as wait } from 'node:timers/promises';
+import { openDatabase, type Database, type Db } from '../../../src/agent/db/pool.ts';
+import { Unavailable } from '../../../src/errors.ts';
+import { silentLog } from '../../kit/log.ts';
+import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
+
+let server: TestDatabase;
+let db: Database;
+
+beforeAll(async () => {
+  server = await freshDatabase({ migrated: false });
+  await server.sql('create table kept (number int)');
+  db = openDatabase({ uri: server.uri, poolSize: 2, statementTimeoutSeconds: 60, name: 'pool-test' }, silentLog());
+});
+
+afterAll(async () => {
+  await db.close();
+  await server.drop();
+});
+
+/** Ends the connection from the other side, as a server that dies does, and waits until it is heard. */
+async function cut(tx: Db): Promise<void> {
+  const [own] = await tx.query<{ pid: number }>({ text: 'select pg_backend_pid() as pid' });
+  await server.sql('select pg_terminate_backend($1)', [own!.pid]);
+  await wait(50);
+}
+
+test.each([
+  ['between two statements', (tx: Db) => cut(tx).then(() => tx.query({ text: 'insert into kept values (2)' }))],
+  ['before its commit', (tx: Db) => cut(tx)],
+])('a connection that is lost in a transaction %s fails it alone, with a sentence, and ends no process', async (_when, rest) => {
+  const transaction = db.transaction(async (tx) => {
+    await tx.query({ text: 'insert into kept values (1)' });
+    await rest(tx);
+  });
+  const failure: unknown = await transaction.catch((error: unknown) => error);
+  expect(failure).toBeInstanceOf(Unavailable);
+  expect((failure as Error).message).toBe('The database does not answer.');
+  expect(await db.query({ text: 'select * from kept' })).toEqual([]);
+});
+
+test('so does one that is lost while a statement is under way', async () => {
+  const sleeping = db.transaction((tx) => tx.query({ text: 'select pg_sleep(30)' }));
+  const end = `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'pool-test' and query like '%sleep%'`;
+  const ended = wait(100).then(() => server.sql(end));
+  await expect(sleeping).rejects.toThrow(Unavailable);
+  await ended;
+  expect(await db.query({ text: 'select 1 as one' })).toEqual([{ one: 1 }]);
+});
