@@ -1,6 +1,6 @@
 import type { JobSettings } from '../../config/agent.ts';
 import { setTimeout as wait } from 'node:timers/promises';
-import { asError, Unavailable } from '../../errors.ts';
+import { asError, Conflict, Unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { RunStatus } from '../../schema/run.ts';
 import { RUN_DONE, type Cursor, type RunEvent } from '../../schema/stream-event.ts';
@@ -22,7 +22,7 @@ import type { EventLog } from '../stream/log.ts';
 import type { SpanExporter } from '../tracing/exporter.ts';
 import { runSpan } from '../tracing/span.ts';
 import { settleLost } from './lost.ts';
-import { endOf, type End, type StopReason } from './status.ts';
+import { endOf, refusedEnd, type End, type StopReason } from './status.ts';
 
 type Deps = {
   db: Database;
@@ -185,15 +185,26 @@ export class Executor {
     this.#deps.freed(more ? run.thread_id : undefined);
   }
 
-  /** Writes the end. A database that is away is waited for: until it comes back nobody else can take the run, and after that the lease decides. */
+  /**
+   * Writes the end. A database that is away, or busy with the same rows, is waited for: until it comes back nobody else can take the run, and
+   * after that the lease decides. A result that it refuses fails the run at once: executed again, it would come to the same.
+   */
   async #settle(active: Active, end: End, outcome: Outcome): Promise<boolean> {
     for (;;) {
       try {
         return await this.#write(active, end, outcome);
       } catch (error) {
-        if (!(error instanceof Unavailable)) throw error;
-        this.#log.warn({ err: error, run_id: active.run.run_id }, 'end of run could not be written; it is tried again');
-        await wait(TRY_AGAIN);
+        const { run_id } = active.run;
+        if (error instanceof Unavailable || error instanceof Conflict) {
+          this.#log.warn({ err: error, run_id }, 'end of run could not be written; it is tried again');
+          await wait(TRY_AGAIN);
+        } else if (end.kind !== 'finish' || outcome.values === undefined) throw error;
+        else {
+          this.#log.error({ err: asError(error), run_id }, 'result of run was refused by the database');
+          const refused = refusedEnd(asError(error));
+          this.#publish(active, [['error', JSON.stringify(refused.error)]]);
+          return this.#settle(active, refused, { status: 'error', waiting: false });
+        }
       }
     }
   }

@@ -23,6 +23,12 @@ export function endOf(outcome: Outcome, stopped: StopReason | undefined, timeout
   return { kind: 'finish', status: 'interrupted', error: null, rest: outcome.waiting ? 'interrupted' : 'idle' };
 }
 
+/** The end of a run whose result the database does not take (larger than a field can be): another attempt would end alike. */
+export const refusedEnd = (reason: Error): Extract<End, { kind: 'finish' }> & { error: Failure } => {
+  const error = { error: 'ResultNotStored', message: `The database refused the result of the run: ${reason.message}.` };
+  return { kind: 'finish', status: 'error', error, rest: 'error' };
+};
+
 const failed = (error: Failure): End => ({ kind: 'finish', status: 'error', error, rest: 'error' });
 
 export const isUnfinished = (status: RunStatus): boolean => status === 'pending' || status === 'running';

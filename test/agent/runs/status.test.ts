@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Outcome } from '../../../src/agent/graphs/protocol.ts';
-import { endOf, isUnfinished, type End, type StopReason } from '../../../src/agent/runs/status.ts';
+import { endOf, isUnfinished, refusedEnd, type End, type StopReason } from '../../../src/agent/runs/status.ts';
 
 const success: Outcome = { status: 'success', waiting: false };
 const stopped: Outcome = { status: 'interrupted', waiting: false };
@@ -37,4 +37,13 @@ test('pending and running runs are unfinished', () => {
   expect(
     ['pending', 'running', 'success', 'error', 'timeout', 'interrupted'].filter((status) => isUnfinished(status as 'pending')),
   ).toEqual(['pending', 'running']);
+});
+
+test('a result that can not be stored is an error that tells why', () => {
+  expect(refusedEnd(new Error('field too large'))).toEqual({
+    kind: 'finish',
+    status: 'error',
+    error: { error: 'ResultNotStored', message: 'The database refused the result of the run: field too large.' },
+    rest: 'error',
+  });
 });

@@ -81,6 +81,27 @@ test('lost database connections cost no run', async () => {
   expect((await post('/runs/wait', steps(1, 0))).body).toMatchObject({ done: 1 });
 }, 60_000);
 
+test('a result that the database refuses fails its run at once, with the reason, and is not executed again', async () => {
+  await database.sql(
+    `create function refuse() returns trigger language plpgsql as $$ begin raise exception 'too large for a field'; end $$`,
+  );
+  await database.sql(
+    `create trigger refuse before update on gx.thread for each row when (new."values" @> '{"done": 3}') execute function refuse()`,
+  );
+  const { thread_id } = await api.client.threads.create();
+  const events = await Array.fromAsync(api.client.runs.stream(thread_id, 'steps', { input: { left: 3, pause: 0 }, streamMode: 'custom' }));
+  const error = { error: 'ResultNotStored', message: 'The database refused the result of the run: too large for a field.' };
+  expect(events.slice(1).map(({ event, data }) => [event, data])).toEqual([
+    ...[3, 2, 1].map((left) => ['custom', { left }]),
+    ['error', error],
+  ]);
+  const [run] = await api.client.runs.list(thread_id);
+  expect(run?.status).toBe('error');
+  expect(await api.client.threads.get(thread_id)).toMatchObject({ status: 'error', error });
+  expect(await database.sql('select attempt, lost from gx.run where run_id = $1', [run?.run_id])).toEqual([{ attempt: 1, lost: 0 }]);
+  await database.sql('drop function refuse cascade');
+});
+
 test('a graph that ends its thread three times is given up, and its neighbours go on', async () => {
   const { thread_id } = await api.client.threads.create();
   const neighbour = post('/runs/wait', steps(10, 200));
