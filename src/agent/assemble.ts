@@ -1,6 +1,7 @@
 import type { AgentConfig } from '../config/agent.ts';
 import type { Log } from '../log.ts';
 import type { Claimed } from './db/leases.ts';
+import { gathered } from './db/gathered.ts';
 import type { Database } from './db/pool.ts';
 import { shareOut, type Shares } from './db/shares.ts';
 import { openSignals, type Signal, type Signals } from './db/signals.ts';
@@ -87,6 +88,7 @@ export async function assemble({ config, db, host, file, log }: Parts, opened: O
   const pump = new Pump({ ...shared, ...running, worker: signals.processId, graphs });
   const deps: Connected = {
     ...shared,
+    gathered: gathered(db),
     executor,
     pump,
     graphs,

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { JobSettings } from '../config/agent.ts';
 import type { Log } from '../log.ts';
+import type { Gathered } from './db/gathered.ts';
 import type { Database } from './db/pool.ts';
 import type { Signals } from './db/signals.ts';
 import type { GraphHost } from './graphs/host.ts';
@@ -14,6 +15,7 @@ import type { EventLog } from './stream/log.ts';
 /** What one server process is made of; each file takes the part it needs. */
 export type AgentDeps = {
   db: Database;
+  gathered: Gathered;
   tickets: Tickets;
   signals: Signals;
   bus: Bus;

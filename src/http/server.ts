@@ -64,13 +64,15 @@ function frameOf<Caller>({ log, invalid, onAnswer }: AppOptions<Caller>): Koa.Mi
     const started = performance.now();
     const given = ctx.get('x-request-id');
     const requestId = REQUEST_ID.test(given) ? given : randomUUID();
-    const child = log.child({ request_id: requestId });
-    ctx.state = { requestId, log: child };
+    let child: Log | undefined;
+    // Most requests have nothing to say, and a logger costs as much as a route.
+    const own = (): Log => (child ??= log.child({ request_id: requestId }));
+    ctx.state = { requestId, log: own };
     ctx.set('x-request-id', requestId);
     try {
       await next();
     } catch (error) {
-      if (isFault(error)) child.error({ err: error }, 'request failed');
+      if (isFault(error)) own().error({ err: error }, 'request failed');
       const reply = errorReply(error, invalid);
       ctx.set(reply.headers);
       ctx.status = reply.status;
@@ -79,7 +81,7 @@ function frameOf<Caller>({ log, invalid, onAnswer }: AppOptions<Caller>): Koa.Mi
     const seconds = (performance.now() - started) / 1000;
     const route = (ctx as Partial<RouterContext>).routerPath ?? (ctx.state as { route?: string }).route ?? 'none';
     onAnswer?.({ method: ctx.method, route, status: ctx.status, seconds });
-    child.debug({ method: ctx.method, path: ctx.path, status: ctx.status, seconds }, 'request answered');
+    if (log.isLevelEnabled('debug')) own().debug({ method: ctx.method, path: ctx.path, status: ctx.status, seconds }, 'request answered');
   };
 }
 
@@ -94,7 +96,7 @@ function endpoint<Caller>(
     body: route.body && check(route.body, 'body'),
   };
   return async (ctx) => {
-    const { requestId, log } = ctx.state as { requestId: string; log: Log };
+    const { requestId, log } = ctx.state as { requestId: string; log: () => Log };
     (ctx.state as { route?: string }).route = route.path;
     const caller = await options.authenticate(ctx.headers, route.access);
     refuseUnstorable(ctx.params, 'path');
@@ -104,7 +106,18 @@ function endpoint<Caller>(
     const body = await bodyOf(ctx, route, checks.body, options.bodyLimit);
     const left = new AbortController();
     ctx.res.once('close', () => left.abort(LEFT));
-    const request: Request = { params, query, body, headers: ctx.headers, caller, requestId, log, signal: left.signal };
+    const request: Request = {
+      params,
+      query,
+      body,
+      headers: ctx.headers,
+      caller,
+      requestId,
+      get log() {
+        return log();
+      },
+      signal: left.signal,
+    };
     await send(ctx, await route.handler(request as Request<never, never, never, Caller>), left.signal, options);
   };
 }
@@ -154,14 +167,23 @@ async function send<Caller>(
       ctx.type = 'application/json';
       const text = lateJson(reply.body(signal), log, invalid);
       const soon = await Promise.race([text, pause(Math.min(AT_ONCE, heartbeatSeconds * 100), undefined, { ref: false })]);
-      ctx.body = soon ?? withHeartbeat(onePiece(text), '\n', heartbeatSeconds, signal);
-      if (soon === undefined) ctx.flushHeaders();
+      if (soon === undefined) await sendLate(ctx, text, heartbeatSeconds);
+      else ctx.body = soon;
     }
   }
 }
 
-async function* onePiece(text: Promise<string>): AsyncGenerator<string> {
-  yield await text;
+/** Headers now, blank lines while it takes, and the text when it is there. */
+async function sendLate(ctx: RouterContext, text: Promise<string>, heartbeatSeconds: number): Promise<void> {
+  const { res } = ctx;
+  ctx.respond = false;
+  res.flushHeaders();
+  const beat = setInterval(() => res.write('\n'), heartbeatSeconds * 1000);
+  try {
+    res.end(await text);
+  } finally {
+    clearInterval(beat);
+  }
 }
 
 /** A failure after the headers are out can only be told inside the stream. */

@@ -98,20 +98,20 @@ export async function insertRun(
   return { run: made, thread_readers, empty };
 }
 
-/** The assistant with what the thread adds, if there is one, and the number of runs ever put on it; undefined when there is no such assistant. */
-export async function runContext(
-  db: Db,
-  assistantId: string,
-  threadId: string,
-): Promise<(RunContext & { thread_runs: number }) | undefined> {
-  const [row] = await db.query<RunContext & { thread_runs: number }>({
+export type Asked = { assistantId: string; threadId: string };
+
+/** For each, the assistant with what the thread adds, if there is one, and the number of runs ever put on it; undefined when there is no such assistant. */
+export async function runContexts(db: Db, asked: Asked[]): Promise<((RunContext & { thread_runs: number }) | undefined)[]> {
+  const rows = await db.query<RunContext & { thread_runs: number; place: number }>({
     name: 'run_context',
-    text: `select a.assistant_id, a.graph_id, a.config, a.context, a.metadata, t.config as thread_config, t.metadata as thread_metadata,
+    text: `select i.place, a.assistant_id, a.graph_id, a.config, a.context, a.metadata, t.config as thread_config, t.metadata as thread_metadata,
         coalesce(t.runs, 0) as thread_runs
-      from gx.assistant a left join gx.thread t on t.thread_id = $2 where a.assistant_id = $1`,
-    values: [assistantId, threadId],
+      from unnest($1::uuid[], $2::uuid[]) with ordinality i (assistant_id, thread_id, place)
+        join gx.assistant a using (assistant_id) left join gx.thread t using (thread_id)`,
+    values: [asked.map(({ assistantId }) => assistantId), asked.map(({ threadId }) => threadId)],
   });
-  return row;
+  const found = new Map(rows.map(({ place, ...context }) => [place, context]));
+  return asked.map((_, at) => found.get(at + 1));
 }
 
 export type ActiveRun = { run_id: string; status: 'pending' | 'running'; worker: string | null };

@@ -1,6 +1,7 @@
 import { Client } from 'pg';
 import type { Log } from '../../log.ts';
 import type { Db } from './pool.ts';
+import { Together } from './together.ts';
 
 /** What processes tell each other. It carries no data: whoever hears it reads the database. */
 export type Signal =
@@ -35,6 +36,7 @@ export async function openSignals(
   hears: Hears,
   log: Log,
 ): Promise<Signals> {
+  const notes = new Together((some: Note[]) => notify(db, some));
   let client: Client | undefined;
   let closed = false;
   let timer: NodeJS.Timeout | undefined;
@@ -69,10 +71,7 @@ export async function openSignals(
   const check = setInterval(() => void client?.query('select 1').catch(lost), CHECK_MILLISECONDS);
   return {
     processId,
-    send: async (signal, to) => {
-      const channel = to === undefined ? EVERYBODY : channelOf(to);
-      await db.query({ name: 'notify', text: 'select pg_notify($1, $2)', values: [channel, JSON.stringify(signal)] });
-    },
+    send: (signal, to) => notes.add({ channel: to === undefined ? EVERYBODY : channelOf(to), payload: JSON.stringify(signal) }),
     close: async () => {
       closed = true;
       clearTimeout(timer);
@@ -80,4 +79,16 @@ export async function openSignals(
       await client?.end().catch(() => undefined);
     },
   };
+}
+
+type Note = { channel: string; payload: string };
+
+/** In one statement, where Postgres keeps one of several that are the same. */
+async function notify(db: Db, notes: Note[]): Promise<undefined[]> {
+  await db.query({
+    name: 'notify',
+    text: 'select pg_notify(channel, payload) from unnest($1::text[], $2::text[]) as n (channel, payload)',
+    values: [notes.map(({ channel }) => channel), notes.map(({ payload }) => payload)],
+  });
+  return notes.map(() => undefined);
 }

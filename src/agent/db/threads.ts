@@ -10,14 +10,23 @@ const EXPRESSIONS: Record<string, string> = { status: `${STATUS} as status`, val
 const columns = (names: readonly string[]): string => names.map((name) => EXPRESSIONS[name] ?? `t.${name}`).join(', ');
 const ALL = columns(THREAD_FIELDS);
 
-/** Undefined when the id is taken. */
-export async function insertThread(db: Db, threadId: string, metadata: object): Promise<Thread | undefined> {
-  const [thread] = await db.query<Thread>({
+export type NewThread = { thread_id: string; metadata: object };
+
+/** Makes threads in one statement; undefined in the place of one whose id is taken. */
+export async function insertThreads(db: Db, threads: NewThread[]): Promise<(Thread | undefined)[]> {
+  const rows = await db.query<Thread>({
     name: 'thread_insert',
-    text: `insert into gx.thread as t (thread_id, metadata) values ($1, $2) on conflict (thread_id) do nothing returning ${ALL}`,
-    values: [threadId, toField(metadata)],
+    text: `insert into gx.thread as t (thread_id, metadata) select * from unnest($1::uuid[], $2::jsonb[]) on conflict (thread_id) do nothing
+      returning ${ALL}`,
+    values: [threads.map(({ thread_id }) => thread_id), threads.map(({ metadata }) => toField(metadata))],
   });
-  return thread;
+  const made = new Map(rows.map((thread) => [thread.thread_id, thread]));
+  return threads.map(({ thread_id }) => {
+    const thread = made.get(thread_id);
+    // The same id twice in one statement: the first has it.
+    made.delete(thread_id);
+    return thread;
+  });
 }
 
 export async function getThread(db: Db, threadId: string): Promise<Thread | undefined> {

@@ -4,7 +4,7 @@ import { json, noContent, type Reply } from '../../http/route.ts';
 import { Thread, ThreadCount, ThreadCreate, ThreadPatch, ThreadPrune, ThreadSearch } from '../../schema/thread.ts';
 import { checkpointStorage, keepLatestCheckpoints } from '../db/checkpoints.ts';
 import { selectActive } from '../db/runs.ts';
-import { copyThread, countThreads, deleteThreads, getThread, insertThread, patchThread, searchThreads } from '../db/threads.ts';
+import { copyThread, countThreads, deleteThreads, getThread, patchThread, searchThreads } from '../db/threads.ts';
 import type { AgentDeps } from '../deps.ts';
 import { newId } from '../ids.ts';
 import { cancelRuns } from '../runs/cancel.ts';
@@ -173,7 +173,7 @@ async function create(deps: AgentDeps, body: ThreadCreate): Promise<Reply> {
   const steps = body.supersteps ?? [];
   const graphId = body.metadata?.['graph_id'];
   if (steps.length > 0 && typeof graphId !== 'string') throw new Rejected('supersteps: metadata.graph_id must name the graph.');
-  const thread = await insertThread(deps.db, id, body.metadata ?? {});
+  const thread = await deps.gathered.insertThread({ thread_id: id, metadata: body.metadata ?? {} });
   if (thread === undefined) {
     const existing = body.if_exists === 'do_nothing' ? await getThread(deps.db, id) : undefined;
     if (existing === undefined) throw new Conflict(`Thread with ID ${id} already exists`);

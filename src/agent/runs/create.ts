@@ -3,7 +3,7 @@ import type { Request } from '../../http/route.ts';
 import type { Run, RunCreate, RunKwargs } from '../../schema/run.ts';
 import { insertFeedbackTokens } from '../db/feedback.ts';
 import type { Claimed } from '../db/leases.ts';
-import { insertRun, lockActive, runContext, type ActiveRun, type Inserted, type NewRun, type RunContext } from '../db/runs.ts';
+import { insertRun, lockActive, type ActiveRun, type Inserted, type NewRun, type RunContext } from '../db/runs.ts';
 import type { Db } from '../db/pool.ts';
 import type { AgentDeps } from '../deps.ts';
 import { isUuid, newId, systemAssistantId } from '../ids.ts';
@@ -75,7 +75,7 @@ async function newRun(deps: AgentDeps, body: RunCreate, { run_id, threadId, read
   if (threadId === undefined && body.command?.['resume'] !== undefined && body.command['resume'] !== null)
     throw new Rejected('command.resume: You must provide a thread_id when resuming.');
   const thread_id = threadId ?? newId();
-  const from = await runContext(deps.db, assistantIdOf(body.assistant_id, deps.graphs), thread_id);
+  const from = await deps.gathered.runContext({ assistantId: assistantIdOf(body.assistant_id, deps.graphs), threadId: thread_id });
   if (from === undefined) throw new NotFound('Thread or assistant not found.');
   if (!deps.graphs.includes(from.graph_id)) throw new NotFound(`Graph "${from.graph_id}" of this assistant is not part of this revision.`);
   const stateless = threadId === undefined;
