@@ -1,7 +1,7 @@
 import { Cache, type IndexBy } from '../kube/cache.ts';
 import { kinds } from '../kube/kube.ts';
 import type { DeploymentResource, ListenerResource, RevisionResource, TracingProjectResource } from '../schema/custom-resources.ts';
-import { DEPLOYMENT, REVISION } from '../schema/labels.ts';
+import { COMPONENT, DEPLOYMENT, REVISION } from '../schema/labels.ts';
 import type { Watched } from './kernel/writer.ts';
 
 export const BY_DEPLOYMENT = 'deployment';
@@ -10,6 +10,8 @@ export const BY_REVISION = 'revision';
 export const BY_NAME = 'name';
 /** Deployments and revisions by the Secrets they refer to. */
 export const BY_SECRET = 'secret';
+/** All pods that tell a database of its password. */
+export const PASSWORD_PODS = 'password';
 
 /** `namespace/name` of the deployment or revision an object was made for; children say it in an annotation of the label's key. */
 const named = (annotation: string): IndexBy => {
@@ -30,6 +32,8 @@ const secretNames: IndexBy = (object) => {
   const known = [spec.template.secretName, status?.secretName].filter((name) => name !== undefined);
   return [...new Set(known)].map((name) => `${metadata.namespace}/${name}`);
 };
+
+const passwordPods: IndexBy = ({ metadata }) => (metadata.labels?.[COMPONENT] === PASSWORD_PODS ? [PASSWORD_PODS] : []);
 
 export type Caches = {
   deployments: Cache<DeploymentResource>;
@@ -57,7 +61,7 @@ export const createCaches = (): Caches => ({
   services: new Cache(children, PACKED),
   policies: new Cache(children, PACKED),
   budgets: new Cache(children, PACKED),
-  pods: new Cache(children, PACKED),
+  pods: new Cache({ ...children, [PASSWORD_PODS]: passwordPods }, PACKED),
 });
 
 /** What reconcilers write, and where its answers are kept. Secrets are kept nowhere. */

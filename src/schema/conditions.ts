@@ -34,6 +34,8 @@ export const BUILD_SUCCEEDED = 'BuildSucceeded';
 export const VOLUME_GROWN = 'VolumeGrown';
 /** There, and False, while the database's password is being changed. */
 export const PASSWORD_ROTATED = 'PasswordRotated';
+/** There, and False, while a database made when its agents were superusers is being given the roles of today. */
+export const ROLES_SEPARATED = 'RolesSeparated';
 /** Fields that are accepted and stored, but whose function is not built yet. */
 export const FIELDS_WITHOUT_EFFECT = 'FieldsWithoutEffect';
 /** The deployed agent asks nobody for credentials; it is reachable inside the cluster only. */

@@ -110,6 +110,7 @@ export const DeploymentResourceStatus = status({
   serverVersion: words(128, 'Version of the agent server that the pods report.'),
   databaseSecret: words(253, 'Secret with the address of the database that pods are started with.'),
   databaseSecretVersion: words(128, 'Its resourceVersion when it was last read. External databases.'),
+  databaseAdminSecret: words(253, "Secret of the role that sets passwords, once the agents' own role is no superuser. Own databases."),
   passwordRequestedAt: words(64, 'Last value of spec.database.passwordRequestedAt that was fulfilled.'),
   reason: words(128, 'Machine word of a failure.'),
   message: words(4096, 'One sentence on the state.'),

@@ -34,6 +34,7 @@ export const names = {
   /** Credential and volume outlive a deployment: named by whose data it is, so that a namesake never finds them by accident. */
   databaseSecret: (deployment: string, uid: string, number = 0): string =>
     bounded(deployment, `db-${shortHash(uid)}${number === 0 ? '' : `-${number}`}`, CHILD_MAX),
+  databaseAdmin: (deployment: string, uid: string): string => bounded(deployment, `db-${shortHash(uid)}-admin`, CHILD_MAX),
   passwordJob: (deployment: string, task: string, number: number): string => bounded(deployment, `db-${task}-${number}`, CHILD_MAX),
   databaseVolume: (uid: string): string => `data-${shortHash(uid)}`,
   databasePolicy: (deployment: string): string => bounded(deployment, 'db', CHILD_MAX),

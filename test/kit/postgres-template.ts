@@ -6,12 +6,19 @@ import { silentLog } from './log.ts';
 
 export const TEMPLATE = 'gx_template';
 
+/** The agents' role in a deployed database: it owns its database, and has no other right. */
+export const AGENT = 'agent';
+
 /** The same server, another database. */
 export function databaseUri(admin: string, name: string): string {
   const uri = new URL(admin);
   uri.pathname = `/${name}`;
   return uri.href;
 }
+
+/** The same, as the agents' role. */
+export const agentUri = (admin: string, name: string): string =>
+  Object.assign(new URL(databaseUri(admin, name)), { username: AGENT, password: AGENT }).href;
 
 export async function asAdmin<T>(admin: string, work: (client: Client) => Promise<T>): Promise<T> {
   const client = new Client({ connectionString: admin });
@@ -25,8 +32,11 @@ export async function asAdmin<T>(admin: string, work: (client: Client) => Promis
 
 /** Migrates once; a copy of the result costs a test file a fraction of that. */
 export async function makeTemplate(admin: string): Promise<void> {
-  await asAdmin(admin, (client) => client.query(`create database ${TEMPLATE}`));
-  const uri = databaseUri(admin, TEMPLATE);
+  await asAdmin(admin, async (client) => {
+    await client.query(`create role ${AGENT} login password '${AGENT}'`);
+    await client.query(`create database ${TEMPLATE} owner ${AGENT}`);
+  });
+  const uri = agentUri(admin, TEMPLATE);
   const db = openDatabase({ uri, poolSize: 2, statementTimeoutSeconds: 60, name: 'test-template' }, silentLog());
   try {
     await migrate(db);

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Pool, type QueryResultRow } from 'pg';
 import { inject } from 'vitest';
-import { asAdmin, databaseUri, TEMPLATE } from './postgres-template.ts';
+import { AGENT, agentUri, asAdmin, databaseUri, TEMPLATE } from './postgres-template.ts';
 
 /* A test file that imports this runs against a real Postgres 18. */
 
@@ -12,14 +12,17 @@ export type TestDatabase = {
   sql<R extends QueryResultRow = Record<string, unknown>>(text: string, values?: unknown[]): Promise<R[]>;
 };
 
-/** A database of its own, for a test file or a test: with the agent server's schema, or an empty one (`migrated: false`). */
-export async function freshDatabase({ migrated = true }: { migrated?: boolean } = {}): Promise<TestDatabase> {
+/**
+ * A database of its own, for a test file or a test: with the agent server's schema, or an empty one (`migrated: false`). Connected to as
+ * agents are in a deployment, by a role that owns the database and nothing else, unless the test is about roles.
+ */
+export async function freshDatabase({ migrated = true, superuser = false } = {}): Promise<TestDatabase> {
   const admin = inject('postgres');
   const name = `test_${randomBytes(6).toString('hex')}`;
   // Copying the files is quicker than writing each page to the log first, which is what makes a copy safe and here nobody needs.
   const copy = migrated ? ` template ${TEMPLATE} strategy file_copy` : '';
-  await asAdmin(admin, (client) => client.query(`create database ${name}${copy}`));
-  const uri = databaseUri(admin, name);
+  await asAdmin(admin, (client) => client.query(`create database ${name} owner ${AGENT}${copy}`));
+  const uri = superuser ? databaseUri(admin, name) : agentUri(admin, name);
   const pool = new Pool({ connectionString: uri, max: 2 });
   // Its connections are ended by `drop`, or by a test that stops them all.
   pool.on('error', () => undefined);

@@ -181,13 +181,14 @@ test('all that a deployment and its revision have is found by label, and by owne
   await kubectl.apply({ ...of, spec: { ...of.spec, template: { ...of.spec.template, secretName: 'mine' } } });
   await waitReady('family');
   const list = async (selector: string): Promise<string[]> => {
-    const all = 'revisions.gx.dev,deployments.apps,replicasets,statefulsets,services,networkpolicies,secrets,pods,persistentvolumeclaims';
+    const all =
+      'revisions.gx.dev,deployments.apps,replicasets,statefulsets,services,networkpolicies,poddisruptionbudgets,secrets,pods,persistentvolumeclaims';
     const { items } = await kubectl.json<{ items: KubeObject[] }>('get', all, '--namespace', namespace, '--selector', selector);
     return items.map(({ kind, metadata }) => `${kind} ${metadata.labels?.['gx.dev/component'] ?? ''}`.trim()).toSorted();
   };
   const ofRevision = ['Deployment api', 'Deployment queue', 'Pod api', 'Pod queue', 'ReplicaSet api', 'ReplicaSet queue', 'Secret'];
   expect(await list('gx.dev/revision=family-00001')).toEqual(ofRevision);
-  const ofDeployment = ['NetworkPolicy', 'PersistentVolumeClaim', 'Pod', 'Secret', 'Service', 'StatefulSet'].map(
+  const ofDeployment = ['NetworkPolicy', 'PersistentVolumeClaim', 'Pod', 'Secret', 'Secret', 'Service', 'StatefulSet'].map(
     (kind) => `${kind} database`,
   );
   expect(await list('gx.dev/deployment=family')).toEqual([...ofRevision, ...ofDeployment, 'Revision', 'Service agent'].toSorted());

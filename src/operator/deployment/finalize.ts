@@ -7,7 +7,8 @@ import type { OperatorDeps } from '../deps.ts';
 import type { Reconcile } from '../kernel/controller.ts';
 import { settled, waiting, type Report } from '../kernel/outcome.ts';
 import { databaseSet } from './objects/database.ts';
-import { listCredentials } from './password/rotate.ts';
+import { dataOwner } from './objects/metadata.ts';
+import { listCredentials } from './password/list.ts';
 import type { DeploymentStatusFields } from './status.ts';
 import { tenantIn } from './tracing-project.ts';
 import { claimName } from './volume.ts';
@@ -96,7 +97,9 @@ async function removeData({ kube, settings }: OperatorDeps, deployment: Deployme
   if (policy === 'Retain' || deployment.spec.database?.external !== undefined) return [];
   const claim = claimName(deployment);
   const credentials = await listCredentials({ kube }, deployment, signal).catch(unlessForbidden);
-  for (const { secret } of credentials) await kube.delete(kinds.secret, { namespace, name: secret }, {}, signal);
+  const admin = names.databaseAdmin(deployment.metadata.name, dataOwner(deployment));
+  for (const secret of [...credentials.map((known) => known.secret), admin])
+    await kube.delete(kinds.secret, { namespace, name: secret }, {}, signal).catch(unlessForbidden);
   await kube.delete(kinds.volumeClaim, { namespace, name: claim }, {}, signal);
   const scope = { ...(namespace !== undefined && { namespace }) };
   return kube.all(kinds.volumeClaim, { ...scope, fieldSelector: `metadata.name=${claim}` }, signal);

@@ -29,14 +29,35 @@ export type History = { limit: number; days: number; now: Date };
  * Revisions to be collected, failed ones among them: beyond the limit, or ended too long ago. The serving one, the one that served before it,
  * the newest one and those under way stay (pure).
  */
-export function outdated(revisions: RevisionResource[], active: string | undefined, { limit, days, now }: History): RevisionResource[] {
-  const ordered = newestFirst(revisions);
-  const former = ordered.slice(ordered.findIndex(({ metadata }) => metadata.name === active) + 1);
-  const previous = active === undefined ? undefined : former.find(({ status }) => status?.phase === 'DEPLOYED');
-  const history = ordered
+export function outdated(revisions: RevisionResource[], active: string | undefined, history: History): RevisionResource[] {
+  const previous = previousOf(revisions, active);
+  return endedBefore(revisions, active).filter(
+    (revision, index) => revision !== previous && (index >= history.limit || daysLeft(revision, history) < 0),
+  );
+}
+
+/** Seconds until the next of them is too old, at most a day; undefined when none ever is (pure). */
+export function nextExpiry(revisions: RevisionResource[], active: string | undefined, history: History): number | undefined {
+  const previous = previousOf(revisions, active);
+  const left = endedBefore(revisions, active)
+    .filter((revision) => revision !== previous)
+    .map((revision) => daysLeft(revision, history));
+  return left.length === 0 ? undefined : Math.ceil(Math.min(1, Math.max(0, Math.min(...left))) * DAY) + 1;
+}
+
+const DAY = 86_400;
+
+/** Those that are through, newest first, but for the newest one of all and the serving one. */
+const endedBefore = (revisions: RevisionResource[], active: string | undefined): RevisionResource[] =>
+  newestFirst(revisions)
     .slice(1)
     .filter((revision) => isEnded(revision) && revision.metadata.name !== active && revision.metadata.deletionTimestamp === undefined);
-  const oldest = now.getTime() - days * 86_400_000;
-  const isOld = ({ status }: RevisionResource): boolean => Date.parse(status?.endedAt ?? now.toISOString()) < oldest;
-  return history.filter((revision, index) => revision !== previous && (index >= limit || isOld(revision)));
+
+function previousOf(revisions: RevisionResource[], active: string | undefined): RevisionResource | undefined {
+  const ordered = newestFirst(revisions);
+  const former = ordered.slice(ordered.findIndex(({ metadata }) => metadata.name === active) + 1);
+  return active === undefined ? undefined : former.find(({ status }) => status?.phase === 'DEPLOYED');
 }
+
+const daysLeft = ({ status }: RevisionResource, { days, now }: History): number =>
+  days - (now.getTime() - Date.parse(status?.endedAt ?? now.toISOString())) / 1000 / DAY;

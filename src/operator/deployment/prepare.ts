@@ -4,17 +4,17 @@ import { DATABASE_OF } from '../../schema/labels.ts';
 import { names } from '../../schema/names.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { stalled, waiting, type Outcome } from '../kernel/outcome.ts';
-import { databaseCredential } from './objects/credential.ts';
+import { adminCredential, databaseCredential } from './objects/credential.ts';
 import { dataOwner } from './objects/metadata.ts';
 import { credentialsAmong, type Credential } from './password/credentials.ts';
-import { listCredentials } from './password/rotate.ts';
+import { listCredentials } from './password/list.ts';
 import type { DeploymentWorld } from './observe.ts';
 import { tracingState } from './tracing-project.ts';
 
 type Scene = { world: DeploymentWorld; signal: AbortSignal };
 
-/** What can't be, and the credentials of the own database where they had to be looked at. */
-export type Prepared = { trouble?: Outcome; credentials?: Credential[] };
+/** What can't be, and the credentials of the own database where they had to be looked at or were made; the admin's, where it was made. */
+export type Prepared = { trouble?: Outcome; credentials?: Credential[]; admin?: string };
 
 /** Makes what has to be there before anything else. */
 export async function prepare(deps: OperatorDeps, deployment: DeploymentResource, { world, signal }: Scene): Promise<Prepared> {
@@ -39,9 +39,10 @@ async function credential(deps: OperatorDeps, deployment: DeploymentResource, si
     return { trouble: stalled('SecretMissing', `The kept database's credential ${secret} is not there.`) };
   }
   const requestedAt = deployment.spec.database?.passwordRequestedAt;
+  const admin = adminCredential(deployment, deps.settings, { random: randomBytes, isNew: true });
   const made = databaseCredential(deployment, deps.settings, { random: randomBytes, number: 0, requestedAt });
-  await deps.writer.create(made, signal);
-  return { credentials: credentialsAmong([made], deployment) };
+  for (const secret of [admin, made]) await deps.writer.create(secret, signal);
+  return { credentials: credentialsAmong([made], deployment), admin: admin.metadata.name };
 }
 
 /** Its data is its own and its spec was never changed: there is no other password than the first, if there is one at all. */

@@ -46,7 +46,7 @@ export function deploymentReport(
       database,
       serving,
       UNGUARDED,
-      ...[growth, password?.rotation].flatMap((statement) => statement ?? []),
+      ...[growth, password?.rotation, password?.separation?.statement].flatMap((statement) => statement ?? []),
       ...withoutEffect(fieldsWithoutEffect(deployment, settings, world.database)),
     ],
     status: {
@@ -79,13 +79,15 @@ const stillRotating = (outcome: Outcome, rotation: Statement | undefined): Outco
 /** A Secret that is gone or spoilt stays the one that pods were started with. */
 function databaseFields(
   { status }: DeploymentResource,
-  { secret, requestedAt }: PasswordState = { secret: undefined },
+  { secret, requestedAt, separation }: PasswordState = { secret: undefined },
 ): DeploymentStatusFields {
-  const { databaseSecret, databaseSecretVersion } = status ?? {};
+  const { databaseSecret, databaseSecretVersion, databaseAdminSecret: known } = status ?? {};
+  const admin = separation?.admin ?? known;
   const told = secret !== undefined && 'secret' in secret ? secret : { secret: databaseSecret, version: databaseSecretVersion };
   return {
     ...(told.secret !== undefined && { databaseSecret: told.secret }),
     ...(told.version !== undefined && { databaseSecretVersion: told.version }),
+    ...(admin !== undefined && { databaseAdminSecret: admin }),
     ...(requestedAt !== undefined && { passwordRequestedAt: requestedAt }),
   };
 }

@@ -241,5 +241,5 @@ const unlessGone = (error: unknown): undefined => {
 const resultOf = (outcome: Outcome | 'failed'): Result => {
   if (outcome === 'failed') return 'error';
   if (outcome.kind === 'stalled') return 'stalled';
-  return outcome.kind === 'waiting' && outcome.after !== undefined ? 'requeue_after' : 'success';
+  return outcome.after !== undefined ? 'requeue_after' : 'success';
 };

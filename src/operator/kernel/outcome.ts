@@ -1,13 +1,10 @@
 import type { Condition } from '../../schema/conditions.ts';
 
 /**
- * What a reconcile came to. Settled: as asked. Waiting: something else has to happen first; `after` seconds look again, without it the
- * change itself wakes the key. Stalled: only a change by the user helps, so nothing is tried again.
+ * What a reconcile came to. Settled: as asked. Waiting: something else has to happen first. Stalled: only a change by the user helps, so
+ * nothing is tried again. After `after` seconds time alone makes a difference, and it looks again; without it a change wakes the key.
  */
-export type Outcome =
-  | { kind: 'settled'; reason: string; message: string }
-  | { kind: 'waiting'; reason: string; message: string; after?: number }
-  | { kind: 'stalled'; reason: string; message: string };
+export type Outcome = { kind: 'settled' | 'waiting' | 'stalled'; reason: string; message: string; after?: number };
 
 export const settled = (message: string, reason = 'Settled'): Outcome => ({ kind: 'settled', reason, message });
 
@@ -17,6 +14,10 @@ export const waiting = (reason: string, message: string, after?: number): Outcom
   message,
   ...(after !== undefined && { after }),
 });
+
+/** The same outcome, looked at again after so many seconds at the latest (pure). */
+export const noLaterThan = (outcome: Outcome, seconds: number | undefined): Outcome =>
+  seconds === undefined ? outcome : { ...outcome, after: Math.min(outcome.after ?? seconds, seconds) };
 
 export const stalled = (reason: string, message: string): Outcome => ({ kind: 'stalled', reason, message });
 
@@ -35,6 +36,6 @@ export type Next = { do: 'forget' } | { do: 'retry' } | { do: 'later'; seconds: 
 
 export function nextOf(outcome: Outcome | 'failed'): Next {
   if (outcome === 'failed') return { do: 'retry' };
-  if (outcome.kind === 'waiting' && outcome.after !== undefined) return { do: 'later', seconds: outcome.after };
+  if (outcome.after !== undefined) return { do: 'later', seconds: outcome.after };
   return { do: 'forget' };
 }

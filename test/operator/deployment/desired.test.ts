@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { desiredDeployment } from '../../../src/operator/deployment/desired.ts';
-import { databaseCredential } from '../../../src/operator/deployment/objects/credential.ts';
+import { adminCredential, databaseCredential } from '../../../src/operator/deployment/objects/credential.ts';
 import { fieldsWithoutEffect } from '../../../src/operator/deployment/without-effect.ts';
 import { passwordJob } from '../../../src/operator/deployment/password/job.ts';
 import { isAsIntended, withHash } from '../../../src/operator/kernel/owned.ts';
@@ -26,14 +26,14 @@ test.each([
   await expect(yaml(desiredDeployment(given, settings(more), world))).toMatchFileSnapshot(`../../golden/database/${name}.yaml`);
 });
 
-test('the credential has no owner, so that it lives as long as the volume', async () => {
-  const secret = databaseCredential(deployment(), settings(), {
-    random: (bytes) => Buffer.alloc(bytes, 7),
-    number: 1,
-    requestedAt: '2026-01-05T00:00:00Z',
-  });
-  expect(secret.metadata).not.toHaveProperty('ownerReferences');
-  await expect(yaml([secret])).toMatchFileSnapshot('../../golden/database/credential.yaml');
+test('credentials have no owner, so that they live as long as the volume', async () => {
+  const random = (bytes: number): Buffer => Buffer.alloc(bytes, 7);
+  const secrets = [
+    databaseCredential(deployment(), settings(), { random, number: 1, requestedAt: '2026-01-05T00:00:00Z' }),
+    adminCredential(deployment(), settings(), { random, isNew: true }),
+  ];
+  for (const secret of secrets) expect(secret.metadata).not.toHaveProperty('ownerReferences');
+  await expect(yaml(secrets)).toMatchFileSnapshot('../../golden/database/credential.yaml');
 });
 
 describe('storage of a database that is there', () => {
@@ -58,7 +58,7 @@ test('fields whose function is not built yet are named', () => {
   expect(fieldsWithoutEffect(deployment(), settings(), undefined)).toEqual([]);
 });
 
-test.each(['set', 'retire'] as const)('the pod that tells the database of a password: %s', async (task) => {
+test.each(['separate', 'set', 'retire'] as const)('the pod that tells the database of a password: %s', async (task) => {
   const [from, to] = [
     { secret: 'chat-db-1', number: 1 },
     { secret: 'chat-db-2', number: 2 },

@@ -1,9 +1,9 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../schema/custom-resources.ts';
-import { PASSWORD_NUMBER, PASSWORD_REQUESTED } from '../../../schema/labels.ts';
+import { MADE_WITH_ROLES, PASSWORD_NUMBER, PASSWORD_REQUESTED } from '../../../schema/labels.ts';
 import { names } from '../../../schema/names.ts';
-import { loginOf, OWNER } from '../password/sql.ts';
+import { ADMIN, loginOf, OWNER } from '../password/sql.ts';
 import { scramVerifier } from '../password/verifier.ts';
 import { DATABASE_PORT } from './database.ts';
 import { childMetadata, dataOwner } from './metadata.ts';
@@ -28,16 +28,39 @@ export function databaseCredential(
   settings: OperatorSettings,
   { random, number, requestedAt }: Given,
 ): KubeObject {
-  const { name, namespace } = deployment.metadata;
-  const host = `${names.database(name)}.${namespace}.svc.${settings.clusterDomain}`;
-  const user = loginOf(number);
-  const password = random(PASSWORD_BYTES).toString('base64url');
-  const metadata = childMetadata(deployment, 'database', names.databaseSecret(name, dataOwner(deployment), number));
+  const { name } = deployment.metadata;
   const asked = requestedAt === undefined ? {} : { [PASSWORD_REQUESTED]: requestedAt };
+  return credential(deployment, settings, {
+    name: names.databaseSecret(name, dataOwner(deployment), number),
+    annotations: { [PASSWORD_NUMBER]: String(number), ...asked },
+    user: loginOf(number),
+    random,
+  });
+}
+
+/** That of the role that sets passwords: no pod but those that tell the database of a password gets it. It lives as long as the others. */
+export const adminCredential = (
+  deployment: DeploymentResource,
+  settings: OperatorSettings,
+  { random, isNew }: Pick<Given, 'random'> & { /** Of a database that is not made yet. */ isNew: boolean },
+): KubeObject =>
+  credential(deployment, settings, {
+    name: names.databaseAdmin(deployment.metadata.name, dataOwner(deployment)),
+    annotations: isNew ? { [MADE_WITH_ROLES]: 'true' } : {},
+    user: ADMIN,
+    random,
+  });
+
+type Login = Pick<Given, 'random'> & { name: string; annotations: Record<string, string>; user: string };
+
+function credential(deployment: DeploymentResource, settings: OperatorSettings, { name, annotations, user, random }: Login): KubeObject {
+  const host = `${names.database(deployment.metadata.name)}.${deployment.metadata.namespace}.svc.${settings.clusterDomain}`;
+  const password = random(PASSWORD_BYTES).toString('base64url');
+  const metadata = childMetadata(deployment, 'database', name);
   return {
     apiVersion: 'v1',
     kind: 'Secret',
-    metadata: { ...metadata, annotations: { ...metadata.annotations, [PASSWORD_NUMBER]: String(number), ...asked } },
+    metadata: { ...metadata, annotations: { ...metadata.annotations, ...annotations } },
     type: 'Opaque',
     immutable: true,
     stringData: {

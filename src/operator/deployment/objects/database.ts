@@ -124,7 +124,9 @@ function podSpec(deployment: DeploymentResource, settings: OperatorSettings): ob
 
 function container(deployment: DeploymentResource, settings: OperatorSettings): object {
   const size = databaseSize(deployment, settings);
-  const secret = names.databaseSecret(deployment.metadata.name, dataOwner(deployment));
+  const [secret, admin] = [names.databaseSecret, names.databaseAdmin].map((nameOf) =>
+    nameOf(deployment.metadata.name, dataOwner(deployment)),
+  );
   return {
     name: 'postgres',
     image: settings.databaseImage,
@@ -134,6 +136,8 @@ function container(deployment: DeploymentResource, settings: OperatorSettings): 
       { name: 'POSTGRES_USER', value: OWNER },
       // Read by an empty volume alone, and gone once the password was changed.
       { name: 'POSTGRES_PASSWORD', valueFrom: { secretKeyRef: { name: secret, key: 'password', optional: true } } },
+      // Makes the image's superuser another role than the agents', without a password; read by an empty volume alone, too.
+      { name: 'POSTGRES_ADMIN_PASSWORD', valueFrom: { secretKeyRef: { name: admin, key: 'password', optional: true } } },
       { name: 'POSTGRES_DB', value: OWNER },
       // A folder of its own: the root of a volume may hold lost+found, which initdb refuses.
       { name: 'PGDATA', value: `${DATA}/pgdata` },

@@ -4,7 +4,8 @@ import { isRolledOut, replicasOf } from '../../workload-state.ts';
 import type { DeploymentWorld } from '../observe.ts';
 import type { Credential } from './credentials.ts';
 
-export type Task = 'set' | 'retire';
+/** What a pod tells the database: to have the roles of today, a next password, the end of the former one. */
+export type Task = 'separate' | 'set' | 'retire';
 
 /** The next step of a change of the password. */
 export type Step =

@@ -4,33 +4,35 @@ import type { DeploymentResource } from '../../../schema/custom-resources.ts';
 import { DEPLOYMENT, ownLabels, PASSWORD_TASK } from '../../../schema/labels.ts';
 import { names } from '../../../schema/names.ts';
 import { restrictedContainer, restrictedPod } from '../objects/database.ts';
-import { ownedMetadata } from '../objects/metadata.ts';
+import { dataOwner, ownedMetadata } from '../objects/metadata.ts';
 import type { Credential } from './credentials.ts';
 import type { Task } from './decide.ts';
+import { separationSql } from './roles-sql.ts';
 import { loginOf, retireSql, setSql } from './sql.ts';
 
 const PSQL = 'psql -X -q -A -t -v ON_ERROR_STOP=1';
-/** A login that works already was set before a crash. */
+/** A login that works already was set before a crash. A database whose agents are superusers knows no admin: it is told of one first. */
+const SEPARATE = `${PSQL} "$ADMIN" -c 'select 1' > /dev/null 2>&1 ||
+  printf '%s' "$SEPARATION" | ${PSQL} -v verifier="$ADMIN_VERIFIER" "$FORMER" > /dev/null`;
 const SCRIPTS: Record<Task, string> = {
-  set: `${PSQL} "$NEXT" -c 'select 1' > /dev/null 2>&1 && exit 0
-printf '%s' "$STATEMENTS" | ${PSQL} -1 -v verifier="$VERIFIER" "$FORMER"
+  separate: `${SEPARATE}
+exec ${PSQL} "$ADMIN" -c 'select 1'`,
+  set: `${SEPARATE}
+${PSQL} "$NEXT" -c 'select 1' > /dev/null 2>&1 && exit 0
+printf '%s' "$STATEMENTS" | ${PSQL} -1 -v verifier="$VERIFIER" "$ADMIN"
 exec ${PSQL} "$NEXT" -c 'select 1'`,
-  retire: `printf '%s' "$STATEMENTS" | ${PSQL} -1 "$NEXT"`,
+  retire: `printf '%s' "$STATEMENTS" | ${PSQL} -1 "$ADMIN"`,
 };
 /** Tried until it ends well: a database that restarts meanwhile is daily life. */
 const FOR_EVER = 2_147_483_647;
 
+/** Of a separation, `from` and `to` are the one credential that is there. */
 export type Given = { task: Task; from: Credential; to: Credential };
 
 /** The pod that says one thing to the database: the operator itself connects to none (pure). */
 export function passwordJob(deployment: DeploymentResource, { task, from, to }: Given, settings: OperatorSettings): KubeObject {
   const { name } = deployment.metadata;
   const job = names.passwordJob(name, task, to.number);
-  const known = (variable: string, { secret }: Credential, key: string): object => ({
-    name: variable,
-    valueFrom: { secretKeyRef: { name: secret, key } },
-  });
-  const statements = task === 'set' ? setSql(loginOf(to.number)) : retireSql(loginOf(from.number));
   return {
     apiVersion: 'batch/v1',
     kind: 'Job',
@@ -48,12 +50,7 @@ export function passwordJob(deployment: DeploymentResource, { task, from, to }: 
               image: settings.databaseImage,
               imagePullPolicy: settings.imagePullPolicy,
               command: ['/bin/sh', '-c', SCRIPTS[task]],
-              env: [
-                known('NEXT', to, 'uri'),
-                ...(task === 'set' ? [known('FORMER', from, 'uri'), known('VERIFIER', to, 'verifier')] : []),
-                { name: 'STATEMENTS', value: statements },
-                { name: 'PGCONNECT_TIMEOUT', value: '10' },
-              ],
+              env: [...environment(deployment, { task, from, to }), { name: 'PGCONNECT_TIMEOUT', value: '10' }],
               // psql alone takes a few megabytes.
               resources: { requests: { cpu: '10m', memory: '32Mi' }, limits: { cpu: '100m', memory: '64Mi' } },
               securityContext: restrictedContainer,
@@ -63,4 +60,25 @@ export function passwordJob(deployment: DeploymentResource, { task, from, to }: 
       },
     },
   };
+}
+
+function environment(deployment: DeploymentResource, { task, from, to }: Given): object[] {
+  const admin = names.databaseAdmin(deployment.metadata.name, dataOwner(deployment));
+  const known = (variable: string, secret: string, key: string): object => ({
+    name: variable,
+    valueFrom: { secretKeyRef: { name: secret, key } },
+  });
+  const said = (name: string, value: string): object => ({ name, value });
+  const separating = [known('FORMER', from.secret, 'uri'), known('ADMIN_VERIFIER', admin, 'verifier'), said('SEPARATION', separationSql())];
+  const setting = [
+    known('NEXT', to.secret, 'uri'),
+    known('VERIFIER', to.secret, 'verifier'),
+    said('STATEMENTS', setSql(loginOf(to.number))),
+  ];
+  const tasks: Record<Task, object[]> = {
+    separate: separating,
+    set: [...separating, ...setting],
+    retire: [said('STATEMENTS', retireSql(loginOf(from.number)))],
+  };
+  return [known('ADMIN', admin, 'uri'), ...tasks[task]];
 }

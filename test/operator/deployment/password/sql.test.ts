@@ -10,7 +10,7 @@ const owner = `owner_${randomBytes(4).toString('hex')}`;
 let database: TestDatabase;
 
 beforeAll(async () => {
-  database = await freshDatabase({ migrated: false });
+  database = await freshDatabase({ migrated: false, superuser: true });
   await database.sql(`create role ${owner} superuser login password 'p0'`);
 });
 afterAll(async () => {
