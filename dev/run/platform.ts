@@ -21,8 +21,9 @@ type Wanted = { cluster: Cluster; images: Images; report: Report };
 /** Installs or upgrades the Helm chart, waits for the control plane, and has a key that it accepts. */
 export async function installPlatform({ cluster, images, report }: Wanted): Promise<Api> {
   const { helm } = await ensureTools(['helm'], report);
+  await restrict(cluster);
   report('helm upgrade --install gx charts/gx-platform');
-  const install = ['upgrade', '--install', 'gx', 'charts/gx-platform', '--namespace', SYSTEM_NAMESPACE, '--create-namespace'];
+  const install = ['upgrade', '--install', 'gx', 'charts/gx-platform', '--namespace', SYSTEM_NAMESPACE];
   const flags = ['--values', '-', '--wait', '--timeout', '5m', '--kubeconfig', cluster.kubeconfig];
   await command(helm ?? 'helm', [...install, ...flags], { input: JSON.stringify(values(cluster, images)) });
   const url = `http://${cluster.nodeAddress}:${CONTROL_PLANE_PORT}`;
@@ -31,6 +32,14 @@ export async function installPlatform({ cluster, images, report }: Wanted): Prom
   if (key !== undefined && (await accepted({ url, key }))) return { url, key };
   report('api-key create --name make-run --role write');
   return { url, key: await createKey(cluster) };
+}
+
+/** The platform's own namespace holds its pods to the same standard as those that the chart makes. */
+async function restrict({ kubectl, kubeconfig }: Cluster): Promise<void> {
+  const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' };
+  const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: SYSTEM_NAMESPACE, labels } };
+  const args = ['apply', '--server-side', '--filename', '-', '--kubeconfig', kubeconfig];
+  await command(kubectl, args, { input: JSON.stringify(namespace) });
 }
 
 /** Small sizes, because everything shares one machine; node ports, so that the machine reaches what runs. */

@@ -137,6 +137,8 @@ const apiServerFlags = ({ dir, ports }: Place): string[] =>
     'service-account-signing-key-file': join(dir, 'service-account.key'),
     'service-cluster-ip-range': '10.0.0.0/16',
     // Pods of tests need no token, and would wait for the default account.
+    // What pods may be is pod security's to say, as in any cluster.
+    'allow-privileged': true,
     'disable-admission-plugins': 'ServiceAccount',
     'audit-policy-file': join(dir, 'audit-policy.yaml'),
     'audit-log-path': join(dir, 'audit.log'),

@@ -8,7 +8,7 @@ type Listed = { items: { kind: string; metadata: { name: string; uid: string; la
 type Answer = Awaited<ReturnType<typeof untilDeployed>>;
 
 const NAMESPACE = 'gx-agents';
-const CHILDREN = 'gxd,gxr,deployments.apps,statefulsets,services,secrets,networkpolicies,pods,persistentvolumeclaims';
+const CHILDREN = 'gxd,gxr,deployments.apps,statefulsets,services,secrets,networkpolicies,poddisruptionbudgets,pods,persistentvolumeclaims';
 
 const system = inject('system');
 const api: Api = { url: system.controlPlane, key: system.key };
@@ -31,6 +31,12 @@ async function leftOf(name: string): Promise<string[]> {
 }
 
 const text = (state: unknown): string => JSON.stringify((state as { values: unknown }).values);
+
+test.each(['gx-system', NAMESPACE])('%s, in which all of this runs, takes no pod that is not restricted', async (namespace) => {
+  const containers = [{ name: 'a', image: system.image, securityContext: { privileged: true } }];
+  const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'privileged', namespace }, spec: { containers } };
+  await expect(kubectl.apply(pod)).rejects.toThrow(/violates PodSecurity "restricted/);
+});
 
 describe('a deployment made by REST', () => {
   const name = unique('by-rest');
@@ -129,7 +135,11 @@ describe('a deployment made by REST', () => {
       const objects = await leftOf(name);
       return objects.every((object) => /^(PersistentVolumeClaim|Secret)\//.test(object)) && objects;
     });
-    expect(left).toEqual([expect.stringMatching(/^PersistentVolumeClaim\//), expect.stringContaining(`Secret/${name}-db-`)]);
+    expect(left).toEqual([
+      expect.stringMatching(/^PersistentVolumeClaim\//),
+      expect.stringMatching(`^Secret/${name}-db-[0-9a-f]{8}$`),
+      expect.stringMatching(`^Secret/${name}-db-[0-9a-f]{8}-admin$`),
+    ]);
   });
 });
 
