@@ -25,3 +25,13 @@ export function adoptSecret({ metadata, spec }: RevisionResource, secret: { type
     data: secret.data ?? {},
   };
 }
+
+/**
+ * The Secret whose values a revision gets (pure): that of its template, or, of a revision that repeats an earlier one, what that one got. A
+ * user's Secret may have other values by now.
+ */
+export function secretToRead({ spec }: RevisionResource, siblings: RevisionResource[]): string | undefined {
+  const { secretName } = spec.template;
+  const repeated = siblings.find(({ metadata }) => metadata.name === spec.rollbackOf);
+  return repeated?.spec.template.secretName === secretName ? (repeated?.status?.secretName ?? secretName) : secretName;
+}

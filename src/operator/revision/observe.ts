@@ -8,7 +8,7 @@ import { addressOf, type DatabaseAddress } from '../deployment/address.ts';
 import { activeOf, isEnded } from '../deployment/picks.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { isTrue } from '../kernel/conditions.ts';
-import { adoptSecret } from './environment.ts';
+import { adoptSecret, secretToRead } from './environment.ts';
 import type { WorkloadComponent } from './objects/sizes.ts';
 import { workloadName } from './objects/workload.ts';
 import { turnOf, type Turn } from './turn.ts';
@@ -55,7 +55,7 @@ export async function observeRevision(
     isPick: activeOf(siblings, deployment?.status?.activeRevision)?.metadata.name === name,
     databaseReady,
     address,
-    environment: await environmentOf(deps, revision, { isNeeded: turn === 'go' && databaseReady && !isEnded(revision), signal }),
+    environment: await environmentOf(deps, revision, { siblings, isNeeded: turn === 'go' && databaseReady && !isEnded(revision), signal }),
     api: caches.workloads.get(`${namespace}/${workloadName(name, 'api')}`),
     queue: caches.workloads.get(`${namespace}/${workloadName(name, 'queue')}`),
     apiPods: podsOf('api'),
@@ -64,24 +64,25 @@ export async function observeRevision(
   };
 }
 
+type Asked = { siblings: RevisionResource[]; isNeeded: boolean; signal: AbortSignal };
+
 /** Read once, when the first pods are about to be made; from then on status remembers. */
-async function environmentOf(
-  { kube, writer }: OperatorDeps,
-  revision: RevisionResource,
-  { isNeeded, signal }: { isNeeded: boolean; signal: AbortSignal },
-): Promise<Environment> {
+async function environmentOf({ kube, writer }: OperatorDeps, revision: RevisionResource, asked: Asked): Promise<Environment> {
+  const { siblings, isNeeded, signal } = asked;
   const { namespace } = revision.metadata;
   const chosen = revision.status?.secretName;
   const wanted = revision.spec.template.secretName;
   if (chosen !== undefined) return { secret: 'ready', name: chosen };
   if (wanted === undefined) return { secret: 'none' };
   if (!isNeeded) return { secret: 'unread' };
-  const secret = await kube.get(kinds.secret, { namespace, name: wanted }, signal).catch((error: unknown) => {
+  const source = secretToRead(revision, siblings) ?? wanted;
+  const secret = await kube.get(kinds.secret, { namespace, name: source }, signal).catch((error: unknown) => {
     if (error instanceof NotFound) return undefined;
     throw error;
   });
   if (secret === undefined) return { secret: 'missing' };
-  if (secret.immutable === true) return { secret: 'ready', name: wanted };
+  // Another revision's copy goes with that revision.
+  if (secret.immutable === true && source === wanted) return { secret: 'ready', name: wanted };
   const copy = adoptSecret(revision, secret);
   await writer.create(copy, signal);
   return { secret: 'ready', name: copy.metadata.name };
