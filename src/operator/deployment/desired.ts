@@ -4,6 +4,7 @@ import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import { RENEW_DATABASE } from '../../schema/labels.ts';
 import { hashOf } from '../../schema/revision-of.ts';
 import { settledTemplate, withTemplateHash } from '../settled-template.ts';
+import { isDatabaseUp } from '../workload-state.ts';
 import { databaseSet } from './objects/database.ts';
 import { agentBudget, databaseBudget } from './objects/disruption.ts';
 import { agentService, databasePolicy, databaseService } from './objects/network.ts';
@@ -23,12 +24,16 @@ export function desiredDeployment(
 /** Hash of what the deployment asks of its database's pod. */
 const ASKED = 'gx.dev/asked';
 
-/** A database keeps its pod until its deployment asks for another one: another size, or, by annotation, today's image. */
-function settledDatabase({ metadata, spec }: DeploymentResource, made: KubeObject, live: KubeObject | undefined): KubeObject {
+/**
+ * A database keeps its pod until its deployment asks for another one: another size, or, by annotation, today's image. One that never
+ * answered has nothing to keep: an image that is mended by the installation's settings gets in.
+ */
+function settledDatabase({ metadata, spec, status }: DeploymentResource, made: KubeObject, live: KubeObject | undefined): KubeObject {
   const { dbStorageGi: _volume, ...sizes } = spec.template.resourceSpec ?? {};
   const given = Object.entries(sizes).filter(([name]) => name.startsWith('db') || name === 'imagePullSecrets');
   const asked = hashOf([Object.fromEntries(given), metadata.annotations?.[RENEW_DATABASE] ?? null]);
   const annotated = { ...made, metadata: { ...made.metadata, annotations: { ...made.metadata.annotations, [ASKED]: asked } } };
   const hashed = withTemplateHash(annotated);
-  return live?.metadata.annotations?.[ASKED] === asked ? settledTemplate(hashed, live) : hashed;
+  const isTried = status?.activeRevision !== undefined || isDatabaseUp(live);
+  return isTried && live?.metadata.annotations?.[ASKED] === asked ? settledTemplate(hashed, live) : hashed;
 }

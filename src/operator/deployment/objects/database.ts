@@ -131,7 +131,7 @@ function container(deployment: DeploymentResource, settings: OperatorSettings): 
     name: 'postgres',
     image: settings.databaseImage,
     imagePullPolicy: settings.imagePullPolicy,
-    args: databaseArguments(size.memoryMb, size.maxConnections),
+    args: databaseArguments(size),
     env: [
       { name: 'POSTGRES_USER', value: OWNER },
       // Read by an empty volume alone, and gone once the password was changed.
@@ -162,11 +162,16 @@ function container(deployment: DeploymentResource, settings: OperatorSettings): 
 }
 
 const ask = `pg_isready -q -h 127.0.0.1 -p ${DATABASE_PORT} -U "$POSTGRES_USER"`;
+const isAlive = `${ask}; [ $? -le 1 ]`;
 const shell = (command: string): object => ({ exec: { command: ['/bin/sh', '-c', command] } });
 
-/** No probe needs a password. Liveness takes 1, "up but refusing", for alive: a database that replays its log must not be killed for it. */
+/**
+ * No probe needs a password. pg_isready ends with 1 for "up but refusing", which is what a database says while it replays its log after a
+ * crash: started and alive, but not ready. So no replay is cut short, however long it takes, to begin anew. The hour before it says anything
+ * is for an empty volume, or a slow one (as CloudNativePG's startDelay).
+ */
 const probes = {
-  startupProbe: { ...shell(ask), periodSeconds: 2, timeoutSeconds: 5, failureThreshold: 1800 },
+  startupProbe: { ...shell(isAlive), periodSeconds: 2, timeoutSeconds: 5, failureThreshold: 1800 },
   readinessProbe: { ...shell(ask), periodSeconds: 5, timeoutSeconds: 5, failureThreshold: 3 },
-  livenessProbe: { ...shell(`${ask}; [ $? -le 1 ]`), periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 6 },
+  livenessProbe: { ...shell(isAlive), periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 6 },
 };
