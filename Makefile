@@ -49,7 +49,7 @@ test-crash: install ## the agent server under kill -9 of workers, of the process
 test-faults: install ## the operator under kill -9, broken watches, refused requests and two leaders, on a real API server
 	@node dev/test/main.ts faults
 
-fuzz: install ## 10,000 generated requests each against the REST API and the agent server (needs python3)
+fuzz: install ## 10,000 generated requests each against the REST API and the agent server, 20 minutes (needs python3)
 	@node test/fuzz/main.ts
 
 bench: install ## the agent server beside others that speak its interface (10 minutes; --help by node test/bench/agent/main.ts)

@@ -17,6 +17,12 @@ const CHECKS =
 /** Runs in which the tool itself may break, each with another seed, before nothing can be said of the server. */
 const ATTEMPTS = 3;
 
+/**
+ * Examples of each operation in one round, which come on top of the borders that the document names and take as many again in sequences, where one
+ * answer leads to the next request: some 180 cases an operation. Rounds are repeated, with other seeds, until there were enough cases.
+ */
+const EACH = 60;
+
 /** The fuzzer, installed once into a virtual environment of its own. */
 async function installed(report: Report): Promise<string> {
   const folder = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'gx-platform', `schemathesis-${VERSION}`);
@@ -39,20 +45,26 @@ export type Target = {
   known?: Record<string, string[]>;
 };
 
-/** Sends at least `cases` generated requests and fails on the first kind of answer that is a 5xx or not in the document, or when the tool keeps breaking. */
+/** Sends at least `cases` generated requests, all phases counted, and fails on the first kind of answer that is a 5xx or not in the document, or when the tool keeps breaking. */
 export async function fuzz(target: Target, report: Report): Promise<void> {
   const { url, headers, cases } = target;
   const program = await installed(report);
   const document = (await (await fetch(`${url}/openapi.json`, { headers })).json()) as { paths: Record<string, object> };
   const operations = Object.values(document.paths).flatMap((path) => Object.keys(path)).length;
-  const each = Math.ceil(cases / operations);
+  const each = Math.min(EACH, Math.ceil(cases / operations));
   report(`${operations} operations, ${each} examples each`);
-  for (let attempt = 1; ; attempt += 1) {
+  let sent = 0;
+  for (let broken = 0; sent < cases;) {
     const verdict = await once(program, target, each);
-    if (verdict.kind === 'clean') return;
     if (verdict.kind === 'faults') throw new Error(`schemathesis found faults at ${url}: ${verdict.what.join('; ')}.`);
+    if (verdict.kind === 'clean') {
+      sent += verdict.cases;
+      report(`${sent} of ${cases} cases, no fault`);
+      continue;
+    }
+    broken += 1;
     const broke = `schemathesis itself broke (${verdict.what.join('; ')})`;
-    if (attempt === ATTEMPTS) throw new Error(`${broke}, ${ATTEMPTS} times: nothing is proven of ${url}.`);
+    if (broken === ATTEMPTS) throw new Error(`${broke}, ${ATTEMPTS} times: nothing is proven of ${url}.`);
     report(`${broke}: once more, with another seed`);
   }
 }

@@ -4,10 +4,11 @@ import { verdictOf } from './verdict.ts';
 const report = (failures: string[], errors: string[]) => ({
   failures: failures.map((title) => ({ title, operations: ['GET /a'] })),
   errors: errors.map((title) => ({ title })),
+  test_cases: { generated: 12 },
 });
 
 test.each([
-  ['nothing found', 0, report([], []), { kind: 'clean' }],
+  ['nothing found', 0, report([], []), { kind: 'clean', cases: 12 }],
   [
     'an answer outside the document',
     1,

@@ -16,6 +16,8 @@ export type InvokeDeps = {
   store: PgStore;
   /** The data is JSON text. */
   emit: (event: string, json: string) => void;
+  /** Settles when what was emitted can be read by whoever comes back. */
+  written: () => Promise<void>;
   /** A callback handler that hears what the graph does. */
   handler?: object | undefined;
   signal: AbortSignal;
@@ -43,6 +45,7 @@ export async function invoke(spec: RunSpec, deps: InvokeDeps): Promise<Outcome> 
   try {
     config = callConfig(spec, deps);
     if (spec.empty) deps.saver.isEmpty(spec.thread_id);
+    if (spec.kwargs.resumable) deps.saver.waitFor(spec.run_id, deps.written);
     graph = await deps.make(config);
     const input = await inputOf(spec, deps.saver);
     for await (const piece of pieces(graph, input, { spec, config }))
@@ -54,7 +57,7 @@ export async function invoke(spec: RunSpec, deps: InvokeDeps): Promise<Outcome> 
     if (error instanceof Unavailable) return { status: 'interrupted', waiting: false, retry: true };
     return { ...result(events), status: 'error', waiting: false, error: failureOf(error) };
   } finally {
-    deps.saver.forget(spec.thread_id);
+    deps.saver.forget(spec);
   }
 }
 

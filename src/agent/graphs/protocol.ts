@@ -33,6 +33,7 @@ export type Operation = 'state' | 'history' | 'update' | 'supersteps' | 'schemas
 export type ToThread =
   | { kind: 'run'; spec: RunSpec }
   | { kind: 'abort'; run_id: string }
+  | { kind: 'written'; wait_id: number }
   | { kind: 'call'; call_id: number; operation: Operation; args: unknown };
 
 export type Failure = { error: string; message: string };
@@ -56,6 +57,8 @@ export type FromThread =
   | { kind: 'broken'; sentence: string }
   | { kind: 'beat' }
   | { kind: 'events'; run_id: string; batch: [event: string, json: string][] }
+  /** Asks to be told (`written`) when the run's events so far can be read by whoever comes back. */
+  | { kind: 'wait'; wait_id: number; run_id: string }
   | { kind: 'spans'; run_id: string; spans: Span[] }
   | { kind: 'done'; run_id: string; outcome: Outcome }
   | { kind: 'result'; call_id: number; json: string }

@@ -33,6 +33,8 @@ export class Saver extends PostgresSaver {
   readonly #steps: Together<Step, undefined>;
   /** Threads without a checkpoint, whose runs have not asked for one yet. */
   readonly #empty = new Set<string>();
+  /** What a run's checkpoints wait for. */
+  readonly #written = new Map<string, () => Promise<void>>();
 
   /** With `form` "records" it is for showing states only: no graph may run on what it reads. */
   constructor(db: Database, form: Form = 'objects') {
@@ -53,9 +55,17 @@ export class Saver extends PostgresSaver {
     this.#empty.add(threadId);
   }
 
+  /**
+   * Nothing of this run is stored before its events are: the next attempt goes on behind what is stored, and would not send them again.
+   */
+  waitFor(runId: string, written: () => Promise<void>): void {
+    this.#written.set(runId, written);
+  }
+
   /** The thread's run is over, whether it has asked or not. */
-  forget(threadId: string): void {
-    this.#empty.delete(threadId);
+  forget({ thread_id, run_id }: { thread_id: string; run_id: string }): void {
+    this.#empty.delete(thread_id);
+    this.#written.delete(run_id);
   }
 
   override async getTuple(config: Config): Promise<CheckpointTuple | undefined> {
@@ -122,6 +132,7 @@ export class Saver extends PostgresSaver {
       metadata: decoder.decode(meta),
       blobs: blobs.map(([, , channel, version, type, blob]) => ({ channel, version, type, blob: blob ?? null })),
     };
+    await this.#written.get(run_id ?? '')?.();
     await this.#steps.add({ put });
     return { configurable: { thread_id, checkpoint_ns, checkpoint_id: checkpoint.id } };
   }
@@ -136,6 +147,7 @@ export class Saver extends PostgresSaver {
       replace: writes.every(([channel]) => channel in WRITES_IDX_MAP),
       writes: dumped.map(([, , , , index, channel, type, blob]) => ({ index, channel, type, blob })),
     };
+    await this.#written.get(run_id ?? '')?.();
     await this.#steps.add({ writes: step });
   }
 }

@@ -7,6 +7,8 @@ import type { FromThread, Operation, Outcome, RunSpec, ThreadStart, ToThread } f
 /** What the one who gave a run hears of it. */
 export type RunListener = {
   events(batch: [event: string, json: string][]): void;
+  /** Settles when the events so far can be read by whoever comes back; never fails. */
+  written(): Promise<void>;
   /** What the graph did so far, where runs are traced. */
   spans(spans: Span[]): void;
   done(outcome: Outcome): void;
@@ -125,6 +127,9 @@ export class GraphThread {
       case 'events':
         this.#runs.get(message.run_id)?.events(message.batch);
         return;
+      case 'wait':
+        void this.#written(message.run_id).then(() => this.#tell({ kind: 'written', wait_id: message.wait_id }));
+        return;
       case 'spans':
         this.#runs.get(message.run_id)?.spans(message.spans);
         return;
@@ -134,6 +139,10 @@ export class GraphThread {
       default:
         this.#answer(message);
     }
+  }
+
+  async #written(runId: string): Promise<void> {
+    await this.#runs.get(runId)?.written();
   }
 
   #done(runId: string, outcome: Outcome): void {

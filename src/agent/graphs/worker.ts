@@ -1,5 +1,6 @@
 import { flushCompileCache } from 'node:module';
 import process from 'node:process';
+import { setImmediate as turn } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { register } from 'tsx/esm/api';
 import { asError, StartError } from '../../errors.ts';
@@ -52,17 +53,44 @@ function batching(run_id: string): { emit: (event: string, json: string) => void
   return { emit, flush };
 }
 
+/** Asks the one who gave the runs whether their events are kept; answers come by message. */
+function keeping(): { written(run_id: string): Promise<void>; answered(wait_id: number): void } {
+  const waiting = new Map<number, () => void>();
+  let last = 0;
+  return {
+    written: (run_id) => {
+      last += 1;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      waiting.set(last, resolve);
+      tell({ kind: 'wait', wait_id: last, run_id });
+      return promise;
+    },
+    answered: (wait_id) => {
+      waiting.get(wait_id)?.();
+      waiting.delete(wait_id);
+    },
+  };
+}
+
 function serve(deps: Deps): void {
+  const kept = keeping();
   const running = new Map<string, AbortController>();
   const run = async (spec: Extract<ToThread, { kind: 'run' }>['spec']): Promise<void> => {
     const stop = new AbortController();
     running.set(spec.run_id, stop);
     const { emit, flush } = batching(spec.run_id);
+    const written = async (): Promise<void> => {
+      // What the graph has emitted is still on its way through its stream.
+      await turn();
+      flush();
+      await kept.written(spec.run_id);
+    };
     const tracing = deps.traced ? graphSpans(spec, (spans) => tell({ kind: 'spans', run_id: spec.run_id, spans })) : undefined;
     const outcome = await invoke(spec, {
       ...deps,
       make: graphOf(deps, spec.graph_id),
       emit,
+      written,
       handler: tracing?.handler,
       signal: stop.signal,
     }).catch(broken);
@@ -82,6 +110,7 @@ function serve(deps: Deps): void {
   };
   port.on('message', (message: ToThread) => {
     if (message.kind === 'run') void run(message.spec);
+    else if (message.kind === 'written') kept.answered(message.wait_id);
     else if (message.kind === 'abort') running.get(message.run_id)?.abort(new Error('the run was stopped'));
     else void call(message);
   });

@@ -105,6 +105,7 @@ export class Executor {
         { run_id, thread_id, graph_id, attempt, kwargs, empty, alone: run.alone },
         {
           events: (batch) => this.#publish(active, batch),
+          written: () => this.#deps.eventLog.written(),
           spans: (spans) => this.#deps.exporter?.add(spans),
           done: (outcome) => void this.#end(active, outcome),
           gone: (reason) => void this.#gone(active, reason),

@@ -18,7 +18,11 @@ export class EventLog {
   readonly #lifeSeconds: number;
   readonly #log: Log;
   #waiting: Entry[] = [];
-  #writing: Promise<void> | undefined;
+  #writing = false;
+  /** Events that came, and that went; those who wait for one of them. */
+  #came = 0;
+  #went = 0;
+  #listeners: { upTo: number; resolve: () => void }[] = [];
 
   constructor(deps: { db: Db; lifeSeconds: number; log: Log }) {
     this.#db = deps.db;
@@ -28,15 +32,21 @@ export class EventLog {
 
   append(run: { run_id: string; thread_id: string; readers: Iterable<string> }, events: RunEvent[]): void {
     for (const event of events) this.#waiting.push({ ...run, ...event });
-    this.#writing ??= this.#drain();
+    this.#came += events.length;
+    if (!this.#writing) void this.#drain();
   }
 
-  /** Settles when all that was appended until now is written. */
-  async written(): Promise<void> {
-    while (this.#writing !== undefined) await this.#writing;
+  /** Settles when all that was appended until now is written, or lost. */
+  written(): Promise<void> {
+    const upTo = this.#came;
+    if (this.#went >= upTo) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#listeners.push({ upTo, resolve });
+    });
   }
 
   async #drain(): Promise<void> {
+    this.#writing = true;
     await new Promise((resolve) => setTimeout(resolve, GATHER));
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0, 1000);
@@ -45,8 +55,15 @@ export class EventLog {
       } catch (error) {
         this.#log.error({ err: asError(error), events: batch.length }, 'stream events lost');
       }
+      this.#went += batch.length;
+      this.#tell();
     }
-    this.#writing = undefined;
+    this.#writing = false;
+  }
+
+  #tell(): void {
+    const done = this.#listeners.findIndex(({ upTo }) => upTo > this.#went);
+    for (const { resolve } of this.#listeners.splice(0, done === -1 ? this.#listeners.length : done)) resolve();
   }
 }
 
