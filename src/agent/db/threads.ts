@@ -140,12 +140,21 @@ export async function removeThreadReader(db: Db, threadId: string, reader: strin
 
 type Filters = Pick<ThreadSearch, 'metadata' | 'values' | 'status' | 'ids'>;
 
+/** The fields of a state that are no objects or lists, as index thread_values has them. */
+const SCALARS = `jsonb_path_query_array(t."values", '$.keyvalue() ? (@.value.type() != "object" && @.value.type() != "array")', '{}', true)`;
+
+const isScalar = (value: unknown): boolean => typeof value !== 'object' || value === null;
+
 /** The one place that decides which threads a search may see. */
 function where({ metadata, values, status, ids }: Filters, parameters: unknown[]): string {
   const parameter = (value: unknown): string => `$${parameters.push(value)}`;
   const conditions = ['not t.temporary'];
   if (metadata && Object.keys(metadata).length > 0) conditions.push(`t.metadata @> ${parameter(toField(metadata))}`);
-  if (values && Object.keys(values).length > 0) conditions.push(`t."values" @> ${parameter(toField(values))}`);
+  if (values && Object.keys(values).length > 0) {
+    const indexed = Object.entries(values).filter(([, value]) => isScalar(value));
+    if (indexed.length > 0) conditions.push(`${SCALARS} @> ${parameter(toField(indexed.map(([key, value]) => ({ key, value }))))}`);
+    conditions.push(`t."values" @> ${parameter(toField(values))}`);
+  }
   if (status === 'busy') conditions.push(UNFINISHED);
   else if (status) conditions.push(`t.status = ${parameter(status)}`, `not ${UNFINISHED}`);
   if (ids) conditions.push(`t.thread_id = any(${parameter(ids)}::uuid[])`);
@@ -155,14 +164,30 @@ function where({ metadata, values, status, ids }: Filters, parameters: unknown[]
 /** One row more than asked for tells that there is a next page. */
 export function searchThreads(db: Db, search: ThreadSearch): Promise<Partial<Thread>[]> {
   const parameters: unknown[] = [];
+  const fields = search.select && search.select.length > 0 && !search.extract ? search.select : THREAD_FIELDS;
+  const text = search.sort_by === 'status' ? byStatus(search, fields, parameters) : byColumn(search, fields, parameters);
+  return db.query<Partial<Thread>>({ text, values: parameters });
+}
+
+function byColumn(search: ThreadSearch, fields: readonly string[], parameters: unknown[]): string {
   const condition = where(search, parameters);
-  const order = `${search.sort_by === 'status' ? STATUS : `t.${search.sort_by ?? 'updated_at'}`} ${search.sort_order ?? 'desc'}`;
-  const selected = search.select && search.select.length > 0 && !search.extract ? columns(search.select) : ALL;
   const page = `limit $${parameters.push(search.limit + 1)} offset $${parameters.push(search.offset)}`;
-  return db.query<Partial<Thread>>({
-    text: `select ${selected} from gx.thread t where ${condition} order by ${order}, t.thread_id ${page}`,
-    values: parameters,
-  });
+  return `select ${columns(fields)} from gx.thread t where ${condition}
+    order by t.${search.sort_by ?? 'updated_at'} ${search.sort_order ?? 'desc'}, t.thread_id ${page}`;
+}
+
+/** In the order of their names. "busy" is no column that an index could sort: the pages of each status are put together. */
+const STATUSES = ['busy', 'error', 'idle', 'interrupted'] as const;
+
+function byStatus(search: ThreadSearch, fields: readonly string[], parameters: unknown[]): string {
+  const [first, page] = [`$${parameters.push(search.limit + 1 + search.offset)}`, `$${parameters.push(search.limit + 1)}`];
+  const wanted = STATUSES.filter((status) => search.status === undefined || search.status === null || search.status === status);
+  const parts = (search.sort_order === 'asc' ? wanted : wanted.toReversed()).map(
+    (status, rank) => `(select ${rank} as gx_rank, t.updated_at as gx_at, t.thread_id as gx_id, ${columns(fields)} from gx.thread t
+      where ${where({ ...search, status }, parameters)} order by t.updated_at desc, t.thread_id limit ${first})`,
+  );
+  return `select ${fields.map((name) => `"${name}"`).join(', ')} from (${parts.join(' union all ')}) t
+    order by gx_rank, gx_at desc, gx_id limit ${page} offset $${parameters.push(search.offset)}`;
 }
 
 export async function countThreads(db: Db, filters: Filters): Promise<number> {

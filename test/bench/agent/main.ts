@@ -10,10 +10,11 @@ import { HELP, optionsOf, type BenchOptions } from './options.ts';
 import { compile, NODE_OPTIONS } from './ours.ts';
 import { pairs, single, table, type Measured } from './report.ts';
 import { measureRoundTrips } from './round-trips.ts';
-import { measureMillion, recordScenarios } from './scenarios/records.ts';
+import { recordScenarios } from './scenarios/records.ts';
 import { runScenarios } from './scenarios/runs.ts';
 import type { Scenario } from './scenarios/scenario.ts';
 import { streamScenarios } from './scenarios/streams.ts';
+import { measureSearches, type Searched } from './searches.ts';
 import type { BenchServer } from './servers.ts';
 
 const began = performance.now();
@@ -98,41 +99,56 @@ async function compare(databases: Databases, options: BenchOptions): Promise<voi
   print('');
 }
 
-async function alone(databases: Databases, options: BenchOptions): Promise<void> {
-  const asked = (name: string): boolean => options.only?.includes(name) ?? true;
-  if (asked('memory')) {
-    const runs = Math.round(5000 * options.scale);
-    const { apiOnly, idle, after, drained } = await measureMemory(databases, runs);
-    const lines = [
-      single('RSS of an idle process that only answers', `${apiOnly.toFixed(0)} MB`, { goal: '<= 130 MB', met: apiOnly <= 130 }),
-      single('RSS of an idle server', `${idle.toFixed(0)} MB`, { goal: '<= 250 MB', met: idle <= 250 }),
-      single(`the same after ${runs} runs`, `${after.toFixed(0)} MB`, { goal: '<= 1.3x', met: after <= 1.3 * idle }),
-      single('those runs drained', `${drained.toFixed(0)} per s`),
-    ];
-    print(`${pairs([`memory (NODE_OPTIONS=${NODE_OPTIONS})`, '', 'goal'], lines)}\n`);
-  }
-  if (asked('round-trips')) {
-    const trips = Object.entries(await measureRoundTrips(databases));
-    print(
-      `${pairs(
-        ['SQL round trips', ''],
-        trips.map(([what, count]) => [what, count.toFixed(1)]),
-      )}\n`,
-    );
-  }
-  if (options.full) {
-    const figure = await measureMillion(databases);
-    const line = single('search by metadata in 1,000,000 threads, p50', `${figure.toFixed(1)} ms`, { goal: '<= 20 ms', met: figure <= 20 });
-    print(`${pairs(['records', '', 'goal'], [line])}\n`);
-  }
-  if (asked('floors')) {
-    const floors = await measureFloors(databases);
-    print(
-      `${pairs(
-        ['floors', ''],
-        floors.map(({ what, figure }) => [what, figure]),
-      )}\n`,
-    );
+type Part = { id: string; head: string[]; lines: (databases: Databases, options: BenchOptions) => Promise<string[][]> };
+
+const searchLines = (searched: Searched[], limit: number): string[][] =>
+  searched.map(({ what, p50, goal }) =>
+    single(what, `${p50.toFixed(1)} ms`, goal ? { goal: `<= ${limit} ms`, met: p50 <= limit } : undefined),
+  );
+
+/** What is measured of this server alone. */
+const PARTS: Part[] = [
+  {
+    id: 'memory',
+    head: [`memory (NODE_OPTIONS=${NODE_OPTIONS})`, '', 'goal'],
+    lines: async (databases, { scale }) => {
+      const runs = Math.round(5000 * scale);
+      const { apiOnly, idle, after, drained } = await measureMemory(databases, runs);
+      return [
+        single('RSS of an idle process that only answers', `${apiOnly.toFixed(0)} MB`, { goal: '<= 130 MB', met: apiOnly <= 130 }),
+        single('RSS of an idle server', `${idle.toFixed(0)} MB`, { goal: '<= 250 MB', met: idle <= 250 }),
+        single(`the same after ${runs} runs`, `${after.toFixed(0)} MB`, { goal: '<= 1.3x', met: after <= 1.3 * idle }),
+        single('those runs drained', `${drained.toFixed(0)} per s`, { goal: '>= 200 per s', met: drained >= 200 }),
+      ];
+    },
+  },
+  {
+    id: 'round-trips',
+    head: ['SQL round trips', ''],
+    lines: async (databases) => Object.entries(await measureRoundTrips(databases)).map(([what, trips]) => [what, trips.toFixed(1)]),
+  },
+  {
+    id: 'searches',
+    head: ['searches in 10,000 threads, p50', '', 'goal'],
+    lines: async (databases) => searchLines(await measureSearches(databases, 10_000), 5),
+  },
+  {
+    id: 'searches-million',
+    head: ['searches in 1,000,000 threads, p50', '', 'goal'],
+    lines: async (databases) => searchLines(await measureSearches(databases, 1_000_000), 20),
+  },
+  {
+    id: 'floors',
+    head: ['floors', ''],
+    lines: async (databases) => (await measureFloors(databases)).map(({ what, figure }) => [what, figure]),
+  },
+];
+
+async function alone(databases: Databases, { only, full, ...options }: BenchOptions): Promise<void> {
+  const asked = ({ id }: Part): boolean => only?.includes(id) ?? (id !== 'searches-million' || full);
+  for (const part of PARTS.filter(asked)) {
+    tell(part.id);
+    print(`${pairs(part.head, await part.lines(databases, { only, full, ...options }))}\n`);
   }
 }
 

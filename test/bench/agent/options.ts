@@ -13,8 +13,9 @@ export type BenchOptions = {
 export const HELP = `The agent server beside others that speak the same interface: make bench, or node test/bench/agent/main.ts [options]
 
   --quick            one round with a fifth of the work: a first impression
-  --full             also a search in 1,000,000 threads
-  --only a,b         only these rows: scenarios, or floors, memory, round-trips
+  --full             also the searches in 1,000,000 threads
+  --only a,b         only these: rows (wait-1, wait-50, start, burst, long-thread, growing-thread, stream-1, stream-50, state, search),
+                     or parts (memory, round-trips, searches, searches-million, floors)
   --against a,b      only these peers: js, aegra, aegra-redis; "none" for this server alone
   --rounds n         rounds, of which the median counts (3)
   --help             this text

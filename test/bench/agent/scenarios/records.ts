@@ -1,9 +1,6 @@
-import { Client } from 'pg';
 import { createThread, wait } from '../api.ts';
-import type { Databases } from '../databases.ts';
 import { call } from '../http.ts';
 import { median, oneByOne, together } from '../load.ts';
-import { startOurs } from '../ours.ts';
 import type { BenchServer } from '../servers.ts';
 import type { Scenario } from './scenario.ts';
 
@@ -47,25 +44,5 @@ const search: Scenario = {
     return searchByOwner(server);
   },
 };
-
-const MILLION = 1_000_000;
-
-/** Written by SQL: through the API it would take a quarter of an hour. */
-export async function measureMillion(databases: Databases): Promise<number> {
-  const database = await databases.fresh();
-  const server = await startOurs({ database });
-  const client = new Client({ connectionString: database });
-  await client.connect();
-  await client.query(
-    `insert into gx.thread (thread_id, metadata, created_at, updated_at)
-      select gen_random_uuid(), jsonb_build_object('owner', 'owner-' || i % ${OWNERS}, 'index', i),
-        now() - i * interval '1 second', now() - (i::bigint * 7919 % ${MILLION}) * interval '1 second' from generate_series(1, ${MILLION}) i`,
-  );
-  await client.query('vacuum analyze gx.thread');
-  await client.end();
-  const figure = await searchByOwner(server);
-  await server.stop();
-  return figure;
-}
 
 export const recordScenarios = [state, search];

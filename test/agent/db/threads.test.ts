@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openDatabase, type Database } from '../../../src/agent/db/pool.ts';
+import { insertThreads, searchThreads, setThreadState } from '../../../src/agent/db/threads.ts';
+import type { ThreadSearch } from '../../../src/schema/thread.ts';
+import { silentLog } from '../../kit/log.ts';
+import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
+
+let database: TestDatabase;
+let db: Database;
+const names = new Map<string, string>();
+
+/** Threads in the order they were written, so that the last is the newest. */
+const THREADS = [
+  { name: 'failed', status: 'error', values: { topic: 'rain', n: 1 } },
+  { name: 'asks', status: 'interrupted', values: { topic: 'rain', n: 2, ready: true } },
+  { name: 'rests', status: 'idle', values: { topic: 'sun', n: 2, nothing: null, list: ['a', { b: 1 }] } },
+  { name: 'works', status: 'idle', values: { topic: 'sun' } },
+  { name: 'says', status: 'idle', values: 'only a text' },
+] as const;
+
+async function found(search: Partial<ThreadSearch>): Promise<string[]> {
+  const threads = await searchThreads(db, { limit: 10, offset: 0, ...search });
+  return threads.map(({ thread_id }) => names.get(thread_id!)!);
+}
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  db = openDatabase({ uri: database.uri, poolSize: 2, statementTimeoutSeconds: 30, name: 'test' }, silentLog());
+  for (const { name, status, values } of THREADS) {
+    const thread_id = randomUUID();
+    names.set(thread_id, name);
+    await insertThreads(db, [{ thread_id, metadata: { name } }]);
+    await setThreadState(db, thread_id, { status, values, interrupts: {} });
+    if (name === 'works')
+      await database.sql(
+        `insert into gx.run (run_id, thread_id, assistant_id, graph_id, status, kwargs, multitask_strategy)
+          values (gen_random_uuid(), $1, gen_random_uuid(), 'none', 'running', '{}', 'enqueue')`,
+        [thread_id],
+      );
+  }
+});
+
+afterAll(async () => {
+  await db.close();
+  await database.drop();
+});
+
+test('threads made at the same time under one id: the first has it', async () => {
+  const thread_id = randomUUID();
+  const made = await insertThreads(db, [
+    { thread_id, metadata: { of: 'first' } },
+    { thread_id, metadata: { of: 'second' } },
+  ]);
+  expect(made.map((thread) => thread?.metadata)).toEqual([{ of: 'first' }, undefined]);
+  await database.sql('delete from gx.thread where thread_id = $1', [thread_id]);
+});
+
+describe('threads found by their state', () => {
+  test.each<[string, Record<string, unknown>, string[]]>([
+    ['a text', { topic: 'rain' }, ['asks', 'failed']],
+    ['a number and a text', { topic: 'sun', n: 2 }, ['rests']],
+    ['a truth', { ready: true }, ['asks']],
+    ['an explicit nothing', { nothing: null }, ['rests']],
+    ['a part of a list', { list: [{ b: 1 }] }, ['rests']],
+    ['a part of a list, and a text', { list: ['a'], topic: 'sun' }, ['rests']],
+    ['a text under another name', { n: 'rain' }, []],
+  ])('%s', async (_, values, expected) => {
+    expect(await found({ values })).toEqual(expected);
+  });
+});
+
+describe('threads by status', () => {
+  test('a thread with an unfinished run is busy, whatever it rested in', async () => {
+    expect(await found({ status: 'busy' })).toEqual(['works']);
+    expect(await found({ status: 'idle' })).toEqual(['says', 'rests']);
+  });
+
+  test('sorted by the name of the status, newest first within it, page by page', async () => {
+    const ascending = ['works', 'failed', 'says', 'rests', 'asks'];
+    expect(await found({ sort_by: 'status', sort_order: 'asc' })).toEqual(ascending);
+    expect(await found({ sort_by: 'status' })).toEqual(['asks', 'says', 'rests', 'failed', 'works']);
+    // One more than asked for tells that there is a next page.
+    expect(await found({ sort_by: 'status', sort_order: 'asc', limit: 2, offset: 1 })).toEqual(ascending.slice(1, 4));
+    expect(await found({ sort_by: 'status', status: 'idle', values: { topic: 'sun' } })).toEqual(['rests']);
+  });
+
+  test('only what was selected comes back', async () => {
+    const [first] = await searchThreads(db, { limit: 1, offset: 0, sort_by: 'status', select: ['status', 'values'] });
+    expect(first).toEqual({ status: 'interrupted', values: THREADS[1].values });
+  });
+});
