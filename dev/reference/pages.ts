@@ -1,6 +1,7 @@
 import { structural } from '../../src/schema/crd.ts';
 import { API_VERSION, KINDS, type CustomKind } from '../../src/schema/custom-resources.ts';
 import { CONDITIONS, REASONS } from './meanings.ts';
+import { COMMON, STATES } from './states.ts';
 
 type Schema = {
   type?: string;
@@ -39,6 +40,7 @@ function kindPage(kind: CustomKind): string {
       : `## Rules\n\nThe API server refuses an object that breaks one of them.\n\n${rules.map(({ message }) => `- ${message}`).join('\n')}`,
     kind.status === undefined ? '' : `## status\n\n${table(structural(kind.status) as Schema)}`,
     kind.status === undefined ? '' : `## Conditions\n\n${conditionTable()}`,
+    kind.status === undefined ? '' : `## Reasons\n\n${reasonTable(kind.singular)}`,
     `## Columns of \`kubectl get\`\n\n${kind.columns.map(({ name, priority }) => `${name}${priority === undefined ? '' : ' (wide)'}`).join(', ')}`,
   ]
     .filter((part) => part !== '')
@@ -76,6 +78,13 @@ const allRules = (schema: Schema): { message: string }[] => [
 const conditionTable = (): string =>
   `| Condition | True means |\n|---|---|\n${Object.entries(CONDITIONS)
     .map(([type, means]) => `| \`${type}\` | ${means} |`)
+    .join('\n')}`;
+
+const reasonTable = (kind: string): string =>
+  `Why a revision fails is told in [troubleshooting by reason](troubleshooting.md), in the same words on its deployment. The others:\n\n| Reason | Means |\n|---|---|\n${Object.entries(
+    { ...STATES[kind], ...COMMON },
+  )
+    .map(([reason, means]) => `| \`${reason}\` | ${means} |`)
     .join('\n')}`;
 
 const troubleshooting = (): string => `# Troubleshooting by reason

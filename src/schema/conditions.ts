@@ -27,6 +27,7 @@ export const SUSPENDED = 'Suspended';
 export const SERVING = 'Serving';
 /** Reason of Ready, Serving and DatabaseReady while a deployment has no pods because its spec says so. */
 export const HIBERNATED = 'Hibernated';
+export const SCALED_TO_ZERO = 'ScaledToZero';
 export const DATABASE_READY = 'DatabaseReady';
 export const ROLLED_OUT = 'RolledOut';
 export const BUILD_SUCCEEDED = 'BuildSucceeded';

@@ -1,12 +1,13 @@
 import type { OperatorSettings } from '../../config/operator.ts';
-import { DATABASE_READY, FIELDS_WITHOUT_EFFECT, HIBERNATED, SERVING, UNAUTHENTICATED } from '../../schema/conditions.ts';
+import { DATABASE_READY, FIELDS_WITHOUT_EFFECT, HIBERNATED, SCALED_TO_ZERO, SERVING, UNAUTHENTICATED } from '../../schema/conditions.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
 import type { DeploymentStatus } from '../../schema/deployment.ts';
 import { RECONCILE_NOW } from '../../schema/labels.ts';
 import { names } from '../../schema/names.ts';
 import { newestFirst } from '../../schema/revision-of.ts';
 import { settled, stalled, waiting, type Outcome, type Report, type Statement } from '../kernel/outcome.ts';
-import { availableReplicas } from '../workload-state.ts';
+import { availableReplicas, replicasOf } from '../workload-state.ts';
+import { replicasWanted } from '../revision/objects/sizes.ts';
 import { databaseStatement } from './database-state.ts';
 import type { PasswordState } from './password/rotate.ts';
 import type { DeploymentWorld } from './observe.ts';
@@ -36,7 +37,7 @@ export function deploymentReport(
   const hibernates = deployment.spec.hibernate === true;
   const isExternal = deployment.spec.database?.external !== undefined;
   const database = databaseStatement(deployment, world, { settings, now, active, secret: password?.secret });
-  const serving = servingStatement(world, { active, hibernates });
+  const serving = servingStatement(world, { active, hibernates, settings });
   const seen = { newest, active, database, serving, hibernates, asleep: isAsleep(world), before: deployment.status?.phase, isExternal };
   const outcome = trouble ?? stillRotating(outcomeOf(seen), password?.rotation);
   const handled = deployment.metadata.annotations?.[RECONCILE_NOW];
@@ -108,7 +109,7 @@ type Seen = {
 
 function phaseOf({ newest, active, database, serving, hibernates, before }: Seen): DeploymentStatus {
   if (serving.status === 'True') return 'READY';
-  if (hibernates) return 'UNUSED';
+  if (hibernates || serving.reason === SCALED_TO_ZERO) return 'UNUSED';
   const isWaking = active !== undefined && (before === 'UNUSED' || before === 'AWAITING_DATABASE');
   if (isWaking) return 'AWAITING_DATABASE';
   const isFirstUnderWay = active === undefined && (newest === undefined || !isEnded(newest));
@@ -124,8 +125,10 @@ function outcomeOf({ newest, active, database, serving, hibernates, asleep, isEx
     return asleep ? settled('All pods are stopped; the data is kept.', HIBERNATED) : waiting('Hibernating', 'The pods are being stopped.');
   if (database.status !== 'True') return waiting(database.reason, database.message, isExternal ? SECRET_POLL : undefined);
   if (!isDeployed || active !== name) return rolling(newest);
-  return serving.status === 'True' ? settled(`Revision ${name} serves.`, 'Serving') : waiting(serving.reason, serving.message);
+  return isAsAsked(serving) ? settled(serving.message, serving.reason) : waiting(serving.reason, serving.message);
 }
+
+const isAsAsked = ({ status, reason }: Statement): boolean => status === 'True' || reason === SCALED_TO_ZERO;
 
 /** Without the revision's own words, which change at every step; only what is wrong is repeated here. */
 function rolling({ metadata, status }: RevisionResource): Outcome {
@@ -140,15 +143,23 @@ function failed({ metadata, status }: RevisionResource): Outcome {
   return stalled(reason, `Revision ${metadata.name} ended as ${phase}. ${message}`.trim());
 }
 
-type Asked = { active: string | undefined; hibernates: boolean };
+type Asked = { active: string | undefined; hibernates: boolean; settings: OperatorSettings };
 
-function servingStatement({ workloads }: DeploymentWorld, { active, hibernates }: Asked): Statement {
+function servingStatement({ workloads, revisions }: DeploymentWorld, { active, hibernates, settings }: Asked): Statement {
   if (active === undefined)
     return { type: SERVING, status: 'False', reason: 'NothingDeployed', message: 'No revision has been deployed yet.' };
   const api = workloads.find(({ metadata }) => metadata.name === names.apiWorkload(active));
   if (availableReplicas(api) > 0) return { type: SERVING, status: 'True', reason: 'Serving', message: `Revision ${active} serves.` };
   if (hibernates)
     return { type: SERVING, status: 'False', reason: HIBERNATED, message: `Revision ${active} serves again once the deployment wakes.` };
+  const revision = revisions.find(({ metadata }) => metadata.name === active);
+  if (revision !== undefined && replicasWanted(revision, 'api', settings) === 0 && replicasOf(api) === 0)
+    return {
+      type: SERVING,
+      status: 'False',
+      reason: SCALED_TO_ZERO,
+      message: `Revision ${active} has no api pod, as its minScale of 0 asks.`,
+    };
   return { type: SERVING, status: 'False', reason: 'NoReplicaAvailable', message: `No api pod of revision ${active} is available.` };
 }
 

@@ -22,6 +22,9 @@ const report = (world: Partial<DeploymentWorld>, active?: string, of = deploymen
   return deploymentReport(of, { world: { ...empty, ...world }, active, now: new Date() }, settings());
 };
 const deployed = { phase: 'DEPLOYED' as const };
+const scaledToZero = revision(deployment({ metadata: { generation: 1 }, template: { resourceSpec: { minScale: 0 } } }), {
+  status: deployed,
+});
 const serving = { database, workloads: [api('chat-00001')] };
 
 test.each([
@@ -45,6 +48,12 @@ test.each([
     { ...serving, revisions: [numbered(1, deployed), numbered(2, { phase: 'DEPLOY_FAILED' as const, reason: 'CrashLooping' })] },
     'chat-00001',
     ['READY', 'stalled', 'CrashLooping'],
+  ],
+  [
+    'a revision that asks for no pod',
+    { database, workloads: [{ ...api('chat-00001'), spec: { replicas: 0 }, status: {} }], revisions: [scaledToZero] },
+    'chat-00001',
+    ['UNUSED', 'settled', 'ScaledToZero'],
   ],
   ['a lost last pod', { database, revisions: [numbered(1, deployed)] }, 'chat-00001', ['UNKNOWN', 'waiting', 'NoReplicaAvailable']],
 ])('%s', (_, world, active, expected) => {
