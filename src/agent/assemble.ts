@@ -69,16 +69,18 @@ export async function assemble({ config, db, host, file, log }: Parts, opened: O
   const tickets = await openTickets(db, { works: jobs.slots > 0 }, log);
   opened.add(() => tickets.close());
   const eventLog = new EventLog({ db, lifeSeconds: config.streams.resumableSeconds, log });
+  // Others speak as soon as somebody listens; what is said before all of it stands is found by the first look.
+  let whole: Connected | undefined;
   const hears = {
-    signal: (signal: Signal): void => deps.onSignal(signal),
+    signal: (signal: Signal): void => whole?.onSignal(signal),
     reconnected: (): void => {
       bus.sayAll({ kind: 'wake' });
-      deps.pump.poke();
+      whole?.pump.poke();
     },
   };
   const signals: Signals = await openSignals({ db, uri: config.database.uri, processId: newId() }, hears, log);
   opened.add(() => signals.close());
-  const freed = (next: string | undefined): void => void deps.pump.freed(next);
+  const freed = (next: string | undefined): void => void pump.freed(next);
   const shared = { db, bus, tickets, signals, eventLog, host, jobs, log };
   const exporter = config.tracing && new SpanExporter(config.tracing, log);
   opened.add(async () => exporter?.close());
@@ -86,7 +88,7 @@ export async function assemble({ config, db, host, file, log }: Parts, opened: O
   // Who can't load the graphs takes no runs.
   const running = { running: () => (host.well ? executor.count : jobs.slots), start: (run: Claimed) => executor.start(run) };
   const pump = new Pump({ ...shared, ...running, worker: signals.processId, graphs });
-  const deps: Connected = {
+  whole = {
     ...shared,
     gathered: gathered(db),
     executor,
@@ -96,7 +98,7 @@ export async function assemble({ config, db, host, file, log }: Parts, opened: O
     requests: requestRules(config, file),
     onSignal: () => undefined,
   };
-  return deps;
+  return whole;
 }
 
 /** The user's embedding runs where the user's graphs do. */

@@ -25,7 +25,10 @@ const bytes = (value: Uint8Array | null): Buffer | null =>
 
 export type Step = { put: NewCheckpoint } | { writes: NewWrites };
 
-const WRITES = `insert into gx.checkpoint_writes (thread_id, checkpoint_ns, checkpoint_id, task_id, run_id, idx, channel, type, blob)`;
+const WRITES = `insert into gx.checkpoint_writes as o (thread_id, checkpoint_ns, checkpoint_id, task_id, run_id, idx, channel, type, blob)`;
+/** What a run replaces of its own is gone; what it replaces of another run's comes back when it is taken back. */
+const BEFORE = `case when o.run_id is not distinct from excluded.run_id then o.before else jsonb_build_object(
+    'run_id', o.run_id, 'channel', o.channel, 'type', o.type, 'blob', encode(o.blob, 'base64'), 'before', o.before) end`;
 const WRITE_FIELDS = 'w (thread_id, checkpoint_ns, checkpoint_id, task_id, run_id, replaces, idx, channel, type, blob)';
 
 /**
@@ -47,7 +50,7 @@ export async function writeSteps(db: Db, steps: Step[]): Promise<void> {
         on conflict do nothing),
       replaced as (${WRITES} select thread_id, checkpoint_ns, checkpoint_id, task_id, run_id, idx, channel, type, blob from w where replaces
         on conflict (thread_id, checkpoint_ns, checkpoint_id, task_id, idx)
-          do update set channel = excluded.channel, type = excluded.type, blob = excluded.blob)
+          do update set channel = excluded.channel, type = excluded.type, blob = excluded.blob, run_id = excluded.run_id, before = ${BEFORE})
       insert into gx.checkpoints (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, metadata)
       select thread_id, checkpoint_ns, checkpoint_id, parent, checkpoint::jsonb, metadata::jsonb
       from unnest($17::text[], $18::text[], $19::text[], $20::text[], $21::text[], $22::text[])
@@ -162,13 +165,22 @@ export async function deleteCheckpoints(db: Db, threadIds: string[]): Promise<vo
   });
 }
 
+const SAME = `w.thread_id = $1 and (w.checkpoint_ns, w.checkpoint_id, w.task_id, w.idx) = (own.checkpoint_ns, own.checkpoint_id, own.task_id, own.idx)`;
+
 /** Removes what one run left, also at a checkpoint it resumed from: the thread's newest checkpoint is again the one before it, as it was. */
 export async function deleteRunCheckpoints(db: Db, threadId: string, runId: string): Promise<void> {
   await db.query({
     text: `with gone as (
-        delete from gx.checkpoints where thread_id = $1 and metadata->>'run_id' = $2 returning checkpoint_ns, checkpoint_id)
-      delete from gx.checkpoint_writes w where w.thread_id = $1 and (w.run_id = $2
-        or exists (select 1 from gone where w.checkpoint_ns = gone.checkpoint_ns and w.checkpoint_id = gone.checkpoint_id))`,
+        delete from gx.checkpoints where thread_id = $1 and metadata->>'run_id' = $2 returning checkpoint_ns, checkpoint_id),
+      own as (
+        select w.checkpoint_ns, w.checkpoint_id, w.task_id, w.idx, gone.checkpoint_id is null and w.before is not null as returns
+        from gx.checkpoint_writes w left join gone using (checkpoint_ns, checkpoint_id)
+        where w.thread_id = $1 and (w.run_id = $2 or gone.checkpoint_id is not null)),
+      returned as (
+        update gx.checkpoint_writes w set run_id = w.before->>'run_id', channel = w.before->>'channel', type = w.before->>'type',
+          blob = decode(w.before->>'blob', 'base64'), before = nullif(w.before->'before', 'null')
+        from own where own.returns and ${SAME})
+      delete from gx.checkpoint_writes w using own where not own.returns and ${SAME}`,
     values: [threadId, runId],
   });
 }

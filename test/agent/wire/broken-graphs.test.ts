@@ -37,6 +37,11 @@ describe('a graph that', () => {
   test.each([
     ['throws a text', 'text', 'not an error'],
     ['throws nothing', 'nothing', 'undefined'],
+    ['throws null', 'null', 'null'],
+    ['throws a symbol', 'symbol', 'Symbol(a sign)'],
+    ['throws a promise that fails', 'promise', '[object Promise]'],
+    ['throws what defends itself', 'hostile', 'do not touch'],
+    ['rejects with nothing', 'rejects with nothing', 'undefined'],
     ['throws a circle', 'thrown circle', '[object Object]'],
     ['throws what can not be printed', 'unprintable', 'The graph threw something that can not be printed.'],
     ['calls process.exit', 'exit', /^process\.exit\(1\) was called/],

@@ -198,6 +198,31 @@ test('a run that resumed and was rolled back leaves the question as it was', asy
   expect(state).toMatchObject({ answer: 'no' });
 });
 
+test('runs that answered one question after the other in the same step are taken back one by one', async () => {
+  const { thread_id } = await agent.client.threads.create();
+  const states: unknown[] = [];
+  const runs: string[] = [];
+  const step = async (body: object): Promise<void> => {
+    const { run_id } = await agent.client.runs.create(thread_id, 'questions', body);
+    await agent.client.runs.join(thread_id, run_id);
+    runs.push(run_id);
+    states.push(await agent.client.threads.getState(thread_id));
+  };
+  await step({ input: {} });
+  await step({ command: { resume: 'one' } });
+  await step({ command: { resume: 'a wrong two' } });
+  const questions = (states as { interrupts: { value: string }[] }[]).map(({ interrupts }) => interrupts.map(({ value }) => value));
+  expect(questions).toEqual([['first'], ['second'], ['third']]);
+  await agent.client.runs.delete(thread_id, runs[2]!);
+  expect(await agent.client.threads.getState(thread_id)).toEqual(states[1]);
+  await agent.client.runs.delete(thread_id, runs[1]!);
+  expect(await agent.client.threads.getState(thread_id)).toEqual(states[0]);
+  for (const resume of ['one', 'two']) await agent.client.runs.wait(thread_id, 'questions', { command: { resume } });
+  expect(await agent.client.runs.wait(thread_id, 'questions', { command: { resume: 'three' } })).toMatchObject({
+    answers: ['one', 'two', 'three'],
+  });
+});
+
 describe('a stream', () => {
   type Event = { event: string; data: Record<string, unknown> };
   const stream = async (graph: string, input: Record<string, unknown>, streamMode: string[], streamSubgraphs = false): Promise<Event[]> => {

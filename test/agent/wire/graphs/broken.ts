@@ -13,6 +13,10 @@ const grow = (): never => {
   for (;;) kept.push(Array.from({ length: 100_000 }, (_, at) => at + kept.length));
 };
 
+const hostile = (): never => {
+  throw new Error('do not touch');
+};
+
 /* oxlint-disable typescript/only-throw-error -- that is what it is here for */
 const failures: Record<string, (emit: (data: unknown) => void) => unknown> = {
   error: () => {
@@ -24,6 +28,19 @@ const failures: Record<string, (emit: (data: unknown) => void) => unknown> = {
   nothing: () => {
     throw undefined;
   },
+  null: () => {
+    throw null;
+  },
+  symbol: () => {
+    throw Symbol('a sign');
+  },
+  promise: () => {
+    throw Promise.reject(new Error('a promise in flight'));
+  },
+  hostile: () => {
+    throw new Proxy({}, { get: () => hostile(), getPrototypeOf: () => hostile(), ownKeys: () => hostile() });
+  },
+  'rejects with nothing': () => Promise.reject(),
   'thrown circle': () => {
     throw circle();
   },
