@@ -1,5 +1,23 @@
 import * as conditions from '../../src/schema/conditions.ts';
-import type { FailureReason } from '../../src/schema/revision.ts';
+import type { FailureReason, RevisionStatus } from '../../src/schema/revision.ts';
+
+/** When a revision is in each phase. */
+export const PHASES: Record<RevisionStatus, string> = {
+  CREATING: 'It was made, and the operator has not taken it up.',
+  QUEUED: 'An earlier revision is being built or rolled out, or the deployment hibernates.',
+  AWAITING_BUILD: 'From git: the Job of its build is made, and the builder has not started. A newer revision goes before it.',
+  BUILDING: 'From git: the builder runs.',
+  AWAITING_DEPLOY: 'Its image is there; it waits for the database or for its Secret.',
+  DEPLOYING: 'Its pods start, first those of the api, then those of the queue, then traffic is switched.',
+  DEPLOYED: 'It served. It stays so when a later one serves: `active_revision_id` tells which one does.',
+  CREATE_FAILED:
+    'The API server, a quota or an admission policy refuses its objects before a workload is there, so that no pod could ever come. What is refused later is `DEPLOY_FAILED`.',
+  BUILD_FAILED: 'From git: the builder failed, took too long, told no image of the right name, or there is none.',
+  DEPLOY_FAILED: 'Its objects were made and did not roll out: its pods failed, or were not ready in time.',
+  SKIPPED: 'A newer revision came before its turn.',
+  INTERRUPTED: 'Somebody interrupted it before it served.',
+  UNKNOWN: 'Its deployment is gone or going before it has ended: nothing more can be told of it.',
+};
 
 /** What a failure's reason means, and what to do about it. A reason without an entry does not compile. */
 export const REASONS: Record<FailureReason, { means: string; remedy: string }> = {
@@ -11,7 +29,10 @@ export const REASONS: Record<FailureReason, { means: string; remedy: string }> =
     means: 'A container ends again and again right after its start.',
     remedy: 'Read the log lines in the status; a broken `gx.json` or a missing variable is named there.',
   },
-  OOMKilled: { means: 'A container used more memory than its limit.', remedy: 'Raise `memory_mb` or `memory_limit_mb`.' },
+  OOMKilled: {
+    means: 'A container used more memory than its limit.',
+    remedy: 'Raise `memory_mb` or `memory_limit_mb`; of a build, `settings.builder.memoryMb` of the chart.',
+  },
   ProbeFailed: {
     means: 'The pods run, but `/ok` does not answer with success.',
     remedy: '`/ok` covers queue and database: look at the pod log and at the `DatabaseReady` condition.',
@@ -21,8 +42,8 @@ export const REASONS: Record<FailureReason, { means: string; remedy: string }> =
     remedy: "Lower the requests, or add nodes; the message has the scheduler's words.",
   },
   QuotaExceeded: {
-    means: 'A quota of the namespace, or its policy, refuses the pods.',
-    remedy: 'Raise the ResourceQuota, or lower replicas and requests.',
+    means: 'A quota of the namespace refuses the pods (`DEPLOY_FAILED`), or the very objects that would make them (`CREATE_FAILED`).',
+    remedy: 'Raise the ResourceQuota, or lower replicas and requests; then ask for the revision again.',
   },
   DatabaseNotReady: {
     means: 'The database does not answer, or the Secret of an external one is missing or is no address.',
@@ -36,22 +57,28 @@ export const REASONS: Record<FailureReason, { means: string; remedy: string }> =
     means: 'A Secret the pods refer to is not there.',
     remedy: 'Create it, then ask for the revision again with `requestedAt`.',
   },
-  BuildFailed: { means: 'The image could not be built from the repository.', remedy: 'Read the build log.' },
+  BuildFailed: {
+    means: 'The image could not be built from the repository.',
+    remedy: 'Read the sentence and the last log lines, or the whole log with `type=build`; then ask for a revision again.',
+  },
   BuilderMissing: {
     means: 'This installation has no builder for source `git`.',
-    remedy: 'Build the image elsewhere and deploy it with source `external_container`.',
+    remedy:
+      'Build the image elsewhere and deploy it with source `external_container`, or give the installation a builder (docs/building.md).',
   },
   DeadlineExceeded: {
-    means: 'The revision was not ready within its deadline.',
-    remedy: 'Look at the pods; raise `progressDeadlineSeconds` when the start only takes long.',
+    means: 'The revision was not ready, or its build not done, within its deadline.',
+    remedy:
+      'Look at the pods; raise `progressDeadlineSeconds`, or `settings.builder.deadlineSeconds` of the chart, when it only takes long.',
   },
   SpecChanged: {
     means: 'Somebody changed what stands in a revision.',
     remedy: 'Revisions are fixed: change the Deployment, which makes a new one.',
   },
   Refused: {
-    means: 'The API server refuses an object that the deployment asks for.',
-    remedy: 'The message has its words: usually a field of `resource_spec`.',
+    means:
+      'The API server or an admission policy refuses an object that the deployment asks for: `CREATE_FAILED` before there is a workload, else `DEPLOY_FAILED`.',
+    remedy: "The message has its words: usually a field of `resource_spec`, or an administrator's policy.",
   },
   Interrupted: { means: 'Somebody interrupted the revision before it was deployed.', remedy: 'Ask for it again by redeploying it.' },
 };

@@ -1,6 +1,6 @@
 import { structural } from '../../src/schema/crd.ts';
 import { API_VERSION, KINDS, type CustomKind } from '../../src/schema/custom-resources.ts';
-import { CONDITIONS, REASONS } from './meanings.ts';
+import { CONDITIONS, PHASES, REASONS } from './meanings.ts';
 import { COMMON, STATES } from './states.ts';
 
 type Schema = {
@@ -39,6 +39,7 @@ function kindPage(kind: CustomKind): string {
       ? ''
       : `## Rules\n\nThe API server refuses an object that breaks one of them.\n\n${rules.map(({ message }) => `- ${message}`).join('\n')}`,
     kind.status === undefined ? '' : `## status\n\n${table(structural(kind.status) as Schema)}`,
+    kind.kind === 'Revision' ? `## Phases\n\n${phaseTable()}` : '',
     kind.status === undefined ? '' : `## Conditions\n\n${conditionTable()}`,
     kind.status === undefined ? '' : `## Reasons\n\n${reasonTable(kind.singular)}`,
     `## Columns of \`kubectl get\`\n\n${kind.columns.map(({ name, priority }) => `${name}${priority === undefined ? '' : ' (wide)'}`).join(', ')}`,
@@ -74,6 +75,11 @@ const allRules = (schema: Schema): { message: string }[] => [
   ...(schema['x-kubernetes-validations'] ?? []),
   ...Object.values(schema.properties ?? {}).flatMap(allRules),
 ];
+
+const phaseTable = (): string =>
+  `| Phase (REST: \`status\`) | When |\n|---|---|\n${Object.entries(PHASES)
+    .map(([phase, when]) => `| \`${phase}\` | ${when} |`)
+    .join('\n')}`;
 
 const conditionTable = (): string =>
   `| Condition | True means |\n|---|---|\n${Object.entries(CONDITIONS)

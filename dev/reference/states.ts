@@ -26,6 +26,11 @@ export const STATES: Record<string, Record<string, string>> = {
     Deleted: 'Nothing of it is left.',
   },
   revision: {
+    Creating: 'Its deployment is not seen yet.',
+    AwaitingBuild: 'The builder has not started.',
+    Building: 'The builder runs.',
+    Built: 'Of BuildSucceeded: the message names the image.',
+    Unknown: 'Its deployment is gone or going.',
     Queued: 'The revision waits for its turn.',
     AwaitingDeploy: 'Its pods are about to be made.',
     Deploying: 'Its pods are starting.',

@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { builder, type Builder } from './builder.ts';
 import { DEFAULT_TENANT_ID } from './control-plane.ts';
 import { SettingsReader, type Env } from './env.ts';
 
@@ -22,6 +23,8 @@ export type OperatorSettings = {
   clusterDomain: string;
   /** Collector that agents send traces of their runs to, and the Secret in their namespace whose key `headers` goes along. */
   otlp?: { endpoint: string; headersSecret?: string };
+  /** What builds deployments of source git; without it they fail with a sentence. */
+  builder?: Builder;
   defaultTenantId: string;
   progressDeadlineSeconds: number;
   revisionHistoryLimit: number;
@@ -88,6 +91,7 @@ function settings(read: SettingsReader): OperatorSettings {
     ...(nodeHost !== undefined && { nodeHost }),
     ...(storageClass !== undefined && { storageClass }),
     ...otlp(read),
+    ...builder(read),
     clusterDomain: read.text(['GX_CLUSTER_DOMAIN'], 'cluster.local'),
     defaultTenantId: read.text(['GX_DEFAULT_TENANT_ID'], DEFAULT_TENANT_ID).toLowerCase(),
     progressDeadlineSeconds: read.integer(['GX_PROGRESS_DEADLINE_SECONDS'], 600, { min: 10, max: 86_400 }),

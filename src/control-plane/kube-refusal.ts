@@ -1,5 +1,5 @@
 import { Forbidden, Problem, Rejected, Unavailable } from '../errors.ts';
-import { KubeRefused } from '../kube/errors.ts';
+import { Denied, KubeRefused } from '../kube/errors.ts';
 
 /**
  * A refusal by the API server as this API words it. What it says of an object is a broken rule of the domain (400); what it says of our
@@ -13,8 +13,7 @@ function refusalOf(thrown: unknown): unknown {
   if (thrown instanceof Forbidden) {
     if (thrown.message.includes('because it is being terminated'))
       return new Rejected('source_config.listener_config.k8s_namespace: the namespace is being deleted', { cause: thrown });
-    if (/exceeded quota|denied the request|ValidatingAdmissionPolicy/.test(thrown.message))
-      return new Rejected(`deployment: ${thrown.message}`, { cause: thrown });
+    if (thrown instanceof Denied) return new Rejected(`deployment: ${thrown.message}`, { cause: thrown });
     return new Unavailable('The control plane lacks a right in the cluster; its log names it.', { cause: thrown });
   }
   if (thrown instanceof KubeRefused) return new Problem(503, 'The cluster refused the call; the log says why.', { cause: thrown });

@@ -15,6 +15,20 @@ export class KubeRefused extends Problem {
   }
 }
 
+/** 403 for the object's sake, not the caller's: a quota, or an admission policy. */
+export class Denied extends Forbidden {
+  override name = 'Denied';
+  readonly isQuota: boolean;
+
+  constructor(message: string) {
+    super(message);
+    this.isQuota = QUOTA.test(message);
+  }
+}
+
+const QUOTA = /exceeded quota|failed quota/;
+const POLICY = /denied (the )?request|ValidatingAdmissionPolicy/;
+
 /** 409 to a creation: an object of this name is there. Any other 409 to it (a quota counted twice at a time) made nothing. */
 export class AlreadyExists extends Conflict {
   override name = 'AlreadyExists';
@@ -59,13 +73,16 @@ const DOES_NOT_FIT = /^failed to (create typed patch|convert new) object/;
 const mayPass = (status: number, message: string): boolean =>
   (status < 400 || status >= 500 || status === 401 || status === 429) && !DOES_NOT_FIT.test(message);
 
+const forbidden = (message: string): Forbidden =>
+  QUOTA.test(message) || POLICY.test(message) ? new Denied(message) : new Forbidden(message);
+
 /** An answer of the API server that is not 2xx, as an error that says what can be done next. */
 export function kubeError(status: number, body: string): Problem {
   const parsed = parseStatus(body);
   const { message = `the API server answered ${status}`, reason = '' } = parsed;
   const causes = causesOf(parsed);
   if (mayPass(status, message)) return new Unavailable(message);
-  if (status === 403) return new Forbidden(message);
+  if (status === 403) return forbidden(message);
   if (status === 404) return new NotFound(message);
   if (reason === 'AlreadyExists') return new AlreadyExists(message);
   if (status === 409 || (status === 422 && isFailedTest(causes, message))) return new Conflict(message);

@@ -1,8 +1,10 @@
 import type { OperatorConfig } from '../config/operator.ts';
 import type { Recorder } from '../kube/events.ts';
+import { Denied } from '../kube/errors.ts';
 import { kinds } from '../kube/kube.ts';
 import type { Log } from '../log.ts';
 import { FINALIZER } from '../schema/labels.ts';
+import { names } from '../schema/names.ts';
 import { finalizeDeployment } from './deployment/finalize.ts';
 import { reconcileDeployment } from './deployment/reconcile.ts';
 import { refusedDeployment } from './deployment/status.ts';
@@ -37,7 +39,8 @@ export function createControllers({ deps, queues, record, log, metrics, config }
       kind: kinds.deployment,
       cache: deps.caches.deployments,
       reconcile: reconcileDeployment(deps),
-      refused: refusedDeployment,
+      // A quota may get room by itself.
+      refused: (deployment, refusal) => (refusal instanceof Denied ? undefined : refusedDeployment(deployment, refusal.message)),
       finalizer: { name: FINALIZER, finalize: finalizeDeployment(deps) },
       isPaused: ({ spec }) => spec.suspend === true,
     },
@@ -51,7 +54,10 @@ export function createControllers({ deps, queues, record, log, metrics, config }
       kind: kinds.revision,
       cache: deps.caches.revisions,
       reconcile: reconcileRevision(deps),
-      refused: refusedRevision,
+      refused: (revision, refusal, now) => {
+        const api = `${revision.metadata.namespace}/${names.apiWorkload(revision.metadata.name)}`;
+        return refusedRevision(revision, { refusal, now, isMade: deps.caches.workloads.get(api) !== undefined });
+      },
       isPaused: ({ metadata, spec }) => deps.caches.deployments.get(`${metadata.namespace}/${spec.deployment}`)?.spec.suspend === true,
     },
   });

@@ -93,11 +93,11 @@ export const DeploymentSpec = withRules(
 );
 export type DeploymentSpec = Static<typeof DeploymentSpec>;
 
-const status = <P extends Record<string, TSchema>>(properties: P) =>
+const status = <P extends Record<string, TSchema>>(properties: P, born: object = {}) =>
   Type.Object(
     { observedGeneration: Type.Optional(Type.Integer()), conditions: Type.Optional(Conditions), ...properties },
     // Below every generation, so that an object is never taken for finished before the operator has seen it (kstatus).
-    { default: { observedGeneration: -1 } },
+    { default: { observedGeneration: -1, ...born } },
   );
 
 const words = (maxLength: number, description: string) => Type.Optional(Type.String({ maxLength, description }));
@@ -133,19 +133,27 @@ export const RevisionSpec = withRules(
 );
 export type RevisionSpec = Static<typeof RevisionSpec>;
 
-export const RevisionResourceStatus = status({
-  phase: Type.Optional(StringEnum(REVISION_STATUSES)),
-  reason: words(128, 'Machine word of a failure.'),
-  message: words(4096, 'One sentence on the phase.'),
-  logTail: words(16_384, 'Last log lines of a pod that failed.'),
-  specHash: words(64, 'Hash of the spec, written once.'),
-  secretName: words(253, 'Immutable Secret the pods get, chosen once: the one of the spec or a copy of it.'),
-  imageDigest: words(256, 'Digest the image had when it was started, written once.'),
-  commitSha: words(64, 'Commit that was built, written once.'),
-  serverVersion: words(128, 'Version of the agent server that the pods report.'),
-  startedAt: Type.Optional(DateTime('When the rollout began.')),
-  endedAt: Type.Optional(DateTime('When the revision reached its last phase.')),
-});
+export const RevisionResourceStatus = status(
+  {
+    phase: Type.Optional(StringEnum(REVISION_STATUSES)),
+    reason: words(128, 'Machine word of a failure.'),
+    message: words(4096, 'One sentence on the phase.'),
+    logTail: words(16_384, 'Last log lines of a pod that failed.'),
+    specHash: words(64, 'Hash of the spec, written once.'),
+    secretName: words(253, 'Immutable Secret the pods get, chosen once: the one of the spec or a copy of it.'),
+    imageDigest: words(256, 'Digest the image had when it was started, written once.'),
+    image: words(
+      1024,
+      'Image of its pods where the spec names none, or not the very one: built from the repository, or repeated by a rollback. Written once.',
+    ),
+    commitSha: words(64, 'Commit that was built, written once.'),
+    serverVersion: words(128, 'Version of the agent server that the pods report.'),
+    startedAt: Type.Optional(DateTime('When the build or the rollout began.')),
+    builtAt: Type.Optional(DateTime('When the image was built. The rollout has its whole time from then on.')),
+    endedAt: Type.Optional(DateTime('When the revision reached its last phase.')),
+  },
+  { phase: 'CREATING' },
+);
 
 export const ListenerSpec = Type.Object({
   tenantId: Type.Optional(Uuid('Tenant it belongs to; unset: the default tenant.')),

@@ -27,6 +27,8 @@ export const revisionName = (deployment: string, generation: number): string => 
 
 /** The container of an agent's pods that runs the agent server. */
 export const AGENT_CONTAINER = 'agent';
+/** The container of a build's pod. */
+export const BUILD_CONTAINER = 'build';
 
 export const names = {
   service: (deployment: string): string => bounded(deployment, 'agent', CHILD_MAX),
@@ -42,6 +44,7 @@ export const names = {
   databaseBudget: (deployment: string): string => bounded(deployment, 'db', CHILD_MAX),
   apiWorkload: (revision: string): string => bounded(revision, 'api', CHILD_MAX),
   queueWorkload: (revision: string): string => bounded(revision, 'queue', CHILD_MAX),
+  buildJob: (revision: string): string => bounded(revision, 'build', CHILD_MAX),
   /** The immutable Secret of one change: named by a nonce, because equal values asked for twice are two changes. */
   secrets: (deployment: string, nonce: string): string => bounded(deployment, `env-${shortHash(nonce)}`, CHILD_MAX),
   /** A revision's own immutable copy of a Secret that its user may change. */

@@ -56,6 +56,7 @@ describe('values', () => {
     ['a namespace that is none', { watchNamespaces: ['Agents'] }],
     ['a tenant that is no uuid', { settings: { defaultTenantId: 'me' } }],
     ['a Listener of namespaces that are not watched', { watchNamespaces: ['other'] }],
+    ['a builder that has nowhere to push to', { settings: { builder: { image: 'builder:1' } } }],
     ['all namespaces and some', { watchAllNamespaces: true, watchNamespaces: ['gx-agents'] }],
   ])('%s is refused', async (_situation, values) => {
     await expect(render.chart(values)).rejects.toMatchObject({ code: 1 });
@@ -269,6 +270,34 @@ describe('settings', () => {
     expect(pod?.volumes).toContainEqual({ name: 'oidc-ca', configMap: { name: 'login-ca' } });
     const overlay = controlPlaneConfig(envOf(await render.kustomize('config/oidc'), 'control-plane'));
     expect(overlay.oidc).toMatchObject({ audiences: ['gx-platform'] });
+  });
+
+  test('of a builder reach the operator', async () => {
+    const builder = {
+      image: 'builder:1',
+      command: ['/bin/build', 'a, b'],
+      repository: 'registry.example/agents',
+      serviceAccount: 'builder',
+      secret: 'git-token',
+      registrySecret: 'registry',
+      cpuMilli: 250,
+      deadlineSeconds: 60,
+    };
+    const { settings } = operatorConfig(envOf(await render.chart({ settings: { builder } }), 'operator'));
+    expect(settings.builder).toEqual({
+      image: 'builder:1',
+      command: ['/bin/build', 'a, b'],
+      repository: 'registry.example/agents',
+      serviceAccountName: 'builder',
+      secretName: 'git-token',
+      registrySecretName: 'registry',
+      cpu: 0.25,
+      memoryMb: 1024,
+      deadlineSeconds: 60,
+      keepSeconds: 86_400,
+    });
+    const overlay = operatorConfig(envOf(await render.kustomize('config/builder'), 'operator'));
+    expect(overlay.settings.builder).toMatchObject({ repository: 'registry.example.com/agents' });
   });
 
   test("left alone, are the processes' own defaults", async () => {

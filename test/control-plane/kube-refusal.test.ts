@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { refusing } from '../../src/control-plane/kube-refusal.ts';
 import { Conflict, Forbidden, NotFound, Unavailable } from '../../src/errors.ts';
-import { KubeRefused } from '../../src/kube/errors.ts';
+import { Denied, KubeRefused } from '../../src/kube/errors.ts';
 
 const cause = { field: 'spec.template', reason: 'FieldValueInvalid', message: 'is wrong' };
 
@@ -10,13 +10,13 @@ test.each([
   ['an object that is refused without a cause', new KubeRefused(422, 'whole text', { reason: 'Invalid', causes: [] }), 400, 'whole text'],
   [
     'a quota',
-    new Forbidden('deployments "a" is forbidden: exceeded quota: q'),
+    new Denied('deployments "a" is forbidden: exceeded quota: q'),
     400,
     'deployment: deployments "a" is forbidden: exceeded quota: q',
   ],
   [
     'a webhook',
-    new Forbidden('admission webhook "w" denied the request: no'),
+    new Denied('admission webhook "w" denied the request: no'),
     400,
     'deployment: admission webhook "w" denied the request: no',
   ],

@@ -1,19 +1,24 @@
+import { createHash } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Unavailable } from '../../src/errors.ts';
 import { Cache } from '../../src/kube/cache.ts';
 import { kinds, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import { Reflector } from '../../src/kube/watch.ts';
+import { repositoryOf } from '../../src/operator/image.ts';
 import { silentLog } from './log.ts';
 
 /*
  * A double of scheduler and kubelet: it runs nothing, and tells the API server what they would tell of pods, by the words in image names:
  * `missing` can't be pulled, `crash` ends again and again, `hungry` is killed for its memory, `stuck` can't migrate, `unset` lacks a Secret,
- * `unplaced` finds no node, `mute` never gets ready, all others are ready. Pods that are not to be restarted have ended well.
+ * `unplaced` finds no node, `mute` never gets ready, all others are ready. Pods that are not to be restarted have ended well, but builds go
+ * by the ref they build: `waits` is left to the test, `runs` does not end, `breaks` fails, `mumbles` tells no image, all others are built.
  */
 
 export type FakeKubelet = { stop(): Promise<void> };
 
-export const DIGEST = `sha256:${'a'.repeat(64)}`;
+/** The digest that an image has in the registry of these tests: its own, or one of its name. */
+export const digestFor = (image: string): string => image.split('@')[1] ?? `sha256:${createHash('sha256').update(image).digest('hex')}`;
+export const DIGEST = digestFor('agent:1');
 
 export function fakeKubelet(kube: Kube, namespace: string): FakeKubelet {
   const cache = new Cache();
@@ -33,13 +38,15 @@ export function fakeKubelet(kube: Kube, namespace: string): FakeKubelet {
   };
 }
 
-type Spec = { containers: { name: string; image: string }[]; restartPolicy?: string };
+type Variable = { name: string; value?: string };
+type Spec = { containers: { name: string; image: string; env?: Variable[] }[]; restartPolicy?: string };
 
 /** Until it is heard: as a kubelet does while the API server is away. */
 async function report(kube: Kube, pod: KubeObject, signal: AbortSignal): Promise<void> {
   const status = pod.status as { containerStatuses?: unknown[] };
   if (status.containerStatuses !== undefined) return;
   const { name, namespace } = pod.metadata;
+  if (refOf(pod.spec as Spec).includes('waits')) return;
   while (!signal.aborted) {
     try {
       await kube.patchStatus(kinds.pod, { namespace, name }, statusFor(pod.spec as Spec));
@@ -52,6 +59,7 @@ async function report(kube: Kube, pod: KubeObject, signal: AbortSignal): Promise
 }
 
 function statusFor({ containers, restartPolicy }: Spec): object {
+  if (refOf({ containers }) !== '') return buildFor({ containers });
   if (restartPolicy !== 'Always') return ended(containers);
   if (containers.some(({ image }) => image.includes('unplaced'))) {
     const message = '0/3 nodes are available: insufficient memory.';
@@ -73,6 +81,27 @@ function statusFor({ containers, restartPolicy }: Spec): object {
     ],
     containerStatuses: statuses,
   };
+}
+
+const valueIn = ({ containers }: Spec, wanted: string): string => containers[0]?.env?.find(({ name }) => name === wanted)?.value ?? '';
+const refOf = (spec: Spec): string => valueIn(spec, 'GX_GIT_REF');
+
+export const COMMIT = 'c0ffee0'.padEnd(40, '1');
+
+/** The status of a build's pod: under way, or ended with a code and its termination message. */
+export function buildStatus(state: 'running' | { exitCode: number; message?: string }): object {
+  const container = { name: 'build', image: 'builder', imageID: '', ready: false, restartCount: 0 };
+  if (state === 'running') return { phase: 'Running', containerStatuses: [{ ...container, ready: true, state: { running: {} } }] };
+  const terminated = { reason: state.exitCode === 0 ? 'Completed' : 'Error', ...state };
+  return { phase: state.exitCode === 0 ? 'Succeeded' : 'Failed', containerStatuses: [{ ...container, state: { terminated } }] };
+}
+
+function buildFor(spec: Spec): object {
+  const ref = refOf(spec);
+  if (ref.includes('runs')) return buildStatus('running');
+  if (ref.includes('breaks')) return buildStatus({ exitCode: 2, message: 'npm ci failed' });
+  if (ref.includes('mumbles')) return buildStatus({ exitCode: 0 });
+  return buildStatus({ exitCode: 0, message: JSON.stringify({ image: `${valueIn(spec, 'GX_IMAGE')}@${DIGEST}`, commit: COMMIT }) });
 }
 
 /** A pod that does one thing, and did it well. */
@@ -110,5 +139,5 @@ function stateFor(image: string) {
   }
   if (image.includes('hungry')) return crashed('OOMKilled', 137);
   const ready = !image.includes('mute');
-  return { ready, started: true, restartCount: 0, imageID: `registry/${image}@${DIGEST}`, state: running };
+  return { ready, started: true, restartCount: 0, imageID: `${repositoryOf(image)}@${digestFor(image)}`, state: running };
 }

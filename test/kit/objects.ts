@@ -1,3 +1,4 @@
+import type { Builder } from '../../src/config/builder.ts';
 import type { OperatorConfig, OperatorSettings } from '../../src/config/operator.ts';
 import { operatorConfig } from '../../src/config/operator.ts';
 import {
@@ -43,6 +44,30 @@ export function revision(of: DeploymentResource = deployment(), given: Partial<R
   const made = revisionOf(of);
   return { ...made, ...given, metadata: { ...made.metadata, uid: '22222222-2222-4222-8222-222222222222', ...given.metadata } };
 }
+
+/** A deployment from git; the double of the kubelet builds by the ref. */
+export const fromGit = (repoRef: string, given: DeploymentGiven = {}): DeploymentGiven => ({
+  ...given,
+  spec: {
+    source: 'git',
+    sourceConfig: {
+      integrationId: '44444444-4444-4444-8444-444444444444',
+      repoUrl: 'https://git.example/team/chat.git',
+      installCommand: 'npm ci',
+    },
+    ...given.spec,
+  },
+  template: { sourceRevisionConfig: { repoRef, gxConfigPath: 'agents/gx.json' } },
+});
+
+export const BUILDER: Builder = {
+  image: 'builder:1',
+  repository: 'registry.example/agents',
+  cpu: 0.1,
+  memoryMb: 128,
+  deadlineSeconds: 600,
+  keepSeconds: 3600,
+};
 
 export const settings = (overrides: Partial<OperatorSettings> = {}): OperatorSettings => ({
   ...operatorConfig({ GX_PROFILE: 'small' }).settings,

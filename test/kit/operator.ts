@@ -9,16 +9,18 @@ import { config, settings } from './objects.ts';
 
 export type RunningOperator = Operator & { userAgent: string };
 
+export type OperatorGiven = {
+  identity?: string;
+  settings?: Partial<OperatorSettings>;
+  config?: Partial<OperatorConfig>;
+  times?: OperatorOptions['times'];
+  through?: (kube: Kube) => Kube;
+};
+
 /** An operator for one namespace, on the API server of the run. */
 export async function operatorFor(
   { namespace, kubeconfig }: { namespace: string; kubeconfig: string },
-  options: {
-    identity?: string;
-    settings?: Partial<OperatorSettings>;
-    config?: Partial<OperatorConfig>;
-    times?: OperatorOptions['times'];
-    through?: (kube: Kube) => Kube;
-  } = {},
+  options: OperatorGiven = {},
 ): Promise<RunningOperator> {
   const identity = options.identity ?? 'one';
   const userAgent = `gx-operator/${namespace}/${identity}`;

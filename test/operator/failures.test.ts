@@ -5,6 +5,7 @@ import { names } from '../../src/schema/names.ts';
 import { REVISION } from '../../src/schema/labels.ts';
 import { testNamespace, until } from '../kit/api-server.ts';
 import { fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
+import { withLog } from '../kit/given-log.ts';
 import { newDeployment } from '../kit/objects.ts';
 import { look, operatorFor, type RunningOperator } from '../kit/operator.ts';
 
@@ -27,8 +28,7 @@ beforeAll(async () => {
   ({ kube, namespace } = own);
   see = look(kube, namespace);
   kubelet = fakeKubelet(kube, namespace);
-  const through = (door: Kube): Kube => new Proxy(door, { get: (target, key) => given[key] ?? bound(target, key) });
-  operator = await operatorFor(own, { through });
+  operator = await operatorFor(own, { through: (door) => withLog(door, LAST_WORDS) });
   await operator.leading;
 });
 afterAll(async () => {
@@ -36,13 +36,6 @@ afterAll(async () => {
   await kubelet.stop();
   await kube.close();
 });
-
-/** In place of the door's own: a log, and a door that is behind no fence, which would have its own log. */
-const given: Record<PropertyKey, unknown> = { podLog: () => Promise.resolve(LAST_WORDS), fenced: () => undefined };
-const bound = (target: object, key: PropertyKey): unknown => {
-  const value: unknown = Reflect.get(target, key);
-  return typeof value === 'function' ? (value.bind(target) as unknown) : value;
-};
 
 type Told = { reason?: string; note?: string; type?: string; regarding?: { kind: string; name: string } };
 const eventsOf = async (name: string): Promise<Told[]> =>

@@ -4,7 +4,7 @@ import { kinds, type KubeObject } from '../../src/kube/kube.ts';
 import type { DeploymentSpec } from '../../src/schema/custom-resources.ts';
 import { startPlane, type Plane } from '../control-plane/kit/api-server-plane.ts';
 import { until } from '../kit/api-server.ts';
-import { fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
+import { digestFor, fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
 import { kubectlFor, type Kubectl } from '../kit/kubectl.ts';
 import { newDeployment } from '../kit/objects.ts';
 import { look, operatorFor, type RunningOperator } from '../kit/operator.ts';
@@ -32,9 +32,10 @@ afterAll(async () => {
 
 type Template = DeploymentSpec['template'];
 
+const image = (number: number): string => `registry.example/agent:${number}`;
 /** Three revisions that differ in all a template may say. */
 const templates: Template[] = [1, 2, 3].map((number) => ({
-  sourceRevisionConfig: { imageUri: `registry.example/agent:${number}` },
+  sourceRevisionConfig: { imageUri: image(number) },
   secretName: 'mine',
   resourceSpec: {
     minScale: number,
@@ -53,13 +54,17 @@ const secret = (value: number): KubeObject & { stringData: Record<string, string
   stringData: { TOKEN: `token-${value}` },
 });
 
-/** What pods of a revision are made of, but for what names the revision itself. */
+/** The same image by the digest it had, which no new push under its tag changes. */
+const pinned = (number: number): string => `registry.example/agent@${digestFor(image(number))}`;
+
+/** What pods of a revision are made of, but for what names the revision itself; a digest under the tag it was deployed by. */
 async function pods(revision: string): Promise<unknown[]> {
   const env = (await see.revision(revision)).status?.secretName ?? '';
   const { data } = await see.secret(env);
   const pair = await Promise.all(['api', 'queue'].map((part) => see.workload(`${revision}-${part}`)));
   const text = JSON.stringify(pair.map(({ spec }) => (spec as { template: object }).template));
-  return [data, JSON.parse(text.replaceAll(env, 'ENV').replaceAll(revision, 'REVISION'))];
+  const tagged = [1, 2, 3].reduce((said, number) => said.replaceAll(pinned(number), image(number)), text);
+  return [data, JSON.parse(tagged.replaceAll(env, 'ENV').replaceAll(revision, 'REVISION'))];
 }
 const newest = async (name: string): Promise<string> => (await see.deployment(name)).status?.latestRevision ?? '';
 
@@ -105,6 +110,7 @@ test.each([
       const now = await newest(name);
       expect((await see.revision(now)).spec).toMatchObject({ rollbackOf: `${name}-0000${index + 1}`, template: templates[index] });
       expect(await pods(now)).toEqual(pair);
+      expect((await see.revision(now)).status?.image).toBe(pinned(index + 1));
       expect((await see.deployment(name)).status).toMatchObject({ activeRevision: now, phase: 'READY' });
     }
   },

@@ -17,7 +17,7 @@ test('every reason that the operator gives has its line in the reference, and ev
   const told = new Set([...Object.keys(REASONS), ...Object.values(STATES).flatMap(Object.keys), ...Object.keys(COMMON)]);
   expect([...given].filter((reason) => !told.has(reason))).toEqual([]);
   // Phases become reasons letter by letter.
-  const phases = ['Queued', 'AwaitingDeploy', 'Deploying'];
+  const phases = ['Creating', 'Queued', 'AwaitingBuild', 'Building', 'AwaitingDeploy', 'Deploying', 'Unknown'];
   const states = [STATES, { every: COMMON }].flatMap((kinds) => Object.values(kinds).flatMap(Object.keys));
   expect(states.filter((reason) => !sources.includes(`'${reason}'`) && !phases.includes(reason))).toEqual([]);
 });

@@ -3,7 +3,7 @@ import { NotFound } from '../../errors.ts';
 import type { SseEvent } from '../../http/route.ts';
 import type { Needs } from '../needs.ts';
 import { byOrder, cursorOf, entryOf, lets, orderOf, type Line } from './lines.ts';
-import { deployLogs, type Of } from './read.ts';
+import { podLogs, type Of } from './read.ts';
 import type { FollowQuery } from './shape.ts';
 
 /** Between two looks at the pods. Each asks for what is new since a second only. */
@@ -24,7 +24,7 @@ export async function* followLogs(
   while (!leaving.aborted) {
     const found = await find(leaving).catch(absentIfGone);
     if (found === undefined) return yield { event: 'end', data: { reason: 'gone' } };
-    const lines = seen.news(await deployLogs(needs, { ...found, signal: leaving, since: seen.since }));
+    const lines = seen.news(await podLogs(needs, { ...found, signal: leaving, since: seen.since }));
     const shown = lines.filter((line) => lets(line, query));
     for (const line of shown.slice(Math.max(0, shown.length - most))) yield { event: 'log', id: cursorOf(line.order), data: entryOf(line) };
     most = Infinity;

@@ -2,8 +2,8 @@ import { NotFound } from '../../errors.ts';
 import { KubeRefused } from '../../kube/errors.ts';
 import { kinds, type KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
-import { DEPLOYMENT, REVISION } from '../../schema/labels.ts';
-import { AGENT_CONTAINER, labelValue } from '../../schema/names.ts';
+import { COMPONENT, DEPLOYMENT, REVISION } from '../../schema/labels.ts';
+import { AGENT_CONTAINER, BUILD_CONTAINER, labelValue } from '../../schema/names.ts';
 import type { Needs } from '../needs.ts';
 import { linesOf, type Line } from './lines.ts';
 
@@ -12,19 +12,35 @@ const TAIL = 5000;
 /** Pods whose logs are read for one answer. */
 const PODS = 20;
 
+/** Whose lines: those of the agent servers, or of what built their image. */
+export type LogType = 'build' | 'deploy';
+const SOURCES: Record<LogType, { components: string; container: string }> = {
+  build: { components: 'build', container: BUILD_CONTAINER },
+  deploy: { components: 'api,queue', container: AGENT_CONTAINER },
+};
+
 export type Of = {
   deployment: DeploymentResource;
   revision?: RevisionResource | undefined;
+  type?: LogType;
   signal: AbortSignal;
   /** The time from which a pod's lines are wanted, where not all are. */
   since?: (pod: string) => string | undefined;
 };
 type Pod = KubeObject & { status?: { containerStatuses?: { name: string; restartCount: number }[] } };
 
-/** The last lines of the agent servers of a deployment, or of one revision. Logs of pods that are gone are gone. */
-export async function deployLogs({ kube }: Needs, { deployment, revision, signal, since = () => undefined }: Of): Promise<Line[]> {
+/** The last lines of the agent servers or builds of a deployment, or of one revision. Logs of pods that are gone are gone. */
+export async function podLogs(
+  { kube }: Needs,
+  { deployment, revision, type = 'deploy', signal, since = () => undefined }: Of,
+): Promise<Line[]> {
+  const { components, container } = SOURCES[type];
   const { namespace, name } = deployment.metadata;
-  const selectors = [`${DEPLOYMENT}=${labelValue(name)}`, ...(revision ? [`${REVISION}=${labelValue(revision.metadata.name)}`] : [])];
+  const selectors = [
+    `${DEPLOYMENT}=${labelValue(name)}`,
+    `${COMPONENT} in (${components})`,
+    ...(revision ? [`${REVISION}=${labelValue(revision.metadata.name)}`] : []),
+  ];
   const { items } = await kube.list(
     kinds.pod,
     { ...(namespace !== undefined && { namespace }), labelSelector: selectors.join(','), limit: PODS },
@@ -33,12 +49,11 @@ export async function deployLogs({ kube }: Needs, { deployment, revision, signal
   const pods = items as Pod[];
   const lines = await Promise.all(
     pods.flatMap((pod) => {
-      const restarted =
-        pod.status?.containerStatuses?.some((status) => status.name === AGENT_CONTAINER && status.restartCount > 0) === true;
+      const restarted = pod.status?.containerStatuses?.some((status) => status.name === container && status.restartCount > 0) === true;
       return (restarted ? [true, false] : [false]).map(async (previous) => {
         const sinceTime = since(pod.metadata.name);
         const options = {
-          container: AGENT_CONTAINER,
+          container,
           tailLines: TAIL,
           previous,
           timestamps: true,
@@ -52,7 +67,7 @@ export async function deployLogs({ kube }: Needs, { deployment, revision, signal
   return lines.flat();
 }
 
-/** A container that has not started, or another kind of pod (the database), has no such log. */
+/** A container that has not started has no log. */
 function nothingYet(error: unknown): string {
   if (error instanceof NotFound || error instanceof KubeRefused) return '';
   throw error;

@@ -8,7 +8,7 @@ import { route, type Caller, type Needs } from '../needs.ts';
 import { RevisionPath } from '../revisions/routes.ts';
 import { followLogs } from './follow.ts';
 import { logPage } from './lines.ts';
-import { deployLogs } from './read.ts';
+import { podLogs, type LogType } from './read.ts';
 import { FollowQuery, logFields, LogPage, LogQuery } from './shape.ts';
 
 const tag = 'logs';
@@ -18,15 +18,13 @@ const ProjectRevisionPath = Type.Object({ ...ProjectPath.properties, revision_id
 const answers = { 200: { description: 'One page.', schema: LogPage }, 404: notFound, ...failures };
 
 type Ids = { deployment: string; revision?: string };
-type Wanted = { query: LogQuery; type: 'build' | 'deploy' };
+type Wanted = { query: LogQuery; type: LogType };
 
 async function reply(needs: Needs, ids: Ids, { query, type, ...asking }: Asking & Wanted): Promise<Reply> {
   const { signal } = asking;
   const deployment = await findDeployment(needs, ids.deployment, asking);
   const revision = ids.revision === undefined ? undefined : await findRevision(needs, deployment, { id: ids.revision, signal });
-  // Nothing is built inside the cluster, so a build has no lines; why it failed stands in the revision.
-  const lines = type === 'build' ? [] : await deployLogs(needs, { deployment, revision, signal });
-  return json(logPage(lines, query));
+  return json(logPage(await podLogs(needs, { deployment, revision, type, signal }), query));
 }
 
 export const logRoutes = (needs: Needs): Route<Caller>[] => [...current(needs), ...live(needs), ...older(needs)];

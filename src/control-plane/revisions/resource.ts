@@ -15,14 +15,18 @@ export function toAnswer(revision: RevisionResource, deploymentId: string): Revi
     updated_at: updatedAt(revision),
     status: statusOf(revision),
     source: spec.source,
-    source_revision_config: {
-      ...toRestForm(SourceRevisionConfig, spec.template.sourceRevisionConfig),
-      repo_commit_sha: status?.commitSha ?? null,
-    },
+    source_revision_config: configOf(revision),
     reason: status?.reason ?? null,
     status_message: status?.message ?? null,
     log_tail: status?.logTail ?? null,
   };
+}
+
+/** With what was found out since: of a git revision the commit, and the image that was built for it. */
+function configOf({ spec, status = {} }: RevisionResource): Revision['source_revision_config'] {
+  const given = toRestForm(SourceRevisionConfig, spec.template.sourceRevisionConfig);
+  const built = spec.source === 'git' ? { image_uri: status.image ?? null } : {};
+  return { ...given, ...built, repo_commit_sha: status.commitSha ?? null };
 }
 
 export const statusOf = ({ status }: RevisionResource): RevisionStatus => status?.phase ?? 'CREATING';

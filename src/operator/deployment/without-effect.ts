@@ -17,6 +17,8 @@ export function fieldsWithoutEffect(
   const { maxScale = minScale, queueMinScale = minScale } = spec;
   const { queueMaxScale = Math.max(maxScale, queueMinScale) } = spec;
   const fields: [string, boolean][] = [
+    // Nobody tells this platform of a push.
+    ['buildOnPush', deployment.spec.sourceConfig?.buildOnPush === true],
     // A volume never shrinks.
     ['dbStorageGi', storageMissing(deployment, { settings }, database) < 0],
     ['maxScale', maxScale > minScale],

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import { asError, Conflict, Forbidden, NotFound, Problem } from '../../errors.ts';
 import type { Cache } from '../../kube/cache.ts';
-import { KubeRefused } from '../../kube/errors.ts';
+import { Denied, KubeRefused } from '../../kube/errors.ts';
 import type { Recorder } from '../../kube/events.ts';
 import type { JsonPatch, Kind, Kube } from '../../kube/kube.ts';
 import type { Log } from '../../log.ts';
@@ -25,8 +25,8 @@ export type Reconciler<T extends Resource<S>, S extends Status> = {
   reconcile: Reconcile<T, S>;
   /** Undoes what would not go by itself; the finalizer stays until its outcome is settled. */
   finalizer?: { name: string; finalize: Reconcile<T, S> };
-  /** What a refusal by the API server means for the object; without it, it is tried again like any failure. */
-  refused?: (object: T, message: string, now: Date) => Report<S>;
+  /** What a refusal of one of its objects by the API server means; where it means nothing, it is tried again like any failure. */
+  refused?: (object: T, refusal: KubeRefused | Denied, now: Date) => Report<S> | undefined;
   /** True while the user asked to leave the object alone; deletion is obeyed all the same. */
   isPaused?: (object: T) => boolean;
 };
@@ -182,7 +182,8 @@ export class Controller<T extends Resource<S>, S extends Status> {
   }
 
   #refusal(object: T, error: unknown, now: Date): Report<S> | undefined {
-    return error instanceof KubeRefused ? this.#options.reconciler.refused?.(object, error.message, now) : undefined;
+    const isRefusal = error instanceof KubeRefused || error instanceof Denied;
+    return isRefusal ? this.#options.reconciler.refused?.(object, error, now) : undefined;
   }
 
   async #write(object: T, report: Report<S>, context: Context): Promise<void> {

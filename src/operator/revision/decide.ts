@@ -1,55 +1,38 @@
-import type { OperatorSettings } from '../../config/operator.ts';
 import { HIBERNATED } from '../../schema/conditions.ts';
 import { INTERRUPT } from '../../schema/labels.ts';
 import type { RevisionResource } from '../../schema/custom-resources.ts';
 import { hashOf, templateHash } from '../../schema/revision-of.ts';
-import type { RevisionStatus } from '../../schema/revision.ts';
 import { isEnded } from '../deployment/picks.ts';
 import { connectionsOf } from '../connections.ts';
 import { diagnose, type Diagnosis } from '../diagnose.ts';
 import { isRolledOut, replicasOf } from '../workload-state.ts';
+import { building } from './build/decide.ts';
+import { idle, type Decision, type Situation, type Step, type Wish } from './decision.ts';
+import { imageOf } from './image.ts';
 import type { RevisionWorld } from './observe.ts';
 import { replicasAllowed, replicasWanted, type WorkloadComponent } from './objects/sizes.ts';
 
-/** Replicas of one workload; undefined: it is not made, and if it is there it stays as it is. */
-export type Wish = { api?: number; queue?: number };
-
-export type Decision = {
-  phase: RevisionStatus;
-  message: string;
-  reason?: string;
-  /** What the pods suffer from; its log is read when the revision ends. */
-  diagnosis?: Diagnosis | undefined;
-  wish: Wish;
-  started: boolean;
-  rolledOut: boolean;
-};
-
-type Situation = { revision: RevisionResource; world: RevisionWorld; settings: OperatorSettings };
-type Step = (situation: Situation) => Decision | undefined;
-
 /** The next step of a revision (pure). The first question with an answer decides. */
 export function decide(situation: Situation): Decision {
-  for (const step of [gone, specChanged, ended, interrupted, buildless, skipped, hibernating, queued]) {
+  for (const step of [gone, specChanged, ended, interrupted, buildless, skipped, hibernating, queued, building]) {
     const decision = step(situation);
     if (decision !== undefined) return decision;
   }
-  return withinDeadline(progress(situation), situation);
+  return withinDeadline({ ...progress(situation), image: situation.world.repeated }, situation);
 }
 
-const idle = (phase: RevisionStatus, message: string, more: Partial<Decision> = {}): Decision => ({
-  phase,
-  message,
-  wish: {},
-  started: false,
-  rolledOut: false,
-  ...more,
-});
+/** Seconds in which the watch of deployments tells of the one that a new revision belongs to. */
+const SEEN_SOON = 30;
 
 const gone: Step = ({ revision, world }) => {
-  if (world.deployment !== undefined && world.deployment.metadata.deletionTimestamp === undefined) return undefined;
-  const { phase = 'UNKNOWN', message = 'The deployment is gone or going.', reason } = revision.status ?? {};
-  return idle(phase, message, { rolledOut: phase === 'DEPLOYED', ...(reason !== undefined && { reason }) });
+  const { deployment, now } = world;
+  if (deployment !== undefined && deployment.metadata.deletionTimestamp === undefined) return undefined;
+  const { phase = 'CREATING', message = '', reason } = revision.status ?? {};
+  if (isEnded(revision)) return idle(phase, message, { rolledOut: phase === 'DEPLOYED', ...(reason !== undefined && { reason }) });
+  const age = (now.getTime() - Date.parse(revision.metadata.creationTimestamp ?? '')) / 1000;
+  if (phase === 'CREATING' && !world.isForeign && age < SEEN_SOON)
+    return idle('CREATING', 'Its deployment is not seen yet.', { again: SEEN_SOON - age + 1 });
+  return idle('UNKNOWN', 'The deployment is gone or going.');
 };
 
 /** The API server's own check is blind inside free-form parts: a swapped key compares as equal there. */
@@ -91,24 +74,35 @@ const interrupted: Step = ({ revision, world }) => {
   return idle('INTERRUPTED', 'Interrupted on request.', {
     reason: 'Interrupted',
     wish: takenDown(world),
+    ...withoutBuild(revision),
     started: revision.status?.startedAt !== undefined,
   });
 };
 
-const buildless: Step = ({ revision }) =>
-  revision.spec.source === 'git'
+/** A build that nobody waits for any more is given up. */
+const withoutBuild = ({ status }: RevisionResource): Pick<Decision, 'build'> =>
+  status?.phase === 'AWAITING_BUILD' || status?.phase === 'BUILDING' ? { build: 'drop' } : {};
+
+const buildless: Step = ({ revision, settings }) =>
+  revision.spec.source === 'git' && imageOf(revision) === undefined && settings.builder === undefined
     ? idle('BUILD_FAILED', 'This installation has no builder: deploy an image instead (source external_container).', {
         reason: 'BuilderMissing',
       })
     : undefined;
 
-const skipped: Step = ({ world }) =>
-  world.turn === 'skip' ? idle('SKIPPED', 'A newer revision was asked for before this one got its turn.') : undefined;
+const skipped: Step = ({ revision, world }) =>
+  world.turn === 'skip'
+    ? idle('SKIPPED', 'A newer revision was asked for before this one got its turn.', withoutBuild(revision))
+    : undefined;
 
 /** A rollout that hibernation comes between starts anew afterwards, with all its time. */
-const hibernating: Step = ({ world }) =>
+const hibernating: Step = ({ revision, world }) =>
   world.deployment?.spec.hibernate === true
-    ? idle('QUEUED', 'The deployment hibernates; the rollout begins when it wakes.', { reason: HIBERNATED, wish: takenDown(world) })
+    ? idle('QUEUED', 'The deployment hibernates; the rollout begins when it wakes.', {
+        reason: HIBERNATED,
+        wish: takenDown(world),
+        ...withoutBuild(revision),
+      })
     : undefined;
 
 const queued: Step = ({ world }) =>
@@ -117,7 +111,7 @@ const queued: Step = ({ world }) =>
 function progress({ revision, world, settings }: Situation): Decision {
   const begun = { started: true };
   const { problem } = connectionsOf(revision, settings);
-  if (problem !== undefined) return idle('DEPLOY_FAILED', problem, { ...begun, reason: 'Refused' });
+  if (problem !== undefined) return idle('CREATE_FAILED', problem, { ...begun, reason: 'Refused' });
   const api = replicasWanted(revision, 'api', settings);
   const queue = replicasWanted(revision, 'queue', settings);
   if (!world.databaseReady) {
@@ -166,16 +160,17 @@ function troubleOf({ world, settings }: View, components: WorkloadComponent[]): 
   return found.find(({ final }) => final) ?? found[0];
 }
 
-/** Seconds a revision has left before it has failed. */
+/** Seconds a revision has left before it has failed, counted from the end of its build where it has one. */
 export function secondsLeft({ revision, world, settings }: Situation): number {
   const limit = world.deployment?.spec.progressDeadlineSeconds ?? settings.progressDeadlineSeconds;
-  const started = Date.parse(revision.status?.startedAt ?? world.now.toISOString());
+  const { builtAt, startedAt = world.now.toISOString() } = revision.status ?? {};
+  const started = Date.parse(builtAt ?? startedAt);
   return limit - (world.now.getTime() - started) / 1000;
 }
 
 /** A rollout that is late, or that no waiting helps, has failed; what it has of pods is taken back. */
 function withinDeadline(decision: Decision, situation: Situation): Decision {
-  if (decision.rolledOut) return decision;
+  if (decision.rolledOut || decision.phase === 'CREATE_FAILED') return decision;
   const { diagnosis } = decision;
   const isLate = secondsLeft(situation) <= 0;
   if (!isLate && diagnosis?.final !== true) return decision;

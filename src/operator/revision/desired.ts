@@ -6,7 +6,8 @@ import { stampOf, type DatabaseAddress } from '../deployment/address.ts';
 import { isEnded } from '../deployment/picks.ts';
 import { settledTemplate, withTemplateHash } from '../settled-template.ts';
 import { replicasOf } from '../workload-state.ts';
-import type { Wish } from './decide.ts';
+import type { Wish } from './decision.ts';
+import { imageOf } from './image.ts';
 import { addressVariable, AGENT } from './objects/main-container.ts';
 import { replicasAllowed } from './objects/sizes.ts';
 import { workload } from './objects/workload.ts';
@@ -17,12 +18,14 @@ export type RevisionGiven = {
   address: DatabaseAddress | undefined;
   /** As REST shows it; the deployment's uid unless it brought one along. */
   deploymentId?: string | undefined;
+  /** Found out in this very pass. */
+  image?: string | undefined;
   live?: { api?: KubeObject | undefined; queue?: KubeObject | undefined };
 };
 
 /** The workloads a revision shall have, the api before the queue (pure). */
 export function desiredRevision(revision: RevisionResource, given: RevisionGiven, settings: OperatorSettings): KubeObject[] {
-  const { wish, secretName, address, live, deploymentId = revision.spec.deploymentUid } = given;
+  const { wish, secretName, address, live, deploymentId = revision.spec.deploymentUid, image = imageOf(revision) } = given;
   // Without an address nothing has been started, or the deployment is about to tell it again.
   if (address === undefined) return [];
   return (['api', 'queue'] as const).flatMap((component) => {
@@ -30,7 +33,7 @@ export function desiredRevision(revision: RevisionResource, given: RevisionGiven
     if (wanted === undefined) return [];
     const limit = wanted === 0 ? 0 : replicasAllowed(revision, component, settings);
     const replicas = isScaledByOthers(live?.[component], { wanted, limit }) ? undefined : wanted;
-    const made = withTemplateHash(workload(revision, { component, replicas, secretName, address, deploymentId }, settings));
+    const made = withTemplateHash(workload(revision, { component, replicas, secretName, address, deploymentId, image }, settings));
     return [isEnded(revision) ? withAddress(settledTemplate(made, live?.[component]), address) : made];
   });
 }

@@ -2,7 +2,7 @@ import { asError } from '../../errors.ts';
 import type { Kube } from '../../kube/kube.ts';
 import type { Log } from '../../log.ts';
 import type { RevisionResource } from '../../schema/custom-resources.ts';
-import type { Decision } from './decide.ts';
+import type { Decision } from './decision.ts';
 
 const LINES = 50;
 const LENGTH = 16_000;
@@ -14,7 +14,7 @@ export async function logTail(
   { decision, signal, log }: { decision: Decision; signal: AbortSignal; log: Log },
 ): Promise<string | undefined> {
   const source = decision.diagnosis?.log;
-  const isNews = decision.phase === 'DEPLOY_FAILED' && revision.status?.phase !== 'DEPLOY_FAILED';
+  const isNews = ['DEPLOY_FAILED', 'BUILD_FAILED'].includes(decision.phase) && revision.status?.phase !== decision.phase;
   if (source === undefined || !isNews) return undefined;
   const { pod, container, previous } = source;
   const options = { container, tailLines: LINES, previous };

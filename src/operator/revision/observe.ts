@@ -8,7 +8,9 @@ import { addressOf, type DatabaseAddress } from '../deployment/address.ts';
 import { activeOf, isEnded } from '../deployment/picks.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { isTrue } from '../kernel/conditions.ts';
+import { observeBuild, type BuildWorld } from './build/observe.ts';
 import { adoptSecret, secretToRead } from './environment.ts';
+import { repeatedImage } from './image.ts';
 import type { WorkloadComponent } from './objects/sizes.ts';
 import { workloadName } from './objects/workload.ts';
 import { turnOf, type Turn } from './turn.ts';
@@ -19,6 +21,8 @@ export type Environment = { secret: 'none' | 'missing' | 'unread' } | { secret: 
 /** What is there for a revision. */
 export type RevisionWorld = {
   deployment: DeploymentResource | undefined;
+  /** Another deployment has the name of the one it belonged to. */
+  isForeign: boolean;
   turn: Turn;
   /** Of all its siblings it is the one to serve, whatever the deployment's status says at the moment. */
   isPick: boolean;
@@ -26,12 +30,23 @@ export type RevisionWorld = {
   /** Where its pods read the database's address; undefined while the deployment has not told. */
   address: DatabaseAddress | undefined;
   environment: Environment;
+  /** Of a rollback, the very image that is deployed again. */
+  repeated: string | undefined;
+  /** Only looked at while there is no image yet, and it is this revision's turn. */
+  build: BuildWorld | undefined;
   api: KubeObject | undefined;
   queue: KubeObject | undefined;
   apiPods: KubeObject[];
   queuePods: KubeObject[];
   now: Date;
 };
+
+/** The deployment of this very uid; another of its name is a later one. */
+function deploymentOf({ caches }: OperatorDeps, { metadata, spec }: RevisionResource): Pick<RevisionWorld, 'deployment' | 'isForeign'> {
+  const found = caches.deployments.get(`${metadata.namespace}/${spec.deployment}`);
+  const isForeign = found !== undefined && found.metadata.uid !== spec.deploymentUid;
+  return { deployment: isForeign ? undefined : found, isForeign };
+}
 
 export async function observeRevision(
   deps: OperatorDeps,
@@ -41,27 +56,34 @@ export async function observeRevision(
   const { caches } = deps;
   const { namespace, name } = revision.metadata;
   const key = `${namespace}/${revision.spec.deployment}`;
-  const found = caches.deployments.get(key);
-  const deployment = found?.metadata.uid === revision.spec.deploymentUid ? found : undefined;
+  const { deployment, isForeign } = deploymentOf(deps, revision);
   const siblings = caches.revisions.byIndex(BY_DEPLOYMENT, key).filter(({ spec }) => spec.deploymentUid === revision.spec.deploymentUid);
   const pods = caches.pods.byIndex(BY_REVISION, `${namespace}/${name}`);
   const podsOf = (component: WorkloadComponent): KubeObject[] => pods.filter(({ metadata }) => metadata.labels?.[COMPONENT] === component);
   const turn = turnOf(revision, siblings);
-  const address = deployment && addressOf(deployment);
-  const databaseReady = deployment !== undefined && address !== undefined && isTrue(deployment, DATABASE_READY);
+  const repeated = repeatedImage(revision, siblings);
+  const database = databaseOf(deployment);
+  const isUnderWay = turn === 'go' && !isEnded(revision);
   return {
     deployment,
+    isForeign,
     turn,
     isPick: activeOf(siblings, deployment?.status?.activeRevision)?.metadata.name === name,
-    databaseReady,
-    address,
-    environment: await environmentOf(deps, revision, { siblings, isNeeded: turn === 'go' && databaseReady && !isEnded(revision), signal }),
+    ...database,
+    environment: await environmentOf(deps, revision, { siblings, isNeeded: isUnderWay && database.databaseReady, signal }),
+    repeated,
+    build: isUnderWay && repeated === undefined ? await observeBuild(deps, revision, { deployment, pods, signal }) : undefined,
     api: caches.workloads.get(`${namespace}/${workloadName(name, 'api')}`),
     queue: caches.workloads.get(`${namespace}/${workloadName(name, 'queue')}`),
     apiPods: podsOf('api'),
     queuePods: podsOf('queue'),
     now,
   };
+}
+
+function databaseOf(deployment: DeploymentResource | undefined): Pick<RevisionWorld, 'address' | 'databaseReady'> {
+  const address = deployment && addressOf(deployment);
+  return { address, databaseReady: deployment !== undefined && address !== undefined && isTrue(deployment, DATABASE_READY) };
 }
 
 type Asked = { siblings: RevisionResource[]; isNeeded: boolean; signal: AbortSignal };

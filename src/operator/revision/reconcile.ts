@@ -1,6 +1,9 @@
+import { kinds } from '../../kube/kube.ts';
 import type { RevisionResource } from '../../schema/custom-resources.ts';
+import { names } from '../../schema/names.ts';
 import type { OperatorDeps } from '../deps.ts';
 import type { Reconcile } from '../kernel/controller.ts';
+import { buildJob } from './build/job.ts';
 import { decide, secondsLeft } from './decide.ts';
 import { desiredRevision } from './desired.ts';
 import { logTail } from './log-tail.ts';
@@ -18,8 +21,19 @@ export const reconcileRevision =
     const decision = decide(situation);
     // Before the pods are taken away, because their logs go with them.
     const tail = await logTail(kube, revision, { decision, signal, log });
+    if (decision.build === 'drop')
+      await kube.delete(kinds.job, { namespace: revision.metadata.namespace, name: names.buildJob(revision.metadata.name) }, {}, signal);
+    if (decision.build === 'make' && settings.builder !== undefined)
+      await writer.create(buildJob(revision, settings.builder, settings), signal);
     const secretName = world.environment.secret === 'ready' ? world.environment.name : undefined;
-    const given = { wish: decision.wish, secretName, address: world.address, deploymentId: world.deployment?.spec.id, live: world };
+    const given = {
+      wish: decision.wish,
+      secretName,
+      address: world.address,
+      deploymentId: world.deployment?.spec.id,
+      image: decision.image,
+      live: world,
+    };
     const desired = desiredRevision(revision, given, settings);
     const wanted = desired.map(({ metadata }) => metadata.name);
     const existing = [world.api, world.queue]

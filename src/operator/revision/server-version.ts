@@ -2,7 +2,7 @@ import { asError } from '../../errors.ts';
 import type { Kube } from '../../kube/kube.ts';
 import type { Log } from '../../log.ts';
 import type { RevisionResource } from '../../schema/custom-resources.ts';
-import type { Decision } from './decide.ts';
+import type { Decision } from './decision.ts';
 import type { RevisionWorld } from './observe.ts';
 import { AGENT } from './objects/main-container.ts';
 

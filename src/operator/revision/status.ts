@@ -2,11 +2,14 @@ import { BUILD_SUCCEEDED, ROLLED_OUT } from '../../schema/conditions.ts';
 import type { RevisionResource } from '../../schema/custom-resources.ts';
 import { hashOf } from '../../schema/revision-of.ts';
 import { ENDED } from '../../schema/revision.ts';
+import { Denied, type KubeRefused } from '../../kube/errors.ts';
 import { isEnded } from '../deployment/picks.ts';
 import { statusOfPod } from '../diagnose.ts';
+import { digestIn } from '../image.ts';
 import { settled, stalled, waiting, type Outcome, type Report, type Statement } from '../kernel/outcome.ts';
-import type { Decision } from './decide.ts';
+import type { Decision } from './decision.ts';
 import type { RevisionWorld } from './observe.ts';
+import { imageOf } from './image.ts';
 import { AGENT } from './objects/main-container.ts';
 
 export type RevisionStatusFields = NonNullable<RevisionResource['status']>;
@@ -30,23 +33,23 @@ export function revisionReport(revision: RevisionResource, view: RevisionView): 
 }
 
 /** What stays as it was first told. */
-function writtenOnce(
-  { spec, status: before = {} }: RevisionResource,
-  { decision, world, logTail, serverVersion }: RevisionView,
-): RevisionStatusFields {
+function writtenOnce(revision: RevisionResource, { decision, world, logTail, serverVersion }: RevisionView): RevisionStatusFields {
+  const { spec, status: before = {} } = revision;
   const time = world.now.toISOString().replace(/\.\d+Z$/, 'Z');
   const found = {
     specHash: hashOf(spec),
     secretName: world.environment.secret === 'ready' ? world.environment.name : undefined,
-    imageDigest: decision.rolledOut ? digestOf(world) : undefined,
+    imageDigest: decision.rolledOut ? digestOf(revision, world) : undefined,
     startedAt: decision.started ? time : undefined,
     endedAt: ENDED.includes(decision.phase) ? time : undefined,
     logTail,
-    commitSha: undefined,
+    image: decision.image,
+    commitSha: decision.commitSha,
+    builtAt: decision.image !== undefined && spec.source === 'git' ? time : undefined,
     serverVersion,
   };
   // One that is queued again, by hibernation, has its whole deadline before it.
-  const known = decision.phase === 'QUEUED' ? { ...before, startedAt: undefined } : before;
+  const known = decision.phase === 'QUEUED' ? { ...before, startedAt: undefined, builtAt: undefined } : before;
   const entries = Object.entries(found).map(([name, value]) => [name, known[name as keyof typeof found] ?? value]);
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as RevisionStatusFields;
 }
@@ -58,23 +61,38 @@ function outcomeOf(view: RevisionView): Outcome {
   if (phase === 'DEPLOYED') return diagnosis === undefined ? settled(message, 'Deployed') : waiting(diagnosis.reason, diagnosis.message);
   if (phase === 'SKIPPED') return settled(message, 'Skipped');
   if (ENDED.includes(phase)) return stalled(reason ?? 'Failed', message);
-  return waiting(reason ?? 'RollingOut', message, decision.started ? lookAgain(view) : undefined);
+  const isRollingOut = decision.started && phase !== 'BUILDING';
+  return waiting(reason ?? (isRollingOut ? 'RollingOut' : wordOf(phase)), message, lookAgain(view));
 }
 
 const SECRET_POLL = 5;
 
 /** Pods and the database wake the revision by themselves; a Secret, an image that stays away and the deadline do not. */
-function lookAgain({ decision, secondsLeft }: RevisionView): number {
+function lookAgain({ decision, secondsLeft }: RevisionView): number | undefined {
+  if (decision.again !== undefined) return Math.max(1, Math.ceil(decision.again));
+  if (!decision.started) return undefined;
   const soon = decision.reason === 'SecretMissing' ? SECRET_POLL : (decision.diagnosis?.again ?? secondsLeft);
   return Math.max(1, Math.ceil(Math.min(soon, secondsLeft)));
 }
 
-function statements({ spec }: RevisionResource, { phase, rolledOut, message, reason }: Decision): Statement[] {
+function statements(revision: RevisionResource, decision: Decision): Statement[] {
+  const { phase, rolledOut, message, reason } = decision;
   const rollout: Statement = rolledOut
     ? { type: ROLLED_OUT, status: 'True', reason: 'RolledOut', message: 'All pods were ready.' }
     : { type: ROLLED_OUT, status: 'False', reason: reason ?? wordOf(phase), message };
-  if (spec.source !== 'git') return [rollout];
-  return [rollout, { type: BUILD_SUCCEEDED, status: 'False', reason: 'BuilderMissing', message: 'This installation has no builder.' }];
+  return revision.spec.source === 'git' ? [rollout, buildStatement(revision, decision)] : [rollout];
+}
+
+/** Unknown until the build has ended one way or the other. */
+function buildStatement({ status }: RevisionResource, { phase, image = status?.image, message, reason }: Decision): Statement {
+  const state = (word: Statement['status'], why: string, told: string): Statement => ({
+    type: BUILD_SUCCEEDED,
+    status: word,
+    reason: why,
+    message: told,
+  });
+  if (image !== undefined) return state('True', 'Built', `The image is ${image}.`);
+  return ENDED.includes(phase) ? state('False', reason ?? wordOf(phase), message) : state('Unknown', reason ?? wordOf(phase), message);
 }
 
 /** `AWAITING_DEPLOY` -> `AwaitingDeploy`. */
@@ -86,20 +104,35 @@ const wordOf = (phase: string): string =>
     .join('');
 
 /** Digest of the image that the api pods run, so that a moved tag does not change what a rollback brings back. */
-function digestOf({ apiPods }: RevisionWorld): string | undefined {
+function digestOf(revision: RevisionResource, { apiPods }: RevisionWorld): string | undefined {
+  const image = imageOf(revision) ?? '';
   const ids = apiPods.flatMap((pod) => statusOfPod(pod).containerStatuses ?? []).filter(({ name }) => name === AGENT);
-  return ids.map(({ imageID = '' }) => /sha256:[0-9a-f]{64}/.exec(imageID)?.[0]).find((digest) => digest !== undefined);
+  return ids.map(({ imageID = '' }) => digestIn(imageID, image)).find((digest) => digest !== undefined);
 }
 
-/** The API server refused one of the objects: the spec asks for something that can't be. */
-export function refusedRevision(revision: RevisionResource, message: string, now: Date): Report<RevisionStatusFields> {
+type Refusal = { refusal: KubeRefused | Denied; /** One of its workloads is there. */ isMade: boolean; now: Date };
+
+/**
+ * The API server refused one of the objects (pure): the spec asks for something that can't be. Before a workload is there, so that no pod
+ * could ever come, the revision could not be created; afterwards its rollout has failed. Undefined for the repair of a revision that has
+ * ended: a quota that is full now is tried again.
+ */
+export function refusedRevision(revision: RevisionResource, { refusal, isMade, now }: Refusal): Report<RevisionStatusFields> | undefined {
   const { conditions = [], observedGeneration: _, ...status } = revision.status ?? {};
-  const told = `The cluster refuses what the revision asks for: ${message}`.slice(0, 4096);
-  if (isEnded(revision))
-    return { outcome: stalled('Refused', told), status, statements: conditions.filter(({ type }) => type === ROLLED_OUT) };
+  const isQuota = refusal instanceof Denied && refusal.isQuota;
+  const reason = isQuota ? 'QuotaExceeded' : 'Refused';
+  const what = isQuota
+    ? "The namespace's quota leaves no room for the revision's objects"
+    : 'The cluster refuses what the revision asks for';
+  const told = `${what}: ${refusal.message}`.slice(0, 4096);
+  if (isEnded(revision) && refusal instanceof Denied) return undefined;
+  const known = conditions.filter(({ type }) => type === ROLLED_OUT || type === BUILD_SUCCEEDED);
+  if (isEnded(revision)) return { outcome: stalled(reason, told), status, statements: known };
+  const phase = isMade ? 'DEPLOY_FAILED' : 'CREATE_FAILED';
+  const decision: Decision = { phase, reason, message: told, wish: {}, started: false, rolledOut: false };
   return {
-    outcome: stalled('Refused', told),
-    status: { ...status, phase: 'DEPLOY_FAILED', reason: 'Refused', message: told, endedAt: now.toISOString().replace(/\.\d+Z$/, 'Z') },
-    statements: [{ type: ROLLED_OUT, status: 'False', reason: 'Refused', message: told }],
+    outcome: stalled(reason, told),
+    status: { ...status, phase, reason, message: told, endedAt: now.toISOString().replace(/\.\d+Z$/, 'Z') },
+    statements: statements(revision, decision),
   };
 }

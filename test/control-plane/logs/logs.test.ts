@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { deployLogs } from '../../../src/control-plane/logs/read.ts';
+import { podLogs } from '../../../src/control-plane/logs/read.ts';
 import type { Needs } from '../../../src/control-plane/needs.ts';
 import { KubeRefused } from '../../../src/kube/errors.ts';
 import { kinds, type Kube } from '../../../src/kube/kube.ts';
@@ -62,7 +62,7 @@ test('lines come from the agent containers of the revision, and from before a re
   const needs = { kube: { list, podLog } } as unknown as Needs;
   const deployment = await plane.kube.get(kinds.deployment, { namespace, name: 'chat' });
   const revision = await plane.kube.get(kinds.revision, { namespace, name: 'chat-00001' });
-  const lines = await deployLogs(needs, { deployment, revision, signal: new AbortController().signal });
+  const lines = await podLogs(needs, { deployment, revision, signal: new AbortController().signal });
   expect(asked.toSorted()).toEqual(['a', 'a before', 'b']);
   expect(lines.map(({ message }) => message)).toEqual(['from a', 'from a']);
 });

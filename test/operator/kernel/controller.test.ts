@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Unavailable } from '../../../src/errors.ts';
+import { Unavailable, type Problem } from '../../../src/errors.ts';
 import { Cache } from '../../../src/kube/cache.ts';
 import { KubeRefused } from '../../../src/kube/errors.ts';
 import { kinds, type Kube } from '../../../src/kube/kube.ts';
@@ -92,7 +92,7 @@ test('a message of ours own faults stays in the log', async () => {
 });
 
 test('a refusal by the API server stalls the object instead of being tried for ever', async () => {
-  const refused = (_: DeploymentResource, message: string) => ({ ...fine, outcome: stalled('Refused', message) });
+  const refused = (_: DeploymentResource, { message }: Problem) => ({ ...fine, outcome: stalled('Refused', message) });
   const error = new KubeRefused(422, 'spec.x: bad', { reason: 'Invalid', causes: [] });
   const { results, told } = await pass(deployment(), { reconcile: () => Promise.reject(error), refused });
   expect([results, told]).toEqual([['stalled'], ['Refused']]);

@@ -19,11 +19,14 @@ const starting = (): KubeObject => ({ ...up(), status: {} });
 
 const world = (given: Partial<RevisionWorld> = {}): RevisionWorld => ({
   deployment: deployment(),
+  isForeign: false,
   turn: 'go',
   isPick: false,
   databaseReady: true,
   address: { secretName: 'db', key: 'uri' },
   environment: { secret: 'none' },
+  repeated: undefined,
+  build: undefined,
   api: undefined,
   queue: undefined,
   apiPods: [],
@@ -138,7 +141,7 @@ test('a changed spec is refused, also inside free-form parts', () => {
 test('pods that the database has too few connections for are refused before one is made, and the sentence says how many it takes', () => {
   const of = revision(deployment({ template: { resourceSpec: { minScale: 5, dbMaxConnections: 50 } } }));
   expect(decide({ revision: of, world: world(), settings: settings() })).toMatchObject({
-    phase: 'DEPLOY_FAILED',
+    phase: 'CREATE_FAILED',
     reason: 'Refused',
     message: expect.stringMatching(/^template.resourceSpec.dbMaxConnections: 50 .* 10 pods.* need 110/),
     wish: {},

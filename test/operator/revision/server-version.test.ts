@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Kube } from '../../../src/kube/kube.ts';
-import type { Decision } from '../../../src/operator/revision/decide.ts';
+import type { Decision } from '../../../src/operator/revision/decision.ts';
 import type { RevisionWorld } from '../../../src/operator/revision/observe.ts';
 import { serverVersion } from '../../../src/operator/revision/server-version.ts';
 import { Unavailable } from '../../../src/errors.ts';

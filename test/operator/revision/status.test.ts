@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest';
-import type { Decision } from '../../../src/operator/revision/decide.ts';
+import { describe, expect, test } from 'vitest';
+import { Denied, KubeRefused } from '../../../src/kube/errors.ts';
+import type { Decision } from '../../../src/operator/revision/decision.ts';
 import type { RevisionWorld } from '../../../src/operator/revision/observe.ts';
 import { refusedRevision, revisionReport } from '../../../src/operator/revision/status.ts';
 import { DIGEST } from '../../kit/fake-kubelet.ts';
@@ -11,15 +12,18 @@ const pod = {
   apiVersion: 'v1',
   kind: 'Pod',
   metadata: { name: 'p' },
-  status: { containerStatuses: [{ name: 'agent', imageID: `registry/agent@${DIGEST}` }] },
+  status: { containerStatuses: [{ name: 'agent', imageID: `docker.io/library/agent@${DIGEST}` }] },
 };
 const world = (now: string): RevisionWorld => ({
   deployment: deployment(),
+  isForeign: false,
   isPick: false,
   turn: 'go',
   databaseReady: true,
   address: { secretName: 'db', key: 'uri' },
   environment: { secret: 'ready', name: 'env' },
+  repeated: undefined,
+  build: undefined,
   api: undefined,
   queue: undefined,
   apiPods: [pod],
@@ -63,8 +67,32 @@ test.each<[string, Partial<Decision>, object]>([
   expect(told(given).outcome).toMatchObject(outcome);
 });
 
-test('a refused object fails a rollout, and leaves a deployed revision deployed', () => {
+describe('a refused object', () => {
   const now = new Date('2026-01-02T00:00:00Z');
-  expect(refusedRevision(revision(), 'bad', now).status).toMatchObject({ phase: 'DEPLOY_FAILED', reason: 'Refused' });
-  expect(refusedRevision(revision(deployment(), { status: { phase: 'DEPLOYED' } }), 'bad', now).status.phase).toBe('DEPLOYED');
+  const invalid = new KubeRefused(422, 'spec.replicas: no', { reason: 'Invalid', causes: [] });
+  const full = new Denied('deployments.apps "x" is forbidden: exceeded quota: q');
+  const policy = new Denied("ValidatingAdmissionPolicy 'p' denied request: no");
+  const after = (phase: Status['phase']) => revision(deployment(), { status: { ...(phase && { phase }) } });
+
+  test.each([
+    ['refused before a workload is there', 'CREATE_FAILED', invalid, false, 'Refused'],
+    ['beyond a quota before a workload is there', 'CREATE_FAILED', full, false, 'QuotaExceeded'],
+    ['against a policy before a workload is there', 'CREATE_FAILED', policy, false, 'Refused'],
+    ['refused when there is a workload', 'DEPLOY_FAILED', invalid, true, 'Refused'],
+    ['beyond a quota when there is a workload', 'DEPLOY_FAILED', full, true, 'QuotaExceeded'],
+  ] as const)('%s ends the revision as %s', (...[, phase, refusal, isMade, reason]) => {
+    const report = refusedRevision(after('AWAITING_DEPLOY'), { refusal, isMade, now });
+    expect(report?.status).toMatchObject({
+      phase,
+      reason,
+      message: expect.stringContaining(refusal.message),
+      endedAt: '2026-01-02T00:00:00Z',
+    });
+    expect(report?.outcome).toMatchObject({ kind: 'stalled', reason });
+  });
+
+  test('leaves a deployed revision deployed; what a quota has no room for is tried again', () => {
+    expect(refusedRevision(after('DEPLOYED'), { refusal: invalid, isMade: true, now })?.status.phase).toBe('DEPLOYED');
+    expect(refusedRevision(after('DEPLOYED'), { refusal: full, isMade: true, now })).toBeUndefined();
+  });
 });

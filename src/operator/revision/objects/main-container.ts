@@ -15,7 +15,7 @@ export function mainContainer(revision: RevisionResource, wish: WorkloadWish, se
   const spec = revision.spec.template.resourceSpec ?? {};
   return {
     name: AGENT,
-    image: revision.spec.template.sourceRevisionConfig?.imageUri,
+    image: wish.image,
     imagePullPolicy: settings.imagePullPolicy,
     ports: [{ name: 'http', containerPort: PORT, protocol: 'TCP' }],
     env: environment(revision, wish, settings),

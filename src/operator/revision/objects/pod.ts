@@ -13,13 +13,15 @@ const GRACE_BEYOND_DRAIN = 30;
 export function podSpec(revision: RevisionResource, wish: WorkloadWish, settings: OperatorSettings): object {
   const spec = revision.spec.template.resourceSpec ?? {};
   const sidecars = spec.sidecars ?? [];
+  const registry = revision.spec.source === 'git' ? settings.builder?.registrySecretName : undefined;
+  const pulls = registry === undefined ? spec.imagePullSecrets : [{ name: registry }];
   const init = [...(spec.initContainers ?? []).map(once), ...sidecars.filter(isNativeSidecar).map(nativeSidecar)];
   return {
     automountServiceAccountToken: false,
     enableServiceLinks: false,
     terminationGracePeriodSeconds: settings.drainSeconds + GRACE_BEYOND_DRAIN,
     ...(spec.serviceAccountName !== undefined && { serviceAccountName: spec.serviceAccountName }),
-    ...(spec.imagePullSecrets && { imagePullSecrets: spec.imagePullSecrets }),
+    ...(pulls && { imagePullSecrets: pulls }),
     securityContext: {
       runAsNonRoot: true,
       runAsUser: AGENT_ID,

@@ -12,6 +12,7 @@ export type WorkloadWish = {
   address: DatabaseAddress;
   /** As REST shows it. */
   deploymentId: string;
+  image: string | undefined;
 };
 
 /** A revision, or the deployment whose template it copies. */

@@ -1,0 +1,60 @@
+import type { SettingsReader } from './env.ts';
+
+/** The administrator's image that builds deployments of source git, and what it gets. Secrets are those of the namespace it builds in. */
+export type Builder = {
+  image: string;
+  command?: string[];
+  args?: string[];
+  /** Registry and path that built images are pushed below. */
+  repository: string;
+  serviceAccountName?: string;
+  /** Secret whose keys become its environment: a token of the git host, say. */
+  secretName?: string;
+  /** Registry credentials (kubernetes.io/dockerconfigjson): to pull the builder, to push and to pull what it builds. */
+  registrySecretName?: string;
+  cpu: number;
+  memoryMb: number;
+  /** Seconds from the build's creation to its end. */
+  deadlineSeconds: number;
+  /** Seconds that a build is kept after its end: as long as its log can be read. */
+  keepSeconds: number;
+};
+
+/** Settings of the builder from the environment; none without an image. */
+export function builder(read: SettingsReader): { builder?: Builder } {
+  const image = read.optional(['GX_BUILDER_IMAGE']);
+  if (image === undefined) return {};
+  const optional = <K extends string>(key: K, name: string): { [P in K]?: string } => {
+    const value = read.optional([name]);
+    return (value === undefined ? {} : { [key]: value }) as { [P in K]?: string };
+  };
+  const repository = read.required(['GX_BUILDER_REPOSITORY'], 'registry and path for built images').replace(/\/+$/, '');
+  if (repository !== '' && !REPOSITORY.test(repository)) read.problem('GX_BUILDER_REPOSITORY must be a registry and path, in lower case');
+  return {
+    builder: {
+      image,
+      ...words(read, 'command', 'GX_BUILDER_COMMAND'),
+      ...words(read, 'args', 'GX_BUILDER_ARGS'),
+      repository,
+      ...optional('serviceAccountName', 'GX_BUILDER_SERVICE_ACCOUNT'),
+      ...optional('secretName', 'GX_BUILDER_SECRET'),
+      ...optional('registrySecretName', 'GX_BUILDER_REGISTRY_SECRET'),
+      // Half a core and 1 GB install and bundle a JavaScript project of some hundred packages.
+      cpu: read.integer(['GX_BUILDER_CPU_MILLI'], 500, { min: 10, max: 512_000 }) / 1000,
+      memoryMb: read.integer(['GX_BUILDER_MEMORY_MB'], 1024, { min: 16, max: 4_194_304 }),
+      deadlineSeconds: read.integer(['GX_BUILDER_DEADLINE_SECONDS'], 1800, { min: 10, max: 86_400 }),
+      keepSeconds: read.integer(['GX_BUILDER_KEEP_SECONDS'], 86_400, { min: 60, max: 31_536_000 }),
+    },
+  };
+}
+
+/** What may stand before `/<namespace>/<deployment>` in the name of an image. */
+const REPOSITORY = /^[a-z0-9]+([._-][a-z0-9]+)*(:[0-9]{1,5})?(\/[a-z0-9]+([._-]+[a-z0-9]+)*)*$/;
+
+function words<K extends string>(read: SettingsReader, key: K, name: string): { [P in K]?: string[] } {
+  const value = read.json([name]);
+  if (value === undefined) return {};
+  const isList = Array.isArray(value) && value.every((word) => typeof word === 'string');
+  if (!isList) read.problem(`${name} must be a list of texts in JSON`);
+  return (isList ? { [key]: value } : {}) as { [P in K]?: string[] };
+}

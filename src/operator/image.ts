@@ -1,0 +1,23 @@
+/** An image's name without tag and digest. */
+export function repositoryOf(image: string): string {
+  const [named = ''] = image.split('@');
+  const colon = named.indexOf(':', named.lastIndexOf('/') + 1);
+  return colon < 0 ? named : named.slice(0, colon);
+}
+
+/** As container runtimes spell it out: `redis` is `docker.io/library/redis`. */
+function spelledOut(repository: string): string {
+  const [first = '', ...rest] = repository.split('/');
+  if (rest.length > 0 && (/[.:]/.test(first) || first === 'localhost')) return repository;
+  return rest.length > 0 ? `docker.io/${repository}` : `docker.io/library/${repository}`;
+}
+
+/**
+ * The digest by which a registry knows the image that a container runs, from its `imageID`; undefined where it came into the node another
+ * way, because nobody could pull it by that (pure).
+ */
+export function digestIn(imageId: string, image: string): string | undefined {
+  const [repository = '', digest] = imageId.split('@');
+  const isSame = spelledOut(repositoryOf(repository)) === spelledOut(repositoryOf(image));
+  return isSame && digest !== undefined && /^sha256:[0-9a-f]{64}$/.test(digest) ? digest : undefined;
+}

@@ -1,0 +1,109 @@
+import type { Builder } from '../../../config/builder.ts';
+import type { OperatorSettings } from '../../../config/operator.ts';
+import type { KubeObject } from '../../../kube/kube.ts';
+import { API_VERSION, type RevisionResource } from '../../../schema/custom-resources.ts';
+import { DEPLOYMENT, ownLabels, REVISION } from '../../../schema/labels.ts';
+import { BUILD_CONTAINER, names } from '../../../schema/names.ts';
+import { cores, mebibytes } from '../../kernel/quantity.ts';
+import { RESTRICTED } from '../objects/containers.ts';
+
+/** The operator ends a late build itself, after reading its log; Kubernetes does where there is no operator for so long. */
+const BEYOND_DEADLINE = 60;
+const HOME = '/workspace';
+const REGISTRY = '/gx/registry';
+
+/** The name that a revision's image is to be pushed under. */
+export const targetImage = ({ metadata, spec }: RevisionResource, { repository }: Builder): string =>
+  `${repository}/${metadata.namespace}/${spec.deployment}:${metadata.name}`;
+
+/** The Job that builds a revision from its repository, by the administrator's image (pure). */
+export function buildJob(revision: RevisionResource, builder: Builder, { imagePullPolicy }: OperatorSettings): KubeObject {
+  const { metadata, spec } = revision;
+  const labels = ownLabels(spec.deployment, 'build', metadata.name);
+  const annotations = { [DEPLOYMENT]: spec.deployment, [REVISION]: metadata.name };
+  const owner = { apiVersion: API_VERSION, kind: 'Revision', name: metadata.name, uid: metadata.uid ?? '' };
+  return {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: {
+      name: names.buildJob(metadata.name),
+      ...(metadata.namespace !== undefined && { namespace: metadata.namespace }),
+      labels,
+      annotations,
+      ownerReferences: [{ ...owner, controller: true, blockOwnerDeletion: true }],
+    },
+    spec: {
+      // A build that fails would fail again, and its author is told at once; one whose node is drained is none that failed.
+      backoffLimit: 0,
+      podFailurePolicy: { rules: [{ action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] }] },
+      activeDeadlineSeconds: builder.deadlineSeconds + BEYOND_DEADLINE,
+      ttlSecondsAfterFinished: builder.keepSeconds,
+      template: { metadata: { labels, annotations }, spec: podSpec(revision, builder, imagePullPolicy) },
+    },
+  };
+}
+
+function podSpec(revision: RevisionResource, builder: Builder, imagePullPolicy: OperatorSettings['imagePullPolicy']): object {
+  const { registrySecretName: registry, serviceAccountName } = builder;
+  const secret = { secretName: registry, items: [{ key: '.dockerconfigjson', path: 'config.json' }] };
+  return {
+    restartPolicy: 'Never',
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    ...(serviceAccountName !== undefined && { serviceAccountName }),
+    ...(registry !== undefined && { imagePullSecrets: [{ name: registry }] }),
+    // The user is the image's own: which one a builder needs is its maker's knowledge. It must not be root.
+    securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+    containers: [container(revision, builder, imagePullPolicy)],
+    volumes: [
+      { name: 'workspace', emptyDir: {} },
+      { name: 'tmp', emptyDir: {} },
+      ...(registry === undefined ? [] : [{ name: 'registry', secret }]),
+    ],
+  };
+}
+
+function container(revision: RevisionResource, builder: Builder, imagePullPolicy: OperatorSettings['imagePullPolicy']): object {
+  const { image, command, args, cpu, memoryMb, secretName, registrySecretName: registry } = builder;
+  return {
+    name: BUILD_CONTAINER,
+    image,
+    imagePullPolicy,
+    ...(command && { command }),
+    ...(args && { args }),
+    env: environment(revision, builder),
+    ...(secretName !== undefined && { envFrom: [{ secretRef: { name: secretName } }] }),
+    resources: {
+      requests: { cpu: cores(cpu), memory: mebibytes(memoryMb) },
+      limits: { cpu: cores(cpu * 2), memory: mebibytes(memoryMb * 2) },
+    },
+    securityContext: RESTRICTED,
+    volumeMounts: [
+      { name: 'workspace', mountPath: HOME },
+      { name: 'tmp', mountPath: '/tmp' },
+      ...(registry === undefined ? [] : [{ name: 'registry', mountPath: REGISTRY, readOnly: true }]),
+    ],
+  };
+}
+
+/** What a builder is told; the same names stand in docs/building.md. */
+function environment(revision: RevisionResource, builder: Builder): object[] {
+  const { metadata, spec } = revision;
+  const { repoUrl, integrationId, installCommand, buildCommand } = spec.sourceConfig ?? {};
+  const { repoRef, gxConfigPath } = spec.template.sourceRevisionConfig ?? {};
+  const given: Record<string, string | undefined> = {
+    GX_GIT_URL: repoUrl,
+    GX_GIT_REF: repoRef,
+    GX_GIT_INTEGRATION_ID: integrationId,
+    GX_CONFIG_PATH: gxConfigPath,
+    GX_INSTALL_COMMAND: installCommand,
+    GX_BUILD_COMMAND: buildCommand,
+    GX_IMAGE: targetImage(revision, builder),
+    GX_DEPLOYMENT: spec.deployment,
+    GX_REVISION: metadata.name,
+    HOME,
+    DOCKER_CONFIG: builder.registrySecretName === undefined ? undefined : REGISTRY,
+  };
+  // Kubernetes would put in variables for `$(NAME)`; a dollar sign that is meant is written twice.
+  return Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [{ name, value: value.replaceAll('$', '$$$$') }]));
+}

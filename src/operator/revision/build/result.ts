@@ -1,0 +1,31 @@
+import { repositoryOf } from '../../image.ts';
+
+/** The image that a builder made, and the commit it was made from where it tells. */
+export type Built = { image: string; commitSha?: string };
+
+const DIGEST_OR_TAG = /^(:[\w][\w.-]{0,127})?(@sha256:[0-9a-f]{64})?$/;
+const COMMIT = /^[0-9a-f]{7,64}$/;
+
+/**
+ * What a builder wrote as its termination message: the image's name alone, or `{"image": ..., "commit": ...}`. Else a sentence on what is
+ * wrong with it. Only the name that was asked for is taken: a build runs its author's commands, which must not name another's image (pure).
+ */
+export function builtBy(message: string | undefined, target: string): Built | { problem: string } {
+  const text = (message ?? '').trim();
+  if (text === '') return { problem: 'The builder ended well, but told no image: its termination message is empty.' };
+  const { image, commit } = fieldsOf(text);
+  const repository = repositoryOf(target);
+  const tail = typeof image === 'string' && image.startsWith(repository) ? image.slice(repository.length) : '';
+  if (typeof image !== 'string' || tail === '' || !DIGEST_OR_TAG.test(tail))
+    return { problem: `The builder told no image of ${repository}, but: ${text.slice(0, 500)}` };
+  return { image, ...(typeof commit === 'string' && COMMIT.test(commit) && { commitSha: commit }) };
+}
+
+function fieldsOf(text: string): { image?: unknown; commit?: unknown } {
+  if (!text.startsWith('{')) return { image: text };
+  try {
+    return JSON.parse(text) as { image?: unknown; commit?: unknown };
+  } catch {
+    return {};
+  }
+}

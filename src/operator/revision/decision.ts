@@ -1,0 +1,39 @@
+import type { OperatorSettings } from '../../config/operator.ts';
+import type { RevisionResource } from '../../schema/custom-resources.ts';
+import type { RevisionStatus } from '../../schema/revision.ts';
+import type { Diagnosis } from '../diagnose.ts';
+import type { RevisionWorld } from './observe.ts';
+
+/** Replicas of one workload; undefined: it is not made, and if it is there it stays as it is. */
+export type Wish = { api?: number; queue?: number };
+
+export type Decision = {
+  phase: RevisionStatus;
+  message: string;
+  reason?: string;
+  /** What the pods suffer from; its log is read when the revision ends. */
+  diagnosis?: Diagnosis | undefined;
+  wish: Wish;
+  /** The build's Job is made, or given up. */
+  build?: 'make' | 'drop';
+  /** Found out now: the image that the pods are to run, and the commit it was built from. */
+  image?: string | undefined;
+  commitSha?: string | undefined;
+  started: boolean;
+  rolledOut: boolean;
+  /** Seconds after which to look again, where nothing wakes the revision by itself. */
+  again?: number;
+};
+
+export type Situation = { revision: RevisionResource; world: RevisionWorld; settings: OperatorSettings };
+export type Step = (situation: Situation) => Decision | undefined;
+
+/** A decision that makes no pods. */
+export const idle = (phase: RevisionStatus, message: string, more: Partial<Decision> = {}): Decision => ({
+  phase,
+  message,
+  wish: {},
+  started: false,
+  rolledOut: false,
+  ...more,
+});

@@ -1,0 +1,20 @@
+import type { RevisionResource } from '../../schema/custom-resources.ts';
+import { canonicalJson } from '../../schema/revision-of.ts';
+import { repositoryOf } from '../image.ts';
+
+/**
+ * The very image that a rollback repeats, whatever its tag or branch means today; undefined when the earlier revision had none, or asked
+ * for something else (pure).
+ */
+export function repeatedImage({ spec }: RevisionResource, siblings: RevisionResource[]): string | undefined {
+  const former = spec.rollbackOf === undefined ? undefined : siblings.find(({ metadata }) => metadata.name === spec.rollbackOf);
+  const asked = (revision: RevisionResource): string => canonicalJson(revision.spec.template.sourceRevisionConfig ?? {});
+  if (former === undefined || asked(former) !== canonicalJson(spec.template.sourceRevisionConfig ?? {})) return undefined;
+  const { image = former.spec.template.sourceRevisionConfig?.imageUri, imageDigest } = former.status ?? {};
+  if (image === undefined || imageDigest === undefined) return former.status?.image;
+  return `${repositoryOf(image)}@${imageDigest}`;
+}
+
+/** What the pods of a revision run: built, repeated, or named by its spec (pure). */
+export const imageOf = ({ spec, status }: RevisionResource): string | undefined =>
+  status?.image ?? spec.template.sourceRevisionConfig?.imageUri;

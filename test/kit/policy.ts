@@ -1,0 +1,48 @@
+import type { Kind, Kube } from '../../src/kube/kube.ts';
+import { until } from './api-server.ts';
+
+const GROUP = 'admissionregistration.k8s.io/v1';
+const policies: Kind = { apiVersion: GROUP, kind: 'ValidatingAdmissionPolicy', plural: 'validatingadmissionpolicies', namespaced: false };
+const bindings: Kind = {
+  apiVersion: GROUP,
+  kind: 'ValidatingAdmissionPolicyBinding',
+  plural: 'validatingadmissionpolicybindings',
+  namespaced: false,
+};
+
+export type Policy = {
+  name: string;
+  namespace: string;
+  apiGroup: string;
+  resource: string;
+  operation: 'CREATE' | 'DELETE';
+  /** CEL; true lets it pass. */
+  rule: string;
+  message: string;
+};
+
+/** An administrator's admission policy in one namespace; resolves when `isOn` says that the API server obeys it. Gives back its end. */
+export async function policyFor(kube: Kube, policy: Policy, isOn: () => Promise<boolean>): Promise<() => Promise<void>> {
+  const { name, namespace, apiGroup, resource, operation, rule, message } = policy;
+  const metadata = { name: `${name}-${namespace}` };
+  await kube.create(policies, {
+    apiVersion: GROUP,
+    kind: policies.kind,
+    metadata,
+    spec: {
+      failurePolicy: 'Fail',
+      matchConstraints: {
+        namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } },
+        resourceRules: [{ apiGroups: [apiGroup], apiVersions: ['*'], operations: [operation], resources: [resource] }],
+      },
+      validations: [{ expression: rule, message, reason: 'Forbidden' }],
+    },
+  });
+  const spec = { policyName: metadata.name, validationActions: ['Deny'] };
+  await kube.create(bindings, { apiVersion: GROUP, kind: bindings.kind, metadata, spec });
+  await until(`the policy ${name} is obeyed`, isOn);
+  return async () => {
+    await kube.delete(bindings, metadata);
+    await kube.delete(policies, metadata);
+  };
+}

@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { toAnswer } from '../../src/control-plane/revisions/resource.ts';
+import { kinds, type Kube, type KubeObject } from '../../src/kube/kube.ts';
+import { INTERRUPT } from '../../src/schema/labels.ts';
+import { conditionOf, until } from '../kit/api-server.ts';
+import { buildStatus, COMMIT, DIGEST, type FakeKubelet } from '../kit/fake-kubelet.ts';
+import { withLog } from '../kit/given-log.ts';
+import { BUILDER, fromGit, newDeployment } from '../kit/objects.ts';
+import type { look, RunningOperator } from '../kit/operator.ts';
+import { clearStage, setStage } from '../kit/stage.ts';
+
+/* Revisions from git with a builder: Jobs and pods are the cluster's own, what a builder does is told by the test or a kubelet's double. */
+const LOG = 'cloning\nbuilding\nlast words of the builder';
+let kube: Kube;
+let namespace: string;
+let operator: RunningOperator;
+let kubelet: FakeKubelet;
+let see: ReturnType<typeof look>;
+
+beforeAll(async () => {
+  const given = { settings: { builder: BUILDER }, through: (door: Kube) => withLog(door, LOG) };
+  ({ kube, namespace, operator, kubelet, see } = await setStage('builds', given));
+});
+afterAll(() => clearStage({ operator, kubelet, kube }));
+
+const apply = (name: string, ref: string): Promise<object> =>
+  kube.create(kinds.deployment, newDeployment(namespace, fromGit(ref, { metadata: { name } })));
+const change = (name: string, ref: string): Promise<object> =>
+  kube.jsonPatch(kinds.deployment, { namespace, name }, [
+    { op: 'replace', path: '/spec/template/sourceRevisionConfig/repoRef', value: ref },
+  ]);
+const jobs = async (name: string): Promise<KubeObject[]> =>
+  kube.all(kinds.job, { namespace, labelSelector: `gx.dev/deployment=${name},gx.dev/component=build` });
+const buildPod = async (name: string): Promise<KubeObject> => {
+  const find = () => kube.all(kinds.pod, { namespace, labelSelector: `gx.dev/deployment=${name},gx.dev/component=build` });
+  await until(`the build of ${name} has a pod`, async () => (await find()).length === 1);
+  return (await find())[0] as KubeObject;
+};
+const imagesOf = async (workload: string): Promise<string[]> => {
+  const { spec } = (await see.workload(workload)) as { spec?: unknown };
+  return (spec as { template: { spec: { containers: { image: string }[] } } }).template.spec.containers.map(({ image }) => image);
+};
+
+describe('a git revision', () => {
+  test('goes from AWAITING_BUILD by BUILDING to DEPLOYED with what was built, and a rollback builds nothing', async () => {
+    await apply('whole', 'waits');
+    await see.untilPhase('whole-00001', 'AWAITING_BUILD');
+    const { metadata } = await buildPod('whole');
+    const tell = (status: object) => kube.patchStatus(kinds.pod, { namespace, name: metadata.name }, status);
+    const [job] = await jobs('whole');
+    expect(job?.metadata).toMatchObject({ name: 'whole-00001-build', ownerReferences: [{ kind: 'Revision', name: 'whole-00001' }] });
+    expect(conditionOf(await see.revision('whole-00001'), 'BuildSucceeded')).toBe('Unknown');
+
+    await tell(buildStatus('running'));
+    await see.untilPhase('whole-00001', 'BUILDING');
+    const image = `registry.example/agents/${namespace}/whole:whole-00001@${DIGEST}`;
+    await tell(buildStatus({ exitCode: 0, message: JSON.stringify({ image, commit: COMMIT }) }));
+    await see.untilPhase('whole-00001', 'DEPLOYED');
+    const revision = await see.revision('whole-00001');
+    expect(revision.status).toMatchObject({ image, commitSha: COMMIT, imageDigest: DIGEST, builtAt: expect.any(String) });
+    expect(conditionOf(revision, 'BuildSucceeded')).toBe('True');
+    expect(await imagesOf('whole-00001-api')).toEqual([image]);
+    expect(toAnswer(revision, 'id').source_revision_config).toMatchObject({ image_uri: image, repo_commit_sha: COMMIT, repo_ref: 'waits' });
+
+    const patch = { requestedAt: '2026-01-01T00:00:00Z', rollbackOf: 'whole-00001' };
+    const changes = Object.entries(patch).map(([name, value]) => ({ op: 'add' as const, path: `/spec/${name}`, value }));
+    await kube.jsonPatch(kinds.deployment, { namespace, name: 'whole' }, changes);
+    await see.untilPhase('whole-00002', 'DEPLOYED');
+    expect((await see.revision('whole-00002')).status?.image).toBe(`registry.example/agents/${namespace}/whole@${DIGEST}`);
+    expect((await jobs('whole')).length).toBe(1);
+  });
+
+  test.each([
+    ['breaks', 'exit code 2: npm ci failed'],
+    ['mumbles', 'its termination message is empty'],
+  ])('whose build %s ends as BUILD_FAILED and says why everywhere in the same words', async (ref, words) => {
+    await apply(ref, ref);
+    const name = `${ref}-00001`;
+    await see.untilPhase(name, 'BUILD_FAILED');
+    const revision = await see.revision(name);
+    const { message = '', reason } = revision.status ?? {};
+    expect(revision.status).toMatchObject({ reason: 'BuildFailed', logTail: LOG, message: expect.stringContaining(words) });
+    expect(toAnswer(revision, 'id')).toMatchObject({ status: 'BUILD_FAILED', reason, status_message: message, log_tail: LOG });
+    expect(conditionOf(revision, 'BuildSucceeded')).toBe('False');
+    type Told = { reason?: string; note?: string; type?: string; regarding?: { name: string } };
+    const told = async () =>
+      ((await kube.all(kinds.event, { namespace })) as Told[]).find(
+        ({ regarding, type }) => regarding?.name === name && type === 'Warning',
+      );
+    await until('the event is there', async () => (await told()) !== undefined);
+    expect(await told()).toMatchObject({ reason: 'BuildFailed', note: `${message}\n${LOG}` });
+    await until('the deployment says so', async () => (await see.deployment(ref)).status?.reason === 'BuildFailed');
+  });
+
+  test('that is interrupted while it is built ends as INTERRUPTED, and its Job goes', async () => {
+    await apply('stopped', 'runs');
+    await see.untilPhase('stopped-00001', 'BUILDING');
+    await kube.jsonPatch(kinds.revision, { namespace, name: 'stopped-00001' }, [
+      { op: 'add', path: '/metadata/annotations', value: { [INTERRUPT]: 'now' } },
+    ]);
+    await see.untilPhase('stopped-00001', 'INTERRUPTED');
+    await until('the Job is gone', async () => (await jobs('stopped')).length === 0);
+    expect((await see.revision('stopped-00001')).status).toMatchObject({ reason: 'Interrupted', endedAt: expect.any(String) });
+  });
+
+  test('that waits for its build is skipped when a newer one comes; one that is being built is not', async () => {
+    await apply('passed', 'waits');
+    await see.untilPhase('passed-00001', 'AWAITING_BUILD');
+    await change('passed', 'runs');
+    await see.untilPhase('passed-00001', 'SKIPPED');
+    await see.untilPhase('passed-00002', 'BUILDING');
+    await until('one Job is left', async () => (await jobs('passed')).map(({ metadata }) => metadata.name).join() === 'passed-00002-build');
+    await change('passed', 'main');
+    await see.untilPhase('passed-00003', 'QUEUED');
+    expect((await see.revision('passed-00002')).status?.phase).toBe('BUILDING');
+  });
+
+  test('whose build an operator left to its successor goes on from there', async () => {
+    await apply('handed', 'waits');
+    await see.untilPhase('handed-00001', 'AWAITING_BUILD');
+    const { metadata } = await buildPod('handed');
+    await operator.stop();
+    const image = `registry.example/agents/${namespace}/handed:handed-00001`;
+    await kube.patchStatus(kinds.pod, { namespace, name: metadata.name }, buildStatus({ exitCode: 0, message: image }));
+    const next = await setStage('builds-next', { settings: { builder: BUILDER }, config: { namespaces: [namespace] } });
+    await see.untilPhase('handed-00001', 'DEPLOYED');
+    expect((await jobs('handed')).length).toBe(1);
+    await clearStage(next);
+  });
+});
+
+test('a build that does not end in time ends as BUILD_FAILED, with its last lines, and its Job goes', async () => {
+  const builder = { ...BUILDER, deadlineSeconds: 3 };
+  const late = await setStage('builds-late', { settings: { builder }, through: (door: Kube) => withLog(door, LOG) });
+  await late.kube.create(kinds.deployment, newDeployment(late.namespace, fromGit('runs')));
+  await late.see.untilPhase('chat-00001', 'BUILD_FAILED');
+  const { status } = await late.see.revision('chat-00001');
+  expect(status).toMatchObject({ reason: 'DeadlineExceeded', logTail: LOG, message: expect.stringContaining('within 3 seconds') });
+  await until('the Job is gone', async () => (await late.kube.all(kinds.job, { namespace: late.namespace })).length === 0);
+  await clearStage(late);
+});

@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { builtBy } from '../../../../src/operator/revision/build/result.ts';
+
+const TARGET = 'registry.example:5000/agents/team/chat:chat-00001';
+const DIGEST = `sha256:${'b'.repeat(64)}`;
+const NAME = 'registry.example:5000/agents/team/chat';
+
+test.each([
+  ['the name it was asked for', TARGET, { image: TARGET }],
+  ['a digest', `${NAME}@${DIGEST}\n`, { image: `${NAME}@${DIGEST}` }],
+  [
+    'tag, digest and commit',
+    JSON.stringify({ image: `${TARGET}@${DIGEST}`, commit: 'c0ffee0' }),
+    { image: `${TARGET}@${DIGEST}`, commitSha: 'c0ffee0' },
+  ],
+  ['a commit that is none', JSON.stringify({ image: TARGET, commit: 'main' }), { image: TARGET }],
+])('a builder tells %s', (_, message, expected) => {
+  expect(builtBy(message, TARGET)).toEqual(expected);
+});
+
+test.each([
+  ['nothing', undefined],
+  ['a blank', ' \n'],
+  ["another team's image", 'registry.example:5000/agents/other/chat:1'],
+  ['a longer name', `${NAME}-of-others:1`],
+  ['a path below', `${NAME}/x:1`],
+  ['the name alone', NAME],
+  ['a digest too short', `${NAME}@sha256:abc`],
+  ['words', 'done!'],
+  ['half of JSON', '{"image": '],
+  ['no text', '{"image": 1}'],
+])('%s is no image', (_, message) => {
+  expect(builtBy(message, TARGET)).toEqual({ problem: expect.stringMatching(/^The builder/) });
+});
