@@ -30,13 +30,16 @@ export class Cache<T extends object = KubeObject> {
   readonly #indexes = new Map<string, { by: IndexBy; keys: Map<string, Set<string>> }>();
   readonly #listeners: ((change: Change) => void)[] = [];
   readonly #form: Form;
+  readonly #recent = new Map<string, KubeObject>();
+  readonly #room: number;
 
   /**
    * `packed` holds objects as JSON text, a third of the memory of parsed ones and next to nothing for the garbage collector: for tens of
-   * thousands of objects each of which is read seldom. Whoever reads one gets a copy of its own.
+   * thousands of objects each of which is read seldom. Those that were last written or read, so many of them, stay parsed as well.
    */
-  constructor(indexes: Record<string, IndexBy> = {}, { packed = false }: { packed?: boolean } = {}) {
+  constructor(indexes: Record<string, IndexBy> = {}, { packed = false, recent = 0 }: { packed?: boolean; recent?: number } = {}) {
     this.#form = packed ? AS_TEXT : AS_IT_IS;
+    this.#room = recent;
     for (const [name, by] of Object.entries(indexes)) this.#indexes.set(name, { by, keys: new Map() });
   }
 
@@ -45,11 +48,11 @@ export class Cache<T extends object = KubeObject> {
   }
 
   get(key: string): T | undefined {
-    return this.#read(this.#objects.get(key)) as T | undefined;
+    return this.#read(key) as T | undefined;
   }
 
   list(): T[] {
-    return [...this.#objects.values()].map((held) => this.#read(held)) as T[];
+    return [...this.#objects.keys()].map((key) => this.#read(key)) as T[];
   }
 
   byIndex(index: string, value: string): T[] {
@@ -73,8 +76,9 @@ export class Cache<T extends object = KubeObject> {
     const known = held?.version ?? this.#tombs.get(key);
     const version = versionOf(after);
     if (known !== undefined && known >= version) return false;
-    const before = this.#read(held);
+    const before = this.#read(key);
     this.#objects.set(key, { version, kept: this.#form.keep(after) });
+    this.#remember(key, after);
     this.#reindex(key, before, after);
     this.#tell({ key, before, after, live });
     return true;
@@ -85,8 +89,9 @@ export class Cache<T extends object = KubeObject> {
     const held = this.#objects.get(key);
     this.#bury(key, version);
     if (held === undefined || held.version > version) return false;
-    const before = this.#read(held);
+    const before = this.#read(key);
     this.#objects.delete(key);
+    this.#recent.delete(key);
     this.#reindex(key, before, undefined);
     this.#tell({ key, before, after: undefined, live });
     return true;
@@ -98,8 +103,22 @@ export class Cache<T extends object = KubeObject> {
     return others.filter((key) => this.remove(key, version, false));
   }
 
-  #read(held: Held | undefined): KubeObject | undefined {
-    return held === undefined ? undefined : this.#form.read(held.kept);
+  #read(key: string): KubeObject | undefined {
+    const held = this.#objects.get(key);
+    if (held === undefined) return undefined;
+    const known = this.#recent.get(key);
+    if (known !== undefined) return known;
+    const object = this.#form.read(held.kept);
+    this.#remember(key, object);
+    return object;
+  }
+
+  #remember(key: string, object: KubeObject): void {
+    if (this.#room === 0) return;
+    this.#recent.delete(key);
+    this.#recent.set(key, object);
+    const oldest = this.#recent.keys().next().value;
+    if (this.#recent.size > this.#room && oldest !== undefined) this.#recent.delete(oldest);
   }
 
   #reindex(key: string, before: KubeObject | undefined, after: KubeObject | undefined): void {

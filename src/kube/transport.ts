@@ -26,7 +26,7 @@ export type HttpAnswer = { status: number; headers: http.IncomingHttpHeaders; bo
 /** An answer that is read as it comes. */
 export type Stream = Readable & { statusCode?: number | undefined };
 
-type Agents = { key: string; calls: http.Agent; streams: http.Agent; sessions: Sessions };
+type Agents = { tls: Tls; key: string; calls: http.Agent; streams: http.Agent; sessions: Sessions };
 type Ending = { destroy(error: Error): unknown };
 type Sending = { request: HttpRequest; deadline: Deadline };
 
@@ -111,11 +111,13 @@ export class Transport {
   }
 
   #agentsFor(tls: Tls): Agents {
+    if (this.#agents?.tls === tls) return this.#agents;
     const key = createHash('sha256').update(JSON.stringify(tls)).digest('hex');
-    if (this.#agents?.key === key) return this.#agents;
+    if (this.#agents?.key === key) return Object.assign(this.#agents, { tls });
     this.close();
     const { Agent } = this.#credentials.server.protocol === 'http:' ? http : https;
     this.#agents = {
+      tls,
       key,
       calls: new Agent({ keepAlive: true, maxSockets: MAX_SOCKETS, maxFreeSockets: MAX_SOCKETS, timeout: IDLE_SOCKET, ...tls }),
       streams: new Agent({ keepAlive: false, ...tls }),

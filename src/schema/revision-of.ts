@@ -1,18 +1,35 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { API_VERSION, type DeploymentResource, type RevisionResource } from './custom-resources.ts';
 import { DEPLOYMENT, TENANT } from './labels.ts';
 import { labelValue, revisionName } from './names.ts';
 
-/** JSON with sorted keys, so that equal values have equal text. */
+/**
+ * JSON with sorted keys, so that equal values have equal text: keys that are numbers first, by size, as JavaScript itself orders them. By
+ * hand, because JSON.stringify with a replacer takes three times as long, and an operator at work hashes more than it does all else.
+ */
 export function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_, inner: unknown) =>
-    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
-  );
+  return textOf(value) as string;
 }
 
-export const hashOf = (value: unknown): string => createHash('sha256').update(canonicalJson(value)).digest('hex').slice(0, 32);
+/** Undefined for what JSON has no word for. */
+function textOf(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map((item) => textOf(item) ?? 'null').join(',')}]`;
+  if (value instanceof Date) return JSON.stringify(value);
+  const record = value as Record<string, unknown>;
+  const fields = keysOf(record).flatMap((key) => {
+    const text = textOf(record[key]);
+    return text === undefined ? [] : `${JSON.stringify(key)}:${text}`;
+  });
+  return `{${fields.join(',')}}`;
+}
+
+function keysOf(record: object): string[] {
+  const keys = Object.keys(record).toSorted();
+  return keys.some((key) => /^\d/.test(key)) ? Object.keys(Object.fromEntries(keys.map((key) => [key, true]))) : keys;
+}
+
+export const hashOf = (value: unknown): string => hash('sha256', canonicalJson(value)).slice(0, 32);
 
 /** What decides whether a revision is a new one: the template, and when it was asked for. */
 export const templateHash = ({ spec }: { spec: Pick<DeploymentResource['spec'], 'template' | 'requestedAt'> }): string =>

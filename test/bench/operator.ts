@@ -15,13 +15,14 @@ const HELP = `The operator at scale, as a process of its own on a real API serve
 Usage: make bench-operator, or node test/bench/operator.ts [options]
 
   --full            1,000 new deployments instead of 500 (the goal of 120 s is for 1,000)
-  --only PART       write, create or restart; all three without it
+  --only PART       write, create, rest or restart; all without it
   --new COUNT       so many new deployments
   --settled COUNT   so many settled ones (10,000)
-  --profile FOLDER  a CPU profile of the restarted operator
+  --profile FOLDER  CPU profiles of the operator
 
   write     children of new deployments a second, against what the API server can do
-  create    new deployments through REST until they serve (pods by kwok), and what they cost at rest
+  create    new deployments through REST until they serve (pods by kwok), and what each one costs
+  rest      requests that 1,000 deployments at rest cost
   restart   time, memory, event loop, connections and live changes when the operator meets settled deployments
 
 The first run compiles the API server (some minutes) and kwok (some two) with Go. Progress goes to stderr, the table to stdout.
@@ -39,6 +40,7 @@ const { values } = parseArgs({
 });
 const NEW = Number(values.new ?? (values.full ? 1000 : 500));
 const SETTLED = Number(values.settled);
+const RESTING = 1000;
 
 type World = { server: ApiServer; kube: Kube };
 
@@ -59,18 +61,20 @@ async function on(controllers: boolean, what: string, work: (world: World) => Pr
   say(`done in ${seconds(performance.now() - started)}`);
 }
 
+const flags = values.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${values.profile}`];
+
 const parts: Record<string, (table: Table) => Promise<void>> = {
-  write: (table) => on(false, 'write', (world) => measureWrites({ ...world, count: NEW, report: say }, table)),
-  create: (table) =>
-    on(true, 'create', async (world) => {
-      await measureCreation({ ...world, count: NEW, report: say }, table);
-      await measureRest({ ...world, count: NEW }, table);
+  write: (table) => on(false, 'write', (world) => measureWrites({ ...world, count: NEW, flags, report: say }, table)),
+  create: (table) => on(true, 'create', (world) => measureCreation({ ...world, count: NEW, flags, report: say }, table)),
+  rest: (table) =>
+    on(false, 'rest', async (world) => {
+      await load(world, RESTING, say);
+      await measureRest({ ...world, count: RESTING }, table);
     }),
   restart: (table) =>
     on(false, 'restart', async (world) => {
       await load(world, SETTLED, say);
       const { milliseconds, count } = await listTime(world.kube, kinds.workload);
-      const flags = values.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${values.profile}`];
       await measureRestart({ ...world, count: SETTLED, flags, report: say }, table);
       table.row(`for comparison: a bare list of ${count} workloads, decoded`, seconds(milliseconds));
     }),

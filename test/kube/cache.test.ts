@@ -75,3 +75,14 @@ test('listeners learn what was and what is, and whether it is live', () => {
   ]);
   expect(keyOf({ name: 'a' })).toBe('a');
 });
+
+test('of packed objects the last ones stay parsed, as they were last written, and no deleted one', () => {
+  const held = new Cache({}, { packed: true, recent: 2 });
+  for (const name of ['a', 'b', 'c']) held.offer(object(name, 1));
+  expect(held.get('n/c')).toBe(held.get('n/c'));
+  held.offer(object('c', 2, 'y'));
+  expect(held.get('n/c')).toEqual(object('c', 2, 'y'));
+  expect(held.list()).toEqual([object('a', 1), object('b', 1), object('c', 2, 'y')]);
+  held.remove('n/c', 3n);
+  expect(held.get('n/c')).toBeUndefined();
+});

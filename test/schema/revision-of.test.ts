@@ -12,6 +12,20 @@ const deployment = (
   spec: { source: 'external_container', template: { sourceRevisionConfig: { imageUri: 'chat:1' } }, ...spec },
 });
 
+test.each([
+  [{ b: { 10: 'x', 9: 'y', a: 1, '01': 2 }, a: undefined }],
+  [[undefined, null, 1.5, true, 'é"\n\u2028', [], {}]],
+  [{ at: new Date(0), none: () => 1, ['__proto__']: { z: 1, y: 2 } }],
+  ['text'],
+  [null],
+])('the text of %j is the one that JSON gives with sorted keys: stored hashes depend on it', (value) => {
+  const sorted = (_: string, inner: unknown): unknown =>
+    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : inner;
+  expect(canonicalJson(value)).toBe(JSON.stringify(value, sorted));
+});
+
 test('keys in another order are the same value', () => {
   expect(canonicalJson({ b: [{ d: 1, c: 2 }], a: null })).toBe('{"a":null,"b":[{"c":2,"d":1}]}');
   expect(hashOf({ a: 1, b: 2 })).toBe(hashOf({ b: 2, a: 1 }));

@@ -5,15 +5,24 @@ import { sameQuantity } from './quantity.ts';
 /** Hash of what was last applied, on each applied object. */
 export const APPLIED = 'gx.dev/applied';
 
+const hashes = new WeakMap<KubeObject, string>();
+
+/** Hash of an intent, which is never changed after it was made: asked for up to four times on its way to the API server. */
+export function intentHash(intent: KubeObject): string {
+  const hash = hashes.get(intent) ?? hashOf(intent);
+  hashes.set(intent, hash);
+  return hash;
+}
+
 /** The object as it is applied: with the hash of itself. */
 export function withHash(intent: KubeObject): KubeObject {
-  const annotations = { ...intent.metadata.annotations, [APPLIED]: hashOf(intent) };
+  const annotations = { ...intent.metadata.annotations, [APPLIED]: intentHash(intent) };
   return { ...intent, metadata: { ...intent.metadata, annotations } };
 }
 
 /** The live object holds all that is intended, and nothing that an earlier intent left behind. What others added does not count. */
 export const isAsIntended = (intent: KubeObject, live: KubeObject): boolean =>
-  live.metadata.annotations?.[APPLIED] === hashOf(intent) && covers(live, intent);
+  live.metadata.annotations?.[APPLIED] === intentHash(intent) && covers(live, intent);
 
 /** Every value of `wanted` is in `live`. Unset in `live` equals empty; lists of named things are compared by name, quantities by value. */
 export function covers(live: unknown, wanted: unknown): boolean {

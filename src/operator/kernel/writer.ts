@@ -1,8 +1,7 @@
 import type { Cache } from '../../kube/cache.ts';
 import { AlreadyExists, KubeRefused } from '../../kube/errors.ts';
 import type { JsonPatch, Kind, Kube, KubeObject } from '../../kube/kube.ts';
-import { hashOf } from '../../schema/revision-of.ts';
-import { APPLIED, difference, withHash } from './owned.ts';
+import { APPLIED, difference, intentHash, withHash } from './owned.ts';
 
 /** A kind that reconcilers write, and the cache that holds its objects; Secrets have none. */
 export type Watched = { kind: Kind<object>; cache?: Cache<object> };
@@ -90,7 +89,7 @@ export class Writer {
 }
 
 /** What we last applied is what we want now: the difference is somebody else's. */
-const isForeign = (intent: KubeObject, live: KubeObject): boolean => live.metadata.annotations?.[APPLIED] === hashOf(intent);
+const isForeign = (intent: KubeObject, live: KubeObject): boolean => live.metadata.annotations?.[APPLIED] === intentHash(intent);
 
 const idOf = ({ kind, metadata }: KubeObject): string => `${kind}/${metadata.namespace}/${metadata.name}`;
-const stamp = (intent: KubeObject, live: KubeObject): string => `${hashOf(intent)}/${live.metadata.resourceVersion}`;
+const stamp = (intent: KubeObject, live: KubeObject): string => `${intentHash(intent)}/${live.metadata.resourceVersion}`;

@@ -11,9 +11,10 @@ import { conditionOf, until, type ApiServer } from '../../kit/api-server.ts';
 import { silentLog } from '../../kit/log.ts';
 import { plane } from '../plane.ts';
 import { AuditTrail, isChildWrite } from './audit.ts';
-import { cpuSoFar } from './cpu.ts';
+import { cpuBetween, cpuSoFar } from './cpu.ts';
 import { tellCost } from './cost.ts';
-import { writeLimit } from './limits.ts';
+import { withoutOperator } from './floor.ts';
+import { mean, writeLimit } from './limits.ts';
 import { startPods } from './pods.ts';
 import { startOperatorProcess, USER_AGENT } from './process.ts';
 import { seconds, type Table } from './table.ts';
@@ -22,10 +23,13 @@ import { seconds, type Table } from './table.ts';
 
 const GOALS = { share: 0.6, many: 1000, seconds: 120 };
 const AT_ONCE = 10;
+/** The floor is measured with a fifth of them. */
+const FLOOR_SHARE = 5;
 /** Longer than any of it takes here, so that only a fault ends it. */
 const PATIENCE = 600_000;
 
-export type Given = { server: ApiServer; kube: Kube; count: number; report: Report };
+/** `flags`: of the operator's Node. */
+export type Given = { server: ApiServer; kube: Kube; count: number; flags: string[]; report: Report };
 
 /** Milliseconds it took the REST API to take them all. */
 async function post({ server, kube, count }: Given): Promise<number> {
@@ -61,12 +65,12 @@ async function post({ server, kube, count }: Given): Promise<number> {
 
 /** The operator alone with the API server: new deployments wait for it, and no pod ever comes. */
 export async function measureWrites(given: Given, table: Table): Promise<void> {
-  const { server, kube, count, report } = given;
-  const limit = await writeLimit(kube);
-  report(`the API server's own limit: ${Math.round(limit)} writes a second`);
+  const { server, kube, count, flags, report } = given;
+  const first = await writeLimit(kube);
+  report(`the API server's own limit: ${Math.round(first.perSecond)} writes a second`);
   report(`${count} posted in ${seconds(await post(given))}`);
   const trail = new AuditTrail(server.auditLog);
-  const operator = await startOperatorProcess({ kubeconfig: server.kubeconfig });
+  const operator = await startOperatorProcess({ kubeconfig: server.kubeconfig, flags });
   const before = cpuSoFar();
   await until('all databases are asked for', async () => (await operator.metric('workqueue_depth')) > 0, PATIENCE);
   await until('all is written', async () => (await operator.metric('workqueue_depth')) === 0, PATIENCE);
@@ -74,23 +78,33 @@ export async function measureWrites(given: Given, table: Table): Promise<void> {
   const cpu = { before, after: cpuSoFar() };
   const [children, all, asked] = [trail.writes(USER_AGENT, isChildWrite), trail.writes(USER_AGENT), trail.census()];
   await operator.stop();
-  const share = children.perSecond / limit;
+  // Before and after, because the machine may have other work by then.
+  const limit = mean([first, await writeLimit(kube)]);
+  const share = children.perSecond / limit.perSecond;
+  const milliseconds = (cpuBetween(cpu.before, cpu.after).reduce((sum, [, spent]) => sum + spent, 0) * 1000) / children.count;
   table.title(`Children of ${count} new deployments (posted before the operator starts; no pods)`);
-  table.row('the API server for a client that does nothing else', `${Math.round(limit)} writes/s`);
+  table.row('the API server for a client that does nothing else', `${Math.round(limit.perSecond)} writes/s`);
   table.row(`the operator: writes of children (${children.count})`, `${Math.round(children.perSecond)}/s, ratio ${share.toFixed(2)}`, {
     says: `>= ${GOALS.share}`,
     met: share >= GOALS.share,
   });
-  const ratio = (all.perSecond / limit).toFixed(2);
+  const ratio = (all.perSecond / limit.perSecond).toFixed(2);
   table.row(`the operator: all writes, with statuses and events (${all.count})`, `${Math.round(all.perSecond)}/s, ratio ${ratio}`);
+  table.row(
+    'CPU of all programs for one write: that client, a child',
+    `${limit.milliseconds.toFixed(1)}, ${milliseconds.toFixed(1)} ms, ratio ${(limit.milliseconds / milliseconds).toFixed(2)}`,
+  );
   tellCost(table, { count, asked, cpu });
 }
 
 /** All of the chain at once: REST, operator, Kubernetes' controllers and scheduler, kwok. Ends with all deployments serving. */
 export async function measureCreation(given: Given, table: Table): Promise<void> {
-  const { server, kube, count, report } = given;
+  const { server, kube, count, flags, report } = given;
   const pods = await startPods(kube, server.kubeconfig);
-  const operator = await startOperatorProcess({ kubeconfig: server.kubeconfig });
+  const few = Math.ceil(count / FLOOR_SHARE);
+  const floor = await withoutOperator(kube, few);
+  report(`without the operator: ${few} in ${seconds(floor)}`);
+  const operator = await startOperatorProcess({ kubeconfig: server.kubeconfig, flags });
   const cache = new Cache<DeploymentResource>();
   const observer = { relisted() {}, missed() {}, active() {} };
   const reflector = new Reflector({ kube, kind: kinds.deployment, cache, namespace: 'default', log: silentLog(), observer });
@@ -116,6 +130,7 @@ export async function measureCreation(given: Given, table: Table): Promise<void>
   const goal = { says: `<= ${GOALS.seconds} s for ${GOALS.many}`, met: took <= GOALS.seconds * 1000 };
   table.row('from the first POST to the last READY', seconds(took), count >= GOALS.many ? goal : undefined);
   table.row('of it until the last POST was answered', seconds(posted));
+  table.row(`floor: Kubernetes alone with the children of ${few}, for all`, `${seconds(floor)}, ${seconds((floor * count) / few)}`);
   table.row(`the operator: writes of children (${children.count})`, `${Math.round(children.perSecond)}/s`);
   table.row(`all writes, whoever sends them (${all.count})`, `${Math.round(all.perSecond)}/s`);
   tellCost(table, { count, asked, cpu });
