@@ -16,7 +16,7 @@ import { tellCost } from './cost.ts';
 import { withoutOperator } from './floor.ts';
 import { mean, writeLimit } from './limits.ts';
 import { startPods } from './pods.ts';
-import { startOperatorProcess, USER_AGENT } from './process.ts';
+import { reconciled, startOperatorProcess, USER_AGENT } from './process.ts';
 import { seconds, type Table } from './table.ts';
 
 /* New deployments through the REST API: how fast the operator writes their children, and when they serve. */
@@ -123,6 +123,7 @@ export async function measureCreation(given: Given, table: Table): Promise<void>
   report(`all serve after ${seconds(took)}`);
   const cpu = { before, after: cpuSoFar() };
   const [children, all, asked] = [trail.writes(USER_AGENT, isChildWrite), trail.writes(''), trail.census()];
+  const passes = await Promise.all(['deployment', 'revision'].map((controller) => reconciled(operator, controller)));
   await reflector.stop();
   await operator.stop();
   await pods.stop();
@@ -133,5 +134,6 @@ export async function measureCreation(given: Given, table: Table): Promise<void>
   table.row(`floor: Kubernetes alone with the children of ${few}, for all`, `${seconds(floor)}, ${seconds((floor * count) / few)}`);
   table.row(`the operator: writes of children (${children.count})`, `${Math.round(children.perSecond)}/s`);
   table.row(`all writes, whoever sends them (${all.count})`, `${Math.round(all.perSecond)}/s`);
+  table.row('reconciles for each: of the deployment, of its revision', passes.map((total) => (total / count).toFixed(1)).join(', '));
   tellCost(table, { count, asked, cpu });
 }

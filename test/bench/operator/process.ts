@@ -20,6 +20,10 @@ export type OperatorUnderTest = {
   stop(): Promise<void>;
 };
 
+/** Reconciles by a controller until now. */
+export const reconciled = (operator: OperatorUnderTest, controller: string): Promise<number> =>
+  operator.metric('controller_runtime_reconcile_total', `controller="${controller}"`);
+
 /** As in the image. */
 const NODE_OPTIONS = '--max-semi-space-size=8';
 export const USER_AGENT = 'gx-operator';

@@ -6,7 +6,7 @@ import { RECONCILE_NOW } from '../../../src/schema/labels.ts';
 import type { ApiServer } from '../../kit/api-server.ts';
 import { AuditTrail, isWrite } from './audit.ts';
 import { putIntoEtcd } from './etcd.ts';
-import { startOperatorProcess, USER_AGENT, type OperatorUnderTest } from './process.ts';
+import { reconciled, startOperatorProcess, USER_AGENT, type OperatorUnderTest } from './process.ts';
 import { copies, settledName, settleOne } from './settled.ts';
 import { megabytes, quantile, seconds, type Table } from './table.ts';
 
@@ -51,9 +51,6 @@ function watchOver(operator: OperatorUnderTest, port: number): Watched {
     },
   });
 }
-
-const reconciled = (operator: OperatorUnderTest, controller: string): Promise<number> =>
-  operator.metric('controller_runtime_reconcile_total', `controller="${controller}"`);
 
 async function isDone(operator: OperatorUnderTest, count: number): Promise<boolean> {
   const passes = await Promise.all(['deployment', 'revision'].map((controller) => reconciled(operator, controller)));
