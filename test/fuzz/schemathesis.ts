@@ -51,7 +51,7 @@ export async function fuzz(target: Target, report: Report): Promise<void> {
   const program = await installed(report);
   const document = (await (await fetch(`${url}/openapi.json`, { headers })).json()) as { paths: Record<string, object> };
   const operations = Object.values(document.paths).flatMap((path) => Object.keys(path)).length;
-  const each = Math.min(EACH, Math.ceil(cases / operations));
+  let each = Math.min(EACH, Math.ceil(cases / operations));
   report(`${operations} operations, ${each} examples each`);
   let sent = 0;
   for (let broken = 0; sent < cases;) {
@@ -59,6 +59,7 @@ export async function fuzz(target: Target, report: Report): Promise<void> {
     if (verdict.kind === 'faults') throw new Error(`schemathesis found faults at ${url}: ${verdict.what.join('; ')}.`);
     if (verdict.kind === 'clean') {
       sent += verdict.cases;
+      each = Math.max(1, Math.ceil((each * (cases - sent)) / verdict.cases));
       report(`${sent} of ${cases} cases, no fault`);
       continue;
     }
