@@ -40,7 +40,8 @@ async function over(ids: string[]): Promise<Row[]> {
 test('SIGTERM under load: short runs finish in the grace, the others are handed back at its end and lose no life', async () => {
   const env = { GX_JOB_SHUTDOWN_GRACE_PERIOD_SECS: '2', N_JOBS_PER_WORKER: '20' };
   const first = await startWorker({ database: database.uri, env });
-  const long = await Promise.all(Array.from({ length: 10 }, () => create({ left: 20, pause: 400 })));
+  // Half a minute: they outlast the start of the second worker, however busy the machine is.
+  const long = await Promise.all(Array.from({ length: 10 }, () => create({ left: 20, pause: 1500 })));
   const short = await Promise.all(Array.from({ length: 10 }, () => create({ left: 3, pause: 200 })));
   await eventually('all are at work', () => Promise.resolve(byRun(journal.lines()).size === 20));
   const second = await startWorker({ database: database.uri, env });
