@@ -48,7 +48,6 @@ export function graphHost(config: AgentConfig, file: GraphsFile, log: Log): Grap
     },
     ...roomFor(config.jobs),
     threads: shares.threads,
-    slots: Math.max(1, config.jobs.slots),
     // A process that only answers is asked about graphs now and then; one that runs them starts each run at once.
     keep: config.jobs.slots > 0 ? 1 : 0,
     log,

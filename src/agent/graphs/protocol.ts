@@ -55,7 +55,7 @@ export type Outcome = {
 export type FromThread =
   | { kind: 'ready' }
   | { kind: 'broken'; sentence: string }
-  | { kind: 'beat' }
+  | { kind: 'beat'; full: boolean }
   | { kind: 'events'; run_id: string; batch: [event: string, json: string][] }
   /** Asks to be told (`written`) when the run's events so far can be read by whoever comes back. */
   | { kind: 'wait'; wait_id: number; run_id: string }

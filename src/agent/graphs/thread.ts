@@ -39,6 +39,7 @@ export class GraphThread {
   #heardAt = performance.now();
   #busyAt = performance.now();
   #loaded = false;
+  #full = false;
   #killed = false;
   ended = false;
 
@@ -67,6 +68,11 @@ export class GraphThread {
 
   get load(): number {
     return this.#runs.size;
+  }
+
+  /** True when it has hardly a moment, or little memory, for more; as it said last. */
+  get full(): boolean {
+    return this.#full;
   }
 
   get usable(): boolean {
@@ -115,6 +121,7 @@ export class GraphThread {
     this.#heardAt = performance.now();
     switch (message.kind) {
       case 'beat':
+        this.#full = message.full;
         return;
       case 'ready':
         this.#loaded = true;

@@ -1,5 +1,6 @@
 import { flushCompileCache } from 'node:module';
 import process from 'node:process';
+import { getHeapStatistics } from 'node:v8';
 import { setImmediate as turn } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { register } from 'tsx/esm/api';
@@ -21,6 +22,10 @@ import { PgStore } from './store.ts';
 /* The thread that users' graphs run in. It owns no decision about runs: it is told to run, to stop, to answer, and tells what came of it. */
 
 const BEAT_MILLISECONDS = 500;
+
+/** Shares of a processor's time between two beats, and of the heap, above which another thread should take what comes. */
+const BUSY = 0.9;
+const HEAP_IN_USE = 0.5;
 
 type Embed = Awaited<ReturnType<typeof loadEmbed>>;
 type Deps = {
@@ -156,6 +161,20 @@ function survive(log: Log): void {
   };
 }
 
+/** Says that the thread lives, and whether it can take more. What it waits for (a model, the database, a processor that others use) keeps it from nothing. */
+function beat(): void {
+  let before = { at: performance.now(), used: process.threadCpuUsage() };
+  const tick = (): void => {
+    const now = { at: performance.now(), used: process.threadCpuUsage() };
+    const { user, system } = process.threadCpuUsage(before.used);
+    const share = (user + system) / 1000 / (now.at - before.at);
+    before = now;
+    const { used_heap_size: heap, heap_size_limit: limit } = getHeapStatistics();
+    tell({ kind: 'beat', full: share > BUSY || heap > limit * HEAP_IN_USE });
+  };
+  setInterval(tick, BEAT_MILLISECONDS);
+}
+
 async function start({ graphs: sources, index, database, logLevel, env, traced }: ThreadStart): Promise<void> {
   const log = createLog({ level: logLevel, process: 'graph-thread' });
   // oxlint-disable-next-line node/no-process-env -- the user's code reads its settings there; gx.json's `env` yields to the real environment
@@ -167,7 +186,7 @@ async function start({ graphs: sources, index, database, logLevel, env, traced }
   const store = new PgStore(db, index && embed && new Meaning({ db, index, embed }));
   const deps = { graphs: await loadGraphs(sources, ''), saver: new Saver(db), reader: new Saver(db, 'records'), store, embed, traced, log };
   serve(deps);
-  setInterval(() => tell({ kind: 'beat' }), BEAT_MILLISECONDS);
+  beat();
   flushCompileCache();
   tell({ kind: 'ready' });
 }

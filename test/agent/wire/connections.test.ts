@@ -5,6 +5,8 @@ import { startAgent } from '../../kit/agent-server.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
 
 const CLIENTS = 50;
+/** One that listens, one of the server's own, one of a thread: less would mean that nobody looked. */
+const LEAST = 3;
 const RUNS_EACH = 1;
 
 test.each([5, 12])('a server with %i connections never opens one more while fifty clients run graphs', async (connections) => {
@@ -42,5 +44,5 @@ test.each([5, 12])('a server with %i connections never opens one more while fift
     await database.drop();
   }
   expect(most).toBeLessThanOrEqual(connections);
-  expect(most).toBeGreaterThan(connections / 2);
+  expect(most).toBeGreaterThanOrEqual(LEAST);
 });
