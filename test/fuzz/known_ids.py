@@ -35,8 +35,18 @@ def map_path_parameters(context, path_parameters):
     return {name: known(name, seed, value) if is_uuid(value) else value for name, value in (path_parameters or {}).items()}
 
 
+# The longest delay that a run may ask for: whoever waits for its end would wait for a hundred years.
+LONGEST_DELAY = 3_155_760_000
+
+
 @schemathesis.hook
 def map_body(context, body):
+    for one in body if isinstance(body, list) else [body]:
+        bring_about(one)
+    return body
+
+
+def bring_about(body):
     if isinstance(body, dict):
         seed = seed_of(body)
         if isinstance(body.get("assistant_id"), str) and body["assistant_id"] and seed % 8:
@@ -46,6 +56,5 @@ def map_body(context, body):
                 del body["webhook"]
             if isinstance(body.get("feedback_keys"), list) and all(isinstance(key, str) for key in body["feedback_keys"]):
                 del body["feedback_keys"]
-        if isinstance(body.get("after_seconds"), (int, float)) and 1 < body["after_seconds"] <= 3_000_000_000:
+        if isinstance(body.get("after_seconds"), (int, float)) and 1 < body["after_seconds"] <= LONGEST_DELAY:
             body["after_seconds"] %= 1
-    return body
