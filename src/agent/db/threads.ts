@@ -164,7 +164,8 @@ function where({ metadata, values, status, ids }: Filters, parameters: unknown[]
 /** One row more than asked for tells that there is a next page. */
 export function searchThreads(db: Db, search: ThreadSearch): Promise<Partial<Thread>[]> {
   const parameters: unknown[] = [];
-  const fields = search.select && search.select.length > 0 && !search.extract ? search.select : THREAD_FIELDS;
+  const fields: readonly string[] =
+    search.select && search.select.length > 0 && !search.extract ? [...new Set(search.select)] : THREAD_FIELDS;
   const text = search.sort_by === 'status' ? byStatus(search, fields, parameters) : byColumn(search, fields, parameters);
   return db.query<Partial<Thread>>({ text, values: parameters });
 }

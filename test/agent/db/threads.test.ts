@@ -56,6 +56,13 @@ test('threads made at the same time under one id: the first has it', async () =>
   await database.sql('delete from gx.thread where thread_id = $1', [thread_id]);
 });
 
+test('a field that is selected twice is shown once, however the threads are sorted', async () => {
+  for (const sort_by of ['status', 'created_at'] as const) {
+    const [thread] = await searchThreads(db, { limit: 1, offset: 0, sort_by, select: ['metadata', 'status', 'metadata'] });
+    expect(Object.keys(thread ?? {})).toEqual(['metadata', 'status']);
+  }
+});
+
 describe('threads found by their state', () => {
   test.each<[string, Record<string, unknown>, string[]]>([
     ['a text', { topic: 'rain' }, ['asks', 'failed']],
