@@ -3,10 +3,10 @@ import { Conditions } from './conditions.ts';
 import { DNS_LABEL } from './container.ts';
 import { DatabaseSpec } from './database-spec.ts';
 import { DEPLOYMENT_STATUSES, SourceConfig, SourceRevisionConfigRequest, SOURCES } from './deployment.ts';
-import { ORDERED_RESOURCE_FIELDS, ResourceSpec, UNUSED_RESOURCE_FIELDS } from './resource-spec.ts';
+import { orderedRules, ResourceSpec, UNUSED_RESOURCE_FIELDS } from './resource-spec.ts';
 import { REVISION_STATUSES } from './revision.ts';
 import { immutableRule, immutableRules, neverAppears, sourceRules, tagRule } from './source-fields.ts';
-import { camelKey, DateTime, resourceForm, StringEnum, Uuid, withRules, type CelRule, type ResourceForm } from './types.ts';
+import { DateTime, resourceForm, StringEnum, Uuid, withRules, type CelRule, type ResourceForm } from './types.ts';
 
 export const GROUP = 'gx.dev';
 export const VERSION = 'v1alpha1';
@@ -18,12 +18,6 @@ const SecretName = Type.String({
   maxLength: 253,
   description: 'Secret in the same namespace; its keys become environment variables.',
 });
-
-const orderedRules = (): CelRule[] =>
-  ORDERED_RESOURCE_FIELDS.map(([low, high]) => {
-    const [a, b] = [camelKey(low), camelKey(high)];
-    return { rule: `!has(self.${a}) || !has(self.${b}) || self.${a} <= self.${b}`, message: `resourceSpec.${a}: must not exceed ${b}` };
-  });
 
 export const ResourceSpecResource = withRules(resourceForm(ResourceSpec, UNUSED_RESOURCE_FIELDS), orderedRules());
 

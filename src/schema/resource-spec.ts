@@ -1,6 +1,6 @@
 import { Type, type Static, type TSchema } from 'typebox';
 import { Container, LocalObjectReference, Volume, VolumeMount } from './container.ts';
-import { MapOf, Nullable } from './types.ts';
+import { camelKey, MapOf, Nullable, type CelRule } from './types.ts';
 
 const optional = <S extends TSchema>(schema: S) => Type.Optional(Nullable(schema));
 const cores = (description: string) =>
@@ -65,14 +65,27 @@ export type ResourceSpec = Static<typeof ResourceSpec>;
 /** Fields the seed marks "not to be used": refused, because an ignored size is a size somebody counts on. */
 export const UNUSED_RESOURCE_FIELDS = Object.keys(ResourceSpec.properties).filter((name) => /^(orchestrator|executor)_/.test(name));
 
-/** Field pairs of which the first must not exceed the second. */
-export const ORDERED_RESOURCE_FIELDS: readonly (readonly [string, string])[] = [
+/** Field pairs of which the first must not exceed the second; with a third, only where that is unset, because the first is its default. */
+export const ORDERED_RESOURCE_FIELDS: readonly (readonly [string, string, string?])[] = [
   ['min_scale', 'max_scale'],
   ['cpu', 'cpu_limit'],
   ['memory_mb', 'memory_limit_mb'],
   ['queue_min_scale', 'queue_max_scale'],
   ['queue_cpu', 'queue_cpu_limit'],
   ['queue_memory_mb', 'queue_memory_limit_mb'],
+  ['cpu', 'queue_cpu_limit', 'queue_cpu'],
+  ['memory_mb', 'queue_memory_limit_mb', 'queue_memory_mb'],
   ['db_cpu', 'db_cpu_limit'],
   ['db_memory_mb', 'db_memory_limit_mb'],
 ];
+
+/** The same as rules of the custom resource. */
+export const orderedRules = (): CelRule[] =>
+  ORDERED_RESOURCE_FIELDS.map(([low, high, unless]) => {
+    const [a, b] = [camelKey(low), camelKey(high)];
+    const given = unless === undefined ? '' : `has(self.${camelKey(unless)}) || `;
+    return {
+      rule: `${given}!has(self.${a}) || !has(self.${b}) || self.${a} <= self.${b}`,
+      message: `resourceSpec.${a}: must not exceed ${b}`,
+    };
+  });

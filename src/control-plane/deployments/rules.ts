@@ -53,8 +53,9 @@ function sizeRules({ source_config: { resource_spec: spec } }: Wanted): Broken[]
   const at = 'source_config.resource_spec';
   const sizes = (spec ?? {}) as Json;
   const unused = UNUSED_RESOURCE_FIELDS.filter((name) => (sizes[name] ?? null) !== null).map((name) => `${at}.${name}: not to be used`);
-  const reversed = ORDERED_RESOURCE_FIELDS.filter(([low, high]) => {
+  const reversed = ORDERED_RESOURCE_FIELDS.filter(([low, high, unless]) => {
     const [a, b] = [sizes[low], sizes[high]];
+    if (unless !== undefined && (sizes[unless] ?? null) !== null) return false;
     return typeof a === 'number' && typeof b === 'number' && a > b;
   });
   return [...unused, ...reversed.map(([low, high]) => `${at}.${low}: must not exceed ${high}`)];

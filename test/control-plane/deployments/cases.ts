@@ -155,6 +155,18 @@ export const FORBIDDEN: (Row & { body: Body })[] = [
     body: withSizes({ queue_cpu: 1, queue_cpu_limit: 0.5 }),
   },
   {
+    situation: 'a queue limit below the request that it takes from the api',
+    path: 'source_config.resource_spec.cpu',
+    door: 'both',
+    body: withSizes({ cpu: 2, queue_cpu_limit: 1 }),
+  },
+  {
+    situation: 'a queue memory limit below the request that it takes from the api',
+    path: 'source_config.resource_spec.memory_mb',
+    door: 'both',
+    body: withSizes({ memory_mb: 512, queue_memory_limit_mb: 256 }),
+  },
+  {
     situation: 'a database limit below the request',
     path: 'source_config.resource_spec.db_cpu',
     door: 'both',
