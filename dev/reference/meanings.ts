@@ -95,7 +95,10 @@ export const CONDITIONS: Record<string, string> = {
   [conditions.DATABASE_READY]:
     'The database takes connections. Of an external one (reason `External`): its Secret is good, and not every pod says the contrary.',
   [conditions.PASSWORD_ROTATED]: 'Never told. False while the password of the own database is being changed. Absent otherwise.',
-  [conditions.VOLUME_GROWN]: 'Never told. False while the volume is smaller than asked for. Absent otherwise.',
+  [conditions.ROLES_SEPARATED]:
+    'Never told. False while a database made when its agents were superusers is being given the roles of today. Absent otherwise.',
+  [conditions.VOLUME_GROWN]:
+    'Never told. False while the volume has another size than is asked for: smaller, or larger (`NeverShrinks`). Absent otherwise.',
   [conditions.ROLLED_OUT]: 'Both workloads of the revision were ready.',
   [conditions.BUILD_SUCCEEDED]: 'The image was built from the repository.',
   [conditions.FIELDS_WITHOUT_EFFECT]: 'Fields are stored whose function is not built yet; the message names them.',

@@ -31,7 +31,7 @@ export const SCALED_TO_ZERO = 'ScaledToZero';
 export const DATABASE_READY = 'DatabaseReady';
 export const ROLLED_OUT = 'RolledOut';
 export const BUILD_SUCCEEDED = 'BuildSucceeded';
-/** There, and False, while the database's volume is smaller than asked for. */
+/** There, and False, while the database's volume has another size than is asked for. */
 export const VOLUME_GROWN = 'VolumeGrown';
 /** There, and False, while the database's password is being changed. */
 export const PASSWORD_ROTATED = 'PasswordRotated';

@@ -48,7 +48,7 @@ export function deploymentReport(
       serving,
       UNGUARDED,
       ...[growth, password?.rotation, password?.separation?.statement].flatMap((statement) => statement ?? []),
-      ...withoutEffect(fieldsWithoutEffect(deployment, settings, world.database)),
+      ...withoutEffect(fieldsWithoutEffect(deployment, settings)),
     ],
     status: {
       phase: phaseOf(seen),

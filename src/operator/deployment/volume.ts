@@ -33,7 +33,9 @@ export async function growVolume(
   deployment: DeploymentResource,
   { database, signal }: { database: KubeObject | undefined; signal: AbortSignal },
 ): Promise<Statement | undefined> {
-  if (database === undefined || storageMissing(deployment, deps, database) <= 0) return undefined;
+  const missing = storageMissing(deployment, deps, database);
+  if (missing < 0) return tooSmall(deployment, deps, missing);
+  if (database === undefined || missing === 0) return undefined;
   if (database.metadata.deletionTimestamp !== undefined) return growing('The set of the database is being made again.');
   const refusal = await growClaim(deps, deployment, signal);
   if (refusal !== undefined) return refusal;
@@ -61,6 +63,12 @@ async function growClaim({ kube, settings }: OperatorDeps, deployment: Deploymen
     if (error instanceof Forbidden || error instanceof KubeRefused) return refused(error);
     throw error;
   }
+}
+
+function tooSmall(deployment: DeploymentResource, { settings }: Pick<OperatorDeps, 'settings'>, missing: number): Statement {
+  const asked = databaseSize(deployment, settings).storageGi;
+  const message = `template.resourceSpec.dbStorageGi: ${asked} Gi are asked for, but the volume has ${asked - missing / 2 ** 30} Gi, and a volume never shrinks. It stays as it is.`;
+  return { type: VOLUME_GROWN, status: 'False', reason: 'NeverShrinks', message };
 }
 
 const growing = (message: string): Statement => ({ type: VOLUME_GROWN, status: 'False', reason: 'Growing', message });

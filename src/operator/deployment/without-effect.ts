@@ -1,17 +1,11 @@
 import type { OperatorSettings } from '../../config/operator.ts';
-import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
-import { storageMissing } from './volume.ts';
 
 /** Of an external database only the number of connections is ours to keep to. */
 const SIZES_OF_OWN = ['dbCpu', 'dbCpuLimit', 'dbMemoryMb', 'dbMemoryLimitMb', 'dbStorageGi'] as const;
 
 /** Fields of the spec that are stored but change nothing today, sorted (pure). */
-export function fieldsWithoutEffect(
-  deployment: DeploymentResource,
-  settings: OperatorSettings,
-  database: KubeObject | undefined,
-): string[] {
+export function fieldsWithoutEffect(deployment: DeploymentResource, settings: OperatorSettings): string[] {
   const spec = deployment.spec.template.resourceSpec ?? {};
   const { minScale = settings.profile.replicas, redisMemoryMb } = spec;
   const { maxScale = minScale, queueMinScale = minScale } = spec;
@@ -19,8 +13,6 @@ export function fieldsWithoutEffect(
   const fields: [string, boolean][] = [
     // Nobody tells this platform of a push.
     ['buildOnPush', deployment.spec.sourceConfig?.buildOnPush === true],
-    // A volume never shrinks.
-    ['dbStorageGi', storageMissing(deployment, { settings }, database) < 0],
     ['maxScale', maxScale > minScale],
     ['queueMaxScale', queueMaxScale > queueMinScale],
     ['redisMemoryMb', redisMemoryMb !== undefined],

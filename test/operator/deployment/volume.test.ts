@@ -70,7 +70,11 @@ test('a database that is asked to be larger grows while its pod runs, and is nev
   await ask('grows', 5);
   await until('it is told', async () => {
     const { status } = await see.deployment('grows');
-    return status?.conditions?.some(({ type, message }) => type === 'FieldsWithoutEffect' && message.includes('dbStorageGi')) === true;
+    return (
+      status?.conditions?.some(
+        ({ type, reason, message }) => type === 'VolumeGrown' && reason === 'NeverShrinks' && message.includes('dbStorageGi: '),
+      ) === true
+    );
   });
   expect(requested(await claim('grows'))).toBe('20Gi');
 });

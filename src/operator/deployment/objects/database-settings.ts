@@ -1,10 +1,11 @@
-export type DatabaseSize = { memoryMb: number; maxConnections: number; storageGi: number };
+type DatabaseSize = { memoryMb: number; maxConnections: number };
 
 /**
- * Postgres' own settings for a database of so much memory (Mi), so many connections and so large a volume (Gi) (pure). Shares of memory are
- * the usual ones of its documentation ("Resource Consumption"); those of the log follow its chapter "WAL Configuration".
+ * Postgres' own settings for a database of so much memory (Mi) and so many connections (pure). Shares of memory are the usual ones of its
+ * documentation ("Resource Consumption"); those of the log follow its chapter "WAL Configuration". How large the log gets is the image's to
+ * say, which sees the volume: a volume that grows must not restart the pod.
  */
-export function databaseArguments({ memoryMb, maxConnections, storageGi }: DatabaseSize): string[] {
+export function databaseArguments({ memoryMb, maxConnections }: DatabaseSize): string[] {
   const within = (value: number, least: number, most: number): number => Math.max(least, Math.min(most, Math.floor(value)));
   const values: Record<string, string> = {
     listen_addresses: '*',
@@ -18,9 +19,6 @@ export function databaseArguments({ memoryMb, maxConnections, storageGi }: Datab
     work_mem: `${within(((memoryMb * 0.75) / 2 / maxConnections) * 1024, 1024, 65_536)}kB`,
     // Queue and checkpoint tables change all the time: vacuum them early.
     autovacuum_vacuum_scale_factor: '0.05',
-    // A tenth of the volume: the limit is a soft one, and a log that fills the volume stops the database. Beyond 4 GB checkpoints are seldom
-    // forced by size any more, and a replay only takes longer; below two segments of 16 MB Postgres does not start.
-    max_wal_size: `${within(storageGi * 102.4, 96, 4096)}MB`,
     // Thrice the default: after each checkpoint a page's first change is logged as a whole page. A replay takes as long as the log's size allows.
     checkpoint_timeout: '15min',
     // Those whole pages are most of the log of small updates. pglz (`on`), which every build has; lz4 is a choice of whoever builds.

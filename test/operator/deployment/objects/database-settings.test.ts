@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { databaseArguments } from '../../../../src/operator/deployment/objects/database-settings.ts';
 
-const valueOf = (memoryMb: number, maxConnections: number, name: string, storageGi = 10): string | undefined =>
-  databaseArguments({ memoryMb, maxConnections, storageGi })
+const valueOf = (memoryMb: number, maxConnections: number, name: string): string | undefined =>
+  databaseArguments({ memoryMb, maxConnections })
     .find((argument) => argument.startsWith(`${name}=`))
     ?.split('=')[1];
 
@@ -14,12 +14,4 @@ test.each([
   ['a megabyte of it at least', [256, 1000, 'work_mem'] as const, '1024kB'],
 ])('%s', (_, [memory, connections, name], expected) => {
   expect(valueOf(memory, connections, name)).toBe(expected);
-});
-
-test.each([
-  ['a tenth of the volume', 20, '2048MB'],
-  ['of the smallest volume little', 1, '102MB'],
-  ['no more than a replay should read', 1000, '4096MB'],
-])('a log of %s', (_, storageGi, expected) => {
-  expect(valueOf(1024, 100, 'max_wal_size', storageGi)).toBe(expected);
 });
