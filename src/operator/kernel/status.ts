@@ -25,11 +25,13 @@ export function transition(before: Status | undefined, after: Status): Transitio
   return { type: isStalled ? 'Warning' : 'Normal', reason: ready.reason, action: 'Reconcile', note: withLog(ready.message, after) };
 }
 
-/** The phase or what Ready says has changed: not that something new is not there yet, nor the same sentence twice. */
+/** The phase or what Ready says has changed, or nothing but a change by the user helps from here on: not that something new is not there yet, nor the same sentence twice. */
 function isNews(before: Status | undefined, after: Status, isStalled: boolean): boolean {
   const [old, ready] = [before, after].map((status) => conditionIn({ ...(status && { status }) }, READY));
   if (old === undefined) return ready?.status === 'True' || isStalled;
   if (old.status !== ready?.status || old.reason !== ready.reason) return true;
+  // What was feared has come: the reason was told while it could still pass.
+  if (isStalled && conditionIn({ ...(before && { status: before }) }, STALLED) === undefined) return true;
   return before?.phase !== after.phase && old.message !== ready.message;
 }
 

@@ -24,6 +24,8 @@ export function decide(situation: Situation): Decision {
 /** Seconds in which the watch of deployments tells of the one that a new revision belongs to. */
 const SEEN_SOON = 30;
 
+const SERVES = 'All pods are ready and the revision serves.';
+
 const gone: Step = ({ revision, world }) => {
   const { deployment, now } = world;
   if (deployment !== undefined && deployment.metadata.deletionTimestamp === undefined) return undefined;
@@ -51,9 +53,11 @@ const ended: Step = ({ revision, world, settings }) => {
   const { phase, message = '', reason } = revision.status ?? {};
   if (phase === undefined || !isEnded(revision)) return undefined;
   if (phase !== 'DEPLOYED') return idle(phase, message, { wish: takenDown(world), ...(reason !== undefined && { reason }) });
-  if (isSuperseded(revision, world) || isResting(world)) return idle(phase, message, { wish: takenDown(world), rolledOut: true });
+  const away = { wish: takenDown(world), rolledOut: true };
+  if (isSuperseded(revision, world)) return idle(phase, 'It served until a later revision took its place.', away);
+  if (isResting(world)) return idle(phase, 'Its pods are stopped until the deployment and its database are awake.', away);
   const wish = { api: replicasWanted(revision, 'api', settings), queue: replicasWanted(revision, 'queue', settings) };
-  return idle(phase, message, { wish, rolledOut: true, diagnosis: troubleOf({ world, settings }, ['api', 'queue']) });
+  return idle(phase, SERVES, { wish, rolledOut: true, diagnosis: troubleOf({ world, settings }, ['api', 'queue']) });
 };
 
 /** What is there is scaled down; nothing is made. */
@@ -127,7 +131,7 @@ function progress({ revision, world, settings }: Situation): Decision {
     return deploying({ wish: { api, queue }, of: 'queue' }, { world, settings });
   const done = { ...begun, rolledOut: true, wish: { api, queue } };
   return isServingSaid(revision, world)
-    ? idle('DEPLOYED', 'All pods are ready and the revision serves.', done)
+    ? idle('DEPLOYED', SERVES, done)
     : idle('DEPLOYING', 'All pods are ready; traffic is being switched.', done);
 }
 

@@ -26,6 +26,16 @@ test('an event is told when the phase or what Ready says changes, and not otherw
   expect(transition(before, stalled)).toMatchObject({ type: 'Warning', reason: 'Broken' });
 });
 
+test('a failure that was told while it could still pass is told again when it is one', () => {
+  const passing = { phase: 'A', conditions: [condition('Ready', 'False', 'ImagePullFailed', 'Not yet.')] };
+  const failed = {
+    phase: 'A',
+    conditions: [condition('Ready', 'False', 'ImagePullFailed'), condition('Stalled', 'True', 'ImagePullFailed')],
+  };
+  expect(transition(passing, failed)).toMatchObject({ type: 'Warning', reason: 'ImagePullFailed' });
+  expect(transition(failed, failed)).toBeUndefined();
+});
+
 test('no event says that what is new is not there yet, nor the same sentence twice', () => {
   const waiting = { phase: 'A', conditions: [condition('Ready', 'False', 'Waiting')] };
   expect(transition(undefined, waiting)).toBeUndefined();

@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ensureTools } from '../../dev/cluster/parts.ts';
+import { kinds, type Kube } from '../../src/kube/kube.ts';
+import type { DeploymentSpec } from '../../src/schema/custom-resources.ts';
+import { testNamespace, until } from '../kit/api-server.ts';
+import { fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
+import { kubectlFor, type Kubectl } from '../kit/kubectl.ts';
+import { newDeployment } from '../kit/objects.ts';
+import { look, operatorFor, type RunningOperator } from '../kit/operator.ts';
+
+/* What a person sees who asks kubectl: golden files, with what differs from run to run replaced. Their diff is read as a user reads it. */
+let kube: Kube;
+let namespace: string;
+let operator: RunningOperator;
+let kubelet: FakeKubelet;
+let kubectl: Kubectl;
+let see: ReturnType<typeof look>;
+
+beforeAll(async () => {
+  const own = await testNamespace('told');
+  ({ kube, namespace } = own);
+  see = look(kube, namespace);
+  const { kubectl: path = '' } = await ensureTools(['kubectl'], (line) => process.stderr.write(`${line}\n`));
+  kubectl = kubectlFor({ kubectl: path, kubeconfig: own.kubeconfig });
+  kubelet = fakeKubelet(kube, namespace);
+  operator = await operatorFor(own);
+  await operator.leading;
+});
+afterAll(async () => {
+  await operator.stop();
+  await kubelet.stop();
+  await kube.close();
+});
+
+const inNamespace = (...args: string[]): Promise<string> => kubectl(...args, '--namespace', namespace);
+
+/** Times, ages, identities and addresses of one run; columns are as wide as their widest value, so that runs of blanks become two. */
+const settledText = (text: string): string =>
+  text
+    .replaceAll(namespace, 'NAMESPACE')
+    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
+    .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'UID')
+    .replace(/(Resource Version: +)\d+/g, '$1VERSION')
+    .replace(/-db-[0-9a-f]{8}/g, '-db-HASH')
+    .replace(/((?:Spec Hash|Hash): +)[0-9a-f]{32}/g, '$1HASH')
+    .replace(/ +\d+[smh](\d+[sm])?$/gm, '  AGE')
+    .replace(/^ *-+$/gm, '---')
+    .replace(/(\S) {2,}/g, '$1  ');
+
+/** Without the events, which come and go: what they say last is asked for by itself. */
+const withoutEvents = (text: string): string => text.slice(0, text.search(/^Events:/m)).trimEnd();
+
+async function told(name: string): Promise<string> {
+  const shown = async (...args: string[]): Promise<string> => `$ kubectl ${args.join(' ')}\n${await inNamespace(...args)}`;
+  const deployment = `gxd/${name}`;
+  const { latestRevision } = (await see.deployment(name)).status ?? {};
+  const revisions =
+    latestRevision === undefined
+      ? []
+      : [
+          await shown('get', 'gxr', '-o', 'wide', '-l', `gx.dev/deployment=${name}`),
+          withoutEvents(await shown('describe', `gxr/${latestRevision}`)),
+        ];
+  const all = [
+    await shown('get', deployment),
+    await shown('get', deployment, '-o', 'wide'),
+    withoutEvents(await shown('describe', deployment)),
+    ...revisions,
+  ];
+  return `${settledText(all.join('\n\n')).replace(/\n{3,}/g, '\n\n')}\n`;
+}
+const golden = (name: string): string => `../golden/kubectl/${name}.txt`;
+
+const deploy = (name: string, spec: Partial<DeploymentSpec> = {}, image = 'agent:1'): Promise<object> => {
+  const { template, ...others } = spec;
+  return kube.create(
+    kinds.deployment,
+    newDeployment(namespace, { metadata: { name }, image, spec: others, ...(template && { template }) }),
+  );
+};
+const change = (name: string, path: string, value: unknown): Promise<object> =>
+  kube.jsonPatch(kinds.deployment, { namespace, name }, [{ op: 'add', path, value }]);
+const untilReason = (name: string, reason: string): Promise<void> =>
+  until(
+    `${name} says ${reason}`,
+    async () => (await see.deployment(name)).status?.conditions?.find(({ type }) => type === 'Ready')?.reason === reason,
+  );
+const untilEvent = (name: string, line: RegExp): Promise<void> =>
+  until(`an event of ${name} says so`, async () => line.test(await inNamespace('events', '--for', `gxd/${name}`)));
+/** All has been said: the newest revision, and the deployment of it. */
+const untilQuiet = async (name: string): Promise<void> => {
+  let before = '';
+  await until(`nothing is said of ${name} any more`, async () => {
+    const now = await inNamespace('get', 'gxd,gxr', '-o', 'jsonpath={.items[*].metadata.resourceVersion}');
+    const same = now === before;
+    before = now;
+    if (!same) await new Promise((resolve) => setTimeout(resolve, 500));
+    return same;
+  });
+};
+
+test('one that serves', async () => {
+  await deploy('ready');
+  await see.untilReady('ready');
+  await untilQuiet('ready');
+  await expect(await told('ready')).toMatchFileSnapshot(golden('ready'));
+  await untilEvent('ready', /Normal +Serving +Deployment\/ready +Revision ready-00001 serves\./);
+});
+
+test('one whose next revision serves by now: the former one says so', async () => {
+  await deploy('switched');
+  await see.untilReady('switched');
+  await change('switched', '/spec/template/sourceRevisionConfig/imageUri', 'agent:2');
+  await see.untilPhase('switched-00002', 'DEPLOYED');
+  await until(
+    'the former one knows',
+    async () => (await see.revision('switched-00001')).status?.message?.includes('served until') === true,
+  );
+  await see.untilReady('switched');
+  await expect(await told('switched')).toMatchFileSnapshot(golden('switched'));
+});
+
+test('one whose next revision is on its way', async () => {
+  await deploy('rolling-out');
+  await see.untilReady('rolling-out');
+  await change('rolling-out', '/spec/template/sourceRevisionConfig/imageUri', 'mute:2');
+  await untilReason('rolling-out', 'RollingOut');
+  await untilQuiet('rolling-out');
+  await expect(await told('rolling-out')).toMatchFileSnapshot(golden('rolling-out'));
+});
+
+test('one whose next revision failed while the former one serves', async () => {
+  await deploy('failed');
+  await see.untilReady('failed');
+  await change('failed', '/spec/template/sourceRevisionConfig/imageUri', 'missing:2');
+  await see.untilPhase('failed-00002', 'DEPLOY_FAILED');
+  await untilReason('failed', 'ImagePullFailed');
+  await untilQuiet('failed');
+  await expect(await told('failed')).toMatchFileSnapshot(golden('failed'));
+  await untilEvent('failed', /Warning +ImagePullFailed +Deployment\/failed +Revision failed-00002 ended as DEPLOY_FAILED\./);
+});
+
+test('one that hibernates', async () => {
+  await deploy('hibernating');
+  await see.untilReady('hibernating');
+  await change('hibernating', '/spec/hibernate', true);
+  await untilReason('hibernating', 'Hibernated');
+  await untilQuiet('hibernating');
+  await expect(await told('hibernating')).toMatchFileSnapshot(golden('hibernating'));
+});
+
+test('one that only another spec helps: the cluster refuses it', async () => {
+  await deploy('stalled', {
+    template: { sourceRevisionConfig: { imageUri: 'agent:1' }, resourceSpec: { labels: { 'not a label': 'x' } } },
+  });
+  await until('it is stalled', async () => JSON.stringify(await see.deployment('stalled')).includes('"Stalled"'));
+  await untilQuiet('stalled');
+  await expect(await told('stalled')).toMatchFileSnapshot(golden('stalled'));
+});
