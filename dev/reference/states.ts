@@ -20,6 +20,7 @@ export const STATES: Record<string, Record<string, string>> = {
     RetiringPassword: 'Of PasswordRotated: a Job takes the former password its login.',
     Growing: 'Of VolumeGrown: the volume is being enlarged.',
     NotExpandable: 'Of VolumeGrown: the storage class does not allow its volumes to grow.',
+    NeverShrinks: 'Of VolumeGrown: less storage is asked for than the volume has; it stays as it is.',
     NotBuiltYet: 'Of FieldsWithoutEffect: the message names the fields.',
     NoGuardKnown: "Of Unauthenticated: the operator can't see whether the agent's gx.json configures a guard.",
     Deleting: 'The deployment was deleted, and what it had is being taken away.',

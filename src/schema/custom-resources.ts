@@ -34,7 +34,6 @@ export const SourceConfigResource = Type.Unsafe<
   },
 });
 
-/** Everything that makes a revision. */
 export const RevisionTemplate = Type.Object(
   {
     sourceRevisionConfig: Type.Optional(resourceForm(SourceRevisionConfigRequest)),

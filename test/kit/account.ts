@@ -17,15 +17,21 @@ export async function accountWith(
 ): Promise<string> {
   const metadata = { name: 'limited', namespace };
   await kube.create(account, { apiVersion: 'v1', kind: 'ServiceAccount', metadata });
+  await grant(kube, { namespace, rules, to: namespace });
+  return kubeconfigOf(kube, { namespace, kubeconfig, name: metadata.name });
+}
+
+/** Lets the account of one namespace do this in another one. */
+export async function grant(kube: Kube, { namespace, rules, to }: { namespace: string; rules: PolicyRule[]; to: string }): Promise<void> {
+  const metadata = { name: 'limited', namespace };
   await kube.create(role, { apiVersion: role.apiVersion, kind: 'Role', metadata, rules });
   await kube.create(binding, {
     apiVersion: binding.apiVersion,
     kind: 'RoleBinding',
     metadata,
     roleRef: { apiGroup: RBAC, kind: 'Role', name: metadata.name },
-    subjects: [{ kind: 'ServiceAccount', name: metadata.name, namespace }],
+    subjects: [{ kind: 'ServiceAccount', name: metadata.name, namespace: to }],
   });
-  return kubeconfigOf(kube, { namespace, kubeconfig, name: metadata.name });
 }
 
 /** A kubeconfig with a token of the account. */

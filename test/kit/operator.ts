@@ -2,6 +2,7 @@ import { connect } from '../../src/kube/client.ts';
 import { kinds, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import { startOperator, type Operator, type OperatorOptions } from '../../src/operator/start.ts';
 import type { OperatorConfig, OperatorSettings } from '../../src/config/operator.ts';
+import type { Log } from '../../src/log.ts';
 import type { DeploymentResource, RevisionResource } from '../../src/schema/custom-resources.ts';
 import { until } from './api-server.ts';
 import { silentLog } from './log.ts';
@@ -15,6 +16,7 @@ export type OperatorGiven = {
   config?: Partial<OperatorConfig>;
   times?: OperatorOptions['times'];
   through?: (kube: Kube) => Kube;
+  log?: Log;
 };
 
 /** An operator for one namespace, on the API server of the run. */
@@ -34,7 +36,7 @@ export async function operatorFor(
       ...options.config,
     }),
     kube: options.through?.(kube) ?? kube,
-    log: silentLog(),
+    log: options.log ?? silentLog(),
     signal: new AbortController().signal,
     ...(options.times && { times: options.times }),
   });

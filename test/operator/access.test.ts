@@ -1,11 +1,14 @@
+import { readFileSync } from 'node:fs';
 import { expect, inject, test } from 'vitest';
+import { ensureTools } from '../../dev/cluster/parts.ts';
 import { NotFound } from '../../src/errors.ts';
 import { kinds } from '../../src/kube/kube.ts';
 import { merged, operatorAccess } from '../../src/operator/access.ts';
 import { API_VERSION } from '../../src/schema/custom-resources.ts';
-import { accountWith } from '../kit/account.ts';
+import { accountWith, grant } from '../kit/account.ts';
 import { auditEvents, conditionOf, testNamespace, until } from '../kit/api-server.ts';
 import { fakeKubelet } from '../kit/fake-kubelet.ts';
+import { kubectlFor } from '../kit/kubectl.ts';
 import { newDeployment } from '../kit/objects.ts';
 import { look, operatorFor } from '../kit/operator.ts';
 
@@ -35,7 +38,10 @@ test('with these rights alone the operator deploys, redeploys, and deletes witho
   await kube.create(kinds.secret, { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'mine', namespace }, stringData: { A: 'b' } });
   await kube.create(
     kinds.deployment,
-    newDeployment(namespace, { template: { secretName: 'mine' }, spec: { deletionPolicy: 'Delete', deleteTracingProject: true } }),
+    newDeployment(namespace, {
+      template: { secretName: 'mine' },
+      spec: { database: { podDisruptionBudget: true }, deletionPolicy: 'Delete', deleteTracingProject: true },
+    }),
   );
   const listener = (name: string) => ({
     apiVersion: API_VERSION,
@@ -79,7 +85,7 @@ test('with these rights alone the operator deploys, redeploys, and deletes witho
   const written = () => auditEvents(inject('auditLog'), operator.userAgent);
   const watched = (): (string | undefined)[] =>
     written().flatMap(({ verb, requestURI }) => (verb === 'watch' ? requestURI.split('?')[0] : []));
-  await until('all nine watches have ended', () => new Set(watched()).size >= 9);
+  await until('all ten watches have ended', () => new Set(watched()).size >= 10);
   const requests = written();
   const refused = requests.filter(({ responseStatus }) => responseStatus?.code === 403);
   expect(refused.map(({ verb, requestURI }) => `${verb} ${requestURI}`)).toEqual([]);
@@ -91,4 +97,38 @@ test('with these rights alone the operator deploys, redeploys, and deletes witho
   const isImplied = (right: string): boolean => right.endsWith('/finalizers') || used.has(right.replace(/^create /, 'patch '));
   const unused = granted.filter((right) => !used.has(right) && !isImplied(right));
   expect(unused).toEqual([]);
+});
+
+test('a namespace deleted as a whole takes the rights with it: the documented command lets go of what is left', async () => {
+  const [system, agents] = [await testNamespace('system'), await testNamespace('doomed')];
+  const { kube, namespace } = agents;
+  const { worked, secrets, own } = operatorAccess;
+  const limited = await accountWith(kube, { ...system, rules: own });
+  await grant(kube, { namespace, rules: [...worked, ...secrets], to: system.namespace });
+  const kubelet = fakeKubelet(kube, namespace);
+  const operator = await operatorFor({ namespace, kubeconfig: limited }, { config: { namespace: system.namespace } });
+  await operator.leading;
+  await kube.create(kinds.deployment, newDeployment(namespace));
+  await look(kube, namespace).untilReady('chat');
+  await kube.delete(kinds.namespace, { name: namespace });
+  const phase = async (): Promise<string | undefined> =>
+    ((await kube.get(kinds.namespace, { name: namespace })) as { status?: { phase?: string } }).status?.phase;
+  // Whether the operator is quicker than the deletion of its Role is chance: most often it is not.
+  await until('it hangs, or is gone', async () => {
+    const live = await kube.get(kinds.namespace, { name: namespace }).catch(() => undefined);
+    return live === undefined || conditionOf(live, 'NamespaceFinalizersRemaining') === 'True';
+  });
+  const documented = /kubectl (-n NAMESPACE patch gxd NAME [^`]*)`/.exec(readFileSync('docs/installing.md', 'utf8'))?.[1] ?? '';
+  const words = documented.replace('NAMESPACE', namespace).replace('NAME', 'chat').replaceAll("'", '').split(' ');
+  const { kubectl = '' } = await ensureTools(['kubectl'], (line) => process.stderr.write(`${line}\n`));
+  if ((await phase().catch(() => undefined)) === 'Terminating') await kubectlFor({ kubectl, kubeconfig: agents.kubeconfig })(...words);
+  await until('it is gone', () =>
+    phase().then(
+      () => false,
+      (error: unknown) => error instanceof NotFound,
+    ),
+  );
+  await expect(phase()).rejects.toBeInstanceOf(NotFound);
+  await operator.stop();
+  await kubelet.stop();
 });

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { readFileSync } from 'node:fs';
+import { Writable } from 'node:stream';
 import { NotFound } from '../../src/errors.ts';
 import { KubeRefused } from '../../src/kube/errors.ts';
 import { kinds, type JsonPatch, type Kube } from '../../src/kube/kube.ts';
+import { createLog } from '../../src/log.ts';
 import { until } from '../kit/api-server.ts';
 import { type FakeKubelet } from '../kit/fake-kubelet.ts';
 import { newDeployment } from '../kit/objects.ts';
@@ -12,6 +14,9 @@ import { clearStage, setStage } from '../kit/stage.ts';
 /* Ways round the rules of a resource, tried on the real API server: each is refused, has no effect, or is an honest new revision. */
 const CANARY = 'canary-7f3a91';
 const ID = '11111111-1111-4111-8111-111111111111';
+const logged: string[] = [];
+const destination = new Writable({ write: (chunk: Buffer, _encoding, done) => (logged.push(chunk.toString()), done()) });
+const log = createLog({ level: 'trace', process: 'operator', destination });
 let kube: Kube;
 let namespace: string;
 let operator: RunningOperator;
@@ -19,7 +24,7 @@ let kubelet: FakeKubelet;
 let see: ReturnType<typeof look>;
 
 beforeAll(async () => {
-  ({ kube, namespace, operator, kubelet, see } = await setStage('bypass'));
+  ({ kube, namespace, operator, kubelet, see } = await setStage('bypass', { log }));
   const spec = { id: ID, sourceConfig: { listener: 'default' } };
   await kube.create(kinds.secret, {
     apiVersion: 'v1',
@@ -138,13 +143,14 @@ test('a revision deleted and made again with another content is no part of the d
   expect(JSON.stringify(pods)).not.toContain('evil:1');
 });
 
-test('the value of a secret stands in no resource, event or audit line, nor in metrics', async () => {
+test('the value of a secret stands in no resource, event or audit line, nor in metrics, nor in what the operator logs', async () => {
   const seen = await Promise.all(
     [kinds.deployment, kinds.revision, kinds.event, kinds.workload, kinds.pod, kinds.statefulSet, kinds.service].map((kind) =>
       kube.all<object>(kind, { namespace }),
     ),
   );
   const metrics = await (await fetch(`http://127.0.0.1:${operator.port}/metrics`)).text();
-  const everything = JSON.stringify(seen) + metrics + readFileSync(inject('auditLog'), 'utf8');
+  expect(logged.length).toBeGreaterThan(0);
+  const everything = JSON.stringify(seen) + metrics + logged.join('') + readFileSync(inject('auditLog'), 'utf8');
   for (const text of [CANARY, Buffer.from(CANARY).toString('base64')]) expect(everything).not.toContain(text);
 });

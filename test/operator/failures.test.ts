@@ -66,6 +66,7 @@ describe.concurrent('a new revision', () => {
     ['whose server needs more memory', { image: 'hungry:2', hasLog: true }, 'OOMKilled', 'more memory than its limit'],
     ['whose server can not migrate', { image: 'stuck:2', hasLog: true }, 'MigrationFailed', 'could not bring the database'],
     ['whose server never gets ready', { image: 'mute:2', hasLog: true }, 'ProbeFailed', 'readiness probe'],
+    ['whose pods are never heard of', { image: 'silent:2' }, 'DeadlineExceeded', 'Not ready in time. The pods are starting.'],
     ['that no node takes', { image: 'unplaced:2' }, 'Unschedulable', 'insufficient memory'],
     ['whose container lacks a Secret', { image: 'unset:2' }, 'SecretMissing', 'secret "chat-env" not found'],
     ['whose own Secret is not there', { image: 'agent:2', secretName: 'nowhere' }, 'SecretMissing', 'nowhere is not there'],

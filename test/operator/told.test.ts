@@ -41,6 +41,7 @@ const settledText = (text: string): string =>
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
     .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'UID')
     .replace(/(Resource Version: +)\d+/g, '$1VERSION')
+    .replace(/sha256:[0-9a-f]{64}/g, 'sha256:DIGEST')
     .replace(/-db-[0-9a-f]{8}/g, '-db-HASH')
     .replace(/((?:Spec Hash|Hash): +)[0-9a-f]{32}/g, '$1HASH')
     .replace(/ +\d+[smh](\d+[sm])?$/gm, '  AGE')
