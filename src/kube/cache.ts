@@ -35,7 +35,7 @@ export class Cache<T extends object = KubeObject> {
 
   /**
    * `packed` holds objects as JSON text, a third of the memory of parsed ones and next to nothing for the garbage collector: for tens of
-   * thousands of objects each of which is read seldom. Those that were last written or read, so many of them, stay parsed as well.
+   * thousands of objects each of which is read seldom. Those that changed last, so many of them, stay parsed as well.
    */
   constructor(indexes: Record<string, IndexBy> = {}, { packed = false, recent = 0 }: { packed?: boolean; recent?: number } = {}) {
     this.#form = packed ? AS_TEXT : AS_IT_IS;
@@ -78,7 +78,7 @@ export class Cache<T extends object = KubeObject> {
     if (known !== undefined && known >= version) return false;
     const before = this.#read(key);
     this.#objects.set(key, { version, kept: this.#form.keep(after) });
-    this.#remember(key, after);
+    this.#remember(key, live ? after : undefined);
     this.#reindex(key, before, after);
     this.#tell({ key, before, after, live });
     return true;
@@ -106,16 +106,13 @@ export class Cache<T extends object = KubeObject> {
   #read(key: string): KubeObject | undefined {
     const held = this.#objects.get(key);
     if (held === undefined) return undefined;
-    const known = this.#recent.get(key);
-    if (known !== undefined) return known;
-    const object = this.#form.read(held.kept);
-    this.#remember(key, object);
-    return object;
+    return this.#recent.get(key) ?? this.#form.read(held.kept);
   }
 
-  #remember(key: string, object: KubeObject): void {
-    if (this.#room === 0) return;
+  /** Not what a list tells: tens of thousands of objects that live for a moment each would make the heap grow by half. */
+  #remember(key: string, object: KubeObject | undefined): void {
     this.#recent.delete(key);
+    if (this.#room === 0 || object === undefined) return;
     this.#recent.set(key, object);
     const oldest = this.#recent.keys().next().value;
     if (this.#recent.size > this.#room && oldest !== undefined) this.#recent.delete(oldest);
