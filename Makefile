@@ -52,7 +52,7 @@ test-faults: install ## the operator under kill -9, broken watches, refused requ
 fuzz: install ## 10,000 generated requests each against the REST API and the agent server, 20 minutes (needs python3)
 	@node test/fuzz/main.ts
 
-bench: install ## the agent server beside others that speak its interface (10 minutes; --help by node test/bench/agent/main.ts)
+bench: install ## the agent server beside others that speak its interface (12 minutes; --help by node test/bench/agent/main.ts)
 	@node test/bench/agent/main.ts
 
 bench-control-plane: install ## latencies of the REST API on a real API server, with 2,000 deployments (FULL=1: 10,000)
