@@ -5,6 +5,7 @@ import type { Route } from '../http/route.ts';
 import { createApp } from '../http/server.ts';
 import { Gate } from './auth/authenticate.ts';
 import { BearerTokens } from './auth/bearer.ts';
+import { whileAllowed } from './auth/while-allowed.ts';
 import { deploymentRoutes } from './deployments/routes.ts';
 import { eventRoutes } from './events/routes.ts';
 import { integrationRoutes } from './integrations/routes.ts';
@@ -57,6 +58,19 @@ const wordingRefusals = (route: Route<Caller>): Route<Caller> => ({
   handler: (request) => refusing(async () => route.handler(request)),
 });
 
+/** Streams that end when what opened them would open nothing any more. */
+const endingStreams =
+  (gate: Gate) =>
+  (route: Route<Caller>): Route<Caller> => ({
+    ...route,
+    handler: async (request) => {
+      const reply = await route.handler(request);
+      if (reply.kind !== 'sse') return reply;
+      const again = () => gate.authenticate(request.headers, route.access);
+      return { ...reply, events: (signal) => whileAllowed(reply.events, { signal, again }) };
+    },
+  });
+
 /** The routes as an OpenAPI document. */
 export const controlPlaneDocument = (routes: Route<Caller>[]): Json =>
   openApiDocument(routes, INFO, SECURITY, ERRORS as unknown as { invalid: Json; problem: Json });
@@ -64,11 +78,11 @@ export const controlPlaneDocument = (routes: Route<Caller>[]): Json =>
 /** The control plane as a koa application. */
 export function controlPlaneApp(needs: Needs, health: Health) {
   const metrics = createMetrics(needs.stored);
-  const routes: Route<Caller>[] = controlPlaneRoutes(needs);
-  const all: Route<Caller>[] = [...routes, ...systemRoutes({ metrics, health, document: () => controlPlaneDocument(all) })];
   const { kube, config, log } = needs;
   const tokens = config.oidc && new BearerTokens({ config: config.oidc, log });
   const gate = new Gate({ kube, namespace: config.namespace, tokens });
+  const routes: Route<Caller>[] = controlPlaneRoutes(needs).map(endingStreams(gate));
+  const all: Route<Caller>[] = [...routes, ...systemRoutes({ metrics, health, document: () => controlPlaneDocument(all) })];
   return createApp<Caller>({
     routes: [...all, ...vendorRoutes(routes)],
     log,

@@ -25,6 +25,7 @@ describe('a request', () => {
     ['with a key that was never made', 'gx_wrong', {}, 401],
     ['with an empty key', '', {}, 401],
     ['with a bearer token', null, { authorization: 'Bearer x' }, 401],
+    ['with a tenant alone', null, { 'X-Tenant-Id': TENANT_A }, 401],
   ])('%s is answered with 401 and a sentence', async (_, key, headers, expected) => {
     const { status, body } = await list({ key, headers });
     expect([status, typeof body.detail]).toEqual([expected, 'string']);
@@ -49,7 +50,10 @@ describe('a request', () => {
     ['POST', '/v2/deployments/{id}/revisions'],
     ['POST', '/v2/deployments/{id}/revisions/{revision}/redeploy'],
     ['POST', '/v2/deployments/{id}/revisions/{revision}/interrupt'],
+    ['DELETE', '/v2/deployments?deployment_ids={id}'],
     ['POST', '/v2/listeners'],
+    ['PATCH', '/v2/listeners/{id}'],
+    ['DELETE', '/v2/listeners/{id}'],
   ])('that writes (%s %s) needs a key that may write', async (method, path) => {
     const at = path.replace('{id}', deployment.id).replace('{revision}', deployment.latest_revision_id ?? '');
     expect((await plane.call(method, at, { key: plane.keys.read, ...(method !== 'DELETE' && { body: {} }) })).status).toBe(403);
@@ -154,6 +158,14 @@ describe('api-key', () => {
     );
     expect(await run('revoke', id)).toEqual([`Key ${id} is revoked.`]);
     await expect(run('revoke', id)).rejects.toMatchObject({ name: 'StartError' });
+  });
+
+  test('a key that is revoked ends the stream that it opened', async () => {
+    const [key = '', note = ''] = await run('create', '--name', 'follower', '--role', 'read');
+    const stream = await fetch(`${plane.url}/v2/deployments/${deployment.id}/events`, { headers: { 'x-api-key': key } });
+    expect(stream.status).toBe(200);
+    await run('revoke', /Id ([0-9a-f]{16})/.exec(note)?.[1] ?? '');
+    expect(await stream.text()).toMatch(/^event: deployment[^]*event: end\r\ndata: \{"reason":"refused"\}\s*$/);
   });
 
   test('prints the key alone when asked to be quiet', async () => {

@@ -1,0 +1,29 @@
+import { Forbidden, Unauthorized } from '../../errors.ts';
+import type { SseEvent, SseEvents } from '../../http/route.ts';
+
+/** A revoked key is noticed at the first look after the ten seconds that it is trusted for. */
+const LOOK_MILLISECONDS = 5000;
+
+type Options = { signal: AbortSignal; again: () => Promise<unknown>; every?: number };
+
+/** A stream for as long as `again` does not refuse who asked for it. What can't be told (the API server is away) ends nothing. */
+export async function* whileAllowed(
+  events: (signal: AbortSignal) => SseEvents,
+  { signal, again, every = LOOK_MILLISECONDS }: Options,
+): AsyncGenerator<SseEvent | SseEvent[]> {
+  const over = new AbortController();
+  const look = async (): Promise<void> => {
+    try {
+      await again();
+    } catch (error) {
+      if (error instanceof Unauthorized || error instanceof Forbidden) over.abort();
+    }
+  };
+  const timer = setInterval(() => void look(), every);
+  try {
+    yield* events(AbortSignal.any([signal, over.signal]));
+    if (over.signal.aborted) yield { event: 'end', data: { reason: 'refused' } };
+  } finally {
+    clearInterval(timer);
+  }
+}

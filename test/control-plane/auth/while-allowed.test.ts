@@ -1,0 +1,35 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { whileAllowed } from '../../../src/control-plane/auth/while-allowed.ts';
+import { Forbidden, Unauthorized, Unavailable } from '../../../src/errors.ts';
+import type { SseEvent } from '../../../src/http/route.ts';
+
+/** One event, then silence until somebody leaves. */
+async function* endless(signal: AbortSignal): AsyncGenerator<SseEvent> {
+  yield { event: 'first', data: {} };
+  await wait(60_000, undefined, { signal }).catch(() => undefined);
+}
+
+const read = (again: () => Promise<unknown>, signal = new AbortController().signal): Promise<unknown[]> =>
+  Array.fromAsync(whileAllowed(endless, { signal, again, every: 1 }));
+
+test.each([
+  ['the key was revoked', new Unauthorized('The API key is not known.')],
+  ['the token lost its right', new Forbidden('no role')],
+])('a stream ends and says so when %s', async (_, refusal) => {
+  expect(await read(() => Promise.reject(refusal))).toEqual([
+    { event: 'first', data: {} },
+    { event: 'end', data: { reason: 'refused' } },
+  ]);
+});
+
+test('a stream goes on while nobody can tell, and ends in silence when the client leaves', async () => {
+  const leaving = new AbortController();
+  let looks = 0;
+  const again = (): Promise<void> => {
+    looks += 1;
+    if (looks === 5) leaving.abort();
+    return looks % 2 === 0 ? Promise.resolve() : Promise.reject(new Unavailable('away'));
+  };
+  expect(await read(again, leaving.signal)).toEqual([{ event: 'first', data: {} }]);
+});
