@@ -49,9 +49,9 @@ export function createValidator(): (schema: TSchema, kind: Loc) => Check {
   };
 }
 
-const FLAGS: Record<string, string> = { '0': 'false', '1': 'true' };
+const FLAGS: Record<string, string> = { '0': 'false', '1': 'true', False: 'false', True: 'true' };
 
-/** Clients write flags in a query as 0 and 1, too. */
+/** Clients write flags in a query as 0 and 1, too, and those in Python as True and False. */
 function withFlags(schema: TSchema, query: Record<string, unknown>): Record<string, unknown> {
   const { properties = {} } = schema as { properties?: Record<string, { type?: string }> };
   const entries = Object.entries(query).map(([name, value]) => [

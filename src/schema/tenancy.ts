@@ -1,6 +1,10 @@
 import type { DeploymentResource, ListenerResource } from './custom-resources.ts';
 import { TENANT } from './labels.ts';
 
+/** The tenant that a Listener or TracingProject names, spelled as keys and tokens spell it: people write uuids in capitals, too (pure). */
+export const namedTenant = ({ tenantId }: { tenantId?: string | undefined }, defaultTenantId: string): string =>
+  tenantId?.toLowerCase() ?? defaultTenantId;
+
 type Owners = ReadonlyMap<string, ListenerResource>;
 
 /** Creation, then uid: an order on which all processes agree. */
@@ -20,6 +24,6 @@ export function ownersOf(listeners: readonly ListenerResource[]): Map<string, Li
  */
 export function tenantOf({ metadata }: DeploymentResource, owners: Owners, defaultTenantId: string): string {
   const owner = owners.get(metadata.namespace ?? '');
-  if (owner !== undefined) return owner.spec.tenantId ?? defaultTenantId;
-  return metadata.labels?.[TENANT] ?? defaultTenantId;
+  if (owner !== undefined) return namedTenant(owner.spec, defaultTenantId);
+  return namedTenant({ tenantId: metadata.labels?.[TENANT] }, defaultTenantId);
 }

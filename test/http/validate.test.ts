@@ -13,6 +13,7 @@ const Body = Type.Object(
     tags: Type.Optional(Type.Array(Type.String(), { maxItems: 1 })),
     words: Type.Optional(MapOf(Type.String(), { maxProperties: 1 })),
     free: Type.Optional(FreeForm('anything')),
+    flag: Type.Optional(Type.Boolean()),
   },
   { additionalProperties: false },
 );
@@ -54,6 +55,11 @@ test.each([
   ['text is taken as the number it spells', { name: 'abc', size: '2' }, []],
   ['text that spells no number', { name: 'abc', size: 'two' }, [['query.size', 'integer_type']]],
   ['one value where a list is meant', { name: 'abc', tags: 'a' }, []],
+  ['a flag is written true', { name: 'abc', flag: 'true' }, []],
+  ['a flag is written 0', { name: 'abc', flag: '0' }, []],
+  ['a flag is written True', { name: 'abc', flag: 'True' }, []],
+  ['a flag is written False', { name: 'abc', flag: 'False' }, []],
+  ['text that is no flag', { name: 'abc', flag: 'yes' }, [['query.flag', 'boolean_type']]],
 ])('query: %s', (_, value, expected) => {
   expect(faults(value, 'query')).toEqual(expected);
 });

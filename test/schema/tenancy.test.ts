@@ -38,3 +38,10 @@ test('a deployment is of the tenant of its namespace, whatever its label says; t
   expect(tenantOf(deployment('c', { [TENANT]: 'mine' }), owners, 'default')).toBe('mine');
   expect(tenantOf(deployment('c'), owners, 'default')).toBe('default');
 });
+
+test('a tenant that was written in capitals is the same tenant', () => {
+  const owners = ownersOf([listener('l', '2026-01-01', ['a'], 'ABCDEF00-0000-4000-8000-000000000000')]);
+  const tenant = 'abcdef00-0000-4000-8000-000000000000';
+  expect(tenantOf(deployment('a'), owners, 'default')).toBe(tenant);
+  expect(tenantOf(deployment('c', { [TENANT]: tenant.toUpperCase() }), owners, 'default')).toBe(tenant);
+});

@@ -4,6 +4,7 @@ import { AlreadyExists } from '../../kube/errors.ts';
 import { kinds } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import type { DeploymentCreateRequest } from '../../schema/deployment.ts';
+import { namedTenant } from '../../schema/tenancy.ts';
 import { refusing } from '../kube-refusal.ts';
 import type { Needs } from '../needs.ts';
 import { brokenPodRules } from '../pod-policy/rules.ts';
@@ -54,7 +55,7 @@ async function checked(needs: Needs, body: DeploymentCreateRequest, asking: Aski
   ];
   if (broken.length > 0) throw new Rejected(broken.join('; '));
   if (body.source === 'git') knownIntegration(body, config.gitIntegrations);
-  const own = stored.places().filter(({ spec }) => (spec.tenantId ?? config.defaultTenantId) === asking.caller.tenantId);
+  const own = stored.places().filter(({ spec }) => namedTenant(spec, config.defaultTenantId) === asking.caller.tenantId);
   const place = placeFor(body, own, config.namespaces);
   nameFree(needs, body.name, { place, asking });
   await checkForeign(needs.kube, { spec: body.source_config.resource_spec, namespace: place.namespace, signal: asking.signal });
@@ -71,7 +72,7 @@ function nameFree(needs: Needs, name: string, { place, asking }: { place: Place;
     throw new Conflict(`A deployment named ${name} already exists.`);
   const taken = needs.stored
     .projectsNamed(name)
-    .some(({ spec }) => (spec.tenantId ?? needs.config.defaultTenantId) === asking.caller.tenantId);
+    .some(({ spec }) => namedTenant(spec, needs.config.defaultTenantId) === asking.caller.tenantId);
   if (taken)
     throw new Conflict(`Deployments create a tracing project of their name, and there is already a tracing project named ${name}.`);
 }

@@ -22,7 +22,7 @@ export function placeFor(wanted: Wanted, listeners: ListenerResource[], served: 
 function chosen(listeners: ListenerResource[], id: string | undefined, namespace: string | undefined): ListenerResource {
   if (id !== undefined)
     return must(
-      listeners.find(({ metadata }) => metadata.uid === id),
+      listeners.find(({ metadata }) => metadata.uid === id.toLowerCase()),
       `no listener has the id ${id}`,
     );
   if (namespace !== undefined) {

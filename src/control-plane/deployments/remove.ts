@@ -1,6 +1,7 @@
 import { Conflict, Problem } from '../../errors.ts';
 import { kinds } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
+import { refusing } from '../kube-refusal.ts';
 import type { Needs } from '../needs.ts';
 import { readDeployment, type Asking } from './find.ts';
 import { jsonPatchOf } from './json-patch.ts';
@@ -44,7 +45,7 @@ export async function removeDeployments(needs: Needs, ids: string[], asking: Ask
   const outcome: BulkOutcome = { deleted: [], failed: [] };
   for (const id of new Set(ids)) {
     try {
-      await removeDeployment(needs, id, asking, removal);
+      await refusing(() => removeDeployment(needs, id, asking, removal));
       outcome.deleted.push(id);
     } catch (error) {
       if (!(error instanceof Problem)) throw error;

@@ -86,7 +86,8 @@ export function toWanted({ spec }: DeploymentResource): Wanted {
   };
 }
 
-export const deploymentId = ({ spec, metadata }: DeploymentResource): string => spec.id ?? metadata.uid ?? '';
+/** As all ids are compared: in small letters, however it was written. */
+export const deploymentId = ({ spec, metadata }: DeploymentResource): string => (spec.id ?? metadata.uid ?? '').toLowerCase();
 
 /** What an answer needs beside the deployment itself. */
 export type Around = {

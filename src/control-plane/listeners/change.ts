@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Conflict, NotFound, Rejected } from '../../errors.ts';
 import { kinds } from '../../kube/kube.ts';
 import type { ListenerResource } from '../../schema/custom-resources.ts';
+import { namedTenant } from '../../schema/tenancy.ts';
 import type { Asking } from '../deployments/find.ts';
 import { refusing } from '../kube-refusal.ts';
 import type { Needs } from '../needs.ts';
@@ -9,10 +10,10 @@ import { alone } from './alone.ts';
 import { toResource, type ListenerCreateRequest, type ListenerPatchRequest } from './resource.ts';
 
 export const ownListeners = ({ stored, config }: Needs, tenantId: string): ListenerResource[] =>
-  stored.listeners().filter(({ spec }) => (spec.tenantId ?? config.defaultTenantId) === tenantId);
+  stored.listeners().filter(({ spec }) => namedTenant(spec, config.defaultTenantId) === tenantId);
 
 export async function findListener(needs: Needs, id: string, { caller, signal }: Asking): Promise<ListenerResource> {
-  const listener = await needs.stored.listener(id, signal);
+  const listener = await needs.stored.listener(id.toLowerCase(), signal);
   if (listener === undefined || !ownListeners(needs, caller.tenantId).includes(listener))
     throw new NotFound(`Listener ID ${id} not found.`);
   return listener;

@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { API_VERSION, ListenerSpec, type ListenerResource } from '../../schema/custom-resources.ts';
+import { namedTenant } from '../../schema/tenancy.ts';
 import { DateTime, Nullable, StringEnum, Uuid } from '../../schema/types.ts';
 import { updatedAt } from '../deployments/resource.ts';
 
@@ -49,7 +50,7 @@ export function toAnswer(listener: ListenerResource, defaultTenantId: string): L
     compute_type: 'k8s',
     compute_id: spec.computeId,
     compute_config: { k8s_namespaces: spec.namespaces },
-    tenant_id: spec.tenantId ?? defaultTenantId,
+    tenant_id: namedTenant(spec, defaultTenantId),
   };
 }
 

@@ -3,6 +3,7 @@ import { Conflict, NotFound } from '../../errors.ts';
 import { json, noContent, type Route } from '../../http/route.ts';
 import { kinds } from '../../kube/kube.ts';
 import type { TracingProjectResource } from '../../schema/custom-resources.ts';
+import { namedTenant } from '../../schema/tenancy.ts';
 import { DateTime, Uuid } from '../../schema/types.ts';
 import { belongsTo } from '../deployments/find.ts';
 import { failures, notFound } from '../deployments/routes.ts';
@@ -25,14 +26,14 @@ const toAnswer = ({ metadata, spec }: TracingProjectResource, defaultTenantId: s
   id: metadata.uid ?? '',
   name: spec.projectName,
   created_at: metadata.creationTimestamp ?? '',
-  tenant_id: spec.tenantId ?? defaultTenantId,
+  tenant_id: namedTenant(spec, defaultTenantId),
 });
 
 const own = ({ stored, config }: Needs, { tenantId }: Caller): TracingProjectResource[] =>
-  stored.projects().filter(({ spec }) => (spec.tenantId ?? config.defaultTenantId) === tenantId);
+  stored.projects().filter(({ spec }) => namedTenant(spec, config.defaultTenantId) === tenantId);
 
 function find(needs: Needs, id: string, caller: Caller): TracingProjectResource {
-  const project = own(needs, caller).find(({ metadata }) => metadata.uid === id);
+  const project = own(needs, caller).find(({ metadata }) => metadata.uid === id.toLowerCase());
   if (project === undefined) throw new NotFound(`Tracing project ID ${id} not found.`);
   return project;
 }

@@ -149,6 +149,8 @@ describe('DELETE', () => {
     const made = await make();
     expect((await plane.call('DELETE', `/v2/deployments/${made.id}`)).status).toBe(204);
     expect((await get(made.id)).body.status).toBe('AWAITING_DELETE');
+    const going = await plane.call<{ resources: Deployment[] }>('GET', `/v2/deployments?status=AWAITING_DELETE&name=${made.name}`);
+    expect(going.body.resources.map(({ id }) => id)).toEqual([made.id]);
     expect((await plane.call('DELETE', `/v2/deployments/${made.id}`)).status).toBe(204);
     expect((await patch(made.id, { secrets: [] })).status).toBe(409);
     await letGo(plane, made.name);
@@ -201,8 +203,10 @@ describe('a deployment made with kubectl', () => {
     expect((await plane.call('DELETE', `/v2/deployments/${id}`)).status).toBe(204);
   });
 
-  test('keeps the id that its spec names', async () => {
-    const id = randomUUID();
+  test.each([
+    ['small letters', randomUUID()],
+    ['capitals', randomUUID().toUpperCase()],
+  ])('keeps the id that its spec names in %s', async (_, id) => {
     const metadata = { name: name(), namespace: plane.namespace };
     await plane.kube.create(kinds.deployment, {
       apiVersion: API_VERSION,
@@ -210,8 +214,9 @@ describe('a deployment made with kubectl', () => {
       metadata,
       spec: { id, source: 'external_container', template: { sourceRevisionConfig: { imageUri: 'a:1' } } },
     });
-    expect((await get(id)).body.id).toBe(id);
+    expect((await get(id)).body.id).toBe(id.toLowerCase());
     expect((await get(id.toUpperCase())).status).toBe(200);
+    expect((await get(id.toLowerCase())).status).toBe(200);
   });
 });
 

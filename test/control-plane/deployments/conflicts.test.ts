@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Conflict } from '../../../src/errors.ts';
+import { Conflict, Forbidden } from '../../../src/errors.ts';
 import { kinds, type Kube } from '../../../src/kube/kube.ts';
 import type { Deployment } from '../../../src/schema/deployment.ts';
 import { creation, startPlane } from '../kit/api-server-plane.ts';
@@ -7,21 +7,24 @@ import { creation, startPlane } from '../kit/api-server-plane.ts';
 /* What the API server answers with 409 beside "already exists": it counted a quota twice at a time, and made nothing. */
 const COUNTED = 'Operation cannot be fulfilled on resourcequotas "q": the object has been modified';
 
+/** A door with one call of its own. */
+const withCall = <K extends keyof Kube>(kube: Kube, name: K, call: Kube[K]): Kube =>
+  new Proxy(kube, {
+    get: (target, key) => {
+      const value: unknown = key === name ? call : Reflect.get(target, key);
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
+
 /** A door whose first creation of the kind meets such a quota. */
 const counted =
   (kind: string) =>
   (kube: Kube): Kube => {
     let isFirst = true;
-    const create: Kube['create'] = (of, object, ...rest) => {
+    return withCall(kube, 'create', (of, object, ...rest) => {
       const isMet = isFirst && of.kind === kind;
       if (isMet) isFirst = false;
       return isMet ? Promise.reject(new Conflict(COUNTED)) : kube.create(of, object, ...rest);
-    };
-    return new Proxy(kube, {
-      get: (target, key) => {
-        const value: unknown = key === 'create' ? create : Reflect.get(target, key);
-        return typeof value === 'function' ? (value.bind(target) as unknown) : value;
-      },
     });
   };
 const body = creation('counted', { secrets: [{ name: 'A', value: 'b' }] });
@@ -42,5 +45,24 @@ test('a revision that a quota got in the way of is made at the second try', asyn
   expect(status).toBe(201);
   const { items } = await plane.kube.list(kinds.revision, { namespace: plane.namespace });
   expect(items.map(({ metadata }) => metadata.uid)).toEqual([made.latest_revision_id]);
+  await plane.stop();
+});
+
+test('of several deletions one that the cluster refuses stops no other, and is worded as a single one would be', async () => {
+  const refused = (kube: Kube): Kube =>
+    withCall(kube, 'delete', (kind, ref, ...rest) =>
+      ref.name === 'kept'
+        ? Promise.reject(new Forbidden('User "system:serviceaccount:gx" cannot delete'))
+        : kube.delete(kind, ref, ...rest),
+    );
+  const plane = await startPlane('refused', {}, { through: refused });
+  const make = async (name: string) => (await plane.call<Deployment>('POST', '/v2/deployments', { body: creation(name) })).body.id;
+  const [kept, gone] = [await make('kept'), await make('gone')];
+  const detail = 'The control plane lacks a right in the cluster; its log names it.';
+  expect(await plane.call('DELETE', `/v2/deployments?deployment_ids=${kept}&deployment_ids=${gone}`)).toMatchObject({
+    status: 207,
+    body: { deleted: [gone], failed: [{ id: kept, status: 503, detail }] },
+  });
+  expect(await plane.call('DELETE', `/v2/deployments/${kept}`)).toMatchObject({ status: 503, body: { detail } });
   await plane.stop();
 });

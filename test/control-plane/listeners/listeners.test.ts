@@ -43,6 +43,7 @@ test('a listener of another tenant takes its deployments, and nobody else’s', 
   expect((await deploy('mine', { listener_id: listener.id })).status).toBe(400);
   expect((await deploy('mine', { listener_config: { k8s_namespace: extra } })).status).toBe(400);
   expect((await plane.call('GET', `/v2/deployments/${placed.body.id}`)).status).toBe(404);
+  expect((await deploy('in-capitals', { listener_id: listener.id.toUpperCase() }, key)).status).toBe(201);
   expect((await deploy('theirs', {})).status).toBe(201);
   for (const [method, options] of [
     ['GET', {}],
@@ -89,6 +90,7 @@ test('a listener can be changed and removed as long as no deployment needs it', 
   const { body: listener } = await create({ ...body('third', 'one', extra.replace('extra', 'more')), version: '1' });
   const path = `/v2/listeners/${listener.id}`;
   expect((await plane.call<Listener>('GET', path)).body).toEqual(listener);
+  expect((await plane.call<Listener>('GET', `/v2/listeners/${listener.id.toUpperCase()}`)).body).toEqual(listener);
   expect((await plane.call<Listener>('PATCH', path, { body: {} })).body).toEqual(listener);
   const changed = await plane.call<Listener>('PATCH', path, { body: { compute_config: { k8s_namespaces: ['one', 'two'] } } });
   expect(changed.body.compute_config).toEqual({ k8s_namespaces: ['one', 'two'] });
@@ -117,6 +119,11 @@ test('with several listeners a deployment names one, unless one is called defaul
   });
   const page = await plane.call<{ resources: Listener[]; offset: number }>('GET', '/v2/listeners?limit=1');
   expect([page.body.resources.length, page.body.offset]).toEqual([1, 1]);
+  const all = await plane.call<{ resources: Listener[]; offset: number }>('GET', '/v2/listeners');
+  expect(all.body.resources[0]).toEqual(page.body.resources[0]);
+  const created = all.body.resources.map(({ created_at }) => created_at);
+  expect(created).toEqual(created.toSorted().toReversed());
+  expect(all.body.offset).toBe(created.length);
   for (const { id } of [one.body, two.body]) expect((await plane.call('DELETE', `/v2/listeners/${id}`)).status).toBe(204);
 });
 
@@ -148,7 +155,8 @@ test('of twenty that take one namespace at once through two replicas, exactly on
 
 test('a Listener that kubectl makes for a namespace that is taken gets nothing of it', async () => {
   const metadata = { name: 'greedy', namespace: plane.namespace };
-  const spec = { tenantId: TENANT_B, computeId: 'greedy', namespaces: [plane.namespace] };
+  // Its admin wrote the tenant in capitals.
+  const spec = { tenantId: TENANT_B.toUpperCase(), computeId: 'greedy', namespaces: [plane.namespace] };
   const greedy = await plane.kube.create(kinds.listener, { apiVersion: API_VERSION, kind: 'Listener', metadata, spec });
   const key = plane.keys.other;
   await until(

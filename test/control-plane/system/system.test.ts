@@ -32,6 +32,8 @@ describe('a control plane', () => {
 
   test('describes every operation once, with what guards it', async () => {
     const document = (await (await fetch(`${plane.url}/openapi.json`)).json()) as {
+      openapi: string;
+      info: { version: string };
       paths: Record<string, Record<string, { operationId: string; security: object[] }>>;
     };
     const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
@@ -42,6 +44,12 @@ describe('a control plane', () => {
         .map(({ operationId }) => operationId)
         .toSorted(),
     ).toEqual(['docs', 'healthz', 'metrics', 'openapi', 'readyz']);
+    expect([document.openapi, document.info.version]).toEqual(['3.0.3', '0.1.0']);
+    expect(document.paths['/v2/deployments']?.post?.security).toEqual([{ ApiKey: [] }, { TenantId: [] }, { Bearer: [] }]);
+    const versioned = Object.entries(document.paths).filter(([, methods]) =>
+      Object.values(methods).some(({ security }) => security.length > 0),
+    );
+    expect(versioned.filter(([path]) => !/^\/v[12]\//.test(path))).toEqual([]);
   });
 
   test('keeps values of secrets in the Secret alone', async () => {
