@@ -55,6 +55,21 @@ describe('with an operator', () => {
     expect([again.status, again.body.id === made.id]).toEqual([201, false]);
   });
 
+  test('a tracing project is made with a deployment, outlives it, and blocks the name until it is removed', async () => {
+    type Projects = { resources: { id: string }[] };
+    const projects = async (): Promise<Projects['resources']> =>
+      (await plane.call<Projects>('GET', '/v2/tracing-projects?name=traced')).body.resources;
+    const create = () => plane.call<Deployment & { detail: string }>('POST', '/v2/deployments', { body: creation('traced') });
+    const { body: made } = await create();
+    await until('its tracing project is there', async () => (await projects()).length === 1);
+    expect((await plane.call('DELETE', `/v2/deployments/${made.id}`)).status).toBe(204);
+    await until('it is gone', async () => (await plane.call('GET', `/v2/deployments/${made.id}`)).status === 404);
+    const [project] = await projects();
+    expect(await create()).toMatchObject({ status: 409, body: { detail: expect.stringMatching(/a tracing project named traced\.$/) } });
+    expect((await plane.call('DELETE', `/v2/tracing-projects/${project?.id}`)).status).toBe(204);
+    expect((await create()).status).toBe(201);
+  });
+
   test('with ?wait, a creation and a change answer when the revision serves, or at the end of the time', async () => {
     const { body: made } = await plane.call<Deployment>('POST', '/v2/deployments?wait=50', { body: creation('waited') });
     expect(made).toMatchObject({ status: 'READY', active_revision_id: made.latest_revision_id });

@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => plane.stop());
 
 const make = async (name: string): Promise<Deployment> =>
-  (await plane.call<Deployment>('POST', '/v2/deployments', { body: creation(name) })).body;
+  (await plane.call<Deployment>('POST', '/v2/deployments', { body: creation(name, { secrets: [{ name: 'A', value: 'hidden' }] }) })).body;
 const report = (name: string, phase: string) =>
   plane.kube.patchStatus(kinds.revision, { namespace: plane.namespace, name: `${name}-00001` }, { phase });
 
@@ -43,15 +43,19 @@ test('a revision can be followed until it has ended', async () => {
   expect(seen).toEqual(['CREATING', 'DEPLOYING', 'DEPLOYED', 'ended']);
 });
 
-test('a deployment can be followed until it is gone', async () => {
+test('a deployment can be followed until it is gone, by a reader without the values of its secrets', async () => {
   const made = await make('leaving');
   const seen: unknown[] = [];
+  const told: unknown[] = [];
   for await (const { event, data } of events(`/v2/deployments/${made.id}/events`)) {
     seen.push(event === 'end' ? data.reason : data.status);
+    told.push(data.secrets ?? []);
     if (data.status === 'AWAITING_DATABASE') await plane.call('DELETE', `/v2/deployments/${made.id}`);
     if (data.status === 'AWAITING_DELETE') await letGo(plane, 'leaving');
   }
   expect(seen).toEqual(['AWAITING_DATABASE', 'AWAITING_DELETE', 'gone']);
+  const nameAlone = [{ name: 'A', value: '' }];
+  expect(told).toEqual([nameAlone, nameAlone, []]);
 });
 
 test('what is not there is answered with 404 before a stream begins', async () => {
