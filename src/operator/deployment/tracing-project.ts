@@ -3,7 +3,7 @@ import type { KubeObject } from '../../kube/kube.ts';
 import { API_VERSION, type DeploymentResource, type TracingProjectResource } from '../../schema/custom-resources.ts';
 import { DEPLOYMENT, TENANT } from '../../schema/labels.ts';
 import { labelValue, names } from '../../schema/names.ts';
-import { ownersOf, tenantOf } from '../../schema/tenancy.ts';
+import { namedTenant, ownersOf, tenantOf } from '../../schema/tenancy.ts';
 import { BY_NAME, type Caches } from '../caches.ts';
 
 /** The tenant a deployment belongs to, as REST sees it. */
@@ -22,7 +22,7 @@ export function tracingState(
     return other.metadata.uid !== deployment.metadata.uid && tenantIn(other, caches, settings) === tenant;
   });
   if (rivals.some((other) => isOlder(other, deployment))) return { state: 'taken' };
-  const isOurs = ({ spec }: TracingProjectResource): boolean => (spec.tenantId ?? settings.defaultTenantId) === tenant;
+  const isOurs = ({ spec }: TracingProjectResource): boolean => namedTenant(spec, settings.defaultTenantId) === tenant;
   if (caches.tracingProjects.byIndex(BY_NAME, name).some(isOurs)) return { state: 'there' };
   return { state: 'missing', project: tracingProject(deployment, tenant) };
 }

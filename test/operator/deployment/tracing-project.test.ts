@@ -26,6 +26,18 @@ test('is made when there is none, and taken up again when one is left over', () 
   expect(left.state).toBe('there');
 });
 
+test('is taken up however the tenant is written in it', () => {
+  const letters = { tenantId: 'ABCDEF00-0000-4000-8000-000000000000' };
+  const listener = {
+    apiVersion: 'gx.dev/v1alpha1',
+    kind: 'Listener',
+    metadata: { name: 'l' },
+    spec: { ...letters, computeId: 'c', namespaces: ['team'] },
+  };
+  const project = tracingProject(mine, letters.tenantId);
+  expect(tracingState(mine, caches({ deployments: [mine], listeners: [listener], projects: [project] }), settings()).state).toBe('there');
+});
+
 test('is taken by an older deployment of the same name and tenant, wherever it lives', () => {
   expect(tracingState(mine, caches({ deployments: [mine, older] }), settings()).state).toBe('taken');
   expect(tracingState(older, caches({ deployments: [mine, older] }), settings()).state).toBe('missing');
