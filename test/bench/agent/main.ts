@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import process from 'node:process';
+import { setTimeout as wait } from 'node:timers/promises';
 import { program } from '../../../dev/steps.ts';
 import { CONTENDERS, type Contender } from './contenders.ts';
 import { startDatabases, type Databases } from './databases.ts';
@@ -22,6 +23,9 @@ const tell = (line: string): void =>
   void process.stderr.write(`${((performance.now() - began) / 1000).toFixed(0).padStart(4)} s  ${line}\n`);
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
+/** Milliseconds in which a server that was paused catches up with its timers. */
+const SETTLING = 500;
+
 /** Servers that are up, each started when it is first needed. */
 class Running {
   readonly #databases: Databases;
@@ -31,9 +35,19 @@ class Running {
     this.#databases = databases;
   }
 
-  async of(contender: Contender): Promise<BenchServer> {
+  async #of(contender: Contender): Promise<BenchServer> {
     const server = this.#servers.get(contender) ?? (await contender.start(this.#databases));
     this.#servers.set(contender, server);
+    return server;
+  }
+
+  /** The one whose turn it is, with the machine to itself: peers poll while they wait. */
+  async turnOf(contender: Contender): Promise<BenchServer> {
+    for (const [other, server] of this.#servers) if (other !== contender) server.pause();
+    const known = this.#servers.get(contender);
+    known?.resume();
+    const server = known ?? (await this.#of(contender));
+    await wait(SETTLING);
     return server;
   }
 
@@ -73,7 +87,7 @@ async function measure(scenario: Scenario, contenders: Contender[], running: Run
     for (const contender of contenders) {
       const size = scenario.sizes[contender.who];
       if (size === undefined) continue;
-      const server = await running.of(contender);
+      const server = await running.turnOf(contender);
       const figure = await scenario.measure(server, Math.max(5, Math.round(size * options.scale)));
       (figures[contender.who] ??= []).push(figure);
       tell(`${scenario.id}, round ${round}: ${contender.name} ${figure.toFixed(2)} ${scenario.unit}`);

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, mkdtempSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, globSync, mkdtempSync, openSync, readFileSync } from 'node:fs';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +10,9 @@ import { eventually } from '../../kit/eventually.ts';
 export type BenchServer = {
   url: string;
   pid: number;
+  /** Takes all processor time from it, until `resume`. */
+  pause(): void;
+  resume(): void;
   stop(): Promise<void>;
 };
 
@@ -27,7 +30,15 @@ export async function startServer({ command, args, env = {}, cwd, port, health }
   await eventually(`${command} answers`, answers, 60).catch(() => ended(child));
   if (child.exitCode !== null || child.signalCode !== null)
     throw new Error(`${command} does not start: ${readFileSync(logFile, 'utf8').slice(-2000)}`);
-  return { url, pid: child.pid!, stop: () => ended(child) };
+  const pid = child.pid!;
+  const signal = (name: NodeJS.Signals): void => tree(pid).forEach((one) => process.kill(one, name));
+  return { url, pid, pause: () => signal('SIGSTOP'), resume: () => signal('SIGCONT'), stop: () => ended(child) };
+}
+
+/** A process and all that it started, and they. */
+function tree(pid: number): number[] {
+  const children = globSync(`/proc/${pid}/task/*/children`).flatMap((file) => readFileSync(file, 'utf8').split(' ').filter(Boolean));
+  return [pid, ...children.flatMap((child) => tree(Number(child)))];
 }
 
 async function listens(port: number): Promise<boolean> {
