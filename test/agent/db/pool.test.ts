@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { setTimeout as wait } from 'node:timers/promises';
 import { openDatabase, type Database, type Db } from '../../../src/agent/db/pool.ts';
-import { Unavailable } from '../../../src/errors.ts';
+import { Conflict, Unavailable } from '../../../src/errors.ts';
 import { silentLog } from '../../kit/log.ts';
 import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
 
@@ -47,4 +47,21 @@ test('so does one that is lost while a statement is under way', async () => {
   await expect(sleeping).rejects.toThrow(Unavailable);
   await ended;
   expect(await db.query({ text: 'select 1 as one' })).toEqual([{ one: 1 }]);
+});
+
+test('of two transactions that wait for each other one gets a conflict that says so', async () => {
+  await server.sql('insert into kept values (101), (102)');
+  const both = Array.from({ length: 2 }, () => Promise.withResolvers<void>());
+  const change = (own: number, other: number, at: number): Promise<unknown> =>
+    db.transaction(async (tx) => {
+      await tx.query({ text: 'update kept set number = number where number = $1', values: [own] });
+      both[at]!.resolve();
+      await Promise.all(both.map(({ promise }) => promise));
+      await tx.query({ text: 'update kept set number = number where number = $1', values: [other] });
+    });
+  const ends = await Promise.allSettled([change(101, 102, 0), change(102, 101, 1)]);
+  const refused = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as Conflict] : []));
+  expect(refused).toHaveLength(1);
+  expect(refused[0]).toBeInstanceOf(Conflict);
+  expect(refused[0]).toMatchObject({ status: 409, message: expect.stringContaining('deadlock') });
 });
