@@ -204,6 +204,7 @@ export class Executor {
           this.#log.error({ err: asError(error), run_id }, 'result of run was refused by the database');
           const refused = refusedEnd(asError(error));
           this.#publish(active, [['error', JSON.stringify(refused.error)]]);
+          await this.#heard(active);
           return this.#settle(active, refused, { status: 'error', waiting: false });
         }
       }
@@ -277,13 +278,18 @@ export class Executor {
 
   /** The last events of the run, for all who read it. */
   async #say(active: Active, end: Extract<End, { kind: 'finish' }>): Promise<Last> {
-    const { run, readers } = active;
+    const { run } = active;
     const feedback = await this.#feedback(run, end);
     if (feedback !== undefined) this.#publish(active, [['feedback', JSON.stringify(feedback)]]);
     if (end.error !== null) this.#publish(active, [['error', JSON.stringify(end.error)]]);
     this.#publish(active, [[RUN_DONE, JSON.stringify({ status: 'run_done', run_id: run.run_id })]]);
-    if (run.resumable || readers.size > 0) await this.#deps.eventLog.written();
+    await this.#heard(active);
     return { feedback };
+  }
+
+  /** All that was published is where readers in other processes find it: they stop looking at the end. */
+  async #heard({ run, readers }: Active): Promise<void> {
+    if (run.resumable || readers.size > 0) await this.#deps.eventLog.written();
   }
 
   async #tellEnd(runId: string, readers: string[], outcome: Outcome | undefined): Promise<void> {
