@@ -1,30 +1,20 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds, type Kube } from '../../src/kube/kube.ts';
-import { testNamespace, until } from '../kit/api-server.ts';
-import { fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
+import { until } from '../kit/api-server.ts';
 import { newDeployment } from '../kit/objects.ts';
-import { look, operatorFor, type RunningOperator } from '../kit/operator.ts';
+import { clearStage, setStage, type Stage } from '../kit/stage.ts';
 
 const SECONDS = 8;
+let stage: Stage;
 let kube: Kube;
 let namespace: string;
-let operator: RunningOperator;
-let kubelet: FakeKubelet;
-let see: ReturnType<typeof look>;
+let see: Stage['see'];
 
 beforeAll(async () => {
-  const own = await testNamespace('history');
-  ({ kube, namespace } = own);
-  kubelet = fakeKubelet(kube, namespace);
-  see = look(kube, namespace);
-  operator = await operatorFor(own, { settings: { revisionHistoryDays: SECONDS / 86_400 } });
-  await operator.leading;
+  stage = await setStage('history', { settings: { revisionHistoryDays: SECONDS / 86_400 } });
+  ({ kube, namespace, see } = stage);
 });
-afterAll(async () => {
-  await operator.stop();
-  await kubelet.stop();
-  await kube.close();
-});
+afterAll(() => clearStage(stage));
 
 test('revisions go when they are old enough, though nothing else happens; the serving one and the one before it stay', async () => {
   const ref = { namespace, name: 'chat' };

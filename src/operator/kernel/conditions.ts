@@ -46,7 +46,7 @@ export function pausedConditions(before: readonly Condition[], at: { generation:
   return [...known, ...ready, said(SUSPENDED, 'True')].toSorted((a, b) => (a.type < b.type ? -1 : 1));
 }
 
-export const conditionIn = (object: { status?: { conditions?: Condition[] } }, type: string): Condition | undefined =>
+export const conditionIn = (object: { status?: { conditions?: Condition[] } | undefined }, type: string): Condition | undefined =>
   object.status?.conditions?.find((condition) => condition.type === type);
 
 export const isTrue = (object: { status?: { conditions?: Condition[] } }, type: string): boolean =>

@@ -18,7 +18,7 @@ export type Transition = { type: 'Normal' | 'Warning'; reason: string; action: s
 export function transition(before: Status | undefined, after: Status): Transition | undefined {
   const ready = conditionIn({ status: after }, READY);
   if (ready === undefined) return undefined;
-  const [was, is] = [before, after].map((status) => conditionIn({ ...(status && { status }) }, SUSPENDED));
+  const [was, is] = [before, after].map((status) => conditionIn({ status }, SUSPENDED));
   if (was === undefined && is !== undefined) return { type: 'Normal', reason: is.reason, action: 'Suspend', note: is.message };
   const isStalled = conditionIn({ status: after }, STALLED) !== undefined;
   if (!isNews(before, after, isStalled)) return undefined;
@@ -27,11 +27,11 @@ export function transition(before: Status | undefined, after: Status): Transitio
 
 /** The phase or what Ready says has changed, or nothing but a change by the user helps from here on: not that something new is not there yet, nor the same sentence twice. */
 function isNews(before: Status | undefined, after: Status, isStalled: boolean): boolean {
-  const [old, ready] = [before, after].map((status) => conditionIn({ ...(status && { status }) }, READY));
+  const [old, ready] = [before, after].map((status) => conditionIn({ status }, READY));
   if (old === undefined) return ready?.status === 'True' || isStalled;
   if (old.status !== ready?.status || old.reason !== ready.reason) return true;
   // What was feared has come: the reason was told while it could still pass.
-  if (isStalled && conditionIn({ ...(before && { status: before }) }, STALLED) === undefined) return true;
+  if (isStalled && conditionIn({ status: before }, STALLED) === undefined) return true;
   return before?.phase !== after.phase && old.message !== ready.message;
 }
 

@@ -5,7 +5,7 @@ import { ENDED } from '../../schema/revision.ts';
 import { Denied, type KubeRefused } from '../../kube/errors.ts';
 import { isEnded } from '../deployment/picks.ts';
 import { statusOfPod } from '../diagnose.ts';
-import { digestIn } from '../image.ts';
+import { digestIn } from '../image-name.ts';
 import { settled, stalled, waiting, type Outcome, type Report, type Statement } from '../kernel/outcome.ts';
 import type { Decision } from './decision.ts';
 import type { RevisionWorld } from './observe.ts';
