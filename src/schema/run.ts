@@ -13,21 +13,34 @@ const Words = { type: 'array', items: { type: 'string' } } as never;
 
 const NodeList = (): TUnsafe<'*' | string[] | null> =>
   Type.Unsafe<'*' | string[] | null>({
-    anyOf: [{ type: 'string', enum: ['*'] }, Words, { type: 'array', maxItems: 0 }],
+    anyOf: [{ type: 'string', enum: ['*', null], nullable: true }, Words],
     nullable: true,
     type: ['string', 'array'],
+    description: 'Names of nodes of the graph itself, not of its subgraphs; "*", alone or in the list, is every node.',
   });
+
+const GotoTarget = {
+  type: ['string', 'object'],
+  nullable: true,
+  required: ['node'],
+  properties: { node: { type: 'string' }, input: {} },
+  description: 'A node, or a node with an input of its own.',
+};
 
 const Command = (): TUnsafe<JsonObject | null> =>
   Type.Unsafe<JsonObject | null>({
     type: 'object',
     nullable: true,
     description: 'What to do instead of taking input: resume an interrupt, write state, go to a node.',
-    properties: { update: {}, resume: {}, goto: {} },
+    properties: {
+      update: { type: ['object', 'array'], nullable: true, description: 'As a node would return it, or a list of [channel, value].' },
+      resume: { description: 'The answer to an interrupt, or interrupt id -> answer.' },
+      goto: { anyOf: [GotoTarget, { type: 'array', items: GotoTarget }], nullable: true, type: ['string', 'object', 'array'] },
+    },
   });
 
 const StreamModes = Either<StreamMode | StreamMode[] | null>(
-  StringEnum(STREAM_MODES),
+  Nullable(StringEnum(STREAM_MODES)),
   Type.Unsafe({ type: 'array', items: { type: 'string', enum: [...STREAM_MODES] } }),
   'Kinds of events to stream.',
 );
@@ -59,7 +72,9 @@ const fields = {
   checkpoint_during: Type.Optional(Nullable(Type.Boolean())),
   durability: Type.Optional(Nullable(StringEnum(['sync', 'async', 'exit']))),
   strict_resume: Type.Optional(Nullable(Type.Boolean({ description: 'Passed over, as servers without it do: /info does not offer it.' }))),
-  langsmith_tracer: Type.Optional(Nullable(JsonObject('Ignored: this server does not trace.'))),
+  langsmith_tracer: Type.Optional(
+    Nullable(JsonObject("Passed over: it names a project of one vendor's tracing; traces go where the server sends them.")),
+  ),
 };
 
 export const RunCreate = Type.Object(fields);

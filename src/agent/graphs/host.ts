@@ -28,6 +28,7 @@ export class GraphHost {
   readonly #timer: NodeJS.Timeout;
   #opened = false;
   #failed = false;
+  #nodes = new Map<string, string[] | undefined>();
   /** Settles when the thread of the last lone run is gone; those that wait for it can be called off. */
   #lone: Promise<void> = Promise.resolve();
   readonly #waiting = new Map<string, () => void>();
@@ -39,8 +40,13 @@ export class GraphHost {
 
   /** Loads the graphs once; what is wrong with them is a `StartError`. */
   async open(): Promise<void> {
-    await this.#add().ready;
+    this.#nodes = new Map(await this.#add().ready);
     this.#opened = true;
+  }
+
+  /** The names of a graph's nodes, as they were loaded; undefined where each call may make others. */
+  nodesOf(graphId: string): string[] | undefined {
+    return this.#nodes.get(graphId);
   }
 
   /** False when the graphs can't be loaded any more: nothing could run here. A graph that is busy, or stuck, changes nothing. */

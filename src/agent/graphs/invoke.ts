@@ -2,13 +2,14 @@ import { MemorySaver } from '@langchain/langgraph';
 import { Unavailable } from '../../errors.ts';
 import { graphModes, EventsOfRun, type Chunk, type Emitted } from '../stream/modes.ts';
 import { commandOf } from './command.ts';
-import type { Graph, MakeGraph } from './load.ts';
+import { nodesOf, type Graph, type MakeGraph } from './load.ts';
 import type { Failure, Outcome, RunSpec } from './protocol.ts';
 import type { Saver } from './saver.ts';
 import { toJson } from './serialise.ts';
 import type { PgStore } from './store.ts';
 import { interruptsOf } from './snapshot.ts';
 import { versions } from '../versions.ts';
+import { UnknownNode, unknownNode } from '../runs/nodes.ts';
 
 export type InvokeDeps = {
   make: MakeGraph;
@@ -47,6 +48,7 @@ export async function invoke(spec: RunSpec, deps: InvokeDeps): Promise<Outcome> 
     if (spec.empty) deps.saver.isEmpty(spec.thread_id);
     if (spec.kwargs.resumable) deps.saver.waitFor(spec.run_id, deps.written);
     graph = await deps.make(config);
+    refuseUnknown(spec, nodesOf(graph));
     const input = await inputOf(spec, deps.saver);
     for await (const piece of pieces(graph, input, { spec, config }))
       for (const [event, data] of 'emitted' in piece ? piece.emitted : events.of(piece)) deps.emit(event, events.text(data));
@@ -59,6 +61,12 @@ export async function invoke(spec: RunSpec, deps: InvokeDeps): Promise<Outcome> 
   } finally {
     deps.saver.forget(spec);
   }
+}
+
+/** Made for this call, or in another revision than the one that took the run: only now it is known what there is to stop at. */
+function refuseUnknown({ kwargs }: RunSpec, nodes: string[] | undefined): void {
+  const unknown = nodes && unknownNode(kwargs, nodes);
+  if (unknown) throw new UnknownNode(unknown, nodes);
 }
 
 /** Name and message of whatever was thrown: users' code throws texts, nothing, and objects that can't even be printed. */

@@ -7,6 +7,7 @@ type Config = Record<string, unknown>;
 
 /** A compiled graph, known by what it can do: the user's graph brings its own copy of LangGraph, so classes say nothing. */
 export type Graph = {
+  nodes?: Record<string, unknown>;
   stream(input: unknown, config: Config): Promise<AsyncIterable<unknown>>;
   streamEvents(input: unknown, config: Config): AsyncIterable<StreamedEvent>;
   getState(config: Config, options?: { subgraphs?: boolean }): Promise<Snapshot>;
@@ -32,14 +33,17 @@ export type Snapshot = {
 /** The graph for one call: fixed, or made by the user's function from the call's configuration. */
 export type MakeGraph = (config: Config) => Promise<Graph>;
 
+/** `nodes`: the names of its nodes, undefined where each call may make others. */
+export type LoadedGraph = { make: MakeGraph; nodes: string[] | undefined };
+
 /** Loads every graph of gx.json. The first that can't be loaded is a `StartError` that names it. */
-export async function loadGraphs(sources: GraphSource[], version: string): Promise<Map<string, MakeGraph>> {
-  const graphs = new Map<string, MakeGraph>();
+export async function loadGraphs(sources: GraphSource[], version: string): Promise<Map<string, LoadedGraph>> {
+  const graphs = new Map<string, LoadedGraph>();
   for (const source of sources) graphs.set(source.graphId, await loadGraph(source, version));
   return graphs;
 }
 
-async function loadGraph(source: GraphSource, version: string): Promise<MakeGraph> {
+async function loadGraph(source: GraphSource, version: string): Promise<LoadedGraph> {
   const at = `Graph "${source.graphId}"`;
   if (!existsSync(source.file)) throw new StartError(`${at}: there is no file ${source.file}.`);
   let module: Record<string, unknown>;
@@ -57,14 +61,17 @@ async function loadGraph(source: GraphSource, version: string): Promise<MakeGrap
   return maker(await Promise.resolve(exported), at);
 }
 
-function maker(exported: unknown, at: string): MakeGraph {
+function maker(exported: unknown, at: string): LoadedGraph {
   if (typeof exported === 'function') {
     const make = exported as (config: Config) => unknown;
-    return async (config) => compiled(await make(config), at);
+    return { make: async (config) => compiled(await make(config), at), nodes: undefined };
   }
   const graph = compiled(exported, at);
-  return () => Promise.resolve(graph);
+  return { make: () => Promise.resolve(graph), nodes: nodesOf(graph) };
 }
+
+/** The names of the graph's own nodes; one that runs elsewhere does not tell them. */
+export const nodesOf = ({ nodes }: Graph): string[] | undefined => nodes && Object.keys(nodes);
 
 function compiled(value: unknown, at: string): Graph {
   const candidate = value as Partial<Graph> & { compile?: () => Graph };

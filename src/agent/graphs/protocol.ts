@@ -52,8 +52,11 @@ export type Outcome = {
   retry?: boolean;
 };
 
+/** Of each graph, the names of its nodes, where every call has the same. */
+export type GraphNodes = [graphId: string, nodes: string[] | undefined][];
+
 export type FromThread =
-  | { kind: 'ready' }
+  | { kind: 'ready'; nodes: GraphNodes }
   | { kind: 'broken'; sentence: string }
   | { kind: 'beat'; full: boolean }
   | { kind: 'events'; run_id: string; batch: [event: string, json: string][] }

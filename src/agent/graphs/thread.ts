@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { asError, Problem, StartError, Unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Span } from '../tracing/span.ts';
-import type { FromThread, Operation, Outcome, RunSpec, ThreadStart, ToThread } from './protocol.ts';
+import type { FromThread, GraphNodes, Operation, Outcome, RunSpec, ThreadStart, ToThread } from './protocol.ts';
 
 /** What the one who gave a run hears of it. */
 export type RunListener = {
@@ -26,7 +26,7 @@ const YOUNG_MEGABYTES = 12;
 
 /** One worker thread with the graphs loaded in it. */
 export class GraphThread {
-  readonly ready: Promise<void>;
+  readonly ready: Promise<GraphNodes>;
   /** True for the thread of one run, which ends with it. */
   readonly alone: boolean;
   /** Settles when the thread is no more. */
@@ -117,7 +117,7 @@ export class GraphThread {
     this.#worker.postMessage(message);
   }
 
-  #hear(message: FromThread, start: { resolve: () => void; reject: (error: Error) => void }): void {
+  #hear(message: FromThread, start: { resolve: (nodes: GraphNodes) => void; reject: (error: Error) => void }): void {
     this.#heardAt = performance.now();
     switch (message.kind) {
       case 'beat':
@@ -126,7 +126,7 @@ export class GraphThread {
       case 'ready':
         this.#loaded = true;
         this.#busyAt = performance.now();
-        start.resolve();
+        start.resolve(message.nodes);
         return;
       case 'broken':
         start.reject(new StartError(message.sentence));

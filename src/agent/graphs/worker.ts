@@ -10,7 +10,7 @@ import { openDatabase, type Database } from '../db/pool.ts';
 import { describeSchemas, describeSubgraphs, drawGraph } from './describe.ts';
 import { loadEmbed } from './embed.ts';
 import { failureOf, invoke } from './invoke.ts';
-import { loadGraphs, type MakeGraph } from './load.ts';
+import { loadGraphs, type LoadedGraph, type MakeGraph } from './load.ts';
 import { Meaning } from './meaning.ts';
 import type { FromThread, Operation, Outcome, ThreadStart, ToThread } from './protocol.ts';
 import { Saver } from './saver.ts';
@@ -29,7 +29,7 @@ const HEAP_IN_USE = 0.5;
 
 type Embed = Awaited<ReturnType<typeof loadEmbed>>;
 type Deps = {
-  graphs: Map<string, MakeGraph>;
+  graphs: Map<string, LoadedGraph>;
   saver: Saver;
   reader: Saver;
   store: PgStore;
@@ -125,7 +125,7 @@ function serve(deps: Deps): void {
 const broken = (thrown: unknown): Outcome => ({ status: 'error', waiting: false, error: failureOf(thrown) });
 
 function graphOf({ graphs }: Deps, graphId: string): MakeGraph {
-  return graphs.get(graphId) ?? (() => Promise.reject(new Error(`This server has no graph "${graphId}".`)));
+  return graphs.get(graphId)?.make ?? (() => Promise.reject(new Error(`This server has no graph "${graphId}".`)));
 }
 
 type Args = { graph_id: string; xray: boolean | number; namespace?: string; recurse?: boolean; texts: string[] };
@@ -188,7 +188,7 @@ async function start({ graphs: sources, index, database, logLevel, env, traced }
   serve(deps);
   beat();
   flushCompileCache();
-  tell({ kind: 'ready' });
+  tell({ kind: 'ready', nodes: [...deps.graphs].map(([graphId, { nodes }]) => [graphId, nodes]) });
 }
 
 start(workerData as ThreadStart).catch((thrown: unknown) => {

@@ -13,6 +13,7 @@ import { stopRuns, tellStopped, type Stopped } from './cancel.ts';
 import { feedbackTokens } from './feedback.ts';
 import { configurableHeaders } from './headers.ts';
 import { checkFields, runKwargs, runMetadata, type Caller } from './kwargs.ts';
+import { checkNodes } from './nodes.ts';
 
 export type Created = { run: Run; subscription: Subscription | undefined };
 
@@ -78,6 +79,7 @@ async function newRun(deps: AgentDeps, body: RunCreate, { run_id, threadId, read
   const from = await deps.gathered.runContext({ assistantId: assistantIdOf(body.assistant_id, deps.graphs), threadId: thread_id });
   if (from === undefined) throw new NotFound('Thread or assistant not found.');
   if (!deps.graphs.includes(from.graph_id)) throw new NotFound(`Graph "${from.graph_id}" of this assistant is not part of this revision.`);
+  checkNodes(body, deps.host.nodesOf(from.graph_id));
   const stateless = threadId === undefined;
   return {
     run_id,

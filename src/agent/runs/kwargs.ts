@@ -3,6 +3,7 @@ import type { JsonObject } from '../../schema/agent-types.ts';
 import type { RunCreate, RunKwargs } from '../../schema/run.ts';
 import type { RunContext } from '../db/runs.ts';
 import type { StreamMode } from '../../schema/stream-event.ts';
+import { someNodes } from './nodes.ts';
 
 const isGiven = (given: JsonObject | null | undefined): given is JsonObject => Object.keys(given ?? {}).length > 0;
 
@@ -21,13 +22,24 @@ export function checkFields(body: RunCreate): void {
   if (body.webhook) refuse('webhook', 'Webhooks are not supported by this server yet');
   if (isGiven(body.context) && isGiven(object(body.config?.['configurable'])))
     throw new Rejected('context: Cannot specify both configurable and context. Prefer setting context alone.');
+  // Clients send an empty input beside a command; a graph takes one or the other.
+  if (commandIn(body) !== null && isInput(body.input)) refuse('input', 'A run takes an input or a command, not both');
+}
+
+const isInput = (input: unknown): boolean =>
+  input !== undefined && input !== null && (typeof input !== 'object' || Object.keys(input).length > 0);
+
+/** The command, when it says anything. */
+function commandIn({ command }: RunCreate): JsonObject | null {
+  const given = [command?.['update'], command?.['resume'], command?.['goto']];
+  return given.some((part) => part !== undefined && part !== null) ? command! : null;
 }
 
 /** The call that a run stands for (pure): the assistant's configuration, the thread's, then the request's. */
 export function runKwargs(body: RunCreate, from: RunContext, ids: Ids & { temporary: boolean; caller: Caller }): RunKwargs {
   return {
     input: body.input ?? null,
-    command: body.command ?? null,
+    command: commandIn(body),
     config: { ...from.config, ...body.config, configurable: configurableOf(body, from, ids), metadata: runMetadata(body, from) },
     context: contextOf(body, from),
     stream_mode: streamModes(body.stream_mode),
@@ -101,8 +113,6 @@ function contextOf(body: RunCreate, from: RunContext): JsonObject | null {
   const context = settings(body, from);
   return isGiven(context) ? context : null;
 }
-
-const someNodes = (nodes: '*' | string[] | null | undefined): '*' | string[] | null => (nodes && nodes.length > 0 ? nodes : null);
 
 const streamModes = (mode: RunCreate['stream_mode']): StreamMode[] => {
   const modes = [mode ?? 'values'].flat();

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
 
@@ -9,7 +9,7 @@ let database: Awaited<ReturnType<typeof freshDatabase>>;
 
 beforeAll(async () => {
   database = await freshDatabase();
-  agent = await startAgent({ database: database.uri });
+  agent = await startAgent({ database: database.uri, config: 'test/agent/wire/contract/graphs/gx.json' });
 });
 
 afterAll(async () => {
@@ -22,6 +22,8 @@ test.each([
   ['after a node', { interruptAfter: ['step'] }, { done: 1, left: 1 }],
   ['before every node', { interruptBefore: '*' as const }, { done: 0, left: 2 }],
   ['after every node', { interruptAfter: '*' as const }, { done: 1, left: 1 }],
+  ['before every node, written as a list', { interruptBefore: ['*'] }, { done: 0, left: 2 }],
+  ['after every node, written as a list', { interruptAfter: ['*', 'step'] }, { done: 1, left: 1 }],
 ])('a run stops %s, and the next one without input goes on from there', async (_, where, seen) => {
   const { runs, threads } = agent.client;
   const { thread_id } = await threads.create();
@@ -38,4 +40,88 @@ test('a command changes the state and goes to a node', async () => {
   expect(await runs.wait(thread_id, 'steps', { input: { left: 2 } })).toMatchObject({ done: 2, left: 0 });
   const command = { update: { left: 3, done: 10 }, goto: 'step' };
   expect(await runs.wait(thread_id, 'steps', { command })).toMatchObject({ done: 15, left: 0 });
+});
+
+type Answer = { status: number; detail: unknown };
+const post = async (path: string, body: unknown): Promise<Answer> => {
+  const response = await fetch(`${agent.url}${path}`, { method: 'POST', body: JSON.stringify(body) });
+  const { detail } = (await response.json().catch(() => ({}))) as { detail?: unknown };
+  return { status: response.status, detail };
+};
+const refusal = (text: string): Answer => ({ status: 422, detail: expect.stringContaining(text) as unknown });
+
+describe('a node that the graph does not have', () => {
+  test.each(['', '/stream', '/wait'])('is refused where a run is made (/runs%s), and nothing is stored', async (form) => {
+    const { thread_id } = await agent.client.threads.create();
+    for (const field of ['interrupt_before', 'interrupt_after']) {
+      const body = { assistant_id: 'steps', input: { left: 1 }, [field]: ['step', 'stpe'] };
+      const answer = refusal(`body.${field}: the graph has no node "stpe"; it has step`);
+      expect(await post(`/threads/${thread_id}/runs${form}`, body)).toEqual(answer);
+      expect(await post(`/runs${form}`, body)).toEqual(answer);
+    }
+    expect(await agent.client.runs.list(thread_id)).toEqual([]);
+  });
+
+  test('refuses a batch as a whole', async () => {
+    const body = { assistant_id: 'steps', input: { left: 1 } };
+    expect(await post('/runs/batch', [body, { ...body, interrupt_after: ['nowhere'] }])).toEqual(refusal('interrupt_after'));
+  });
+
+  test('may be one of a subgraph: a run stops at nodes of its own graph only', async () => {
+    expect(await post('/runs/wait', { assistant_id: 'nested', interrupt_before: ['deep'] })).toEqual(refusal('it has first, sub'));
+  });
+
+  test.each([['nowhere'], [['step', 'nowhere']], [{ node: 'nowhere', input: {} }], ['__start__']])(
+    'is no goal of a command: %j',
+    async (goto) => {
+      const { thread_id } = await agent.client.threads.create();
+      const answer = await post(`/threads/${thread_id}/runs/wait`, { assistant_id: 'steps', command: { goto } });
+      expect(answer).toEqual(refusal('body.command.goto: the graph has no node'));
+    },
+  );
+
+  test('fails the run of a graph that is made for each call, whose nodes nobody knows before', async () => {
+    const wait = (fields: object): Promise<unknown> => agent.client.runs.wait(null, 'made', { input: {}, ...fields });
+    const message = 'interrupt_before: the graph has no node "small"; it has large';
+    const body = { config: { configurable: { size: 'large' } }, interruptBefore: ['small'] };
+    await expect(wait(body)).rejects.toThrow(`UnknownNode: ${message}`);
+    expect(await wait({ ...body, interruptBefore: ['large'] })).toEqual({});
+    expect(await wait({ ...body, interruptBefore: [] })).toEqual({ size: 'large' });
+  });
+});
+
+test('every field of a run may be null, which is the same as leaving it out', async () => {
+  const { paths } = (await (await fetch(`${agent.url}/openapi.json`)).json()) as {
+    paths: Record<string, { post: { requestBody: { content: Record<string, { schema: { properties: object } }> } } }>;
+  };
+  const fields = Object.keys(paths['/runs/wait']!.post.requestBody.content['application/json']!.schema.properties);
+  const nothing = Object.fromEntries(fields.map((field) => [field, null]));
+  expect(await post('/runs/wait', { ...nothing, assistant_id: 'steps', input: { left: 1 } })).toEqual({ status: 200 });
+});
+
+describe('a command', () => {
+  test.each([{ goto: 5 }, { goto: [{ input: {} }] }, { update: 'x' }])('of the wrong form is refused: %j', async (command) => {
+    expect((await post('/runs/wait', { assistant_id: 'steps', command })).status).toBe(422);
+  });
+
+  test('that says nothing is none, and one that does takes no input beside it', async () => {
+    const { thread_id } = await agent.client.threads.create();
+    const path = `/threads/${thread_id}/runs/wait`;
+    for (const command of [{}, { goto: null, resume: null }])
+      expect(await post(path, { assistant_id: 'steps', input: { left: 1 }, command })).toMatchObject({ status: 200 });
+    expect((await agent.client.threads.getState(thread_id)).values).toMatchObject({ done: 2 });
+    const both = { assistant_id: 'steps', input: { left: 1 }, command: { goto: 'step' } };
+    expect(await post(path, both)).toEqual(refusal('body.input'));
+    expect(await post(path, { ...both, input: {} })).toMatchObject({ status: 200 });
+  });
+
+  test('may bring its update as a list of channels and values', async () => {
+    const { thread_id } = await agent.client.threads.create();
+    await agent.client.runs.wait(thread_id, 'steps', { input: { left: 1 } });
+    const update = [
+      ['done', 5],
+      ['left', 1],
+    ] as [string, unknown][];
+    expect(await agent.client.runs.wait(thread_id, 'steps', { command: { update, goto: '__end__' } })).toMatchObject({ done: 6, left: 1 });
+  });
 });

@@ -1,0 +1,43 @@
+import { Annotation, END, MemorySaver, START, StateGraph } from '@langchain/langgraph';
+import { expect, test } from 'vitest';
+import { someNodes, unknownNode } from '../../../src/agent/runs/nodes.ts';
+
+/* What LangGraph does with the nodes that a call stops at: the rules of this server rest on it. */
+
+const State = Annotation.Root({ path: Annotation<string[]>() });
+const inner = new StateGraph(State)
+  .addNode('deep', () => ({ path: ['deep'] }))
+  .addEdge(START, 'deep')
+  .addEdge('deep', END)
+  .compile();
+const graph = new StateGraph(State)
+  .addNode('sub', inner)
+  .addNode('called', (state, config) => inner.invoke(state, config))
+  .addEdge(START, 'sub')
+  .addEdge('sub', 'called')
+  .addEdge('called', END)
+  .compile({ checkpointer: new MemorySaver() });
+
+const nextAfter = async (stop: object): Promise<string[]> => {
+  const config = { configurable: { thread_id: crypto.randomUUID() } };
+  await graph.invoke({ path: [] }, { ...config, ...stop });
+  return (await graph.getState(config)).next;
+};
+
+test('LangGraph stops at nodes of the graph, never in a subgraph, and knows "*" only by itself', async () => {
+  expect(await nextAfter({ interruptBefore: ['called'] })).toEqual(['called']);
+  expect(await nextAfter({ interruptBefore: '*' })).toEqual(['sub']);
+  for (const nodes of [['deep'], ['*'], ['sub:deep'], ['nowhere'], ['__end__']])
+    for (const stop of [{ interruptBefore: nodes }, { interruptAfter: nodes }]) expect(await nextAfter(stop)).toEqual([]);
+});
+
+test('of the nodes that a call names the first that the graph does not have is told, with its field', () => {
+  const nodes = ['__start__', 'a', 'b'];
+  expect(unknownNode({ interrupt_before: ['a'], interrupt_after: ['b', 'c'] }, nodes)).toEqual({ field: 'interrupt_after', node: 'c' });
+  expect(unknownNode({ interrupt_before: '*', command: { goto: ['a', '__end__', { node: 'b' }] } }, nodes)).toBeUndefined();
+  expect(unknownNode({ interrupt_before: ['__start__'], command: { goto: '__start__' } }, nodes)).toEqual({
+    field: 'command.goto',
+    node: '__start__',
+  });
+  expect([someNodes(['a', '*']), someNodes([]), someNodes(null)]).toEqual(['*', null, null]);
+});
