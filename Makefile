@@ -66,8 +66,9 @@ bench-operator: install ## the operator at scale: new deployments, 10,000 settle
 generate: install ## write the files that come from src/schema and the access rules
 	@node dev/generate.ts
 
-golden: install ## rewrite the golden files; the diff is the review
+golden: install ## rewrite the golden files, those of kubectl's answers on a real API server; the diff is the review
 	@vitest run --project unit --update
+	@vitest run --project kube test/operator/told.test.ts --update
 
 fmt: install ## format all sources
 	@oxfmt

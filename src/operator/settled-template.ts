@@ -1,28 +1,55 @@
 import type { KubeObject } from '../kube/kube.ts';
 import { hashOf } from '../schema/revision-of.ts';
 
-/** Hash of the pod template as it was made, on each workload and database. */
+/** Hash of the pod template as it was made, on each workload and database. Anybody who may change those may write it: it is no proof. */
 const TEMPLATE = 'gx.dev/template';
+/** What `kubectl rollout restart` adds: a restart is no change of what the pods are. */
+const RESTARTED = 'kubectl.kubernetes.io/restartedAt';
 
-type WorkloadSpec = { template: object };
+type PodTemplate = { metadata?: { annotations?: Record<string, string> } };
+type WorkloadSpec = { template: PodTemplate };
+
+const templateOf = ({ spec }: KubeObject): PodTemplate => (spec as WorkloadSpec).template;
 
 /** The object with the hash of its own pod template (pure). */
 export function withTemplateHash(made: KubeObject): KubeObject {
-  const annotations = { ...made.metadata.annotations, [TEMPLATE]: hashOf((made.spec as WorkloadSpec).template) };
+  const annotations = { ...made.metadata.annotations, [TEMPLATE]: hashOf(templateOf(made)) };
   return { ...made, metadata: { ...made.metadata, annotations } };
 }
 
 /**
  * `made`, but with the pods of the live object where another version or setting of the operator would make them otherwise: an upgrade of
- * the operator restarts no pod (pure).
+ * the operator restarts no pod. Pods that somebody has changed since they were `seen` are made anew, by today's (pure).
  */
-export function settledTemplate(made: KubeObject, live: KubeObject | undefined): KubeObject {
+export function settledTemplate(made: KubeObject, live: KubeObject | undefined, seen: string | undefined): KubeObject {
   const known = live?.metadata.annotations?.[TEMPLATE];
   if (live === undefined || known === undefined || known === made.metadata.annotations?.[TEMPLATE]) return made;
-  const { template } = live.spec as WorkloadSpec;
+  if (seen !== undefined && !isAsSeen(live, seen)) return made;
   return {
     ...made,
     metadata: { ...made.metadata, annotations: { ...made.metadata.annotations, [TEMPLATE]: known } },
-    spec: { ...(made.spec as object), template },
+    spec: { ...(made.spec as object), template: templateOf(live) },
   };
+}
+
+/**
+ * What the pods of a workload are, as the operator last saw its own write stored: to be kept in a status, which nobody else may write. The
+ * same word for as long as they are the same; undefined when nothing is known (pure).
+ */
+export function seenTemplate(stored: KubeObject | undefined, before: string | undefined): string | undefined {
+  if (stored === undefined) return before;
+  const content = contentOf(stored);
+  return before?.startsWith(`${content}/`) === true ? before : `${content}/${versionOf(stored)}`;
+}
+
+/** The same content, or a content that only a newer API server reads otherwise: a write would have moved the generation. */
+const isAsSeen = (live: KubeObject, seen: string): boolean =>
+  seen.startsWith(`${contentOf(live)}/`) || seen.endsWith(`/${versionOf(live)}`);
+
+const versionOf = ({ metadata }: KubeObject): string => `${metadata.uid}/${metadata.generation}`;
+
+function contentOf(object: KubeObject): string {
+  const { metadata, ...pod } = templateOf(object);
+  const { [RESTARTED]: _, ...annotations } = metadata?.annotations ?? {};
+  return hashOf({ ...pod, metadata: { ...metadata, annotations } });
 }

@@ -95,6 +95,9 @@ const status = <P extends Record<string, TSchema>>(properties: P, born: object =
 
 const words = (maxLength: number, description: string) => Type.Optional(Type.String({ maxLength, description }));
 
+const pods = (whose: string) =>
+  words(128, `What ${whose} pods were made as when the operator last wrote them, by which a foreign change is known.`);
+
 export const DeploymentResourceStatus = status({
   phase: Type.Optional(StringEnum(DEPLOYMENT_STATUSES)),
   url: words(2048, 'Where the agent server answers.'),
@@ -104,6 +107,7 @@ export const DeploymentResourceStatus = status({
   databaseSecret: words(253, 'Secret with the address of the database that pods are started with.'),
   databaseSecretVersion: words(128, 'Its resourceVersion when it was last read. External databases.'),
   databaseAdminSecret: words(253, "Secret of the role that sets passwords, once the agents' own role is no superuser. Own databases."),
+  databaseTemplate: pods("the database's"),
   passwordRequestedAt: words(64, 'Last value of spec.database.passwordRequestedAt that was fulfilled.'),
   reason: words(128, 'Machine word of a failure.'),
   message: words(4096, 'One sentence on the state.'),
@@ -141,6 +145,8 @@ export const RevisionResourceStatus = status(
     ),
     commitSha: words(64, 'Commit that was built, written once.'),
     serverVersion: words(128, 'Version of the agent server that the pods report.'),
+    apiTemplate: pods('the api'),
+    queueTemplate: pods('the queue'),
     startedAt: Type.Optional(DateTime('When the build or the rollout began.')),
     builtAt: Type.Optional(DateTime('When the image was built. The rollout has its whole time from then on.')),
     endedAt: Type.Optional(DateTime('When the revision reached its last phase.')),

@@ -1,12 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Builder } from '../../src/config/builder.ts';
 import { kinds, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import { desiredDeployment } from '../../src/operator/deployment/desired.ts';
 import { passwordJob } from '../../src/operator/deployment/password/job.ts';
+import { buildJob } from '../../src/operator/revision/build/job.ts';
 import { desiredRevision } from '../../src/operator/revision/desired.ts';
 import type { RevisionTemplate } from '../../src/schema/custom-resources.ts';
 import { renderer, type Renderer } from '../charts/render.ts';
 import { testNamespace } from '../kit/api-server.ts';
-import { deployment, revision, settings } from '../kit/objects.ts';
+import { BUILDER, deployment, fromGit, revision, settings } from '../kit/objects.ts';
 
 /* A namespace that enforces restricted pod security, on a real API server: its own admission says which pods it takes. */
 const BUILD_OF_HELM = 1_200_000;
@@ -95,6 +97,23 @@ describe('it takes', () => {
       'job-chat-db-set-1',
       'job-chat-db-retire-1',
     ]);
+    await admitAll(pods);
+  });
+
+  const withAll = {
+    secretName: 'repository',
+    registrySecretName: 'registry',
+    serviceAccountName: 'builder',
+    command: ['build'],
+    args: ['now'],
+  };
+  test.each<[string, Partial<Builder>]>([
+    ['as little as it takes', {}],
+    ['all that an installation may give it', withAll],
+  ])('the pod that builds a revision from its repository, with %s', async (_, given) => {
+    const one = revision(deployment(fromGit('main')));
+    const pods = podsAmong([buildJob(one, { ...BUILDER, ...given }, settings())] as Templated[]);
+    expect(pods.map(({ metadata }) => metadata.name)).toEqual(['job-chat-00001-build']);
     await admitAll(pods);
   });
 

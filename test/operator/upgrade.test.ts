@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { kinds, type JsonPatch, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
+import { isRolledOut } from '../../src/operator/workload-state.ts';
 import { auditEvents, testNamespace, until } from '../kit/api-server.ts';
 import { fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
 import { newDeployment, settings } from '../kit/objects.ts';
@@ -107,4 +108,47 @@ test('the next revision is made by the newer settings, and the database by them 
   ]);
   await until('the database is asked for anew', async () => (await imageOfDatabase()) === 'gx-postgres:18');
   expect(await imageOfDatabase()).toBe('gx-postgres:18');
+});
+
+describe('pods that stayed as a former operator made them', () => {
+  const api = 'chat-00002-api';
+  const newest = { ...newer, databaseImage: 'gx-postgres:19', imagePullPolicy: 'Never' as const };
+  type Container = { image: string; imagePullPolicy: string };
+  const agent = async (): Promise<Container | undefined> =>
+    ((await see.workload(api)).spec as { template: { spec: { containers: Container[] } } }).template.spec.containers[0];
+  const image = (value: string): JsonPatch => [{ op: 'replace', path: '/spec/template/spec/containers/0/image', value }];
+  const forged: JsonPatch = [{ op: 'replace', path: '/metadata/annotations/gx.dev~1template', value: 'forged' }];
+
+  beforeAll(async () => {
+    await operator.stop();
+    operator = await operatorFor({ namespace, kubeconfig }, { identity: 'newest', settings: newest });
+    await operator.leading;
+  });
+
+  test('restart by `kubectl rollout restart` as they are', async () => {
+    await kube.jsonPatch(kinds.workload, { namespace, name: api }, [
+      { op: 'add', path: '/spec/template/metadata/annotations/kubectl.kubernetes.io~1restartedAt', value: '2026-01-01T00:00:00Z' },
+    ]);
+    await until('the pods are out again', async () => isRolledOut(await see.workload(api)));
+    await see.untilReady('chat');
+    expect(await agent()).toMatchObject({ image: 'agent:2', imagePullPolicy: 'Always' });
+  });
+
+  test('are made anew, by the newest settings, once somebody changes what they are', async () => {
+    await kube.jsonPatch(kinds.workload, { namespace, name: api }, image('evil:1'));
+    await until('the image is back', async () => (await agent())?.image === 'agent:2', 5000);
+    expect(await agent()).toMatchObject({ imagePullPolicy: 'Never' });
+  });
+
+  test('so, too, when the change came while no operator ran, with a forged hash beside it', async () => {
+    await operator.stop();
+    await kube.jsonPatch(kinds.workload, { namespace, name: api }, [...image('evil:2'), ...forged]);
+    await kube.jsonPatch(kinds.statefulSet, { namespace, name: 'chat-db' }, [...image('evil:3'), ...forged]);
+    operator = await operatorFor({ namespace, kubeconfig }, { identity: 'back', settings: newest });
+    await operator.leading;
+    await until('the agents are back', async () => (await agent())?.image === 'agent:2', 5000);
+    await until('the database is back', async () => (await imageOfDatabase()) === newest.databaseImage, 5000);
+    await see.untilReady('chat');
+    expect(JSON.stringify(await templates())).not.toContain('evil');
+  });
 });

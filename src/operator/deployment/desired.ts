@@ -35,5 +35,5 @@ function settledDatabase({ metadata, spec, status }: DeploymentResource, made: K
   const annotated = { ...made, metadata: { ...made.metadata, annotations: { ...made.metadata.annotations, [ASKED]: asked } } };
   const hashed = withTemplateHash(annotated);
   const isTried = status?.activeRevision !== undefined || isDatabaseUp(live);
-  return isTried && live?.metadata.annotations?.[ASKED] === asked ? settledTemplate(hashed, live) : hashed;
+  return isTried && live?.metadata.annotations?.[ASKED] === asked ? settledTemplate(hashed, live, status?.databaseTemplate) : hashed;
 }

@@ -1,3 +1,4 @@
+import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import type { OperatorDeps } from '../deps.ts';
 import type { Reconcile } from '../kernel/controller.ts';
@@ -22,19 +23,21 @@ export const reconcileDeployment =
     const prepared = await prepare(deps, deployment, { world: before, signal });
     const { trouble } = prepared;
     let growth: Statement | undefined;
+    let database: KubeObject | undefined;
     const limit = deployment.spec.revisionHistoryLimit ?? settings.revisionHistoryLimit;
     const history = { limit, days: settings.revisionHistoryDays, now };
     const password = await databaseSecret(deps, deployment, { world: before, prepared, signal, now });
     if (trouble === undefined) {
       const given = { database: before.database, active, replicas: databaseReplicas(deployment, before) };
-      await writer.reconcile(desiredDeployment(deployment, settings, given), before.children, signal);
+      const standing = await writer.reconcile(desiredDeployment(deployment, settings, given), before.children, signal);
+      database = standing.find(({ kind }) => kind === 'StatefulSet');
       const revision = missingRevision(deployment, before.revisions);
       if (revision !== undefined) await writer.create(revision, signal);
       for (const old of outdated(before.revisions, active, history)) await writer.remove(old, signal);
       growth = await growVolume(deps, deployment, { database: before.database, signal });
     }
     const world = observeDeployment(caches, deployment);
-    const report = deploymentReport(deployment, { world, active, trouble, growth, password, now }, settings);
+    const report = deploymentReport(deployment, { world, active, trouble, growth, password, database, now }, settings);
     const due = [password.separation?.again, nextExpiry(world.revisions, active, history)];
     return { ...report, outcome: due.reduce<Outcome>(noLaterThan, report.outcome) };
   };

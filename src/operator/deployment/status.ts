@@ -1,11 +1,13 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import { DATABASE_READY, FIELDS_WITHOUT_EFFECT, HIBERNATED, SCALED_TO_ZERO, SERVING, UNAUTHENTICATED } from '../../schema/conditions.ts';
+import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
 import type { DeploymentStatus } from '../../schema/deployment.ts';
 import { RECONCILE_NOW } from '../../schema/labels.ts';
 import { names } from '../../schema/names.ts';
 import { newestFirst } from '../../schema/revision-of.ts';
 import { settled, stalled, waiting, type Outcome, type Report, type Statement } from '../kernel/outcome.ts';
+import { seenTemplate } from '../settled-template.ts';
 import { availableReplicas, replicasOf } from '../workload-state.ts';
 import { replicasWanted } from '../revision/objects/sizes.ts';
 import { databaseStatement } from './database-state.ts';
@@ -24,13 +26,15 @@ export type DeploymentView = {
   trouble?: Outcome | undefined;
   growth?: Statement | undefined;
   password?: PasswordState;
+  /** The set of the own database as it is by now. */
+  database?: KubeObject | undefined;
   now: Date;
 };
 
 /** Observed objects -> status, conditions and outcome of a deployment (pure). */
 export function deploymentReport(
   deployment: DeploymentResource,
-  { world, active, trouble, growth, password, now }: DeploymentView,
+  { world, active, trouble, growth, password, database: set, now }: DeploymentView,
   settings: OperatorSettings,
 ): Report<DeploymentStatusFields> {
   const newest = newestFirst(world.revisions)[0];
@@ -54,7 +58,7 @@ export function deploymentReport(
       phase: phaseOf(seen),
       url: urlOf(deployment, settings, world.service),
       ...revisionFields(world.revisions, active),
-      ...databaseFields(deployment, password),
+      ...databaseFields(deployment, set, password),
       ...(outcome.kind === 'stalled' && { reason: outcome.reason }),
       message: outcome.message,
       ...(handled !== undefined && { lastHandledReconcileAt: handled.slice(0, 128) }),
@@ -80,17 +84,19 @@ const stillRotating = (outcome: Outcome, rotation: Statement | undefined): Outco
 /** A Secret that is gone or spoilt stays the one that pods were started with. */
 function databaseFields(
   { status }: DeploymentResource,
+  set: KubeObject | undefined,
   { secret, requestedAt, separation }: PasswordState = { secret: undefined },
 ): DeploymentStatusFields {
-  const { databaseSecret, databaseSecretVersion, databaseAdminSecret: known } = status ?? {};
-  const admin = separation?.admin ?? known;
+  const { databaseSecret, databaseSecretVersion, databaseAdminSecret } = status ?? {};
   const told = secret !== undefined && 'secret' in secret ? secret : { secret: databaseSecret, version: databaseSecretVersion };
-  return {
-    ...(told.secret !== undefined && { databaseSecret: told.secret }),
-    ...(told.version !== undefined && { databaseSecretVersion: told.version }),
-    ...(admin !== undefined && { databaseAdminSecret: admin }),
-    ...(requestedAt !== undefined && { passwordRequestedAt: requestedAt }),
+  const fields = {
+    databaseSecret: told.secret,
+    databaseSecretVersion: told.version,
+    databaseAdminSecret: separation?.admin ?? databaseAdminSecret,
+    databaseTemplate: seenTemplate(set, status?.databaseTemplate),
+    passwordRequestedAt: requestedAt,
   };
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
 /** Seconds: nothing wakes a deployment when the Secret of its external database appears. */

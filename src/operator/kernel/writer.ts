@@ -20,14 +20,17 @@ export class Writer {
     this.#watched = watched;
   }
 
-  /** Makes `existing` into `desired` with as few writes as that takes. */
-  async reconcile(desired: KubeObject[], existing: KubeObject[], signal: AbortSignal): Promise<void> {
+  /** Makes `existing` into `desired` with as few writes as that takes. What stands then of the desired ones, in their order. */
+  async reconcile(desired: KubeObject[], existing: KubeObject[], signal: AbortSignal): Promise<KubeObject[]> {
     const { apply, remove } = difference(desired, existing);
-    for (const intent of apply) {
+    const standing: KubeObject[] = [];
+    for (const intent of desired) {
       const live = existing.find(({ kind, metadata }) => kind === intent.kind && metadata.name === intent.metadata.name);
-      if (live === undefined || this.#stored.get(idOf(live)) !== stamp(intent, live)) await this.#make(intent, live, signal);
+      const isDone = live !== undefined && (!apply.includes(intent) || this.#stored.get(idOf(live)) === stamp(intent, live));
+      standing.push(isDone ? live : await this.#make(intent, live, signal));
     }
     for (const object of remove) await this.remove(object, signal);
+    return standing;
   }
 
   /** Creates what must never be overwritten. False when an object of this name is already there. */
@@ -52,9 +55,9 @@ export class Writer {
    * An entry of a list whose key somebody changed (the number of a port) is a foreign one by now, and ours beside it may be one too many:
    * then the spec is put back as a whole.
    */
-  async #make(intent: KubeObject, live: KubeObject | undefined, signal: AbortSignal): Promise<void> {
+  async #make(intent: KubeObject, live: KubeObject | undefined, signal: AbortSignal): Promise<KubeObject> {
     try {
-      await this.#apply(intent, signal);
+      return await this.#apply(intent, signal);
     } catch (error) {
       if (!(error instanceof KubeRefused) || live === undefined || !isForeign(intent, live)) throw error;
       const { namespace, name, resourceVersion } = live.metadata;
@@ -63,14 +66,15 @@ export class Writer {
         { op: 'replace', path: '/spec', value: { ...(live.spec as object), ...(intent.spec as object) } },
       ];
       await this.#kube.jsonPatch(this.#kindOf(intent), { namespace, name }, patch, {}, signal);
-      await this.#apply(intent, signal);
+      return this.#apply(intent, signal);
     }
   }
 
-  async #apply(intent: KubeObject, signal: AbortSignal): Promise<void> {
+  async #apply(intent: KubeObject, signal: AbortSignal): Promise<KubeObject> {
     const stored = await this.#kube.apply(this.#kindOf(intent), withHash(intent), signal);
     this.#stored.set(idOf(stored), stamp(intent, stored));
     this.#take(stored);
+    return stored;
   }
 
   #take(object: KubeObject): void {

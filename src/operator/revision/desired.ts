@@ -34,7 +34,8 @@ export function desiredRevision(revision: RevisionResource, given: RevisionGiven
     const limit = wanted === 0 ? 0 : replicasAllowed(revision, component, settings);
     const replicas = isScaledByOthers(live?.[component], { wanted, limit }) ? undefined : wanted;
     const made = withTemplateHash(workload(revision, { component, replicas, secretName, address, deploymentId, image }, settings));
-    return [isEnded(revision) ? withAddress(settledTemplate(made, live?.[component]), address) : made];
+    const seen = revision.status?.[component === 'api' ? 'apiTemplate' : 'queueTemplate'];
+    return [isEnded(revision) ? withAddress(settledTemplate(made, live?.[component], seen), address) : made];
   });
 }
 

@@ -39,7 +39,14 @@ export const reconcileRevision =
     const existing = [world.api, world.queue]
       .flatMap((workload) => workload ?? [])
       .filter(({ metadata }) => wanted.includes(metadata.name));
-    await writer.reconcile(desired, existing, signal);
+    const standing = await writer.reconcile(desired, existing, signal);
     const version = await serverVersion(kube, revision, { decision, world, signal, log });
-    return revisionReport(revision, { decision, world, secondsLeft: secondsLeft(situation), logTail: tail, serverVersion: version });
+    return revisionReport(revision, {
+      decision,
+      world,
+      secondsLeft: secondsLeft(situation),
+      logTail: tail,
+      serverVersion: version,
+      standing,
+    });
   };

@@ -3,14 +3,17 @@ import type { RevisionResource } from '../../schema/custom-resources.ts';
 import { hashOf } from '../../schema/revision-of.ts';
 import { ENDED } from '../../schema/revision.ts';
 import { Denied, type KubeRefused } from '../../kube/errors.ts';
+import type { KubeObject } from '../../kube/kube.ts';
 import { isEnded } from '../deployment/picks.ts';
 import { statusOfPod } from '../diagnose.ts';
 import { digestIn } from '../image-name.ts';
 import { settled, stalled, waiting, type Outcome, type Report, type Statement } from '../kernel/outcome.ts';
+import { seenTemplate } from '../settled-template.ts';
 import type { Decision } from './decision.ts';
 import type { RevisionWorld } from './observe.ts';
 import { imageOf } from './image.ts';
 import { AGENT } from './objects/main-container.ts';
+import { workloadName } from './objects/workload.ts';
 
 export type RevisionStatusFields = NonNullable<RevisionResource['status']>;
 
@@ -20,6 +23,8 @@ export type RevisionView = {
   secondsLeft: number;
   logTail: string | undefined;
   serverVersion?: string | undefined;
+  /** Its workloads as they are by now. */
+  standing?: KubeObject[];
 };
 
 /** What was decided -> status, conditions and outcome of a revision (pure). */
@@ -28,8 +33,25 @@ export function revisionReport(revision: RevisionResource, view: RevisionView): 
   return {
     outcome: outcomeOf(view),
     statements: statements(revision, view.decision),
-    status: { phase, message: message.slice(0, 4096), ...(reason !== undefined && { reason }), ...writtenOnce(revision, view) },
+    status: {
+      phase,
+      message: message.slice(0, 4096),
+      ...(reason !== undefined && { reason }),
+      ...writtenOnce(revision, view),
+      ...templatesSeen(revision, view),
+    },
   };
+}
+
+/** Until a revision has ended, its pods are made as today's operator makes them. */
+function templatesSeen({ metadata, status }: RevisionResource, { decision, standing = [] }: RevisionView): RevisionStatusFields {
+  if (!ENDED.includes(decision.phase)) return {};
+  const [api, queue] = (['api', 'queue'] as const).map((component) => {
+    const name = workloadName(metadata.name, component);
+    const workload = standing.find((object) => object.metadata.name === name);
+    return seenTemplate(workload, component === 'api' ? status?.apiTemplate : status?.queueTemplate);
+  });
+  return { ...(api !== undefined && { apiTemplate: api }), ...(queue !== undefined && { queueTemplate: queue }) };
 }
 
 /** What stays as it was first told. */
