@@ -8,6 +8,7 @@ import { createMetrics } from './metrics.ts';
 import { assistantGraphRoutes } from './routes/assistant-graphs.ts';
 import { assistantRoutes } from './routes/assistants.ts';
 import { feedbackRoutes } from './routes/feedback.ts';
+import { withSmallIds } from './routes/ids.ts';
 import type { AgentRoute, Caller } from './routes/route.ts';
 import { threadRunRoutes } from './routes/runs.ts';
 import { statelessRunRoutes } from './routes/stateless-runs.ts';
@@ -46,7 +47,7 @@ export function agentApp(deps: AgentDeps, { config, settings, info }: Options): 
     healthRoute(deps, '/ok'),
   ];
   const prefix = mountPrefix(config, settings);
-  routes.push(...own.map((one) => ({ ...one, path: prefix + one.path })));
+  routes.push(...own.map((one) => withSmallIds({ ...one, path: prefix + one.path })));
   // Probes are written without the prefix.
   if (prefix !== '') routes.push({ ...healthRoute(deps, '/ok'), id: 'health_at_root' });
   return createApp<Caller>({

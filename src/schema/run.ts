@@ -66,8 +66,16 @@ const fields = {
   feedback_keys: Type.Optional(Nullable(Type.Array(Type.String({ minLength: 1, maxLength: 180 }), { maxItems: 100 }))),
   multitask_strategy: Type.Optional(Nullable(StringEnum(STRATEGIES))),
   if_not_exists: Type.Optional(Nullable(StringEnum(['create', 'reject']))),
-  on_completion: Type.Optional(Nullable(StringEnum(['delete', 'keep']))),
-  on_disconnect: Type.Optional(Nullable(StringEnum(['cancel', 'continue']))),
+  on_completion: Type.Optional(
+    Nullable(StringEnum(['delete', 'keep'], { description: 'What becomes of the thread of a run on a thread of its own.' })),
+  ),
+  on_disconnect: Type.Optional(
+    Nullable(
+      StringEnum(['cancel', 'continue'], {
+        description: 'What becomes of the run when the client that waits for it, or reads it, leaves.',
+      }),
+    ),
+  ),
   after_seconds: Type.Optional(Nullable(Type.Number({ minimum: 0, maximum: LONGEST_DELAY }))),
   checkpoint_during: Type.Optional(Nullable(Type.Boolean())),
   durability: Type.Optional(Nullable(StringEnum(['sync', 'async', 'exit']))),
@@ -108,6 +116,8 @@ export const CancelQuery = Type.Object({
   wait: Type.Optional(Flag()),
   action: Type.Optional(StringEnum(['interrupt', 'rollback'])),
 });
+
+export const CancelManyQuery = Type.Object({ action: CancelQuery.properties.action });
 
 export const CancelMany = Type.Object({
   status: Type.Optional(StringEnum(['pending', 'running', 'all'])),

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { Anything, Flag, JsonObject, LARGEST_INTEGER, Limit, Offset } from './agent-types.ts';
+import { Flag, JsonObject, LARGEST_INTEGER, Limit, Offset } from './agent-types.ts';
 import { DateTime, Nullable } from './types.ts';
 
 /** Minutes: a hundred years, which the database's dates hold. */
@@ -20,7 +20,15 @@ export const StorePut = Type.Object({
   namespace: Labels,
   key: Type.String(),
   value: JsonObject('What to keep.'),
-  index: Type.Optional(Anything('Fields to index for semantic search: false, or a list of paths.')),
+  index: Type.Optional(
+    Type.Unsafe<false | string[] | null>({
+      type: ['boolean', 'array'],
+      nullable: true,
+      items: { type: 'string' },
+      not: { enum: [true] },
+      description: 'What of it is searched by meaning: false for nothing, or a list of paths; else as gx.json says.',
+    }),
+  ),
   ttl: Type.Optional(Nullable(Type.Number({ exclusiveMinimum: 0, maximum: LONGEST_LIFE, description: 'Minutes.' }))),
 });
 
@@ -34,7 +42,7 @@ export const StoreGet = Type.Object({
 
 export const StoreSearch = Type.Object({
   namespace_prefix: Type.Optional(Nullable(Labels)),
-  filter: Type.Optional(Nullable(JsonObject('Field -> value, or operators $eq $ne $gt $gte $lt $lte.'))),
+  filter: Type.Optional(Nullable(JsonObject('Field -> value, or operators $eq $ne $gt $gte $lt $lte $in $nin.'))),
   limit: Limit(10),
   offset: Offset(),
   query: Type.Optional(Nullable(Type.String())),

@@ -30,6 +30,9 @@ export const Thread = Type.Object({
 });
 export type Thread = Static<typeof Thread>;
 
+/** What `include` may ask for beside the thread. */
+export const ThreadQuery = Type.Object({ include: Type.Optional(Type.Array(StringEnum(['ttl']))) });
+
 export const ThreadCreate = Type.Object({
   thread_id: Type.Optional(Nullable(Uuid(''))),
   metadata: Type.Optional(Nullable(Metadata())),
@@ -60,7 +63,14 @@ export const ThreadSearch = Type.Object({
   sort_by: Type.Optional(Nullable(StringEnum(['thread_id', 'status', 'created_at', 'updated_at', 'state_updated_at']))),
   sort_order: Type.Optional(Nullable(SortOrder())),
   select: Type.Optional(Nullable(Type.Array(StringEnum(THREAD_FIELDS)))),
-  extract: Type.Optional(Nullable(JsonObject('Alias -> path into the record.'))),
+  extract: Type.Optional(
+    Type.Unsafe<Record<string, string> | null>({
+      type: 'object',
+      nullable: true,
+      additionalProperties: { type: 'string' },
+      description: 'Alias -> path into the record.',
+    }),
+  ),
 });
 export type ThreadSearch = Static<typeof ThreadSearch>;
 

@@ -39,12 +39,15 @@ export function getAssistants(db: Db, assistantIds: string[]): Promise<Assistant
   });
 }
 
+/** `context` and `config.configurable` are one: a new context leaves the other settings of the config, and new settings leave the context. */
+const MIRROR = `case when coalesce($6, context) = '{}' then '{}'::jsonb else jsonb_build_object('configurable', coalesce($6, context)) end`;
+
 /** The next version: what is given replaces, metadata is merged. */
 export async function patchAssistant(db: Db, assistantId: string, patch: Partial<NewAssistant>): Promise<Assistant | undefined> {
   const [row] = await db.query<Assistant>({
     text: `with a as (
         update gx.assistant a set graph_id = coalesce($2, graph_id), name = coalesce($3, name),
-          description = coalesce($4, description), config = coalesce($5, config), context = coalesce($6, context),
+          description = coalesce($4, description), config = (coalesce($5, config) - 'configurable') || ${MIRROR}, context = coalesce($6, context),
           metadata = metadata || coalesce($7, '{}'::jsonb), updated_at = now(),
           version = (select max(version) + 1 from gx.assistant_version v where v.assistant_id = a.assistant_id)
         where assistant_id = $1 returning ${COLUMNS}),

@@ -79,6 +79,15 @@ export async function writeSteps(db: Db, steps: Step[]): Promise<void> {
   });
 }
 
+export async function hasCheckpoint(db: Db, key: Key): Promise<boolean> {
+  const rows = await db.query({
+    name: 'checkpoint_has',
+    text: 'select 1 from gx.checkpoints where thread_id = $1 and checkpoint_ns = $2 and checkpoint_id = $3',
+    values: key,
+  });
+  return rows.length > 0;
+}
+
 /** A stored value: its channel, how it is written, and the value itself as JSON, or as base64 where it is bytes. */
 type StoredValue = [channel: string, type: 'json' | 'bytes' | 'empty', value: unknown];
 

@@ -1,6 +1,7 @@
 import type { StoreItem, StoreNamespaces, StoreSearch } from '../../schema/store-item.ts';
 import { toField } from './json-field.ts';
 import type { Database, Db } from './pool.ts';
+import { filterConditions, labelConditions } from './store-filter.ts';
 import { hasMany, nearestSql, productSql, SLICES, type ItemVectors, type Nearness } from './store-vectors.ts';
 
 type Place = { namespace: string[]; key: string };
@@ -56,21 +57,6 @@ export async function deleteItem(db: Db, { namespace, key }: Place): Promise<voi
   await db.query({ name: 'store_delete', text: 'delete from gx.store_item where namespace = $1 and key = $2', values: [namespace, key] });
 }
 
-const OPERATORS: Record<string, string> = { $eq: '=', $ne: '<>', $gt: '>', $gte: '>=', $lt: '<', $lte: '<=' };
-
-/** One condition for each field of the filter: an exact value, or operators. */
-function conditions(filter: Record<string, unknown>, values: unknown[]): string[] {
-  const parameter = (value: unknown): string => `$${values.push(value)}`;
-  return Object.entries(filter).flatMap(([field, wanted]) => {
-    const operators = typeof wanted === 'object' && wanted !== null && Object.keys(wanted).some((name) => Object.hasOwn(OPERATORS, name));
-    if (!operators) return [`value @> ${parameter(JSON.stringify({ [field]: wanted }))}::jsonb`];
-    return Object.entries(wanted).map(
-      ([name, operand]) =>
-        `value->${parameter(field)}::text ${Object.hasOwn(OPERATORS, name) ? OPERATORS[name] : '='} ${parameter(JSON.stringify(operand))}::jsonb`,
-    );
-  });
-}
-
 export type FoundItem = StoreItem & { score: number | null };
 
 export type Near = { vector: number[]; by: Nearness };
@@ -90,7 +76,7 @@ const under = ({ namespace_prefix, filter }: StoreSearch, values: unknown[]): st
     ...within,
     `i.namespace[1:$${values.push(prefix.length)}::int] = $${at}::text[]`,
     ALIVE,
-    ...conditions(filter ?? {}, values),
+    ...filterConditions(filter ?? {}, (value) => `$${values.push(value)}`),
   ].join(' and ');
 };
 
@@ -126,15 +112,16 @@ async function nearest(db: Database, search: StoreSearch, { vector, by }: Near):
   });
 }
 
+/** `*` in a prefix or suffix stands for any label. */
 export async function listNamespaces(db: Db, search: StoreNamespaces): Promise<string[][]> {
   const { prefix, suffix, max_depth, limit, offset } = search;
+  const values: unknown[] = [max_depth ?? null, limit, offset];
+  const parameter = (value: unknown): string => `$${values.push(value)}`;
+  const conditions = [ALIVE, ...labelConditions(prefix ?? [], 'prefix', parameter), ...labelConditions(suffix ?? [], 'suffix', parameter)];
   const rows = await db.query<{ namespace: string[] }>({
-    text: `select distinct case when $3::int is null then namespace else namespace[1:$3::int] end as namespace
-      from gx.store_item
-      where ${ALIVE} and namespace[1:cardinality($1::text[])] = $1::text[]
-        and namespace[cardinality(namespace) - cardinality($2::text[]) + 1:] = $2::text[]
-      order by 1 limit $4 offset $5`,
-    values: [prefix ?? [], suffix ?? [], max_depth ?? null, limit, offset],
+    text: `select distinct case when $1::int is null then namespace else namespace[1:$1::int] end as namespace
+      from gx.store_item where ${conditions.join(' and ')} order by 1 limit $2 offset $3`,
+    values,
   });
   return rows.map((row) => row.namespace);
 }

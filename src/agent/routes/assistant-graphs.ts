@@ -43,7 +43,7 @@ const getAssistantGraphRoute = (deps: AgentDeps): AgentRoute =>
     query: Type.Object({ xray: Type.Optional(Type.String()) }),
     answers: { 200: ok('The drawing.', Shape), ...refused },
     handler: ({ params, query }) =>
-      ask(deps, assistantIdOf(params.assistant_id, deps.graphs), { operation: 'graph', xray: levels(query.xray) }),
+      ask(deps, assistantIdOf(params.assistant_id, deps.graphs, 'path'), { operation: 'graph', xray: levels(query.xray) }),
   });
 
 const getAssistantSchemasRoute = (deps: AgentDeps): AgentRoute =>

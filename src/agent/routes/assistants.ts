@@ -46,25 +46,25 @@ function knownGraph(deps: AgentDeps, graphId: string | null | undefined): void {
 
 type Settings = { config?: JsonObject | null; context?: JsonObject | null };
 
-/** `config.configurable` and `context` are two names for one thing: whichever is given fills the other. */
-function mirrored({ config, context }: Settings): { config: JsonObject | null; context: JsonObject | null } {
+const isFull = (object: JsonObject | null | undefined): object is JsonObject => Object.keys(object ?? {}).length > 0;
+
+/** `config.configurable` and `context` are two names for one thing: the context, whichever it was given as; null when it was not given. */
+function contextIn({ config, context }: Settings): JsonObject | null {
   const configurable = config?.['configurable'] as JsonObject | undefined;
-  if (configurable && Object.keys(configurable).length > 0 && context && Object.keys(context).length > 0)
-    throw new Rejected('context: Cannot specify both configurable and context. Use only one.');
-  if (context && Object.keys(context).length > 0) return { config: { ...config, configurable: context }, context };
-  return { config: config ?? null, context: configurable ?? context ?? null };
+  if (isFull(configurable) && isFull(context)) throw new Rejected('context: Cannot specify both configurable and context. Use only one.');
+  return isFull(configurable) ? configurable : (context ?? configurable ?? null);
 }
 
 async function create(deps: AgentDeps, body: AssistantCreate): Promise<Reply> {
   knownGraph(deps, body.graph_id);
-  const { config, context } = mirrored(body);
+  const context = contextIn(body);
   const id = body.assistant_id ?? newId();
   const assistant = await insertAssistant(deps.db, {
     assistant_id: id,
     graph_id: body.graph_id,
     name: body.name ?? 'Untitled',
     description: body.description ?? null,
-    config: config ?? {},
+    config: { ...body.config, ...(isFull(context) && { configurable: context }) },
     context: context ?? {},
     metadata: body.metadata ?? {},
   });
@@ -75,8 +75,7 @@ async function create(deps: AgentDeps, body: AssistantCreate): Promise<Reply> {
 
 async function patch(deps: AgentDeps, id: string, body: AssistantPatch): Promise<Reply> {
   knownGraph(deps, body.graph_id);
-  const { config, context } = mirrored(body);
-  const given = Object.entries({ ...body, config, context }).filter(([, value]) => value !== null && value !== undefined);
+  const given = Object.entries({ ...body, context: contextIn(body) }).filter(([, value]) => value !== null && value !== undefined);
   const assistant = await patchAssistant(deps.db, id, Object.fromEntries(given));
   if (assistant === undefined) throw new NotFound(`Assistant with ID ${id} not found`);
   return json(assistant);

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { Invalid, NotFound } from '../../errors.ts';
 import { json, noContent } from '../../http/route.ts';
-import { CancelMany, CancelQuery, JoinQuery, Run, RunBatch, RunCreate, StreamQuery } from '../../schema/run.ts';
+import { CancelMany, CancelManyQuery, JoinQuery, Run, RunBatch, RunCreate, StreamQuery } from '../../schema/run.ts';
 import { Uuid } from '../../schema/types.ts';
 import { selectActive } from '../db/runs.ts';
 import type { AgentDeps } from '../deps.ts';
@@ -89,7 +89,7 @@ const cancelRunsRoute = (deps: AgentDeps): AgentRoute =>
     summary: 'Stop several runs',
     tag,
     access,
-    query: CancelQuery,
+    query: CancelManyQuery,
     body: CancelMany,
     answers: { 204: ok('Stopped.'), ...refused },
     handler: async ({ query, body }) => {

@@ -10,11 +10,16 @@ import { ok, refused, route, type AgentRoute } from './route.ts';
 
 const tag = 'store';
 
-function checked(namespace: string[]): string[] {
-  const bad = namespace.find((label) => label === '' || label.includes('.'));
-  if (bad === undefined) return namespace;
-  const msg = `Namespace label '${bad}' must be a non-empty string without periods`;
-  throw new Invalid([{ loc: ['body', 'namespace'], msg, type: 'value_error' }]);
+/** The body, when no field of it names a namespace that can't be. */
+function checked<B extends object>(body: B): B {
+  for (const field of ['namespace', 'namespace_prefix', 'prefix', 'suffix']) {
+    const labels = (body as Record<string, string[] | null | undefined>)[field] ?? [];
+    const bad = labels.find((label) => label === '' || label.includes('.'));
+    if (bad === undefined) continue;
+    const msg = `Namespace label '${bad}' must be a non-empty string without periods`;
+    throw new Invalid([{ loc: ['body', field], msg, type: 'value_error' }]);
+  }
+  return body;
 }
 
 async function nearTo({ meaning }: AgentDeps, query: string | null | undefined): Promise<Near | undefined> {
@@ -35,7 +40,7 @@ const putItemRoute = (deps: AgentDeps): AgentRoute =>
     body: StorePut,
     answers: { 204: ok('Kept.'), ...refused },
     handler: async ({ body }) => {
-      const namespace = checked(body.namespace);
+      const { namespace } = checked(body);
       const indexed = await deps.meaning?.vectorsOf(body.value, body.index);
       await putItem(deps.db, { namespace, key: body.key, value: body.value, ttl: body.ttl ?? null, indexed });
       return noContent();
@@ -72,7 +77,7 @@ const deleteItemRoute = ({ db }: AgentDeps): AgentRoute =>
     body: StoreDelete,
     answers: { 204: ok('Gone.'), ...refused },
     handler: async ({ body }) => {
-      await deleteItem(db, { namespace: body.namespace ?? [], key: body.key });
+      await deleteItem(db, { namespace: checked(body).namespace ?? [], key: body.key });
       return noContent();
     },
   });
@@ -88,7 +93,7 @@ const searchItemsRoute = (deps: AgentDeps): AgentRoute =>
     body: StoreSearch,
     bodyOptional: true,
     answers: { 200: ok('Items.', Type.Object({ items: Type.Array(StoreItem) })), ...refused },
-    handler: async ({ body }) => json({ items: await searchItems(deps.db, body, await nearTo(deps, body.query)) }),
+    handler: async ({ body }) => json({ items: await searchItems(deps.db, checked(body), await nearTo(deps, body.query)) }),
   });
 
 const listNamespacesRoute = ({ db }: AgentDeps): AgentRoute =>
@@ -102,7 +107,7 @@ const listNamespacesRoute = ({ db }: AgentDeps): AgentRoute =>
     body: StoreNamespaces,
     bodyOptional: true,
     answers: { 200: ok('Namespaces.', Type.Object({ namespaces: Type.Array(Type.Array(Type.String())) })), ...refused },
-    handler: async ({ body }) => json({ namespaces: await listNamespaces(db, body) }),
+    handler: async ({ body }) => json({ namespaces: await listNamespaces(db, checked(body)) }),
   });
 
 export const storeRoutes = (deps: AgentDeps): AgentRoute[] => [

@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import { Flag, isSet } from '../../schema/agent-types.ts';
 import { json, text, type Reply } from '../../http/route.ts';
 import { checkQueue } from '../db/stats.ts';
+import { StringEnum } from '../../schema/types.ts';
 import type { AgentDeps } from '../deps.ts';
 import type { Metrics } from '../metrics.ts';
 import { ok, route, type AgentRoute } from './route.ts';
@@ -95,7 +96,7 @@ const metricsRoute = ({ metrics }: Options): AgentRoute =>
     summary: 'Figures for Prometheus, or as JSON',
     tag,
     access: 'open',
-    query: Type.Object({ format: Type.Optional(Type.String()) }),
+    query: Type.Object({ format: Type.Optional(StringEnum(['prometheus', 'json'])) }),
     answers: { 200: ok('Figures.') },
     handler: async ({ query }) => {
       if (query.format === 'json') return json(await metrics.json());

@@ -8,6 +8,7 @@ import { setThreadState, threadHead, threadReaders, type ThreadHead } from '../d
 import type { AgentDeps } from '../deps.ts';
 import { newId } from '../ids.ts';
 import type { Operation } from '../graphs/protocol.ts';
+import { checkCheckpoint } from '../runs/create.ts';
 import { ok, refused, route, ThreadPath, type AgentRoute } from './route.ts';
 
 const tag = 'threads';
@@ -48,6 +49,7 @@ type At = { checkpoint?: Json | null; subgraphs?: boolean | null; select?: Selec
 async function stateOf(deps: AgentDeps, threadId: string, { select, ...at }: At): Promise<string> {
   const head = await headOf(deps, threadId);
   const { graph_id } = head;
+  await checkCheckpoint(deps.db, threadId, at.checkpoint ?? {});
   if (graph_id === null) return JSON.stringify(picked(emptyState(head), select));
   const state = await deps.host.call('state', { thread_id: threadId, graph_id, ...at });
   return isAsked(select) ? JSON.stringify(picked(JSON.parse(state) as Json, select)) : state;
@@ -78,6 +80,7 @@ async function write(deps: AgentDeps, threadId: string, body: StateUpdate): Prom
   if (graph_id === null) throw new Rejected('Thread has no graph ID: run it once, or create it with metadata.graph_id.');
   if (thread.status === 'busy') throw new Conflict('Thread has pending or running runs; its state can be changed once they are over.');
   const checkpoint = body.checkpoint ?? (body.checkpoint_id ? { checkpoint_id: body.checkpoint_id } : null);
+  await checkCheckpoint(deps.db, threadId, checkpoint ?? {});
   const { answer, thread: after } = await ask<Written>(deps, 'update', {
     thread_id: threadId,
     graph_id,

@@ -1,7 +1,8 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { Type } from 'typebox';
 import { Conflict, Invalid, NotFound, Rejected } from '../../errors.ts';
 import { json, noContent, type Reply } from '../../http/route.ts';
-import { Thread, ThreadCount, ThreadCreate, ThreadPatch, ThreadPrune, ThreadSearch } from '../../schema/thread.ts';
+import { Thread, ThreadCount, ThreadCreate, ThreadPatch, ThreadPrune, ThreadQuery, ThreadSearch } from '../../schema/thread.ts';
 import { checkpointStorage, keepLatestCheckpoints } from '../db/checkpoints.ts';
 import { selectActive } from '../db/runs.ts';
 import { copyThread, countThreads, deleteThreads, getThread, patchThread, searchThreads } from '../db/threads.ts';
@@ -82,11 +83,13 @@ const getThreadRoute = (deps: AgentDeps): AgentRoute =>
     tag,
     access: 'read',
     params: ThreadPath,
+    query: ThreadQuery,
     answers: { 200: ok('The thread.', Thread), ...refused },
-    handler: async ({ params }) => {
+    handler: async ({ params, query }) => {
       const thread = await getThread(deps.db, params.thread_id);
       if (thread === undefined) throw missing(params.thread_id);
-      return json(thread);
+      // No thread of this server expires yet.
+      return json(query.include?.includes('ttl') === true ? { ...thread, ttl: null } : thread);
     },
   });
 
@@ -105,7 +108,7 @@ const patchThreadRoute = (deps: AgentDeps): AgentRoute =>
       refuseTtl(body.ttl);
       const thread = await patchThread(deps.db, params.thread_id, body.metadata ?? {});
       if (thread === undefined) throw missing(params.thread_id);
-      return headers['prefer'] === 'return=minimal' ? noContent() : json(thread);
+      return prefersLess(headers) ? noContent() : json(thread);
     },
   });
 
@@ -162,6 +165,14 @@ const getStorageRoute = (deps: AgentDeps): AgentRoute =>
     },
   });
 
+/** `Prefer` is a list (RFC 7240), and may come several times. */
+const prefersLess = (headers: IncomingHttpHeaders): boolean =>
+  [headers['prefer'] ?? []]
+    .flat()
+    .join(',')
+    .split(',')
+    .some((one) => /^\s*return\s*=\s*"?minimal"?\s*(;|$)/i.test(one));
+
 function refuseTtl(ttl: unknown): void {
   if (ttl === undefined || ttl === null) return;
   throw new Invalid([{ loc: ['body', 'ttl'], msg: 'Expiry of threads is not supported by this server yet', type: 'not_supported' }]);
@@ -210,7 +221,7 @@ async function prune(
 function extracted(thread: Partial<Thread>, { select, extract }: ThreadSearch): object {
   const record = thread as Record<string, unknown>;
   const shown = select && select.length > 0 ? Object.fromEntries(select.map((name) => [name, record[name]])) : record;
-  const found = Object.entries(extract ?? {}).map(([alias, path]) => [alias, atPath(record, String(path))]);
+  const found = Object.entries(extract ?? {}).map(([alias, path]) => [alias, atPath(record, path)]);
   return { ...shown, extracted: Object.fromEntries(found) as object };
 }
 

@@ -1,6 +1,8 @@
 import { Conflict, Invalid, NotFound, Rejected } from '../../errors.ts';
 import type { Request } from '../../http/route.ts';
+import type { JsonObject } from '../../schema/agent-types.ts';
 import type { Run, RunCreate, RunKwargs } from '../../schema/run.ts';
+import { hasCheckpoint } from '../db/checkpoints.ts';
 import { insertFeedbackTokens } from '../db/feedback.ts';
 import type { Claimed } from '../db/leases.ts';
 import { insertRun, lockActive, type ActiveRun, type Inserted, type NewRun, type RunContext } from '../db/runs.ts';
@@ -12,7 +14,7 @@ import { admit } from './admit.ts';
 import { stopRuns, tellStopped, type Stopped } from './cancel.ts';
 import { feedbackTokens } from './feedback.ts';
 import { configurableHeaders } from './headers.ts';
-import { checkFields, runKwargs, runMetadata, type Caller } from './kwargs.ts';
+import { checkFields, placeOf, runKwargs, runMetadata, type Caller } from './kwargs.ts';
 import { checkNodes } from './nodes.ts';
 
 export type Created = { run: Run; subscription: Subscription | undefined };
@@ -41,7 +43,7 @@ export async function createRuns(deps: AgentDeps, bodies: RunCreate[], caller: O
 type Asked = { body: RunCreate; next: NewRun };
 
 async function asked(deps: AgentDeps, body: RunCreate, { threadId, follow, caller }: Options): Promise<Asked> {
-  checkFields(body);
+  checkFields(body, threadId);
   const next = await newRun(deps, body, {
     run_id: newId(),
     threadId,
@@ -76,6 +78,7 @@ async function newRun(deps: AgentDeps, body: RunCreate, { run_id, threadId, read
   if (threadId === undefined && body.command?.['resume'] !== undefined && body.command['resume'] !== null)
     throw new Rejected('command.resume: You must provide a thread_id when resuming.');
   const thread_id = threadId ?? newId();
+  await checkCheckpoint(deps.db, thread_id, placeOf(body));
   const from = await deps.gathered.runContext({ assistantId: assistantIdOf(body.assistant_id, deps.graphs), threadId: thread_id });
   if (from === undefined) throw new NotFound('Thread or assistant not found.');
   if (!deps.graphs.includes(from.graph_id)) throw new NotFound(`Graph "${from.graph_id}" of this assistant is not part of this revision.`);
@@ -105,17 +108,25 @@ async function newRun(deps: AgentDeps, body: RunCreate, { run_id, threadId, read
   };
 }
 
+/** A graph that is told to go on from a checkpoint that is not there begins from nothing, without a word. */
+export async function checkCheckpoint(db: Db, threadId: string, { checkpoint_id, checkpoint_ns }: JsonObject): Promise<void> {
+  if (typeof checkpoint_id !== 'string' || checkpoint_id === '') return;
+  const namespace = typeof checkpoint_ns === 'string' ? checkpoint_ns : '';
+  if (!(await hasCheckpoint(db, [threadId, namespace, checkpoint_id])))
+    throw new NotFound(`Thread with ID ${threadId} has no checkpoint ${checkpoint_id}`);
+}
+
 const withDefaults = (from: RunContext, { recursionLimit }: AgentDeps['jobs']): RunContext => ({
   ...from,
   config: { recursion_limit: recursionLimit, ...from.config },
 });
 
 /** A graph's name stands for its own assistant. */
-export function assistantIdOf(text: string, graphs: string[]): string {
+export function assistantIdOf(text: string, graphs: string[], place: 'body' | 'path' = 'body'): string {
   if (graphs.includes(text)) return systemAssistantId(text);
   if (isUuid(text)) return text;
   const msg = `Invalid assistant: '${text}'. Must be either a valid assistant UUID or one of the graphs ${graphs.join(', ')}`;
-  throw new Invalid([{ loc: ['body', 'assistant_id'], msg, type: 'assistant' }]);
+  throw new Invalid([{ loc: [place, 'assistant_id'], msg, type: 'assistant' }]);
 }
 
 async function insert(deps: AgentDeps, run: NewRun): Promise<Inserted> {

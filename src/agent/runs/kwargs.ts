@@ -15,11 +15,15 @@ export type Caller = { requestId: string; headers: JsonObject };
 const object = (value: unknown): JsonObject => (value ?? {}) as JsonObject;
 
 /** Fields whose function is not built are refused by name: dropping them silently would change what was asked for. */
-export function checkFields(body: RunCreate): void {
+export function checkFields(body: RunCreate, threadId: string | undefined): void {
   const refuse = (field: string, msg: string): never => {
     throw new Invalid([{ loc: ['body', field], msg, type: 'not_supported' }]);
   };
   if (body.webhook) refuse('webhook', 'Webhooks are not supported by this server yet');
+  if (threadId === undefined && placeOf(body)['checkpoint_id'])
+    refuse('checkpoint_id', 'A run on a thread of its own has no checkpoint to go on from');
+  if (threadId !== undefined && body.on_completion === 'delete')
+    refuse('on_completion', 'Only the thread of a run on a thread of its own can be deleted with it');
   if (isGiven(body.context) && isGiven(object(body.config?.['configurable'])))
     throw new Rejected('context: Cannot specify both configurable and context. Prefer setting context alone.');
   // Clients send an empty input beside a command; a graph takes one or the other.
@@ -79,13 +83,11 @@ function settings(body: RunCreate, from: RunContext): JsonObject {
 const NOBODY = { langgraph_auth_user: null, langgraph_auth_user_id: '', langgraph_auth_permissions: [] };
 
 function configurableOf(body: RunCreate, from: RunContext, { run_id, thread_id, caller }: Ids & { caller: Caller }): JsonObject {
-  const asked = { ...object(body.config?.['configurable']), ...object(body.checkpoint), checkpoint_id: checkpointIdOf(body) };
-  const place = ['checkpoint_ns', 'checkpoint_id', 'checkpoint_map'].map((name) => [name, asked[name as 'checkpoint_id']] as const);
   return {
     user_id: null,
     ...settings(body, from),
     ...caller.headers,
-    ...Object.fromEntries(place.filter(([, value]) => value !== undefined && value !== null)),
+    ...placeOf(body),
     ...NOBODY,
     langgraph_request_id: caller.requestId,
     run_id,
@@ -95,8 +97,16 @@ function configurableOf(body: RunCreate, from: RunContext, { run_id, thread_id, 
   };
 }
 
-const checkpointIdOf = ({ checkpoint_id, checkpoint, config }: RunCreate): unknown =>
-  checkpoint_id ?? object(checkpoint)['checkpoint_id'] ?? object(config?.['configurable'])['checkpoint_id'];
+const PLACE = ['checkpoint_ns', 'checkpoint_id', 'checkpoint_map'];
+
+/** The checkpoint that the run is to go on from, of the three fields that may name it: its id, with namespace and map. */
+export function placeOf({ checkpoint_id, checkpoint, config }: RunCreate): JsonObject {
+  const asked: JsonObject = { ...object(config?.['configurable']), ...given(checkpoint), ...given({ checkpoint_id }) };
+  return given(Object.fromEntries(PLACE.map((name) => [name, asked[name]])));
+}
+
+const given = (fields: JsonObject | null | undefined): JsonObject =>
+  Object.fromEntries(Object.entries(fields ?? {}).filter(([, value]) => value !== undefined && value !== null));
 
 export function runMetadata(body: RunCreate, from: RunContext): JsonObject {
   return {

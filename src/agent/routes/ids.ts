@@ -1,0 +1,33 @@
+import type { Request } from '../../http/route.ts';
+import type { AgentRoute } from './route.ts';
+
+/* Ids are the same however their letters are written: the database gives them back in small ones, and states are kept under their text. */
+
+type Fields = Record<string, { format?: string; items?: { format?: string } } | undefined>;
+type Part = 'params' | 'query' | 'body';
+
+const PARTS: Part[] = ['params', 'query', 'body'];
+
+/** The route with the ids of its requests in small letters, in its path and in the fields of its body that are ids or lists of them. */
+export function withSmallIds(route: AgentRoute): AgentRoute {
+  const ids = PARTS.flatMap((part) => idsIn(route[part]).map((name) => [part, name] as const));
+  if (ids.length === 0) return route;
+  const handler: AgentRoute['handler'] = (request) => {
+    for (const [part, name] of ids) {
+      const given = (request as Request)[part] as Record<string, unknown>;
+      given[name] = small(given[name]);
+    }
+    return route.handler(request);
+  };
+  return { ...route, handler };
+}
+
+function idsIn(schema: unknown): string[] {
+  const { properties: fields = {} } = (schema ?? {}) as { properties?: Fields };
+  return Object.entries(fields).flatMap(([name, field]) => (field?.format === 'uuid' || field?.items?.format === 'uuid' ? [name] : []));
+}
+
+function small(value: unknown): unknown {
+  if (typeof value === 'string') return value.toLowerCase();
+  return Array.isArray(value) ? value.map(small) : value;
+}
