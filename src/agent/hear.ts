@@ -10,7 +10,8 @@ export function hear(deps: AgentDeps, keeper: Keeper, signal: Signal): void {
       deps.pump.poke();
       return;
     case 'events':
-      for (const key of [...signal.run_ids, ...signal.thread_ids.map(threadKey)]) deps.bus.say(key, { kind: 'wake' });
+      for (const [at, run_id] of signal.run_ids.entries())
+        for (const key of [run_id, threadKey(signal.thread_ids[at]!)]) deps.bus.say(key, { kind: 'wake', run_id });
       return;
     case 'end':
       if (!deps.executor.has(signal.run_id)) deps.bus.say(signal.run_id, { kind: 'end', outcome: undefined });

@@ -72,6 +72,7 @@ async function start({ config, log, signal }: Start, opened: Opened): Promise<Ag
     keeper.stop();
     stopping.abort();
     deps.bus.sayAll({ kind: 'end', outcome: undefined });
+    await Promise.race([deps.eventLog.written(), wait(FAREWELL_MILLISECONDS, undefined, { ref: false })]);
     await listener.stop(2000);
     // A database that is gone answers no farewell: the process must not wait for it.
     await Promise.race([opened.close(), wait(FAREWELL_MILLISECONDS, undefined, { ref: false })]);

@@ -16,6 +16,9 @@ export type StreamMode = (typeof STREAM_MODES)[number];
 /** Marks a run's end for those who follow its thread; a run's own stream ends by closing. */
 export const RUN_DONE = 'run_done';
 
+/** Its data, as JSON. */
+export const runDone = (run_id: string): string => JSON.stringify({ status: RUN_DONE, run_id });
+
 /** What a stream of a whole thread may carry: all events of its runs, only their beginnings and ends, or states written by hand. */
 export const THREAD_STREAM_MODES = ['run_modes', 'lifecycle', 'state_update'] as const;
 

@@ -32,6 +32,23 @@ export async function appendEvents(
   });
 }
 
+/** The last events of a run that nobody executes any more, behind all that is stored of it. */
+export async function appendLast(
+  tx: Db,
+  { run_id, thread_id }: { run_id: string; thread_id: string },
+  events: [event: string, json: string][],
+  lifeSeconds: number,
+): Promise<void> {
+  await tx.query({
+    text: `insert into gx.stream_event (run_id, ms, seq, thread_id, event, data, expires_at)
+      select $1, greatest(last.ms, extract(epoch from clock_timestamp()) * 1000)::bigint, last.seq + e.n, $2, e.event, e.data,
+        now() + $5 * interval '1 second'
+      from (select coalesce(max(ms), 0) as ms, coalesce(max(seq), 0) as seq from gx.stream_event where run_id = $1) last,
+        unnest($3::text[], $4::text[]) with ordinality e (event, data, n)`,
+    values: [run_id, thread_id, events.map(([event]) => event), events.map(([, json]) => fieldText(json)), lifeSeconds],
+  });
+}
+
 /** A run's stored events after the cursor, in order. */
 export function readEvents(db: Db, runId: string, { after, limit }: { after: Cursor; limit: number }): Promise<RunEvent[]> {
   return db.query<RunEvent>({
@@ -42,17 +59,17 @@ export function readEvents(db: Db, runId: string, { after, limit }: { after: Cur
   });
 }
 
-/** The same over all runs of a thread. */
+/** The same over all runs of a thread, or of one of them. */
 export function readThreadEvents(
   db: Db,
   threadId: string,
-  { after, limit }: { after: Cursor; limit: number },
+  { runId, after, limit }: { runId?: string | undefined; after: Cursor; limit: number },
 ): Promise<(RunEvent & { run_id: string })[]> {
   return db.query({
-    name: 'event_read_thread',
+    name: runId === undefined ? 'event_read_thread' : 'event_read_thread_run',
     text: `select run_id, ms, seq, event, data as json from gx.stream_event
-      where thread_id = $1 and (ms, seq) > ($2::bigint, $3::bigint) order by ms, seq limit $4`,
-    values: [threadId, after.ms, after.seq, limit],
+      where thread_id = $1 and (ms, seq) > ($2::bigint, $3::bigint) ${runId === undefined ? '' : 'and run_id = $5'} order by ms, seq limit $4`,
+    values: [threadId, after.ms, after.seq, limit, ...(runId === undefined ? [] : [runId])],
   });
 }
 

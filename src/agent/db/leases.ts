@@ -100,7 +100,18 @@ export async function handBack(db: Db, runId: string, { worker, alone }: { worke
   });
 }
 
-export type Lost = { run_id: string; thread_id: string; cancel: 'interrupt' | 'rollback' | null; lost: number; readers: string[] };
+export type Lost = {
+  run_id: string;
+  thread_id: string;
+  cancel: 'interrupt' | 'rollback' | null;
+  /** Lives it has lost so far. */
+  lost: number;
+  /** Processes that read it, or its whole thread. */
+  readers: string[];
+  thread_readers: string[];
+};
+
+const LOST = `r.run_id, r.thread_id, r.cancel, r.lost, r.readers, (select t.readers from gx.thread t where t.thread_id = r.thread_id) as thread_readers`;
 
 /**
  * Running runs whose worker has been silent for longer than its lease, locked for what follows. A database that was down heard nobody: after
@@ -108,9 +119,9 @@ export type Lost = { run_id: string; thread_id: string; cancel: 'interrupt' | 'r
  */
 export function expired(tx: Db, { leaseSeconds }: { leaseSeconds: number }): Promise<Lost[]> {
   return tx.query<Lost>({
-    text: `select run_id, thread_id, cancel, lost, readers from gx.run
+    text: `select ${LOST} from gx.run r
       where status = 'running' and lease_until < now() and pg_postmaster_start_time() < now() - $1 * interval '1 second'
-      order by run_id limit 100 for update skip locked`,
+      order by run_id limit 100 for update of r skip locked`,
     values: [leaseSeconds],
   });
 }
@@ -118,7 +129,7 @@ export function expired(tx: Db, { leaseSeconds }: { leaseSeconds: number }): Pro
 /** The same for one run whose life here is over. */
 export function crashed(tx: Db, runId: string, worker: string): Promise<Lost[]> {
   return tx.query<Lost>({
-    text: `select run_id, thread_id, cancel, lost, readers from gx.run where run_id = $1 and worker = $2 and status = 'running' for update`,
+    text: `select ${LOST} from gx.run r where run_id = $1 and worker = $2 and status = 'running' for update of r`,
     values: [runId, worker],
   });
 }

@@ -6,6 +6,7 @@ import { Together } from './together.ts';
 /** What processes tell each other. It carries no data: whoever hears it reads the database. */
 export type Signal =
   | { about: 'ticket' }
+  /** Of these runs, each with its thread. */
   | { about: 'events'; run_ids: string[]; thread_ids: string[] }
   | { about: 'end'; run_id: string }
   | { about: 'stop'; run_id: string }

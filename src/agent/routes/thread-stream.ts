@@ -15,18 +15,48 @@ const Modes = Type.Optional(Type.Array(Type.String()));
 
 type Following = { threadId: string; subscription: Subscription; from: Cursor | undefined; modes: ThreadStreamMode[] };
 
+/** Runs of a thread whose places are remembered: far more than can be under way, or be told late, at a time. */
+const REMEMBERED = 200;
+
+/** How far each run of a thread has been told. Clocks of workers differ, and the end of one run may arrive after the beginning of the next: one place for all would lose events. */
+class Places {
+  readonly #of = new Map<string, Cursor>();
+  #start: Cursor;
+
+  constructor(start: Cursor) {
+    this.#start = start;
+  }
+
+  /** Where a reader of the run goes on; without a run, where one of all does. */
+  after(runId?: string): Cursor {
+    return (runId === undefined ? undefined : this.#of.get(runId)) ?? this.#start;
+  }
+
+  /** True when it is new. */
+  take(runId: string, event: Cursor): boolean {
+    if (!isAfter(event, this.after(runId))) return false;
+    this.#of.set(runId, { ms: event.ms, seq: event.seq });
+    const [oldest] = this.#of;
+    if (this.#of.size > REMEMBERED && oldest !== undefined) {
+      this.#of.delete(oldest[0]);
+      if (isAfter(oldest[1], this.#start)) this.#start = oldest[1];
+    }
+    return true;
+  }
+}
+
 /** Events of all runs of the thread, those to come included; it ends when the client leaves or the server stops. */
 async function* followThread(deps: AgentDeps, { threadId, subscription, from, modes }: Following): AsyncGenerator<SseEvent> {
-  let at = from ?? { ms: Date.now(), seq: 0 };
-  const shown = function* (event: RunEvent): Generator<SseEvent> {
-    at = event;
-    const name = inThreadStream(event.event, modes);
+  const places = new Places(from ?? { ms: Date.now(), seq: 0 });
+  const shown = function* (runId: string, event: RunEvent): Generator<SseEvent> {
+    const name = places.take(runId, event) ? inThreadStream(event.event, modes) : undefined;
     if (name !== undefined) yield { event: name, json: event.json, id: eventId(event) };
   };
-  const stored = async function* (): AsyncGenerator<SseEvent> {
-    for (;;) {
-      const page = await readThreadEvents(deps.db, threadId, { after: at, limit: PAGE });
-      for (const event of page) yield* shown(event);
+  const stored = async function* (runId?: string): AsyncGenerator<SseEvent> {
+    for (let after = places.after(runId); ;) {
+      const page = await readThreadEvents(deps.db, threadId, { runId, after, limit: PAGE });
+      for (const event of page) yield* shown(event.run_id, event);
+      after = page.at(-1) ?? after;
       if (page.length < PAGE) return;
     }
   };
@@ -37,8 +67,8 @@ async function* followThread(deps: AgentDeps, { threadId, subscription, from, mo
       const heard = await subscription.next();
       if (heard === undefined || heard.kind === 'end') return;
       if (heard.kind === 'too-slow') throw new Unavailable('The reader was too slow; join the stream again.');
-      if (heard.kind === 'wake') yield* stored();
-      else for (const event of heard.events) if (isAfter(event, at)) yield* shown(event);
+      if (heard.kind === 'wake') yield* stored(heard.run_id);
+      else for (const event of heard.events) yield* shown(heard.run_id, event);
     }
   } finally {
     subscription.close();

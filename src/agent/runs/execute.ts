@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { asError, Conflict, Unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { RunStatus } from '../../schema/run.ts';
-import { RUN_DONE, type Cursor, type RunEvent } from '../../schema/stream-event.ts';
+import { RUN_DONE, runDone, type Cursor } from '../../schema/stream-event.ts';
 import { again } from '../db/again.ts';
 import { deleteRunCheckpoints } from '../db/checkpoints.ts';
 import { lastEvent } from '../db/events.ts';
@@ -17,11 +17,12 @@ import { retireThread } from '../db/threads.ts';
 import type { GraphHost } from '../graphs/host.ts';
 import type { Outcome } from '../graphs/protocol.ts';
 import type { Tickets } from '../queue/tickets.ts';
-import { threadKey, type Bus } from '../stream/bus.ts';
+import type { Bus } from '../stream/bus.ts';
 import type { EventLog } from '../stream/log.ts';
+import { Publisher } from '../stream/publisher.ts';
 import type { SpanExporter } from '../tracing/exporter.ts';
 import { runSpan } from '../tracing/span.ts';
-import { settleLost } from './lost.ts';
+import { settleLost, tellLost } from './lost.ts';
 import { endOf, refusedEnd, type End, type StopReason } from './status.ts';
 
 type Deps = {
@@ -71,12 +72,14 @@ export class Executor {
   /** How many runs came to which end in this process. */
   readonly ended = new Map<RunStatus, number>();
   readonly #log: Log;
+  readonly #publisher: Publisher;
   readonly #ends: Together<FinishRun, Finished | undefined>;
 
   constructor(deps: Deps) {
     this.#deps = deps;
     this.#ends = new Together((runs) => again(() => finishRuns(deps.db, runs)));
     this.#log = deps.log;
+    this.#publisher = new Publisher(deps);
   }
 
   get count(): number {
@@ -104,7 +107,7 @@ export class Executor {
       await this.#deps.host.run(
         { run_id, thread_id, graph_id, attempt, kwargs, empty, alone: run.alone },
         {
-          events: (batch) => this.#publish(active, batch),
+          events: (batch) => this.#publisher.publish(active, batch),
           written: () => this.#deps.eventLog.written(),
           spans: (spans) => this.#deps.exporter?.add(spans),
           done: (outcome) => void this.#end(active, outcome),
@@ -138,29 +141,6 @@ export class Executor {
   async idle(milliseconds: number): Promise<void> {
     const until = Date.now() + milliseconds;
     while (this.#active.size > 0 && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-
-  #publish(active: Active, batch: [event: string, json: string][]): void {
-    const { run_id, thread_id, resumable } = active.run;
-    const now = Date.now();
-    const events = batch
-      .filter((one) => this.#fits(run_id, one))
-      .map(([event, json]): RunEvent => {
-        active.at = { ms: Math.max(now, active.at.ms), seq: active.at.seq + 1 };
-        return { ...active.at, event, json };
-      });
-    if (events.length === 0) return;
-    for (const key of [run_id, threadKey(thread_id)]) this.#deps.bus.say(key, { kind: 'events', events });
-    if (resumable || active.readers.size > 0) this.#deps.eventLog.append({ run_id, thread_id, readers: active.readers }, events);
-  }
-
-  /** A message that no reader could take is left out of the stream; the run and its result are whole. */
-  #fits(run_id: string, [event, json]: [event: string, json: string]): boolean {
-    const max = this.#deps.maxEventBytes;
-    // A character is one to three bytes: most messages are decided without counting.
-    if (json.length * 3 <= max || (json.length <= max && Buffer.byteLength(json) <= max)) return true;
-    this.#log.warn({ run_id, event, characters: json.length, max }, 'message is too large for streams and is left out');
-    return false;
   }
 
   /** The thread ended under the run: for another run's sake, or because of it. */
@@ -203,8 +183,8 @@ export class Executor {
         else {
           this.#log.error({ err: asError(error), run_id }, 'result of run was refused by the database');
           const refused = refusedEnd(asError(error));
-          this.#publish(active, [['error', JSON.stringify(refused.error)]]);
-          await this.#heard(active);
+          this.#publisher.publish(active, [['error', JSON.stringify(refused.error)]]);
+          await this.#publisher.heard(active);
           return this.#settle(active, refused, { status: 'error', waiting: false });
         }
       }
@@ -225,6 +205,7 @@ export class Executor {
       case 'delete': {
         await deleteRunCheckpoints(db, run.thread_id, run.run_id);
         const gone = await deleteRuns(db, [run.run_id]);
+        this.#done(active);
         await this.#tellEnd(run.run_id, gone[0]?.readers ?? [...active.readers], undefined);
         this.#log.info({ run_id: run.run_id }, 'run rolled back');
         return true;
@@ -244,10 +225,12 @@ export class Executor {
       await handBack(db, run.run_id, { worker: signals.processId, alone: crashed });
       return tickets.send(db, run, { again: true });
     }
-    await db.transaction(async (tx) => {
-      for (const lost of await crashedRun(tx, run.run_id, signals.processId))
-        await settleLost(tx, lost, { tickets, maxAttempts: jobs.maxAttempts });
+    const { lifeSeconds } = this.#deps.eventLog;
+    const settled = await db.transaction(async (tx) => {
+      const [lost] = await crashedRun(tx, run.run_id, signals.processId);
+      return lost && settleLost(tx, lost, { tickets, maxAttempts: jobs.maxAttempts, lifeSeconds });
     });
+    if (settled !== undefined) await tellLost(this.#deps, [settled]);
   }
 
   async #finish(active: Active, end: Extract<End, { kind: 'finish' }>, outcome: Outcome): Promise<boolean> {
@@ -263,12 +246,22 @@ export class Executor {
     });
     this.#log.info({ run_id: run.run_id, status: end.status }, 'run ended');
     if (finished === undefined) return true;
+    this.#done(active);
     this.ended.set(end.status, (this.ended.get(end.status) ?? 0) + 1);
     const told = { ...outcome, ...(feedback && { feedback }), ...(end.error !== null && { status: 'error' as const, error: end.error }) };
     await this.#tellEnd(run.run_id, finished.readers, told);
     const others = finished.readers.filter((reader) => reader !== signals.processId);
-    if (run.temporary) await retireThread(db, run.thread_id, { afterSeconds: others.length > 0 || run.resumable ? READ_WITHIN : 0 });
+    const afterSeconds = run.resumable ? this.#deps.eventLog.lifeSeconds : others.length > 0 ? READ_WITHIN : 0;
+    if (run.temporary) await retireThread(db, run.thread_id, { afterSeconds });
     return finished.more;
+  }
+
+  /**
+   * For those who follow the thread: the run is over, and what it came to can be read. Nobody waits for it to be told, and the thread's next run may
+   * have begun elsewhere: its id tells of the moment of the last event, so that it stands before that run.
+   */
+  #done(active: Active): void {
+    this.#publisher.publish(active, [[RUN_DONE, runDone(active.run.run_id)]], active.at.ms || Date.now());
   }
 
   /** Where feedback is given on a run that came to an end of its own. */
@@ -280,16 +273,10 @@ export class Executor {
   async #say(active: Active, end: Extract<End, { kind: 'finish' }>): Promise<Last> {
     const { run } = active;
     const feedback = await this.#feedback(run, end);
-    if (feedback !== undefined) this.#publish(active, [['feedback', JSON.stringify(feedback)]]);
-    if (end.error !== null) this.#publish(active, [['error', JSON.stringify(end.error)]]);
-    this.#publish(active, [[RUN_DONE, JSON.stringify({ status: 'run_done', run_id: run.run_id })]]);
-    await this.#heard(active);
+    if (feedback !== undefined) this.#publisher.publish(active, [['feedback', JSON.stringify(feedback)]]);
+    if (end.error !== null) this.#publisher.publish(active, [['error', JSON.stringify(end.error)]]);
+    await this.#publisher.heard(active);
     return { feedback };
-  }
-
-  /** All that was published is where readers in other processes find it: they stop looking at the end. */
-  async #heard({ run, readers }: Active): Promise<void> {
-    if (run.resumable || readers.size > 0) await this.#deps.eventLog.written();
   }
 
   async #tellEnd(runId: string, readers: string[], outcome: Outcome | undefined): Promise<void> {

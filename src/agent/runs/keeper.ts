@@ -6,9 +6,9 @@ import { endedOf } from '../db/runs.ts';
 import { deleteExpiredItems } from '../db/store-items.ts';
 import { deleteRetiredThreads } from '../db/threads.ts';
 import type { AgentDeps } from '../deps.ts';
-import { settleLost } from './lost.ts';
+import { settleLost, tellLost, type Settled } from './lost.ts';
 
-type Deps = Pick<AgentDeps, 'db' | 'tickets' | 'signals' | 'bus' | 'executor' | 'pump' | 'jobs' | 'log'>;
+type Deps = Pick<AgentDeps, 'db' | 'tickets' | 'signals' | 'bus' | 'eventLog' | 'executor' | 'pump' | 'jobs' | 'log'>;
 
 const CLEAN_SECONDS = 30;
 const WATCH_SECONDS = 5;
@@ -61,17 +61,16 @@ export class Keeper {
 
   /** Runs whose worker has gone silent: back to the queue, or to the end that was asked for, or to an error after too many lives. */
   async takeUp(): Promise<void> {
-    const { db, tickets, jobs, signals, bus, log } = this.#deps;
+    const { db, tickets, jobs, signals, eventLog, log } = this.#deps;
     const lost = await db.transaction(async (tx) => {
       const found = await expired(tx, jobs);
-      for (const run of found) await settleLost(tx, run, { tickets, maxAttempts: jobs.maxAttempts });
-      return found;
+      const settled: Settled[] = [];
+      for (const run of found)
+        settled.push(await settleLost(tx, run, { tickets, maxAttempts: jobs.maxAttempts, lifeSeconds: eventLog.lifeSeconds }));
+      return settled;
     });
-    for (const { run_id, thread_id, readers, lost: lives } of lost) {
-      log.warn({ run_id, lost: lives + 1 }, 'worker of a run went silent');
-      bus.say(run_id, { kind: 'wake' });
-      for (const reader of readers) await signals.send({ about: 'events', run_ids: [run_id], thread_ids: [thread_id] }, reader);
-    }
+    for (const { run_id, lost: lives } of lost) log.warn({ run_id, lost: lives + 1 }, 'worker of a run went silent');
+    await tellLost(this.#deps, lost);
     if (lost.length > 0) await signals.send({ about: 'ticket' });
   }
 

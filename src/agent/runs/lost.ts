@@ -1,21 +1,54 @@
+import { RUN_DONE, runDone } from '../../schema/stream-event.ts';
 import { deleteRunCheckpoints } from '../db/checkpoints.ts';
+import { appendLast } from '../db/events.ts';
 import { endLost, requeueLost, type Lost } from '../db/leases.ts';
 import type { Db } from '../db/pool.ts';
 import { deleteRuns } from '../db/runs.ts';
+import type { Signals } from '../db/signals.ts';
 import type { Tickets } from '../queue/tickets.ts';
+import { threadKey, type Bus } from '../stream/bus.ts';
 
-/** What becomes of a run whose worker is gone: back to the queue, or the end that was asked for, or an error after too many lives. */
-export async function settleLost(tx: Db, run: Lost, { tickets, maxAttempts }: { tickets: Tickets; maxAttempts: number }): Promise<void> {
+/** `lifeSeconds`: how long events are kept. */
+type Settling = { tickets: Tickets; maxAttempts: number; lifeSeconds: number };
+
+export type Settled = Lost & { ended: boolean };
+
+/**
+ * What becomes of a run whose worker is gone: back to the queue, or the end that was asked for, or an error after too many lives. A life counts from
+ * the moment a worker takes the run: one that dies with it before its first step can't be told from one that dies of it.
+ */
+export async function settleLost(tx: Db, run: Lost, { tickets, maxAttempts, lifeSeconds }: Settling): Promise<Settled> {
+  const ends = (...told: [event: string, json: string][]): Promise<void> =>
+    appendLast(tx, run, [...told, [RUN_DONE, runDone(run.run_id)]], lifeSeconds);
   if (run.cancel === 'rollback') {
     await deleteRunCheckpoints(tx, run.thread_id, run.run_id);
     await deleteRuns(tx, [run.run_id]);
+    await ends();
   } else if (run.cancel === 'interrupt') {
     await endLost(tx, run.run_id, { status: 'interrupted', error: null });
+    await ends();
   } else if (run.lost + 1 >= maxAttempts) {
     const message = `The run was given up after ${run.lost + 1} attempts: each time its worker died or lost the database (exceeded max attempts).`;
-    await endLost(tx, run.run_id, { status: 'error', error: { error: 'WorkerLost', message } });
+    const error = { error: 'WorkerLost', message };
+    await endLost(tx, run.run_id, { status: 'error', error });
+    await ends(['error', JSON.stringify(error)]);
   } else {
     await requeueLost(tx, [run.run_id]);
     await tickets.send(tx, run, { again: true });
+    return { ...run, ended: false };
+  }
+  return { ...run, ended: true };
+}
+
+/** Tells readers of the run and of its thread, here and elsewhere, once what became of it is committed. */
+export async function tellLost({ bus, signals }: { bus: Bus; signals: Signals }, runs: Settled[]): Promise<void> {
+  for (const { run_id, thread_id, readers, thread_readers, ended } of runs) {
+    bus.say(run_id, ended ? { kind: 'end', outcome: undefined } : { kind: 'wake', run_id });
+    bus.say(threadKey(thread_id), { kind: 'wake', run_id });
+    const others = new Set([...readers, ...thread_readers].filter((reader) => reader !== signals.processId));
+    for (const reader of others) {
+      await signals.send({ about: 'events', run_ids: [run_id], thread_ids: [thread_id] }, reader);
+      if (ended) await signals.send({ about: 'end', run_id }, reader);
+    }
   }
 }

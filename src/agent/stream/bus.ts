@@ -1,10 +1,10 @@
 import type { RunEvent } from '../../schema/stream-event.ts';
 import type { Outcome } from '../graphs/protocol.ts';
 
-/** What a reader in this process hears of a run: events themselves, that the table has more, that the run is over, or that it was too slow. */
+/** What a reader in this process hears of a run: events themselves, that the table has more (of the run, or of any), that the run is over, or that it was too slow. */
 export type Heard =
-  | { kind: 'events'; events: RunEvent[] }
-  | { kind: 'wake' }
+  | { kind: 'events'; run_id: string; events: RunEvent[] }
+  | { kind: 'wake'; run_id?: string }
   | { kind: 'end'; outcome: Outcome | undefined }
   | { kind: 'too-slow' };
 

@@ -15,7 +15,8 @@ type Entry = StoredEvent & { readers: Iterable<string> };
 /** Writes events for readers in other processes, and for clients that come back: in batches, one statement at a time. */
 export class EventLog {
   readonly #db: Db;
-  readonly #lifeSeconds: number;
+  /** How long events are kept. */
+  readonly lifeSeconds: number;
   readonly #log: Log;
   #waiting: Entry[] = [];
   #writing = false;
@@ -26,7 +27,7 @@ export class EventLog {
 
   constructor(deps: { db: Db; lifeSeconds: number; log: Log }) {
     this.#db = deps.db;
-    this.#lifeSeconds = deps.lifeSeconds;
+    this.lifeSeconds = deps.lifeSeconds;
     this.#log = deps.log;
   }
 
@@ -51,7 +52,7 @@ export class EventLog {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0, 1000);
       try {
-        await appendEvents(this.#db, batch, { wake: signalsOf(batch), lifeSeconds: this.#lifeSeconds });
+        await appendEvents(this.#db, batch, { wake: signalsOf(batch), lifeSeconds: this.lifeSeconds });
       } catch (error) {
         this.#log.error({ err: asError(error), events: batch.length }, 'stream events lost');
       }

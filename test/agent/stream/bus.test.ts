@@ -14,9 +14,9 @@ test('events that were said together are heard together, in their order', async 
   const bus = new Bus();
   const subscription = bus.follow('run', new AbortController().signal);
   const events = [1, 2].map((seq) => ({ ms: 1, seq, event: 'custom', json: '{}' }));
-  bus.say('run', { kind: 'events', events });
+  bus.say('run', { kind: 'events', run_id: 'run', events });
   bus.say('run', { kind: 'end', outcome: undefined });
-  expect(await subscription.next()).toEqual({ kind: 'events', events });
+  expect(await subscription.next()).toEqual({ kind: 'events', run_id: 'run', events });
   expect(await subscription.next()).toEqual({ kind: 'end', outcome: undefined });
 });
 
@@ -24,7 +24,7 @@ test('a reader who does not read is given up before it fills the memory', async 
   const bus = new Bus();
   const subscription = bus.follow('run', new AbortController().signal);
   const json = 'x'.repeat(1024 * 1024);
-  for (let seq = 1; seq <= 65; seq += 1) bus.say('run', { kind: 'events', events: [{ ms: 1, seq, event: 'custom', json }] });
+  for (let seq = 1; seq <= 65; seq += 1) bus.say('run', { kind: 'events', run_id: 'run', events: [{ ms: 1, seq, event: 'custom', json }] });
   expect(await subscription.next()).toEqual({ kind: 'too-slow' });
   expect(bus.isFollowed('run')).toBe(false);
 });

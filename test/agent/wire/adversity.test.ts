@@ -28,6 +28,30 @@ const post = async (path: string, body: unknown): Promise<{ status: number; body
   const response = await fetch(`${api.url}${path}`, { method: 'POST', body: JSON.stringify(body) });
   return { status: response.status, body: await response.json() };
 };
+
+type Told = [event: string, data: Record<string, unknown>];
+
+/** What a stream of the thread tells, from now until `leave`. */
+async function followed(thread_id: string): Promise<{ told: Told[]; leave: () => Promise<void> }> {
+  const leaving = new AbortController();
+  const modes = 'stream_modes=run_modes&stream_modes=lifecycle';
+  const response = await fetch(`${api.url}/threads/${thread_id}/stream?${modes}`, { signal: leaving.signal });
+  const told: Told[] = [];
+  const reading = (async () => {
+    let rest = '';
+    for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
+      const messages = (rest + chunk).split('\r\n\r\n');
+      rest = messages.pop() ?? '';
+      for (const message of messages) {
+        const [, event, data] = /^event: (.*)\r\ndata: (.*)\r\nid: /.exec(message) ?? [];
+        if (event !== undefined) told.push([event, JSON.parse(data!) as Told[1]]);
+      }
+    }
+  })().catch(() => undefined);
+  return { told, leave: () => (leaving.abort(), reading) };
+}
+const isOver = ({ told }: { told: Told[] }): boolean => told.at(-1)?.[1]['status'] === 'run_done';
+
 const lefts = (events: { event: string; data: unknown }[]): number[] =>
   events.filter(({ event }) => event === 'custom').map(({ data }) => (data as { left: number }).left);
 
@@ -89,11 +113,18 @@ test('a result that the database refuses fails its run at once, with the reason,
     `create trigger refuse before update on gx.thread for each row when (new."values" @> '{"done": 3}') execute function refuse()`,
   );
   const { thread_id } = await api.client.threads.create();
+  const thread = await followed(thread_id);
   const events = await Array.fromAsync(api.client.runs.stream(thread_id, 'steps', { input: { left: 3, pause: 0 }, streamMode: 'custom' }));
   const error = { error: 'ResultNotStored', message: 'The database refused the result of the run: too large for a field.' };
   expect(events.slice(1).map(({ event, data }) => [event, data])).toEqual([
     ...[3, 2, 1].map((left) => ['custom', { left }]),
     ['error', error],
+  ]);
+  await eventually('its thread hears of the end', () => Promise.resolve(isOver(thread)), 10);
+  await thread.leave();
+  expect(thread.told.slice(-2)).toEqual([
+    ['error', error],
+    ['metadata', { status: 'run_done', run_id: (events[0]!.data as { run_id: string }).run_id }],
   ]);
   const [run] = await api.client.runs.list(thread_id);
   expect(run?.status).toBe('error');
@@ -105,10 +136,19 @@ test('a result that the database refuses fails its run at once, with the reason,
 test('a graph that ends its thread three times is given up, and its neighbours go on', async () => {
   const { thread_id } = await api.client.threads.create();
   const neighbour = post('/runs/wait', steps(10, 200));
+  const thread = await followed(thread_id);
   const run = await api.client.runs.create(thread_id, 'broken', { input: { how: 'die' } });
+  const read = Array.fromAsync(api.client.runs.joinStream(thread_id, run.run_id));
   expect(await post(`/threads/${thread_id}/runs/wait`, steps(1, 0))).toMatchObject({ status: 200 });
   const body = await fetch(`${api.url}/threads/${thread_id}/runs/${run.run_id}/join`).then((response) => response.json());
   expect(body).toMatchObject({ __error__: { error: 'WorkerLost' } });
+  const { __error__: error } = body as { __error__: object };
+  expect((await read).filter(({ event }) => event !== 'metadata' && event !== 'values')).toMatchObject([{ event: 'error', data: error }]);
+  await eventually('its thread hears of the next run', () => Promise.resolve(isOver(thread) && thread.told.length > 3), 10);
+  await thread.leave();
+  const told = thread.told.filter(([, data]) => data['run_id'] === run.run_id || data['error'] !== undefined);
+  expect(told.at(-2)).toEqual(['error', error]);
+  expect(told.at(-1)).toEqual(['metadata', { status: 'run_done', run_id: run.run_id }]);
   expect((await neighbour).body).toMatchObject({ done: expect.any(Number) as number });
 }, 60_000);
 
@@ -126,6 +166,18 @@ test('runs end while others ask for their threads: nobody waits for each other, 
   await Promise.all(threads.flatMap(({ thread_id }) => [ask(thread_id), ask(thread_id), ask(thread_id)]));
   expect([...refusals].filter((refusal) => !/^409\b.*already running a task/s.test(refusal))).toEqual([]);
   for (const agent of [api, queue]) expect(agent.output()).not.toContain('end of run could not be written');
+});
+
+test.each(['interrupt', 'rollback'] as const)('who follows a thread hears of the end of a run that was stopped by %s', async (action) => {
+  const { thread_id } = await api.client.threads.create();
+  const thread = await followed(thread_id);
+  const { run_id } = await api.client.runs.create(thread_id, 'steps', { input: { left: 100, pause: 100 } });
+  await eventually('it runs', () => Promise.resolve(thread.told.length > 0));
+  expect((await post(`/threads/${thread_id}/runs/${run_id}/cancel?wait=1&action=${action}`, {})).status).toBe(200);
+  await eventually('the thread hears of it', () => Promise.resolve(isOver(thread)), 10);
+  await thread.leave();
+  expect(thread.told[0]).toEqual(['metadata', { run_id, attempt: 1 }]);
+  expect(thread.told.at(-1)).toEqual(['metadata', { status: 'run_done', run_id }]);
 });
 
 test('a process that is told to stop gives its waiting clients the end of runs elsewhere first', async () => {

@@ -178,3 +178,17 @@ test('figures come in the forms there are', async () => {
   expect((await fetch(`${agent.url}/metrics?format=prometheus`)).status).toBe(200);
   expect(await call('GET', '/metrics?format=xml')).toEqual(refusal(422, 'format'));
 });
+
+test('a resumable run on a thread of its own can be read again for as long as its events are kept', async () => {
+  const body = JSON.stringify({ ...steps, stream_mode: 'custom', stream_resumable: true });
+  const response = await fetch(`${agent.url}/runs/stream`, { method: 'POST', body });
+  const text = await response.text();
+  const again = await fetch(`${agent.url}${response.headers.get('location')}`, { headers: { 'last-event-id': '-' } });
+  expect(await again.text()).toBe(text);
+  const runId = response.headers.get('location')!.split('/')[2];
+  const [kept] = await database.sql<{ seconds: number }>(
+    'select extract(epoch from remove_after - now())::int as seconds from gx.thread where thread_id = (select thread_id from gx.run where run_id = $1)',
+    [runId],
+  );
+  expect(kept!.seconds).toBeGreaterThan(110);
+});
