@@ -1,8 +1,12 @@
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
+import { desiredDeployment } from '../../../src/operator/deployment/desired.ts';
 import { desiredRevision } from '../../../src/operator/revision/desired.ts';
+import { replicasWanted } from '../../../src/operator/revision/objects/sizes.ts';
 import type { OperatorSettings } from '../../../src/config/operator.ts';
 import type { DeploymentSpec } from '../../../src/schema/custom-resources.ts';
+import { ResourceSpec as Described, UNUSED_RESOURCE_FIELDS } from '../../../src/schema/resource-spec.ts';
+import { camelKey } from '../../../src/schema/types.ts';
 import { names } from '../../../src/schema/names.ts';
 import { deployment, revision, settings, UID } from '../../kit/objects.ts';
 
@@ -95,3 +99,65 @@ test('pods of a revision that is out are replaced when the database has another 
 });
 
 const templateOf = (object: unknown): string => JSON.stringify((object as { spec: { template: object } }).spec.template);
+
+const VALUES: Partial<Record<string, unknown>> = {
+  labels: { a: 'b' },
+  annotations: { a: 'b' },
+  serviceAccountName: 'theirs',
+  imagePullSecrets: [{ name: 'registry' }],
+  volumes: [{ name: 'cache', emptyDir: {} }],
+  volumeMounts: [{ name: 'gx-tmp', mountPath: '/more' }],
+  initContainers: [{ name: 'first', image: 'first:1' }],
+  sidecars: [{ name: 'second', image: 'second:1' }],
+};
+/** All that is made for a deployment with this resource spec, as it is first made. */
+function made(resourceSpec: ResourceSpec): { kind: string; spec?: unknown }[] {
+  const of = deployment({ template: { resourceSpec } });
+  const wish = { api: replicasWanted(of, 'api', settings()), queue: replicasWanted(of, 'queue', settings()) };
+  const given = { wish, secretName: undefined, address: { secretName: 'db', key: 'uri' } };
+  return [...desiredDeployment(of, settings(), { active: 'chat-00001' }), ...desiredRevision(revision(of), given, settings())];
+}
+/** Without the hashes of what was asked for, which alone would tell of any field. */
+const specOf = (resourceSpec: ResourceSpec): string => JSON.stringify(made(resourceSpec)).replace(/"gx.dev\/(asked|template)":"\w+"/g, '');
+
+test.each(
+  Object.keys(Described.properties)
+    .filter((name) => !UNUSED_RESOURCE_FIELDS.includes(name) && name !== 'redis_memory_mb')
+    .map((name) => camelKey(name)),
+)('%s of a resource spec reaches what is made', (field) => {
+  const value = VALUES[field] ?? 97;
+  expect(specOf({ [field]: value })).not.toBe(specOf({}));
+});
+
+test.each<[string, ResourceSpec, string]>([
+  ['cpu', { cpuLimit: 0.05 }, '"requests":{"cpu":"50m","memory":"256Mi"},"limits":{"cpu":"50m"'],
+  ['memory', { memoryLimitMb: 100 }, '"requests":{"cpu":"100m","memory":"100Mi"},"limits":{"cpu":"200m","memory":"100Mi"}'],
+  ['cpu of the queue', { queueCpuLimit: 0.05 }, '"requests":{"cpu":"50m","memory":"256Mi"},"limits":{"cpu":"50m"'],
+  [
+    'memory of the database',
+    { dbMemoryLimitMb: 100 },
+    '"requests":{"cpu":"100m","memory":"100Mi"},"limits":{"cpu":"200m","memory":"100Mi"}',
+  ],
+])('a limit alone, below the default request: %s', (_, resourceSpec, sizes) => {
+  expect(JSON.stringify(made(resourceSpec))).toContain(sizes);
+});
+
+test('a greatest number of replicas alone, below the default one', () => {
+  const profile = { ...settings().profile, replicas: 3 };
+  const of = (resourceSpec: ResourceSpec) => deployment({ template: { resourceSpec } });
+  const wanted = (resourceSpec: ResourceSpec) =>
+    (['api', 'queue'] as const).map((part) => replicasWanted(of(resourceSpec), part, settings({ profile })));
+  expect(wanted({})).toEqual([3, 3]);
+  expect(wanted({ maxScale: 2 })).toEqual([2, 2]);
+  expect(wanted({ queueMaxScale: 1 })).toEqual([3, 1]);
+  expect(wanted({ minScale: 4, queueMaxScale: 1 })).toEqual([4, 1]);
+});
+
+test('an init container that is to run on does so, in its place', () => {
+  const initContainers = [
+    { name: 'proxy', image: 'proxy:1', restartPolicy: 'Always' as const },
+    { name: 'fetch', image: 'fetch:1' },
+  ];
+  const [api] = made({ initContainers }).filter(({ kind }) => kind === 'Deployment') as { spec: { template: { spec: object } } }[];
+  expect(api?.spec.template.spec).toMatchObject({ initContainers: [{ name: 'proxy', restartPolicy: 'Always' }, { name: 'fetch' }] });
+});

@@ -5,6 +5,7 @@ import { DEPLOYMENT, ownLabels, selectorOf } from '../../../schema/labels.ts';
 import { names } from '../../../schema/names.ts';
 import { connectionsOf } from '../../connections.ts';
 import { cores, mebibytes } from '../../kernel/quantity.ts';
+import { within } from '../../revision/objects/sizes.ts';
 import { OWNER } from '../password/sql.ts';
 import { databaseArguments } from './database-settings.ts';
 import { childMetadata, dataOwner, ownedMetadata } from './metadata.ts';
@@ -18,8 +19,8 @@ const DATA = '/var/lib/postgresql/data';
 export function databaseSize(deployment: DeploymentResource, settings: OperatorSettings) {
   const { profile } = settings;
   const spec = deployment.spec.template.resourceSpec ?? {};
-  const cpu = spec.dbCpu ?? profile.database.cpu;
-  const memoryMb = spec.dbMemoryMb ?? profile.database.memoryMb;
+  const cpu = within(spec.dbCpu, profile.database.cpu, spec.dbCpuLimit);
+  const memoryMb = within(spec.dbMemoryMb, profile.database.memoryMb, spec.dbMemoryLimitMb);
   return {
     cpu,
     cpuLimit: spec.dbCpuLimit ?? cpu * 2,

@@ -15,7 +15,7 @@ export function podSpec(revision: RevisionResource, wish: WorkloadWish, settings
   const sidecars = spec.sidecars ?? [];
   const registry = revision.spec.source === 'git' ? settings.builder?.registrySecretName : undefined;
   const pulls = registry === undefined ? spec.imagePullSecrets : [{ name: registry }];
-  const init = [...(spec.initContainers ?? []).map(once), ...sidecars.filter(isNativeSidecar).map(nativeSidecar)];
+  const init = [...(spec.initContainers ?? []), ...sidecars.filter(isNativeSidecar)];
   return {
     automountServiceAccountToken: false,
     enableServiceLinks: false,
@@ -30,7 +30,7 @@ export function podSpec(revision: RevisionResource, wish: WorkloadWish, settings
       fsGroupChangePolicy: 'OnRootMismatch',
       seccompProfile: { type: 'RuntimeDefault' },
     },
-    ...(init.length > 0 && { initContainers: init }),
+    ...(init.length > 0 && { initContainers: init.map((each) => (isNativeSidecar(each) ? nativeSidecar(each) : once(each))) }),
     containers: [mainContainer(revision, wish, settings), ...sidecars.filter((sidecar) => !isNativeSidecar(sidecar)).map(once)],
     volumes: [{ name: 'gx-tmp', emptyDir: {} }, ...(spec.volumes ?? []).map(withoutNulls)],
   };

@@ -18,10 +18,14 @@ export type WorkloadWish = {
 /** A revision, or the deployment whose template it copies. */
 export type Templated = { spec: Pick<RevisionResource['spec'], 'template'> };
 
+/** What is asked for, else the default where the limit that is asked for allows as much. */
+export const within = (asked: number | undefined, otherwise: number, limit = Infinity): number => asked ?? Math.min(otherwise, limit);
+
 /** Replicas the spec asks for: `queue_*` defaults to the api's. */
 export function replicasWanted({ spec }: Templated, component: WorkloadComponent, { profile }: OperatorSettings): number {
-  const { minScale = profile.replicas, queueMinScale = minScale } = spec.template.resourceSpec ?? {};
-  return component === 'api' ? minScale : queueMinScale;
+  const { minScale, maxScale, queueMinScale, queueMaxScale } = spec.template.resourceSpec ?? {};
+  const api = within(minScale, profile.replicas, maxScale);
+  return component === 'api' ? api : within(queueMinScale, api, queueMaxScale);
 }
 
 /** Replicas up to which others, an autoscaler or a person, may scale it; the very size of the spec where it names no range. */
@@ -34,11 +38,11 @@ export function replicasAllowed(revision: Templated, component: WorkloadComponen
 /** Requests as asked, limits twice that unless they are given; the queue's default to the api's. */
 export function resources({ spec }: RevisionResource, component: WorkloadComponent, { profile }: OperatorSettings): object {
   const given = spec.template.resourceSpec ?? {};
-  const cpu = given.cpu ?? profile.cpu;
-  const memory = given.memoryMb ?? profile.memoryMb;
+  const cpu = within(given.cpu, profile.cpu, given.cpuLimit);
+  const memory = within(given.memoryMb, profile.memoryMb, given.memoryLimitMb);
   const api = { cpu, memory, cpuLimit: given.cpuLimit ?? cpu * 2, memoryLimit: given.memoryLimitMb ?? memory * 2 };
-  const queueCpu = given.queueCpu ?? cpu;
-  const queueMemory = given.queueMemoryMb ?? memory;
+  const queueCpu = within(given.queueCpu, cpu, given.queueCpuLimit);
+  const queueMemory = within(given.queueMemoryMb, memory, given.queueMemoryLimitMb);
   const queue = {
     cpu: queueCpu,
     memory: queueMemory,
