@@ -26,7 +26,7 @@ export const REASONS: Record<FailureReason, { means: string; remedy: string }> =
     remedy: 'Check `image_uri`, that the registry answers from the node, and `image_pull_secrets`.',
   },
   CrashLooping: {
-    means: 'A container ends again and again right after its start.',
+    means: "A container can't be started, or ends again and again right after its start.",
     remedy: 'Read the log lines in the status; a broken `gx.json` or a missing variable is named there.',
   },
   OOMKilled: {
@@ -77,7 +77,7 @@ export const REASONS: Record<FailureReason, { means: string; remedy: string }> =
   },
   Refused: {
     means:
-      'The API server or an admission policy refuses an object that the deployment asks for: `CREATE_FAILED` before there is a workload, else `DEPLOY_FAILED`.',
+      'The API server or an admission policy refuses an object that the deployment asks for: `CREATE_FAILED` before there is a workload, else `DEPLOY_FAILED`. Or a node does not let a container run, as one whose image would run as root.',
     remedy: "The message has its words: usually a field of `resource_spec`, or an administrator's policy.",
   },
   Interrupted: { means: 'Somebody interrupted the revision before it was deployed.', remedy: 'Ask for it again by redeploying it.' },
@@ -86,7 +86,7 @@ export const REASONS: Record<FailureReason, { means: string; remedy: string }> =
 /** What each condition says when it is True. */
 export const CONDITIONS: Record<string, string> = {
   [conditions.READY]:
-    'All that was asked for is there. False with Stalled while the newest revision has failed, even when the former one serves.',
+    'All that was asked for is there and does well. False with Stalled while the newest revision has failed, even when the former one serves; False with Reconciling while pods of the serving one are broken.',
   [conditions.RECONCILING]: 'Something is on its way. Absent otherwise.',
   [conditions.STALLED]: 'It will not get better by itself: the reason says what to change. Absent otherwise.',
   [conditions.SUSPENDED]:

@@ -7,8 +7,8 @@ export type Diagnosis = {
   reason: FailureReason;
   message: string;
   final: boolean;
-  /** Every start looks like this for a while: told only when time is up. */
-  early?: boolean;
+  /** Every start looks like this for a while: told only when time is up. So many seconds it has looked so, at most. */
+  early?: number;
   /** Seconds after which it becomes final by itself. */
   again?: number;
   /** Whose log tells more; `previous` when the container has been restarted since. */
@@ -29,6 +29,9 @@ type ContainerStatus = {
 type PodCondition = { type: string; status: string; reason?: string; message?: string };
 export type PodStatus = {
   phase?: string;
+  /** Why a node gave the pod up, where it did. */
+  reason?: string;
+  message?: string;
   conditions?: PodCondition[];
   containerStatuses?: ContainerStatus[];
   initContainerStatuses?: ContainerStatus[];
@@ -43,12 +46,20 @@ export type Patience = {
 /** Restarts after which a container that ends again is taken for broken. */
 const RESTARTS = 3;
 const HOPELESS_PULL = ['InvalidImageName', 'ErrImageNeverPull'];
+/** The container is there or nearly so, and the node can't run it. */
+const CANT_START = ['CreateContainerError', 'RunContainerError', 'PreCreateHookError', 'PreStartHookError', 'PostStartHookError'];
+const NEVER_STARTED = ['StartError', 'ContainerCannotRun'];
+/** By the name of the server's own container: what its exit codes mean is its own language. */
+export const AGENT = 'agent';
 const PULL = ['ImagePullBackOff', 'ErrImagePull', 'ImageInspectError', 'RegistryUnavailable', ...HOPELESS_PULL];
 
 export const statusOfPod = (pod: KubeObject): PodStatus => (pod.status as PodStatus | undefined) ?? {};
 
 export const isPodReady = (pod: KubeObject): boolean =>
   statusOfPod(pod).conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
+
+/** It runs no more, whoever ended it, and stays in the list of pods until somebody removes it. */
+export const isPodOver = (pod: KubeObject): boolean => ['Failed', 'Succeeded'].includes(statusOfPod(pod).phase ?? '');
 
 /** All its containers have started and run, whether or not they are ready. */
 export const isPodUp = (pod: KubeObject): boolean => {
@@ -58,10 +69,11 @@ export const isPodUp = (pod: KubeObject): boolean => {
 
 /** The first thing wrong with a workload and its pods, worst first; undefined when they only need time (pure). */
 export function diagnose(workload: KubeObject | undefined, pods: KubeObject[], patience: Patience): Diagnosis | undefined {
+  // One that a node gave up has a successor, which knows better.
   const found = pods
     .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
-    .toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))
-    .flatMap((pod) => diagnosePod(pod, patience) ?? []);
+    .toSorted((a, b) => Number(isPodOver(a)) - Number(isPodOver(b)) || (a.metadata.name < b.metadata.name ? -1 : 1))
+    .flatMap((pod) => (isPodOver(pod) ? givenUp(pod) : diagnosePod(pod, patience)) ?? []);
   return found.find(({ final }) => final) ?? found[0] ?? diagnoseWorkload(workload);
 }
 
@@ -81,6 +93,13 @@ function diagnoseWorkload(workload: KubeObject | undefined): Diagnosis | undefin
   };
 }
 
+/** By its node: for want of room, or because the node does not take it. Not when it ended by itself. */
+function givenUp(pod: KubeObject): Diagnosis | undefined {
+  const { phase, reason, message = '' } = statusOfPod(pod);
+  if (phase !== 'Failed' || reason === undefined) return undefined;
+  return { reason: 'Unschedulable', message: `A node gave the pod up (${reason}): ${message}`, final: false };
+}
+
 function diagnosePod(pod: KubeObject, patience: Patience): Diagnosis | undefined {
   const { conditions = [], containerStatuses = [], initContainerStatuses = [] } = statusOfPod(pod);
   const unscheduled = conditions.find(
@@ -93,26 +112,50 @@ function diagnosePod(pod: KubeObject, patience: Patience): Diagnosis | undefined
     const diagnosis = diagnoseContainer(pod, container, patience);
     if (diagnosis !== undefined) return diagnosis;
   }
-  return undefined;
+  return notMade(pod, patience);
+}
+
+const ageOf = ({ metadata }: KubeObject, { now }: Patience): number => (now - Date.parse(metadata.creationTimestamp ?? '')) / 1000;
+
+/** Volumes that are not there, or no network, are told by events alone. */
+function notMade(pod: KubeObject, patience: Patience): Diagnosis | undefined {
+  const { containerStatuses = [] } = statusOfPod(pod);
+  const waiting = containerStatuses.find(({ state }) => state?.waiting?.reason === 'ContainerCreating');
+  if (waiting === undefined) return undefined;
+  const message = `Container ${waiting.name} waits for a volume or for the network: the events of pod ${pod.metadata.name} say for what.`;
+  return { reason: 'DeadlineExceeded', message, final: false, early: ageOf(pod, patience) };
 }
 
 function diagnoseContainer(pod: KubeObject, container: ContainerStatus, patience: Patience): Diagnosis | undefined {
   const waitingFor = container.state?.waiting?.reason ?? '';
   if (PULL.includes(waitingFor)) return pullFailed(pod, container, patience);
-  return waitingFor === 'CreateContainerConfigError' ? configMissing(container) : diagnoseRun(pod, container);
+  if (CANT_START.includes(waitingFor)) return notStarted(container, container.state?.waiting?.message);
+  return waitingFor === 'CreateContainerConfigError' ? notConfigured(container) : diagnoseRun(pod, container, patience);
 }
 
-function diagnoseRun(pod: KubeObject, container: ContainerStatus): Diagnosis | undefined {
-  const { state, lastState, restartCount = 0, ready } = container;
-  const ended = failedEnd(state?.terminated ?? lastState?.terminated);
+function diagnoseRun(pod: KubeObject, container: ContainerStatus, patience: Patience): Diagnosis | undefined {
+  const { state, restartCount = 0, ready } = container;
+  const ended = failedEnd(container);
+  if (NEVER_STARTED.includes(ended?.reason ?? '')) return notStarted(container, ended?.message);
   if (ended !== undefined) return crashed(pod, container, { ended, restarts: restartCount });
-  return state?.running !== undefined && ready === false ? notReady(pod, container) : undefined;
+  return state?.running !== undefined && ready === false ? notReady(pod, container, patience) : undefined;
 }
 
-const failedEnd = (end: State | undefined): State | undefined => ((end?.exitCode ?? 0) === 0 ? undefined : end);
+/** One that ends well is broken, too, when it is to run on and does so again and again. */
+function failedEnd({ state, lastState }: ContainerStatus): State | undefined {
+  const end = state?.terminated ?? lastState?.terminated;
+  return state?.waiting?.reason === 'CrashLoopBackOff' || (end?.exitCode ?? 0) !== 0 ? end : undefined;
+}
 
-function pullFailed(pod: KubeObject, { name, image, state }: ContainerStatus, { now, imagePullSeconds }: Patience): Diagnosis {
-  const age = (now - Date.parse(pod.metadata.creationTimestamp ?? '')) / 1000;
+const notStarted = ({ name, restartCount = 0 }: ContainerStatus, said = ''): Diagnosis => ({
+  reason: 'CrashLooping',
+  message: `Container ${name} can't be started: ${said}`,
+  final: restartCount >= RESTARTS,
+});
+
+function pullFailed(pod: KubeObject, { name, image, state }: ContainerStatus, patience: Patience): Diagnosis {
+  const { imagePullSeconds } = patience;
+  const age = ageOf(pod, patience);
   const hopeless = HOPELESS_PULL.includes(state?.waiting?.reason ?? '');
   const final = hopeless || age > imagePullSeconds;
   const said = final && state?.waiting?.message !== undefined ? `: ${state.waiting.message}` : '';
@@ -120,8 +163,10 @@ function pullFailed(pod: KubeObject, { name, image, state }: ContainerStatus, { 
   return { reason: 'ImagePullFailed', message, final, ...(!final && { again: imagePullSeconds - age + 1 }) };
 }
 
-function configMissing({ name, state }: ContainerStatus): Diagnosis {
+function notConfigured({ name, state }: ContainerStatus): Diagnosis {
   const said = state?.waiting?.message ?? '';
+  // "container has runAsNonRoot and image will run as root", or "... has non-numeric user": no time changes an image.
+  if (said.includes('runAsNonRoot')) return { reason: 'Refused', message: `Container ${name} may not run: ${said}`, final: true };
   return { reason: 'SecretMissing', message: `Container ${name} can't be configured: ${said}`, final: false };
 }
 
@@ -130,20 +175,20 @@ function crashed(pod: KubeObject, { name, state }: ContainerStatus, { ended, res
   const log = { pod: pod.metadata.name, container: name, previous: state?.terminated === undefined };
   if (ended.reason === 'OOMKilled')
     return { reason: 'OOMKilled', message: `Container ${name} needs more memory than its limit.`, final, log };
-  if (ended.exitCode === EXIT.migration) {
+  if (name === AGENT && ended.exitCode === EXIT.migration) {
     return { reason: 'MigrationFailed', message: `Container ${name} could not bring the database to its version.`, final, log };
   }
   // Not final: a database that comes back ends it.
-  if (ended.exitCode === EXIT.database) {
+  if (name === AGENT && ended.exitCode === EXIT.database) {
     return { reason: 'DatabaseNotReady', message: `Container ${name} can't reach its database.`, final: false, log };
   }
   return { reason: 'CrashLooping', message: `Container ${name} ends with exit code ${ended.exitCode} again and again.`, final, log };
 }
 
-const notReady = (pod: KubeObject, { name }: ContainerStatus): Diagnosis => ({
+const notReady = (pod: KubeObject, { name }: ContainerStatus, patience: Patience): Diagnosis => ({
   reason: 'ProbeFailed',
   message: `Container ${name} runs, but does not answer its readiness probe.`,
   final: false,
-  early: true,
+  early: ageOf(pod, patience),
   log: { pod: pod.metadata.name, container: name, previous: false },
 });

@@ -4,13 +4,13 @@ import { statusOfPod } from './diagnose.ts';
 /** Of a pod only what a diagnosis reads: its status, and whose it is. */
 export function leanPod(pod: KubeObject): KubeObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp, labels, annotations } = pod.metadata;
-  const { phase, conditions, containerStatuses, initContainerStatuses } = statusOfPod(pod);
+  const { phase, reason, message, conditions, containerStatuses, initContainerStatuses } = statusOfPod(pod);
   const metadata = { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp, labels, annotations };
   const known = Object.fromEntries(Object.entries(metadata).filter(([, value]) => value !== undefined));
   return {
     apiVersion: pod.apiVersion,
     kind: pod.kind,
     metadata: known as unknown as KubeObject['metadata'],
-    status: { phase, conditions, containerStatuses, initContainerStatuses },
+    status: { phase, ...(reason !== undefined && { reason, message }), conditions, containerStatuses, initContainerStatuses },
   };
 }

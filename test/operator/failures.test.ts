@@ -154,3 +154,35 @@ test(
   },
   3 * SLOW,
 );
+
+const untilReasonIs = (name: string, reason: string): Promise<void> =>
+  until(
+    `${name} says ${reason}`,
+    async () => (await see.deployment(name)).status?.conditions?.find(({ type }) => type === 'Ready')?.reason === reason,
+  );
+
+test('a revision that serves while its queue pods break: not ready with their reason, still serving, and well again by itself', async () => {
+  const name = 'halved';
+  await kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name } }));
+  await see.untilReady(name, SLOW);
+  const [pod] = await kube.all(kinds.pod, { namespace, labelSelector: `${REVISION}=${name}-00001,gx.dev/component=queue` });
+  const well = pod?.status as { conditions: { type: string }[]; containerStatuses: object[] };
+  const tell = (status: object): Promise<object> => kube.patchStatus(kinds.pod, { namespace, name: pod?.metadata.name ?? '' }, status);
+  const crashed = {
+    ready: false,
+    restartCount: 5,
+    state: { waiting: { reason: 'CrashLoopBackOff' } },
+    lastState: { terminated: { exitCode: 9 } },
+  };
+  await tell({
+    conditions: well.conditions.map((known) => (known.type === 'Ready' ? { ...known, status: 'False' } : known)),
+    containerStatuses: well.containerStatuses.map((known) => ({ ...known, ...crashed })),
+  });
+  await untilReasonIs(name, 'CrashLooping');
+  const { status } = await see.deployment(name);
+  expect(status).toMatchObject({ phase: 'READY', message: expect.stringContaining('ends with exit code 9') });
+  expect(status?.conditions).toContainEqual(expect.objectContaining({ type: 'Serving', status: 'True' }));
+  expect(status?.conditions).toContainEqual(expect.objectContaining({ type: 'Reconciling', status: 'True', reason: 'CrashLooping' }));
+  await tell(well);
+  await untilReasonIs(name, 'Serving');
+});

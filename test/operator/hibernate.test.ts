@@ -74,3 +74,21 @@ test('a rollout that is asked for meanwhile waits, and begins when the deploymen
   await see.untilReady('late');
   expect((await see.deployment('late')).status).toMatchObject({ phase: 'READY', activeRevision: 'late-00002' });
 });
+
+test('a pod that a node gave up, which stays in the list, does not keep the deployment awake', async () => {
+  await kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name: 'evicted' } }));
+  await see.untilReady('evicted');
+  const agents = (await pods('evicted')).filter(({ metadata }) => metadata.labels?.['gx.dev/component'] === 'api');
+  const lost = agents[0]?.metadata.name ?? '';
+  const conditions = [{ type: 'Ready', status: 'False' }];
+  await kube.patchStatus(
+    kinds.pod,
+    { namespace, name: lost },
+    { phase: 'Failed', reason: 'Evicted', message: 'low on memory', conditions },
+  );
+  await until('another took its place', async () => (await pods('evicted')).length === 4);
+  await see.untilReady('evicted');
+  await hibernate('evicted', true);
+  await untilAsleep('evicted');
+  expect((await pods('evicted')).map(({ metadata }) => metadata.name)).toEqual([lost]);
+});

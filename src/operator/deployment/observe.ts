@@ -3,6 +3,7 @@ import type { DeploymentResource, RevisionResource } from '../../schema/custom-r
 import { COMPONENT, type Component } from '../../schema/labels.ts';
 import { names } from '../../schema/names.ts';
 import { BY_DEPLOYMENT, type Caches } from '../caches.ts';
+import { isPodOver } from '../diagnose.ts';
 
 /** What is there for a deployment. */
 export type DeploymentWorld = {
@@ -12,6 +13,7 @@ export type DeploymentWorld = {
   children: KubeObject[];
   database: KubeObject | undefined;
   databasePods: KubeObject[];
+  /** Those that run or are to: one that a node gave up stays in the list for as long as its workload. */
   agentPods: KubeObject[];
   passwordPods: KubeObject[];
   service: KubeObject | undefined;
@@ -37,7 +39,7 @@ export function observeDeployment(caches: Caches, deployment: DeploymentResource
     children: owned,
     database: at('StatefulSet', names.database(name)),
     databasePods: podsOf('database'),
-    agentPods: podsOf('api', 'queue'),
+    agentPods: podsOf('api', 'queue').filter((pod) => !isPodOver(pod)),
     passwordPods: podsOf('password'),
     service: at('Service', names.service(name)),
     workloads: caches.workloads.byIndex(BY_DEPLOYMENT, key),

@@ -1,11 +1,20 @@
 import type { OperatorSettings } from '../../config/operator.ts';
-import { DATABASE_READY, FIELDS_WITHOUT_EFFECT, HIBERNATED, SCALED_TO_ZERO, SERVING, UNAUTHENTICATED } from '../../schema/conditions.ts';
+import {
+  DATABASE_READY,
+  FIELDS_WITHOUT_EFFECT,
+  HIBERNATED,
+  READY,
+  SCALED_TO_ZERO,
+  SERVING,
+  UNAUTHENTICATED,
+} from '../../schema/conditions.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
 import type { DeploymentStatus } from '../../schema/deployment.ts';
 import { RECONCILE_NOW } from '../../schema/labels.ts';
 import { names } from '../../schema/names.ts';
 import { newestFirst } from '../../schema/revision-of.ts';
+import { conditionIn } from '../kernel/conditions.ts';
 import { settled, stalled, waiting, type Outcome, type Report, type Statement } from '../kernel/outcome.ts';
 import { seenTemplate } from '../settled-template.ts';
 import { availableReplicas, replicasOf } from '../workload-state.ts';
@@ -131,7 +140,15 @@ function outcomeOf({ newest, active, database, serving, hibernates, asleep, isEx
     return asleep ? settled('All pods are stopped; the data is kept.', HIBERNATED) : waiting('Hibernating', 'The pods are being stopped.');
   if (database.status !== 'True') return waiting(database.reason, database.message, isExternal ? SECRET_POLL : undefined);
   if (!isDeployed || active !== name) return rolling(newest);
-  return isAsAsked(serving) ? settled(serving.message, serving.reason) : waiting(serving.reason, serving.message);
+  return isAsAsked(serving) ? wholeOrNot(newest, serving) : waiting(serving.reason, serving.message);
+}
+
+/** Traffic is served while some pods, those of the queue perhaps, are broken: not as asked. */
+function wholeOrNot(newest: RevisionResource, serving: Statement): Outcome {
+  const trouble = conditionIn(newest, READY);
+  return trouble?.status === 'False'
+    ? waiting(trouble.reason, `${serving.message} Not all of its pods do well. ${trouble.message}`)
+    : settled(serving.message, serving.reason);
 }
 
 const isAsAsked = ({ status, reason }: Statement): boolean => status === 'True' || reason === SCALED_TO_ZERO;

@@ -57,8 +57,14 @@ const ended: Step = ({ revision, world, settings }) => {
   if (isSuperseded(revision, world)) return idle(phase, 'It served until a later revision took its place.', away);
   if (isResting(world)) return idle(phase, 'Its pods are stopped until the deployment and its database are awake.', away);
   const wish = { api: replicasWanted(revision, 'api', settings), queue: replicasWanted(revision, 'queue', settings) };
-  return idle(phase, SERVES, { wish, rolledOut: true, diagnosis: troubleOf({ world, settings }, ['api', 'queue']) });
+  const trouble = troubleOf({ world, settings }, ['api', 'queue']);
+  const left = START - (trouble?.early ?? START);
+  if (left > 0) return idle(phase, SERVES, { wish, rolledOut: true, again: left });
+  return idle(phase, SERVES, { wish, rolledOut: true, diagnosis: trouble });
 };
+
+/** Seconds that a pod which replaces another may take to be ready without a word: a server loads its graphs within some. */
+const START = 60;
 
 /** What is there is scaled down; nothing is made. */
 const takenDown = (world: RevisionWorld): Wish => ({ ...(world.api && { api: 0 }), ...(world.queue && { queue: 0 }) });
@@ -146,7 +152,7 @@ type View = Pick<Situation, 'world' | 'settings'>;
 
 function deploying({ wish, of }: { wish: Wish; of: WorkloadComponent }, view: View): Decision {
   const diagnosis = troubleOf(view, [of]);
-  const told = diagnosis?.early === true ? undefined : diagnosis;
+  const told = diagnosis?.early === undefined ? diagnosis : undefined;
   return idle('DEPLOYING', told?.message ?? 'The pods are starting.', {
     started: true,
     wish,

@@ -4,11 +4,12 @@ import type { RevisionResource } from '../../schema/custom-resources.ts';
 import { DATABASE_ADDRESS } from '../../schema/labels.ts';
 import { stampOf, type DatabaseAddress } from '../deployment/address.ts';
 import { isEnded } from '../deployment/picks.ts';
+import { AGENT } from '../diagnose.ts';
 import { settledTemplate, withTemplateHash } from '../settled-template.ts';
 import { replicasOf } from '../workload-state.ts';
 import type { Wish } from './decision.ts';
 import { imageOf } from './image.ts';
-import { addressVariable, AGENT } from './objects/main-container.ts';
+import { addressVariable } from './objects/main-container.ts';
 import { replicasAllowed } from './objects/sizes.ts';
 import { workload } from './objects/workload.ts';
 

@@ -2,9 +2,9 @@ import { asError } from '../../errors.ts';
 import type { Kube } from '../../kube/kube.ts';
 import type { Log } from '../../log.ts';
 import type { RevisionResource } from '../../schema/custom-resources.ts';
+import { AGENT } from '../diagnose.ts';
 import type { Decision } from './decision.ts';
 import type { RevisionWorld } from './observe.ts';
-import { AGENT } from './objects/main-container.ts';
 
 /** The line stands among the first, unless a graph talks while it is loaded. */
 const HEAD = 65_536;

@@ -5,14 +5,13 @@ import { ENDED } from '../../schema/revision.ts';
 import { Denied, type KubeRefused } from '../../kube/errors.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import { isEnded } from '../deployment/picks.ts';
-import { statusOfPod } from '../diagnose.ts';
+import { AGENT, statusOfPod } from '../diagnose.ts';
 import { digestIn } from '../image-name.ts';
-import { settled, stalled, waiting, type Outcome, type Report, type Statement } from '../kernel/outcome.ts';
+import { noLaterThan, settled, stalled, waiting, type Outcome, type Report, type Statement } from '../kernel/outcome.ts';
 import { seenTemplate } from '../settled-template.ts';
 import type { Decision } from './decision.ts';
 import type { RevisionWorld } from './observe.ts';
 import { imageOf } from './image.ts';
-import { AGENT } from './objects/main-container.ts';
 import { workloadName } from './objects/workload.ts';
 
 export type RevisionStatusFields = NonNullable<RevisionResource['status']>;
@@ -80,7 +79,10 @@ function outcomeOf(view: RevisionView): Outcome {
   const { decision } = view;
   const { phase, message, reason, diagnosis } = decision;
   if (reason === 'SpecChanged') return stalled(reason, message);
-  if (phase === 'DEPLOYED') return diagnosis === undefined ? settled(message, 'Deployed') : waiting(diagnosis.reason, diagnosis.message);
+  if (phase === 'DEPLOYED')
+    return diagnosis === undefined
+      ? noLaterThan(settled(message, 'Deployed'), decision.again)
+      : waiting(diagnosis.reason, diagnosis.message);
   if (phase === 'SKIPPED') return settled(message, 'Skipped');
   if (ENDED.includes(phase)) return stalled(reason ?? 'Failed', message);
   const isRollingOut = decision.started && phase !== 'BUILDING';

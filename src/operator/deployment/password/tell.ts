@@ -18,9 +18,9 @@ export async function tell(deps: OperatorDeps, deployment: DeploymentResource, g
   return diagnose(undefined, pod === undefined ? [] : [pod], patience)?.message;
 }
 
-/** The pod of a Job by which the database is told something. */
+/** The pod of a Job by which the database is told something: not one that a node gave up, whose Job makes another. */
 export const podOf = ({ passwordPods }: DeploymentWorld, job: string): KubeObject | undefined =>
-  passwordPods.find(({ metadata }) => metadata.annotations?.[PASSWORD_TASK] === job);
+  passwordPods.find((pod) => pod.metadata.annotations?.[PASSWORD_TASK] === job && statusOfPod(pod).phase !== 'Failed');
 
 /** Its pod has told it. */
 export function isDone(world: DeploymentWorld, job: string): boolean {

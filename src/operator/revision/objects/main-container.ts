@@ -2,11 +2,11 @@ import type { OperatorSettings } from '../../../config/operator.ts';
 import type { RevisionResource } from '../../../schema/custom-resources.ts';
 import type { DatabaseAddress } from '../../deployment/address.ts';
 import { connectionsOf } from '../../connections.ts';
+import { AGENT } from '../../diagnose.ts';
 import { RESTRICTED, withoutNulls } from './containers.ts';
 import { tracingEnvironment } from './tracing.ts';
 import { resources, type WorkloadWish } from './sizes.ts';
 
-export const AGENT = 'agent';
 const PORT = 8000;
 /** Seconds in which the Service still sends requests to a pod that ends: nodes hear of it by and by (as long as the control plane's own). */
 const FAREWELL = 5;
