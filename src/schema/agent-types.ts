@@ -49,6 +49,8 @@ export const GraphConfig = (): TUnsafe<JsonObject> =>
     properties: {
       tags: { type: 'array', items: { type: 'string' } },
       recursion_limit: { type: 'integer', minimum: 1, maximum: LARGEST_INTEGER },
+      max_concurrency: { type: 'integer', minimum: 1, maximum: LARGEST_INTEGER, nullable: true, description: 'Tasks of a step at a time.' },
+      run_name: { type: 'string', nullable: true, description: 'What traces and events call the run.' },
       configurable: { type: 'object' },
       metadata: Nullable(Metadata()),
     },

@@ -8,6 +8,7 @@ import type { Saver } from './saver.ts';
 import { toJson } from './serialise.ts';
 import type { PgStore } from './store.ts';
 import { interruptsOf } from './snapshot.ts';
+import { fromLast, isUnderWay, stopReached } from './resume.ts';
 import { versions } from '../versions.ts';
 import { UnknownNode, unknownNode } from '../runs/nodes.ts';
 
@@ -44,16 +45,14 @@ export async function invoke(spec: RunSpec, deps: InvokeDeps): Promise<Outcome> 
   let graph: Graph | undefined;
   let config: Config | undefined;
   try {
-    config = callConfig(spec, deps);
+    const goesOn = await isUnderWay(spec, deps.saver);
+    config = goesOn ? fromLast(callConfig(spec, deps)) : callConfig(spec, deps);
     if (spec.empty) deps.saver.isEmpty(spec.thread_id);
     if (spec.kwargs.resumable) deps.saver.waitFor(spec.run_id, deps.written);
     graph = await deps.make(config);
     refuseUnknown(spec, nodesOf(graph));
-    const input = await inputOf(spec, deps.saver);
-    for await (const piece of pieces(graph, input, { spec, config }))
-      for (const [event, data] of 'emitted' in piece ? piece.emitted : events.of(piece)) deps.emit(event, events.text(data));
-    deps.signal.throwIfAborted();
-    return await ended(events, { graph, config }, 'success');
+    const reached = goesOn ? await stopReached(graph, config, spec.kwargs) : undefined;
+    return reached ?? (await execute(graph, goesOn ? null : inputOf(spec.kwargs), { spec, config, events, deps }));
   } catch (error) {
     if (deps.signal.aborted) return ended(events, { graph, config }, 'interrupted');
     if (error instanceof Unavailable) return { status: 'interrupted', waiting: false, retry: true };
@@ -79,13 +78,17 @@ export function failureOf(thrown: unknown): Failure {
   }
 }
 
+/** What a client may settle of a call; other keys of its `config` are nobody's. */
+type Asked = { recursion_limit?: number; max_concurrency?: number | null; run_name?: string | null };
+
 function callConfig({ run_id, attempt, kwargs, thread_id }: RunSpec, { saver, store, handler, signal }: InvokeDeps): Config {
-  const { configurable, recursion_limit, tags, metadata, ...rest } = kwargs.config as Config & { recursion_limit?: number };
+  const { configurable, recursion_limit, max_concurrency, run_name, tags, metadata } = kwargs.config as Config & Asked;
   return {
-    ...rest,
     tags,
     metadata: { ...(metadata as object), run_attempt: attempt, ...SERVER },
     recursionLimit: recursion_limit,
+    ...(max_concurrency && { maxConcurrency: max_concurrency }),
+    ...(run_name && { runName: run_name }),
     configurable: { ...configurable, thread_id, run_id, __pregel_checkpointer: kwargs.temporary ? new MemorySaver() : saver },
     ...(kwargs.context !== null && { context: kwargs.context }),
     ...(attempt === 1 && { runId: run_id }),
@@ -100,14 +103,18 @@ function callConfig({ run_id, attempt, kwargs, thread_id }: RunSpec, { saver, st
   };
 }
 
-/** The input; a run that was cut off goes on from its own last checkpoint instead of starting over. */
-async function inputOf({ run_id, thread_id, attempt, kwargs }: RunSpec, saver: Saver): Promise<unknown> {
-  if (attempt > 1 && !kwargs.temporary) {
-    const last = await saver.getTuple({ configurable: { thread_id, checkpoint_ns: '' } });
-    if ((last?.metadata as { run_id?: string } | undefined)?.run_id === run_id) return null;
-  }
-  return kwargs.command === null ? (kwargs.input ?? null) : commandOf(kwargs.command);
+async function execute(
+  graph: Graph,
+  input: unknown,
+  { spec, config, events, deps }: Call & { events: EventsOfRun; deps: InvokeDeps },
+): Promise<Outcome> {
+  for await (const piece of pieces(graph, input, { spec, config }))
+    for (const [event, data] of 'emitted' in piece ? piece.emitted : events.of(piece)) deps.emit(event, events.text(data));
+  deps.signal.throwIfAborted();
+  return ended(events, { graph, config }, 'success');
 }
+
+const inputOf = ({ input, command }: RunSpec['kwargs']): unknown => (command === null ? (input ?? null) : commandOf(command));
 
 type Piece = Chunk | { emitted: Emitted[] };
 type Call = { spec: RunSpec; config: Config };

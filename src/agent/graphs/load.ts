@@ -8,6 +8,8 @@ type Config = Record<string, unknown>;
 /** A compiled graph, known by what it can do: the user's graph brings its own copy of LangGraph, so classes say nothing. */
 export type Graph = {
   nodes?: Record<string, unknown>;
+  interruptBefore?: '*' | string[];
+  interruptAfter?: '*' | string[];
   stream(input: unknown, config: Config): Promise<AsyncIterable<unknown>>;
   streamEvents(input: unknown, config: Config): AsyncIterable<StreamedEvent>;
   getState(config: Config, options?: { subgraphs?: boolean }): Promise<Snapshot>;

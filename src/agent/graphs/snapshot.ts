@@ -37,7 +37,8 @@ export function threadState(state: Snapshot): Record<string, unknown> {
 
 const isSnapshot = (state: unknown): state is Snapshot => Array.isArray((state as Snapshot | undefined)?.tasks);
 
-function checkpointOf(configurable: Configurable | undefined): Configurable | null {
+/** The checkpoint that a configuration names; null when it names none. */
+export function checkpointOf(configurable: Configurable | undefined): Configurable | null {
   if (configurable?.['checkpoint_id'] === undefined && configurable?.['checkpoint_ns'] === undefined) return null;
   if (configurable['checkpoint_id'] === undefined && configurable['checkpoint_ns'] === '') return null;
   const { thread_id, checkpoint_ns = '', checkpoint_id = null } = configurable;

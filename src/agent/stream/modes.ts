@@ -1,4 +1,5 @@
 import { RUN_DONE, type StreamMode, type ThreadStreamMode } from '../../schema/stream-event.ts';
+import { checkpointForm, debugForm, taskForm } from './forms.ts';
 import { chunkForm, isChunk, isMessage, toJson } from '../graphs/serialise.ts';
 
 /** One event to send: its name and its data. */
@@ -12,6 +13,12 @@ export function graphModes(wanted: StreamMode[]): string[] {
   const asked = wanted.filter((mode) => mode !== 'events').map((mode) => (mode === 'messages-tuple' ? 'messages' : mode));
   return [...new Set([...asked, 'values'])];
 }
+
+const FORMS: Record<string, ((payload: unknown) => unknown) | undefined> = {
+  checkpoints: checkpointForm,
+  debug: debugForm,
+  tasks: taskForm,
+};
 
 /** What a reader asked for: kinds of events, and namespaces of graphs as event names carry them (`sub:<task id>|...`, `""` is the root). */
 export type Wanted = { modes: StreamMode[] | undefined; namespaces: string[] | undefined };
@@ -64,7 +71,7 @@ export class EventsOfRun {
     if (mode === 'values') return this.#values(payload, namespace, name);
     if (mode === 'messages') return this.#messagesOf(payload).map(([event, data]) => [name(event), data]);
     if (!this.#wanted.includes(mode as StreamMode)) return [];
-    return [[name(mode), mode === 'checkpoints' ? checkpointForm(payload) : payload]];
+    return [[name(mode), FORMS[mode]?.(payload) ?? payload]];
   }
 
   #values(payload: unknown, namespace: string[], name: (event: string) => string): Emitted[] {
@@ -96,10 +103,4 @@ export class EventsOfRun {
     const first: Emitted[] = before === undefined ? [['messages/metadata', { [id]: { metadata } }]] : [];
     return [...first, ['messages/partial', [whole]]];
   }
-}
-
-/** LangGraph.js spells one key its own way; clients expect the interface's. */
-function checkpointForm(payload: unknown): unknown {
-  const { parentConfig, ...rest } = payload as Record<string, unknown>;
-  return { ...rest, parent_config: parentConfig ?? null };
 }

@@ -192,3 +192,39 @@ test('a resumable run on a thread of its own can be read again for as long as it
   );
   expect(kept!.seconds).toBeGreaterThan(110);
 });
+
+describe('the configuration of a call', () => {
+  const seen = async (config: object): Promise<Answer> => call('POST', '/runs/wait', { assistant_id: 'shows', input: {}, config });
+
+  test('says how many tasks run at a time, and what the run is called', async () => {
+    expect((await seen({ max_concurrency: 3 })).body).toMatchObject({ seen: { maxConcurrency: 3 } });
+    expect(await seen({ max_concurrency: 0 })).toEqual(refusal(422, 'max_concurrency'));
+    const body = { assistant_id: 'steps', input: { left: 1 }, config: { run_name: 'countdown' }, stream_mode: 'events' };
+    const text = await (await fetch(`${agent.url}/runs/stream`, { method: 'POST', body: JSON.stringify(body) })).text();
+    expect(text).toContain('"name":"countdown"');
+  });
+
+  test("reaches LangGraph's own settings by no other name", async () => {
+    const config = { callbacks: 5, signal: 5, timeout: 1, outputKeys: ['x'], interruptBefore: ['look'], streamMode: 'updates', store: 5 };
+    expect((await seen(config)).body).toMatchObject({ seen: { configurable: { graph_id: 'shows' } } });
+    expect((await seen(config)).body['seen']).not.toHaveProperty('timeout');
+  });
+});
+
+test.each(['checkpoints', 'debug'])('%s tell where they stand, and nothing of what the server puts into a call', async (stream_mode) => {
+  const { thread_id } = await agent.client.threads.create();
+  const body = JSON.stringify({ ...steps, stream_mode });
+  const text = await (await fetch(`${agent.url}/threads/${thread_id}/runs/stream`, { method: 'POST', body })).text();
+  expect(text).not.toMatch(/__pregel_checkpointer|parentConfig/);
+  const told = text.match(/^data: .*/gm)!.map((line) => JSON.parse(line.slice(6)) as { type?: string; payload?: object });
+  const payloads =
+    stream_mode === 'debug' ? told.filter(({ type }) => type === 'checkpoint').map(({ payload }) => payload!) : told.slice(1);
+  const { checkpoint, parent_checkpoint } = await agent.client.threads.getState(thread_id);
+  const place = ({ checkpoint_id, checkpoint_ns }: Record<string, unknown>): object => ({ thread_id, checkpoint_id, checkpoint_ns });
+  expect(payloads.at(-1)).toMatchObject({
+    config: { configurable: place(checkpoint) },
+    parent_config: { configurable: place(parent_checkpoint!) },
+    ...(stream_mode === 'debug' && { checkpoint: place(checkpoint), parent_checkpoint: place(parent_checkpoint!) }),
+  });
+  expect(payloads[0]).toMatchObject({ parent_config: null, ...(stream_mode === 'debug' && { parent_checkpoint: null }) });
+});
