@@ -1,7 +1,7 @@
 import type { KubeObject } from '../kube/kube.ts';
 import { hashOf } from '../schema/revision-of.ts';
 
-/** Hash of the pod template as it was made, on each workload and database. Anybody who may change those may write it: it is no proof. */
+/** Hash of the pod template as it was made, on each workload and database. Whoever may change those may write it: a status knows better. */
 const TEMPLATE = 'gx.dev/template';
 /** What `kubectl rollout restart` adds: a restart is no change of what the pods are. */
 const RESTARTED = 'kubectl.kubernetes.io/restartedAt';
@@ -22,7 +22,7 @@ export function withTemplateHash(made: KubeObject): KubeObject {
  * the operator restarts no pod. Pods that somebody has changed since they were `seen` are made anew, by today's (pure).
  */
 export function settledTemplate(made: KubeObject, live: KubeObject | undefined, seen: string | undefined): KubeObject {
-  const known = live?.metadata.annotations?.[TEMPLATE];
+  const known = seen?.split('/')[0] ?? live?.metadata.annotations?.[TEMPLATE];
   if (live === undefined || known === undefined || known === made.metadata.annotations?.[TEMPLATE]) return made;
   if (seen !== undefined && !isAsSeen(live, seen)) return made;
   return {
@@ -38,13 +38,12 @@ export function settledTemplate(made: KubeObject, live: KubeObject | undefined, 
  */
 export function seenTemplate(stored: KubeObject | undefined, before: string | undefined): string | undefined {
   if (stored === undefined) return before;
-  const content = contentOf(stored);
-  return before?.startsWith(`${content}/`) === true ? before : `${content}/${versionOf(stored)}`;
+  const pods = [stored.metadata.annotations?.[TEMPLATE], contentOf(stored)].join('/');
+  return before?.startsWith(`${pods}/`) === true ? before : `${pods}/${versionOf(stored)}`;
 }
 
 /** The same content, or a content that only a newer API server reads otherwise: a write would have moved the generation. */
-const isAsSeen = (live: KubeObject, seen: string): boolean =>
-  seen.startsWith(`${contentOf(live)}/`) || seen.endsWith(`/${versionOf(live)}`);
+const isAsSeen = (live: KubeObject, seen: string): boolean => seen.includes(`/${contentOf(live)}/`) || seen.endsWith(`/${versionOf(live)}`);
 
 const versionOf = ({ metadata }: KubeObject): string => `${metadata.uid}/${metadata.generation}`;
 

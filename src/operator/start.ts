@@ -55,7 +55,7 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     host: config.host,
     port: config.port,
     log,
-    registry: metrics.registry,
+    metrics,
     isReady: () => state.synced,
     isOverdue: () => state.leads && parts.election.renewAge > OVERDUE,
   });

@@ -1,4 +1,5 @@
-import { CATEGORY, GROUP, VERSION, type Column, type CustomKind } from './custom-resources.ts';
+import type { Column } from './columns.ts';
+import { CATEGORY, GROUP, VERSION, type CustomKind } from './custom-resources.ts';
 
 type Json = Record<string, unknown>;
 

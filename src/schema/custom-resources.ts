@@ -1,4 +1,5 @@
 import { Type, type Static, type TSchema } from 'typebox';
+import { COLUMNS, type Column } from './columns.ts';
 import { Conditions } from './conditions.ts';
 import { DNS_LABEL } from './container.ts';
 import { DatabaseSpec } from './database-spec.ts';
@@ -207,8 +208,6 @@ export type RevisionResource = Resource<RevisionSpec, Static<typeof RevisionReso
 export type ListenerResource = Resource<ListenerSpec, Static<typeof ListenerResourceStatus>>;
 export type TracingProjectResource = Resource<TracingProjectSpec, undefined>;
 
-export type Column = { name: string; type: 'string' | 'integer' | 'date'; jsonPath: string; priority?: number; description?: string };
-
 /** What a custom resource definition is made of. */
 export type CustomKind = {
   kind: string;
@@ -222,8 +221,6 @@ export type CustomKind = {
   rules: CelRule[];
 };
 
-const age: Column = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' };
-const condition = (type: string, field: string) => `.status.conditions[?(@.type=="${type}")].${field}`;
 const labelName: CelRule = {
   rule: `self.metadata.name.size() <= 63 && self.metadata.name.matches('${DNS_LABEL}')`,
   message: 'metadata.name: must be a DNS label of at most 63 characters',
@@ -238,20 +235,7 @@ export const KINDS: readonly CustomKind[] = [
     spec: DeploymentSpec,
     status: DeploymentResourceStatus,
     rules: [labelName],
-    columns: [
-      { name: 'Ready', type: 'string', jsonPath: condition('Ready', 'status') },
-      { name: 'Reason', type: 'string', jsonPath: condition('Ready', 'reason') },
-      { name: 'Serving', type: 'string', jsonPath: condition('Serving', 'status') },
-      { name: 'Active', type: 'string', jsonPath: '.status.activeRevision' },
-      { name: 'URL', type: 'string', jsonPath: '.status.url' },
-      { name: 'Latest', type: 'string', jsonPath: '.status.latestRevision', priority: 1 },
-      { name: 'Image', type: 'string', jsonPath: '.spec.template.sourceRevisionConfig.imageUri', priority: 1 },
-      { name: 'Version', type: 'string', jsonPath: '.status.serverVersion', priority: 1 },
-      { name: 'Database', type: 'string', jsonPath: condition('DatabaseReady', 'reason'), priority: 1 },
-      { name: 'Status', type: 'string', jsonPath: '.status.phase', priority: 1, description: 'The status in REST answers.' },
-      { name: 'Message', type: 'string', jsonPath: '.status.message', priority: 1 },
-      age,
-    ],
+    columns: COLUMNS.Deployment,
   },
   {
     kind: 'Revision',
@@ -261,16 +245,7 @@ export const KINDS: readonly CustomKind[] = [
     spec: RevisionSpec,
     status: RevisionResourceStatus,
     rules: [],
-    columns: [
-      { name: 'Deployment', type: 'string', jsonPath: '.spec.deployment' },
-      { name: 'Ready', type: 'string', jsonPath: condition('Ready', 'status') },
-      { name: 'Status', type: 'string', jsonPath: '.status.phase' },
-      { name: 'Reason', type: 'string', jsonPath: '.status.reason' },
-      { name: 'Repeats', type: 'string', jsonPath: '.spec.rollbackOf', priority: 1 },
-      { name: 'Image', type: 'string', jsonPath: '.spec.template.sourceRevisionConfig.imageUri', priority: 1 },
-      { name: 'Message', type: 'string', jsonPath: '.status.message', priority: 1 },
-      age,
-    ],
+    columns: COLUMNS.Revision,
   },
   {
     kind: 'Listener',
@@ -280,13 +255,7 @@ export const KINDS: readonly CustomKind[] = [
     spec: ListenerSpec,
     status: ListenerResourceStatus,
     rules: [],
-    columns: [
-      { name: 'Ready', type: 'string', jsonPath: condition('Ready', 'status') },
-      { name: 'Reason', type: 'string', jsonPath: condition('Ready', 'reason') },
-      { name: 'Compute', type: 'string', jsonPath: '.spec.computeId' },
-      { name: 'Namespaces', type: 'string', jsonPath: '.spec.namespaces' },
-      age,
-    ],
+    columns: COLUMNS.Listener,
   },
   {
     kind: 'TracingProject',
@@ -295,6 +264,6 @@ export const KINDS: readonly CustomKind[] = [
     shortNames: ['gxt'],
     spec: TracingProjectSpec,
     rules: [],
-    columns: [{ name: 'Project', type: 'string', jsonPath: '.spec.projectName' }, age],
+    columns: COLUMNS.TracingProject,
   },
 ];

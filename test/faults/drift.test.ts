@@ -12,9 +12,6 @@ const REPAIRED_WITHIN = 2;
 const OPERATOR = 'gx-operator';
 const KINDS: Kind[] = [kinds.service, kinds.networkPolicy, kinds.statefulSet, kinds.workload];
 
-/** Our own note of the template that pods run with: who forges it tells us that another version of the operator made them. */
-const UNREPAIRED = '/metadata/annotations/gx.dev~1template';
-
 type Fields = { [field: string]: Fields };
 type Managed = { managedFields?: { manager: string; subresource?: string; fieldsV1: Fields }[] };
 type Change = { object: KubeObject; kind: Kind; path: string; patch: JsonPatch };
@@ -23,7 +20,7 @@ type Change = { object: KubeObject; kind: Kind; path: string; patch: JsonPatch }
 function ownedPaths(object: KubeObject): string[] {
   const { managedFields = [] } = object.metadata as Managed;
   const fields = managedFields.find(({ manager, subresource }) => manager === OPERATOR && subresource === undefined)?.fieldsV1 ?? {};
-  return leaves(fields, object, '').filter((path) => path !== UNREPAIRED);
+  return leaves(fields, object, '');
 }
 
 function leaves(fields: Fields, value: unknown, path: string): string[] {

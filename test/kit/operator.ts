@@ -47,6 +47,20 @@ export async function operatorFor(
   return { ...operator, stop, userAgent };
 }
 
+/** The sum of a metric of the operator over its labels, or over those lines that have this one. */
+export async function metricOf({ port }: Pick<Operator, 'port'>, name: string, label = ''): Promise<number> {
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  const lines = text.split('\n').filter((line) => line.startsWith(`${name}{`) && line.includes(label));
+  return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+}
+
+/** Nothing waits for the operator, and it is at nothing. */
+export const untilIdle = (operator: Pick<Operator, 'port'>): Promise<void> =>
+  until('the operator is idle', async () => {
+    const [waiting, active] = [await metricOf(operator, 'workqueue_depth'), await metricOf(operator, 'controller_runtime_active_workers')];
+    return waiting + active === 0;
+  });
+
 /** What a test asks of a namespace, in the words of the domain. */
 export function look(kube: Kube, namespace: string) {
   const deployment = (name: string): Promise<DeploymentResource> => kube.get(kinds.deployment, { namespace, name });

@@ -49,7 +49,11 @@ test('after SIGTERM the standby works on within three seconds, and the first one
   const metrics = await (await fetch(`http://127.0.0.1:${second.port}/metrics`)).text();
   for (const name of [
     'controller_runtime_reconcile_total{',
+    'controller_runtime_reconcile_panics_total{controller="deployment"} 0',
     'workqueue_depth{',
+    'workqueue_unfinished_work_seconds{',
+    'workqueue_longest_running_processor_seconds{',
+    'watch_last_event_age_seconds{',
     'rest_client_requests_total{',
     'leader_election_master_status{',
   ]) {

@@ -7,7 +7,8 @@ import { testNamespace, until } from '../kit/api-server.ts';
 import { fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
 import { kubectlFor, type Kubectl } from '../kit/kubectl.ts';
 import { newDeployment } from '../kit/objects.ts';
-import { look, operatorFor, type RunningOperator } from '../kit/operator.ts';
+import { look, operatorFor, untilIdle, type RunningOperator } from '../kit/operator.ts';
+import { still } from '../kit/still.ts';
 
 /* Deployments kept in git, by kubectl itself on a real API server. */
 let kube: Kube;
@@ -114,10 +115,9 @@ test('`kubectl wait` is not satisfied by what was ready before the change', asyn
 describe('hands of others', () => {
   const replicas = async (name: string): Promise<number> => ((await see.workload(name)).spec as { replicas: number }).replicas;
   const settle = async (name: string): Promise<void> => {
-    await until('the pods are out', async () => isRolledOut(await see.workload(name)), 10_000);
-    await new Promise((resolve) => {
-      setTimeout(resolve, 500);
-    });
+    await until('the pods are out', async () => isRolledOut(await see.workload(name)));
+    await still(name, () => see.workload(name));
+    await untilIdle(operator);
   };
   const versionOf = async (name: string): Promise<string | undefined> => (await see.workload(name)).metadata.resourceVersion;
 
@@ -136,9 +136,9 @@ describe('hands of others', () => {
     await until('it is obeyed', async () => (await see.deployment('scaled')).status?.lastHandledReconcileAt === 'now');
     expect([await replicas(api), await versionOf(api)]).toEqual([5, before]);
     await inNamespace('scale', `deployment.apps/${api}`, '--replicas=9');
-    await until('it is back in its range', async () => (await replicas(api)) === 2, 5000);
+    await until('it is back in its range', async () => (await replicas(api)) === 2);
     await inNamespace('scale', `deployment.apps/${api}`, '--replicas=1');
-    await until('it is back in its range', async () => (await replicas(api)) === 2, 5000);
+    await until('it is back in its range', async () => (await replicas(api)) === 2);
   });
 
   test('do not keep the pods of a replaced revision', async () => {

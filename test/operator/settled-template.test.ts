@@ -34,6 +34,12 @@ test('pods that somebody changed are made as today', () => {
   expect(kept({ ...other, metadata: { ...other.metadata, uid: 'made again' } })).toEqual(todays.spec);
 });
 
+test('a forged hash is put right, and believed by nobody', () => {
+  const forged = { ...former, metadata: { ...former.metadata, annotations: { 'gx.dev/template': 'forged' } } };
+  expect(settledTemplate(todays, forged, seen)).toEqual(settledTemplate(todays, former, seen));
+  expect(settledTemplate(former, forged, seen)).toEqual(former);
+});
+
 test('what was never seen is believed once, and what was seen keeps its word', () => {
   expect(settledTemplate(todays, former, undefined).spec).toEqual(former.spec);
   expect(seenTemplate(changed({ image: 'a', policy: 'old' }, { generation: 9 }), seen)).toBe(seen);

@@ -7,8 +7,9 @@ import { REVISION } from '../../src/schema/labels.ts';
 import { auditEvents, until } from '../kit/api-server.ts';
 import { DIGEST, type FakeKubelet } from '../kit/fake-kubelet.ts';
 import { newDeployment } from '../kit/objects.ts';
-import { look, type RunningOperator } from '../kit/operator.ts';
+import { look, metricOf, untilIdle, type RunningOperator } from '../kit/operator.ts';
 import { clearStage, setStage } from '../kit/stage.ts';
+import { still } from '../kit/still.ts';
 
 /* The operator on a real API server with the cluster's own controllers; pods are told ready or broken by a kubelet's double. */
 let kube: Kube;
@@ -66,25 +67,23 @@ describe('a deployment applied with kubectl', () => {
   test('costs no write and no read once it has settled', async () => {
     await apply('settled');
     await see.untilReady('settled');
-    await new Promise((resolve) => {
-      setTimeout(resolve, 1000);
-    });
+    await still('what Kubernetes makes of it', () => kube.all(kinds.workload, { namespace }));
+    await untilIdle(operator);
     const before = { writes: writes(), all: requests().filter(({ verb }) => verb !== 'watch').length };
-    // A label of somebody else's wakes the deployment and all that belongs to it.
+    const looked = () => metricOf(operator, 'controller_runtime_reconcile_total', 'controller="deployment"');
+    const times = await looked();
+    // A label of somebody else's wakes the deployment and, in the same breath, all that belongs to it.
     await kube.jsonPatch(kinds.deployment, { namespace, name: 'settled' }, [
       { op: 'add', path: '/metadata/labels', value: { theirs: 'yes' } },
     ]);
-    await new Promise((resolve) => {
-      setTimeout(resolve, 1000);
-    });
+    await until('it was looked at again', async () => (await looked()) > times);
+    await untilIdle(operator);
     expect(writes() - before.writes).toBe(0);
     expect(requests().filter(({ verb }) => verb !== 'watch').length - before.all).toBe(0);
   });
 
   test('takes at most 20 writes, events and the lease apart, and reads nothing but a log', async () => {
-    await new Promise((resolve) => {
-      setTimeout(resolve, 500);
-    });
+    await untilIdle(operator);
     const before = writes();
     await apply('cheap');
     await see.untilReady('cheap');
@@ -146,7 +145,7 @@ describe('a changed template', () => {
     ]);
     await see.untilPhase('stopped-00001', 'INTERRUPTED');
     await see.untilPhase('stopped-00003', 'DEPLOYED');
-    await see.untilPhase('mute-00001', 'DEPLOY_FAILED', 15_000);
+    await see.untilPhase('mute-00001', 'DEPLOY_FAILED');
     expect((await see.revision('mute-00001')).status?.reason).toBe('ProbeFailed');
   });
 
@@ -170,10 +169,10 @@ describe('drift', () => {
       { op: 'replace', path: '/spec/selector/gx.dev~1revision', value: 'hijacked' },
       { op: 'add', path: '/metadata/labels/theirs', value: 'stays' },
     ]);
-    await until('the selector is back', async () => (await selected('drift')) === 'drift-00001', 5000);
+    await until('the selector is back', async () => (await selected('drift')) === 'drift-00001');
     expect((await see.service(service)).metadata.labels).toMatchObject({ theirs: 'stays' });
     await kube.delete(kinds.workload, { namespace, name: 'drift-00001-queue' });
-    await until('the workload is back', async () => (await replicas('drift-00001-queue')) === 1, 5000);
+    await until('the workload is back', async () => (await replicas('drift-00001-queue')) === 1);
   });
 
   test('`kubectl scale` is undone; `kubectl rollout restart` and a label of somebody else stay, and no write is spent on them', async () => {
@@ -181,7 +180,7 @@ describe('drift', () => {
     await see.untilReady('hands');
     const ref = { namespace, name: 'hands-00001-api' };
     await kube.jsonPatch(kinds.workload, ref, [{ op: 'replace', path: '/spec/replicas', value: 3 }]);
-    await until('the size is back', async () => (await replicas(ref.name)) === 1, 5000);
+    await until('the size is back', async () => (await replicas(ref.name)) === 1);
     await see.untilReady('hands');
     const restartedAt = { 'kubectl.kubernetes.io/restartedAt': '2026-01-01T00:00:00Z' };
     await kube.jsonPatch(kinds.workload, ref, [
@@ -190,7 +189,7 @@ describe('drift', () => {
       { op: 'add', path: '/metadata/labels/theirs', value: 'stays' },
       { op: 'add', path: '/metadata/annotations/theirs', value: 'stays' },
     ]);
-    await until('the restarted pods are out', async () => isRolledOut(await see.workload(ref.name)), 10_000);
+    await until('the restarted pods are out', async () => isRolledOut(await see.workload(ref.name)));
     await see.untilReady('hands');
     const { metadata, spec } = await see.workload(ref.name);
     expect(metadata).toMatchObject({ labels: { theirs: 'stays' }, annotations: { theirs: 'stays' } });
@@ -206,7 +205,7 @@ describe('secrets', () => {
     await until('it is said to be missing', async () => (await see.revision('secretive-00001')).status?.reason === 'SecretMissing');
     const head = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'mine', namespace } };
     await kube.create(kinds.secret, { ...head, stringData: { TOKEN: 'canary-value' } });
-    await see.untilReady('secretive', 15_000);
+    await see.untilReady('secretive');
     const revision = await see.revision('secretive-00001');
     const copy = await see.secret(revision.status?.secretName ?? '');
     expect(copy).toMatchObject({ immutable: true, data: { TOKEN: Buffer.from('canary-value').toString('base64') } });

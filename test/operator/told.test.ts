@@ -5,8 +5,9 @@ import type { DeploymentSpec } from '../../src/schema/custom-resources.ts';
 import { testNamespace, until } from '../kit/api-server.ts';
 import { fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
 import { kubectlFor, type Kubectl } from '../kit/kubectl.ts';
-import { newDeployment } from '../kit/objects.ts';
+import { BUILDER, fromGit, newDeployment } from '../kit/objects.ts';
 import { look, operatorFor, type RunningOperator } from '../kit/operator.ts';
+import { still } from '../kit/still.ts';
 
 /* What a person sees who asks kubectl: golden files, with what differs from run to run replaced. Their diff is read as a user reads it. */
 let kube: Kube;
@@ -23,7 +24,7 @@ beforeAll(async () => {
   const { kubectl: path = '' } = await ensureTools(['kubectl'], (line) => process.stderr.write(`${line}\n`));
   kubectl = kubectlFor({ kubectl: path, kubeconfig: own.kubeconfig });
   kubelet = fakeKubelet(kube, namespace);
-  operator = await operatorFor(own);
+  operator = await operatorFor(own, { settings: { builder: BUILDER } });
   await operator.leading;
 });
 afterAll(async () => {
@@ -90,16 +91,8 @@ const untilReason = (name: string, reason: string): Promise<void> =>
 const untilEvent = (name: string, line: RegExp): Promise<void> =>
   until(`an event of ${name} says so`, async () => line.test(await inNamespace('events', '--for', `gxd/${name}`)));
 /** All has been said: the newest revision, and the deployment of it. */
-const untilQuiet = async (name: string): Promise<void> => {
-  let before = '';
-  await until(`nothing is said of ${name} any more`, async () => {
-    const now = await inNamespace('get', 'gxd,gxr', '-o', 'jsonpath={.items[*].metadata.resourceVersion}');
-    const same = now === before;
-    before = now;
-    if (!same) await new Promise((resolve) => setTimeout(resolve, 500));
-    return same;
-  });
-};
+const untilQuiet = (name: string): Promise<string> =>
+  still(`what is said of ${name}`, () => inNamespace('get', 'gxd,gxr', '-o', 'jsonpath={.items[*].metadata.resourceVersion}'));
 
 test('one that serves', async () => {
   await deploy('ready');
@@ -107,6 +100,13 @@ test('one that serves', async () => {
   await untilQuiet('ready');
   await expect(await told('ready')).toMatchFileSnapshot(golden('ready'));
   await untilEvent('ready', /Normal +Serving +Deployment\/ready +Revision ready-00001 serves\./);
+});
+
+test('one that was built from its repository', async () => {
+  await kube.create(kinds.deployment, newDeployment(namespace, fromGit('main', { metadata: { name: 'built' } })));
+  await see.untilReady('built');
+  await untilQuiet('built');
+  await expect(await told('built')).toMatchFileSnapshot(golden('built'));
 });
 
 test('one whose next revision serves by now: the former one says so', async () => {

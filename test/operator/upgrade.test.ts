@@ -4,7 +4,8 @@ import { isRolledOut } from '../../src/operator/workload-state.ts';
 import { auditEvents, testNamespace, until } from '../kit/api-server.ts';
 import { fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
 import { newDeployment, settings } from '../kit/objects.ts';
-import { look, operatorFor, type RunningOperator } from '../kit/operator.ts';
+import { look, metricOf, operatorFor, untilIdle, type RunningOperator } from '../kit/operator.ts';
+import { still } from '../kit/still.ts';
 
 /* An operator of another version, with other images and settings, takes over: no pod may notice. */
 let kube: Kube;
@@ -51,12 +52,11 @@ test('the same operator started again writes nothing', async () => {
   await see.untilReady('chat');
   await see.untilPhase('chat-00001', 'DEPLOYED');
   await operator.stop();
-  const before = await children();
+  const before = await still('what Kubernetes makes of it', children);
   operator = await operatorFor({ namespace, kubeconfig }, { identity: 'second' });
   await operator.leading;
-  await new Promise((resolve) => {
-    setTimeout(resolve, 1000);
-  });
+  await until('it has looked at the deployment', async () => (await metricOf(operator, 'controller_runtime_reconcile_total')) >= 2);
+  await untilIdle(operator);
   expect(await children()).toEqual(before);
   const writes = auditEvents(inject('auditLog'), operator.userAgent).filter(
     ({ verb, objectRef }) => !['get', 'list', 'watch'].includes(verb) && objectRef?.resource !== 'leases',
@@ -67,7 +67,7 @@ test('the same operator started again writes nothing', async () => {
 test('a newer one with other images and sizes restarts no pod: neither agents nor databases', async () => {
   await operator.stop();
   const before = await templates();
-  const pods = (await children()).filter((child) => child.startsWith('Pod'));
+  const pods = (await still('what Kubernetes makes of it', children)).filter((child) => child.startsWith('Pod'));
   operator = await operatorFor({ namespace, kubeconfig }, { identity: 'newer', settings: newer });
   await operator.leading;
   await kube.jsonPatch(kinds.deployment, { namespace, name: 'chat' }, [
@@ -136,7 +136,7 @@ describe('pods that stayed as a former operator made them', () => {
 
   test('are made anew, by the newest settings, once somebody changes what they are', async () => {
     await kube.jsonPatch(kinds.workload, { namespace, name: api }, image('evil:1'));
-    await until('the image is back', async () => (await agent())?.image === 'agent:2', 5000);
+    await until('the image is back', async () => (await agent())?.image === 'agent:2');
     expect(await agent()).toMatchObject({ imagePullPolicy: 'Never' });
   });
 
@@ -146,8 +146,8 @@ describe('pods that stayed as a former operator made them', () => {
     await kube.jsonPatch(kinds.statefulSet, { namespace, name: 'chat-db' }, [...image('evil:3'), ...forged]);
     operator = await operatorFor({ namespace, kubeconfig }, { identity: 'back', settings: newest });
     await operator.leading;
-    await until('the agents are back', async () => (await agent())?.image === 'agent:2', 5000);
-    await until('the database is back', async () => (await imageOfDatabase()) === newest.databaseImage, 5000);
+    await until('the agents are back', async () => (await agent())?.image === 'agent:2');
+    await until('the database is back', async () => (await imageOfDatabase()) === newest.databaseImage);
     await see.untilReady('chat');
     expect(JSON.stringify(await templates())).not.toContain('evil');
   });

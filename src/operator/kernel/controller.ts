@@ -32,7 +32,7 @@ export type Reconciler<T extends Resource<S>, S extends Status> = {
 };
 
 export type Result = 'success' | 'error' | 'requeue_after' | 'stalled';
-export type ControllerObserver = { started(): void; done(result: Result, seconds: number): void; timedOut(): void };
+export type ControllerObserver = { started(): void; done(result: Result, seconds: number): void; timedOut(): void; panicked(): void };
 
 export type ControllerOptions<T extends Resource<S>, S extends Status> = {
   reconciler: Reconciler<T, S>;
@@ -104,7 +104,10 @@ export class Controller<T extends Resource<S>, S extends Status> {
   #explain(error: unknown, log: Log): void {
     if (error instanceof Conflict) log.debug({ err: error }, 'reconcile lost a race');
     else if (error instanceof Problem) log.warn({ err: error }, 'reconcile failed');
-    else log.error({ err: asError(error) }, 'reconcile failed');
+    else {
+      this.#options.observer.panicked();
+      log.error({ err: asError(error) }, 'reconcile failed');
+    }
   }
 
   async #pass(object: T, log: Log): Promise<Outcome | 'failed'> {

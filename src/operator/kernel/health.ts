@@ -1,10 +1,10 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import type { Registry } from 'prom-client';
 import { Unavailable } from '../../errors.ts';
 import { listen, type Listener } from '../../http/listen.ts';
 import { json, routeFor, text } from '../../http/route.ts';
 import { createApp } from '../../http/server.ts';
 import type { Log } from '../../log.ts';
+import type { OperatorMetrics } from './metrics.ts';
 
 /** A loop that stands still this long would also miss its lease. Nanoseconds. */
 const LONGEST_BLOCK = 8e9;
@@ -13,7 +13,7 @@ export type HealthOptions = {
   host: string;
   port: number;
   log: Log;
-  registry: Registry;
+  metrics: Pick<OperatorMetrics, 'text'>;
   /** True when the caches are filled: a standby is ready too. */
   isReady: () => boolean;
   /** True when this process leads and has not renewed its lease in time. */
@@ -55,7 +55,10 @@ export async function serveHealth(options: HealthOptions): Promise<Listener> {
       path: '/metrics',
       id: 'metrics',
       summary: 'Prometheus metrics',
-      handler: async () => text(await options.registry.metrics(), options.registry.contentType),
+      handler: async () => {
+        const { body, contentType } = await options.metrics.text();
+        return text(body, contentType);
+      },
     }),
   ];
   const app = createApp({ routes, log: options.log, invalid: 'sentence', authenticate: () => undefined, bodyLimit: 1024 });

@@ -9,11 +9,18 @@ const RESULTS: Result[] = ['success', 'error', 'requeue_after', 'stalled'];
 
 /** Metrics under controller-runtime's names, so that its dashboards and alerts work here too. */
 export class OperatorMetrics {
-  readonly registry = new Registry();
+  readonly #registry = new Registry();
   readonly #lastActivity = new Map<string, number>();
+  readonly #atScrape: (() => void)[] = [];
 
   constructor() {
-    collectDefaultMetrics({ register: this.registry });
+    collectDefaultMetrics({ register: this.#registry });
+  }
+
+  /** All metrics as Prometheus reads them. */
+  async text(): Promise<{ body: string; contentType: string }> {
+    for (const measure of this.#atScrape) measure();
+    return { body: await this.#registry.metrics(), contentType: this.#registry.contentType };
   }
 
   controller(name: string, workers: number): ControllerObserver {
@@ -22,15 +29,17 @@ export class OperatorMetrics {
     const errors = this.#counter('controller_runtime_reconcile_errors_total', 'Reconciles that failed.', ['controller']);
     const terminal = this.#counter('controller_runtime_terminal_reconcile_errors_total', 'Reconciles that stalled.', ['controller']);
     const timeouts = this.#counter('controller_runtime_reconcile_timeouts_total', 'Reconciles that ran out of time.', ['controller']);
+    const panics = this.#counter('controller_runtime_reconcile_panics_total', 'Reconciles ended by a fault of ours.', ['controller']);
     const time = this.#histogram('controller_runtime_reconcile_time_seconds', 'Length of a reconcile.', ['controller']);
     const active = this.#gauge('controller_runtime_active_workers', 'Workers at work.', ['controller']);
     this.#gauge('controller_runtime_max_concurrent_reconciles', 'Workers.', ['controller']).set(labels, workers);
     for (const result of RESULTS) total.inc({ ...labels, result }, 0);
-    for (const counter of [errors, terminal, timeouts]) counter.inc(labels, 0);
+    for (const counter of [errors, terminal, timeouts, panics]) counter.inc(labels, 0);
     active.set(labels, 0);
     return {
       started: () => active.inc(labels),
       timedOut: () => timeouts.inc(labels),
+      panicked: () => panics.inc(labels),
       done: (result, seconds) => {
         active.dec(labels);
         total.inc({ ...labels, result });
@@ -56,7 +65,22 @@ export class OperatorMetrics {
       started: (seconds) => waited.observe(labels, seconds),
       done: (seconds) => worked.observe(labels, seconds),
       retried: () => retries.inc(labels),
+      asks: (starts) => this.#underWay(labels, starts),
     };
+  }
+
+  /** A reconcile that hangs shows here long before it runs out of time. */
+  #underWay(labels: { name: string }, starts: () => Iterable<number>): void {
+    const ages = (): number[] => [...starts()].map((at) => (performance.now() - at) / 1000);
+    const sum = this.#gauge('workqueue_unfinished_work_seconds', 'Time spent on the keys under way.', ['name']);
+    const longest = this.#gauge('workqueue_longest_running_processor_seconds', 'Time spent on the oldest of them.', ['name']);
+    this.#atScrape.push(() => {
+      sum.set(
+        labels,
+        ages().reduce((total, age) => total + age, 0),
+      );
+      longest.set(labels, Math.max(0, ...ages()));
+    });
   }
 
   watches(): WatchObserver {
@@ -64,9 +88,9 @@ export class OperatorMetrics {
     const missed = this.#counter('missed_events_total', 'Changes that only a list told of.', ['kind']);
     const age = this.#gauge('watch_last_event_age_seconds', 'Time since a watch last said anything.', ['kind']);
     const active = (kind: string): unknown => this.#lastActivity.set(kind, performance.now());
-    (age as unknown as { collect: () => void }).collect = () => {
+    this.#atScrape.push(() => {
       for (const [kind, at] of this.#lastActivity) age.set({ kind }, (performance.now() - at) / 1000);
-    };
+    });
     return {
       relisted: (kind) => {
         relists.inc({ kind });
@@ -95,16 +119,18 @@ export class OperatorMetrics {
 
   #counter(name: string, help: string, labelNames: string[]): Counter {
     return (
-      (this.registry.getSingleMetric(name) as Counter | undefined) ?? new Counter({ name, help, labelNames, registers: [this.registry] })
+      (this.#registry.getSingleMetric(name) as Counter | undefined) ?? new Counter({ name, help, labelNames, registers: [this.#registry] })
     );
   }
 
   #gauge(name: string, help: string, labelNames: string[]): Gauge {
-    return (this.registry.getSingleMetric(name) as Gauge | undefined) ?? new Gauge({ name, help, labelNames, registers: [this.registry] });
+    return (
+      (this.#registry.getSingleMetric(name) as Gauge | undefined) ?? new Gauge({ name, help, labelNames, registers: [this.#registry] })
+    );
   }
 
   #histogram(name: string, help: string, labelNames: string[]): Histogram {
-    const known = this.registry.getSingleMetric(name) as Histogram | undefined;
-    return known ?? new Histogram({ name, help, labelNames, buckets: SECONDS, registers: [this.registry] });
+    const known = this.#registry.getSingleMetric(name) as Histogram | undefined;
+    return known ?? new Histogram({ name, help, labelNames, buckets: SECONDS, registers: [this.#registry] });
   }
 }

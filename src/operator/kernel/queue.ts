@@ -9,9 +9,11 @@ export type QueueObserver = {
   started(queuedSeconds: number): void;
   done(workSeconds: number): void;
   retried(): void;
+  /** Told once: whom to ask when the work under way began, by performance.now(). */
+  asks(starts: () => Iterable<number>): void;
 };
 
-const deaf: QueueObserver = { added() {}, depth() {}, started() {}, done() {}, retried() {} };
+const deaf: QueueObserver = { added() {}, depth() {}, started() {}, done() {}, retried() {}, asks() {} };
 
 /** Milliseconds before the next attempt after so many failures: doubling, up to half of it random. */
 export const backOff = (failures: number, random: number): number =>
@@ -33,6 +35,7 @@ export class WorkQueue {
 
   constructor(observer: QueueObserver = deaf) {
     this.#observer = observer;
+    observer.asks(() => this.#active.values());
   }
 
   get depth(): number {

@@ -42,6 +42,7 @@ async function pass(object: DeploymentResource, given: Pick<Given, 'reconcile'> 
     observer: {
       started: () => undefined,
       timedOut: () => undefined,
+      panicked: () => results.push('panic'),
       done: (result) => {
         results.push(result);
         done.resolve();

@@ -45,7 +45,7 @@ async function firstPass(meanwhile: (queue: WorkQueue, order: string[]) => void)
     log: silentLog(),
     workers: 10,
     clock: () => new Date(),
-    observer: { started: () => undefined, timedOut: () => undefined, done: () => undefined },
+    observer: { started: () => undefined, timedOut: () => undefined, panicked: () => undefined, done: () => undefined },
   });
   controller.start();
   meanwhile(queue, order);

@@ -1,0 +1,48 @@
+export type Column = { name: string; type: 'string' | 'integer' | 'date'; jsonPath: string; priority?: number; description?: string };
+
+const age: Column = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' };
+const condition = (type: string, field: string) => `.status.conditions[?(@.type=="${type}")].${field}`;
+
+/** What `kubectl get` shows of each kind; from priority 1 on with `-o wide` alone. */
+export const COLUMNS = {
+  Deployment: [
+    { name: 'Ready', type: 'string', jsonPath: condition('Ready', 'status') },
+    { name: 'Reason', type: 'string', jsonPath: condition('Ready', 'reason') },
+    { name: 'Serving', type: 'string', jsonPath: condition('Serving', 'status') },
+    { name: 'Active', type: 'string', jsonPath: '.status.activeRevision' },
+    { name: 'URL', type: 'string', jsonPath: '.status.url' },
+    { name: 'Latest', type: 'string', jsonPath: '.status.latestRevision', priority: 1 },
+    { name: 'Image', type: 'string', jsonPath: '.spec.template.sourceRevisionConfig.imageUri', priority: 1 },
+    { name: 'Ref', type: 'string', jsonPath: '.spec.template.sourceRevisionConfig.repoRef', priority: 1 },
+    { name: 'Version', type: 'string', jsonPath: '.status.serverVersion', priority: 1 },
+    { name: 'Database', type: 'string', jsonPath: condition('DatabaseReady', 'reason'), priority: 1 },
+    { name: 'Status', type: 'string', jsonPath: '.status.phase', priority: 1, description: 'The status in REST answers.' },
+    { name: 'Message', type: 'string', jsonPath: '.status.message', priority: 1 },
+    age,
+  ],
+  Revision: [
+    { name: 'Deployment', type: 'string', jsonPath: '.spec.deployment' },
+    { name: 'Ready', type: 'string', jsonPath: condition('Ready', 'status') },
+    { name: 'Status', type: 'string', jsonPath: '.status.phase' },
+    { name: 'Reason', type: 'string', jsonPath: '.status.reason' },
+    { name: 'Repeats', type: 'string', jsonPath: '.spec.rollbackOf', priority: 1 },
+    { name: 'Image', type: 'string', jsonPath: '.spec.template.sourceRevisionConfig.imageUri', priority: 1 },
+    {
+      name: 'Built',
+      type: 'string',
+      jsonPath: '.status.image',
+      priority: 1,
+      description: 'Image built from the repository, or repeated by a rollback.',
+    },
+    { name: 'Message', type: 'string', jsonPath: '.status.message', priority: 1 },
+    age,
+  ],
+  Listener: [
+    { name: 'Ready', type: 'string', jsonPath: condition('Ready', 'status') },
+    { name: 'Reason', type: 'string', jsonPath: condition('Ready', 'reason') },
+    { name: 'Compute', type: 'string', jsonPath: '.spec.computeId' },
+    { name: 'Namespaces', type: 'string', jsonPath: '.spec.namespaces' },
+    age,
+  ],
+  TracingProject: [{ name: 'Project', type: 'string', jsonPath: '.spec.projectName' }, age],
+} satisfies Record<string, Column[]>;
