@@ -1,15 +1,14 @@
 import type { AppOptions } from '../http/server.ts';
-import type { GxJson } from '../schema/gx-json.ts';
+import type { Cors as Settings } from '../schema/gx-json.ts';
 import type { Caller } from './routes/route.ts';
 
 type Middleware = NonNullable<AppOptions<Caller>['middleware']>[number];
-type Settings = NonNullable<NonNullable<GxJson['http']>['cors']>;
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 const EXPOSED = ['content-location', 'location', 'x-pagination-total', 'x-pagination-next'];
 
 /** Lets pages of other origins call: any, unless gx.json lists them. Credentials are allowed only to listed ones. */
-export function cors(settings: Settings = {}): Middleware {
+export function cors(settings: Settings, { privateNetwork }: { privateNetwork: boolean }): Middleware {
   const permits = permitted(settings);
   return async (ctx, next) => {
     const origin = ctx.get('origin');
@@ -19,6 +18,9 @@ export function cors(settings: Settings = {}): Middleware {
     if (permit !== undefined) ctx.set(answerHeaders(settings, permit));
     if (ctx.method !== 'OPTIONS' || ctx.get('access-control-request-method') === '') return next();
     ctx.set(preflightHeaders(settings, ctx.get('access-control-request-headers')));
+    // The page is on a public site, and the server is not: the browser asks for that, too.
+    if (privateNetwork && ctx.get('access-control-request-private-network') === 'true')
+      ctx.set('access-control-allow-private-network', 'true');
     ctx.status = 204;
   };
 }

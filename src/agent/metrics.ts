@@ -76,6 +76,13 @@ function poolFigures({ db: { pool } }: Sources, gauge: MakeGauge): Read {
   };
 }
 
+/** How many requests each route has answered. */
+async function requestFigures(requests: Histogram<string>): Promise<object> {
+  const { values } = await requests.get();
+  const counts = values.filter(({ metricName }) => metricName?.endsWith('_count') === true);
+  return { requests: counts.map(({ labels: { method, route, status }, value }) => ({ method, route, status, count: value })) };
+}
+
 type Names = { deployment: string | undefined; revision: string | undefined };
 
 /** Figures of this process and of the deployment's queue; each carries the names of the deployment and the revision. */
@@ -92,11 +99,12 @@ export function createMetrics(sources: Sources, { deployment = '', revision = ''
     registers,
   });
   const gauge: MakeGauge = (name, help) => twice({ name, help, registers }, { project_id: deployment, revision_id: revision });
-  const reads = {
+  const reads: Record<string, Read> = {
     queue: queueFigures(sources, gauge),
     workers: workerFigures(sources, gauge),
     runs: endedFigures(sources, registers),
     postgres: poolFigures(sources, gauge),
+    http: () => requestFigures(requests),
   };
   const json = async (): Promise<object> => {
     const figures: Record<string, object> = {};

@@ -18,7 +18,7 @@ import { threadStateRoutes } from './routes/thread-state.ts';
 import { threadStreamRoute } from './routes/thread-stream.ts';
 import { threadRoutes } from './routes/threads.ts';
 
-type Options = { config: Pick<AgentConfig, 'mountPrefix' | 'bodyLimit' | 'corsOrigins'>; settings: GxJson; info: ServerInfo };
+type Options = { config: Pick<AgentConfig, 'mountPrefix' | 'bodyLimit' | 'cors' | 'privateNetwork'>; settings: GxJson; info: ServerInfo };
 
 const PROBLEM = { type: 'object', required: ['detail'], properties: { detail: { type: 'string' } } };
 
@@ -56,7 +56,7 @@ export function agentApp(deps: AgentDeps, { config, settings, info }: Options): 
     invalid: 'sentence',
     authenticate: () => ({ identity: 'anonymous' }),
     bodyLimit: config.bodyLimit,
-    middleware: [cors(http.cors ?? (config.corsOrigins.length > 0 ? { allow_origins: config.corsOrigins } : {}))],
+    middleware: [cors(http.cors ?? config.cors, config)],
     onAnswer: metrics.answered,
   });
 }

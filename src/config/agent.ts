@@ -1,6 +1,9 @@
 import { parseArgs } from 'node:util';
-import { StartError } from '../errors.ts';
+import { asError, StartError } from '../errors.ts';
+import { createValidator } from '../http/validate.ts';
+import { Cors } from '../schema/gx-json.ts';
 import { SettingsReader, type Env } from './env.ts';
+import { refuseNotServed } from './not-served.ts';
 import { tracingSettings, type TracingSettings } from './tracing.ts';
 
 export type AgentConfig = {
@@ -11,8 +14,10 @@ export type AgentConfig = {
   mountPrefix: string;
   /** Where clients find the server, when requests do not tell it. */
   publicUrl: string | undefined;
-  /** Origins whose pages may call, when gx.json says nothing of them; empty allows any. */
-  corsOrigins: string[];
+  /** Whose pages may call, when gx.json says nothing of them: as its `http.cors`; empty allows any. */
+  cors: Cors;
+  /** Whether pages of public sites may call a server in a private network. */
+  privateNetwork: boolean;
   bodyLimit: number;
   /** Seconds after SIGTERM in which requests are still taken, at least: load balancers learn of the end only by and by. */
   shutdownDelaySeconds: number;
@@ -50,6 +55,20 @@ const DAY = 86_400;
 const LEASE = 20;
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
+function prefixSetting(read: SettingsReader): string {
+  const prefix = read.text(['GX_MOUNT_PREFIX', 'MOUNT_PREFIX'], '');
+  if (prefix !== '' && !prefix.startsWith('/')) read.problem('MOUNT_PREFIX must begin with a slash');
+  return prefix;
+}
+
+/** The words of Python's servers, which deployments bring along. */
+const ALIASES = { warning: 'warn', critical: 'fatal', notset: 'trace' } as const;
+
+function logLevel(read: SettingsReader): string {
+  const level = read.oneOf(['GX_LOG_LEVEL', 'LOG_LEVEL'], 'info', [...LEVELS, ...(Object.keys(ALIASES) as (keyof typeof ALIASES)[])]);
+  return level in ALIASES ? ALIASES[level as keyof typeof ALIASES] : level;
+}
+
 /** The settings of `agent-server`: GX_ names first, the names existing deployments use second. Throws one `StartError` with every problem. */
 export function agentConfig(env: Env, args: string[] = []): AgentConfig {
   const flags = flagsOf(args);
@@ -61,11 +80,12 @@ export function agentConfig(env: Env, args: string[] = []): AgentConfig {
   const config: AgentConfig = {
     host: read.text(['GX_SERVER_HOST', 'LANGGRAPH_SERVER_HOST'], '0.0.0.0'),
     port: read.integer(['GX_SERVER_PORT', 'PORT'], 8000, { min: 0, max: 65_535 }),
-    logLevel: read.oneOf(['GX_LOG_LEVEL', 'LOG_LEVEL'], 'info', LEVELS),
+    logLevel: logLevel(read),
     configPath: read.text(['GX_CONFIG', 'GX_CONFIG_PATH'], './gx.json'),
-    mountPrefix: read.text(['GX_MOUNT_PREFIX', 'MOUNT_PREFIX'], ''),
+    mountPrefix: prefixSetting(read),
     publicUrl: read.optional(['GX_PUBLIC_URL', 'LANGGRAPH_API_URL']),
-    corsOrigins: read.words(['GX_CORS_ALLOW_ORIGINS', 'CORS_ALLOW_ORIGINS']),
+    cors: corsSettings(read),
+    privateNetwork: read.flag(['GX_ALLOW_PRIVATE_NETWORK', 'ALLOW_PRIVATE_NETWORK'], false),
     bodyLimit: read.integer(['GX_HTTP_MAX_REQUEST_BODY_BYTES', 'HTTP_MAX_REQUEST_BODY_BYTES'], 300 * 1024 * 1024, range(1024)),
     shutdownDelaySeconds: read.integer(['GX_SHUTDOWN_DELAY_SECONDS'], 0, { min: 0, max: 600 }),
     database: databaseSettings(read),
@@ -78,11 +98,28 @@ export function agentConfig(env: Env, args: string[] = []): AgentConfig {
     revision: read.optional(['GX_REVISION']),
     tracing: tracingSettings(read),
   };
+  refuseNotServed(read);
   read.finish();
   return config;
 }
 
 const range = (min: number): { min: number; max: number } => ({ min, max: Number.MAX_SAFE_INTEGER });
+
+/** The whole section as JSON, or the origins alone. */
+function corsSettings(read: SettingsReader): Cors {
+  const names = ['GX_CORS_CONFIG', 'CORS_CONFIG'];
+  const given = read.json(names);
+  if (given === undefined) {
+    const origins = read.words(['GX_CORS_ALLOW_ORIGINS', 'CORS_ALLOW_ORIGINS']);
+    return origins.length > 0 ? { allow_origins: origins } : {};
+  }
+  try {
+    return createValidator()(Cors, 'body')(given, 'body') as Cors;
+  } catch (error) {
+    read.problem(`${names.find((name) => read.optional([name]) !== undefined)}: ${asError(error).message.replaceAll(/\bbody\.?/g, '')}`);
+    return {};
+  }
+}
 
 function databaseSettings(read: SettingsReader): AgentConfig['database'] {
   return {

@@ -32,6 +32,20 @@ const HeaderPatterns = Type.Object(
 );
 export type HeaderPatterns = Static<typeof HeaderPatterns>;
 
+export const Cors = Type.Object(
+  {
+    allow_origins: Type.Optional(Strings()),
+    allow_methods: Type.Optional(Strings()),
+    allow_headers: Type.Optional(Strings()),
+    allow_credentials: Type.Optional(Type.Boolean()),
+    allow_origin_regex: Type.Optional(Type.String()),
+    expose_headers: Type.Optional(Strings()),
+    max_age: Type.Optional(Type.Integer()),
+  },
+  { additionalProperties: false },
+);
+export type Cors = Static<typeof Cors>;
+
 const Http = Type.Object(
   {
     app: Type.Optional(Type.String()),
@@ -45,20 +59,7 @@ const Http = Type.Object(
     disable_a2a: Type.Optional(Type.Boolean()),
     disable_webhooks: Type.Optional(Type.Boolean()),
     disable_event_streaming: Type.Optional(Type.Boolean()),
-    cors: Type.Optional(
-      Type.Object(
-        {
-          allow_origins: Type.Optional(Strings()),
-          allow_methods: Type.Optional(Strings()),
-          allow_headers: Type.Optional(Strings()),
-          allow_credentials: Type.Optional(Type.Boolean()),
-          allow_origin_regex: Type.Optional(Type.String()),
-          expose_headers: Type.Optional(Strings()),
-          max_age: Type.Optional(Type.Integer()),
-        },
-        { additionalProperties: false },
-      ),
-    ),
+    cors: Type.Optional(Cors),
     mount_prefix: Type.Optional(Type.String({ pattern: '^/' })),
     configurable_headers: Type.Optional(HeaderPatterns),
     logging_headers: Type.Optional(HeaderPatterns),
@@ -86,6 +87,18 @@ const Store = Type.Object(
   { additionalProperties: false },
 );
 
+/** `serde` names what Python payloads may hold. */
+const Checkpointer = Type.Object(
+  {
+    backend: Type.Optional(StringEnum(['default'])),
+    path: Type.Optional(Type.String()),
+    uri: Type.Optional(Type.String()),
+    ttl: Type.Optional(FreeForm('strategy, default_ttl, sweep_interval_minutes')),
+    serde: Type.Optional(FreeForm('allowed_json_modules, allowed_msgpack_modules, pickle_fallback')),
+  },
+  { additionalProperties: false },
+);
+
 export const GxJson = Type.Object(
   {
     $schema: Type.Optional(Type.String()),
@@ -108,7 +121,7 @@ export const GxJson = Type.Object(
     auth: Type.Optional(FreeForm('path, disable_studio_auth, openapi, cache')),
     http: Type.Optional(Http),
     store: Type.Optional(Store),
-    checkpointer: Type.Optional(FreeForm('backend, path, uri, ttl, serde')),
+    checkpointer: Type.Optional(Checkpointer),
     encryption: Type.Optional(FreeForm('path')),
     webhooks: Type.Optional(FreeForm('headers, url')),
     ui: Type.Optional(FreeForm('generative UI bundles')),
@@ -127,6 +140,7 @@ export const NOT_BUILT: string[] = [
   'store.path',
   'store.ttl',
   'checkpointer.path',
+  'checkpointer.uri',
   'checkpointer.ttl',
   'http.app',
   'http.logging_headers',

@@ -16,6 +16,37 @@ test.each([
   expect(agentConfig({ ...env, ...more })).toMatchObject(expected);
 });
 
+test.each([
+  ['levels are known by their names in Python, too', { LOG_LEVEL: 'WARNING' }, { logLevel: 'warn' }],
+  ['origins alone', { CORS_ALLOW_ORIGINS: 'https://a, https://b' }, { cors: { allow_origins: ['https://a', 'https://b'] } }],
+  [
+    'a whole section of origins',
+    { CORS_CONFIG: '{"allow_origins":["https://a"],"max_age":5}' },
+    { cors: { allow_origins: ['https://a'], max_age: 5 } },
+  ],
+  [
+    'names without a meaning here',
+    { REDIS_URI: 'redis://r', FF_USE_CORE_API: 'true', LANGGRAPH_AUTH_TYPE: 'noop', FF_RICH_THREADS: 'true' },
+    {},
+  ],
+])('%s', (_, more, expected) => {
+  expect(agentConfig({ ...env, ...more })).toMatchObject(expected);
+});
+
+test.each([
+  ['encryption', { LANGGRAPH_AES_KEY: 'k' }, /LANGGRAPH_AES_KEY can't be honoured: this server does not do that yet/],
+  ['encryption of some fields', { GX_AES_JSON_KEYS: 'a,b' }, /GX_AES_JSON_KEYS/],
+  ['authentication', { LANGGRAPH_AUTH_TYPE: 'langsmith' }, /LANGGRAPH_AUTH_TYPE/],
+  ['a section of gx.json', { LANGGRAPH_HTTP: '{}' }, /gx\.json/],
+  ['another database', { POSTGRES_URI_CUSTOM: 'postgresql://y' }, /DATABASE_URI/],
+  ['threads that are not updated', { FF_RICH_THREADS: 'false' }, /FF_RICH_THREADS/],
+  ['logs that are sent somewhere', { SELF_HOSTED_LOGS_ENABLED: 'true' }, /SELF_HOSTED_LOGS_ENABLED/],
+  ['an unknown key of the section of origins', { CORS_CONFIG: '{"colour":1}' }, /CORS_CONFIG: colour: Unknown field/],
+  ['a prefix that is no path', { MOUNT_PREFIX: 'agents' }, /MOUNT_PREFIX must begin with a slash/],
+])('what this server does not do is not passed over: %s', (_, more, sentence) => {
+  expect(() => agentConfig({ ...env, ...more })).toThrow(sentence);
+});
+
 test('flags win over the environment', () => {
   expect(agentConfig({ ...env, GX_CONFIG: 'a.json' }, ['--config', 'b.json', '--port', '9'])).toMatchObject({
     configPath: 'b.json',

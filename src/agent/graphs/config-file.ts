@@ -23,8 +23,7 @@ export function readGraphsFile(configPath: string): GraphsFile {
   const file = path.resolve(configPath);
   const settings = validated(parsed(file), file);
   for (const key of NOT_BUILT)
-    if (at(settings, key) !== undefined)
-      throw new StartError(`${file}: "${key}" asks for something this server does not do yet; remove it.`);
+    if (asks(at(settings, key))) throw new StartError(`${file}: "${key}" asks for something this server does not do yet; remove it.`);
   const folder = path.dirname(file);
   const graphs = Object.entries(settings.graphs).map(([graphId, ref]) => source(graphId, ref, folder));
   return { path: file, folder, settings, graphs, env: environment(settings, file), index: storeIndex(settings, folder) };
@@ -53,6 +52,9 @@ function validated(value: unknown, file: string): GxJson {
     throw new StartError(`${file}: ${problems.join('; ')}.`, { cause: error });
   }
 }
+
+/** A switch that is off asks for nothing. */
+const asks = (value: unknown): boolean => value !== undefined && value !== false;
 
 const at = (settings: object, key: string): unknown =>
   key.split('.').reduce<unknown>((value, part) => (value as Record<string, unknown> | undefined)?.[part], settings);

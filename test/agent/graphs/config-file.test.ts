@@ -27,6 +27,12 @@ test('env is a map, or a file of lines', () => {
   expect(read({ graphs, env: 'my.env' }).env).toEqual({ B: 'two words' });
 });
 
+test('what says only that nothing is asked for is read', () => {
+  const serde = { allowed_json_modules: [['a', 'b']] };
+  const settings = { graphs, checkpointer: { backend: 'default', serde }, http: { enable_custom_route_auth: false, disable_a2a: true } };
+  expect(read(settings).settings).toEqual(settings);
+});
+
 test.each([
   ['no JSON', '{', 'JSON'],
   ['an unknown key', { graphs, colour: 1 }, 'colour'],
@@ -37,6 +43,8 @@ test.each([
   ['a wrong type', { graphs, node_version: 24 }, 'node_version'],
   ['an env file that is not there', { graphs, env: 'none.env' }, 'none.env'],
   ['auth, which is not built yet', { graphs, auth: { path: './auth.ts:auth' } }, 'auth'],
+  ['another store of checkpoints', { graphs, checkpointer: { backend: 'mongo' } }, 'checkpointer.backend'],
+  ['another address of checkpoints', { graphs, checkpointer: { uri: 'x' } }, 'checkpointer.uri'],
   ['semantic search without an embedding', { graphs, store: { index: { dims: 3 } } }, 'store.index'],
 ])('a start with %s fails and names it', (_, content, named) => {
   try {

@@ -61,6 +61,7 @@ describe('with the environment of a deployment', () => {
       GX_DEPLOYMENT: 'helper',
       GX_REVISION: 'helper-00002',
       CORS_ALLOW_ORIGINS: 'https://a.example.com, https://b.example.com',
+      ALLOW_PRIVATE_NETWORK: 'true',
       MAX_STREAM_CHUNK_SIZE_BYTES: '2048',
       LANGGRAPH_API_URL: 'https://helper.example.com/',
     };
@@ -90,6 +91,18 @@ describe('with the environment of a deployment', () => {
     const [run] = await agent.client.runs.list(thread_id);
     expect(run?.status).toBe('success');
     expect(agent.output()).toContain('message is too large for streams');
+  });
+
+  test('a page of a public site may call it in a private network', async () => {
+    const asked = { 'access-control-request-method': 'POST', 'access-control-request-private-network': 'true' };
+    const { headers } = await fetch(`${agent.url}/runs`, { method: 'OPTIONS', headers: { origin: 'https://a.example.com', ...asked } });
+    expect(headers.get('access-control-allow-private-network')).toBe('true');
+  });
+
+  test('requests are counted by route, in the figures as JSON too', async () => {
+    await fetch(`${agent.url}/threads/no-id`);
+    const { http } = (await (await fetch(`${agent.url}/metrics?format=json`)).json()) as { http: { requests: object[] } };
+    expect(http.requests).toContainEqual({ method: 'GET', route: '/threads/{thread_id}', status: '422', count: 1 });
   });
 
   test('origins and the public address are taken from it', async () => {
