@@ -102,7 +102,7 @@ describe('with the environment of a deployment', () => {
   test('requests are counted by route, in the figures as JSON too', async () => {
     await fetch(`${agent.url}/threads/no-id`);
     const { http } = (await (await fetch(`${agent.url}/metrics?format=json`)).json()) as { http: { requests: object[] } };
-    expect(http.requests).toContainEqual({ method: 'GET', route: '/threads/{thread_id}', status: '422', count: 1 });
+    expect(http.requests).toContainEqual({ method: 'GET', route: '/threads/:thread_id', status: '422', count: 1 });
   });
 
   test('origins and the public address are taken from it', async () => {
