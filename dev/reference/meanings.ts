@@ -77,7 +77,7 @@ export const REASONS: Record<FailureReason, { means: string; remedy: string }> =
   },
   Refused: {
     means:
-      'The API server or an admission policy refuses an object that the deployment asks for: `CREATE_FAILED` before there is a workload, else `DEPLOY_FAILED`. Or a node does not let a container run, as one whose image would run as root.',
+      'The API server or an admission policy refuses an object that the deployment asks for: `CREATE_FAILED` before there is a workload, else `DEPLOY_FAILED`. An object that has the name already and is not ours is left alone, too. Or a node does not let a container run, as one whose image would run as root.',
     remedy: "The message has its words: usually a field of `resource_spec`, or an administrator's policy.",
   },
   Interrupted: { means: 'Somebody interrupted the revision before it was deployed.', remedy: 'Ask for it again by redeploying it.' },

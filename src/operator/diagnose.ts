@@ -1,5 +1,6 @@
 import { EXIT } from '../errors.ts';
 import type { KubeObject } from '../kube/kube.ts';
+import { AGENT_CONTAINER } from '../schema/names.ts';
 import type { FailureReason } from '../schema/revision.ts';
 
 /** What keeps pods from being ready. `final`: waiting longer will not help. */
@@ -49,8 +50,6 @@ const HOPELESS_PULL = ['InvalidImageName', 'ErrImageNeverPull'];
 /** The container is there or nearly so, and the node can't run it. */
 const CANT_START = ['CreateContainerError', 'RunContainerError', 'PreCreateHookError', 'PreStartHookError', 'PostStartHookError'];
 const NEVER_STARTED = ['StartError', 'ContainerCannotRun'];
-/** By the name of the server's own container: what its exit codes mean is its own language. */
-export const AGENT = 'agent';
 const PULL = ['ImagePullBackOff', 'ErrImagePull', 'ImageInspectError', 'RegistryUnavailable', ...HOPELESS_PULL];
 
 export const statusOfPod = (pod: KubeObject): PodStatus => (pod.status as PodStatus | undefined) ?? {};
@@ -175,11 +174,11 @@ function crashed(pod: KubeObject, { name, state }: ContainerStatus, { ended, res
   const log = { pod: pod.metadata.name, container: name, previous: state?.terminated === undefined };
   if (ended.reason === 'OOMKilled')
     return { reason: 'OOMKilled', message: `Container ${name} needs more memory than its limit.`, final, log };
-  if (name === AGENT && ended.exitCode === EXIT.migration) {
+  if (name === AGENT_CONTAINER && ended.exitCode === EXIT.migration) {
     return { reason: 'MigrationFailed', message: `Container ${name} could not bring the database to its version.`, final, log };
   }
   // Not final: a database that comes back ends it.
-  if (name === AGENT && ended.exitCode === EXIT.database) {
+  if (name === AGENT_CONTAINER && ended.exitCode === EXIT.database) {
     return { reason: 'DatabaseNotReady', message: `Container ${name} can't reach its database.`, final: false, log };
   }
   return { reason: 'CrashLooping', message: `Container ${name} ends with exit code ${ended.exitCode} again and again.`, final, log };

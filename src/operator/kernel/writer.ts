@@ -1,6 +1,8 @@
 import type { Cache } from '../../kube/cache.ts';
+import { Conflict } from '../../errors.ts';
 import { AlreadyExists, KubeRefused } from '../../kube/errors.ts';
 import type { JsonPatch, Kind, Kube, KubeObject } from '../../kube/kube.ts';
+import { MANAGED_BY, OPERATOR } from '../../schema/labels.ts';
 import { APPLIED, difference, intentHash, withHash } from './owned.ts';
 
 /** A kind that reconcilers write, and the cache that holds its objects; Secrets have none. */
@@ -57,7 +59,7 @@ export class Writer {
    */
   async #make(intent: KubeObject, live: KubeObject | undefined, signal: AbortSignal): Promise<KubeObject> {
     try {
-      return await this.#apply(intent, signal);
+      return this.#stamped(intent, live === undefined ? await this.#first(intent, signal) : await this.#apply(intent, signal));
     } catch (error) {
       if (!(error instanceof KubeRefused) || live === undefined || !isForeign(intent, live)) throw error;
       const { namespace, name, resourceVersion } = live.metadata;
@@ -66,12 +68,36 @@ export class Writer {
         { op: 'replace', path: '/spec', value: { ...(live.spec as object), ...(intent.spec as object) } },
       ];
       await this.#kube.jsonPatch(this.#kindOf(intent), { namespace, name }, patch, {}, signal);
-      return this.#apply(intent, signal);
+      return this.#stamped(intent, await this.#apply(intent, signal));
     }
   }
 
-  async #apply(intent: KubeObject, signal: AbortSignal): Promise<KubeObject> {
-    const stored = await this.#kube.apply(this.#kindOf(intent), withHash(intent), signal);
+  #apply(intent: KubeObject, signal: AbortSignal, force = true): Promise<KubeObject> {
+    return this.#kube.apply(this.#kindOf(intent), withHash(intent), signal, { force });
+  }
+
+  /**
+   * What was never seen is made, unless the name is taken: by an object of the same owner, which somebody took the label from that we see
+   * it by, or by somebody else's, which is left alone. It shows by the fields that its maker owns, a selector above all.
+   */
+  async #first(intent: KubeObject, signal: AbortSignal): Promise<KubeObject> {
+    try {
+      return await this.#apply(intent, signal, false);
+    } catch (error) {
+      if (!(error instanceof Conflict)) throw error;
+    }
+    const { namespace, name } = intent.metadata;
+    const scope = { ...(namespace !== undefined && { namespace }), fieldSelector: `metadata.name=${name}` };
+    const [found] = await this.#kube.all(this.#kindOf(intent), scope, signal);
+    const what = `${intent.kind} ${name}`;
+    const ours = found === undefined ? 'ours' : whose(found, intent);
+    if (ours === 'earlier') throw new Conflict(`${what} of an earlier deployment of this name is still going.`);
+    if (ours === 'theirs')
+      throw new KubeRefused(409, `${what} is there already and is somebody else's: it is left alone.`, { reason: 'Taken', causes: [] });
+    return this.#apply(intent, signal);
+  }
+
+  #stamped(intent: KubeObject, stored: KubeObject): KubeObject {
     this.#stored.set(idOf(stored), stamp(intent, stored));
     this.#take(stored);
     return stored;
@@ -94,6 +120,14 @@ export class Writer {
 
 /** What we last applied is what we want now: the difference is somebody else's. */
 const isForeign = (intent: KubeObject, live: KubeObject): boolean => live.metadata.annotations?.[APPLIED] === intentHash(intent);
+
+/** Of the same owner, of another one that this operator made it for, or of anybody. */
+function whose({ metadata }: KubeObject, intent: KubeObject): 'ours' | 'earlier' | 'theirs' {
+  const [owners, wanted] = [metadata.ownerReferences ?? [], intent.metadata.ownerReferences ?? []];
+  if (owners.some(({ uid }) => wanted.some((owner) => owner.uid === uid))) return 'ours';
+  if (metadata.labels?.[MANAGED_BY] !== OPERATOR) return 'theirs';
+  return owners.length === 0 ? 'ours' : 'earlier';
+}
 
 const idOf = ({ kind, metadata }: KubeObject): string => `${kind}/${metadata.namespace}/${metadata.name}`;
 const stamp = (intent: KubeObject, live: KubeObject): string => `${intentHash(intent)}/${live.metadata.resourceVersion}`;

@@ -1,10 +1,10 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import type { RevisionResource } from '../../schema/custom-resources.ts';
+import { AGENT_CONTAINER } from '../../schema/names.ts';
 import { DATABASE_ADDRESS } from '../../schema/labels.ts';
 import { stampOf, type DatabaseAddress } from '../deployment/address.ts';
 import { isEnded } from '../deployment/picks.ts';
-import { AGENT } from '../diagnose.ts';
 import { settledTemplate, withTemplateHash } from '../settled-template.ts';
 import { replicasOf } from '../workload-state.ts';
 import type { Wish } from './decision.ts';
@@ -66,7 +66,7 @@ function readdressed(template: PodTemplate, address: DatabaseAddress): PodTempla
   if (metadata?.annotations?.[DATABASE_ADDRESS] === stamp) return template;
   const variable = addressVariable(address);
   const containers = spec.containers.map((container) =>
-    container.name === AGENT
+    container.name === AGENT_CONTAINER
       ? { ...container, env: (container.env ?? []).map((known) => (known.name === variable.name ? variable : known)) }
       : container,
   );

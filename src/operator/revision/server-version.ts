@@ -2,7 +2,7 @@ import { asError } from '../../errors.ts';
 import type { Kube } from '../../kube/kube.ts';
 import type { Log } from '../../log.ts';
 import type { RevisionResource } from '../../schema/custom-resources.ts';
-import { AGENT } from '../diagnose.ts';
+import { AGENT_CONTAINER } from '../../schema/names.ts';
 import type { Decision } from './decision.ts';
 import type { RevisionWorld } from './observe.ts';
 
@@ -29,7 +29,7 @@ export async function serverVersion(
   const ref = { namespace: revision.metadata.namespace, name: pod.metadata.name };
   try {
     const soon = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)]);
-    return VERSION.exec(await kube.podLog(ref, { container: AGENT, limitBytes: HEAD, once: true }, soon))?.[1];
+    return VERSION.exec(await kube.podLog(ref, { container: AGENT_CONTAINER, limitBytes: HEAD, once: true }, soon))?.[1];
   } catch (error) {
     log.debug({ err: asError(error), pod: ref.name }, 'no log to read the version from');
     return undefined;

@@ -1,11 +1,12 @@
 import { BUILD_SUCCEEDED, ROLLED_OUT } from '../../schema/conditions.ts';
 import type { RevisionResource } from '../../schema/custom-resources.ts';
+import { AGENT_CONTAINER } from '../../schema/names.ts';
 import { hashOf } from '../../schema/revision-of.ts';
 import { ENDED } from '../../schema/revision.ts';
 import { Denied, type KubeRefused } from '../../kube/errors.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import { isEnded } from '../deployment/picks.ts';
-import { AGENT, statusOfPod } from '../diagnose.ts';
+import { statusOfPod } from '../diagnose.ts';
 import { digestIn } from '../image-name.ts';
 import { noLaterThan, settled, stalled, waiting, type Outcome, type Report, type Statement } from '../kernel/outcome.ts';
 import { seenTemplate } from '../settled-template.ts';
@@ -130,7 +131,7 @@ const wordOf = (phase: string): string =>
 /** Digest of the image that the api pods run, so that a moved tag does not change what a rollback brings back. */
 function digestOf(revision: RevisionResource, { apiPods }: RevisionWorld): string | undefined {
   const image = imageOf(revision) ?? '';
-  const ids = apiPods.flatMap((pod) => statusOfPod(pod).containerStatuses ?? []).filter(({ name }) => name === AGENT);
+  const ids = apiPods.flatMap((pod) => statusOfPod(pod).containerStatuses ?? []).filter(({ name }) => name === AGENT_CONTAINER);
   return ids.map(({ imageID = '' }) => digestIn(imageID, image)).find((digest) => digest !== undefined);
 }
 

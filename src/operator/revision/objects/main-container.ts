@@ -1,8 +1,8 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { RevisionResource } from '../../../schema/custom-resources.ts';
+import { AGENT_CONTAINER } from '../../../schema/names.ts';
 import type { DatabaseAddress } from '../../deployment/address.ts';
 import { connectionsOf } from '../../connections.ts';
-import { AGENT } from '../../diagnose.ts';
 import { RESTRICTED, withoutNulls } from './containers.ts';
 import { tracingEnvironment } from './tracing.ts';
 import { resources, type WorkloadWish } from './sizes.ts';
@@ -14,7 +14,7 @@ const FAREWELL = 5;
 export function mainContainer(revision: RevisionResource, wish: WorkloadWish, settings: OperatorSettings): object {
   const spec = revision.spec.template.resourceSpec ?? {};
   return {
-    name: AGENT,
+    name: AGENT_CONTAINER,
     image: wish.image,
     imagePullPolicy: settings.imagePullPolicy,
     ports: [{ name: 'http', containerPort: PORT, protocol: 'TCP' }],

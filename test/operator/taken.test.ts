@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
+import { until } from '../kit/api-server.ts';
+import type { FakeKubelet } from '../kit/fake-kubelet.ts';
+import { newDeployment } from '../kit/objects.ts';
+import type { look, RunningOperator } from '../kit/operator.ts';
+import { clearStage, setStage } from '../kit/stage.ts';
+
+/* Names of what is made follow from the deployment's: an object that has one of them already may be the heart of something else. */
+let kube: Kube;
+let namespace: string;
+let operator: RunningOperator;
+let kubelet: FakeKubelet;
+let see: ReturnType<typeof look>;
+
+beforeAll(async () => {
+  ({ kube, namespace, operator, kubelet, see } = await setStage('taken'));
+});
+afterAll(() => clearStage({ operator, kubelet, kube }));
+
+const selector = { matchLabels: { app: 'theirs' } };
+const template = { metadata: { labels: { app: 'theirs' } }, spec: { containers: [{ name: 'c', image: 'theirs:1' }] } };
+const ports = [{ name: 'http', port: 80, targetPort: 80 }];
+const theirs = (kind: Kind, name: string, spec: object): Promise<KubeObject> =>
+  kube.create(kind, { apiVersion: kind.apiVersion, kind: kind.kind, metadata: { name, namespace }, spec });
+const specOf = async (kind: Kind, name: string): Promise<unknown> => (await kube.get(kind, { namespace, name })).spec;
+
+test.each<[string, Kind, string, object]>([
+  ['Service', kinds.service, 'one-agent', { selector: { app: 'theirs' }, ports }],
+  ['StatefulSet', kinds.statefulSet, 'two-db', { selector, template, serviceName: 'theirs' }],
+  ['NetworkPolicy', kinds.networkPolicy, 'three-db', { podSelector: selector, policyTypes: ['Ingress'] }],
+])("somebody's %s of that name is left as it is, and the deployment says so until it is gone", async (what, kind, name, spec) => {
+  const deployment = name.split('-')[0] ?? '';
+  await theirs(kind, name, spec);
+  const before = await specOf(kind, name);
+  await kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name: deployment } }));
+  await until('it is told', async () => (await see.deployment(deployment)).status?.reason === 'Refused');
+  const { status } = await see.deployment(deployment);
+  expect(status?.message).toContain(`${what} ${name} is there already and is somebody else's: it is left alone.`);
+  expect(await specOf(kind, name)).toEqual(before);
+  await kube.delete(kind, { namespace, name });
+  await kube.jsonPatch(kinds.deployment, { namespace, name: deployment }, [
+    { op: 'add', path: '/metadata/annotations', value: { 'gx.dev/reconcile-requested-at': 'now' } },
+  ]);
+  await see.untilReady(deployment);
+});
+
+test("somebody's workload of that name is left as it is, and the revision could not be created", async () => {
+  await theirs(kinds.workload, 'four-00001-api', { selector, template });
+  await kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name: 'four' } }));
+  await see.untilPhase('four-00001', 'CREATE_FAILED');
+  const { status } = await see.revision('four-00001');
+  expect(status).toMatchObject({
+    reason: 'Refused',
+    message: expect.stringContaining("four-00001-api is there already and is somebody else's"),
+  });
+  expect(await specOf(kinds.workload, 'four-00001-api')).toMatchObject({ selector });
+});
+
+test('one of our own whose label somebody took is known again', async () => {
+  await kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name: 'five' } }));
+  await see.untilReady('five');
+  const { metadata } = await see.service('five-agent');
+  const path = '/metadata/labels/app.kubernetes.io~1managed-by';
+  await kube.jsonPatch(kinds.service, { namespace, name: 'five-agent' }, [
+    { op: 'replace', path, value: 'nobody' },
+    { op: 'replace', path: '/spec/selector', value: { app: 'hijacked' } },
+  ]);
+  await until(
+    'it is put right',
+    async () => (await see.service('five-agent')).metadata.labels?.['app.kubernetes.io/managed-by'] === 'gx-operator',
+  );
+  const service = await see.service('five-agent');
+  expect(service.metadata.uid).toBe(metadata.uid);
+  expect(service.spec).toMatchObject({ selector: { 'gx.dev/revision': 'five-00001' } });
+});
