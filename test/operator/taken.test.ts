@@ -57,6 +57,16 @@ test("somebody's workload of that name is left as it is, and the revision could 
   expect(await specOf(kinds.workload, 'four-00001-api')).toMatchObject({ selector });
 });
 
+test("somebody's Secret that has the name of a revision's copy is not given to its pods", async () => {
+  const secret = (name: string, stringData: object) =>
+    kube.create(kinds.secret, { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace }, stringData } as never);
+  await secret('mine', { TOKEN: 'mine' });
+  await secret('six-00001-env', { TOKEN: 'theirs' });
+  await kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name: 'six' }, template: { secretName: 'mine' } }));
+  await see.untilPhase('six-00001', 'CREATE_FAILED');
+  expect((await see.revision('six-00001')).status?.message).toContain("Secret six-00001-env is there already and is somebody else's");
+});
+
 test('one of our own whose label somebody took is known again', async () => {
   await kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name: 'five' } }));
   await see.untilReady('five');

@@ -24,8 +24,19 @@ function ownDatabase({ spec }: DeploymentResource, { database, databasePods }: D
   if (isDatabaseUp(database) && replicasOf(database) > 0) return ready('The database answers.');
   if (spec.hibernate === true) return notReady('The database is stopped; its volume is kept.', HIBERNATED);
   const patience = { now: now.getTime(), imagePullSeconds: settings.imagePullPatienceSeconds };
-  const cause = diagnose(undefined, databasePods, patience);
-  return notReady(`The database does not answer yet.${cause === undefined ? '' : ` ${cause.message}`}`);
+  const cause = diagnose(undefined, databasePods, patience)?.message ?? podless(database, databasePods, now);
+  return notReady(['The database does not answer yet.', cause].filter(Boolean).join(' '));
+}
+
+/** Seconds after which a set without a pod is told: its controller makes one within some milliseconds, or says in events why not. */
+export const PODLESS = 30;
+
+function podless(set: KubeObject | undefined, pods: KubeObject[], now: Date): string | undefined {
+  if (set === undefined || pods.length > 0) return undefined;
+  const age = (now.getTime() - Date.parse(set.metadata.creationTimestamp ?? now.toISOString())) / 1000;
+  return age < PODLESS
+    ? undefined
+    : `Its pod is not there; the events of StatefulSet ${set.metadata.name} say why (a quota, or an admission policy).`;
 }
 
 /**

@@ -19,7 +19,7 @@ import { settled, stalled, waiting, type Outcome, type Report, type Statement } 
 import { seenTemplate } from '../settled-template.ts';
 import { availableReplicas, replicasOf } from '../workload-state.ts';
 import { replicasWanted } from '../revision/objects/sizes.ts';
-import { databaseStatement } from './database-state.ts';
+import { databaseStatement, PODLESS } from './database-state.ts';
 import type { PasswordState } from './password/rotate.ts';
 import type { DeploymentWorld } from './observe.ts';
 import { isEnded } from './picks.ts';
@@ -48,10 +48,18 @@ export function deploymentReport(
 ): Report<DeploymentStatusFields> {
   const newest = newestFirst(world.revisions)[0];
   const hibernates = deployment.spec.hibernate === true;
-  const isExternal = deployment.spec.database?.external !== undefined;
   const database = databaseStatement(deployment, world, { settings, now, active, secret: password?.secret });
   const serving = servingStatement(world, { active, hibernates, settings });
-  const seen = { newest, active, database, serving, hibernates, asleep: isAsleep(world), before: deployment.status?.phase, isExternal };
+  const seen = {
+    newest,
+    active,
+    database,
+    serving,
+    hibernates,
+    asleep: isAsleep(world),
+    before: deployment.status?.phase,
+    poll: pollOf(deployment, world),
+  };
   const outcome = trouble ?? stillRotating(outcomeOf(seen), password?.rotation);
   const handled = deployment.metadata.annotations?.[RECONCILE_NOW];
   return {
@@ -108,7 +116,6 @@ function databaseFields(
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
-/** Seconds: nothing wakes a deployment when the Secret of its external database appears. */
 const SECRET_POLL = 10;
 
 type Seen = {
@@ -119,8 +126,14 @@ type Seen = {
   hibernates: boolean;
   asleep: boolean;
   before: DeploymentStatus | undefined;
-  isExternal: boolean;
+  /** Seconds: nothing wakes a deployment when the Secret of its external database appears, or why its own has no pod. */
+  poll: number | undefined;
 };
+
+function pollOf({ spec }: DeploymentResource, { databasePods }: DeploymentWorld): number | undefined {
+  if (spec.database?.external !== undefined) return SECRET_POLL;
+  return databasePods.length === 0 ? PODLESS + 1 : undefined;
+}
 
 function phaseOf({ newest, active, database, serving, hibernates, before }: Seen): DeploymentStatus {
   if (serving.status === 'True') return 'READY';
@@ -131,14 +144,14 @@ function phaseOf({ newest, active, database, serving, hibernates, before }: Seen
   return isFirstUnderWay || (active === undefined && database.status !== 'True') ? 'AWAITING_DATABASE' : 'UNKNOWN';
 }
 
-function outcomeOf({ newest, active, database, serving, hibernates, asleep, isExternal }: Seen): Outcome {
+function outcomeOf({ newest, active, database, serving, hibernates, asleep, poll }: Seen): Outcome {
   if (newest === undefined) return waiting('RevisionMissing', 'The revision is being made.');
   const { name } = newest.metadata;
   const isDeployed = newest.status?.phase === 'DEPLOYED';
   if (isEnded(newest) && !isDeployed) return failed(newest);
   if (hibernates)
     return asleep ? settled('All pods are stopped; the data is kept.', HIBERNATED) : waiting('Hibernating', 'The pods are being stopped.');
-  if (database.status !== 'True') return waiting(database.reason, database.message, isExternal ? SECRET_POLL : undefined);
+  if (database.status !== 'True') return waiting(database.reason, database.message, poll);
   if (!isDeployed || active !== name) return rolling(newest);
   return isAsAsked(serving) ? wholeOrNot(newest, serving) : waiting(serving.reason, serving.message);
 }

@@ -68,14 +68,15 @@ async function growClaim({ kube, settings }: OperatorDeps, deployment: Deploymen
 function tooSmall(deployment: DeploymentResource, { settings }: Pick<OperatorDeps, 'settings'>, missing: number): Statement {
   const asked = databaseSize(deployment, settings).storageGi;
   const message = `template.resourceSpec.dbStorageGi: ${asked} Gi are asked for, but the volume has ${asked - missing / 2 ** 30} Gi, and a volume never shrinks. It stays as it is.`;
-  return { type: VOLUME_GROWN, status: 'False', reason: 'NeverShrinks', message };
+  return { type: VOLUME_GROWN, status: 'False', reason: 'NeverShrinks', message, event: 'Warning' };
 }
 
-const growing = (message: string): Statement => ({ type: VOLUME_GROWN, status: 'False', reason: 'Growing', message });
+const growing = (message: string): Statement => ({ type: VOLUME_GROWN, status: 'False', reason: 'Growing', message, event: 'Normal' });
 
 const refused = ({ message }: Problem): Statement => ({
   type: VOLUME_GROWN,
   status: 'False',
   reason: 'NotExpandable',
+  event: 'Warning',
   message: `template.resourceSpec.dbStorageGi: the cluster does not enlarge the volume, which stays as it is. ${message}`.slice(0, 4096),
 });

@@ -10,7 +10,7 @@ import type { ObjectMeta } from '../../schema/custom-resources.ts';
 import { conditionsOf, pausedConditions } from './conditions.ts';
 import { nextOf, waiting, type Outcome, type Report } from './outcome.ts';
 import type { WorkQueue } from './queue.ts';
-import { statusPatch, transition, type Status } from './status.ts';
+import { statedEvents, statusPatch, transition, type Status } from './status.ts';
 
 const DEADLINE = 60_000;
 
@@ -192,24 +192,26 @@ export class Controller<T extends Resource<S>, S extends Status> {
   async #write(object: T, report: Report<S>, context: Context): Promise<void> {
     const at = { generation: object.metadata.generation ?? 0, now: seconds(context.now) };
     const conditions = conditionsOf(report, object.status?.conditions ?? [], at);
-    await this.#store(object, { ...dropUndefined(report.status), conditions }, context);
+    const isStored = await this.#store(object, { ...dropUndefined(report.status), conditions }, context);
+    if (isStored) for (const told of statedEvents(object.status, report.statements)) this.#options.record(object, told);
   }
 
-  /** Nothing is sent when the status is as it was; an event tells what a person cares about. */
-  async #store(object: T, state: Status, { log }: Context): Promise<void> {
+  /** Nothing is sent when the status is as it was, which is false; an event tells what a person cares about. */
+  async #store(object: T, state: Status, { log }: Context): Promise<boolean> {
     const { kube, reconciler, record } = this.#options;
     const status = { ...state, observedGeneration: object.metadata.generation ?? 0 };
     const patch = statusPatch(object.status, status);
-    if (patch === undefined) return;
+    if (patch === undefined) return false;
     const { namespace, name } = object.metadata;
     // Not the reconcile's own signal: what it found is told also when it ran out of time.
     const stored = await kube.patchStatus(reconciler.kind, { namespace, name }, patch, AbortSignal.timeout(10_000)).catch(unlessGone);
-    if (stored === undefined) return;
+    if (stored === undefined) return false;
     reconciler.cache.offer(stored);
     const told = transition(object.status, status);
-    if (told === undefined) return;
+    if (told === undefined) return true;
     record(object, told);
     log.info({ reason: told.reason, phase: status.phase }, 'state changed');
+    return true;
   }
 
   async #patch(object: T, patch: JsonPatch, signal: AbortSignal): Promise<T> {

@@ -22,7 +22,10 @@ export const noLaterThan = (outcome: Outcome, seconds: number | undefined): Outc
 export const stalled = (reason: string, message: string): Outcome => ({ kind: 'stalled', reason, message });
 
 /** A condition as a reconciler states it; times and generations are the kernel's. */
-export type Statement = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
+export type Statement = Pick<Condition, 'type' | 'status' | 'reason' | 'message'> & {
+  /** An event tells of it as well, once for each reason: what Ready does not tell. */
+  event?: 'Normal' | 'Warning';
+};
 
 /** What a reconcile hands back: the whole status but its conditions, and the conditions beside Ready, Reconciling and Stalled. */
 export type Report<Status extends object> = {

@@ -2,6 +2,7 @@ import type { Condition } from '../../schema/conditions.ts';
 import { READY, STALLED, SUSPENDED } from '../../schema/conditions.ts';
 import { canonicalJson } from '../../schema/revision-of.ts';
 import { conditionIn } from './conditions.ts';
+import type { Statement } from './outcome.ts';
 
 export type Status = { observedGeneration?: number; conditions?: Condition[]; phase?: string; logTail?: string };
 
@@ -13,6 +14,14 @@ export function statusPatch(before: object | undefined, after: object): object |
 }
 
 export type Transition = { type: 'Normal' | 'Warning'; reason: string; action: string; note: string };
+
+/** Events of what was stated beside Ready, where it says another thing than before. */
+export const statedEvents = (before: Status | undefined, statements: readonly Statement[]): Transition[] =>
+  statements.flatMap(({ event, type, reason, message }) =>
+    event === undefined || conditionIn({ status: before }, type)?.reason === reason
+      ? []
+      : [{ type: event, reason, action: 'Reconcile', note: message.slice(0, ROOM) }],
+  );
 
 /** The event worth telling between two statuses; undefined when nothing a person cares about did change. */
 export function transition(before: Status | undefined, after: Status): Transition | undefined {

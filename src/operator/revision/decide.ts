@@ -1,10 +1,11 @@
-import { HIBERNATED } from '../../schema/conditions.ts';
+import { DATABASE_READY, HIBERNATED } from '../../schema/conditions.ts';
 import { INTERRUPT } from '../../schema/labels.ts';
 import type { RevisionResource } from '../../schema/custom-resources.ts';
 import { hashOf, templateHash } from '../../schema/revision-of.ts';
 import { isEnded } from '../deployment/picks.ts';
 import { connectionsOf } from '../connections.ts';
 import { diagnose, type Diagnosis } from '../diagnose.ts';
+import { conditionIn } from '../kernel/conditions.ts';
 import { isRolledOut, replicasOf } from '../workload-state.ts';
 import { building } from './build/decide.ts';
 import { idle, type Decision, type Situation, type Step, type Wish } from './decision.ts';
@@ -178,6 +179,10 @@ export function secondsLeft({ revision, world, settings }: Situation): number {
   return limit - (world.now.getTime() - started) / 1000;
 }
 
+/** What the deployment knows of its database, once that is what the revision failed of. */
+const databaseTrouble = ({ reason }: Decision, { world }: Situation): string[] =>
+  reason === 'DatabaseNotReady' ? [conditionIn(world.deployment ?? {}, DATABASE_READY)?.message ?? ''].filter(Boolean) : [];
+
 /** A rollout that is late, or that no waiting helps, has failed; what it has of pods is taken back. */
 function withinDeadline(decision: Decision, situation: Situation): Decision {
   if (decision.rolledOut || decision.phase === 'CREATE_FAILED') return decision;
@@ -185,7 +190,7 @@ function withinDeadline(decision: Decision, situation: Situation): Decision {
   const isLate = secondsLeft(situation) <= 0;
   if (!isLate && diagnosis?.final !== true) return decision;
   const reason = diagnosis?.reason ?? decision.reason ?? 'DeadlineExceeded';
-  const told = diagnosis?.message ?? decision.message;
+  const told = diagnosis?.message ?? [decision.message, ...databaseTrouble(decision, situation)].join(' ');
   return {
     ...decision,
     phase: 'DEPLOY_FAILED',

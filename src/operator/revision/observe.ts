@@ -1,4 +1,5 @@
 import { NotFound } from '../../errors.ts';
+import { KubeRefused } from '../../kube/errors.ts';
 import { kinds, type KubeObject } from '../../kube/kube.ts';
 import { DATABASE_READY } from '../../schema/conditions.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
@@ -106,6 +107,14 @@ async function environmentOf({ kube, writer }: OperatorDeps, revision: RevisionR
   // Another revision's copy goes with that revision.
   if (secret.immutable === true && source === wanted) return { secret: 'ready', name: wanted };
   const copy = adoptSecret(revision, secret);
-  await writer.create(copy, signal);
-  return { secret: 'ready', name: copy.metadata.name };
+  const { name } = copy.metadata;
+  if (!(await writer.create(copy, signal)) && !isOf(revision, await kube.get(kinds.secret, { namespace, name }, signal)))
+    throw new KubeRefused(409, `Secret ${name} is there already and is somebody else's: it is left alone.`, {
+      reason: 'Taken',
+      causes: [],
+    });
+  return { secret: 'ready', name };
 }
+
+const isOf = (revision: RevisionResource, { metadata }: KubeObject): boolean =>
+  metadata.ownerReferences?.some(({ uid }) => uid === revision.metadata.uid) === true;

@@ -53,3 +53,22 @@ test.each<[string, KubeObject[], DatabaseSecret | undefined, string]>([
 ])('an external database %s', (_, pods, secret, status) => {
   expect(said(pods, secret)).toMatchObject({ type: 'DatabaseReady', status, reason: status === 'True' ? 'External' : 'DatabaseNotReady' });
 });
+
+test.each<[number, KubeObject[], string]>([
+  [10, [], 'The database does not answer yet.'],
+  [
+    31,
+    [],
+    'The database does not answer yet. Its pod is not there; the events of StatefulSet chat-db say why (a quota, or an admission policy).',
+  ],
+  [31, [pod(false, { running: false })], 'The database does not answer yet.'],
+])('an own database whose set is %i s old, with pods %j', (age, databasePods, message) => {
+  const now = new Date('2026-01-01T00:10:00Z');
+  const creationTimestamp = new Date(now.getTime() - age * 1000).toISOString();
+  const database: KubeObject = { apiVersion: 'apps/v1', kind: 'StatefulSet', metadata: { name: 'chat-db', creationTimestamp }, status: {} };
+  const lists = { revisions: [], foreign: [], children: [], agentPods: [], passwordPods: [], workloads: [] };
+  const world: DeploymentWorld = { ...lists, databasePods, database, service: undefined };
+  expect(databaseStatement(deployment(), world, { settings: settings(), now, active: undefined, secret: undefined })).toMatchObject({
+    message,
+  });
+});

@@ -52,6 +52,14 @@ async function deployed(name: string): Promise<void> {
   await kube.patchStatus(kinds.volumeClaim, { namespace, name: metadata.name }, { phase: 'Bound' });
 }
 
+type Told = { regarding?: { name: string }; type?: string; reason?: string };
+/** Once: what stays as it is is not said again. */
+const untilEvent = (name: string, type: string, reason: string): Promise<void> =>
+  until(`one event of ${name} says ${reason}`, async () => {
+    const all = (await kube.all(kinds.event, { namespace })) as Told[];
+    return all.filter((told) => told.regarding?.name === name && told.type === type && told.reason === reason).length === 1;
+  });
+
 const ask = (name: string, gibibytes: number): Promise<object> =>
   kube.jsonPatch(kinds.deployment, { namespace, name }, [
     { op: 'replace', path: '/spec/template/resourceSpec/dbStorageGi', value: gibibytes },
@@ -77,6 +85,8 @@ test('a database that is asked to be larger grows while its pod runs, and is nev
     );
   });
   expect(requested(await claim('grows'))).toBe('20Gi');
+  await untilEvent('grows', 'Normal', 'Growing');
+  await untilEvent('grows', 'Warning', 'NeverShrinks');
 });
 
 test.each([0, 1, 2, 3])('an operator that dies after write %i of a growth leaves the rest to the next one', async (writes) => {
@@ -136,6 +146,7 @@ test('a storage class that does not grow volumes leaves the database alone, and 
   const told = (await see.deployment('fixed')).status?.conditions?.find(({ type }) => type === 'VolumeGrown');
   expect(told).toMatchObject({ reason: 'NotExpandable', message: expect.stringContaining('dbStorageGi') });
   await see.untilReady('fixed');
+  await untilEvent('fixed', 'Warning', 'NotExpandable');
   expect(requested(await claim('fixed'))).toBe('10Gi');
   expect((await set('fixed')).metadata.uid).toBe(before.metadata.uid);
 });

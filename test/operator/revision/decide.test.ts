@@ -147,3 +147,17 @@ test('pods that the database has too few connections for are refused before one 
     wish: {},
   });
 });
+
+test('a revision that fails of its database says what the deployment knows of it', () => {
+  const message = "The database does not answer yet. The image postgres:0 can't be pulled";
+  const at = { lastTransitionTime: '2026-01-01T00:00:00Z' };
+  const waiting = deployment({
+    status: { conditions: [{ type: 'DatabaseReady', status: 'False', reason: 'DatabaseNotReady', message, ...at }] },
+  });
+  const late = { phase: 'AWAITING_DEPLOY' as const, startedAt: '2026-01-01T00:00:00Z' };
+  expect(next({ databaseReady: false, deployment: waiting }, late)).toMatchObject({
+    phase: 'DEPLOY_FAILED',
+    reason: 'DatabaseNotReady',
+    message: `Not ready in time. Waiting for the database. ${message}`,
+  });
+});

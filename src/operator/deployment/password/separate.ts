@@ -58,5 +58,5 @@ export async function separateRoles(deps: OperatorDeps, deployment: DeploymentRe
   const trouble = await tell(deps, deployment, { task: 'separate', from: current, to: current }, scene);
   const said = trouble === undefined ? '' : ` ${trouble}`;
   const message = `The agents' login is being made no superuser of the database any more.${said}`;
-  return { statement: { type: ROLES_SEPARATED, status: 'False', reason: 'SeparatingRoles', message } };
+  return { statement: { type: ROLES_SEPARATED, status: 'False', reason: 'SeparatingRoles', message, event: 'Normal' } };
 }
