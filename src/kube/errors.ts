@@ -15,6 +15,10 @@ export class KubeRefused extends Problem {
   }
 }
 
+/** What is there under a name that was to be ours, told as `Service chat-agent`. */
+export const taken = (what: string): KubeRefused =>
+  new KubeRefused(409, `${what} is there already and is somebody else's: it is left alone.`, { reason: 'AlreadyExists', causes: [] });
+
 /** 403 for the object's sake, not the caller's: a quota, or an admission policy. */
 export class Denied extends Forbidden {
   override name = 'Denied';

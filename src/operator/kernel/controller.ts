@@ -50,6 +50,8 @@ export type ControllerOptions<T extends Resource<S>, S extends Status> = {
 /** Takes keys from the queue and brings each object one step on: fetch, finalizer, reconcile, status if different, event, what next. */
 export class Controller<T extends Resource<S>, S extends Status> {
   readonly #options: ControllerOptions<T, S>;
+  /** Keys whose last pass lost a race. */
+  readonly #raced = new Set<string>();
   #workers: Promise<void>[] = [];
 
   constructor(options: ControllerOptions<T, S>) {
@@ -91,7 +93,10 @@ export class Controller<T extends Resource<S>, S extends Status> {
     }
     const next = nextOf(outcome);
     if (next.do === 'retry') queue.retry(key);
-    else queue.forget(key);
+    else {
+      queue.forget(key);
+      this.#raced.delete(key);
+    }
     if (next.do === 'later') queue.addAfter(key, next.seconds * 1000);
     observer.done(resultOf(outcome), (performance.now() - started) / 1000);
   }
@@ -177,11 +182,19 @@ export class Controller<T extends Resource<S>, S extends Status> {
         return refusal.outcome;
       }
       if (context.signal.aborted) this.#options.observer.timedOut();
-      await this.#write(object, failureReport(object, error), context).catch(() => undefined);
+      if (!this.#isFirstRace(object, error)) await this.#write(object, failureReport(object, error), context).catch(() => undefined);
       throw error;
     }
     await this.#write(object, report, context);
     return report.outcome;
+  }
+
+  /** A race that was lost is run again at once: only one that is lost every time is worth a word. */
+  #isFirstRace({ metadata }: T, error: unknown): boolean {
+    const key = `${metadata.namespace}/${metadata.name}`;
+    if (!(error instanceof Conflict) || this.#raced.has(key)) return false;
+    this.#raced.add(key);
+    return true;
   }
 
   #refusal(object: T, error: unknown, now: Date): Report<S> | undefined {

@@ -1,6 +1,6 @@
 import type { Cache } from '../../kube/cache.ts';
-import { Conflict } from '../../errors.ts';
-import { AlreadyExists, KubeRefused } from '../../kube/errors.ts';
+import { Conflict, Unavailable } from '../../errors.ts';
+import { AlreadyExists, KubeRefused, taken } from '../../kube/errors.ts';
 import type { JsonPatch, Kind, Kube, KubeObject } from '../../kube/kube.ts';
 import { MANAGED_BY, OPERATOR } from '../../schema/labels.ts';
 import { APPLIED, difference, intentHash, withHash } from './owned.ts';
@@ -91,9 +91,8 @@ export class Writer {
     const [found] = await this.#kube.all(this.#kindOf(intent), scope, signal);
     const what = `${intent.kind} ${name}`;
     const ours = found === undefined ? 'ours' : whose(found, intent);
-    if (ours === 'earlier') throw new Conflict(`${what} of an earlier deployment of this name is still going.`);
-    if (ours === 'theirs')
-      throw new KubeRefused(409, `${what} is there already and is somebody else's: it is left alone.`, { reason: 'Taken', causes: [] });
+    if (ours === 'earlier') throw new Unavailable(`${what} of an earlier deployment of this name is still going.`);
+    if (ours === 'theirs') throw taken(what);
     return this.#apply(intent, signal);
   }
 

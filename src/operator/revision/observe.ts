@@ -1,5 +1,5 @@
 import { NotFound } from '../../errors.ts';
-import { KubeRefused } from '../../kube/errors.ts';
+import { taken } from '../../kube/errors.ts';
 import { kinds, type KubeObject } from '../../kube/kube.ts';
 import { DATABASE_READY } from '../../schema/conditions.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
@@ -109,10 +109,7 @@ async function environmentOf({ kube, writer }: OperatorDeps, revision: RevisionR
   const copy = adoptSecret(revision, secret);
   const { name } = copy.metadata;
   if (!(await writer.create(copy, signal)) && !isOf(revision, await kube.get(kinds.secret, { namespace, name }, signal)))
-    throw new KubeRefused(409, `Secret ${name} is there already and is somebody else's: it is left alone.`, {
-      reason: 'Taken',
-      causes: [],
-    });
+    throw taken(`Secret ${name}`);
   return { secret: 'ready', name };
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Unavailable, type Problem } from '../../../src/errors.ts';
+import { Conflict, Unavailable, type Problem } from '../../../src/errors.ts';
 import { Cache } from '../../../src/kube/cache.ts';
 import { KubeRefused } from '../../../src/kube/errors.ts';
 import { kinds, type Kube } from '../../../src/kube/kube.ts';
@@ -14,7 +14,7 @@ type Status = NonNullable<DeploymentResource['status']>;
 type Given = Reconciler<DeploymentResource, Status>;
 
 /** One pass over one object; a door that only takes notes. */
-async function pass(object: DeploymentResource, given: Pick<Given, 'reconcile'> & Partial<Given>) {
+async function pass(object: DeploymentResource, given: Pick<Given, 'reconcile'> & Partial<Given>, times = 1) {
   const written: unknown[] = [];
   const told: unknown[] = [];
   const results: string[] = [];
@@ -45,7 +45,7 @@ async function pass(object: DeploymentResource, given: Pick<Given, 'reconcile'> 
       panicked: () => results.push('panic'),
       done: (result) => {
         results.push(result);
-        done.resolve();
+        if (results.length >= times) done.resolve();
       },
     },
   });
@@ -85,6 +85,15 @@ test('a failure is written too, keeps what was known, and is tried again', async
   expect(written).toMatchObject([['status', { phase: 'READY', url: 'http://x', observedGeneration: 1 }]]);
   expect(JSON.stringify(written)).toContain('not now');
   expect(results).toEqual(['error']);
+});
+
+test('a race that is lost is told nobody, and run again; one that is lost again and again is', async () => {
+  let count = 0;
+  const race = () => Promise.reject(new Conflict(`lost ${(count += 1)}`));
+  const { written, told, results } = await pass(deployment({ status: { phase: 'READY', conditions: [ready] } }), { reconcile: race });
+  expect([written, told, results]).toEqual([[], [], ['error']]);
+  const twice = await pass(deployment(), { reconcile: race }, 2);
+  expect(JSON.stringify(twice.written)).toContain('lost 3');
 });
 
 test('a message of ours own faults stays in the log', async () => {
