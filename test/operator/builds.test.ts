@@ -8,6 +8,7 @@ import { withLog } from '../kit/given-log.ts';
 import { BUILDER, fromGit, newDeployment } from '../kit/objects.ts';
 import type { look, RunningOperator } from '../kit/operator.ts';
 import { clearStage, setStage } from '../kit/stage.ts';
+import { verdicts } from '../kit/verdict.ts';
 
 /* Revisions from git with a builder: Jobs and pods are the cluster's own, what a builder does is told by the test or a kubelet's double. */
 const LOG = 'cloning\nbuilding\nlast words of the builder';
@@ -20,7 +21,8 @@ let see: ReturnType<typeof look>;
 beforeAll(async () => {
   const given = { settings: { builder: BUILDER }, through: (door: Kube) => withLog(door, LOG) };
   ({ kube, namespace, operator, kubelet, see } = await setStage('builds', given));
-});
+  await verdicts([]);
+}, 600_000);
 afterAll(() => clearStage({ operator, kubelet, kube }));
 
 const apply = (name: string, ref: string): Promise<object> =>
@@ -90,6 +92,8 @@ describe('a git revision', () => {
     await until('the event is there', async () => (await told()) !== undefined);
     expect(await told()).toMatchObject({ reason: 'BuildFailed', note: `${message}\n${LOG}` });
     await until('the deployment says so', async () => (await see.deployment(ref)).status?.reason === 'BuildFailed');
+    const judged = await verdicts([await see.deployment(ref), await see.revision(name)]);
+    expect(judged.map(({ status, health }) => `${status} ${health}`)).toEqual(['Failed Degraded', 'Failed Degraded']);
   });
 
   test('that is interrupted while it is built ends as INTERRUPTED, and its Job goes', async () => {

@@ -7,6 +7,7 @@ import { testNamespace, until } from '../kit/api-server.ts';
 import { fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
 import { withLog } from '../kit/given-log.ts';
 import { newDeployment } from '../kit/objects.ts';
+import { verdicts } from '../kit/verdict.ts';
 import { look, operatorFor, type RunningOperator } from '../kit/operator.ts';
 
 /*
@@ -15,6 +16,8 @@ import { look, operatorFor, type RunningOperator } from '../kit/operator.ts';
  */
 const LAST_WORDS = 'starting\nlast words of the pod';
 const DEADLINE = 10;
+/** Of the tools that judge, the first time. */
+const BUILD = 600_000;
 /** Beyond the deadline: for a machine that has much else to do. */
 const SLOW = 60_000;
 let kube: Kube;
@@ -30,7 +33,8 @@ beforeAll(async () => {
   kubelet = fakeKubelet(kube, namespace);
   operator = await operatorFor(own, { through: (door) => withLog(door, LAST_WORDS) });
   await operator.leading;
-});
+  await verdicts([]);
+}, BUILD);
 afterAll(async () => {
   await operator.stop();
   await kubelet.stop();
@@ -56,6 +60,13 @@ async function serving(name: string): Promise<object> {
     url: status?.url,
   };
 }
+
+/** What kstatus and Argo CD make of the deployment and of its newest revision. */
+const judged = async (name: string, number: number): Promise<string[]> => {
+  const all = await verdicts([await see.deployment(name), await see.revision(`${name}-0000${number}`)]);
+  return all.map(({ status, health }) => `${status} ${health}`);
+};
+const FAILED = ['Failed Degraded', 'Failed Degraded'];
 
 const quota: Kind = { apiVersion: 'v1', kind: 'ResourceQuota', plural: 'resourcequotas', namespaced: true };
 
@@ -106,6 +117,7 @@ describe.concurrent('a new revision', () => {
       expect(status?.conditions).toContainEqual(expect.objectContaining({ type: 'Stalled', status: 'True', reason }));
       expect(status?.conditions).toContainEqual(expect.objectContaining({ type: 'Serving', status: 'True' }));
       expect(await serving(name)).toEqual(before);
+      expect(await judged(name, 2)).toEqual(FAILED);
     },
     3 * SLOW,
   );
@@ -179,6 +191,7 @@ test('a revision that serves while its queue pods break: not ready with their re
     containerStatuses: well.containerStatuses.map((known) => ({ ...known, ...crashed })),
   });
   await untilReasonIs(name, 'CrashLooping');
+  expect(await judged(name, 1)).toEqual(['InProgress Progressing', 'InProgress Progressing']);
   const { status } = await see.deployment(name);
   expect(status).toMatchObject({ phase: 'READY', message: expect.stringContaining('ends with exit code 9') });
   expect(status?.conditions).toContainEqual(expect.objectContaining({ type: 'Serving', status: 'True' }));

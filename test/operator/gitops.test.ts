@@ -141,6 +141,33 @@ describe('hands of others', () => {
     await until('it is back in its range', async () => (await replicas(api)) === 2);
   });
 
+  test('scale by a HorizontalPodAutoscaler, which alone moves the workload between its bounds', async () => {
+    await kubectl.apply(manifest('auto', { minScale: 1, maxScale: 5 }));
+    await waitReady('auto');
+    const api = 'auto-00001-api';
+    const autoscaler = (minReplicas: number, maxReplicas: number): object => ({
+      apiVersion: 'autoscaling/v2',
+      kind: 'HorizontalPodAutoscaler',
+      metadata: { name: 'auto', namespace },
+      spec: { scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: api }, minReplicas, maxReplicas },
+    });
+    // Without metrics, which take a kubelet, it acts when the size is out of its own bounds.
+    for (const [least, most, size] of [
+      [3, 5, 3],
+      [1, 2, 2],
+      [4, 5, 4],
+    ] as const) {
+      await kubectl.apply(autoscaler(least, most));
+      await until(`it has made it ${size}`, async () => (await replicas(api)) === size);
+      await settle(api);
+      expect(await replicas(api)).toBe(size);
+      await waitReady('auto');
+    }
+    await inNamespace('annotate', 'gxd/auto', 'gx.dev/reconcile-requested-at=now');
+    await until('it is obeyed', async () => (await see.deployment('auto')).status?.lastHandledReconcileAt === 'now');
+    expect(await replicas(api)).toBe(4);
+  });
+
   test('do not keep the pods of a replaced revision', async () => {
     await inNamespace('scale', 'deployment.apps/scaled-00001-api', '--replicas=4');
     await kubectl.apply(manifest('scaled', { minScale: 2, maxScale: 5, cpu: 0.2 }));

@@ -8,6 +8,7 @@ import { BUILDER, fromGit, newDeployment } from '../kit/objects.ts';
 import type { look, RunningOperator } from '../kit/operator.ts';
 import { policyFor } from '../kit/policy.ts';
 import { clearStage, setStage } from '../kit/stage.ts';
+import { verdicts } from '../kit/verdict.ts';
 
 /*
  * The border between a revision that could not be created and one that did not roll out: the API server's own quota, policy and validation
@@ -50,7 +51,8 @@ beforeAll(async () => {
   const spec = { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] } } };
   const job = { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'x', namespace }, spec };
   await until('the quota is counted', () => isRefused(job, kinds.job));
-});
+  await verdicts([]);
+}, 600_000);
 afterAll(async () => {
   await endPolicy();
   await clearStage({ operator, kubelet, kube });
@@ -85,6 +87,8 @@ describe('a revision whose objects the API server refuses', () => {
     expect(await told()).toMatchObject({ reason, note: message.slice(0, 1024) });
     await until('the deployment says so', async () => (await see.deployment(deployment)).status?.reason === reason);
     expect((await see.deployment(deployment)).status?.message).toBe(`Revision ${name} ended as ${phase}. ${message}`);
+    const judged = await verdicts([await see.deployment(deployment), await see.revision(name)]);
+    expect(judged.map(({ status, health }) => `${status} ${health}`)).toEqual(['Failed Degraded', 'Failed Degraded']);
   });
 
   test('rolls out when it is asked for again after the policy has gone', async () => {
