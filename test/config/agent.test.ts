@@ -5,7 +5,15 @@ import { StartError } from '../../src/errors.ts';
 const env = { DATABASE_URI: 'postgresql://x' };
 
 test('every setting but the database has a default', () => {
-  expect(agentConfig(env)).toMatchObject({ port: 8000, configPath: './gx.json', jobs: { slots: 10, graceSeconds: 180, maxAttempts: 3 } });
+  expect(agentConfig(env)).toMatchObject({
+    port: 8000,
+    host: '0.0.0.0',
+    configPath: './gx.json',
+    bodyLimit: 300 * 1024 * 1024,
+    jobs: { slots: 10, graceSeconds: 3 * 60, maxAttempts: 3 },
+    database: { statementTimeoutSeconds: 15 * 60 },
+    streams: { resumableSeconds: 2 * 60, maxEventBytes: 128 * 1024 * 1024 },
+  });
 });
 
 test.each([

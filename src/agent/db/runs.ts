@@ -140,6 +140,18 @@ export async function getRun(db: Db, threadId: string | undefined, runId: string
   return run;
 }
 
+/** Whether the run, and its thread, are still records. */
+export async function isThere(
+  db: Db,
+  { run_id, thread_id }: { run_id: string; thread_id: string },
+): Promise<{ run: boolean; thread: boolean }> {
+  const [row] = await db.query<{ run: boolean; thread: boolean }>({
+    text: `select exists (select 1 from gx.run where run_id = $1) as run, exists (select 1 from gx.thread where thread_id = $2) as thread`,
+    values: [run_id, thread_id],
+  });
+  return row!;
+}
+
 type ListRuns = { limit: number; offset: number; status?: RunStatus | undefined };
 
 export function listRuns(db: Db, threadId: string, { limit, offset, status }: ListRuns): Promise<Run[]> {

@@ -8,6 +8,7 @@ import { deleteRuns, getRun, listRuns, selectActive } from '../db/runs.ts';
 import { getThread } from '../db/threads.ts';
 import type { AgentDeps } from '../deps.ts';
 import { cancelRuns } from '../runs/cancel.ts';
+import { isUnfinished } from '../runs/status.ts';
 import { follow, waitForEnd } from '../runs/wait.ts';
 import { ok, refused, route, RunPath, ThreadPath, type AgentRoute } from './route.ts';
 import { answerEnd, answerJoin, answerJoinStream, answerRun, answerStream, AnyState, eventStream } from './run-answers.ts';
@@ -105,7 +106,7 @@ const deleteRunRoute = (deps: AgentDeps): AgentRoute =>
     access,
     params: RunPath,
     answers: { 204: ok('Gone.'), ...refused },
-    handler: ({ params }) => remove(deps, params),
+    handler: ({ params, signal }) => remove(deps, params, signal),
   });
 
 const joinRunRoute = (deps: AgentDeps): AgentRoute =>
@@ -154,15 +155,17 @@ const cancelRunRoute = (deps: AgentDeps): AgentRoute =>
 const picked = (record: object, names: string[]): object =>
   Object.fromEntries(Object.entries(record).filter(([name]) => names.includes(name)));
 
-async function remove(deps: AgentDeps, { thread_id, run_id }: { thread_id: string; run_id: string }): Promise<Reply> {
+/** One that is under way is rolled back first, which ends with its worker's word: nothing of it is written after the answer. */
+async function remove(deps: AgentDeps, { thread_id, run_id }: { thread_id: string; run_id: string }, signal: AbortSignal): Promise<Reply> {
   const run = await getRun(deps.db, thread_id, run_id);
   if (run === undefined) throw new NotFound(`Run with ID ${run_id} not found`);
-  for (const { readers, worker } of await deleteRuns(deps.db, [run_id])) {
-    deps.bus.say(run_id, { kind: 'end', outcome: undefined });
-    for (const reader of readers) await deps.signals.send({ about: 'end', run_id }, reader);
-    if (worker === deps.signals.processId) deps.executor.stop(run_id, 'lost');
-    else if (worker !== null) await deps.signals.send({ about: 'stop', run_id }, worker);
+  if (isUnfinished(run.status)) {
+    const { subscription } = await follow(deps, { runId: run_id, threadId: thread_id }, signal);
+    const count = await cancelRuns(deps, (tx) => selectActive(tx, { thread_id, run_ids: [run_id] }), 'rollback');
+    if (count > 0) await waitForEnd(deps, { run_id, thread_id, subscription, cancel: false });
+    else subscription.close();
   }
+  await deleteRuns(deps.db, [run_id]);
   await deleteRunCheckpoints(deps.db, thread_id, run_id);
   return noContent();
 }

@@ -33,11 +33,20 @@ export async function createRun(deps: AgentDeps, body: RunCreate, options: Optio
 export async function createRuns(deps: AgentDeps, bodies: RunCreate[], caller: Options['caller']): Promise<Run[]> {
   const options = { threadId: undefined, follow: undefined, caller };
   const all: Asked[] = [];
-  for (const body of bodies) all.push(await asked(deps, body, options));
+  for (const [at, body] of bodies.entries()) all.push(await asked(deps, body, options).catch(told(at)));
   const runs: Run[] = [];
   for (const one of all) runs.push((await make(deps, one, options)).run);
   return runs;
 }
+
+/** What is wrong with one of several is told with its place. */
+const told =
+  (at: number) =>
+  (error: unknown): never => {
+    if (!(error instanceof Invalid)) throw error;
+    const fields = error.fields.map(({ loc: [where = 'body', ...rest], ...field }) => ({ ...field, loc: [where, at, ...rest] }));
+    throw new Invalid(fields, { cause: error });
+  };
 
 /** A run that may be made. */
 type Asked = { body: RunCreate; next: NewRun };

@@ -22,7 +22,7 @@ import type { EventLog } from '../stream/log.ts';
 import { Publisher } from '../stream/publisher.ts';
 import type { SpanExporter } from '../tracing/exporter.ts';
 import { runSpan } from '../tracing/span.ts';
-import { settleLost, tellLost } from './lost.ts';
+import { dropIfDeleted, settleLost, tellLost } from './lost.ts';
 import { endOf, refusedEnd, type End, type StopReason } from './status.ts';
 
 type Deps = {
@@ -196,6 +196,7 @@ export class Executor {
     const { db } = this.#deps;
     switch (end.kind) {
       case 'forget':
+        await dropIfDeleted(db, run);
         return false;
       case 'hand-back': {
         await this.#giveBack(active);
@@ -245,7 +246,10 @@ export class Executor {
       thread: { status: end.rest, values: outcome.values, interrupts: outcome.interrupts },
     });
     this.#log.info({ run_id: run.run_id, status: end.status }, 'run ended');
-    if (finished === undefined) return true;
+    if (finished === undefined) {
+      await dropIfDeleted(db, run);
+      return true;
+    }
     this.#done(active);
     this.ended.set(end.status, (this.ended.get(end.status) ?? 0) + 1);
     const told = { ...outcome, ...(feedback && { feedback }), ...(end.error !== null && { status: 'error' as const, error: end.error }) };

@@ -1,9 +1,9 @@
 import { RUN_DONE, runDone } from '../../schema/stream-event.ts';
-import { deleteRunCheckpoints } from '../db/checkpoints.ts';
+import { deleteCheckpoints, deleteRunCheckpoints } from '../db/checkpoints.ts';
 import { appendLast } from '../db/events.ts';
 import { endLost, requeueLost, type Lost } from '../db/leases.ts';
 import type { Db } from '../db/pool.ts';
-import { deleteRuns } from '../db/runs.ts';
+import { deleteRuns, isThere } from '../db/runs.ts';
 import type { Signals } from '../db/signals.ts';
 import type { Tickets } from '../queue/tickets.ts';
 import { threadKey, type Bus } from '../stream/bus.ts';
@@ -38,6 +38,13 @@ export async function settleLost(tx: Db, run: Lost, { tickets, maxAttempts, life
     return { ...run, ended: false };
   }
   return { ...run, ended: true };
+}
+
+/** A run, or its whole thread, that was deleted while its graph was still writing leaves nothing: what came after the deletion goes, too. */
+export async function dropIfDeleted(db: Db, { run_id, thread_id }: { run_id: string; thread_id: string }): Promise<void> {
+  const is = await isThere(db, { run_id, thread_id });
+  if (!is.thread) await deleteCheckpoints(db, [thread_id]);
+  else if (!is.run) await deleteRunCheckpoints(db, thread_id, run_id);
 }
 
 /** Tells readers of the run and of its thread, here and elsewhere, once what became of it is committed. */

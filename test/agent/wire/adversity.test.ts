@@ -211,6 +211,8 @@ test('a thread deleted under its run is gone, and the worker free', async () => 
     30,
   );
   expect(active).toEqual({ max: 5, active: 0, available: 5 });
+  for (const table of ['checkpoints', 'checkpoint_blobs', 'checkpoint_writes'])
+    expect(await database.sql(`select 1 from gx.${table} where thread_id = $1`, [thread_id])).toEqual([]);
 }, 60_000);
 
 test('a database of a later major version is refused with a sentence, and with the code by which the operator knows it', async () => {

@@ -174,9 +174,32 @@ describe('the store', () => {
   });
 });
 
+test('a connection without a request is kept for 75 seconds', async () => {
+  expect((await fetch(`${agent.url}/ok`)).headers.get('keep-alive')).toBe('timeout=75');
+});
+
 test('figures come in the forms there are', async () => {
   expect((await fetch(`${agent.url}/metrics?format=prometheus`)).status).toBe(200);
   expect(await call('GET', '/metrics?format=xml')).toEqual(refusal(422, 'format'));
+});
+
+test('a run that is deleted while it works leaves nothing behind', async () => {
+  const { thread_id } = await agent.client.threads.create();
+  await agent.client.runs.wait(thread_id, 'steps', { input: { left: 1 } });
+  const before = await agent.client.threads.getState(thread_id);
+  for (let round = 0; round < 5; round += 1) {
+    const { run_id } = await agent.client.runs.create(thread_id, 'steps', { input: { left: 200, pause: 5 } });
+    await new Promise((resolve) => setTimeout(resolve, round * 20));
+    expect((await call('DELETE', `/threads/${thread_id}/runs/${run_id}`)).status).toBe(204);
+    expect((await call('GET', `/threads/${thread_id}/runs/${run_id}`)).status).toBe(404);
+    expect(await agent.client.threads.getState(thread_id)).toEqual(before);
+  }
+  expect(
+    await database.sql(`select 1 from gx.checkpoints where thread_id = $1 and metadata->>'run_id' <> $2`, [
+      thread_id,
+      before.metadata!['run_id' as never],
+    ]),
+  ).toEqual([]);
 });
 
 test('a resumable run on a thread of its own can be read again for as long as its events are kept', async () => {

@@ -64,7 +64,7 @@ describe('a node that the graph does not have', () => {
 
   test('refuses a batch as a whole', async () => {
     const body = { assistant_id: 'steps', input: { left: 1 } };
-    expect(await post('/runs/batch', [body, { ...body, interrupt_after: ['nowhere'] }])).toEqual(refusal('interrupt_after'));
+    expect(await post('/runs/batch', [body, { ...body, interrupt_after: ['nowhere'] }])).toEqual(refusal('body.1.interrupt_after'));
   });
 
   test('may be one of a subgraph: a run stops at nodes of its own graph only', async () => {
