@@ -56,6 +56,7 @@ function plain(value: KubeObject | string, namespace: string): string {
     .replaceAll(namespace, '<namespace>')
     .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, '<uid>')
     .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, '<time>')
+    .replaceAll(/(?<=Template":")[^"]+/g, '<seen>')
     .replaceAll(/(?<=["/-])[0-9a-f]{8}(?=["/-])/g, '<hash>')
     .replaceAll(/(?<=")[0-9a-f]{32}(?=")/g, '<hash>');
 }

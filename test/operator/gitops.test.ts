@@ -141,6 +141,22 @@ describe('hands of others', () => {
     await until('it is back in its range', async () => (await replicas(api)) === 2);
   });
 
+  test('may scale up from none within the range, as an autoscaler by events does, and back', async () => {
+    await kubectl.apply(manifest('none', { minScale: 0, maxScale: 3 }));
+    await waitReady('none');
+    const api = 'none-00001-api';
+    expect(await replicas(api)).toBe(0);
+    for (const size of [2, 0, 3]) {
+      await inNamespace('scale', `deployment.apps/${api}`, `--replicas=${size}`);
+      await settle(api);
+      expect(await replicas(api)).toBe(size);
+      await waitReady('none');
+    }
+    await kubectl.apply(manifest('none', { minScale: 0, maxScale: 3, cpu: 0.2 }));
+    await until('the former pair is taken down', async () => (await replicas(api)) === 0);
+    await until('the next one serves', async () => (await see.deployment('none')).status?.activeRevision === 'none-00002');
+  });
+
   test('scale by a HorizontalPodAutoscaler, which alone moves the workload between its bounds', async () => {
     await kubectl.apply(manifest('auto', { minScale: 1, maxScale: 5 }));
     await waitReady('auto');

@@ -68,7 +68,7 @@ const ended: Step = ({ revision, world, settings }) => {
 const START = 60;
 
 /** What is there is scaled down; nothing is made. */
-const takenDown = (world: RevisionWorld): Wish => ({ ...(world.api && { api: 0 }), ...(world.queue && { queue: 0 }) });
+const takenDown = (world: RevisionWorld): Wish => ({ ...(world.api && { api: 0 }), ...(world.queue && { queue: 0 }), down: true });
 
 /** Another revision serves, and this one no longer does: a status that somebody wrote by hand stops no pods. */
 const isSuperseded = ({ metadata }: RevisionResource, { deployment, isPick }: RevisionWorld): boolean =>

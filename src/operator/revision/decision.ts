@@ -5,7 +5,12 @@ import type { Diagnosis } from '../diagnose.ts';
 import type { RevisionWorld } from './observe.ts';
 
 /** Replicas of one workload; undefined: it is not made, and if it is there it stays as it is. */
-export type Wish = { api?: number; queue?: number };
+export type Wish = {
+  api?: number;
+  queue?: number;
+  /** Nobody may scale them up again: they are taken down. */
+  down?: true;
+};
 
 export type Decision = {
   phase: RevisionStatus;

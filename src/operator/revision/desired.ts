@@ -32,7 +32,7 @@ export function desiredRevision(revision: RevisionResource, given: RevisionGiven
   return (['api', 'queue'] as const).flatMap((component) => {
     const wanted = wish[component];
     if (wanted === undefined) return [];
-    const limit = wanted === 0 ? 0 : replicasAllowed(revision, component, settings);
+    const limit = wish.down === true ? 0 : replicasAllowed(revision, component, settings);
     const replicas = isScaledByOthers(live?.[component], { wanted, limit }) ? undefined : wanted;
     const made = withTemplateHash(workload(revision, { component, replicas, secretName, address, deploymentId, image }, settings));
     const seen = revision.status?.[component === 'api' ? 'apiTemplate' : 'queueTemplate'];

@@ -6,20 +6,23 @@ import type { Decision } from './decision.ts';
 
 const LINES = 50;
 const LENGTH = 16_000;
+/** A node that does not answer by then may be gone, and its pod's last words are no reason to wait with the verdict. */
+const PATIENCE = 5000;
 
 /** The last lines that a failed pod wrote; undefined when there is nothing to read, which is no reason to fail. */
 export async function logTail(
   kube: Kube,
   revision: RevisionResource,
-  { decision, signal, log }: { decision: Decision; signal: AbortSignal; log: Log },
+  { decision, signal, log, patience = PATIENCE }: { decision: Decision; signal: AbortSignal; log: Log; patience?: number },
 ): Promise<string | undefined> {
   const source = decision.diagnosis?.log;
   const isNews = ['DEPLOY_FAILED', 'BUILD_FAILED'].includes(decision.phase) && revision.status?.phase !== decision.phase;
   if (source === undefined || !isNews) return undefined;
   const { pod, container, previous } = source;
-  const options = { container, tailLines: LINES, previous };
+  const options = { container, tailLines: LINES, previous, once: true };
   try {
-    const text = await kube.podLog({ namespace: revision.metadata.namespace, name: pod }, options, signal);
+    const soon = AbortSignal.any([signal, AbortSignal.timeout(patience)]);
+    const text = await kube.podLog({ namespace: revision.metadata.namespace, name: pod }, options, soon);
     return text === '' ? undefined : text.slice(-LENGTH);
   } catch (error) {
     log.debug({ err: asError(error), pod }, 'no log to show');

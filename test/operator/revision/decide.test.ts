@@ -90,7 +90,7 @@ describe('a deployment that hibernates', () => {
   });
   test('starts them again when it wakes, after its database', () => {
     const pods = { deployment: active('chat-00001'), api: zero, queue: zero };
-    expect(next({ ...pods, databaseReady: false }, { phase: 'DEPLOYED' }).wish).toEqual({ api: 0, queue: 0 });
+    expect(next({ ...pods, databaseReady: false }, { phase: 'DEPLOYED' }).wish).toEqual({ api: 0, queue: 0, down: true });
     expect(next(pods, { phase: 'DEPLOYED' }).wish).toEqual({ api: 1, queue: 1 });
   });
   test('keeps its pods when the database is lost while it is awake', () => {
