@@ -62,11 +62,11 @@ export async function patchThread(db: Db, threadId: string, metadata: object): P
 
 export type ThreadRest = { status: 'idle' | 'interrupted' | 'error'; values: unknown; interrupts: unknown; metadata?: object };
 
-/** Writes where the thread rests after its state was changed by hand. */
+/** Writes where the thread rests after its state was changed by hand. It counts as a run does: one that is being made looks at the thread again. */
 export async function setThreadState(db: Db, threadId: string, { status, values, interrupts, metadata = {} }: ThreadRest): Promise<void> {
   await db.query({
     text: `update gx.thread set status = $2, "values" = $3, interrupts = $4, metadata = metadata || $5, error = null,
-        updated_at = now(), state_updated_at = now() where thread_id = $1`,
+        updated_at = now(), state_updated_at = now(), runs = runs + 1 where thread_id = $1`,
     values: [threadId, status, toField(values), toField(interrupts), toField(metadata)],
   });
 }

@@ -4,6 +4,8 @@ import { json, jsonText } from '../../http/route.ts';
 import { Flag, isSet, Limit } from '../../schema/agent-types.ts';
 import { HistoryBody, StateAt, StateSelect, StateUpdate } from '../../schema/thread.ts';
 import { Uuid } from '../../schema/types.ts';
+import type { Db } from '../db/pool.ts';
+import { lockActive } from '../db/runs.ts';
 import { setThreadState, threadHead, threadReaders, type ThreadHead } from '../db/threads.ts';
 import type { AgentDeps } from '../deps.ts';
 import { newId } from '../ids.ts';
@@ -74,11 +76,22 @@ async function ask<T>(deps: AgentDeps, operation: Operation, args: object): Prom
 
 type Written = { answer: Json; thread: { values: unknown; waiting: boolean; interrupts: unknown } };
 
+/** Holds the thread while it writes: a run that began in between would go on from the state before, and one of the two would be lost. */
 async function write(deps: AgentDeps, threadId: string, body: StateUpdate): Promise<Json> {
-  const thread = await headOf(deps, threadId);
-  const { graph_id } = thread;
+  const { graph_id } = await headOf(deps, threadId);
   if (graph_id === null) throw new Rejected('Thread has no graph ID: run it once, or create it with metadata.graph_id.');
-  if (thread.status === 'busy') throw new Conflict('Thread has pending or running runs; its state can be changed once they are over.');
+  const answer = await deps.db.transaction(async (tx) => {
+    const active = (await lockActive(tx, threadId)) ?? [];
+    if (active.length > 0) throw new Conflict('Thread has pending or running runs; its state can be changed once they are over.');
+    return writeHolding(deps, tx, { threadId, graph_id, body });
+  });
+  await announce(deps, threadId);
+  return answer;
+}
+
+type Writing = { threadId: string; graph_id: string; body: StateUpdate };
+
+async function writeHolding(deps: AgentDeps, tx: Db, { threadId, graph_id, body }: Writing): Promise<Json> {
   const checkpoint = body.checkpoint ?? (body.checkpoint_id ? { checkpoint_id: body.checkpoint_id } : null);
   await checkCheckpoint(deps.db, threadId, checkpoint ?? {});
   const { answer, thread: after } = await ask<Written>(deps, 'update', {
@@ -88,8 +101,7 @@ async function write(deps: AgentDeps, threadId: string, body: StateUpdate): Prom
     values: body.values,
     as_node: body.as_node,
   });
-  await setThreadState(deps.db, threadId, { ...after, status: after.waiting ? 'interrupted' : 'idle' });
-  await announce(deps, threadId);
+  await setThreadState(tx, threadId, { ...after, status: after.waiting ? 'interrupted' : 'idle' });
   return answer;
 }
 

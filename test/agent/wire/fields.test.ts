@@ -183,6 +183,32 @@ test('figures come in the forms there are', async () => {
   expect(await call('GET', '/metrics?format=xml')).toEqual(refusal(422, 'format'));
 });
 
+test('a state written by hand and a run of the same moment both count, or the state is refused', async () => {
+  const { thread_id } = await agent.client.threads.create();
+  await agent.client.runs.wait(thread_id, 'steps', { input: { left: 1 } });
+  let written = 0;
+  for (let round = 0; round < 20; round += 1) {
+    const [state] = await Promise.all([
+      call('POST', `/threads/${thread_id}/state`, { values: { done: 100 } }),
+      call('POST', `/threads/${thread_id}/runs/wait`, steps),
+    ]);
+    expect([200, 409]).toContain(state.status);
+    if (state.status === 200) written += 1;
+  }
+  expect((await agent.client.threads.getState(thread_id)).values).toMatchObject({ done: 21 + 100 * written });
+});
+
+test('a first state and a first run of the same moment both count, too', async () => {
+  for (let round = 0; round < 20; round += 1) {
+    const { thread_id } = await agent.client.threads.create({ metadata: { graph_id: 'steps' } });
+    const [state] = await Promise.all([
+      call('POST', `/threads/${thread_id}/state`, { values: { done: 100 } }),
+      call('POST', `/threads/${thread_id}/runs/wait`, steps),
+    ]);
+    expect((await agent.client.threads.getState(thread_id)).values).toMatchObject({ done: state.status === 200 ? 101 : 1 });
+  }
+});
+
 test('a run that is deleted while it works leaves nothing behind', async () => {
   const { thread_id } = await agent.client.threads.create();
   await agent.client.runs.wait(thread_id, 'steps', { input: { left: 1 } });
