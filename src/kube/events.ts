@@ -7,7 +7,16 @@ import { microTime } from './lease.ts';
 export type EventNote = { type: 'Normal' | 'Warning'; reason: string; action: string; note: string };
 export type Recorder = (regarding: object, note: EventNote) => void;
 
-const NOTE_LENGTH = 1024;
+/** Bytes, not characters, that the API server takes of a note. */
+export const NOTE_LENGTH = 1024;
+
+/** As much of the beginning of a text, or of its end, as so many bytes hold, without half a character (pure). */
+export function cut(text: string, bytes: number, from: 'start' | 'end' = 'start'): string {
+  const whole = Buffer.from(text);
+  if (whole.length <= bytes) return text;
+  const part = from === 'start' ? whole.subarray(0, bytes) : whole.subarray(whole.length - bytes);
+  return part.toString().replace(from === 'start' ? /\uFFFD+$/ : /^\uFFFD+/, '');
+}
 
 /** Writes events.k8s.io/v1 events. The caller records transitions only; a lost event is no failure of what it tells about. */
 export function createRecorder(options: { kube: Kube; log: Log; controller: string; instance: string }): Recorder {
@@ -24,7 +33,7 @@ export function createRecorder(options: { kube: Kube; log: Log; controller: stri
       reportingInstance: instance.slice(0, 128),
       action,
       reason,
-      note: note.slice(0, NOTE_LENGTH),
+      note: cut(note, NOTE_LENGTH),
       type,
       regarding: {
         apiVersion,

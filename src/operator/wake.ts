@@ -14,8 +14,11 @@ export function wireWakeUps(caches: Caches, { deployments, revisions, listeners 
   on(caches.listeners, ({ live }) => {
     for (const { metadata } of caches.listeners.list()) listeners.add(keyIn(metadata.namespace, metadata.name), priority(live));
   });
-  on(caches.deployments, ({ key, live }) => {
+  on(caches.deployments, ({ key, before, after, live }) => {
     deployments.add(key, priority(live));
+    // One that goes leaves its name to those that wait for it in other namespaces.
+    if (before !== undefined && after === undefined)
+      for (const namesake of caches.deployments.keysByIndex(BY_NAME, before.metadata.name)) deployments.add(namesake, priority(live));
     for (const revision of caches.revisions.keysByIndex(BY_DEPLOYMENT, key)) revisions.add(revision, priority(live));
   });
   on(caches.revisions, ({ key, before, after, live }) => {

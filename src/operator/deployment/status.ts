@@ -40,6 +40,9 @@ export type DeploymentView = {
   now: Date;
 };
 
+/** Characters of a message. */
+const MOST = 4096;
+
 /** Observed objects -> status, conditions and outcome of a deployment (pure). */
 export function deploymentReport(
   deployment: DeploymentResource,
@@ -77,7 +80,7 @@ export function deploymentReport(
       ...revisionFields(world.revisions, active),
       ...databaseFields(deployment, set, password),
       ...(outcome.kind === 'stalled' && { reason: outcome.reason }),
-      message: outcome.message,
+      message: outcome.message.slice(0, MOST),
       ...(handled !== undefined && { lastHandledReconcileAt: handled.slice(0, 128) }),
     },
   };
@@ -222,7 +225,7 @@ const withoutEffect = (fields: string[]): Statement[] =>
 /** The API server refused one of the objects: only another spec or setting helps. */
 export function refusedDeployment(deployment: DeploymentResource, message: string): Report<DeploymentStatusFields> {
   const { conditions = [], observedGeneration: _, ...status } = deployment.status ?? {};
-  const told = `The cluster refuses what the deployment asks for: ${message}`.slice(0, 4096);
+  const told = `The cluster refuses what the deployment asks for: ${message}`.slice(0, MOST);
   return {
     outcome: stalled('Refused', told),
     status: { ...status, reason: 'Refused', message: told },

@@ -1,3 +1,4 @@
+import { cut, NOTE_LENGTH } from '../../kube/events.ts';
 import type { Condition } from '../../schema/conditions.ts';
 import { READY, STALLED, SUSPENDED } from '../../schema/conditions.ts';
 import { canonicalJson } from '../../schema/revision-of.ts';
@@ -20,7 +21,7 @@ export const statedEvents = (before: Status | undefined, statements: readonly St
   statements.flatMap(({ event, type, reason, message }) =>
     event === undefined || conditionIn({ status: before }, type)?.reason === reason
       ? []
-      : [{ type: event, reason, action: 'Reconcile', note: message.slice(0, ROOM) }],
+      : [{ type: event, reason, action: 'Reconcile', note: message }],
   );
 
 /** The event worth telling between two statuses; undefined when nothing a person cares about did change. */
@@ -44,11 +45,9 @@ function isNews(before: Status | undefined, after: Status, isStalled: boolean): 
   return before?.phase !== after.phase && old.message !== ready.message;
 }
 
-/** An event takes 1024 characters: the sentence whole, then the last of the log lines. */
-const ROOM = 1024;
-
+/** An event has little room: the sentence whole, then the last of the log lines. */
 function withLog(sentence: string, { logTail = '' }: Status): string {
   const log = logTail.trim();
-  const room = ROOM - sentence.length - '\n'.length;
-  return log === '' || room <= 0 ? sentence : `${sentence}\n${log.slice(-room)}`;
+  const room = NOTE_LENGTH - Buffer.byteLength(sentence) - '\n'.length;
+  return log === '' || room <= 0 ? sentence : `${sentence}\n${cut(log, room, 'end')}`;
 }

@@ -1,4 +1,4 @@
-import { DATABASE_READY, HIBERNATED } from '../../schema/conditions.ts';
+import { DATABASE_READY, HIBERNATED, SUSPENDED } from '../../schema/conditions.ts';
 import { INTERRUPT } from '../../schema/labels.ts';
 import type { RevisionResource } from '../../schema/custom-resources.ts';
 import { hashOf, templateHash } from '../../schema/revision-of.ts';
@@ -171,10 +171,13 @@ function troubleOf({ world, settings }: View, components: WorkloadComponent[]): 
   return found.find(({ final }) => final) ?? found[0];
 }
 
+/** Until this pass, which nobody has told of yet: the time does not count against it. */
+export const wasPaused = (revision: RevisionResource): boolean => conditionIn(revision, SUSPENDED) !== undefined;
+
 /** Seconds a revision has left before it has failed, counted from the end of its build where it has one. */
 export function secondsLeft({ revision, world, settings }: Situation): number {
   const limit = world.deployment?.spec.progressDeadlineSeconds ?? settings.progressDeadlineSeconds;
-  const { builtAt, startedAt = world.now.toISOString() } = revision.status ?? {};
+  const { builtAt, startedAt = world.now.toISOString() } = wasPaused(revision) ? {} : (revision.status ?? {});
   const started = Date.parse(builtAt ?? startedAt);
   return limit - (world.now.getTime() - started) / 1000;
 }

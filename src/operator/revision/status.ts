@@ -10,6 +10,7 @@ import { statusOfPod } from '../diagnose.ts';
 import { digestIn } from '../image-name.ts';
 import { noLaterThan, settled, stalled, waiting, type Outcome, type Report, type Statement } from '../kernel/outcome.ts';
 import { seenTemplate } from '../settled-template.ts';
+import { wasPaused } from './decide.ts';
 import type { Decision } from './decision.ts';
 import type { RevisionWorld } from './observe.ts';
 import { imageOf } from './image.ts';
@@ -70,8 +71,11 @@ function writtenOnce(revision: RevisionResource, { decision, world, logTail, ser
     builtAt: decision.image !== undefined && spec.source === 'git' ? time : undefined,
     serverVersion,
   };
-  // One that is queued again, by hibernation, has its whole deadline before it.
-  const known = decision.phase === 'QUEUED' ? { ...before, startedAt: undefined, builtAt: undefined } : before;
+  // One that is queued again, by hibernation, or was suspended, has its whole deadline before it.
+  const known =
+    decision.phase === 'QUEUED' || (wasPaused(revision) && !isEnded(revision))
+      ? { ...before, startedAt: undefined, builtAt: undefined }
+      : before;
   const entries = Object.entries(found).map(([name, value]) => [name, known[name as keyof typeof found] ?? value]);
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as RevisionStatusFields;
 }

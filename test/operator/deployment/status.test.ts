@@ -120,3 +120,8 @@ test('a refusal keeps what was known', () => {
   const told = refusedDeployment(deployment({ status: { phase: 'READY', url: 'http://x' } }), 'spec.x: bad');
   expect(told).toMatchObject({ outcome: { kind: 'stalled', reason: 'Refused' }, status: { phase: 'READY', url: 'http://x' } });
 });
+
+test('a sentence as long as a revision may say is no longer on its deployment', () => {
+  const failed = numbered(1, { phase: 'CREATE_FAILED', reason: 'Refused', message: 'x'.repeat(4096) });
+  expect(report({ database, revisions: [failed] }).status.message).toHaveLength(4096);
+});

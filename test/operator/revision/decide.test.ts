@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../src/kube/kube.ts';
 import { decide, secondsLeft } from '../../../src/operator/revision/decide.ts';
 import type { RevisionWorld } from '../../../src/operator/revision/observe.ts';
+import { revisionReport } from '../../../src/operator/revision/status.ts';
 import { hashOf } from '../../../src/schema/revision-of.ts';
 import { deployment, revision, settings } from '../../kit/objects.ts';
 
@@ -160,4 +161,16 @@ test('a revision that fails of its database says what the deployment knows of it
     reason: 'DatabaseNotReady',
     message: `Not ready in time. Waiting for the database. ${message}`,
   });
+});
+
+test('a rollout that was suspended has its whole deadline once it goes on', () => {
+  const at = { lastTransitionTime: '2026-01-01T00:30:00Z' };
+  const suspended = { type: 'Suspended', status: 'True' as const, reason: 'Suspended', message: '', ...at };
+  const late = { phase: 'DEPLOYING' as const, startedAt: '2026-01-01T00:00:00Z' };
+  const status = { ...late, conditions: [suspended] };
+  expect(next({ api: starting() }, late)).toMatchObject({ phase: 'DEPLOY_FAILED' });
+  expect(next({ api: starting() }, status)).toMatchObject({ phase: 'DEPLOYING' });
+  const decision = next({ api: starting() }, status);
+  const report = revisionReport(revision(deployment(), { status }), { decision, world: world(), secondsLeft: 1, logTail: undefined });
+  expect(report.status.startedAt).toBe('2026-01-01T01:00:00Z');
 });
