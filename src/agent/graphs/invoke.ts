@@ -44,6 +44,7 @@ export async function invoke(spec: RunSpec, deps: InvokeDeps): Promise<Outcome> 
   deps.emit('metadata', toJson({ run_id: spec.run_id, attempt: spec.attempt }));
   let graph: Graph | undefined;
   let config: Config | undefined;
+  const close = deps.saver.open(spec);
   try {
     const goesOn = await isUnderWay(spec, deps.saver);
     config = goesOn ? fromLast(callConfig(spec, deps)) : callConfig(spec, deps);
@@ -54,11 +55,12 @@ export async function invoke(spec: RunSpec, deps: InvokeDeps): Promise<Outcome> 
     const reached = goesOn ? await stopReached(graph, config, spec.kwargs) : undefined;
     return reached ?? (await execute(graph, goesOn ? null : inputOf(spec.kwargs), { spec, config, events, deps }));
   } catch (error) {
-    if (deps.signal.aborted) return ended(events, { graph, config }, 'interrupted');
+    await close();
+    if (deps.signal.aborted) return await ended(events, { graph, config }, 'interrupted');
     if (error instanceof Unavailable) return { status: 'interrupted', waiting: false, retry: true };
     return { ...result(events), status: 'error', waiting: false, error: failureOf(error) };
   } finally {
-    deps.saver.forget(spec);
+    await close();
   }
 }
 

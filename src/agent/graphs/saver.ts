@@ -13,6 +13,8 @@ type Writes = Parameters<BaseCheckpointSaver['putWrites']>[1];
 
 type ListOptions = NonNullable<Parameters<BaseCheckpointSaver['list']>[1]>;
 
+type NewState = { checkpoint: Checkpoint; metadata: Metadata; newVersions: Versions };
+
 const decoder = new TextDecoder();
 const VERSION_DIGITS = 32;
 
@@ -35,6 +37,8 @@ export class Saver extends PostgresSaver {
   readonly #empty = new Set<string>();
   /** What a run's checkpoints wait for. */
   readonly #written = new Map<string, () => Promise<void>>();
+  /** What each run that is under way is writing. */
+  readonly #writing = new Map<string, Set<Promise<unknown>>>();
 
   /** With `form` "records" it is for showing states only: no graph may run on what it reads. */
   constructor(db: Database, form: Form = 'objects') {
@@ -62,10 +66,33 @@ export class Saver extends PostgresSaver {
     this.#written.set(runId, written);
   }
 
-  /** The thread's run is over, whether it has asked or not. */
-  forget({ thread_id, run_id }: { thread_id: string; run_id: string }): void {
-    this.#empty.delete(thread_id);
-    this.#written.delete(run_id);
+  /**
+   * A run begins; what is given back ends it, and may be called again. LangGraph does not wait for what a stopped graph is still writing: here it
+   * is waited for, and what comes later is dropped, so that whoever takes the run back afterwards takes back all of it.
+   */
+  open({ thread_id, run_id }: { thread_id: string; run_id: string }): () => Promise<void> {
+    const own = new Set<Promise<unknown>>();
+    this.#writing.set(run_id, own);
+    return async () => {
+      // The next attempt may have begun here.
+      if (this.#writing.get(run_id) === own) this.#writing.delete(run_id);
+      await Promise.allSettled(own);
+      this.#empty.delete(thread_id);
+      this.#written.delete(run_id);
+    };
+  }
+
+  /** Writes of a run count among its own; a state written by hand is nobody's. */
+  async #during(runId: string | undefined, work: () => Promise<void>): Promise<void> {
+    const own = runId === undefined ? new Set<Promise<unknown>>() : this.#writing.get(runId);
+    if (own === undefined) return;
+    const writing = work();
+    own.add(writing);
+    try {
+      await writing;
+    } finally {
+      own.delete(writing);
+    }
   }
 
   override async getTuple(config: Config): Promise<CheckpointTuple | undefined> {
@@ -120,6 +147,12 @@ export class Saver extends PostgresSaver {
   }
 
   override async put(config: Config, checkpoint: Checkpoint, metadata: Metadata, newVersions: Versions): Promise<Config> {
+    const { thread_id, checkpoint_ns = '', run_id } = config.configurable as Record<string, string>;
+    await this.#during(run_id, () => this.#put(config, { checkpoint, metadata, newVersions }));
+    return { configurable: { thread_id, checkpoint_ns, checkpoint_id: checkpoint.id } };
+  }
+
+  async #put(config: Config, { checkpoint, metadata, newVersions }: NewState): Promise<void> {
     const { thread_id, checkpoint_ns = '', checkpoint_id, run_id } = config.configurable as Record<string, string>;
     const [blobs, [, meta]] = await Promise.all([
       this._dumpBlobs(thread_id!, checkpoint_ns, checkpoint.channel_values, newVersions),
@@ -134,10 +167,13 @@ export class Saver extends PostgresSaver {
     };
     await this.#written.get(run_id ?? '')?.();
     await this.#steps.add({ put });
-    return { configurable: { thread_id, checkpoint_ns, checkpoint_id: checkpoint.id } };
   }
 
-  override async putWrites(config: Config, writes: Writes, taskId: string): Promise<void> {
+  override putWrites(config: Config, writes: Writes, taskId: string): Promise<void> {
+    return this.#during(config.configurable?.['run_id'] as string | undefined, () => this.#putWrites(config, writes, taskId));
+  }
+
+  async #putWrites(config: Config, writes: Writes, taskId: string): Promise<void> {
     const { thread_id, checkpoint_ns = '', checkpoint_id, run_id = null } = config.configurable as Record<string, string>;
     const dumped = await this._dumpWrites(thread_id!, checkpoint_ns, checkpoint_id!, taskId, writes);
     const step = {

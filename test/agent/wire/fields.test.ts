@@ -209,6 +209,16 @@ test('a first state and a first run of the same moment both count, too', async (
   }
 });
 
+test('a run that another one rolls back leaves nothing to it, at whatever moment', async () => {
+  const { thread_id } = await agent.client.threads.create();
+  for (let round = 1; round <= 8; round += 1) {
+    await agent.client.runs.create(thread_id, 'steps', { input: { left: 200, pause: 5 } });
+    await new Promise((resolve) => setTimeout(resolve, round * 15));
+    const state = await call('POST', `/threads/${thread_id}/runs/wait`, { ...steps, multitask_strategy: 'rollback' });
+    expect(state.body).toMatchObject({ done: round });
+  }
+});
+
 test('a run that is deleted while it works leaves nothing behind', async () => {
   const { thread_id } = await agent.client.threads.create();
   await agent.client.runs.wait(thread_id, 'steps', { input: { left: 1 } });
