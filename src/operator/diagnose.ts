@@ -109,17 +109,34 @@ function diagnosePod(pod: KubeObject, patience: Patience): Diagnosis | undefined
   }
   for (const container of [...initContainerStatuses, ...containerStatuses]) {
     const diagnosis = diagnoseContainer(pod, container, patience);
+    if (diagnosis?.reason === 'ProbeFailed' && initContainerStatuses.includes(container)) return notEnded(diagnosis, container);
     if (diagnosis !== undefined) return diagnosis;
   }
   return notMade(pod, patience);
 }
 
+const notEnded = (diagnosis: Diagnosis, { name }: ContainerStatus): Diagnosis => ({
+  ...diagnosis,
+  reason: 'DeadlineExceeded',
+  message: `Init container ${name} runs, and has neither ended nor got ready.`,
+});
+
 const ageOf = ({ metadata }: KubeObject, { now }: Patience): number => (now - Date.parse(metadata.creationTimestamp ?? '')) / 1000;
+
+/** The first of all, where it waits to be made: those after it wait for it. */
+function notMadeYet(pod: KubeObject): ContainerStatus | undefined {
+  const { containerStatuses = [], initContainerStatuses = [] } = statusOfPod(pod);
+  const [first] = [...initContainerStatuses, ...containerStatuses];
+  return ['ContainerCreating', 'PodInitializing'].includes(first?.state?.waiting?.reason ?? '') ? first : undefined;
+}
+
+/** None of its containers has been made, as long as a volume or the network is not there. */
+export const isWaitingForVolumes = (pod: KubeObject): boolean =>
+  notMadeYet(pod) !== undefined && pod.metadata.deletionTimestamp === undefined;
 
 /** Volumes that are not there, or no network, are told by events alone. */
 function notMade(pod: KubeObject, patience: Patience): Diagnosis | undefined {
-  const { containerStatuses = [] } = statusOfPod(pod);
-  const waiting = containerStatuses.find(({ state }) => state?.waiting?.reason === 'ContainerCreating');
+  const waiting = notMadeYet(pod);
   if (waiting === undefined) return undefined;
   const message = `Container ${waiting.name} waits for a volume or for the network: the events of pod ${pod.metadata.name} say for what.`;
   return { reason: 'DeadlineExceeded', message, final: false, early: ageOf(pod, patience) };

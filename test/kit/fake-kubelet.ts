@@ -10,7 +10,7 @@ import { silentLog } from './log.ts';
 /*
  * A double of scheduler and kubelet: it runs nothing, and tells the API server what they would tell of pods, by the words in image names:
  * `missing` can't be pulled, `crash` ends again and again, `hungry` is killed for its memory, `stuck` can't migrate, `unset` lacks a Secret,
- * `unplaced` finds no node, `mute` never gets ready, of `silent` nothing is ever heard, all others are ready. Pods that are not to be
+ * `unplaced` finds no node, `held` waits for a volume, `mute` never gets ready, of `silent` nothing is ever heard, all others are ready. Pods that are not to be
  * restarted have ended well, but builds go by the ref they build: `waits` is left to the test, `runs` does not end, `breaks` fails, `mumbles`
  * tells no image, all others are built.
  */
@@ -139,6 +139,7 @@ function stateFor(image: string) {
     const waiting = { reason: 'CreateContainerConfigError', message: 'secret "chat-env" not found' };
     return { ready: false, restartCount: 0, imageID: '', state: { waiting } };
   }
+  if (image.includes('held')) return { ready: false, restartCount: 0, imageID: '', state: { waiting: { reason: 'ContainerCreating' } } };
   if (image.includes('hungry')) return crashed('OOMKilled', 137);
   const ready = !image.includes('mute');
   return { ready, started: true, restartCount: 0, imageID: `${repositoryOf(image)}@${digestFor(image)}`, state: running };

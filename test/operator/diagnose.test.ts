@@ -102,6 +102,18 @@ test.each([[3], [4]])('exit code %i has its meaning in the language of the serve
   expect(diagnose(undefined, [pod(status)], patience)).toMatchObject({ reason: 'CrashLooping', final: true });
 });
 
+test('an init container that does not end is told as such, and what waits for it is not', () => {
+  const waiting = waitingFor('PodInitializing') as { containerStatuses: object[] };
+  const init = (state: object) => pod({ ...waiting, initContainerStatuses: [{ name: 'fetch', ready: false, restartCount: 0, state }] });
+  expect(diagnose(undefined, [init({ running: {} })], patience)).toMatchObject({
+    reason: 'DeadlineExceeded',
+    message: expect.stringContaining('Init container fetch runs'),
+  });
+  expect(diagnose(undefined, [init({ waiting: { reason: 'PodInitializing' } })], patience)?.message).toContain(
+    'Container fetch waits for a volume',
+  );
+});
+
 test('a pod that took the place of one that a node gave up is asked first', () => {
   const gone = pod({ phase: 'Failed', reason: 'Evicted' });
   expect(diagnose(undefined, [gone, pod(ended(1, 1))], patience)?.reason).toBe('CrashLooping');

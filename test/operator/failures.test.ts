@@ -80,12 +80,13 @@ describe.concurrent('a new revision', () => {
     ['whose pods are never heard of', { image: 'silent:2' }, 'DeadlineExceeded', 'Not ready in time. The pods are starting.'],
     ['that no node takes', { image: 'unplaced:2' }, 'Unschedulable', 'insufficient memory'],
     ['whose container lacks a Secret', { image: 'unset:2' }, 'SecretMissing', 'secret "chat-env" not found'],
+    ['whose volume does not come', { image: 'held:2' }, 'DeadlineExceeded', 'waits for a volume or for the network'],
     ['whose own Secret is not there', { image: 'agent:2', secretName: 'nowhere' }, 'SecretMissing', 'nowhere is not there'],
   ])(
     '%s fails, says why everywhere in the same words, and touches nothing',
     async (_, template, reason, words) => {
       const hasLog = template.hasLog === true;
-      const name = `${reason.toLowerCase()}-${template.secretName ?? 'x'}`;
+      const name = `${reason.toLowerCase()}-${template.secretName ?? template.image.split(':')[0]}`;
       await kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name }, spec: { progressDeadlineSeconds: DEADLINE } }));
       await see.untilReady(name, SLOW);
       const before = await serving(name);
@@ -166,6 +167,22 @@ test(
   },
   3 * SLOW,
 );
+
+test('a volume of a Secret that is not there is told while it can still be made, and no more once it is there', async () => {
+  const volumes = [
+    { name: 'keys', secret: { secretName: 'volume-keys' } },
+    { name: 'maybe', secret: { secretName: 'not-needed', optional: true } },
+    { name: 'both', projected: { sources: [{ secret: { name: 'volume-certs' } }] } },
+  ];
+  const template = { sourceRevisionConfig: { imageUri: 'held:1' }, resourceSpec: { volumes } };
+  await kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name: 'volume' }, template }));
+  const said = async (): Promise<string | undefined> => (await see.revision('volume-00001')).status?.message;
+  await until('both are told', async () => (await said())?.endsWith('no Secret volume-keys, volume-certs.') === true);
+  expect((await see.revision('volume-00001')).status).toMatchObject({ phase: 'DEPLOYING', reason: 'SecretMissing' });
+  for (const name of ['volume-keys', 'volume-certs'])
+    await kube.create(kinds.secret, { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace }, stringData: { a: 'b' } });
+  await until('they are found', async () => (await see.revision('volume-00001')).status?.reason === undefined);
+});
 
 const untilReasonIs = (name: string, reason: string): Promise<void> =>
   until(

@@ -152,7 +152,7 @@ const isServingSaid = ({ metadata }: RevisionResource, { deployment }: RevisionW
 type View = Pick<Situation, 'world' | 'settings'>;
 
 function deploying({ wish, of }: { wish: Wish; of: WorkloadComponent }, view: View): Decision {
-  const diagnosis = troubleOf(view, [of]);
+  const diagnosis = volumeless(view) ?? troubleOf(view, [of]);
   const told = diagnosis?.early === undefined ? diagnosis : undefined;
   return idle('DEPLOYING', told?.message ?? 'The pods are starting.', {
     started: true,
@@ -161,6 +161,12 @@ function deploying({ wish, of }: { wish: Wish; of: WorkloadComponent }, view: Vi
     ...(told && { reason: told.reason }),
   });
 }
+
+/** The one thing that keeps a volume away which the operator can see. */
+const volumeless = ({ world }: View): Diagnosis | undefined =>
+  world.missing.length === 0
+    ? undefined
+    : { reason: 'SecretMissing', message: `A volume of the pods is not there: no Secret ${world.missing.join(', ')}.`, final: false };
 
 function troubleOf({ world, settings }: View, components: WorkloadComponent[]): Diagnosis | undefined {
   const patience = { now: world.now.getTime(), imagePullSeconds: settings.imagePullPatienceSeconds };

@@ -15,6 +15,7 @@ import { repeatedImage } from './image.ts';
 import type { WorkloadComponent } from './objects/sizes.ts';
 import { workloadName } from './objects/workload.ts';
 import { turnOf, type Turn } from './turn.ts';
+import { secretsWaitedFor } from './volume-secrets.ts';
 
 /** The Secret whose keys become the pods' environment: none asked for, not there, or this one. */
 export type Environment = { secret: 'none' | 'missing' | 'unread' } | { secret: 'ready'; name: string };
@@ -33,6 +34,8 @@ export type RevisionWorld = {
   environment: Environment;
   /** Of a rollback, the very image that is deployed again. */
   repeated: string | undefined;
+  /** Secrets that volumes of its pods wait for and that are not there. */
+  missing: string[];
   /** Only looked at while there is no image yet, and it is this revision's turn. */
   build: BuildWorld | undefined;
   api: KubeObject | undefined;
@@ -73,6 +76,7 @@ export async function observeRevision(
     ...database,
     environment: await environmentOf(deps, revision, { siblings, isNeeded: isUnderWay && database.databaseReady, signal }),
     repeated,
+    missing: isUnderWay ? await missingSecrets(deps, revision, { pods, signal }) : [],
     build: isUnderWay && repeated === undefined ? await observeBuild(deps, revision, { deployment, pods, signal }) : undefined,
     api: caches.workloads.get(`${namespace}/${workloadName(name, 'api')}`),
     queue: caches.workloads.get(`${namespace}/${workloadName(name, 'queue')}`),
@@ -80,6 +84,25 @@ export async function observeRevision(
     queuePods: podsOf('queue'),
     now,
   };
+}
+
+async function missingSecrets(
+  { kube }: OperatorDeps,
+  revision: RevisionResource,
+  { pods, signal }: { pods: KubeObject[]; signal: AbortSignal },
+): Promise<string[]> {
+  const { namespace } = revision.metadata;
+  const isThere = (name: string): Promise<boolean> =>
+    kube.get(kinds.secret, { namespace, name }, signal).then(
+      () => true,
+      (error: unknown) => {
+        if (error instanceof NotFound) return false;
+        throw error;
+      },
+    );
+  const names = secretsWaitedFor(revision, pods);
+  const found = await Promise.all(names.map(isThere));
+  return names.filter((_, index) => found[index] === false);
 }
 
 function databaseOf(deployment: DeploymentResource | undefined): Pick<RevisionWorld, 'address' | 'databaseReady'> {

@@ -27,6 +27,7 @@ const world = (given: Partial<RevisionWorld> = {}): RevisionWorld => ({
   address: { secretName: 'db', key: 'uri' },
   environment: { secret: 'none' },
   repeated: undefined,
+  missing: [],
   build: undefined,
   api: undefined,
   queue: undefined,

@@ -23,6 +23,7 @@ const world = (now: string): RevisionWorld => ({
   address: { secretName: 'db', key: 'uri' },
   environment: { secret: 'ready', name: 'env' },
   repeated: undefined,
+  missing: [],
   build: undefined,
   api: undefined,
   queue: undefined,

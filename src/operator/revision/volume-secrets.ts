@@ -1,0 +1,19 @@
+import type { KubeObject } from '../../kube/kube.ts';
+import type { RevisionResource } from '../../schema/custom-resources.ts';
+import { isWaitingForVolumes } from '../diagnose.ts';
+
+type Source = { secretName?: unknown; name?: unknown; optional?: unknown };
+type Volume = { secret?: Source | null; projected?: { sources?: { secret?: Source }[] } | null };
+
+/**
+ * Secrets that the pods of a revision wait for, by name, once they wait for a volume (pure). A node tells by events alone that one is
+ * missing.
+ */
+export function secretsWaitedFor({ spec }: RevisionResource, pods: KubeObject[]): string[] {
+  if (!pods.some(isWaitingForVolumes)) return [];
+  const volumes = (spec.template.resourceSpec?.volumes ?? []) as Volume[];
+  const sources = volumes.flatMap(({ secret, projected }) => [secret, ...(projected?.sources ?? []).map((source) => source.secret)]);
+  const wanted = sources.filter((source) => source !== undefined && source !== null && source.optional !== true);
+  const names = wanted.map((source) => source?.secretName ?? source?.name).filter((name) => typeof name === 'string');
+  return [...new Set(names)];
+}
