@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Router, type RouterContext } from '@koa/router';
 import Koa from 'koa';
-import { Invalid, NotFound, Problem } from '../errors.ts';
+import { asError, Invalid, NotFound, Problem } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { readJson } from './body.ts';
 import { errorReply, isFault, type InvalidStyle } from './error-body.ts';
@@ -140,7 +140,7 @@ async function send<Caller>(
   ctx: RouterContext,
   reply: Reply,
   signal: AbortSignal,
-  { heartbeatSeconds = 5, log, invalid }: AppOptions<Caller>,
+  { heartbeatSeconds = 5, log }: AppOptions<Caller>,
 ): Promise<void> {
   ctx.status = reply.status;
   ctx.set(reply.headers ?? {});
@@ -165,9 +165,10 @@ async function send<Caller>(
       return;
     case 'slow-json': {
       ctx.type = 'application/json';
-      const text = lateJson(reply.body(signal), log, invalid);
+      const text = reply.body(signal).then((body) => JSON.stringify(body ?? null));
+      // What fails at once is answered as any failure.
       const soon = await Promise.race([text, pause(Math.min(AT_ONCE, heartbeatSeconds * 100), undefined, { ref: false })]);
-      if (soon === undefined) await sendLate(ctx, text, heartbeatSeconds);
+      if (soon === undefined) await sendLate(ctx, text.catch(lateFailure(log)), heartbeatSeconds);
       else ctx.body = soon;
     }
   }
@@ -196,11 +197,10 @@ async function* frames(events: SseEvents, log: Log): AsyncGenerator<string> {
   }
 }
 
-async function lateJson(body: Promise<unknown>, log: Log, invalid: InvalidStyle): Promise<string> {
-  try {
-    return JSON.stringify((await body) ?? null);
-  } catch (error) {
+/** The status is out, and it is 200: clients of slow answers know a failure by this field. */
+const lateFailure =
+  (log: Log) =>
+  (error: unknown): string => {
     if (isFault(error)) log.error({ err: error }, 'answer failed');
-    return JSON.stringify(errorReply(error, invalid).body);
-  }
-}
+    return JSON.stringify({ __error__: { error: asError(error).name, message: String(errorReply(error, 'sentence').body.detail) } });
+  };

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
+import { Unavailable } from '../../src/errors.ts';
 import { sse, slowJson } from '../../src/http/route.ts';
 import { frame, HEARTBEAT } from '../../src/http/sse.ts';
 import { plain, route, serve } from './kit.ts';
@@ -90,6 +91,23 @@ describe('a slow answer', () => {
     const text = await (await fetch(`${server.url}/w`)).text();
     expect(text.startsWith('\n\n')).toBe(true);
     expect(JSON.parse(text)).toEqual({ done: true });
+    await server.stop();
+  });
+
+  test('that fails at once has the status of its failure; one that fails later tells it in its body', async () => {
+    const failing = (milliseconds: number) => async () => {
+      await wait(milliseconds);
+      throw new Unavailable('The database does not answer.');
+    };
+    const routes = [0, 300].map((late) => route({ ...plain, method: 'get', path: `/w${late}`, handler: () => slowJson(failing(late)) }));
+    const server = await serve(routes);
+    const soon = await fetch(`${server.url}/w0`);
+    expect([soon.status, await soon.json()]).toEqual([503, { detail: 'The database does not answer.' }]);
+    const late = await fetch(`${server.url}/w300`);
+    expect([late.status, await late.json()]).toEqual([
+      200,
+      { __error__: { error: 'Unavailable', message: 'The database does not answer.' } },
+    ]);
     await server.stop();
   });
 });
