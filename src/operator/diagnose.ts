@@ -198,8 +198,12 @@ function crashed(pod: KubeObject, { name, state }: ContainerStatus, { ended, res
   if (name === AGENT_CONTAINER && ended.exitCode === EXIT.database) {
     return { reason: 'DatabaseNotReady', message: `Container ${name} can't reach its database.`, final: false, log };
   }
-  return { reason: 'CrashLooping', message: `Container ${name} ends with exit code ${ended.exitCode} again and again.`, final, log };
+  const how = `Container ${name} ends with exit code ${ended.exitCode} again and again`;
+  return { reason: 'CrashLooping', message: [how, lastWords(ended)].filter(Boolean).join(': ').replace(/\.?$/, '.'), final, log };
 }
+
+/** What a container left as its termination message, where it does: an error of Postgres takes a line and its detail another. */
+const lastWords = ({ message = '' }: State): string => message.trim().split('\n').slice(-2).join(' ').slice(0, 500);
 
 const notReady = (pod: KubeObject, { name }: ContainerStatus, patience: Patience): Diagnosis => ({
   reason: 'ProbeFailed',

@@ -64,6 +64,19 @@ test.each<[string, KubeObject, object]>([
     pod(ended(1, 3)),
     { reason: 'CrashLooping', final: true, log: { pod: 'p', container: 'agent', previous: true } },
   ],
+  [
+    'a database of another version than its volume',
+    pod(
+      waitingFor('CrashLoopBackOff', {
+        name: 'postgres',
+        restartCount: 3,
+        lastState: {
+          terminated: { exitCode: 1, reason: 'Error', message: 'LOG: starting\nFATAL: incompatible\nDETAIL: initialized by 16.\n' },
+        },
+      }),
+    ),
+    { message: 'Container postgres ends with exit code 1 again and again: FATAL: incompatible DETAIL: initialized by 16.' },
+  ],
   ['too little memory', pod(ended(137, 3, 'OOMKilled')), { reason: 'OOMKilled', final: true }],
   ['a database that can not be migrated', pod(ended(3, 3)), { reason: 'MigrationFailed', final: true }],
   ['a probe without an answer', pod(container({ state: { running: {} } })), { reason: 'ProbeFailed', final: false, early: 10 }],

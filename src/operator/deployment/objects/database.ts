@@ -150,6 +150,8 @@ function container(deployment: DeploymentResource, settings: OperatorSettings): 
       limits: { cpu: cores(size.cpuLimit), memory: mebibytes(size.memoryLimitMb) },
     },
     securityContext: restrictedContainer,
+    // Its last lines, where it does not start: the deployment tells them, because nobody reads the log of a database.
+    terminationMessagePolicy: 'FallbackToLogsOnError',
     ...probes,
     // SIGTERM alone would wait for every client to leave; SIGINT rolls back and stops, and a SIGTERM after it changes nothing.
     lifecycle: { preStop: { exec: { command: ['/bin/sh', '-c', 'kill -INT 1'] } } },
