@@ -3,6 +3,7 @@ import type { AgentConfig } from '../config/agent.ts';
 import { asError } from '../errors.ts';
 import { listen, type Listener } from '../http/listen.ts';
 import type { Log } from '../log.ts';
+import { collectAtRest } from './at-rest.ts';
 import { assemble, graphHost, Opened, sharesOf } from './assemble.ts';
 import { insertAssistant } from './db/assistants.ts';
 import { migrate } from './db/migrate.ts';
@@ -59,6 +60,7 @@ async function start({ config, log, signal }: Start, opened: Opened): Promise<Ag
   deps.pump.start();
   const stopping = new AbortController();
   void indexStore(deps, stopping.signal);
+  collectAtRest();
   // The operator reads the version here, and puts it into the status; `worker` is the name under which this process holds its runs.
   const { processId: worker } = deps.signals;
   log.info(

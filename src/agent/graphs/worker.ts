@@ -6,6 +6,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { register } from 'tsx/esm/api';
 import { asError, StartError } from '../../errors.ts';
 import { createLog, type Log } from '../../log.ts';
+import { collectAtRest } from '../at-rest.ts';
 import { openDatabase, type Database } from '../db/pool.ts';
 import { describeSchemas, describeSubgraphs, drawGraph } from './describe.ts';
 import { loadEmbed } from './embed.ts';
@@ -187,6 +188,7 @@ async function start({ graphs: sources, index, database, logLevel, env, traced }
   const deps = { graphs: await loadGraphs(sources, ''), saver: new Saver(db), reader: new Saver(db, 'records'), store, embed, traced, log };
   serve(deps);
   beat();
+  collectAtRest();
   flushCompileCache();
   tell({ kind: 'ready', nodes: [...deps.graphs].map(([graphId, { nodes }]) => [graphId, nodes]) });
 }

@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import process from 'node:process';
 import { freePort, startServer, type BenchServer } from './servers.ts';
 
-/** As in the server's image (Dockerfile). */
-export const NODE_OPTIONS = '--max-semi-space-size=4';
+/** The flags of V8 that the server's image sets. */
+export const NODE_OPTIONS = /GX_CONFIG=\S+ NODE_OPTIONS="([^"]+)"/.exec(readFileSync('Dockerfile', 'utf8'))![1]!;
 
 const COMPILE_CACHE = resolve('.run/bench/compile-cache');
 

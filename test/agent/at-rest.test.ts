@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest';
+import { resting, type Rest } from '../../src/agent/at-rest.ts';
+
+const MB = 1024 * 1024;
+const fresh: Rest = { looks: 0, heap: 0 };
+
+/** What becomes of a thread after several looks. */
+const after = (rest: Rest, ...looks: [utilization: number, megabytes: number][]) =>
+  looks.reduce((last, [utilization, megabytes]) => resting(last, { utilization, heap: megabytes * MB }), { ...rest, collect: false });
+
+test('a thread that had nothing to do three looks in a row collects what its start left behind', () => {
+  expect(after(fresh, [0.01, 60], [0.01, 60]).collect).toBe(false);
+  expect(after(fresh, [0.01, 60], [0.01, 60], [0.01, 60]).collect).toBe(true);
+});
+
+test('work in between begins the count anew', () => {
+  expect(after(fresh, [0.01, 60], [0.3, 60], [0.01, 60], [0.01, 60]).collect).toBe(false);
+});
+
+test('a heap that is hardly larger than after the last collection is left alone, however long the rest', () => {
+  const collected: Rest = { looks: 0, heap: 30 * MB };
+  expect(after(collected, ...Array.from({ length: 10 }, (): [number, number] => [0, 37])).collect).toBe(false);
+  expect(after(collected, ...Array.from({ length: 3 }, (): [number, number] => [0, 39])).collect).toBe(true);
+});
