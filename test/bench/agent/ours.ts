@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
 import process from 'node:process';
 import { freePort, startServer, type BenchServer } from './servers.ts';
@@ -13,8 +13,9 @@ export const GRAPHS = resolve('test/bench/agent/graphs/gx.json');
 
 type Options = { database: string; slots?: number };
 
-/** Fills the cache of compiled sources, as the image's build does. */
+/** Fills the cache of compiled sources, as the image's build does: anew, because V8 takes nothing that was compiled under other flags. */
 export function compile(): void {
+  rmSync(COMPILE_CACHE, { recursive: true, force: true });
   const env = { PATH: process.env.PATH, NODE_OPTIONS, NODE_COMPILE_CACHE: COMPILE_CACHE };
   execFileSync(process.execPath, ['src/agent/compile-cache.ts'], { env, stdio: 'ignore' });
 }
