@@ -99,12 +99,15 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
 
 type End = 'stopped' | 'lost';
 
+/** Milliseconds that an object rests after it was looked at: a pod that starts changes its owners five times within a moment, and what we write ourselves comes back as a change. */
+const PACE = 100;
+
 function assemble({ config, kube, log, times = {} }: OperatorOptions, metrics: OperatorMetrics) {
   const caches = createCaches();
   const queues = {
-    deployments: new WorkQueue(metrics.queue('deployment')),
-    revisions: new WorkQueue(metrics.queue('revision')),
-    listeners: new WorkQueue(metrics.queue('listener')),
+    deployments: new WorkQueue(metrics.queue('deployment'), PACE),
+    revisions: new WorkQueue(metrics.queue('revision'), PACE),
+    listeners: new WorkQueue(metrics.queue('listener'), PACE),
   };
   wireWakeUps(caches, queues);
   const lease = { namespace: config.namespace, name: config.leaseName, identity: config.identity };

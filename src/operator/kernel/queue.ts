@@ -21,20 +21,25 @@ export const backOff = (failures: number, random: number): number =>
 
 /**
  * Keys to work on: each waits once, is never worked on twice at a time, and one added meanwhile comes again afterwards. Live changes go
- * before those of a start-up or a relist.
+ * before those of a start-up or a relist. What changes while a key rests from being worked on is looked at together.
  */
 export class WorkQueue {
   readonly #waiting: Record<Priority, Map<string, number>> = { live: new Map(), background: new Map() };
   readonly #active = new Map<string, number>();
   readonly #again = new Map<string, Priority>();
   readonly #failures = new Map<string, number>();
-  readonly #timers = new Map<string, { due: number; timer: NodeJS.Timeout }>();
+  readonly #timers = new Map<string, { due: number; timer: NodeJS.Timeout; priority: Priority }>();
+  /** Until when each key rests that was worked on, the longest ago first. */
+  readonly #rests = new Map<string, number>();
   readonly #takers: ((key: string | undefined) => void)[] = [];
   readonly #observer: QueueObserver;
+  readonly #pace: number;
   #closed = false;
 
-  constructor(observer: QueueObserver = deaf) {
+  /** `pace`: milliseconds that a key rests after it was worked on. */
+  constructor(observer: QueueObserver = deaf, pace = 0) {
     this.#observer = observer;
+    this.#pace = pace;
     observer.asks(() => this.#active.values());
   }
 
@@ -47,6 +52,12 @@ export class WorkQueue {
   }
 
   add(key: string, priority: Priority = 'live'): void {
+    const rest = (this.#rests.get(key) ?? 0) - performance.now();
+    if (rest > 0 && !this.#active.has(key)) this.addAfter(key, rest, priority);
+    else this.#enqueue(key, priority);
+  }
+
+  #enqueue(key: string, priority: Priority): void {
     if (this.#closed) return;
     if (this.#active.has(key)) {
       if (this.#again.get(key) !== 'live') this.#again.set(key, priority);
@@ -62,17 +73,19 @@ export class WorkQueue {
   }
 
   /** Adds the key later; of several requests the earliest counts. */
-  addAfter(key: string, milliseconds: number): void {
+  addAfter(key: string, milliseconds: number, priority: Priority = 'live'): void {
     if (this.#closed) return;
     const due = performance.now() + milliseconds;
     const known = this.#timers.get(key);
+    if (known !== undefined && priority === 'live') known.priority = 'live';
     if (known !== undefined && known.due <= due) return;
     clearTimeout(known?.timer);
     const timer = setTimeout(() => {
+      const waited = this.#timers.get(key);
       this.#timers.delete(key);
-      this.add(key);
+      this.#enqueue(key, waited?.priority ?? priority);
     }, milliseconds);
-    this.#timers.set(key, { due, timer });
+    this.#timers.set(key, { due, timer, priority: known?.priority ?? priority });
   }
 
   /** Adds the key after its back-off. */
@@ -100,9 +113,20 @@ export class WorkQueue {
     const started = this.#active.get(key);
     if (started !== undefined) this.#observer.done((performance.now() - started) / 1000);
     this.#active.delete(key);
+    this.#rest(key);
     const again = this.#again.get(key);
     this.#again.delete(key);
     if (again !== undefined) this.add(key, again);
+  }
+
+  #rest(key: string): void {
+    const now = performance.now();
+    this.#rests.delete(key);
+    if (this.#pace > 0) this.#rests.set(key, now + this.#pace);
+    for (const [other, until] of this.#rests) {
+      if (until > now) return;
+      this.#rests.delete(other);
+    }
   }
 
   /** Nobody gets a key any more; those being worked on finish. */

@@ -7,7 +7,7 @@ import { kinds, type Kube } from '../../../src/kube/kube.ts';
 import { Reflector } from '../../../src/kube/watch.ts';
 import { READY } from '../../../src/schema/conditions.ts';
 import { API_VERSION, type DeploymentResource } from '../../../src/schema/custom-resources.ts';
-import { conditionOf, until, type ApiServer } from '../../kit/api-server.ts';
+import { conditionOf, type ApiServer } from '../../kit/api-server.ts';
 import { silentLog } from '../../kit/log.ts';
 import { plane } from '../plane.ts';
 import { AuditTrail, isChildWrite } from './audit.ts';
@@ -16,7 +16,7 @@ import { tellCost } from './cost.ts';
 import { withoutOperator } from './floor.ts';
 import { mean, writeLimit } from './limits.ts';
 import { startPods } from './pods.ts';
-import { reconciled, startOperatorProcess, USER_AGENT } from './process.ts';
+import { reconciled, startOperatorProcess, USER_AGENT, type OperatorUnderTest } from './process.ts';
 import { seconds, type Table } from './table.ts';
 
 /* New deployments through the REST API: how fast the operator writes their children, and when they serve. */
@@ -72,9 +72,7 @@ export async function measureWrites(given: Given, table: Table): Promise<void> {
   const trail = new AuditTrail(server.auditLog);
   const operator = await startOperatorProcess({ kubeconfig: server.kubeconfig, flags });
   const before = cpuSoFar();
-  await until('all databases are asked for', async () => (await operator.metric('workqueue_depth')) > 0, PATIENCE);
-  await until('all is written', async () => (await operator.metric('workqueue_depth')) === 0, PATIENCE);
-  await until('nobody works', async () => (await operator.metric('controller_runtime_active_workers')) === 0, PATIENCE);
+  await atRest(operator);
   const cpu = { before, after: cpuSoFar() };
   const [children, all, asked] = [trail.writes(USER_AGENT, isChildWrite), trail.writes(USER_AGENT), trail.census()];
   await operator.stop();
@@ -95,6 +93,19 @@ export async function measureWrites(given: Given, table: Table): Promise<void> {
     `${limit.milliseconds.toFixed(1)}, ${milliseconds.toFixed(1)} ms, ratio ${(limit.milliseconds / milliseconds).toFixed(2)}`,
   );
   tellCost(table, { count, asked, cpu });
+}
+
+/** Looks seldom: each costs the operator as much as a request. */
+const LOOK_EVERY = 500;
+
+/** Until every deployment was looked at and nothing was for a while. */
+async function atRest(operator: OperatorUnderTest): Promise<void> {
+  const passes = (): Promise<number> => operator.metric('controller_runtime_reconcile_total');
+  const started = performance.now();
+  for (let [before, now] = [-1, 0]; now === 0 || now !== before; [before, now] = [now, await passes()]) {
+    if (performance.now() - started > PATIENCE) throw new Error(`the operator is not at rest after ${seconds(PATIENCE)}`);
+    await wait(LOOK_EVERY);
+  }
 }
 
 /** All of the chain at once: REST, operator, Kubernetes' controllers and scheduler, kwok. Ends with all deployments serving. */

@@ -35,6 +35,31 @@ test('of several delays the earliest counts', async () => {
   queue.close();
 });
 
+test('what changes while a key rests from being worked on is looked at together, when it has rested', async () => {
+  const queue = new WorkQueue(undefined, 60);
+  queue.add('a');
+  await queue.take();
+  queue.add('a');
+  const done = performance.now();
+  queue.done('a');
+  queue.add('a', 'background');
+  queue.add('a');
+  queue.add('b');
+  expect([queue.depth, await queue.take(), await queue.take()]).toEqual([1, 'b', 'a']);
+  expect(performance.now() - done).toBeGreaterThanOrEqual(59);
+  queue.done('a');
+  expect(queue.depth).toBe(0);
+});
+
+test('a failure is tried again after its back-off, however short', async () => {
+  const queue = new WorkQueue(undefined, 60_000);
+  queue.add('a');
+  await queue.take();
+  queue.retry('a');
+  queue.done('a');
+  expect(await queue.take()).toBe('a');
+});
+
 test('a closed queue hands out nothing, and ends those who wait', async () => {
   const queue = new WorkQueue();
   const waiting = queue.take();

@@ -34,6 +34,7 @@ export function databaseCredential(
     name: names.databaseSecret(name, dataOwner(deployment), number),
     annotations: { [PASSWORD_NUMBER]: String(number), ...asked },
     user: loginOf(number),
+    told: number > 0,
     random,
   });
 }
@@ -48,12 +49,19 @@ export const adminCredential = (
     name: names.databaseAdmin(deployment.metadata.name, dataOwner(deployment)),
     annotations: isNew ? { [MADE_WITH_ROLES]: 'true' } : {},
     user: ADMIN,
+    told: !isNew,
     random,
   });
 
-type Login = Pick<Given, 'random'> & { name: string; annotations: Record<string, string>; user: string };
+type Login = Pick<Given, 'random'> & {
+  name: string;
+  annotations: Record<string, string>;
+  user: string;
+  /** A running database will be told of it, by its verifier; that of a database that is yet to be made is made with it, and spared 1 ms of hashing. */
+  told: boolean;
+};
 
-function credential(deployment: DeploymentResource, settings: OperatorSettings, { name, annotations, user, random }: Login): KubeObject {
+function credential(deployment: DeploymentResource, settings: OperatorSettings, { name, annotations, user, told, random }: Login): KubeObject {
   const host = `${names.database(deployment.metadata.name)}.${deployment.metadata.namespace}.svc.${settings.clusterDomain}`;
   const password = random(PASSWORD_BYTES).toString('base64url');
   const metadata = childMetadata(deployment, 'database', name);
@@ -69,7 +77,7 @@ function credential(deployment: DeploymentResource, settings: OperatorSettings, 
       dbname: OWNER,
       user,
       password,
-      verifier: scramVerifier(password, random(SALT_BYTES)),
+      ...(told && { verifier: scramVerifier(password, random(SALT_BYTES)) }),
       uri: `postgresql://${user}:${password}@${host}:${DATABASE_PORT}/${OWNER}`,
     },
   };
