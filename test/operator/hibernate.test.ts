@@ -63,7 +63,8 @@ test('a deployment that hibernates has no pod, keeps its data and its revision, 
 test('a rollout that is asked for meanwhile waits, and begins when the deployment wakes', async () => {
   await kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name: 'late' }, spec: { hibernate: true } }));
   await untilAsleep('late');
-  expect((await see.revision('late-00001')).status).toMatchObject({ phase: 'QUEUED', reason: 'Hibernated' });
+  await until('the revision says why it waits', async () => (await see.revision('late-00001')).status?.reason === 'Hibernated');
+  expect((await see.revision('late-00001')).status?.phase).toBe('QUEUED');
   expect(await pods('late')).toEqual([]);
   await kube.jsonPatch(kinds.deployment, { namespace, name: 'late' }, [
     { op: 'replace', path: '/spec/template/sourceRevisionConfig/imageUri', value: 'agent:2' },
