@@ -152,7 +152,10 @@ test(
       reason: 'QuotaExceeded',
       message: expect.stringContaining('exceeded quota: pods'),
     });
-    await until("the deployment has its revision's reason", async () => (await there.deployment('chat')).status?.reason === 'QuotaExceeded');
+    await until(
+      "the deployment has its revision's reason",
+      async () => (await there.deployment('chat')).status?.reason === 'QuotaExceeded',
+    );
     expect((await there.deployment('chat')).status).toMatchObject({ phase: 'READY', activeRevision: 'chat-00001' });
     await limit({ pods: '10' });
     await change('agent:3');

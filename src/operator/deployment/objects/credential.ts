@@ -61,7 +61,11 @@ type Login = Pick<Given, 'random'> & {
   told: boolean;
 };
 
-function credential(deployment: DeploymentResource, settings: OperatorSettings, { name, annotations, user, told, random }: Login): KubeObject {
+function credential(
+  deployment: DeploymentResource,
+  settings: OperatorSettings,
+  { name, annotations, user, told, random }: Login,
+): KubeObject {
   const host = `${names.database(deployment.metadata.name)}.${deployment.metadata.namespace}.svc.${settings.clusterDomain}`;
   const password = random(PASSWORD_BYTES).toString('base64url');
   const metadata = childMetadata(deployment, 'database', name);
