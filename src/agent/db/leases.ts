@@ -103,6 +103,8 @@ export async function handBack(db: Db, runId: string, { worker, alone }: { worke
 export type Lost = {
   run_id: string;
   thread_id: string;
+  graph_id: string;
+  temporary: boolean;
   cancel: 'interrupt' | 'rollback' | null;
   /** Lives it has lost so far. */
   lost: number;
@@ -111,7 +113,7 @@ export type Lost = {
   thread_readers: string[];
 };
 
-const LOST = `r.run_id, r.thread_id, r.cancel, r.lost, r.readers, (select t.readers from gx.thread t where t.thread_id = r.thread_id) as thread_readers`;
+const LOST = `r.run_id, r.thread_id, r.graph_id, r.temporary, r.cancel, r.lost, r.readers, (select t.readers from gx.thread t where t.thread_id = r.thread_id) as thread_readers`;
 
 /**
  * Running runs whose worker has been silent for longer than its lease, locked for what follows. A database that was down heard nobody: after

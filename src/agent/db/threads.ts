@@ -71,6 +71,20 @@ export async function setThreadState(db: Db, threadId: string, { status, values,
   });
 }
 
+/** The same for what a run left that could not tell it itself; not while another one is under way, which will. */
+export async function refreshThreadState(
+  db: Db,
+  threadId: string,
+  { values, interrupts, waiting }: { values: unknown; interrupts: object; waiting: boolean },
+): Promise<void> {
+  await db.query({
+    text: `update gx.thread t set "values" = $2, interrupts = $3, state_updated_at = now(),
+        status = case when status = 'idle' and $4 then 'interrupted' else status end
+      where thread_id = $1 and not ${UNFINISHED}`,
+    values: [threadId, toField(values), toField(interrupts), waiting],
+  });
+}
+
 /** Deletes threads with all that belongs to them; tells which there were. */
 export function deleteThreads(db: Database, threadIds: string[]): Promise<string[]> {
   return db.transaction(async (tx) => {

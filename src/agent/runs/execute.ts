@@ -22,6 +22,7 @@ import type { EventLog } from '../stream/log.ts';
 import { Publisher } from '../stream/publisher.ts';
 import type { SpanExporter } from '../tracing/exporter.ts';
 import { runSpan } from '../tracing/span.ts';
+import { refreshThread } from './refresh.ts';
 import { dropIfDeleted, settleLost, tellLost } from './lost.ts';
 import { endOf, refusedEnd, type End, type StopReason } from './status.ts';
 
@@ -50,8 +51,8 @@ type Active = {
   readers: Set<string>;
   stopped?: StopReason;
   timers: NodeJS.Timeout[];
-  /** Its thread ended by itself. */
-  crashed: boolean;
+  /** Its thread ended under it, so that nobody told where it stands: by itself, or for another run's sake. */
+  gone?: 'killed' | 'crashed';
   /** Its database went away. */
   retry: boolean;
   /** Its last events have been said: once, however often the end has to be written. */
@@ -96,7 +97,7 @@ export class Executor {
 
   async start(run: Claimed): Promise<void> {
     const readers = new Set(run.readers);
-    const active: Active = { run, startedAt: Date.now(), at: { ms: 0, seq: 0 }, readers, timers: [], crashed: false, retry: false };
+    const active: Active = { run, startedAt: Date.now(), at: { ms: 0, seq: 0 }, readers, timers: [], retry: false };
     this.#active.set(run.run_id, active);
     active.readers.delete(this.#deps.signals.processId);
     const { run_id, thread_id, attempt, graph_id, kwargs, empty } = run;
@@ -145,8 +146,8 @@ export class Executor {
 
   /** The thread ended under the run: for another run's sake, or because of it. */
   async #gone(active: Active, reason: 'killed' | 'crashed'): Promise<void> {
+    active.gone = reason;
     if (active.stopped !== undefined) return this.#end(active, { status: 'interrupted', waiting: false });
-    active.crashed = reason === 'crashed';
     active.stopped = 'shutdown';
     await this.#end(active, { status: 'interrupted', waiting: false });
   }
@@ -220,7 +221,8 @@ export class Executor {
    * A thread that ends takes all its runs with it, and nobody knows which one was to blame: each goes on in a thread of its own, and only one
    * that ends that, too, loses a life. So does one whose database went away, so that what the database can't bear ends some day.
    */
-  async #giveBack({ run, crashed, retry }: Active): Promise<void> {
+  async #giveBack({ run, gone, retry }: Active): Promise<void> {
+    const crashed = gone === 'crashed';
     const { db, signals, tickets, jobs } = this.#deps;
     if (!retry && !(crashed && run.alone)) {
       await handBack(db, run.run_id, { worker: signals.processId, alone: crashed });
@@ -254,6 +256,7 @@ export class Executor {
     this.ended.set(end.status, (this.ended.get(end.status) ?? 0) + 1);
     const told = { ...outcome, ...(feedback && { feedback }), ...(end.error !== null && { status: 'error' as const, error: end.error }) };
     await this.#tellEnd(run.run_id, finished.readers, told);
+    if (active.gone !== undefined && !run.temporary) void refreshThread(this.#deps, run);
     const others = finished.readers.filter((reader) => reader !== signals.processId);
     const afterSeconds = run.resumable ? this.#deps.eventLog.lifeSeconds : others.length > 0 ? READ_WITHIN : 0;
     if (run.temporary) await retireThread(db, run.thread_id, { afterSeconds });

@@ -8,7 +8,7 @@ import { deleteRetiredThreads } from '../db/threads.ts';
 import type { AgentDeps } from '../deps.ts';
 import { settleLost, tellLost, type Settled } from './lost.ts';
 
-type Deps = Pick<AgentDeps, 'db' | 'tickets' | 'signals' | 'bus' | 'eventLog' | 'executor' | 'pump' | 'jobs' | 'log'>;
+type Deps = Pick<AgentDeps, 'db' | 'host' | 'tickets' | 'signals' | 'bus' | 'eventLog' | 'executor' | 'pump' | 'jobs' | 'log'>;
 
 const CLEAN_SECONDS = 30;
 const WATCH_SECONDS = 5;

@@ -4,9 +4,12 @@ import { appendLast } from '../db/events.ts';
 import { endLost, requeueLost, type Lost } from '../db/leases.ts';
 import type { Db } from '../db/pool.ts';
 import { deleteRuns, isThere } from '../db/runs.ts';
+import type { GraphHost } from '../graphs/host.ts';
+import type { Log } from '../../log.ts';
 import type { Signals } from '../db/signals.ts';
 import type { Tickets } from '../queue/tickets.ts';
 import { threadKey, type Bus } from '../stream/bus.ts';
+import { refreshThread } from './refresh.ts';
 
 /** `lifeSeconds`: how long events are kept. */
 type Settling = { tickets: Tickets; maxAttempts: number; lifeSeconds: number };
@@ -47,9 +50,13 @@ export async function dropIfDeleted(db: Db, { run_id, thread_id }: { run_id: str
   else if (!is.run) await deleteRunCheckpoints(db, thread_id, run_id);
 }
 
-/** Tells readers of the run and of its thread, here and elsewhere, once what became of it is committed. */
-export async function tellLost({ bus, signals }: { bus: Bus; signals: Signals }, runs: Settled[]): Promise<void> {
-  for (const { run_id, thread_id, readers, thread_readers, ended } of runs) {
+type Tells = { bus: Bus; signals: Signals; db: Db; host: GraphHost; log: Log };
+
+/** Tells readers of the run and of its thread, here and elsewhere, once what became of it is committed; its thread stands where it left it. */
+export async function tellLost(deps: Tells, runs: Settled[]): Promise<void> {
+  const { bus, signals } = deps;
+  for (const run of runs) {
+    const { run_id, thread_id, readers, thread_readers, ended } = run;
     bus.say(run_id, ended ? { kind: 'end', outcome: undefined } : { kind: 'wake', run_id });
     bus.say(threadKey(thread_id), { kind: 'wake', run_id });
     const others = new Set([...readers, ...thread_readers].filter((reader) => reader !== signals.processId));
@@ -57,5 +64,7 @@ export async function tellLost({ bus, signals }: { bus: Bus; signals: Signals },
       await signals.send({ about: 'events', run_ids: [run_id], thread_ids: [thread_id] }, reader);
       if (ended) await signals.send({ about: 'end', run_id }, reader);
     }
+    // Nobody waits for it: a graph thread that is stuck must not keep other lost runs from being taken up.
+    if (ended && !run.temporary && run.cancel !== 'rollback') void refreshThread(deps, run);
   }
 }

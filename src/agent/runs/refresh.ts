@@ -1,0 +1,30 @@
+import { asError } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+import type { Db } from '../db/pool.ts';
+import { refreshThreadState } from '../db/threads.ts';
+import type { GraphHost } from '../graphs/host.ts';
+
+type Deps = { db: Db; host: GraphHost; log: Log };
+type State = { values: unknown; next: string[]; tasks: { id: string; interrupts: unknown[] }[] };
+
+/**
+ * Writes down where a thread stands by its last checkpoint, after a run whose graph could not tell any more: its thread was ended, or its worker is
+ * gone. It is what searches show; a failure leaves it as it was.
+ */
+export async function refreshThread(
+  { db, host, log }: Deps,
+  { thread_id, graph_id }: { thread_id: string; graph_id: string },
+): Promise<void> {
+  try {
+    const state = JSON.parse(await host.call('state', { thread_id, graph_id })) as State & { checkpoint: object | null };
+    if (state.checkpoint === null) return;
+    const waiting = state.tasks.filter(({ interrupts }) => interrupts.length > 0);
+    await refreshThreadState(db, thread_id, {
+      values: state.values,
+      interrupts: Object.fromEntries(waiting.map(({ id, interrupts }) => [id, interrupts])),
+      waiting: state.next.length > 0,
+    });
+  } catch (error) {
+    log.warn({ err: asError(error), thread_id }, 'state of a thread could not be read after its run');
+  }
+}
