@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import { until } from '../kit/api-server.ts';
 import type { FakeKubelet } from '../kit/fake-kubelet.ts';
-import { newDeployment } from '../kit/objects.ts';
+import { BUILDER, fromGit, newDeployment } from '../kit/objects.ts';
 import type { look, RunningOperator } from '../kit/operator.ts';
 import { clearStage, setStage } from '../kit/stage.ts';
 
@@ -14,7 +14,7 @@ let kubelet: FakeKubelet;
 let see: ReturnType<typeof look>;
 
 beforeAll(async () => {
-  ({ kube, namespace, operator, kubelet, see } = await setStage('taken'));
+  ({ kube, namespace, operator, kubelet, see } = await setStage('taken', { settings: { builder: BUILDER } }));
 });
 afterAll(() => clearStage({ operator, kubelet, kube }));
 
@@ -65,6 +65,13 @@ test("somebody's Secret that has the name of a revision's copy is not given to i
   await kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name: 'six' }, template: { secretName: 'mine' } }));
   await see.untilPhase('six-00001', 'CREATE_FAILED');
   expect((await see.revision('six-00001')).status?.message).toContain("Secret six-00001-env is there already and is somebody else's");
+});
+
+test("somebody's Job that has the name of a build is not taken for it", async () => {
+  await theirs(kinds.job, 'seven-00001-build', { template: { spec: { ...template.spec, restartPolicy: 'Never' } } });
+  await kube.create(kinds.deployment, newDeployment(namespace, fromGit('main', { metadata: { name: 'seven' } })));
+  await see.untilPhase('seven-00001', 'CREATE_FAILED');
+  expect((await see.revision('seven-00001')).status?.message).toContain("Job seven-00001-build is there already and is somebody else's");
 });
 
 test('one of our own whose label somebody took is known again', async () => {

@@ -1,3 +1,4 @@
+import { taken } from '../../kube/errors.ts';
 import { kinds } from '../../kube/kube.ts';
 import type { RevisionResource } from '../../schema/custom-resources.ts';
 import { names } from '../../schema/names.ts';
@@ -23,8 +24,11 @@ export const reconcileRevision =
     const tail = await logTail(kube, revision, { decision, signal, log });
     if (decision.build === 'drop')
       await kube.delete(kinds.job, { namespace: revision.metadata.namespace, name: names.buildJob(revision.metadata.name) }, {}, signal);
-    if (decision.build === 'make' && settings.builder !== undefined)
-      await writer.create(buildJob(revision, settings.builder, settings), signal);
+    if (decision.build === 'make' && settings.builder !== undefined) {
+      const job = buildJob(revision, settings.builder, settings);
+      // Only looked for by its labels a moment ago: one that is there without them is not ours.
+      if (!(await writer.create(job, signal))) throw taken(`Job ${job.metadata.name}`);
+    }
     const secretName = world.environment.secret === 'ready' ? world.environment.name : undefined;
     const given = {
       wish: decision.wish,
