@@ -64,12 +64,17 @@ export function passwordJob(deployment: DeploymentResource, { task, from, to }: 
 
 function environment(deployment: DeploymentResource, { task, from, to }: Given): object[] {
   const admin = names.databaseAdmin(deployment.metadata.name, dataOwner(deployment));
-  const known = (variable: string, secret: string, key: string): object => ({
+  const known = (variable: string, secret: string, key: string, optional = false): object => ({
     name: variable,
-    valueFrom: { secretKeyRef: { name: secret, key } },
+    valueFrom: { secretKeyRef: { name: secret, key, ...(optional && { optional }) } },
   });
   const said = (name: string, value: string): object => ({ name, value });
-  const separating = [known('FORMER', from.secret, 'uri'), known('ADMIN_VERIFIER', admin, 'verifier'), said('SEPARATION', separationSql())];
+  // A database that was made with its admin is never told of one, and the admin's Secret has no verifier then.
+  const separating = [
+    known('FORMER', from.secret, 'uri'),
+    known('ADMIN_VERIFIER', admin, 'verifier', true),
+    said('SEPARATION', separationSql()),
+  ];
   const setting = [
     known('NEXT', to.secret, 'uri'),
     known('VERIFIER', to.secret, 'verifier'),
