@@ -1,5 +1,5 @@
 import { MemorySaver } from '@langchain/langgraph';
-import { Unavailable } from '../../errors.ts';
+import { asError, Unavailable } from '../../errors.ts';
 import { graphModes, EventsOfRun, type Chunk, type Emitted } from '../stream/modes.ts';
 import { commandOf } from './command.ts';
 import { nodesOf, type Graph, type MakeGraph } from './load.ts';
@@ -44,7 +44,7 @@ export async function invoke(spec: RunSpec, deps: InvokeDeps): Promise<Outcome> 
   deps.emit('metadata', toJson({ run_id: spec.run_id, attempt: spec.attempt }));
   let graph: Graph | undefined;
   let config: Config | undefined;
-  const close = deps.saver.open(spec);
+  const close = deps.saver.open(spec, { ahead: goesAhead(spec.kwargs) });
   try {
     const goesOn = await isUnderWay(spec, deps.saver);
     config = goesOn ? fromLast(callConfig(spec, deps)) : callConfig(spec, deps);
@@ -53,7 +53,10 @@ export async function invoke(spec: RunSpec, deps: InvokeDeps): Promise<Outcome> 
     graph = await deps.make(config);
     refuseUnknown(spec, nodesOf(graph));
     const reached = goesOn ? await stopReached(graph, config, spec.kwargs) : undefined;
-    return reached ?? (await execute(graph, goesOn ? null : inputOf(spec.kwargs), { spec, config, events, deps }));
+    const outcome = reached ?? (await execute(graph, goesOn ? null : inputOf(spec.kwargs), { spec, config, events, deps }));
+    const failure = await close();
+    if (failure !== undefined) throw asError(failure);
+    return outcome;
   } catch (error) {
     await close();
     if (deps.signal.aborted) return await ended(events, { graph, config }, 'interrupted');
@@ -63,6 +66,9 @@ export async function invoke(spec: RunSpec, deps: InvokeDeps): Promise<Outcome> 
     await close();
   }
 }
+
+/** "sync" waits for each step; and before a step of a resumable stream come its events, one by one. */
+const goesAhead = ({ durability, resumable }: RunSpec['kwargs']): boolean => durability !== 'sync' && !resumable;
 
 /** Made for this call, or in another revision than the one that took the run: only now it is known what there is to stop at. */
 function refuseUnknown({ kwargs }: RunSpec, nodes: string[] | undefined): void {

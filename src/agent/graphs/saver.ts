@@ -1,9 +1,10 @@
 import { WRITES_IDX_MAP, type BaseCheckpointSaver, type CheckpointTuple } from '@langchain/langgraph-checkpoint';
 import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres';
 import type { Database } from '../db/pool.ts';
-import { readCheckpoints, writeSteps, type Step, type StoredCheckpoint } from '../db/checkpoints.ts';
+import { readCheckpoints, writeSteps, type StoredCheckpoint } from '../db/checkpoints.ts';
 import { Together } from '../db/together.ts';
 import { Serde, type Form } from './serde.ts';
+import { StepsOfRun, type SharedWrites } from './steps-of-run.ts';
 
 type Config = Parameters<BaseCheckpointSaver['put']>[0];
 type Checkpoint = Parameters<BaseCheckpointSaver['put']>[1];
@@ -32,13 +33,12 @@ export class Saver extends PostgresSaver {
   readonly #db: Database;
   readonly #serde: Serde;
   readonly #form: Form;
-  readonly #steps: Together<Step, undefined>;
+  readonly #shared: SharedWrites;
   /** Threads without a checkpoint, whose runs have not asked for one yet. */
   readonly #empty = new Set<string>();
   /** What a run's checkpoints wait for. */
   readonly #written = new Map<string, () => Promise<void>>();
-  /** What each run that is under way is writing. */
-  readonly #writing = new Map<string, Set<Promise<unknown>>>();
+  readonly #runs = new Map<string, StepsOfRun>();
 
   /** With `form` "records" it is for showing states only: no graph may run on what it reads. */
   constructor(db: Database, form: Form = 'objects') {
@@ -47,9 +47,13 @@ export class Saver extends PostgresSaver {
     this.#form = form;
     this.#serde = new Serde(this.serde);
     this.serde = this.#serde;
-    this.#steps = new Together(async (steps) => {
-      await writeSteps(db, steps);
-      return steps.map(() => undefined);
+    this.#shared = new Together(async (runs) => {
+      await writeSteps(
+        db,
+        runs.flatMap((run) => run.take()),
+      );
+      for (const run of runs) run.taken();
+      return runs.map(() => undefined);
     });
     this.isSetup = true;
   }
@@ -67,37 +71,37 @@ export class Saver extends PostgresSaver {
   }
 
   /**
-   * A run begins; what is given back ends it, and may be called again. LangGraph does not wait for what a stopped graph is still writing: here it
-   * is waited for, and what comes later is dropped, so that whoever takes the run back afterwards takes back all of it.
+   * A run begins; what is given back ends it, may be called again, and returns why a step could not be stored. LangGraph does not wait for
+   * what a stopped graph is still writing: here it is waited for, so that whoever takes the run back afterwards takes back all of it.
    */
-  open({ thread_id, run_id }: { thread_id: string; run_id: string }): () => Promise<void> {
-    const own = new Set<Promise<unknown>>();
-    this.#writing.set(run_id, own);
+  open({ thread_id, run_id }: { thread_id: string; run_id: string }, { ahead }: { ahead: boolean }): () => Promise<unknown> {
+    const own = new StepsOfRun(this.#shared, { threadId: thread_id, ahead });
+    this.#runs.set(run_id, own);
     return async () => {
+      const failure = await own.close();
       // The next attempt may have begun here.
-      if (this.#writing.get(run_id) === own) this.#writing.delete(run_id);
-      await Promise.allSettled(own);
+      if (this.#runs.get(run_id) === own) this.#runs.delete(run_id);
       this.#empty.delete(thread_id);
       this.#written.delete(run_id);
+      return failure;
     };
   }
 
-  /** Writes of a run count among its own; a state written by hand is nobody's. */
-  async #during(runId: string | undefined, work: () => Promise<void>): Promise<void> {
-    const own = runId === undefined ? new Set<Promise<unknown>>() : this.#writing.get(runId);
-    if (own === undefined) return;
-    const writing = work();
-    own.add(writing);
-    try {
-      await writing;
-    } finally {
-      own.delete(writing);
-    }
+  /** Steps of a run count among its own; a state written by hand is nobody's. Undefined when the run is over. */
+  #stepsOf(runId: string | undefined): StepsOfRun | undefined {
+    return runId === undefined ? new StepsOfRun(this.#shared) : this.#runs.get(runId);
+  }
+
+  /** Who reads a thread reads what its run has written. */
+  async #settled(threadId: string | undefined): Promise<void> {
+    const own = [...this.#runs.values()].filter((run) => run.threadId === threadId);
+    await Promise.all(own.map((run) => run.settled()));
   }
 
   override async getTuple(config: Config): Promise<CheckpointTuple | undefined> {
     const { thread_id, checkpoint_ns = '', checkpoint_id } = config.configurable as Record<string, string | undefined>;
     if (checkpoint_ns === '' && checkpoint_id === undefined && this.#empty.delete(thread_id!)) return undefined;
+    await this.#settled(thread_id);
     const which = { threadId: thread_id, namespace: checkpoint_ns, checkpointId: checkpoint_id || undefined, limit: 1 };
     const [row] = await readCheckpoints(this.#db, which);
     if (row === undefined) return undefined;
@@ -107,6 +111,7 @@ export class Saver extends PostgresSaver {
   override async *list(config: Config, options: ListOptions = {}): AsyncGenerator<CheckpointTuple> {
     const { thread_id, checkpoint_ns, checkpoint_id } = config.configurable as Record<string, string | undefined>;
     const { filter, before, limit } = options;
+    await this.#settled(thread_id);
     const rows = await readCheckpoints(this.#db, {
       threadId: thread_id || undefined,
       namespace: checkpoint_ns ?? undefined,
@@ -148,11 +153,12 @@ export class Saver extends PostgresSaver {
 
   override async put(config: Config, checkpoint: Checkpoint, metadata: Metadata, newVersions: Versions): Promise<Config> {
     const { thread_id, checkpoint_ns = '', run_id } = config.configurable as Record<string, string>;
-    await this.#during(run_id, () => this.#put(config, { checkpoint, metadata, newVersions }));
+    const steps = this.#stepsOf(run_id);
+    await steps?.during(() => this.#put(steps, config, { checkpoint, metadata, newVersions }));
     return { configurable: { thread_id, checkpoint_ns, checkpoint_id: checkpoint.id } };
   }
 
-  async #put(config: Config, { checkpoint, metadata, newVersions }: NewState): Promise<void> {
+  async #put(steps: StepsOfRun, config: Config, { checkpoint, metadata, newVersions }: NewState): Promise<void> {
     const { thread_id, checkpoint_ns = '', checkpoint_id, run_id } = config.configurable as Record<string, string>;
     const [blobs, [, meta]] = await Promise.all([
       this._dumpBlobs(thread_id!, checkpoint_ns, checkpoint.channel_values, newVersions),
@@ -166,14 +172,15 @@ export class Saver extends PostgresSaver {
       blobs: blobs.map(([, , channel, version, type, blob]) => ({ channel, version, type, blob: blob ?? null })),
     };
     await this.#written.get(run_id ?? '')?.();
-    await this.#steps.add({ put });
+    await steps.add({ put });
   }
 
-  override putWrites(config: Config, writes: Writes, taskId: string): Promise<void> {
-    return this.#during(config.configurable?.['run_id'] as string | undefined, () => this.#putWrites(config, writes, taskId));
+  override async putWrites(config: Config, writes: Writes, taskId: string): Promise<void> {
+    const steps = this.#stepsOf(config.configurable?.['run_id'] as string | undefined);
+    await steps?.during(() => this.#putWrites(steps, config, { writes, taskId }));
   }
 
-  async #putWrites(config: Config, writes: Writes, taskId: string): Promise<void> {
+  async #putWrites(steps: StepsOfRun, config: Config, { writes, taskId }: { writes: Writes; taskId: string }): Promise<void> {
     const { thread_id, checkpoint_ns = '', checkpoint_id, run_id = null } = config.configurable as Record<string, string>;
     const dumped = await this._dumpWrites(thread_id!, checkpoint_ns, checkpoint_id!, taskId, writes);
     const step = {
@@ -184,7 +191,7 @@ export class Saver extends PostgresSaver {
       writes: dumped.map(([, , , , index, channel, type, blob]) => ({ index, channel, type, blob })),
     };
     await this.#written.get(run_id ?? '')?.();
-    await this.#steps.add({ writes: step });
+    await steps.add({ writes: step });
   }
 }
 
