@@ -70,8 +70,14 @@ function without({ apiVersion, kind, metadata, ...rest }: KubeObject): object {
   const { status, spec, data, ...more } = rest;
   const { clusterIP: _, clusterIPs: _ips, ...stable } = (spec ?? {}) as Record<string, unknown>;
   const isOurs = OURS.includes(kind) && apiVersion.startsWith('gx.dev/');
-  return { kind, metadata: kept, ...more, spec: stable, data: Object.keys(data ?? {}).toSorted(), ...(isOurs && { status }) };
+  return { kind, metadata: kept, ...more, spec: stable, data: keysOf(data ?? {}), ...(isOurs && { status }) };
 }
+
+/** A password that came later than the first has a verifier, by which the database was told of it. */
+const keysOf = (data: object): string[] =>
+  Object.keys(data)
+    .filter((key) => key !== 'verifier')
+    .toSorted();
 
 function counted({ kind, metadata, spec, status }: KubeObject): object {
   const { 'pod-template-hash': _, 'controller-revision-hash': _revision, ...labels } = metadata.labels ?? {};
