@@ -3,7 +3,7 @@ import { getHeapStatistics } from 'node:v8';
 
 /*
  * What V8 would do late or not at all: after a burst of work its heaps stay as large as they were, some 60 MB a server. A thread that has
- * had next to nothing to do for a while collects once (30 to 80 ms), so that the pod gives back what it does not need.
+ * had next to nothing to do for a while collects once (some 60 ms), so that the pod gives back what it does not need.
  */
 
 const LOOK_EVERY = 10_000;
@@ -38,7 +38,8 @@ export function collectAtRest(): void {
     const { utilization } = performance.eventLoopUtilization(now, before);
     before = now;
     const next = resting(rest, { utilization, heap: getHeapStatistics().total_heap_size });
-    if (next.collect) gc();
+    // A plain collection leaves the heap as large as it was, with holes; this one moves what is left together.
+    if (next.collect) gc({ type: 'major', execution: 'sync', flavor: 'last-resort' });
     rest = next.collect ? { looks: 0, heap: getHeapStatistics().total_heap_size } : next;
   };
   setInterval(look, LOOK_EVERY).unref();
