@@ -5,6 +5,7 @@ import { addressOf } from '../../../src/operator/deployment/address.ts';
 import { desiredDeployment } from '../../../src/operator/deployment/desired.ts';
 import { withHash } from '../../../src/operator/kernel/owned.ts';
 import { desiredRevision } from '../../../src/operator/revision/desired.ts';
+import { seenTemplate } from '../../../src/operator/settled-template.ts';
 import { READY } from '../../../src/schema/conditions.ts';
 import { API_VERSION, type DeploymentResource, type RevisionResource } from '../../../src/schema/custom-resources.ts';
 import { names } from '../../../src/schema/names.ts';
@@ -77,12 +78,17 @@ function copyOf(family: Family, index: number): KubeObject[] {
     const annotations = { ...child.metadata.annotations, ...withHash(intent).metadata.annotations };
     return { ...addressed(child, index), metadata: { ...child.metadata, annotations, uid: randomUUID() } };
   });
-  const told = { ...revision, status: { ...revision.status, specHash: hashOf(revision.spec) } };
-  return [
-    ...([deployment, told] as unknown as KubeObject[]),
-    { ...project, metadata: { ...project.metadata, uid: randomUUID() } },
-    ...hashed,
+  const seen = (kind: string, suffix = ''): string | undefined =>
+    seenTemplate(
+      hashed.find((child) => child.kind === kind && child.metadata.name.endsWith(suffix)),
+      undefined,
+    );
+  const pods = { apiTemplate: seen('Deployment', '-api'), queueTemplate: seen('Deployment', '-queue') };
+  const told = [
+    { ...deployment, status: { ...deployment.status, databaseTemplate: seen('StatefulSet') } },
+    { ...revision, status: { ...revision.status, ...pods, specHash: hashOf(revision.spec) } },
   ];
+  return [...(told as unknown as KubeObject[]), { ...project, metadata: { ...project.metadata, uid: randomUUID() } }, ...hashed];
 }
 
 function given(pattern: KubeObject[], deployment: DeploymentResource) {
