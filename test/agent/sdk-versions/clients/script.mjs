@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 
 /* One client through the interface: thread, wait, stream, join, cancel, search, store. Arguments: package, url. */
 
@@ -6,7 +7,9 @@ const [name, apiUrl] = process.argv.slice(2);
 const { Client } = await import(name);
 const client = new Client({ apiUrl, apiKey: null });
 
-const { thread_id } = await client.threads.create({ metadata: { by: name } });
+// The server keeps what earlier runs of this left.
+const by = `${name} ${randomUUID()}`;
+const { thread_id } = await client.threads.create({ metadata: { by } });
 const input = { left: 2, pause: 10 };
 assert.equal((await client.runs.wait(thread_id, 'steps', { input })).done, 2);
 const events = await Array.fromAsync(client.runs.stream(thread_id, 'steps', { input, streamMode: ['values', 'custom'] }));
@@ -21,7 +24,7 @@ const long = await client.runs.create(thread_id, 'steps', { input: { left: 200, 
 await client.runs.cancel(thread_id, long.run_id, true);
 assert.equal((await client.runs.get(thread_id, long.run_id)).status, 'interrupted');
 assert.deepEqual(
-  (await client.threads.search({ metadata: { by: name } })).map((thread) => thread.thread_id),
+  (await client.threads.search({ metadata: { by } })).map((thread) => thread.thread_id),
   [thread_id],
 );
 await client.store.putItem(['sdk', name], 'k', { a: 1 });

@@ -1,11 +1,14 @@
 """The Python client through the interface: thread, wait, stream, join, cancel, search, store. Argument: url."""
 
 import sys
+from uuid import uuid4
 
 from langgraph_sdk import get_sync_client
 
 client = get_sync_client(url=sys.argv[1], api_key=None)
-thread_id = client.threads.create(metadata={"by": "python"})["thread_id"]
+# The server keeps what earlier runs of this left.
+by = f"python {uuid4()}"
+thread_id = client.threads.create(metadata={"by": by})["thread_id"]
 start = {"left": 2, "pause": 10}
 assert client.runs.wait(thread_id, "steps", input=start)["done"] == 2
 events = list(client.runs.stream(thread_id, "steps", input=start, stream_mode=["values", "custom"]))
@@ -16,7 +19,7 @@ assert client.runs.join(thread_id, run["run_id"])["done"] == 6
 run = client.runs.create(thread_id, "steps", input={"left": 200, "pause": 50})
 client.runs.cancel(thread_id, run["run_id"], wait=True)
 assert client.runs.get(thread_id, run["run_id"])["status"] == "interrupted"
-assert [thread["thread_id"] for thread in client.threads.search(metadata={"by": "python"})] == [thread_id]
+assert [thread["thread_id"] for thread in client.threads.search(metadata={"by": by})] == [thread_id]
 client.store.put_item(["sdk", "python"], "k", {"a": 1})
 assert client.store.get_item(["sdk", "python"], "k")["value"] == {"a": 1}
 assert len(client.store.search_items(["sdk", "python"])["items"]) == 1
