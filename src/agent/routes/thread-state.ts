@@ -93,7 +93,7 @@ type Writing = { threadId: string; graph_id: string; body: StateUpdate };
 
 async function writeHolding(deps: AgentDeps, tx: Db, { threadId, graph_id, body }: Writing): Promise<Json> {
   const checkpoint = body.checkpoint ?? (body.checkpoint_id ? { checkpoint_id: body.checkpoint_id } : null);
-  await checkCheckpoint(deps.db, threadId, checkpoint ?? {});
+  await checkCheckpoint(tx, threadId, checkpoint ?? {});
   const { answer, thread: after } = await ask<Written>(deps, 'update', {
     thread_id: threadId,
     graph_id,

@@ -198,6 +198,20 @@ test('a state written by hand and a run of the same moment both count, or the st
   expect((await agent.client.threads.getState(thread_id)).values).toMatchObject({ done: 21 + 100 * written });
 });
 
+test('states of more threads than there are connections are written at their checkpoints at the same time', async () => {
+  const env = { GX_POSTGRES_POOL_MAX_SIZE: '2' };
+  const small = await startAgent({ database: database.uri, config: 'test/agent/wire/contract/graphs/gx.json', env });
+  const { threads, runs } = small.client;
+  const ids = await Promise.all(Array.from({ length: 6 }, async () => (await threads.create()).thread_id));
+  for (const id of ids) await runs.wait(id, 'steps', { input: { left: 1 } });
+  const places = await Promise.all(ids.map(async (id) => (await threads.getState(id)).checkpoint.checkpoint_id!));
+  const written = await Promise.allSettled(
+    ids.map((id, at) => threads.updateState(id, { values: { done: 7 }, checkpointId: places[at]! })),
+  );
+  await small.kill();
+  expect(written.map(({ status }) => status)).toEqual(ids.map(() => 'fulfilled'));
+});
+
 test('a first state and a first run of the same moment both count, too', async () => {
   for (let round = 0; round < 20; round += 1) {
     const { thread_id } = await agent.client.threads.create({ metadata: { graph_id: 'steps' } });
