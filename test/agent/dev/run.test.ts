@@ -168,12 +168,12 @@ describe('dev', () => {
 
   test('logs for a program when told so', async () => {
     const running = await dev(['--config', config, '--log-json']);
-    expect(
-      running
-        .output()
-        .split('\n')
-        .find((line) => line.startsWith('{"level":"info"')),
-    ).toContain('agent server ready');
+    const lines = (): string[] => running.output().split('\n');
+    await eventually(
+      'its lines, which wait a moment for others before they are written',
+      async () => lines().some((line) => line.startsWith('{"level":"info"') && line.includes('agent server ready')),
+      5,
+    );
   });
 
   test('a port in use', async () => {
