@@ -9,7 +9,7 @@ import type { Kind, Kube, KubeObject, Page, WatchEvent } from './kube.ts';
 export type WatchTimings = {
   /** Length of one watch; random between the two, so that watches do not end together. Seconds. */
   watchSeconds: [number, number];
-  /** Bookmarks come once a minute: a watch that says nothing for longer is dead, however open it looks. Milliseconds. */
+  /** A watch that says nothing for so long, not even that it ends, is dead, however open it looks. Milliseconds. */
   inactivity: number;
   /** Time between two lists that check what the watch told. Milliseconds. */
   relist: number;
@@ -18,7 +18,12 @@ export type WatchTimings = {
   longestDelay: number;
 };
 
-const TIMINGS: WatchTimings = { watchSeconds: [300, 600], inactivity: 75_000, relist: 900_000, pace: 500, longestDelay: 5_000 };
+/**
+ * The API server says nothing of its own for a minute, but ends a watch when it was asked to, and two seconds before that comes a bookmark from
+ * which the next goes on. So short watches tell a silent one from a quiet one: 18 s at most, and 4 more for an answer that is late, leave 8
+ * of the 30 s in which the world is to be right again. That is one request per watch in 16 s; a leader renews its Lease eight times meanwhile.
+ */
+const TIMINGS: WatchTimings = { watchSeconds: [14, 18], inactivity: 22_000, relist: 900_000, pace: 500, longestDelay: 5_000 };
 /** Objects of a page: 2 MB at most for the largest of ours, read and taken in within some 50 ms. */
 const PAGE = 250;
 /** Lists that may come out older than what is known to have happened. */

@@ -134,6 +134,50 @@ test('a watch that stays open and says nothing is given up', async () => {
   expect(namesIn(cache)).toContain('unheard');
 });
 
+test('on a connection that lives, a watch that says nothing is given up within 25 seconds, and nothing is listed again', async () => {
+  let isDeaf = false;
+  const silenced = (own: Kube): Kube =>
+    Object.assign(Object.create(own) as Kube, {
+      get: own.get.bind(own),
+      list: own.list.bind(own),
+      async *watch(...given: Parameters<Kube['watch']>) {
+        const isLater = isDeaf;
+        for await (const event of own.watch(...given)) if (!isDeaf || isLater) yield event;
+        // Its end is kept from us as well.
+        const signal = given[2];
+        if (isDeaf && !isLater) await new Promise((resolve) => signal?.addEventListener('abort', resolve));
+      },
+    });
+  const seen = await observe('test/held', {}, silenced);
+  const { cache, reflector } = seen;
+  await reflector.synced;
+  await create('heard');
+  await until('the watch works', () => namesIn(cache).includes('heard'));
+  isDeaf = true;
+  await create('unheard');
+  await until('the object is seen all the same', () => namesIn(cache).includes('unheard'), 25_000);
+  expect(seen.relists).toBe(1);
+}, 40_000);
+
+test('a watch that nothing happens to goes on from a bookmark each time, so that its version does not grow old', async () => {
+  const seen = await observe('test/quiet', { watchSeconds: [3, 3] });
+  await seen.reflector.synced;
+  const versions = (): (string | null)[] =>
+    auditEvents(server.auditLog, 'test/quiet')
+      .filter(({ verb }) => verb === 'watch')
+      .map(({ requestURI }) => new URL(requestURI, 'https://x').searchParams.get('resourceVersion'));
+  const elsewhere = { namespace: 'kube-system', generateName: 'other-' } as never;
+  await until(
+    'three watches from three versions',
+    async () => {
+      await kube.create(kinds.secret, { apiVersion: 'v1', kind: 'Secret', metadata: elsewhere });
+      return new Set(versions()).size >= 3;
+    },
+    20_000,
+  );
+  expect(seen.relists).toBe(1);
+});
+
 test('what a watch keeps from us, a list finds, and it is counted', async () => {
   const deaf = (own: Kube): Kube =>
     Object.assign(Object.create(own) as Kube, {
