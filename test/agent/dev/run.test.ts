@@ -168,12 +168,16 @@ describe('dev', () => {
 
   test('logs for a program when told so', async () => {
     const running = await dev(['--config', config, '--log-json']);
-    const lines = (): string[] => running.output().split('\n');
-    await eventually(
+    const ready = await eventually(
       'its lines, which wait a moment for others before they are written',
-      async () => lines().some((line) => line.startsWith('{"level":"info"') && line.includes('agent server ready')),
+      async () =>
+        running
+          .output()
+          .split('\n')
+          .find((line) => line.includes('agent server ready')),
       5,
     );
+    expect(ready).toMatch(/^\{"level":"info"/);
   });
 
   test('a port in use', async () => {
