@@ -168,8 +168,9 @@ describe('dev', () => {
 
   test('logs for a program when told so', async () => {
     const running = await dev(['--config', config, '--log-json']);
+    // Lines wait a moment for others before they are written.
     const ready = await eventually(
-      'its lines, which wait a moment for others before they are written',
+      'its log says that it is ready',
       async () =>
         running
           .output()
@@ -177,7 +178,7 @@ describe('dev', () => {
           .find((line) => line.includes('agent server ready')),
       5,
     );
-    expect(ready).toMatch(/^\{"level":"info"/);
+    expect(JSON.parse(ready)).toMatchObject({ level: 'info', process: 'dev' });
   });
 
   test('a port in use', async () => {
