@@ -23,9 +23,14 @@ type Spec = {
 };
 type Lease = KubeObject & { spec: Spec };
 
+/** From one moment of the clock to another, in milliseconds. */
+export type Span = { from: number; to: number };
+
 /** client-go's times: a leader that stops renewing at 10 s is silent before another may start at 15 s. */
 const SECONDS = { duration: 15, renewDeadline: 10, retry: 2 };
 const JITTER = 1.2;
+/** Absences that are remembered: one that is older ended long before whatever is under way. */
+const ABSENCES = 100;
 
 /**
  * One leader at a time, by a Lease. Whether another holder is still alive is judged by how long this process has seen the record unchanged,
@@ -38,6 +43,7 @@ export class Election {
   #observed: { record: string; at: number; lease: Lease } | undefined;
   #renewedAt = 0;
   #since = 0n;
+  #absences: Span[] = [];
 
   constructor(options: LeaseOptions) {
     this.#options = options;
@@ -61,9 +67,14 @@ export class Election {
     return this.#since;
   }
 
+  /** When nobody led, as far as this process knows: before it did, and while it could not renew its lease. The last may still go on. */
+  get absences(): Span[] {
+    return this.#renewedAt === 0 || !this.#isOverdue() ? this.#absences : [...this.#absences, this.#untilNow()];
+  }
+
   /** Renewed within the deadline, and nobody else was seen to lead. */
   get holds(): boolean {
-    return this.#renewedAt > 0 && this.renewAge < this.#seconds.renewDeadline * 1000 && !this.#isHeldByAnother();
+    return this.#renewedAt > 0 && !this.#isOverdue() && !this.#isHeldByAnother();
   }
 
   /**
@@ -90,6 +101,22 @@ export class Election {
     });
   }
 
+  #isOverdue(): boolean {
+    return this.renewAge >= this.#seconds.renewDeadline * 1000;
+  }
+
+  #untilNow(from = Date.now() - this.renewAge): Span {
+    return { from, to: Date.now() };
+  }
+
+  /** Told by the clock of whoever led before: what it counts against was written by that clock too. */
+  #noteAbsence(found: Lease | undefined): void {
+    const isFirst = this.#renewedAt === 0;
+    if (!isFirst && !this.#isOverdue()) return;
+    const span = this.#untilNow(isFirst ? Date.parse(found?.spec.renewTime ?? '') : undefined);
+    if (span.to > span.from) this.#absences = [...this.#absences, span].slice(-ABSENCES);
+  }
+
   #isHeldByAnother(): boolean {
     const holder = this.#observed?.lease.spec.holderIdentity;
     return holder !== undefined && holder !== '' && holder !== this.#options.identity;
@@ -103,6 +130,7 @@ export class Election {
       if (lease !== undefined && this.#isAlive(lease)) return false;
       this.#see(await this.#write(lease, limit));
       if (this.#renewedAt === 0) this.#since = BigInt(lease?.metadata.resourceVersion ?? 0);
+      this.#noteAbsence(lease);
       this.#renewedAt = startedAt;
       return true;
     } catch (error) {

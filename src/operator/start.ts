@@ -114,7 +114,8 @@ function assemble({ config, kube, log, times = {} }: OperatorOptions, metrics: O
   const election = new Election({ kube, log, ...lease, ...(times.lease && { seconds: times.lease }) });
   // All but the lease itself goes through the fence.
   const door = kube.fenced?.(() => election.holds) ?? kube;
-  const deps: OperatorDeps = { kube: door, caches, settings: config.settings, writer: new Writer(door, writable(caches)) };
+  const writer = new Writer(door, writable(caches));
+  const deps: OperatorDeps = { kube: door, caches, settings: config.settings, writer, absences: () => election.absences };
   const record = createRecorder({ kube: door, log, controller: `gx.dev/${OPERATOR}`, instance: config.identity });
   return {
     deps,

@@ -70,7 +70,11 @@ export const DeploymentSpec = withRules(
     ),
     deleteTracingProject: Type.Optional(Type.Boolean({ description: 'Deletion removes the tracing project too.' })),
     progressDeadlineSeconds: Type.Optional(
-      Type.Integer({ minimum: 10, maximum: 86_400, description: 'A revision that is not ready by then has failed. Default 600.' }),
+      Type.Integer({
+        minimum: 10,
+        maximum: 86_400,
+        description: 'A revision that is not ready by then has failed; time in which no operator runs does not count. Default 600.',
+      }),
     ),
     revisionHistoryLimit: Type.Optional(
       Type.Integer({ minimum: 1, maximum: 1000, description: 'Revisions kept beside the serving and the newest one. Default 20.' }),

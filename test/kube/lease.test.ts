@@ -19,9 +19,13 @@ test('one leads at a time; a holder that says nothing is replaced after its time
   const [one, two, three] = [elect('one'), elect('two'), elect('three')];
   const signal = AbortSignal.timeout(30_000);
   await one.acquire(signal);
+  expect(one.absences).toEqual([]);
   const started = Date.now();
   await two.acquire(signal);
   expect(Date.now() - started).toBeGreaterThan(2500);
+  const [absence, ...others] = two.absences;
+  expect(others).toEqual([]);
+  expect((absence?.to ?? 0) - (absence?.from ?? 0)).toBeGreaterThan(2500);
   expect(await one.hold(signal)).toBe('lost');
   const waiting = three.acquire(signal);
   const left = Date.now();

@@ -180,12 +180,13 @@ function troubleOf({ world, settings }: View, components: WorkloadComponent[]): 
 /** Until this pass, which nobody has told of yet: the time does not count against it. */
 export const wasPaused = (revision: RevisionResource): boolean => conditionIn(revision, SUSPENDED) !== undefined;
 
-/** Seconds a revision has left before it has failed, counted from the end of its build where it has one. */
+/** Seconds a revision has left before it has failed, counted from the end of its build where it has one, and while an operator worked. */
 export function secondsLeft({ revision, world, settings }: Situation): number {
   const limit = world.deployment?.spec.progressDeadlineSeconds ?? settings.progressDeadlineSeconds;
   const { builtAt, startedAt = world.now.toISOString() } = wasPaused(revision) ? {} : (revision.status ?? {});
-  const started = Date.parse(builtAt ?? startedAt);
-  return limit - (world.now.getTime() - started) / 1000;
+  const span = { from: Date.parse(builtAt ?? startedAt), to: world.now.getTime() };
+  const alone = world.absences.map((absence) => Math.max(0, Math.min(span.to, absence.to) - Math.max(span.from, absence.from)));
+  return limit - (span.to - span.from - alone.reduce((sum, length) => sum + length, 0)) / 1000;
 }
 
 /** What the deployment knows of its database, once that is what the revision failed of. */

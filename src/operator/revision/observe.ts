@@ -1,6 +1,7 @@
 import { NotFound } from '../../errors.ts';
 import { taken } from '../../kube/errors.ts';
 import { kinds, type KubeObject } from '../../kube/kube.ts';
+import type { Span } from '../../kube/lease.ts';
 import { DATABASE_READY } from '../../schema/conditions.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
 import { COMPONENT } from '../../schema/labels.ts';
@@ -42,6 +43,8 @@ export type RevisionWorld = {
   queue: KubeObject | undefined;
   apiPods: KubeObject[];
   queuePods: KubeObject[];
+  /** When no operator worked: nothing could get on then. */
+  absences: Span[];
   now: Date;
 };
 
@@ -82,6 +85,7 @@ export async function observeRevision(
     queue: caches.workloads.get(`${namespace}/${workloadName(name, 'queue')}`),
     apiPods: podsOf('api'),
     queuePods: podsOf('queue'),
+    absences: deps.absences(),
     now,
   };
 }

@@ -28,6 +28,7 @@ const world = (given: Partial<RevisionWorld> = {}): RevisionWorld => ({
   environment: { secret: 'none' },
   repeated: undefined,
   missing: [],
+  absences: [],
   build: undefined,
   api: undefined,
   queue: undefined,
@@ -72,6 +73,18 @@ describe('a rollout', () => {
     const of = deployment({ spec: { progressDeadlineSeconds: 100 } });
     const given = revision(of, { status: { startedAt: '2026-01-01T00:59:30Z' } });
     expect(secondsLeft({ revision: given, world: world({ deployment: of }), settings: settings() })).toBe(70);
+  });
+
+  test('has its time under the eyes of an operator: nothing counts while there was none', () => {
+    const of = deployment({ spec: { progressDeadlineSeconds: 100 } });
+    const given = revision(of, { status: { startedAt: '2026-01-01T00:50:00Z' } });
+    const at = (time: string): number => Date.parse(`2026-01-01T00:${time}Z`);
+    const left = (...absences: { from: number; to: number }[]): number =>
+      secondsLeft({ revision: given, world: world({ deployment: of, absences }), settings: settings() });
+    expect(left()).toBe(-500);
+    expect(left({ from: at('40:00'), to: at('50:30') }, { from: at('50:40'), to: at('59:50') })).toBe(80);
+    expect(left({ from: at('51:00'), to: Date.parse('2026-01-01T02:00:00Z') })).toBe(40);
+    expect(left({ from: at('30:00'), to: at('40:00') })).toBe(-500);
   });
 
   test('is interrupted on request', () => {

@@ -24,6 +24,7 @@ const world = (now: string): RevisionWorld => ({
   environment: { secret: 'ready', name: 'env' },
   repeated: undefined,
   missing: [],
+  absences: [],
   build: undefined,
   api: undefined,
   queue: undefined,

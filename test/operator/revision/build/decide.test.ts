@@ -29,6 +29,7 @@ const killed = { phase: 'Failed', containerStatuses: [{ name: 'build', state: { 
 const next = (given: Partial<RevisionWorld>, status: Status = { phase: 'AWAITING_BUILD' }, builder: typeof BUILDER | null = BUILDER) => {
   const world: RevisionWorld = {
     missing: [],
+    absences: [],
     deployment: of,
     isForeign: false,
     turn: 'go',

@@ -1,0 +1,37 @@
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { setTimeout as wait } from 'node:timers/promises';
+import { kinds, type Kube } from '../../src/kube/kube.ts';
+import { fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
+import { newDeployment } from '../kit/objects.ts';
+import { look, operatorFor, type RunningOperator } from '../kit/operator.ts';
+import { clearStage, setStage } from '../kit/stage.ts';
+
+/** Seconds. A rollout takes two here; the rest is for a machine that has much else to do. */
+const DEADLINE = 12;
+let kube: Kube;
+let namespace: string;
+let operator: RunningOperator;
+let kubelet: FakeKubelet;
+let see: ReturnType<typeof look>;
+
+beforeAll(async () => {
+  ({ kube, namespace, operator, kubelet, see } = await setStage('deadline'));
+});
+afterAll(() => clearStage({ operator, kubelet, kube }));
+
+test('a rollout whose deadline ends while no operator runs goes on with the time that it had left', async () => {
+  await kube.create(kinds.deployment, newDeployment(namespace, { spec: { progressDeadlineSeconds: DEADLINE } }));
+  await see.untilReady('chat');
+  // The pods of the next revision start while no operator looks.
+  await kubelet.stop();
+  const path = '/spec/template/sourceRevisionConfig/imageUri';
+  await kube.jsonPatch(kinds.deployment, { namespace, name: 'chat' }, [{ op: 'replace', path, value: 'agent:2' }]);
+  await see.untilPhase('chat-00002', 'DEPLOYING');
+  await operator.stop();
+  kubelet = fakeKubelet(kube, namespace);
+  await wait((DEADLINE + 1) * 1000);
+  operator = await operatorFor({ namespace, kubeconfig: inject('kubeconfig') }, { identity: 'later' });
+  await operator.leading;
+  await see.untilReady('chat');
+  expect((await see.revision('chat-00002')).status?.phase).toBe('DEPLOYED');
+});
