@@ -113,6 +113,9 @@ export const DeploymentResourceStatus = status({
   databaseSecretVersion: words(128, 'Its resourceVersion when it was last read. External databases.'),
   databaseAdminSecret: words(253, "Secret of the role that sets passwords, once the agents' own role is no superuser. Own databases."),
   databaseTemplate: pods("the database's"),
+  databaseCertificateUntil: Type.Optional(
+    DateTime('Until when the certificate of its own database holds; renewed long before. Unset: agents reach it without TLS.'),
+  ),
   passwordRequestedAt: words(64, 'Last value of spec.database.passwordRequestedAt that was fulfilled.'),
   reason: words(128, 'Machine word of a failure.'),
   message: words(4096, 'One sentence on the state.'),

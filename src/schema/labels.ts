@@ -40,7 +40,7 @@ export const RENEW_DATABASE = `${GROUP}/renew-database`;
 /** Finalizer of a Deployment: its children are removed by policy first. */
 export const FINALIZER = `${GROUP}/children`;
 
-export type Component = 'api' | 'queue' | 'database' | 'agent' | 'password' | 'build';
+export type Component = 'api' | 'queue' | 'database' | 'tls' | 'agent' | 'password' | 'build';
 
 /** Labels that select the pods of one component of a deployment. */
 export const selectorOf = (deployment: string, component: Component, revision?: string): Record<string, string> => ({

@@ -37,6 +37,8 @@ export const names = {
   databaseSecret: (deployment: string, uid: string, number = 0): string =>
     bounded(deployment, `db-${shortHash(uid)}${number === 0 ? '' : `-${number}`}`, CHILD_MAX),
   databaseAdmin: (deployment: string, uid: string): string => bounded(deployment, `db-${shortHash(uid)}-admin`, CHILD_MAX),
+  /** Of a deployment, not of its data: a certificate can be made anew. */
+  databaseTls: (deployment: string): string => bounded(deployment, 'db-tls', CHILD_MAX),
   passwordJob: (deployment: string, task: string, number: number): string => bounded(deployment, `db-${task}-${number}`, CHILD_MAX),
   databaseVolume: (uid: string): string => `data-${shortHash(uid)}`,
   databasePolicy: (deployment: string): string => bounded(deployment, 'db', CHILD_MAX),

@@ -8,6 +8,7 @@ const RESERVED: readonly string[] = [
   'DATABASE_URI',
   'POSTGRES_URI',
   'GX_DATABASE_URI',
+  'GX_DATABASE_ADDRESS',
   'GX_SERVER_PORT',
   'GX_SERVER_HOST',
   'GX_DEPLOYMENT',

@@ -20,11 +20,11 @@ test('rules of one resource are merged, and sorted', () => {
   ]);
 });
 
-test('no rule has a wildcard, and Secrets are neither watched nor changed', () => {
+test('no rule has a wildcard, and Secrets are not watched', () => {
   const rules = [...operatorAccess.worked, ...operatorAccess.secrets, ...operatorAccess.own];
   expect(JSON.stringify(rules)).not.toContain('*');
   const secrets = rules.filter(({ resources }) => resources.includes('secrets')).flatMap(({ verbs }) => verbs);
-  expect(secrets).toEqual(['create', 'delete', 'get', 'list']);
+  expect(secrets).toEqual(['create', 'delete', 'get', 'list', 'patch']);
 });
 
 test('with these rights alone the operator deploys, redeploys, and deletes without one refusal, and it needs each of them', async () => {
@@ -64,6 +64,12 @@ test('with these rights alone the operator deploys, redeploys, and deletes witho
     { op: 'add', path: '/spec/database', value: { passwordRequestedAt } },
   ]);
   await until('the password is changed', async () => (await see.deployment('chat')).status?.passwordRequestedAt === passwordRequestedAt);
+  const certificate = async (): Promise<string> => (await see.secret('chat-db-tls')).data?.['tls.crt'] ?? '';
+  await kube.jsonPatch(kinds.secret, { namespace, name: 'chat-db-tls' }, [{ op: 'replace', path: '/data/tls.crt', value: '' }]);
+  await kube.jsonPatch(kinds.deployment, { namespace, name: 'chat' }, [
+    { op: 'add', path: '/metadata/annotations', value: { 'gx.dev/reconcile-requested-at': 'now' } },
+  ]);
+  await until('the spoilt certificate is renewed', async () => (await certificate()) !== '');
   await kube.jsonPatch(kinds.deployment, { namespace, name: 'chat' }, [
     { op: 'replace', path: '/spec/template/sourceRevisionConfig/imageUri', value: 'crash:2' },
   ]);

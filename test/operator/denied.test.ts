@@ -99,7 +99,6 @@ const NEVER = [
   'create persistentvolumes',
   'watch secrets',
   'update secrets',
-  'patch secrets',
   'patch customresourcedefinitions.apiextensions.k8s.io',
   'create validatingwebhookconfigurations.admissionregistration.k8s.io',
   'approve certificatesigningrequests.certificates.k8s.io',
@@ -167,10 +166,11 @@ describe.each<[string, () => object, () => string[], string[]]>([
     }
   });
 
-  test('the operator lists Secrets where agents run, not in its own namespace; the control plane lists none', async () => {
+  test('the operator lists Secrets and renews certificates where agents run, not in its own namespace; the control plane does neither', async () => {
+    const some = ['list secrets', 'watch secrets', 'patch secrets'];
     for (const namespace of worked()) {
-      expect(await allowed('gx-operator', ['list secrets', 'watch secrets'], namespace)).toEqual(['list secrets']);
-      expect(await allowed('gx-control-plane', ['list secrets', 'watch secrets'], namespace)).toEqual([]);
+      expect(await allowed('gx-operator', some, namespace)).toEqual(['list secrets', 'patch secrets']);
+      expect(await allowed('gx-control-plane', some, namespace)).toEqual([]);
     }
     expect(await allowed('gx-operator', SECRETS, SYSTEM)).toEqual([]);
   });

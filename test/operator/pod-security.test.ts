@@ -59,12 +59,16 @@ const admitAll = async (pods: KubeObject[]): Promise<void> => {
 };
 
 function ofDeployment(template: Partial<RevisionTemplate>): Templated[] {
-  const one = deployment({ template });
+  const one = deployment({ template, status: { databaseCertificateUntil: '2026-06-01T00:00:00Z' } });
   const [from, to] = [
     { secret: 'chat-db', number: 0 },
     { secret: 'chat-db-1', number: 1 },
   ];
-  const given = { wish: { api: 2, queue: 1 }, secretName: 'mine', address: { secretName: 'chat-db', key: 'uri' } };
+  const given = {
+    wish: { api: 2, queue: 1 },
+    secretName: 'mine',
+    address: { secretName: 'chat-db', key: 'uri', authority: 'chat-db-tls' },
+  };
   return [
     ...desiredDeployment(one, settings(), { active: 'chat-00001' }),
     ...desiredRevision(revision(one), given, settings()),

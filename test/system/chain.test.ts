@@ -67,6 +67,12 @@ describe('a deployment made by REST', () => {
     expect(resources).not.toContain('canary-5e1f');
   });
 
+  test('reaches its database encrypted, and by a certificate that it verifies', async () => {
+    const sql = `select count(*) > 0 and bool_and(ssl and version = 'TLSv1.3') from pg_stat_activity join pg_stat_ssl using (pid) where usename = 'gx'`;
+    const psql = ['psql', '-XAt', '-U', 'postgres', '-c', sql, 'gx'];
+    expect((await kubectl('exec', `${name}-db-0`, '--namespace', NAMESPACE, '-c', 'postgres', '--', ...psql)).trim()).toBe('t');
+  });
+
   test('answers the SDK: wait, stream values, stream messages-tuple', async () => {
     const thread = await client.threads.create();
     const input = { messages: [{ role: 'human', content: 'first' }] };

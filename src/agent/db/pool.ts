@@ -104,11 +104,14 @@ function translated(error: unknown): unknown {
 /** pg's own words for it. */
 const LOST = /Connection terminated|connection error and is not queryable|timeout exceeded when trying to connect/i;
 
-/** True when the statement failed because the database went away, not because it was wrong. */
+/** OpenSSL's and Node's words for a server whose certificate is not trusted: it has run out, or another authority's has not reached this pod yet. */
+const UNTRUSTED = /^(CERT_|SELF_SIGNED_CERT|DEPTH_ZERO_|UNABLE_TO_(GET_ISSUER|VERIFY)_|ERR_TLS_)/;
+
+/** True when the statement failed because the database went away, or can't be trusted, not because it was wrong. */
 export function isLost(error: unknown): boolean {
   const code = (error as { code?: string }).code ?? '';
   const message = error instanceof Error ? error.message : '';
-  return CONNECTION_CODES.includes(code) || LOST.test(message);
+  return CONNECTION_CODES.includes(code) || UNTRUSTED.test(code) || LOST.test(message);
 }
 
 /** One attempt to connect, so that a wrong address fails the start with a sentence. */

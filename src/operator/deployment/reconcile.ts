@@ -11,6 +11,7 @@ import { activeOf, missingRevision, nextExpiry, outdated } from './picks.ts';
 import { growVolume } from './volume.ts';
 import { rotatePassword, type PasswordState } from './password/rotate.ts';
 import { prepare, type Prepared } from './prepare.ts';
+import { keepCertificate, type Kept } from './tls/keep.ts';
 import { deploymentReport, type DeploymentStatusFields } from './status.ts';
 
 /** Keeps the newest revision, the database and the Service of a deployment as its spec and its revisions ask. */
@@ -24,23 +25,27 @@ export const reconcileDeployment =
     const { trouble } = prepared;
     let growth: Statement | undefined;
     let database: KubeObject | undefined;
+    let certificate: Kept | undefined;
     const limit = deployment.spec.revisionHistoryLimit ?? settings.revisionHistoryLimit;
     const history = { limit, days: settings.revisionHistoryDays, now };
     const password = await databaseSecret(deps, deployment, { world: before, prepared, signal, now });
     if (trouble === undefined) {
       const given = { database: before.database, active, replicas: databaseReplicas(deployment, before) };
-      const standing = await writer.reconcile(desiredDeployment(deployment, settings, given), before.children, signal);
-      database = standing.find(({ kind }) => kind === 'StatefulSet');
+      const desired = desiredDeployment(deployment, settings, given);
+      certificate = await keepCertificate(deps, deployment, { set: desired.find(isSet), world: before, signal, now });
+      database = (await writer.reconcile(desired, before.children, signal)).find(isSet);
       const revision = missingRevision(deployment, before.revisions);
       if (revision !== undefined) await writer.create(revision, signal);
       for (const old of outdated(before.revisions, active, history)) await writer.remove(old, signal);
       growth = await growVolume(deps, deployment, { database: before.database, signal });
     }
     const world = observeDeployment(caches, deployment);
-    const report = deploymentReport(deployment, { world, active, trouble, growth, password, database, now }, settings);
-    const due = [password.separation?.again, nextExpiry(world.revisions, active, history)];
+    const report = deploymentReport(deployment, { world, active, trouble, growth, password, database, certificate, now }, settings);
+    const due = [password.separation?.again, certificate?.again, nextExpiry(world.revisions, active, history)];
     return { ...report, outcome: due.reduce<Outcome>(noLaterThan, report.outcome) };
   };
+
+const isSet = ({ kind }: KubeObject): boolean => kind === 'StatefulSet';
 
 type Scene = { world: DeploymentWorld; prepared: Prepared; signal: AbortSignal; now: Date };
 

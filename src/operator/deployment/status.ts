@@ -37,6 +37,8 @@ export type DeploymentView = {
   password?: PasswordState;
   /** The set of the own database as it is by now. */
   database?: KubeObject | undefined;
+  /** Of the own database, where it was looked after. */
+  certificate?: { until?: string } | undefined;
   now: Date;
 };
 
@@ -46,7 +48,7 @@ const MOST = 4096;
 /** Observed objects -> status, conditions and outcome of a deployment (pure). */
 export function deploymentReport(
   deployment: DeploymentResource,
-  { world, active, trouble, growth, password, database: set, now }: DeploymentView,
+  { world, active, trouble, growth, password, database: set, certificate, now }: DeploymentView,
   settings: OperatorSettings,
 ): Report<DeploymentStatusFields> {
   const newest = newestFirst(world.revisions)[0];
@@ -78,7 +80,7 @@ export function deploymentReport(
       phase: phaseOf(seen),
       url: urlOf(deployment, settings, world.service),
       ...revisionFields(world.revisions, active),
-      ...databaseFields(deployment, set, password),
+      ...databaseFields(deployment, { set, certificate }, password),
       ...(outcome.kind === 'stalled' && { reason: outcome.reason }),
       message: outcome.message.slice(0, MOST),
       ...(handled !== undefined && { lastHandledReconcileAt: handled.slice(0, 128) }),
@@ -104,7 +106,7 @@ const stillRotating = (outcome: Outcome, rotation: Statement | undefined): Outco
 /** A Secret that is gone or spoilt stays the one that pods were started with. */
 function databaseFields(
   { status }: DeploymentResource,
-  set: KubeObject | undefined,
+  { set, certificate }: { set: KubeObject | undefined; certificate: { until?: string } | undefined },
   { secret, requestedAt, separation }: PasswordState = { secret: undefined },
 ): DeploymentStatusFields {
   const { databaseSecret, databaseSecretVersion, databaseAdminSecret } = status ?? {};
@@ -114,6 +116,7 @@ function databaseFields(
     databaseSecretVersion: told.version,
     databaseAdminSecret: separation?.admin ?? databaseAdminSecret,
     databaseTemplate: seenTemplate(set, status?.databaseTemplate),
+    databaseCertificateUntil: certificate === undefined ? status?.databaseCertificateUntil : certificate.until,
     passwordRequestedAt: requestedAt,
   };
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));

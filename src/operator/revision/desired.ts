@@ -1,7 +1,6 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import type { RevisionResource } from '../../schema/custom-resources.ts';
-import { AGENT_CONTAINER } from '../../schema/names.ts';
 import { DATABASE_ADDRESS } from '../../schema/labels.ts';
 import { stampOf, type DatabaseAddress } from '../deployment/address.ts';
 import { isEnded } from '../deployment/picks.ts';
@@ -9,7 +8,7 @@ import { settledTemplate, withTemplateHash } from '../settled-template.ts';
 import { replicasOf } from '../workload-state.ts';
 import type { Wish } from './decision.ts';
 import { imageOf } from './image.ts';
-import { addressVariable } from './objects/main-container.ts';
+import { readdressed } from './objects/addressed.ts';
 import { replicasAllowed } from './objects/sizes.ts';
 import { workload } from './objects/workload.ts';
 
@@ -47,32 +46,14 @@ export function desiredRevision(revision: RevisionResource, given: RevisionGiven
 const isScaledByOthers = (live: KubeObject | undefined, { wanted, limit }: { wanted: number; limit: number }): boolean =>
   live !== undefined && replicasOf(live) > wanted && replicasOf(live) <= limit;
 
-type Variable = { name: string };
-type PodTemplate = {
-  metadata?: { annotations?: Record<string, string> };
-  spec: { containers: { name: string; env?: Variable[] }[] };
-};
+type PodTemplate = { metadata?: { annotations?: Record<string, string> }; spec: Parameters<typeof readdressed>[0] };
 
 /** The workload with the database at this address: the one thing that is not its pods' to keep. With another one they are replaced in turn. */
 function withAddress(made: KubeObject, address: DatabaseAddress): KubeObject {
   const { template, ...spec } = made.spec as { template: PodTemplate };
-  return { ...made, spec: { ...spec, template: readdressed(template, address) } };
-}
-
-/** A pod template as it is, with the database at this address. */
-function readdressed(template: PodTemplate, address: DatabaseAddress): PodTemplate {
-  const { metadata, spec } = template;
+  const { annotations } = template.metadata ?? {};
   const stamp = stampOf(address);
-  if (metadata?.annotations?.[DATABASE_ADDRESS] === stamp) return template;
-  const variable = addressVariable(address);
-  const containers = spec.containers.map((container) =>
-    container.name === AGENT_CONTAINER
-      ? { ...container, env: (container.env ?? []).map((known) => (known.name === variable.name ? variable : known)) }
-      : container,
-  );
-  return {
-    ...template,
-    metadata: { ...metadata, annotations: { ...metadata?.annotations, [DATABASE_ADDRESS]: stamp } },
-    spec: { ...spec, containers },
-  };
+  if (annotations?.[DATABASE_ADDRESS] === stamp) return made;
+  const metadata = { ...template.metadata, annotations: { ...annotations, [DATABASE_ADDRESS]: stamp } };
+  return { ...made, spec: { ...spec, template: { ...template, metadata, spec: readdressed(template.spec, address) } } };
 }

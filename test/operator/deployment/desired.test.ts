@@ -66,3 +66,11 @@ test.each(['separate', 'set', 'retire'] as const)('the pod that tells the databa
     `../../golden/database/${task}-password.yaml`,
   );
 });
+
+test('that pod knows the database by its authority, once it serves TLS', async () => {
+  const credential = { secret: 'chat-db-1', number: 1 };
+  const of = deployment({ status: { databaseCertificateUntil: '2026-06-01T00:00:00Z' } });
+  await expect(yaml([passwordJob(of, { task: 'retire', from: credential, to: credential }, settings())])).toMatchFileSnapshot(
+    '../../golden/database/encrypted-password.yaml',
+  );
+});

@@ -7,6 +7,7 @@ import type { OperatorSettings } from '../../../src/config/operator.ts';
 import type { DeploymentSpec } from '../../../src/schema/custom-resources.ts';
 import { ResourceSpec as Described, UNUSED_RESOURCE_FIELDS } from '../../../src/schema/resource-spec.ts';
 import { camelKey } from '../../../src/schema/types.ts';
+import type { DatabaseAddress } from '../../../src/operator/deployment/address.ts';
 import { names } from '../../../src/schema/names.ts';
 import { deployment, revision, settings, UID } from '../../kit/objects.ts';
 
@@ -42,19 +43,22 @@ type Case = {
   deploymentId?: string;
   wish: { api?: number; queue?: number };
   otlp?: OperatorSettings['otlp'];
+  authority?: string;
 };
 const cases: [string, Case][] = [
   ['defaults', { wish: { api: 1, queue: 1 } }],
   ['every-field', { resourceSpec: full, secretName: 'chat-env-12345678', wish: { api: 2, queue: 3 } }],
   ['api-first', { wish: { api: 1 } }],
+  ['encrypted', { resourceSpec: full, wish: { api: 1 }, authority: names.databaseTls('chat') }],
   ['scaled-down', { wish: { api: 0, queue: 0 } }],
   ['traced', { wish: { api: 1, queue: 1 }, otlp: { endpoint: 'http://collector.observability:4318', headersSecret: 'otlp' } }],
   ['traced-restored', { wish: { api: 1 }, deploymentId: RESTORED, otlp: { endpoint: 'http://collector.observability:4318' } }],
 ];
 
-test.each(cases)('the objects of a revision: %s', async (name, { resourceSpec, secretName, deploymentId, wish, otlp }) => {
+test.each(cases)('the objects of a revision: %s', async (name, { resourceSpec, secretName, deploymentId, wish, otlp, authority }) => {
   const of = deployment({ template: { ...(resourceSpec && { resourceSpec }) } });
-  const given = { wish, secretName, deploymentId, address: { secretName: names.databaseSecret('chat', UID), key: 'uri' } };
+  const address = { secretName: names.databaseSecret('chat', UID), key: 'uri', ...(authority !== undefined && { authority }) };
+  const given = { wish, secretName, deploymentId, address };
   const yaml = desiredRevision(revision(of), given, settings({ ...(otlp && { otlp }) }))
     .map((object) => stringify(object, { aliasDuplicateObjects: false }))
     .join('---\n');
@@ -160,4 +164,28 @@ test('an init container that is to run on does so, in its place', () => {
   ];
   const [api] = made({ initContainers }).filter(({ kind }) => kind === 'Deployment') as { spec: { template: { spec: object } } }[];
   expect(api?.spec.template.spec).toMatchObject({ initContainers: [{ name: 'proxy', restartPolicy: 'Always' }, { name: 'fetch' }] });
+});
+
+test('a revision that is out learns of the authority of its database, and its pods stay as they are but for that', () => {
+  const plain = { secretName: 'db', key: 'uri' };
+  const of = deployment({ template: { resourceSpec: full } });
+  const [was] = desiredRevision(revision(of), { wish: { api: 1 }, secretName: undefined, address: plain }, settings());
+  const given = { wish: { api: 1 }, secretName: undefined, live: { api: was } };
+  const out = (address: DatabaseAddress): unknown =>
+    desiredRevision(revision(of, { status: { phase: 'DEPLOYED' } }), { ...given, address }, settings({ drainSeconds: 5 }))[0];
+  const encrypted = { ...plain, authority: 'chat-db-tls' };
+  const [wanted] = desiredRevision(revision(of), { ...given, address: encrypted }, settings());
+  const specOf = (made: unknown): Pod => (made as { spec: { template: { spec: Pod } } }).spec.template.spec;
+  expect(sorted(specOf(out(encrypted)))).toEqual(sorted(specOf(wanted)));
+  expect(out(plain)).toEqual(was);
+});
+
+type Named = { name: string };
+type Pod = { volumes: Named[]; containers: { volumeMounts?: Named[] }[] };
+const byName = (named: Named[] = []): Named[] => named.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+/** Where a volume stands among others says nothing. */
+const sorted = (pod: Pod): Pod => ({
+  ...pod,
+  volumes: byName(pod.volumes),
+  containers: pod.containers.map((container) => ({ ...container, volumeMounts: byName(container.volumeMounts) })),
 });

@@ -3,9 +3,9 @@ type DatabaseSize = { memoryMb: number; maxConnections: number };
 /**
  * Postgres' own settings for a database of so much memory (Mi) and so many connections (pure). Shares of memory are the usual ones of its
  * documentation ("Resource Consumption"); those of the log follow its chapter "WAL Configuration". How large the log gets is the image's to
- * say, which sees the volume: a volume that grows must not restart the pod.
+ * say, which sees the volume: a volume that grows must not restart the pod. `more` settings are taken as they are.
  */
-export function databaseArguments({ memoryMb, maxConnections }: DatabaseSize): string[] {
+export function databaseArguments({ memoryMb, maxConnections }: DatabaseSize, more: Record<string, string> = {}): string[] {
   const within = (value: number, least: number, most: number): number => Math.max(least, Math.min(most, Math.floor(value)));
   const values: Record<string, string> = {
     listen_addresses: '*',
@@ -24,6 +24,7 @@ export function databaseArguments({ memoryMb, maxConnections }: DatabaseSize): s
     // Those whole pages are most of the log of small updates. pglz (`on`), which every build has; lz4 is a choice of whoever builds.
     wal_compression: 'on',
     jit: 'off',
+    ...more,
   };
   return Object.entries(values).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
 }

@@ -9,6 +9,7 @@ import { within } from '../../revision/objects/sizes.ts';
 import { OWNER } from '../password/sql.ts';
 import { databaseArguments } from './database-settings.ts';
 import { childMetadata, dataOwner, ownedMetadata } from './metadata.ts';
+import { servedTls } from './tls.ts';
 
 export const DATABASE_PORT = 5432;
 /** User and group `postgres` of the image. */
@@ -118,6 +119,7 @@ function podSpec(deployment: DeploymentResource, settings: OperatorSettings): ob
     volumes: [
       { name: 'tmp', emptyDir: {} },
       { name: 'run', emptyDir: {} },
+      servedTls(deployment).volume,
       { name: 'shm', emptyDir: { medium: 'Memory', sizeLimit: mebibytes(Math.max(64, Math.floor(size.memoryMb / 4))) } },
     ],
   };
@@ -132,7 +134,7 @@ function container(deployment: DeploymentResource, settings: OperatorSettings): 
     name: 'postgres',
     image: settings.databaseImage,
     imagePullPolicy: settings.imagePullPolicy,
-    args: databaseArguments(size),
+    args: databaseArguments(size, servedTls(deployment).settings),
     env: [
       { name: 'POSTGRES_USER', value: OWNER },
       // Read by an empty volume alone, and gone once the password was changed.
@@ -160,11 +162,13 @@ function container(deployment: DeploymentResource, settings: OperatorSettings): 
       { name: 'tmp', mountPath: '/tmp' },
       { name: 'run', mountPath: '/var/run/postgresql' },
       { name: 'shm', mountPath: '/dev/shm' },
+      servedTls(deployment).mount,
     ],
   };
 }
 
-const ask = `pg_isready -q -h 127.0.0.1 -p ${DATABASE_PORT} -U "$POSTGRES_USER"`;
+// A handshake of TLS for each would be the dearest part of it.
+const ask = `PGSSLMODE=disable pg_isready -q -h 127.0.0.1 -p ${DATABASE_PORT} -U "$POSTGRES_USER"`;
 const isAlive = `${ask}; [ $? -le 1 ]`;
 const shell = (command: string): object => ({ exec: { command: ['/bin/sh', '-c', command] } });
 

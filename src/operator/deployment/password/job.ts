@@ -3,8 +3,10 @@ import type { KubeObject } from '../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../schema/custom-resources.ts';
 import { DEPLOYMENT, ownLabels, PASSWORD_TASK } from '../../../schema/labels.ts';
 import { names } from '../../../schema/names.ts';
+import { authorityOf } from '../address.ts';
 import { restrictedContainer, restrictedPod } from '../objects/database.ts';
 import { dataOwner, ownedMetadata } from '../objects/metadata.ts';
+import { knownTls } from '../objects/tls.ts';
 import type { Credential } from './credentials.ts';
 import type { Task } from './decide.ts';
 import { separationSql } from './roles-sql.ts';
@@ -33,6 +35,8 @@ export type Given = { task: Task; from: Credential; to: Credential };
 export function passwordJob(deployment: DeploymentResource, { task, from, to }: Given, settings: OperatorSettings): KubeObject {
   const { name } = deployment.metadata;
   const job = names.passwordJob(name, task, to.number);
+  const authority = authorityOf(deployment);
+  const tls = authority === undefined ? undefined : knownTls(authority);
   return {
     apiVersion: 'batch/v1',
     kind: 'Job',
@@ -44,22 +48,31 @@ export function passwordJob(deployment: DeploymentResource, { task, from, to }: 
         spec: {
           ...restrictedPod(deployment),
           restartPolicy: 'OnFailure',
+          ...(tls && { volumes: [tls.volume] }),
           containers: [
             {
               name: 'psql',
               image: settings.databaseImage,
               imagePullPolicy: settings.imagePullPolicy,
               command: ['/bin/sh', '-c', SCRIPTS[task]],
-              env: [...environment(deployment, { task, from, to }), { name: 'PGCONNECT_TIMEOUT', value: '10' }],
+              env: [...environment(deployment, { task, from, to }), ...connecting(tls)],
               // psql alone takes a few megabytes.
               resources: { requests: { cpu: '10m', memory: '32Mi' }, limits: { cpu: '100m', memory: '64Mi' } },
               securityContext: restrictedContainer,
+              ...(tls && { volumeMounts: [tls.mount] }),
             },
           ],
         },
       },
     },
   };
+}
+
+/** What psql takes beside an address. */
+function connecting(tls: ReturnType<typeof knownTls> | undefined): object[] {
+  const { sslmode, sslrootcert } = tls?.parameters ?? {};
+  const given = { PGCONNECT_TIMEOUT: '10', PGSSLMODE: sslmode, PGSSLROOTCERT: sslrootcert };
+  return Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [{ name, value }]));
 }
 
 function environment(deployment: DeploymentResource, { task, from, to }: Given): object[] {

@@ -1,8 +1,8 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { RevisionResource } from '../../../schema/custom-resources.ts';
 import { AGENT_CONTAINER } from '../../../schema/names.ts';
-import type { DatabaseAddress } from '../../deployment/address.ts';
 import { connectionsOf } from '../../connections.ts';
+import { addressed } from './addressed.ts';
 import { RESTRICTED, withoutNulls } from './containers.ts';
 import { tracingEnvironment } from './tracing.ts';
 import { resources, type WorkloadWish } from './sizes.ts';
@@ -23,21 +23,20 @@ export function mainContainer(revision: RevisionResource, wish: WorkloadWish, se
     resources: resources(revision, wish.component, settings),
     securityContext: { ...RESTRICTED, readOnlyRootFilesystem: true },
     ...probes,
-    volumeMounts: [{ name: 'gx-tmp', mountPath: '/tmp' }, ...(spec.volumeMounts ?? []).map(withoutNulls)],
+    volumeMounts: [
+      { name: 'gx-tmp', mountPath: '/tmp' },
+      ...addressed(wish.address).mounts,
+      ...(spec.volumeMounts ?? []).map(withoutNulls),
+    ],
   };
 }
-
-export const addressVariable = ({ secretName, key }: DatabaseAddress) => ({
-  name: 'DATABASE_URI',
-  valueFrom: { secretKeyRef: { name: secretName, key } },
-});
 
 /** Explicit variables win over the user's secrets, so that no secret redirects the server to another database. */
 function environment(revision: RevisionResource, { component, address, deploymentId }: WorkloadWish, settings: OperatorSettings): object[] {
   const { metadata, spec } = revision;
   const text = (name: string, value: string | number): object => ({ name, value: String(value) });
   return [
-    addressVariable(address),
+    ...addressed(address).variables,
     text('GX_DEPLOYMENT', spec.deployment),
     text('GX_REVISION', metadata.name),
     text('GX_SERVER_HOST', '0.0.0.0'),

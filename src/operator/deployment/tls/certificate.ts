@@ -1,0 +1,85 @@
+import { createHash, createPrivateKey, generateKeyPairSync, sign, X509Certificate, type KeyObject } from 'node:crypto';
+import { bits, field, identifier, integer, octets, sequence, setOf, text, time, truth } from './der.ts';
+
+/** Both in PEM. */
+export type Pair = { certificate: string; key: string };
+
+/** Milliseconds. */
+const DAY = 86_400_000;
+const AUTHORITY_LIFE = 3650 * DAY;
+/** As cert-manager's default; renewed after two thirds of it, an operator may be away for 30 days before anybody notices. */
+export const LIFE = 90 * DAY;
+/** Clocks of nodes differ: a certificate holds from a while before it was made. */
+const SKEW = 3_600_000;
+
+const OID = {
+  ecdsaWithSha256: identifier('1.2.840.10045.4.3.2'),
+  commonName: identifier('2.5.4.3'),
+  subjectKey: identifier('2.5.29.14'),
+  keyUsage: identifier('2.5.29.15'),
+  alternativeName: identifier('2.5.29.17'),
+  basicConstraints: identifier('2.5.29.19'),
+  authorityKey: identifier('2.5.29.35'),
+  extendedKeyUsage: identifier('2.5.29.37'),
+  serverAuthentication: identifier('1.3.6.1.5.5.7.3.1'),
+};
+
+const algorithm = sequence(OID.ecdsaWithSha256);
+const named = (name: string): Buffer => sequence(setOf(sequence(OID.commonName, text(name))));
+const extension = (id: Buffer, content: Buffer, isCritical = false): Buffer =>
+  sequence(id, ...(isCritical ? [truth()] : []), octets(content));
+const encoded = (key: KeyObject): Buffer => key.export({ type: 'spki', format: 'der' });
+const idOf = (key: KeyObject): Buffer => createHash('sha256').update(encoded(key)).digest().subarray(0, 20);
+
+/** A new authority: it signs the certificates of one database, and nothing below it may sign. `name` has at most 64 characters. */
+export function newAuthority(name: string, given: Given): Pair {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+  const extensions = [
+    extension(OID.basicConstraints, sequence(truth(), integer(0)), true),
+    // keyCertSign, cRLSign
+    extension(OID.keyUsage, bits(Buffer.from([0b0000_0110]), 1), true),
+    extension(OID.subjectKey, octets(idOf(publicKey))),
+  ];
+  const wanted = { issuer: name, subject: name, publicKey, extensions, life: AUTHORITY_LIFE };
+  return { certificate: certificate(wanted, privateKey, given), key: pemOf(privateKey) };
+}
+
+/** A certificate with a key of its own for a server of these names, the first of which (64 characters at most) is its subject. */
+export function newCertificate(authority: Pair, names: [string, ...string[]], given: Given): Pair & { until: Date } {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+  const issuer = new X509Certificate(authority.certificate);
+  const extensions = [
+    // digitalSignature
+    extension(OID.keyUsage, bits(Buffer.from([0b1000_0000]), 7), true),
+    extension(OID.extendedKeyUsage, sequence(OID.serverAuthentication)),
+    extension(OID.alternativeName, sequence(...names.map((name) => field(2, Buffer.from(name), false)))),
+    extension(OID.subjectKey, octets(idOf(publicKey))),
+    extension(OID.authorityKey, sequence(field(0, idOf(issuer.publicKey), false))),
+  ];
+  const wanted = { issuer: issuer.subject.replace(/^CN=/, ''), subject: names[0], publicKey, extensions, life: LIFE };
+  const signed = certificate(wanted, createPrivateKey(authority.key), given);
+  return { certificate: signed, key: pemOf(privateKey), until: new Date(given.now.getTime() + LIFE) };
+}
+
+export type Given = { now: Date; random: (bytes: number) => Buffer };
+type Wanted = { issuer: string; subject: string; publicKey: KeyObject; extensions: Buffer[]; life: number };
+
+/** Version 3 of RFC 5280. */
+function certificate({ issuer, subject, publicKey, extensions, life }: Wanted, signer: KeyObject, { now, random }: Given): string {
+  const [first = 0, ...rest] = random(16);
+  const told = sequence(
+    field(0, integer(2)),
+    // Neither negative nor short.
+    integer((first & 0x7f) | 0x40, ...rest),
+    algorithm,
+    named(issuer),
+    sequence(time(new Date(now.getTime() - SKEW)), time(new Date(now.getTime() + life))),
+    named(subject),
+    encoded(publicKey),
+    field(3, sequence(...extensions)),
+  );
+  const whole = sequence(told, algorithm, bits(sign('sha256', told, signer)));
+  return `-----BEGIN CERTIFICATE-----\n${whole.toString('base64').replaceAll(/.{64}(?=.)/g, '$&\n')}\n-----END CERTIFICATE-----\n`;
+}
+
+const pemOf = (key: KeyObject): string => key.export({ type: 'pkcs8', format: 'pem' }) as string;

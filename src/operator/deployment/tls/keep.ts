@@ -1,0 +1,74 @@
+import { randomBytes } from 'node:crypto';
+import { NotFound, Unavailable } from '../../../errors.ts';
+import { kinds, type KubeObject } from '../../../kube/kube.ts';
+import type { DeploymentResource } from '../../../schema/custom-resources.ts';
+import { RECONCILE_NOW } from '../../../schema/labels.ts';
+import { names } from '../../../schema/names.ts';
+import type { OperatorDeps } from '../../deps.ts';
+import { databaseHosts, servesTls, tlsSecret } from '../objects/tls.ts';
+import type { DeploymentWorld } from '../observe.ts';
+import { newAuthority, newCertificate, type Pair } from './certificate.ts';
+import { secondsLeft, stuckFor, whatIsDue, type TlsData } from './decide.ts';
+
+/** Until when the database's certificate holds, and the seconds after which to look again; nothing of a database that serves no TLS. */
+export type Kept = { until?: string; again?: number };
+
+type Scene = { /** The database as it is to be. */ set: KubeObject | undefined; world: DeploymentWorld; signal: AbortSignal; now: Date };
+
+/**
+ * Keeps a certificate for a database that serves TLS. Its Secret is not watched: the status knows until when it holds, and it is read when
+ * that nears, when somebody asks for a reconcile, and when a pod does not get on. A settled deployment reads nothing.
+ */
+export async function keepCertificate(deps: OperatorDeps, deployment: DeploymentResource, scene: Scene): Promise<Kept> {
+  if (!servesTls(scene.set)) return {};
+  const { world, now } = scene;
+  const known = deployment.status?.databaseCertificateUntil;
+  const stuck = stuckFor([...world.databasePods, ...world.agentPods], now);
+  const left = known === undefined || isAsked(deployment) ? 0 : secondsLeft(new Date(known), { stuck, now });
+  const until = known !== undefined && left > 0 ? new Date(known) : await renewed(deps, deployment, scene);
+  const again = left > 0 ? left : secondsLeft(until, { now });
+  return { until: until.toISOString().replace(/\.\d+Z$/, 'Z'), again: Math.max(1, Math.ceil(again)) };
+}
+
+const isAsked = ({ metadata, status }: DeploymentResource): boolean =>
+  status?.lastHandledReconcileAt !== metadata.annotations?.[RECONCILE_NOW]?.slice(0, 128);
+
+/** Reads the Secret and makes of it what is due. Until when the certificate holds. */
+async function renewed({ kube, writer, settings }: OperatorDeps, deployment: DeploymentResource, { now, signal }: Scene): Promise<Date> {
+  const hosts = databaseHosts(deployment, settings);
+  const ref = { namespace: deployment.metadata.namespace, name: names.databaseTls(deployment.metadata.name) };
+  const isNew = deployment.metadata.generation === 1 && deployment.status?.databaseCertificateUntil === undefined;
+  const found = isNew ? undefined : await kube.get(kinds.secret, ref, signal).catch(unlessMissing);
+  if (found === undefined) {
+    const { data, until } = made(hosts, now);
+    if (await writer.create(tlsSecret(deployment, data), signal)) return until;
+  }
+  const live = found ?? (await kube.get(kinds.secret, ref, signal));
+  if (live.metadata.ownerReferences?.some(({ uid }) => uid === deployment.metadata.uid) !== true)
+    throw new Unavailable(`Secret ${ref.name} is not this deployment's: it is an earlier one's that still goes, or somebody else's.`);
+  const due = whatIsDue(decoded(live.data), { names: hosts, now });
+  if (due.due === 'nothing') return due.until;
+  const { data, until } = made(hosts, now, due.due === 'certificate' ? due.authority : undefined);
+  const patch = [
+    { op: 'test' as const, path: '/metadata/resourceVersion', value: live.metadata.resourceVersion },
+    { op: 'add' as const, path: '/data', value: tlsSecret(deployment, data).data },
+  ];
+  await kube.jsonPatch(kinds.secret, ref, patch, {}, signal);
+  return until;
+}
+
+function made(hosts: [string, ...string[]], now: Date, authority?: Pair): { data: TlsData; until: Date } {
+  const given = { now, random: randomBytes };
+  const signer = authority ?? newAuthority(`${hosts[0]} authority`, given);
+  const { until, ...server } = newCertificate(signer, hosts, given);
+  const data = { 'ca.crt': signer.certificate, 'ca.key': signer.key, 'tls.crt': server.certificate, 'tls.key': server.key };
+  return { data, until };
+}
+
+const decoded = (data: Record<string, string> = {}): Partial<TlsData> =>
+  Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString('utf8')]));
+
+const unlessMissing = (error: unknown): undefined => {
+  if (error instanceof NotFound) return undefined;
+  throw error;
+};

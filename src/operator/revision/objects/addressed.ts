@@ -1,0 +1,47 @@
+import type { DatabaseAddress } from '../../deployment/address.ts';
+import { knownTls } from '../../deployment/objects/tls.ts';
+import { AGENT_CONTAINER } from '../../../schema/names.ts';
+
+type Named = { name: string };
+export type Addressed = { variables: Named[]; mounts: Named[]; volumes: Named[] };
+
+const GIVEN = 'GX_DATABASE_ADDRESS';
+const URI = 'DATABASE_URI';
+
+/**
+ * What tells a pod where its database is (pure). The address stands alone: a user's own client that gets nothing else comes encrypted, too,
+ * and knows whom it talks to.
+ */
+export function addressed({ secretName, key, authority }: DatabaseAddress): Addressed {
+  const valueFrom = { secretKeyRef: { name: secretName, key } };
+  if (authority === undefined) return { variables: [{ name: URI, valueFrom } as Named], mounts: [], volumes: [] };
+  const { volume, mount, parameters } = knownTls(authority);
+  const value = `$(${GIVEN})?${new URLSearchParams(parameters).toString().replaceAll('%2F', '/')}`;
+  const variables = [
+    { name: GIVEN, valueFrom },
+    { name: URI, value },
+  ];
+  return { variables, mounts: [mount], volumes: [volume] };
+}
+
+type Container = { name: string; env?: Named[]; volumeMounts?: Named[] };
+type PodSpec = { containers: Container[]; volumes?: Named[] };
+
+/** A pod as it is, with its database at another address (pure). */
+export function readdressed<T extends PodSpec>(pod: T, address: DatabaseAddress): T {
+  const { variables, mounts, volumes } = addressed(address);
+  const containers = pod.containers.map((container) =>
+    container.name === AGENT_CONTAINER
+      ? {
+          ...container,
+          // Before all that may refer to them.
+          env: [...variables, ...(container.env ?? []).filter(({ name }) => name !== GIVEN && name !== URI)],
+          volumeMounts: [...without(container.volumeMounts), ...mounts],
+        }
+      : container,
+  );
+  return { ...pod, containers, volumes: [...without(pod.volumes), ...volumes] };
+}
+
+/** The authority's own volume goes by one name. */
+const without = (named: Named[] = []): Named[] => named.filter(({ name }) => name !== knownTls('').volume.name);

@@ -1,0 +1,52 @@
+import { randomBytes } from 'node:crypto';
+import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { startPostgres } from '../../src/agent/dev/embedded-postgres/start.ts';
+import { newAuthority, newCertificate, type Pair } from '../../src/operator/deployment/tls/certificate.ts';
+import { asAdmin } from './postgres-template.ts';
+
+export type EncryptedPostgres = {
+  /** Of the superuser, without a word of TLS. */
+  uri: string;
+  /** File of the authority that the server is known by. */
+  authorityFile: string;
+  /** Another certificate: of the same authority, or of another one, which does not get into the file. */
+  renew(by?: Pair): Promise<void>;
+  stop(): Promise<void>;
+};
+
+export const authority = (): Pair => newAuthority('chat-db authority', { now: new Date(), random: randomBytes });
+
+/** A Postgres of its own that serves TLS as a deployment's does, by certificates that the operator's own code makes for `localhost`. */
+export async function encryptedPostgres(): Promise<EncryptedPostgres> {
+  const home = mkdtempSync(path.join(tmpdir(), 'gx-tls-'));
+  chmodSync(home, 0o755);
+  const server = await startPostgres({ folder: path.join(home, 'server'), owner: 'this test', durable: false });
+  const own = authority();
+  const authorityFile = path.join(home, 'ca.crt');
+  writeFileSync(authorityFile, own.certificate);
+  const renew = async (by = own): Promise<void> => {
+    const { certificate, key } = newCertificate(by, ['localhost'], { now: new Date(), random: randomBytes });
+    await asAdmin(server.uri, async (client) => {
+      const { rows } = await client.query<{ at: string }>(`select current_setting('data_directory') as at`);
+      const at = rows[0]?.at ?? '';
+      // Postgres' own account makes the files: it takes no key that others may read.
+      const write = (name: string, text: string): Promise<unknown> =>
+        client.query(`copy (select '${Buffer.from(text).toString('base64')}') to program 'umask 077; base64 -d > ${at}/${name}'`);
+      await write('tls.crt', certificate);
+      await write('tls.key', key);
+      await client.query(`alter system set ssl_cert_file = '${at}/tls.crt'`);
+      await client.query(`alter system set ssl_key_file = '${at}/tls.key'`);
+      await client.query('alter system set ssl = on');
+      await client.query('select pg_reload_conf()');
+    });
+  };
+  await renew();
+  const stop = async (): Promise<void> => {
+    await server.stop();
+    await rm(home, { recursive: true, force: true });
+  };
+  return { uri: server.uri, authorityFile, renew, stop };
+}
