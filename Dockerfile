@@ -17,7 +17,7 @@ RUN mkdir -p /etc/postgresql-common \
  && apt-get clean && rm -rf /var/lib/apt/lists/* /var/cache/debconf/*-old /var/log/*.log /var/log/apt
 RUN install -d -o postgres -g postgres -m 0750 /var/lib/postgresql/data \
  && install -d -o postgres -g postgres -m 2775 /var/run/postgresql
-COPY dev/images/postgres/gx-postgres /usr/local/bin/gx-postgres
+COPY dev/images/postgres/gx-postgres dev/images/postgres/gx-postgres-guard /usr/local/bin/
 ENV PATH=/usr/lib/postgresql/17/bin:/usr/local/bin:/usr/bin:/bin \
     PGDATA=/var/lib/postgresql/data/pgdata
 USER 26:26

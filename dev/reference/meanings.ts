@@ -97,6 +97,8 @@ export const CONDITIONS: Record<string, string> = {
   [conditions.PASSWORD_ROTATED]: 'Never told. False while the password of the own database is being changed. Absent otherwise.',
   [conditions.ROLES_SEPARATED]:
     'Never told. False while a database made when its agents were superusers is being given the roles of today. Absent otherwise.',
+  [conditions.VOLUME_HAS_ROOM]:
+    "Never told. False while the own database's volume is 80 % full (`NearlyFull`), 90 % (`AlmostFull`), or so full that the database takes no writes (`Full`). Absent otherwise.",
   [conditions.VOLUME_GROWN]:
     'Never told. False while the volume has another size than is asked for: smaller, or larger (`NeverShrinks`). Absent otherwise.',
   [conditions.ROLLED_OUT]: 'Both workloads of the revision were ready.',

@@ -17,14 +17,14 @@ export type Diagnosis = {
 };
 
 type State = { reason?: string; message?: string; exitCode?: number };
-type ContainerStatus = {
+export type ContainerStatus = {
   name: string;
   image?: string;
   imageID?: string;
   ready?: boolean;
   started?: boolean;
   restartCount?: number;
-  state?: { waiting?: State; terminated?: State; running?: object };
+  state?: { waiting?: State; terminated?: State; running?: { startedAt?: string } };
   lastState?: { terminated?: State };
 };
 type PodCondition = { type: string; status: string; reason?: string; message?: string };

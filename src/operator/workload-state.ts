@@ -24,4 +24,4 @@ export function isRolledOut(workload: KubeObject | undefined): boolean {
 
 export const availableReplicas = (workload: KubeObject | undefined): number => statusOf(workload).availableReplicas ?? 0;
 
-export const isDatabaseUp = (statefulSet: KubeObject | undefined): boolean => (statusOf(statefulSet).readyReplicas ?? 0) >= 1;
+export const isSetUp = (statefulSet: KubeObject | undefined): boolean => (statusOf(statefulSet).readyReplicas ?? 0) >= 1;

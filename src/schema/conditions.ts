@@ -33,6 +33,8 @@ export const ROLLED_OUT = 'RolledOut';
 export const BUILD_SUCCEEDED = 'BuildSucceeded';
 /** There, and False, while the database's volume has another size than is asked for. */
 export const VOLUME_GROWN = 'VolumeGrown';
+/** There, and False, while the own database's volume is four fifths full, or more. */
+export const VOLUME_HAS_ROOM = 'VolumeHasRoom';
 /** There, and False, while the database's password is being changed. */
 export const PASSWORD_ROTATED = 'PasswordRotated';
 /** There, and False, while a database made when its agents were superusers is being given the roles of today. */

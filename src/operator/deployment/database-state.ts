@@ -5,9 +5,10 @@ import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import { REVISION } from '../../schema/labels.ts';
 import { diagnose, isPodReady, isPodUp } from '../diagnose.ts';
 import type { Statement } from '../kernel/outcome.ts';
-import { isDatabaseUp, replicasOf } from '../workload-state.ts';
+import { replicasOf } from '../workload-state.ts';
 import type { DatabaseSecret } from './external.ts';
 import type { DeploymentWorld } from './observe.ts';
+import { isDatabaseUp, withoutGuards } from './room.ts';
 
 type Scene = { settings: OperatorSettings; now: Date; active: string | undefined; secret: DatabaseSecret | undefined };
 
@@ -21,10 +22,10 @@ const notReady = (message: string, reason = 'DatabaseNotReady'): Statement => ({
 
 function ownDatabase({ spec }: DeploymentResource, { database, databasePods }: DeploymentWorld, { settings, now }: Scene): Statement {
   // A set scaled to zero counts its last pod for a moment longer.
-  if (isDatabaseUp(database) && replicasOf(database) > 0) return ready('The database answers.');
+  if (isDatabaseUp({ database, databasePods }) && replicasOf(database) > 0) return ready('The database answers.');
   if (spec.hibernate === true) return notReady('The database is stopped; its volume is kept.', HIBERNATED);
   const patience = { now: now.getTime(), imagePullSeconds: settings.imagePullPatienceSeconds };
-  const cause = diagnose(undefined, databasePods, patience)?.message ?? podless(database, databasePods, now);
+  const cause = diagnose(undefined, withoutGuards(databasePods), patience)?.message ?? podless(database, databasePods, now);
   return notReady(['The database does not answer yet.', cause].filter(Boolean).join(' '));
 }
 

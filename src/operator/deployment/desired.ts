@@ -4,7 +4,7 @@ import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import { RENEW_DATABASE } from '../../schema/labels.ts';
 import { hashOf } from '../../schema/revision-of.ts';
 import { settledTemplate, withTemplateHash } from '../settled-template.ts';
-import { isDatabaseUp } from '../workload-state.ts';
+import { isSetUp } from '../workload-state.ts';
 import { databaseSet } from './objects/database.ts';
 import { agentBudget, databaseBudget } from './objects/disruption.ts';
 import { agentService, databasePolicy, databaseService } from './objects/network.ts';
@@ -34,6 +34,6 @@ function settledDatabase({ metadata, spec, status }: DeploymentResource, made: K
   const asked = hashOf([Object.fromEntries(given), metadata.annotations?.[RENEW_DATABASE] ?? null]);
   const annotated = { ...made, metadata: { ...made.metadata, annotations: { ...made.metadata.annotations, [ASKED]: asked } } };
   const hashed = withTemplateHash(annotated);
-  const isTried = status?.activeRevision !== undefined || isDatabaseUp(live);
+  const isTried = status?.activeRevision !== undefined || isSetUp(live);
   return isTried && live?.metadata.annotations?.[ASKED] === asked ? settledTemplate(hashed, live, status?.databaseTemplate) : hashed;
 }

@@ -7,6 +7,7 @@ import {
   SCALED_TO_ZERO,
   SERVING,
   UNAUTHENTICATED,
+  VOLUME_HAS_ROOM,
 } from '../../schema/conditions.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
@@ -15,7 +16,7 @@ import { RECONCILE_NOW } from '../../schema/labels.ts';
 import { names } from '../../schema/names.ts';
 import { newestFirst } from '../../schema/revision-of.ts';
 import { conditionIn } from '../kernel/conditions.ts';
-import { settled, stalled, waiting, type Outcome, type Report, type Statement } from '../kernel/outcome.ts';
+import { noLaterThan, settled, stalled, waiting, type Outcome, type Report, type Statement } from '../kernel/outcome.ts';
 import { seenTemplate } from '../settled-template.ts';
 import { availableReplicas, replicasOf } from '../workload-state.ts';
 import { replicasWanted } from '../revision/objects/sizes.ts';
@@ -23,6 +24,7 @@ import { databaseStatement, PODLESS } from './database-state.ts';
 import type { PasswordState } from './password/rotate.ts';
 import type { DeploymentWorld } from './observe.ts';
 import { isEnded } from './picks.ts';
+import { roomOf } from './room.ts';
 import { isAsleep } from './hibernation.ts';
 import { urlOf } from './objects/network.ts';
 import { fieldsWithoutEffect } from './without-effect.ts';
@@ -66,14 +68,15 @@ export function deploymentReport(
     poll: pollOf(deployment, world),
   };
   const outcome = trouble ?? stillRotating(outcomeOf(seen), password?.rotation);
+  const room = roomOf(deployment, world.databasePods, now);
   const handled = deployment.metadata.annotations?.[RECONCILE_NOW];
   return {
-    outcome,
+    outcome: noLaterThan(outcome, room.again),
     statements: [
       database,
       serving,
       UNGUARDED,
-      ...[growth, password?.rotation, password?.separation?.statement].flatMap((statement) => statement ?? []),
+      ...[room.statement, growth, password?.rotation, password?.separation?.statement].flatMap((statement) => statement ?? []),
       ...withoutEffect(fieldsWithoutEffect(deployment, settings)),
     ],
     status: {
@@ -232,6 +235,6 @@ export function refusedDeployment(deployment: DeploymentResource, message: strin
   return {
     outcome: stalled('Refused', told),
     status: { ...status, reason: 'Refused', message: told },
-    statements: conditions.filter(({ type }) => [DATABASE_READY, SERVING, UNAUTHENTICATED].includes(type)),
+    statements: conditions.filter(({ type }) => [DATABASE_READY, SERVING, UNAUTHENTICATED, VOLUME_HAS_ROOM].includes(type)),
   };
 }

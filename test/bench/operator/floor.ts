@@ -4,7 +4,7 @@ import { operatorConfig } from '../../../src/config/operator.ts';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../../src/kube/kube.ts';
 import { desiredDeployment } from '../../../src/operator/deployment/desired.ts';
 import { desiredRevision } from '../../../src/operator/revision/desired.ts';
-import { isDatabaseUp, isRolledOut } from '../../../src/operator/workload-state.ts';
+import { isRolledOut, isSetUp } from '../../../src/operator/workload-state.ts';
 import { API_VERSION, type DeploymentResource } from '../../../src/schema/custom-resources.ts';
 import { revisionOf } from '../../../src/schema/revision-of.ts';
 import { SETTINGS } from './process.ts';
@@ -33,7 +33,7 @@ export async function withoutOperator(kube: Kube, count: number): Promise<number
 
 async function isUp(kube: Kube): Promise<boolean> {
   const [workloads, sets] = await Promise.all([kube.all(kinds.workload), kube.all(kinds.statefulSet)]);
-  return workloads.every(isRolledOut) && sets.every(isDatabaseUp);
+  return workloads.every(isRolledOut) && sets.every(isSetUp);
 }
 
 /** Without owners, which are not there: the garbage collector would take them for left over. */

@@ -7,14 +7,13 @@ import { connectionsOf } from '../../connections.ts';
 import { cores, mebibytes } from '../../kernel/quantity.ts';
 import { within } from '../../revision/objects/sizes.ts';
 import { OWNER } from '../password/sql.ts';
+import { guard } from './guard.ts';
 import { databaseArguments } from './database-settings.ts';
 import { childMetadata, dataOwner, ownedMetadata } from './metadata.ts';
+import { DATA, PGDATA, restrictedContainer, restrictedPod } from './postgres-image.ts';
 import { servedTls } from './tls.ts';
 
 export const DATABASE_PORT = 5432;
-/** User and group `postgres` of the image. */
-const POSTGRES_ID = 26;
-const DATA = '/var/lib/postgresql/data';
 
 /** What the spec asks of the database, with the install's defaults. */
 export function databaseSize(deployment: DeploymentResource, settings: OperatorSettings) {
@@ -86,36 +85,12 @@ function claim(deployment: DeploymentResource, settings: OperatorSettings): obje
   };
 }
 
-/** What every pod with the database's image has of restricted pod security. */
-export function restrictedPod(deployment: DeploymentResource): object {
-  const { imagePullSecrets } = deployment.spec.template.resourceSpec ?? {};
-  return {
-    automountServiceAccountToken: false,
-    enableServiceLinks: false,
-    ...(imagePullSecrets && { imagePullSecrets }),
-    securityContext: {
-      runAsNonRoot: true,
-      runAsUser: POSTGRES_ID,
-      runAsGroup: POSTGRES_ID,
-      fsGroup: POSTGRES_ID,
-      fsGroupChangePolicy: 'OnRootMismatch',
-      seccompProfile: { type: 'RuntimeDefault' },
-    },
-  };
-}
-
-export const restrictedContainer = {
-  allowPrivilegeEscalation: false,
-  readOnlyRootFilesystem: true,
-  capabilities: { drop: ['ALL'] },
-};
-
 function podSpec(deployment: DeploymentResource, settings: OperatorSettings): object {
   const size = databaseSize(deployment, settings);
   return {
     ...restrictedPod(deployment),
     terminationGracePeriodSeconds: 120,
-    containers: [container(deployment, settings)],
+    containers: [container(deployment, settings), guard(deployment, settings)],
     volumes: [
       { name: 'tmp', emptyDir: {} },
       { name: 'run', emptyDir: {} },
@@ -142,8 +117,7 @@ function container(deployment: DeploymentResource, settings: OperatorSettings): 
       // Makes the image's superuser another role than the agents', without a password; read by an empty volume alone, too.
       { name: 'POSTGRES_ADMIN_PASSWORD', valueFrom: { secretKeyRef: { name: admin, key: 'password', optional: true } } },
       { name: 'POSTGRES_DB', value: OWNER },
-      // A folder of its own: the root of a volume may hold lost+found, which initdb refuses.
-      { name: 'PGDATA', value: `${DATA}/pgdata` },
+      { name: 'PGDATA', value: PGDATA },
       { name: 'POSTGRES_INITDB_ARGS', value: '--data-checksums --auth-host=scram-sha-256 --locale=C.UTF-8' },
     ],
     ports: [{ name: 'postgres', containerPort: DATABASE_PORT, protocol: 'TCP' }],

@@ -18,6 +18,8 @@ export function databaseService(deployment: DeploymentResource): KubeObject {
     spec: {
       clusterIP: 'None',
       selector: selectorOf(name, 'database'),
+      // The pod is not ready while its guard is started again, and Postgres answers all the same. One that starts refuses by itself.
+      publishNotReadyAddresses: true,
       ports: [{ name: 'postgres', port: DATABASE_PORT, targetPort: 'postgres', protocol: 'TCP' }],
     },
   };

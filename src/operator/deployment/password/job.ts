@@ -4,8 +4,8 @@ import type { DeploymentResource } from '../../../schema/custom-resources.ts';
 import { DEPLOYMENT, ownLabels, PASSWORD_TASK } from '../../../schema/labels.ts';
 import { names } from '../../../schema/names.ts';
 import { authorityOf } from '../address.ts';
-import { restrictedContainer, restrictedPod } from '../objects/database.ts';
 import { dataOwner, ownedMetadata } from '../objects/metadata.ts';
+import { restrictedContainer, restrictedPod } from '../objects/postgres-image.ts';
 import { knownTls } from '../objects/tls.ts';
 import type { Credential } from './credentials.ts';
 import type { Task } from './decide.ts';
@@ -71,7 +71,9 @@ export function passwordJob(deployment: DeploymentResource, { task, from, to }: 
 /** What psql takes beside an address. */
 function connecting(tls: ReturnType<typeof knownTls> | undefined): object[] {
   const { sslmode, sslrootcert } = tls?.parameters ?? {};
-  const given = { PGCONNECT_TIMEOUT: '10', PGSSLMODE: sslmode, PGSSLROOTCERT: sslrootcert };
+  // A password gets into a database that its guard has made read-only, too: it takes some hundred bytes.
+  const options = { PGCONNECT_TIMEOUT: '10', PGOPTIONS: '-c default_transaction_read_only=off' };
+  const given = { ...options, PGSSLMODE: sslmode, PGSSLROOTCERT: sslrootcert };
   return Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [{ name, value }]));
 }
 

@@ -6,7 +6,7 @@ import { names } from '../../../schema/names.ts';
 import type { OperatorDeps } from '../../deps.ts';
 import { conditionIn } from '../../kernel/conditions.ts';
 import type { Statement } from '../../kernel/outcome.ts';
-import { isDatabaseUp } from '../../workload-state.ts';
+import { isDatabaseUp } from '../room.ts';
 import type { DatabaseSecret } from '../external.ts';
 import { databaseCredential } from '../objects/credential.ts';
 import type { DeploymentWorld } from '../observe.ts';
@@ -95,7 +95,7 @@ function next(deployment: DeploymentResource, number: number, { settings }: Oper
 async function run(step: Extract<Step, { do: 'run' }>, { deps, deployment, scene }: Taking): Promise<Statement> {
   if (!scene.hasAdmin)
     return underWay('SeparatingRoles', 'A new password waits until the agents are no superusers of the database any more.');
-  if (!isDatabaseUp(scene.world.database)) return underWay('DatabaseNotReady', 'A new password waits for the database.');
+  if (!isDatabaseUp(scene.world)) return underWay('DatabaseNotReady', 'A new password waits for the database.');
   const trouble = await tell(deps, deployment, step, scene);
   const said = trouble === undefined ? '' : ` ${trouble}`;
   return step.task === 'set'

@@ -8,10 +8,10 @@ import { names } from '../../../schema/names.ts';
 import { PASSWORD_PODS } from '../../caches.ts';
 import type { OperatorDeps } from '../../deps.ts';
 import type { Statement } from '../../kernel/outcome.ts';
-import { isDatabaseUp } from '../../workload-state.ts';
 import { adminCredential } from '../objects/credential.ts';
 import { dataOwner } from '../objects/metadata.ts';
 import type { DeploymentWorld } from '../observe.ts';
+import { isDatabaseUp } from '../room.ts';
 import { listCredentials } from './list.ts';
 import { isDone, podOf, tell } from './tell.ts';
 
@@ -43,7 +43,7 @@ export async function separateRoles(deps: OperatorDeps, deployment: DeploymentRe
     throw error;
   });
   if (secret?.metadata.annotations?.[MADE_WITH_ROLES] !== undefined) return { admin };
-  if (!isDatabaseUp(world.database)) return {};
+  if (!isDatabaseUp(world)) return {};
   const current = (await listCredentials(deps, deployment, signal)).at(-1);
   if (current === undefined) return {};
   const job = names.passwordJob(name, 'separate', current.number);
