@@ -105,12 +105,8 @@ class Client implements ConnectedKube {
     return this.#json<T>({ method: 'POST', path, body: object, type: JSON_BODY, idempotent: false, signal });
   }
 
-  apply<T extends object>(
-    kind: Kind<T>,
-    object: T,
-    ...[signal, { force = true } = {}]: [signal?: AbortSignal, options?: { force?: boolean }]
-  ): Promise<T> {
-    const path = pathOf(kind, refOf(object)) + queryOf({ fieldManager: this.#options.fieldManager, force });
+  apply<T extends object>(kind: Kind<T>, object: T, signal?: AbortSignal): Promise<T> {
+    const path = pathOf(kind, refOf(object)) + queryOf({ fieldManager: this.#options.fieldManager, force: true });
     return this.#json<T>({ method: 'PATCH', path, body: object, type: APPLY_PATCH, idempotent: true, signal });
   }
 

@@ -94,8 +94,8 @@ export type Kube = {
   list<T extends object>(kind: Kind<T>, options?: ListOptions, signal?: AbortSignal): Promise<Page<T>>;
   all<T extends object>(kind: Kind<T>, options?: ListOptions, signal?: AbortSignal): Promise<T[]>;
   create<T extends object>(kind: Kind<T>, object: T, options?: { dryRun?: boolean }, signal?: AbortSignal): Promise<T>;
-  /** Server-side apply with this client's field manager; owns what the object names. Without `force`, a field that somebody else owns is a Conflict. */
-  apply<T extends object>(kind: Kind<T>, object: T, signal?: AbortSignal, options?: { force?: boolean }): Promise<T>;
+  /** Server-side apply with this client's field manager; owns what the object names. A Conflict when it names a version that the live object does not have. */
+  apply<T extends object>(kind: Kind<T>, object: T, signal?: AbortSignal): Promise<T>;
   jsonPatch<T extends object>(kind: Kind<T>, ref: Ref, patch: JsonPatch, options?: { dryRun?: boolean }, signal?: AbortSignal): Promise<T>;
   /** Replaces what `status` names, by merge patch on the status sub-resource. A null removes a field. */
   patchStatus<T extends object>(kind: Kind<T>, ref: Ref, status: object, signal?: AbortSignal): Promise<T>;

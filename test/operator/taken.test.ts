@@ -29,11 +29,19 @@ test.each<[string, Kind, string, object]>([
   ['Service', kinds.service, 'one-agent', { selector: { app: 'theirs' }, ports }],
   ['StatefulSet', kinds.statefulSet, 'two-db', { selector, template, serviceName: 'theirs' }],
   ['NetworkPolicy', kinds.networkPolicy, 'three-db', { podSelector: selector, policyTypes: ['Ingress'] }],
+  // Of these nothing contradicts what is asked for: both could be joined into one.
+  ['Service', kinds.service, 'eight-agent', { ports: [{ name: 'mine', port: 5000 }] }],
+  ['Service', kinds.service, 'nine-db', { clusterIP: 'None' }],
+  ['NetworkPolicy', kinds.networkPolicy, 'ten-db', { podSelector: {}, policyTypes: ['Ingress'] }],
+  ['PodDisruptionBudget', kinds.disruptionBudget, 'eleven-db', { maxUnavailable: 0 }],
 ])("somebody's %s of that name is left as it is, and the deployment says so until it is gone", async (what, kind, name, spec) => {
   const deployment = name.split('-')[0] ?? '';
   await theirs(kind, name, spec);
   const before = await specOf(kind, name);
-  await kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name: deployment } }));
+  await kube.create(
+    kinds.deployment,
+    newDeployment(namespace, { metadata: { name: deployment }, spec: { database: { podDisruptionBudget: true } } }),
+  );
   await until('it is told', async () => (await see.deployment(deployment)).status?.reason === 'Refused');
   const { status } = await see.deployment(deployment);
   expect(status?.message).toContain(`${what} ${name} is there already and is somebody else's: it is left alone.`);

@@ -72,17 +72,23 @@ export class Writer {
     }
   }
 
-  #apply(intent: KubeObject, signal: AbortSignal, force = true): Promise<KubeObject> {
-    return this.#kube.apply(this.#kindOf(intent), withHash(intent), signal, { force });
+  #apply(intent: KubeObject, signal: AbortSignal): Promise<KubeObject> {
+    return this.#kube.apply(this.#kindOf(intent), withHash(intent), signal);
+  }
+
+  /** Fails with a conflict where anything of that name is there: even what has no field that contradicts ours must not be joined with it. */
+  #applyNew(intent: KubeObject, signal: AbortSignal): Promise<KubeObject> {
+    const { metadata, ...rest } = withHash(intent);
+    return this.#kube.apply(this.#kindOf(intent), { ...rest, metadata: { ...metadata, resourceVersion: OF_NOTHING } }, signal);
   }
 
   /**
    * What was never seen is made, unless the name is taken: by an object of the same owner, which somebody took the label from that we see
-   * it by, or by somebody else's, which is left alone. It shows by the fields that its maker owns, a selector above all.
+   * it by, or by somebody else's, which is left alone.
    */
   async #first(intent: KubeObject, signal: AbortSignal): Promise<KubeObject> {
     try {
-      return await this.#apply(intent, signal, false);
+      return await this.#applyNew(intent, signal);
     } catch (error) {
       if (!(error instanceof Conflict)) throw error;
     }
@@ -116,6 +122,9 @@ export class Writer {
     return this.#watched.find((watched) => watched.kind.apiVersion === apiVersion && watched.kind.kind === kind);
   }
 }
+
+/** A version that no object has any more, since the store began with it. An apply that names one makes what is not there. */
+const OF_NOTHING = '1';
 
 /** What we last applied is what we want now: the difference is somebody else's. */
 const isForeign = (intent: KubeObject, live: KubeObject): boolean => live.metadata.annotations?.[APPLIED] === intentHash(intent);
