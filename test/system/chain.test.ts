@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { Client } from '@langchain/langgraph-sdk';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
 import { agentUrl, call, untilDeployed, type Api } from '../../dev/run/control-plane.ts';
@@ -67,10 +68,29 @@ describe('a deployment made by REST', () => {
     expect(resources).not.toContain('canary-5e1f');
   });
 
-  test('reaches its database encrypted, and by a certificate that it verifies', async () => {
-    const sql = `select count(*) > 0 and bool_and(ssl and version = 'TLSv1.3') from pg_stat_activity join pg_stat_ssl using (pid) where usename = 'gx'`;
-    const psql = ['psql', '-XAt', '-U', 'postgres', '-c', sql, 'gx'];
-    expect((await kubectl('exec', `${name}-db-0`, '--namespace', NAMESPACE, '-c', 'postgres', '--', ...psql)).trim()).toBe('t');
+  test('reaches its database encrypted, and is shown a renewed certificate without losing a connection', async () => {
+    const inPod = (pod: string, ...command: string[]): Promise<string> => kubectl('exec', pod, '--namespace', NAMESPACE, '--', ...command);
+    const sessions = async (): Promise<string[]> => {
+      const sql = `select pid, ssl, version from pg_stat_activity join pg_stat_ssl using (pid) where application_name = 'gx-signals' order by pid`;
+      return (await inPod(`${name}-db-0`, 'psql', '-XAt', '-U', 'postgres', '-c', sql, 'gx')).trim().split('\n');
+    };
+    const before = await sessions();
+    expect(before).toEqual([expect.stringMatching(/^\d+\|t\|TLSv1.3$/), expect.stringMatching(/^\d+\|t\|TLSv1.3$/)]);
+
+    // As after two thirds of its life: the operator makes another one.
+    const [secret, pod] = [`${name}-db-tls`, `${name}-db-0`];
+    await kubectl('patch', 'secret', secret, '--namespace', NAMESPACE, '--type=merge', '--patch={"data":{"tls.key":""}}');
+    await kubectl('annotate', 'gxd', name, '--namespace', NAMESPACE, 'gx.dev/reconcile-requested-at=now');
+    const number = await eventually('it is renewed', async () => {
+      const { data } = await kubectl.json<{ data: Record<string, string> }>('get', 'secret', secret, '--namespace', NAMESPACE);
+      return data['tls.key'] !== '' && new X509Certificate(Buffer.from(data['tls.crt'] ?? '', 'base64')).serialNumber;
+    });
+    // A node looks at the Secrets of a pod within two minutes, or when the pod changes.
+    await kubectl('annotate', 'pod', pod, '--namespace', NAMESPACE, 'example.com/look=now');
+    const script = `const { Client } = require('/app/node_modules/pg'); const c = new Client(process.env.DATABASE_URI);
+      c.connect().then(() => { console.log(c.connection.stream.getPeerCertificate().serialNumber); return c.end(); });`;
+    await eventually('it is shown', async () => (await inPod(`deploy/${name}-00001-api`, 'node', '-e', script)).trim() === number);
+    expect(await sessions()).toEqual(before);
   });
 
   test('answers the SDK: wait, stream values, stream messages-tuple', async () => {

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -43,7 +43,7 @@ beforeEach(() => {
 [ ! -e ${at('down')} ] || exit 2
 case "$*" in
   *reset*) sed -i "/default_transaction_read_only/d" ${at(SETTINGS)} ;;
-  *) echo "default_transaction_read_only = 'yes'" >> ${at(SETTINGS)} ;;
+  *alter*) echo "default_transaction_read_only = 'yes'" >> ${at(SETTINGS)} ;;
 esac`,
   );
 });
@@ -58,8 +58,8 @@ afterEach(async () => {
 
 const isRunning = (child: ChildProcess | undefined): child is ChildProcess => child?.exitCode === null && child.signalCode === null;
 
-function start(): ChildProcess {
-  const env = { PATH: `${at('bin')}:/usr/bin:/bin`, PGDATA: at('volume/pgdata'), PGHOST: at('socket') };
+function start(more: Record<string, string> = {}): ChildProcess {
+  const env = { PATH: `${at('bin')}:/usr/bin:/bin`, PGDATA: at('volume/pgdata'), PGHOST: at('socket'), ...more };
   guard = spawn(SCRIPT, [at(MESSAGE), '0.05'], { env, stdio: 'inherit' });
   return guard;
 }
@@ -159,5 +159,30 @@ describe('the guard of a database', { timeout: 30_000 }, () => {
     await toldAt(85);
     rmSync(at(MESSAGE));
     expect(await until('it has written its words down', () => read(MESSAGE).startsWith('nearly-full '))).toBe(true);
+  });
+
+  test('has Postgres read each certificate once, and again as soon as it answers', async () => {
+    const renewed = (seconds: number): void => {
+      writeFileSync(at('tls.crt'), `number ${seconds}`);
+      utimesSync(at('tls.crt'), seconds, seconds);
+    };
+    const reloads = (): number => read('said').match(/pg_reload_conf/g)?.length ?? 0;
+    renewed(1000);
+    measured(20);
+    start({ CERTIFICATE: at('tls.crt') });
+    await until('the first is read', () => reloads() === 1);
+    await silentAt(21);
+    expect(reloads()).toBe(1);
+    renewed(2000);
+    await until('the second is read', () => reloads() === 2);
+    writeFileSync(at('down'), '');
+    renewed(3000);
+    await until('it is told in vain', () => reloads() > 4);
+    rmSync(at('down'));
+    await silentAt(22);
+    const all = reloads();
+    await silentAt(23);
+    expect(reloads()).toBe(all);
+    expect(read('said')).not.toContain('alter system');
   });
 });
