@@ -162,7 +162,8 @@ function withoutTls(set: KubeObject): KubeObject {
   };
   const others = ({ name }: { name: string }): boolean => name !== 'tls';
   const { volumes, containers } = spec.template.spec;
-  const bare = containers.map(({ args, volumeMounts, ...container }) => ({
+  // Nor was there anything beside Postgres.
+  const bare = containers.slice(0, 1).map(({ args, volumeMounts, ...container }) => ({
     ...container,
     args: args.filter((_, index) => !`${args[index]} ${args[index + 1]}`.includes('ssl')),
     volumeMounts: volumeMounts.filter(others),
