@@ -60,6 +60,12 @@ export const isPodReady = (pod: KubeObject): boolean =>
 /** It runs no more, whoever ended it, and stays in the list of pods until somebody removes it. */
 export const isPodOver = (pod: KubeObject): boolean => ['Failed', 'Succeeded'].includes(statusOfPod(pod).phase ?? '');
 
+/** A container can't be started for want of a Secret or of a key. */
+export const isUnconfigured = (pod: KubeObject): boolean => {
+  const { containerStatuses = [], initContainerStatuses = [] } = statusOfPod(pod);
+  return [...initContainerStatuses, ...containerStatuses].some(({ state }) => state?.waiting?.reason === 'CreateContainerConfigError');
+};
+
 /** All its containers have started and run, whether or not they are ready. */
 export const isPodUp = (pod: KubeObject): boolean => {
   const { containerStatuses = [] } = statusOfPod(pod);

@@ -31,6 +31,8 @@ export const DATABASE_ADDRESS = `${GROUP}/database-address`;
 export const PASSWORD_NUMBER = `${GROUP}/password-number`;
 /** Annotation on such a Secret: the `spec.database.passwordRequestedAt` that it was made for. */
 export const PASSWORD_REQUESTED = `${GROUP}/password-requested-at`;
+/** Annotation on a Secret that stands for a password whose Secret was deleted. */
+export const PASSWORD_LOST = `${GROUP}/password-lost`;
 /** Annotation on the Secret of a database's admin: the database was made with that role. Without it, it was told later, or is to be. */
 export const MADE_WITH_ROLES = `${GROUP}/made-with-roles`;
 /** Annotation on a pod that tells a database of a password: the Job it belongs to. */

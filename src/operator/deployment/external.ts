@@ -39,10 +39,13 @@ export async function externalSecret(
 
 function isCalm(deployment: DeploymentResource, { agentPods }: DeploymentWorld): boolean {
   const { metadata, status } = deployment;
-  const isHandled = status?.lastHandledReconcileAt === metadata.annotations?.[RECONCILE_NOW]?.slice(0, 128);
   const isSeen = status?.observedGeneration === metadata.generation;
-  return isTrue(deployment, DATABASE_READY) && isHandled && isSeen && agentPods.every(isPodReady);
+  return isTrue(deployment, DATABASE_READY) && isHandled(deployment) && isSeen && agentPods.every(isPodReady);
 }
+
+/** Nobody has asked to look again since the last time (pure). */
+export const isHandled = ({ metadata, status }: DeploymentResource): boolean =>
+  status?.lastHandledReconcileAt === metadata.annotations?.[RECONCILE_NOW]?.slice(0, 128);
 
 /** What is wrong with the Secret, without a word of its values; undefined when nothing is (pure). */
 export function problemOf({ secretName, key = URI_KEY }: ExternalDatabase, data: Record<string, string> | undefined): string | undefined {

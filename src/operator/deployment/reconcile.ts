@@ -41,7 +41,7 @@ export const reconcileDeployment =
     }
     const world = observeDeployment(caches, deployment);
     const report = deploymentReport(deployment, { world, active, trouble, growth, password, database, certificate, now }, settings);
-    const due = [password.separation?.again, certificate?.again, nextExpiry(world.revisions, active, history)];
+    const due = [password.separation?.again, password.again, certificate?.again, nextExpiry(world.revisions, active, history)];
     return { ...report, outcome: due.reduce<Outcome>(noLaterThan, report.outcome) };
   };
 

@@ -1,7 +1,7 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../schema/custom-resources.ts';
-import { MADE_WITH_ROLES, PASSWORD_NUMBER, PASSWORD_REQUESTED } from '../../../schema/labels.ts';
+import { MADE_WITH_ROLES, PASSWORD_LOST, PASSWORD_NUMBER, PASSWORD_REQUESTED } from '../../../schema/labels.ts';
 import { names } from '../../../schema/names.ts';
 import { ADMIN, loginOf, OWNER } from '../password/sql.ts';
 import { scramVerifier } from '../password/verifier.ts';
@@ -37,6 +37,14 @@ export function databaseCredential(
     told: number > 0,
     random,
   });
+}
+
+/** Stands for a credential whose Secret was deleted, so that its login is known and can be closed. */
+export function lostCredential(deployment: DeploymentResource, number: number): KubeObject {
+  const { name } = deployment.metadata;
+  const metadata = childMetadata(deployment, 'database', names.databaseSecret(name, dataOwner(deployment), number));
+  const annotations = { ...metadata.annotations, [PASSWORD_NUMBER]: String(number), [PASSWORD_LOST]: 'true' };
+  return { apiVersion: 'v1', kind: 'Secret', metadata: { ...metadata, annotations }, type: 'Opaque', immutable: true };
 }
 
 /** That of the role that sets passwords: no pod but those that tell the database of a password gets it. It lives as long as the others. */

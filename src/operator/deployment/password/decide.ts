@@ -30,11 +30,12 @@ export type Rotation = {
 /**
  * Two logins with the same rights take turns, so that the former one works until the last pod has the next (pure): make the next
  * credential, let the database know it, replace the pods in turn, take the former one its login, forget it. Each step follows from what is
- * there, so that it is found half done or done by whoever comes after a crash.
+ * there, so that it is found half done or done by whoever comes after a crash. A password that is lost is followed by the next one.
  */
 export function nextStep({ credentials, used, requestedAt, isDone, isEverywhere }: Rotation): Step {
   const [from, to] = [credentials.at(-2), credentials.at(-1)];
   if (to === undefined) return { do: 'nothing' };
+  if (to.isLost === true) return { do: 'make', number: to.number + 1 };
   if (from === undefined) {
     const isAsked = requestedAt !== undefined && requestedAt !== to.requestedAt;
     return isAsked ? { do: 'make', number: to.number + 1 } : { do: 'nothing' };

@@ -86,7 +86,7 @@ function environment(deployment: DeploymentResource, { task, from, to }: Given):
   const said = (name: string, value: string): object => ({ name, value });
   // A database that was made with its admin is never told of one, and the admin's Secret has no verifier then.
   const separating = [
-    known('FORMER', from.secret, 'uri'),
+    ...(from.isLost === true ? [] : [known('FORMER', from.secret, 'uri')]),
     known('ADMIN_VERIFIER', admin, 'verifier', true),
     said('SEPARATION', separationSql()),
   ];

@@ -13,17 +13,26 @@ import type { DeploymentWorld } from '../observe.ts';
 import type { Credential } from './credentials.ts';
 import { isUsedEverywhere, nextStep, type Step, type Task } from './decide.ts';
 import { listCredentials } from './list.ts';
+import { isDoubted, markLost } from './lost.ts';
 import { separateRoles, type Separation } from './separate.ts';
 import { isDone, tell } from './tell.ts';
 
 /** The Secret pods are to be started with, what is under way, and the request that has been fulfilled. */
-export type PasswordState = { secret: DatabaseSecret | undefined; rotation?: Statement; requestedAt?: string; separation?: Separation };
+export type PasswordState = {
+  secret: DatabaseSecret | undefined;
+  rotation?: Statement;
+  requestedAt?: string;
+  separation?: Separation;
+  /** Seconds after which to look again: nothing tells of a Secret that somebody brings back. */
+  again?: number;
+};
 
 /** `prepared`: as they were found or made a moment ago, where somebody had to look already. */
 type Scene = { world: DeploymentWorld; prepared: { credentials?: Credential[]; admin?: string }; signal: AbortSignal; now: Date };
 
-/** Making, and forgetting, are done at once; the other steps wait for the database or the pods. */
-const STEPS_AT_ONCE = 4;
+/** Marking, making and forgetting are done at once; the other steps wait for the database or the pods. */
+const STEPS_AT_ONCE = 5;
+const LOOK_AGAIN = 30;
 
 /** The state of an own database's roles and password, brought one step on. A settled deployment reads no Secret. */
 export async function rotatePassword(deps: OperatorDeps, deployment: DeploymentResource, scene: Scene): Promise<PasswordState> {
@@ -39,20 +48,12 @@ async function changePassword(deps: OperatorDeps, deployment: DeploymentResource
   const { databaseSecret: used, passwordRequestedAt: fulfilled } = deployment.status ?? {};
   const requestedAt = deployment.spec.database?.passwordRequestedAt;
   const isUnderWay = conditionIn(deployment, PASSWORD_ROTATED) !== undefined;
-  if (used !== undefined && !isUnderWay && (requestedAt === undefined || requestedAt === fulfilled))
+  const isAsked = requestedAt !== undefined && requestedAt !== fulfilled;
+  if (used !== undefined && !isUnderWay && !isAsked && !isDoubted(deployment, scene.world))
     return { secret: { secret: used }, ...(fulfilled !== undefined && { requestedAt: fulfilled }) };
   const look = async (count: number) => (count === 0 && scene.prepared.credentials) || listCredentials(deps, deployment, scene.signal);
   for (let count = 0; count < STEPS_AT_ONCE; count += 1) {
-    const credentials = await look(count);
-    const { world } = scene;
-    const step = nextStep({
-      credentials,
-      used,
-      requestedAt,
-      isDone: (task, number) => isDone(world, names.passwordJob(deployment.metadata.name, task, number)),
-      isEverywhere: (secret) => isUsedEverywhere(world, secret),
-    });
-    const state = await take(step, { deps, deployment, scene, credentials });
+    const state = await oneStep({ deps, deployment, scene, credentials: await look(count) });
     if (state !== undefined) return state;
   }
   return { secret: used === undefined ? undefined : { secret: used }, rotation: underWay('Making', 'A new password is being made.') };
@@ -61,6 +62,24 @@ async function changePassword(deps: OperatorDeps, deployment: DeploymentResource
 type Taking = { deps: OperatorDeps; deployment: DeploymentResource; scene: Changing; credentials: Credential[] };
 
 /** Undefined: done, and the next step can be taken at once. */
+async function oneStep(given: Taking): Promise<PasswordState | undefined> {
+  const { deps, deployment, credentials, scene } = given;
+  const { world, hasAdmin, signal } = scene;
+  const used = deployment.status?.databaseSecret;
+  if (used !== undefined && credentials.every(({ secret }) => secret !== used)) {
+    const lost = await markLost(deps, deployment, { used, hasAdmin, signal });
+    return lost === undefined ? undefined : { secret: { secret: used }, rotation: lost, again: LOOK_AGAIN };
+  }
+  const step = nextStep({
+    credentials,
+    used,
+    requestedAt: deployment.spec.database?.passwordRequestedAt,
+    isDone: (task, number) => isDone(world, names.passwordJob(deployment.metadata.name, task, number)),
+    isEverywhere: (secret) => isUsedEverywhere(world, secret),
+  });
+  return take(step, given);
+}
+
 async function take(step: Step, { deps, deployment, scene, credentials }: Taking): Promise<PasswordState | undefined> {
   const used = deployment.status?.databaseSecret;
   const known = used === undefined ? undefined : { secret: used };
@@ -97,7 +116,8 @@ async function run(step: Extract<Step, { do: 'run' }>, { deps, deployment, scene
     return underWay('SeparatingRoles', 'A new password waits until the agents are no superusers of the database any more.');
   if (!isDatabaseUp(scene.world)) return underWay('DatabaseNotReady', 'A new password waits for the database.');
   const trouble = await tell(deps, deployment, step, scene);
-  const said = trouble === undefined ? '' : ` ${trouble}`;
+  const lost = step.from.isLost === true ? ` The Secret ${step.from.secret} with the former one was deleted.` : '';
+  const said = `${lost}${trouble === undefined ? '' : ` ${trouble}`}`;
   return step.task === 'set'
     ? underWay('SettingPassword', `The database is being told the new password.${said}`)
     : underWay('RetiringPassword', `All pods use the new password; the former one is being refused.${said}`);

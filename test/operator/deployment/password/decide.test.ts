@@ -26,6 +26,12 @@ test.each<[string, Partial<Rotation>, object]>([
   ['the request was taken back', { credentials: [second], used: 'db-1' }, { do: 'nothing' }],
   ['another one was asked for', { credentials: [second], used: 'db-1', requestedAt: 'tuesday' }, { do: 'make', number: 2 }],
   ['it is made: the database is told', both, { do: 'run', task: 'set', from: first, to: second }],
+  ['the Secret was deleted: another one is made', { credentials: [{ ...first, isLost: true }] }, { do: 'make', number: 1 }],
+  [
+    'the Secret was deleted while it became the only one: another one is made',
+    { ...both, credentials: [first, { ...second, isLost: true }], used: 'db-1' },
+    { do: 'make', number: 2 },
+  ],
   ['the database knows: pods get it', { ...both, isDone: set }, { do: 'use', to: second }],
   ['pods are being replaced', { ...both, used: 'db-1', isDone: set }, { do: 'await-pods', to: second }],
   [

@@ -165,3 +165,72 @@ test('a database of before, whose agents are superusers, is told once, and its p
   await kube.delete(kinds.deployment, { namespace, name: 'elder' });
   await until('its credentials are gone', async () => (await credentials('elder')).length === 0);
 });
+
+/** As a kubelet says it of a pod that comes back, say, after its node. */
+async function lacksItsSecret(name: string): Promise<void> {
+  const labelSelector = `gx.dev/deployment=${name},gx.dev/component=queue`;
+  const [pod] = await kube.all(kinds.pod, { namespace, labelSelector });
+  const { containerStatuses = [], ...status } = (pod?.status ?? {}) as { containerStatuses?: object[] };
+  const state = { waiting: { reason: 'CreateContainerConfigError', message: 'secret not found' } };
+  await kube.patchStatus(
+    kinds.pod,
+    { namespace, name: pod?.metadata.name ?? '' },
+    {
+      ...status,
+      containerStatuses: containerStatuses.map((known) => ({ ...known, ready: false, state })),
+    },
+  );
+}
+
+test('a password whose Secret somebody deletes is followed by another one, and what serves is not disturbed', async () => {
+  await deploy('lost');
+  await see.untilReady('lost');
+  const [before] = await credentials('lost');
+  const told: string[] = [];
+  const isOver = async (): Promise<boolean> => {
+    const said = await rotation('lost');
+    if (said !== undefined) told.push(said.message);
+    return said === undefined;
+  };
+  await kube.delete(kinds.secret, { namespace, name: before?.metadata.name ?? '' });
+  await lacksItsSecret('lost');
+  await until('pods have another one', async () => {
+    await isOver();
+    expect((await see.deployment('lost')).status?.phase).toBe('READY');
+    return (await see.deployment('lost')).status?.databaseSecret !== before?.metadata.name;
+  });
+  await until('it is over', isOver);
+  expect(told.join(' ')).toContain(`The Secret ${before?.metadata.name} with the former one was deleted.`);
+  const [after, ...others] = await credentials('lost');
+  expect([others, after && userOf(after)]).toEqual([[], 'gx_a']);
+  await see.untilReady('lost');
+  for (const pod of await readFrom('lost')) expect(pod).toContain(`"name":"${after?.metadata.name}"`);
+  expect(await jobs('lost')).toEqual([]);
+});
+
+test('with the Secret of the admin gone as well, it is said what is lost, and the admin of a person is enough to go on', async () => {
+  await deploy('bare');
+  await see.untilReady('bare');
+  const { databaseSecret = '', databaseAdminSecret: admin = '' } = (await see.deployment('bare')).status ?? {};
+  const pods = await readFrom('bare');
+  for (const name of [databaseSecret, admin]) await kube.delete(kinds.secret, { namespace, name });
+  const path = '/metadata/annotations';
+  const look = (value: string): Promise<object> =>
+    kube.jsonPatch(kinds.deployment, { namespace, name: 'bare' }, [{ op: 'add', path, value: { 'gx.dev/reconcile-requested-at': value } }]);
+  await look('1');
+  await until('it is told', async () => (await rotation('bare'))?.reason === 'CredentialLost');
+  expect((await rotation('bare'))?.message).toContain(`the Secrets ${databaseSecret} and ${admin} are gone; those that run go on.`);
+  const { status } = await see.deployment('bare');
+  expect(status).toMatchObject({ phase: 'READY', databaseSecret });
+  expect(status?.conditions).toContainEqual(expect.objectContaining({ type: 'Ready', status: 'False', reason: 'CredentialLost' }));
+  expect(await readFrom('bare')).toEqual(pods);
+  const uri = 'postgresql://gx_admin:by-hand@bare-db/gx';
+  await kube.create(kinds.secret, { apiVersion: 'v1', kind: 'Secret', metadata: { name: admin, namespace }, stringData: { uri } });
+  await look('2');
+  await see.untilReady('bare');
+  const [found] = (await kube.all(kinds.secret, {
+    namespace,
+    labelSelector: 'gx.dev/deployment=bare,gx.dev/component=database',
+  })) as Secret[];
+  expect(found && userOf(found)).toBe('gx_a');
+});
