@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { NotFound, Unavailable } from '../../../errors.ts';
-import { kinds, type KubeObject } from '../../../kube/kube.ts';
+import { kinds, type JsonPatch, type KubeObject } from '../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../schema/custom-resources.ts';
-import { RECONCILE_NOW } from '../../../schema/labels.ts';
+import { MANAGED_BY, OPERATOR, RECONCILE_NOW } from '../../../schema/labels.ts';
 import { names } from '../../../schema/names.ts';
 import type { OperatorDeps } from '../../deps.ts';
+import { ownedMetadata } from '../objects/metadata.ts';
 import { databaseHosts, servesTls, tlsSecret } from '../objects/tls.ts';
 import type { DeploymentWorld } from '../observe.ts';
 import { newAuthority, newCertificate, type Pair } from './certificate.ts';
@@ -44,17 +45,27 @@ async function renewed({ kube, writer, settings }: OperatorDeps, deployment: Dep
     if (await writer.create(tlsSecret(deployment, data), signal)) return until;
   }
   const live = found ?? (await kube.get(kinds.secret, ref, signal));
-  if (live.metadata.ownerReferences?.some(({ uid }) => uid === deployment.metadata.uid) !== true)
-    throw new Unavailable(`Secret ${ref.name} is not this deployment's: it is an earlier one's that still goes, or somebody else's.`);
   const due = whatIsDue(decoded(live.data), { names: hosts, now });
-  if (due.due === 'nothing') return due.until;
-  const { data, until } = made(hosts, now, due.due === 'certificate' ? due.authority : undefined);
-  const patch = [
-    { op: 'test' as const, path: '/metadata/resourceVersion', value: live.metadata.resourceVersion },
-    { op: 'add' as const, path: '/data', value: tlsSecret(deployment, data).data },
+  const held =
+    due.due === 'nothing' ? { data: undefined, until: due.until } : made(hosts, now, due.due === 'certificate' ? due.authority : undefined);
+  const changes = [
+    ...ownership(deployment, live),
+    ...(held.data === undefined ? [] : [set('/data', tlsSecret(deployment, held.data).data)]),
   ];
-  await kube.jsonPatch(kinds.secret, ref, patch, {}, signal);
-  return until;
+  const isAsSeen = { op: 'test' as const, path: '/metadata/resourceVersion', value: live.metadata.resourceVersion };
+  if (changes.length > 0) await kube.jsonPatch(kinds.secret, ref, [isAsSeen, ...changes], {}, signal);
+  return held.until;
+}
+
+const set = (path: string, value: unknown): JsonPatch[number] => ({ op: 'add', path, value });
+
+/** One that a backup brought back is ours, and nobody's. */
+function ownership(deployment: DeploymentResource, { metadata }: KubeObject): JsonPatch {
+  const { ownerReferences: owners = [], labels, name } = metadata;
+  if (owners.some(({ uid }) => uid === deployment.metadata.uid)) return [];
+  if (owners.length === 0 && labels?.[MANAGED_BY] === OPERATOR)
+    return [set('/metadata/ownerReferences', ownedMetadata(deployment, 'tls', name).ownerReferences)];
+  throw new Unavailable(`Secret ${name} is an earlier deployment's that still goes, or somebody else's.`);
 }
 
 function made(hosts: [string, ...string[]], now: Date, authority?: Pair): { data: TlsData; until: Date } {
