@@ -234,7 +234,9 @@ test('all that a deployment and its revision have is found by label, and by owne
   const ofDeployment = ['NetworkPolicy', 'PersistentVolumeClaim', 'Pod', 'Secret', 'Secret', 'Service', 'StatefulSet'].map(
     (kind) => `${kind} database`,
   );
-  expect(await list('gx.dev/deployment=family')).toEqual([...ofRevision, ...ofDeployment, 'Revision', 'Service agent'].toSorted());
+  expect(await list('gx.dev/deployment=family')).toEqual(
+    [...ofRevision, ...ofDeployment, 'Revision', 'Secret tls', 'Service agent'].toSorted(),
+  );
   const { metadata } = await see.revision('family-00001');
   expect(metadata.ownerReferences).toMatchObject([{ kind: 'Deployment', name: 'family', controller: true }]);
   for (const kind of [kinds.workload, kinds.secret]) {
