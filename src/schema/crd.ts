@@ -25,6 +25,7 @@ export function customResourceDefinition(kind: CustomKind): Json {
           schema: { openAPIV3Schema: rootSchema(kind) },
           ...(kind.status && { subresources: { status: {} } }),
           additionalPrinterColumns: kind.columns.map(column),
+          ...(kind.selectable && { selectableFields: kind.selectable.map((jsonPath) => ({ jsonPath })) }),
         },
       ],
     },

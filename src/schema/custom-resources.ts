@@ -224,6 +224,8 @@ export type CustomKind = {
   spec: TSchema;
   status?: TSchema;
   columns: Column[];
+  /** Paths that `--field-selector` takes. */
+  selectable?: string[];
   /** Rules on the whole object (`self.metadata.name`). */
   rules: CelRule[];
 };
@@ -243,6 +245,7 @@ export const KINDS: readonly CustomKind[] = [
     status: DeploymentResourceStatus,
     rules: [labelName],
     columns: COLUMNS.Deployment,
+    selectable: ['.status.phase', '.status.reason'],
   },
   {
     kind: 'Revision',
@@ -253,6 +256,7 @@ export const KINDS: readonly CustomKind[] = [
     status: RevisionResourceStatus,
     rules: [],
     columns: COLUMNS.Revision,
+    selectable: ['.spec.deployment', '.status.phase', '.status.reason'],
   },
   {
     kind: 'Listener',

@@ -142,6 +142,16 @@ test('one whose next revision failed while the former one serves', async () => {
   await untilEvent('failed', /Warning +ImagePullFailed +Deployment\/failed +Revision failed-00002 ended as DEPLOY_FAILED\./);
 });
 
+test('those that failed are found by their reason, and revisions by their deployment', async () => {
+  await deploy('found', {}, 'crash:1');
+  await untilReason('found', 'CrashLooping');
+  const selected = (kind: string, ...fields: string[]): Promise<string> =>
+    inNamespace('get', kind, '-o', 'jsonpath={.items[*].metadata.name}', '--field-selector', fields.join(','));
+  expect(await selected('gxr', 'spec.deployment=found', 'status.phase=DEPLOY_FAILED')).toBe('found-00001');
+  expect(await selected('gxr', 'spec.deployment=found', 'status.phase=DEPLOYED')).toBe('');
+  expect((await selected('gxd', 'status.reason=CrashLooping')).split(' ')).toContain('found');
+});
+
 test('one that hibernates', async () => {
   await deploy('hibernating');
   await see.untilReady('hibernating');

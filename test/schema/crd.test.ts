@@ -77,8 +77,9 @@ describe.each(kinds)('the definition of $name', ({ kind }) => {
     expect(rules.filter(({ message }) => message === undefined || message === '')).toEqual([]);
   });
 
-  test('shows its columns from fields that exist', () => {
-    const paths = kind.columns.map(({ jsonPath }) => jsonPath.slice(1)).filter((path) => !/^metadata|\[/.test(path));
+  test('shows its columns from fields that exist, and selects by such', () => {
+    const shown = [...kind.columns.map(({ jsonPath }) => jsonPath), ...(kind.selectable ?? [])];
+    const paths = shown.map((jsonPath) => jsonPath.slice(1)).filter((path) => !/^metadata|\[/.test(path));
     const known = new Set(all.map(({ path }) => path));
     expect(paths.filter((path) => !known.has(path))).toEqual([]);
   });
