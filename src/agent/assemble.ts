@@ -57,15 +57,15 @@ export function graphHost(config: AgentConfig, file: GraphsFile, log: Log): Grap
 /** How the process shares out its connections among its own pool and its threads. */
 export const sharesOf = ({ database, jobs }: AgentConfig): Shares => shareOut({ ...database, threads: roomFor(jobs).threads });
 
-type Parts = { config: AgentConfig; db: Database; host: GraphHost; file: GraphsFile; log: Log };
+type Parts = { config: AgentConfig; db: Database; preparing: Database; host: GraphHost; file: GraphsFile; log: Log };
 type Connected = AgentDeps & { onSignal: (signal: Signal) => void };
 
 /** Queue, signals and the machinery of runs, as one process has them. */
-export async function assemble({ config, db, host, file, log }: Parts, opened: Opened): Promise<Connected> {
+export async function assemble({ config, db, preparing, host, file, log }: Parts, opened: Opened): Promise<Connected> {
   const { jobs } = config;
   const graphs = file.graphs.map(({ graphId }) => graphId);
   const bus = new Bus();
-  const tickets = await openTickets(db, { works: jobs.slots > 0 }, log);
+  const tickets = await openTickets(db, { works: jobs.slots > 0, preparing }, log);
   opened.add(() => tickets.close());
   const eventLog = new EventLog({ db, lifeSeconds: config.streams.resumableSeconds, log });
   // Others speak as soon as somebody listens; what is said before all of it stands is found by the first look.

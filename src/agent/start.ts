@@ -38,15 +38,19 @@ async function start({ config, log, signal }: Start, opened: Opened): Promise<Ag
   const db = openDatabase({ ...config.database, poolSize: sharesOf(config).server, name: 'gx-agent-server' }, log);
   opened.add(() => db.close());
   await checkDatabase(db, config.database.uri);
+  // A database whose volume is full has room for what a start writes, and can be read through this server.
+  const preparing = openDatabase({ ...config.database, poolSize: 1, name: 'gx-agent-server', insists: true }, log);
+  opened.add(() => preparing.close());
   const host = graphHost(config, file, log);
   opened.add(() => host.close());
   // Loading the graphs takes as long as preparing the database: both at once.
   const loading = host.open();
   loading.catch(() => undefined);
-  await migrate(db);
-  const deps = await assemble({ config, db, host, file, log }, opened);
+  await migrate(preparing);
+  const deps = await assemble({ config, db, preparing, host, file, log }, opened);
   await loading;
-  await ownAssistants(db, file);
+  await ownAssistants(preparing, file);
+  await preparing.close();
   signal.throwIfAborted();
   const app = agentApp(deps, {
     config,

@@ -3,6 +3,7 @@ import { Client } from '@langchain/langgraph-sdk';
 import { expect, inject, test } from 'vitest';
 import { agentUrl, call, untilDeployed, type Api } from '../../dev/run/control-plane.ts';
 import type { DeploymentResource } from '../../src/schema/custom-resources.ts';
+import { eventually } from '../kit/eventually.ts';
 import { kubectlFor } from '../kit/kubectl.ts';
 import { prober } from '../kit/prober.ts';
 
@@ -14,7 +15,26 @@ const api: Api = { url: system.controlPlane, key: system.key };
 const kubectl = kubectlFor(system);
 const name = `password-${Date.now().toString(36).slice(-5)}`;
 
-test('a password is changed twice under load without a failed request or run, and the former one is refused', async () => {
+type Guard = { name: string; ready: boolean; restartCount: number; lastState: { terminated?: { message?: string } } };
+
+/** As each time when it has something to tell: it ends, its words are in the pod's status, and the node starts it again. */
+async function restartGuard(namespace: string): Promise<void> {
+  const guard = async (): Promise<Guard> => {
+    const { status } = await kubectl.json<{ status: { containerStatuses: Guard[] } }>('get', 'pod', `${name}-db-0`, '-n', namespace);
+    return status.containerStatuses.find((container) => container.name === 'guard') as Guard;
+  };
+  const { restartCount } = await guard();
+  // Which ends what was executed in it as well.
+  await kubectl('exec', `${name}-db-0`, '-c', 'guard', '-n', namespace, '--', 'kill', '-TERM', '1').catch(() => undefined);
+  const again = await eventually('the guard runs again', async () => {
+    const now = await guard();
+    return now.ready && now.restartCount === restartCount + 1 && now;
+  });
+  // The size that the volume has on this node.
+  expect(again.lastState.terminated?.message).toMatch(/^(roomy|nearly-full|almost-full) \d+ \d+\n$/);
+}
+
+test('a password is changed twice under load, and the guard of the volume started again, without a failed request or run, and the former one is refused', async () => {
   const created = await call<Answer>(api, 'POST', '/v2/deployments', {
     name,
     source: 'external_container',
@@ -24,13 +44,19 @@ test('a password is changed twice under load without a failed request or run, an
   });
   const url = agentUrl(await untilDeployed(api, created, () => undefined));
   const all = await kubectl.json<{ items: (DeploymentResource & Place)[] }>('get', 'gxd', '-A');
-  const { namespace } = all.items.find(({ metadata }) => metadata.name === name)?.metadata ?? { namespace: '' };
+  const found = all.items.find(({ metadata }) => metadata.name === name);
+  const { namespace } = found?.metadata ?? { namespace: '' };
+  const databaseReady = ({ conditions = [] }: NonNullable<DeploymentResource['status']>) =>
+    conditions.find(({ type, status: holds }) => type === 'DatabaseReady' && holds === 'True');
   const client = new Client({ apiUrl: url, apiKey: null, callerOptions: { maxRetries: 0 } });
   const ran = prober(async (round) => {
     const state = await client.runs.wait(null, 'echo', { input: { messages: [{ role: 'human', content: `round ${round}` }] } });
     if (!JSON.stringify(state).includes(`round ${round}`)) throw new Error(`round ${round} answered ${JSON.stringify(state)}`);
   }, 20);
   const status = async () => (await kubectl.json<DeploymentResource>('get', 'gxd', name, '-n', namespace)).status ?? {};
+  await restartGuard(namespace);
+  expect(databaseReady(found?.status ?? {})).toBeDefined();
+  expect(databaseReady(await status())).toEqual(databaseReady(found?.status ?? {}));
   const uris: string[] = [];
   for (const day of ['05', '06']) {
     const secret = (await status()).databaseSecret ?? '';

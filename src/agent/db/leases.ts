@@ -116,13 +116,13 @@ export type Lost = {
 const LOST = `r.run_id, r.thread_id, r.graph_id, r.temporary, r.cancel, r.lost, r.readers, (select t.readers from gx.thread t where t.thread_id = r.thread_id) as thread_readers`;
 
 /**
- * Running runs whose worker has been silent for longer than its lease, locked for what follows. A database that was down heard nobody: after
- * its start every worker has the time of a lease to say that it lives.
+ * Running runs whose worker has been silent for longer than its lease, locked for what follows. A database that was down, or
+ * took no writes, heard nobody: after its start, or the change of its settings that opens it again, every worker has the time of a lease to say that it lives.
  */
 export function expired(tx: Db, { leaseSeconds }: { leaseSeconds: number }): Promise<Lost[]> {
   return tx.query<Lost>({
     text: `select ${LOST} from gx.run r
-      where status = 'running' and lease_until < now() and pg_postmaster_start_time() < now() - $1 * interval '1 second'
+      where status = 'running' and lease_until < now() and pg_conf_load_time() < now() - $1 * interval '1 second'
       order by run_id limit 100 for update of r skip locked`,
     values: [leaseSeconds],
   });

@@ -14,10 +14,18 @@ export type Db = { query<R = Row>(statement: Statement): Promise<R[]> };
 export type Database = Db & {
   transaction<T>(work: (tx: Db) => Promise<T>): Promise<T>;
   pool: Pool;
+  /** Saying it twice is no fault. */
   close(): Promise<void>;
 };
 
-export type PoolOptions = { uri: string; poolSize: number; statementTimeoutSeconds: number; name: string };
+export type PoolOptions = {
+  uri: string;
+  poolSize: number;
+  statementTimeoutSeconds: number;
+  name: string;
+  /** Writes to a database that its guard has made read-only, too: what takes next to no room. */
+  insists?: boolean;
+};
 
 const TIMESTAMPTZ = 1184;
 const INT8 = 20;
@@ -45,7 +53,7 @@ export function openDatabase(options: PoolOptions, log: Log): Database {
     statement_timeout: options.statementTimeoutSeconds * 1000,
     connectionTimeoutMillis: 10_000,
     // Statements are short: compiling one costs more than it could save.
-    options: '-c timezone=UTC -c jit=off',
+    options: `-c timezone=UTC -c jit=off${options.insists === true ? ' -c default_transaction_read_only=off' : ''}`,
     types,
   });
   pool.on('error', (error) => log.warn({ err: error }, 'idle database connection lost'));
@@ -55,7 +63,9 @@ export function openDatabase(options: PoolOptions, log: Log): Database {
     pool,
     query: (statement) => run(pool, statement),
     transaction: (work) => transaction(pool, work),
-    close: () => pool.end(),
+    close: async () => {
+      if (!pool.ending) await pool.end();
+    },
   };
 }
 
@@ -90,6 +100,10 @@ async function transaction<T>(pool: Pool, work: (tx: Db) => Promise<T>): Promise
 
 const CONNECTION_CODES = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', '57P01', '57P02', '57P03', '53300'];
 
+/** Postgres' read_only_sql_transaction (its guard closes a database whose volume is all but full: docs/database.md), and disk_full. */
+const NO_ROOM_CODES = ['25006', '53100'];
+const NO_ROOM = 'The database takes no writes, because its volume is full or somebody made it read-only; it can be read. Try again later.';
+
 /** A database's error in our words; `cause` keeps the original. */
 function translated(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
@@ -97,6 +111,7 @@ function translated(error: unknown): unknown {
   if (code === '23505') return new Conflict('Already exists.', { cause: error });
   if (code === '40P01' || code === '40001')
     return new Conflict('deadlock: another request changed the same record; try again.', { cause: error });
+  if (NO_ROOM_CODES.includes(code)) return new Unavailable(NO_ROOM, { cause: error });
   if (isLost(error)) return new Unavailable('The database does not answer.', { cause: error });
   return error;
 }

@@ -16,9 +16,15 @@ export type Tickets = {
 
 const QUEUE = 'runs';
 
-export async function openTickets(db: Database, { works }: { works: boolean }, log: Log): Promise<Tickets> {
+/** `preparing`: the database by which the queue's tables are prepared, where it is another one. */
+export async function openTickets(
+  db: Database,
+  { works, preparing = db }: { works: boolean; preparing?: Database },
+  log: Log,
+): Promise<Tickets> {
+  let { pool } = preparing;
   const executeSql = async (text: string, values: unknown[] = []): Promise<{ rows: Record<string, unknown>[] }> => {
-    const result = (await db.pool.query(text, values)) as unknown as
+    const result = (await pool.query(text, values)) as unknown as
       | { rows: Record<string, unknown>[] }
       | { rows: Record<string, unknown>[] }[];
     return Array.isArray(result) ? { rows: result.flatMap(({ rows }) => rows ?? []) } : result;
@@ -28,6 +34,7 @@ export async function openTickets(db: Database, { works }: { works: boolean }, l
   try {
     await boss.start();
     await boss.createQueue(QUEUE, { deleteAfterSeconds: 3600 });
+    pool = db.pool;
   } catch (error) {
     throw new StartError(`The queue's tables can't be prepared: ${(error as Error).message}.`, { cause: error });
   }

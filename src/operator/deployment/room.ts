@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../kube/kube.ts';
 import { VOLUME_HAS_ROOM } from '../../schema/conditions.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
-import { statusOfPod, type ContainerStatus } from '../diagnose.ts';
+import { isPodOver, isPodReady, statusOfPod, type ContainerStatus } from '../diagnose.ts';
 import { conditionIn } from '../kernel/conditions.ts';
 import type { Statement } from '../kernel/outcome.ts';
 import { isSetUp } from '../workload-state.ts';
@@ -88,6 +88,7 @@ function statementOf({ level, used, size }: Told): Statement {
   return { type: VOLUME_HAS_ROOM, status: 'False', reason, message, event: 'Warning' };
 }
 
-/** Whether the own database takes connections, as its set says, or its pod where the guard alone is away (pure). */
+/** Whether the own database takes connections: as its set says, or its pod, which the set is behind when the guard has been away (pure). */
 export const isDatabaseUp = ({ database, databasePods }: Pick<DeploymentWorld, 'database' | 'databasePods'>): boolean =>
-  isSetUp(database) || databasePods.some(isGuardAway);
+  isSetUp(database) ||
+  databasePods.some((pod) => isGuardAway(pod) || (isPodReady(pod) && !isPodOver(pod) && pod.metadata.deletionTimestamp === undefined));

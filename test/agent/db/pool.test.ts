@@ -65,3 +65,22 @@ test('of two transactions that wait for each other one gets a conflict that says
   expect(refused[0]).toBeInstanceOf(Conflict);
   expect(refused[0]).toMatchObject({ status: 409, message: expect.stringContaining('deadlock') });
 });
+
+test.each(['25006', '53100'])('a database that has no room for a write (%s) says so, and that it can be read', async (code) => {
+  const refused = db.query({ text: `do $$ begin raise exception 'no' using errcode = '${code}'; end $$` });
+  await expect(refused).rejects.toThrow(Unavailable);
+  await expect(refused).rejects.toThrow(/takes no writes, because its volume is full .* it can be read/);
+});
+
+test('one that insists writes to a database that was made read-only', async () => {
+  const given = { uri: server.uri, poolSize: 1, statementTimeoutSeconds: 60, name: 'pool-test' };
+  const [name] = await server.sql<{ name: string }>('select current_database() as name');
+  await server.sql(`alter database ${name!.name} set default_transaction_read_only = on`);
+  const [refused, insisting] = [openDatabase(given, silentLog()), openDatabase({ ...given, insists: true }, silentLog())];
+  const write = { text: 'insert into kept values (5)' };
+  await expect(refused.query(write)).rejects.toThrow(Unavailable);
+  expect(await insisting.query({ ...write, text: `${write.text} returning number` })).toEqual([{ number: 5 }]);
+  await insisting.close();
+  await Promise.all([refused.close(), insisting.close()]);
+  await server.sql(`alter database ${name!.name} reset default_transaction_read_only`);
+});

@@ -116,6 +116,13 @@ describe('a database whose guard is started again', () => {
     expect(said([pod({ ended: words('full', 9.6) })])).toMatchObject({ status: 'False' });
   });
 
+  test('answers while its set has not heard yet that the guard is back', () => {
+    const back = pod({ ended: words('full', 9.6) });
+    const status = { ...(back.status as object), conditions: [{ type: 'Ready', status: 'True' }] };
+    expect(said([{ ...back, status }])).toMatchObject({ status: 'True' });
+    expect(said([{ ...back, status, metadata: { name: 'chat-db-0', deletionTimestamp: ago(1) } }])).toMatchObject({ status: 'False' });
+  });
+
   test('is not taken to answer while it leaves', () => {
     expect(said([{ ...away, metadata: { name: 'chat-db-0', deletionTimestamp: ago(1) } }])).toMatchObject({ status: 'False' });
   });
