@@ -30,13 +30,20 @@ export async function untilSettled({ kube, namespace, see }: Scene, limit = 60_0
   });
 }
 
-export const untilGone = ({ see }: Scene): Promise<void> =>
-  until('the deployment is gone', () =>
+export async function untilGone({ see }: Scene): Promise<void> {
+  let left = '';
+  const isGone = (): Promise<boolean> =>
     see.deployment(NAME).then(
-      () => false,
+      ({ status }) => {
+        left = status?.message ?? '';
+        return false;
+      },
       (error: unknown) => error instanceof NotFound,
-    ),
-  );
+    );
+  await until('the deployment is gone', isGone).catch((cause: unknown) => {
+    throw new Error(`the deployment is not gone: ${left}`, { cause });
+  });
+}
 
 /** A deployment that has settled, and whose operator was stopped. */
 export async function settledFirst(given: Scene): Promise<void> {
