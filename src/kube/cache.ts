@@ -1,7 +1,9 @@
 import type { KubeObject } from './kube.ts';
 
-/** What a listener learns: which object, and whether a list (start-up, relist) or a live event told of it. */
-export type Change = { key: string; before: KubeObject | undefined; after: KubeObject | undefined; live: boolean };
+/** How a change became known: by a list (start-up, relist), by a watch, or as the answer to a write of this process. */
+export type Told = 'list' | 'watch' | 'answer';
+/** What a listener learns. */
+export type Change = { key: string; before: KubeObject | undefined; after: KubeObject | undefined; told: Told };
 export type IndexBy = (object: KubeObject) => string[];
 
 /** `namespace/name`, or `name` for what has no namespace. */
@@ -31,6 +33,8 @@ export class Cache<T extends object = KubeObject> {
   readonly #listeners: ((change: Change) => void)[] = [];
   readonly #form: Form;
   readonly #recent = new Map<string, KubeObject>();
+  /** Of the writes of ours that are under way, by key, what a watch told meanwhile. */
+  readonly #writes = new Map<string, Set<Set<Change>>>();
   readonly #room: number;
 
   /**
@@ -68,8 +72,30 @@ export class Cache<T extends object = KubeObject> {
     this.#listeners.push(listener);
   }
 
+  /**
+   * Sends a write of the object of this key, and takes its answer in. A watch may tell of the write before its answer does: what it tells
+   * meanwhile passes for an answer, and is told again as news when it was none.
+   */
+  async write(key: string, send: () => Promise<T>): Promise<T> {
+    const meanwhile = new Set<Change>();
+    const writes = this.#writes.get(key) ?? new Set();
+    this.#writes.set(key, writes.add(meanwhile));
+    let stored: T | undefined;
+    try {
+      stored = await send();
+      this.offer(stored, 'answer');
+      return stored;
+    } finally {
+      writes.delete(meanwhile);
+      if (writes.size === 0) this.#writes.delete(key);
+      const own = stored && versionOf(stored as unknown as KubeObject);
+      for (const change of meanwhile)
+        if (change.after === undefined || versionOf(change.after) !== own) this.#tell({ ...change, told: 'watch' });
+    }
+  }
+
   /** Takes an object in unless what is held, or was deleted, is newer. True when it was news. */
-  offer(object: T, live = true): boolean {
+  offer(object: T, told: Told = 'watch'): boolean {
     const after = object as unknown as KubeObject;
     const key = keyOf(after.metadata);
     const held = this.#objects.get(key);
@@ -78,14 +104,17 @@ export class Cache<T extends object = KubeObject> {
     if (known !== undefined && known >= version) return false;
     const before = this.#read(key);
     this.#objects.set(key, { version, kept: this.#form.keep(after) });
-    this.#remember(key, live ? after : undefined);
+    this.#remember(key, told === 'list' ? undefined : after);
     this.#reindex(key, before, after);
-    this.#tell({ key, before, after, live });
+    const change = { key, before, after, told };
+    const writes = told === 'watch' ? this.#writes.get(key) : undefined;
+    for (const meanwhile of writes ?? []) meanwhile.add(change);
+    this.#tell(writes === undefined ? change : { ...change, told: 'answer' });
     return true;
   }
 
   /** Forgets an object that was deleted at the given version. */
-  remove(key: string, version: bigint, live = true): boolean {
+  remove(key: string, version: bigint, told: Told = 'watch'): boolean {
     const held = this.#objects.get(key);
     this.#bury(key, version);
     if (held === undefined || held.version > version) return false;
@@ -93,14 +122,14 @@ export class Cache<T extends object = KubeObject> {
     this.#objects.delete(key);
     this.#recent.delete(key);
     this.#reindex(key, before, undefined);
-    this.#tell({ key, before, after: undefined, live });
+    this.#tell({ key, before, after: undefined, told });
     return true;
   }
 
   /** The end of a list whose objects were offered: forgets what it did not have within its scope. Returns the keys that are gone. */
   forgetOthers(listed: Set<string>, version: bigint, inScope: (key: string) => boolean): string[] {
     const others = [...this.#objects.keys()].filter((key) => inScope(key) && !listed.has(key));
-    return others.filter((key) => this.remove(key, version, false));
+    return others.filter((key) => this.remove(key, version, 'list'));
   }
 
   #read(key: string): KubeObject | undefined {

@@ -162,7 +162,7 @@ export class Reflector<T extends object = KubeObject> {
         if (this.#signal.aborted) break;
         const { metadata } = item as unknown as KubeObject;
         listing.keys.add(keyOf(metadata));
-        if (!cache.offer(this.#keep(item), false)) continue;
+        if (!cache.offer(this.#keep(item), 'list')) continue;
         listing.news += 1;
         listing.late ||= this.#version !== undefined && BigInt(metadata.resourceVersion ?? '0') <= BigInt(this.#version);
       }

@@ -2,6 +2,7 @@ import { EXIT } from '../errors.ts';
 import type { KubeObject } from '../kube/kube.ts';
 import { AGENT_CONTAINER } from '../schema/names.ts';
 import type { FailureReason } from '../schema/revision.ts';
+import { replicaFailure } from './workload-state.ts';
 
 /** What keeps pods from being ready. `final`: waiting longer will not help. */
 export type Diagnosis = {
@@ -82,14 +83,10 @@ export function diagnose(workload: KubeObject | undefined, pods: KubeObject[], p
   return found.find(({ final }) => final) ?? found[0] ?? diagnoseWorkload(workload);
 }
 
-type WorkloadCondition = { type: string; status: string; message?: string };
-
 /** Pods that were never made: a quota, or an admission rule. */
 function diagnoseWorkload(workload: KubeObject | undefined): Diagnosis | undefined {
-  const { conditions = [] } = (workload?.status as { conditions?: WorkloadCondition[] } | undefined) ?? {};
-  const failure = conditions.find(({ type, status }) => type === 'ReplicaFailure' && status === 'True');
-  if (failure === undefined) return undefined;
-  const message = failure.message ?? '';
+  const message = replicaFailure(workload);
+  if (message === undefined) return undefined;
   const isQuota = message.includes('exceeded quota');
   return {
     reason: isQuota ? 'QuotaExceeded' : 'Refused',

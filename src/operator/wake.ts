@@ -1,58 +1,77 @@
-import type { Cache, Change } from '../kube/cache.ts';
+import type { Cache, Change, Told } from '../kube/cache.ts';
 import type { KubeObject } from '../kube/kube.ts';
 import type { RevisionResource, TracingProjectResource } from '../schema/custom-resources.ts';
 import { DEPLOYMENT, REVISION } from '../schema/labels.ts';
 import { BY_DEPLOYMENT, BY_NAME, type Caches } from './caches.ts';
 import { isEnded } from './deployment/picks.ts';
 import type { WorkQueue } from './kernel/queue.ts';
+import { isNews, isNewsToRevisions } from './news.ts';
 
 export type Queues = { deployments: WorkQueue; revisions: WorkQueue; listeners: WorkQueue };
+
+/**
+ * Milliseconds after which an object is looked at that only our own write has changed. The reconcile that wrote knows of it, and what
+ * Kubernetes makes of it wakes the object sooner.
+ */
+const ECHO = 1000;
 
 /** Which change wakes whom. Handlers only put keys into queues. */
 export function wireWakeUps(caches: Caches, { deployments, revisions, listeners }: Queues): void {
   // What one names, another may have lost or won.
-  on(caches.listeners, ({ live }) => {
-    for (const { metadata } of caches.listeners.list()) listeners.add(keyIn(metadata.namespace, metadata.name), priority(live));
+  on(caches.listeners, ({ told }) => {
+    for (const { metadata } of caches.listeners.list()) wake(listeners, keyIn(metadata.namespace, metadata.name), told);
   });
-  on(caches.deployments, ({ key, before, after, live }) => {
-    deployments.add(key, priority(live));
+  on(caches.deployments, (change) => {
+    const { key, before, after, told } = change;
+    answered(deployments, key, told);
     // One that goes leaves its name to those that wait for it in other namespaces.
     if (before !== undefined && after === undefined)
-      for (const namesake of caches.deployments.keysByIndex(BY_NAME, before.metadata.name)) deployments.add(namesake, priority(live));
-    for (const revision of caches.revisions.keysByIndex(BY_DEPLOYMENT, key)) revisions.add(revision, priority(live));
+      for (const namesake of caches.deployments.keysByIndex(BY_NAME, before.metadata.name)) wake(deployments, namesake, told);
+    if (told !== 'list' && !isNewsToRevisions(change)) return;
+    for (const revision of caches.revisions.keysByIndex(BY_DEPLOYMENT, key)) wake(revisions, revision, told);
   });
-  on(caches.revisions, ({ key, before, after, live }) => {
+  on(caches.revisions, ({ key, before, after, told }) => {
     const { metadata, spec } = (after ?? before) as unknown as RevisionResource;
     const deployment = keyIn(metadata.namespace, spec.deployment);
-    deployments.add(deployment, priority(live));
-    revisions.add(key, priority(live));
+    wake(deployments, deployment, told);
+    // Another reconcile made it; its status is its own's.
+    if (before === undefined) wake(revisions, key, told);
+    else answered(revisions, key, told);
     // One that ends gives its place to another.
     for (const other of caches.revisions.byIndex(BY_DEPLOYMENT, deployment)) {
-      if (!isEnded(other)) revisions.add(keyIn(other.metadata.namespace, other.metadata.name), priority(live));
+      const sibling = keyIn(other.metadata.namespace, other.metadata.name);
+      if (!isEnded(other) && sibling !== key) wake(revisions, sibling, told);
     }
   });
   for (const cache of [caches.workloads, caches.pods]) onChild(cache, REVISION, revisions);
   for (const cache of [caches.workloads, caches.statefulSets, caches.services, caches.policies, caches.budgets, caches.pods])
     onChild(cache, DEPLOYMENT, deployments);
-  on(caches.tracingProjects, ({ before, after, live }) => {
+  on(caches.tracingProjects, ({ before, after, told }) => {
     const { spec } = (after ?? before) as unknown as TracingProjectResource;
-    for (const key of caches.deployments.keysByIndex(BY_NAME, spec.projectName)) deployments.add(key, priority(live));
+    for (const key of caches.deployments.keysByIndex(BY_NAME, spec.projectName)) answered(deployments, key, told);
   });
 }
 
-const priority = (live: boolean): 'live' | 'background' => (live ? 'live' : 'background');
+const wake = (queue: WorkQueue, key: string, told: Told): void => queue.add(key, told === 'list' ? 'background' : 'live');
+
+/** The object whose reconcile wrote, where it was an answer. */
+const answered = (queue: WorkQueue, key: string, told: Told): void =>
+  told === 'answer' ? queue.addAfter(key, ECHO) : wake(queue, key, told);
+
 const keyIn = (namespace: string | undefined, name: string): string => `${namespace}/${name}`;
 
-const on = <T extends object>(cache: Cache<T>, wake: (change: Change) => void): void => cache.onChange(wake);
+const on = <T extends object>(cache: Cache<T>, handle: (change: Change) => void): void => cache.onChange(handle);
 
 /** A child says whose it is in an annotation. */
 function onChild(cache: Cache, annotation: string, queue: WorkQueue): void {
-  const wake = (object: KubeObject | undefined, live: boolean): void => {
+  const tell = (object: KubeObject | undefined, told: Told): void => {
     const owner = object?.metadata.annotations?.[annotation];
-    if (object !== undefined && owner !== undefined) queue.add(keyIn(object.metadata.namespace, owner), priority(live));
+    if (object !== undefined && owner !== undefined) answered(queue, keyIn(object.metadata.namespace, owner), told);
   };
-  on(cache, ({ before, after, live }) => {
-    wake(after, live);
-    if (before?.metadata.annotations?.[annotation] !== after?.metadata.annotations?.[annotation]) wake(before, live);
+  on(cache, (change) => {
+    const { before, after, told } = change;
+    if (told === 'watch' && !isNews(change)) return;
+    tell(after, told);
+    if (before?.metadata.annotations?.[annotation] !== after?.metadata.annotations?.[annotation]) tell(before, told);
   });
 }

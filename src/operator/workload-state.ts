@@ -25,3 +25,20 @@ export function isRolledOut(workload: KubeObject | undefined): boolean {
 export const availableReplicas = (workload: KubeObject | undefined): number => statusOf(workload).availableReplicas ?? 0;
 
 export const isSetUp = (statefulSet: KubeObject | undefined): boolean => (statusOf(statefulSet).readyReplicas ?? 0) >= 1;
+
+/** All that is ever read of a workload's status, as answers to what is asked above (pure). */
+export const factsOf = (workload: KubeObject): object => ({
+  rolledOut: isRolledOut(workload),
+  available: availableReplicas(workload),
+  setUp: isSetUp(workload),
+  refused: replicaFailure(workload),
+});
+
+type WorkloadCondition = { type: string; status: string; message?: string };
+
+/** Why its pods can't be made, in the API server's words: a quota, or an admission rule. */
+export function replicaFailure(workload: KubeObject | undefined): string | undefined {
+  const { conditions = [] } = (workload?.status as { conditions?: WorkloadCondition[] } | undefined) ?? {};
+  const failure = conditions.find(({ type, status }) => type === 'ReplicaFailure' && status === 'True');
+  return failure && (failure.message ?? '');
+}

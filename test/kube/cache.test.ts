@@ -33,7 +33,7 @@ test('the end of a list forgets what is gone in its scope, and keeps what was ma
   const held = cache();
   held.offer(object('gone', 1));
   held.offer(object('ours', 20));
-  held.offer(object('new', 5), false);
+  held.offer(object('new', 5), 'list');
   expect(held.forgetOthers(new Set(['n/new']), 10n, (key) => key.startsWith('n/'))).toEqual(['n/gone']);
   expect(held.list().map(({ metadata }) => metadata.name)).toEqual(['ours', 'new']);
   expect(held.forgetOthers(new Set(), 30n, (key) => key.startsWith('other/'))).toEqual([]);
@@ -61,17 +61,17 @@ test('indexes follow changes', () => {
   expect(held.byIndex('owner', 'y')).toEqual([]);
 });
 
-test('listeners learn what was and what is, and whether it is live', () => {
+test('listeners learn what was and what is, and how it became known', () => {
   const held = cache();
   const told: Change[] = [];
   held.onChange((change) => told.push(change));
-  held.offer(object('a', 1), false);
-  held.offer(object('a', 2));
+  held.offer(object('a', 1), 'list');
+  held.offer(object('a', 2), 'answer');
   held.remove('n/a', 3n);
-  expect(told.map(({ live, before, after }) => [live, before !== undefined, after !== undefined])).toEqual([
-    [false, false, true],
-    [true, true, true],
-    [true, true, false],
+  expect(told.map(({ told: how, before, after }) => [how, before !== undefined, after !== undefined])).toEqual([
+    ['list', false, true],
+    ['answer', true, true],
+    ['watch', true, false],
   ]);
   expect(keyOf({ name: 'a' })).toBe('a');
 });
@@ -85,4 +85,32 @@ test('of packed objects the last ones stay parsed, as they were last written, an
   expect(held.list()).toEqual([object('a', 1), object('b', 1), object('c', 2, 'y')]);
   held.remove('n/c', 3n);
   expect(held.get('n/c')).toBeUndefined();
+});
+
+test('our own write is an answer, also where a watch tells of it first; what another wrote meanwhile is news all the same', async () => {
+  const held = cache();
+  const told: [string, bigint][] = [];
+  held.onChange(({ told: how, after }) => told.push([how, BigInt(after?.metadata.resourceVersion ?? 0)]));
+  await held.write('n/a', async () => {
+    held.offer(object('a', 1));
+    held.offer(object('b', 2));
+    return object('a', 1);
+  });
+  await held.write('n/a', async () => object('a', 3));
+  expect(told.splice(0)).toEqual([
+    ['answer', 1n],
+    ['watch', 2n],
+    ['answer', 3n],
+  ]);
+  const another = held.write('n/a', async () => {
+    held.offer(object('a', 4));
+    throw new Error('refused');
+  });
+  await expect(another).rejects.toThrow('refused');
+  held.offer(object('a', 5));
+  expect(told).toEqual([
+    ['answer', 4n],
+    ['watch', 4n],
+    ['watch', 5n],
+  ]);
 });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import { asError, Conflict, Forbidden, NotFound, Problem } from '../../errors.ts';
-import type { Cache } from '../../kube/cache.ts';
+import { keyOf, type Cache } from '../../kube/cache.ts';
 import { Denied, KubeRefused } from '../../kube/errors.ts';
 import type { Recorder } from '../../kube/events.ts';
 import type { JsonPatch, Kind, Kube } from '../../kube/kube.ts';
@@ -217,9 +217,9 @@ export class Controller<T extends Resource<S>, S extends Status> {
     if (patch === undefined) return false;
     const { namespace, name } = object.metadata;
     // Not the reconcile's own signal: what it found is told also when it ran out of time.
-    const stored = await kube.patchStatus(reconciler.kind, { namespace, name }, patch, AbortSignal.timeout(10_000)).catch(unlessGone);
+    const send = () => kube.patchStatus(reconciler.kind, { namespace, name }, patch, AbortSignal.timeout(10_000));
+    const stored = await reconciler.cache.write(keyOf(object.metadata), send).catch(unlessGone);
     if (stored === undefined) return false;
-    reconciler.cache.offer(stored);
     const told = transition(object.status, status);
     if (told === undefined) return true;
     record(object, told);
@@ -230,9 +230,7 @@ export class Controller<T extends Resource<S>, S extends Status> {
   async #patch(object: T, patch: JsonPatch, signal: AbortSignal): Promise<T> {
     const { kube, reconciler } = this.#options;
     const { namespace, name } = object.metadata;
-    const stored = await kube.jsonPatch(reconciler.kind, { namespace, name }, patch, {}, signal);
-    reconciler.cache.offer(stored);
-    return stored;
+    return reconciler.cache.write(keyOf(object.metadata), () => kube.jsonPatch(reconciler.kind, { namespace, name }, patch, {}, signal));
   }
 }
 

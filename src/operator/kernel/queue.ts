@@ -148,6 +148,9 @@ export class WorkQueue {
       if (next === undefined) return;
       const [key, since] = next;
       from.delete(key);
+      // What was to be looked at later is looked at now.
+      clearTimeout(this.#timers.get(key)?.timer);
+      this.#timers.delete(key);
       this.#active.set(key, performance.now());
       this.#observer.started((performance.now() - since) / 1000);
       this.#observer.depth(this.depth);

@@ -1,4 +1,4 @@
-import type { Cache } from '../../kube/cache.ts';
+import { keyOf, type Cache } from '../../kube/cache.ts';
 import { Conflict, Unavailable } from '../../errors.ts';
 import { AlreadyExists, KubeRefused, taken } from '../../kube/errors.ts';
 import type { JsonPatch, Kind, Kube, KubeObject } from '../../kube/kube.ts';
@@ -38,7 +38,7 @@ export class Writer {
   /** Creates what must never be overwritten. False when an object of this name is already there. */
   async create(object: KubeObject, signal: AbortSignal): Promise<boolean> {
     try {
-      this.#take(await this.#kube.create(this.#kindOf(object), object, {}, signal));
+      await this.#write(object, (kind) => this.#kube.create(kind, object, {}, signal));
       return true;
     } catch (error) {
       if (error instanceof AlreadyExists) return false;
@@ -73,13 +73,14 @@ export class Writer {
   }
 
   #apply(intent: KubeObject, signal: AbortSignal): Promise<KubeObject> {
-    return this.#kube.apply(this.#kindOf(intent), withHash(intent), signal);
+    return this.#write(intent, (kind) => this.#kube.apply(kind, withHash(intent), signal));
   }
 
   /** Fails with a conflict where anything of that name is there: even what has no field that contradicts ours must not be joined with it. */
   #applyNew(intent: KubeObject, signal: AbortSignal): Promise<KubeObject> {
     const { metadata, ...rest } = withHash(intent);
-    return this.#kube.apply(this.#kindOf(intent), { ...rest, metadata: { ...metadata, resourceVersion: OF_NOTHING } }, signal);
+    const first = { ...rest, metadata: { ...metadata, resourceVersion: OF_NOTHING } };
+    return this.#write(intent, (kind) => this.#kube.apply(kind, first, signal));
   }
 
   /**
@@ -104,12 +105,14 @@ export class Writer {
 
   #stamped(intent: KubeObject, stored: KubeObject): KubeObject {
     this.#stored.set(idOf(stored), stamp(intent, stored));
-    this.#take(stored);
     return stored;
   }
 
-  #take(object: KubeObject): void {
-    this.#of(object)?.cache?.offer(object);
+  /** Secrets have no cache that would take the answer in. */
+  #write(object: KubeObject, send: (kind: Kind) => Promise<KubeObject>): Promise<KubeObject> {
+    const kind = this.#kindOf(object);
+    const cache = this.#of(object)?.cache as Cache | undefined;
+    return cache === undefined ? send(kind) : cache.write(keyOf(object.metadata), () => send(kind));
   }
 
   #kindOf(object: KubeObject): Kind {

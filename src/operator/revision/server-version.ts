@@ -2,7 +2,9 @@ import { asError } from '../../errors.ts';
 import type { Kube } from '../../kube/kube.ts';
 import type { Log } from '../../log.ts';
 import type { RevisionResource } from '../../schema/custom-resources.ts';
+import { ROLLED_OUT } from '../../schema/conditions.ts';
 import { AGENT_CONTAINER } from '../../schema/names.ts';
+import { isTrue } from '../kernel/conditions.ts';
 import type { Decision } from './decision.ts';
 import type { RevisionWorld } from './observe.ts';
 
@@ -23,7 +25,8 @@ export async function serverVersion(
   revision: RevisionResource,
   { decision, world, signal, log }: Seen,
 ): Promise<string | undefined> {
-  const isNews = decision.rolledOut && revision.status?.phase === 'DEPLOYING' && revision.status.serverVersion === undefined;
+  const { phase, serverVersion: known } = revision.status ?? {};
+  const isNews = decision.rolledOut && phase === 'DEPLOYING' && known === undefined && !isTrue(revision, ROLLED_OUT);
   const pod = world.apiPods.find(({ metadata }) => metadata.deletionTimestamp === undefined) ?? world.queuePods[0];
   if (!isNews || pod === undefined) return undefined;
   const ref = { namespace: revision.metadata.namespace, name: pod.metadata.name };

@@ -38,4 +38,6 @@ test('it is asked for once: not before the pods are out, nor again afterwards', 
   expect((await read(LINE, { phase: 'DEPLOYING' }, false)).asked).toBe(0);
   expect((await read(LINE, { phase: 'DEPLOYED' })).asked).toBe(0);
   expect((await read(LINE, { phase: 'DEPLOYING', serverVersion: '1.0.0' })).asked).toBe(0);
+  const conditions = [{ type: 'RolledOut', status: 'True' as const, reason: 'RolledOut', message: '', lastTransitionTime: '' }];
+  expect((await read(LINE, { phase: 'DEPLOYING', conditions })).asked).toBe(0);
 });

@@ -1,0 +1,89 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { Cache, Told } from '../../src/kube/cache.ts';
+import type { KubeObject } from '../../src/kube/kube.ts';
+import { createCaches, type Caches } from '../../src/operator/caches.ts';
+import { WorkQueue } from '../../src/operator/kernel/queue.ts';
+import { wireWakeUps, type Queues } from '../../src/operator/wake.ts';
+import { DEPLOYMENT, REVISION } from '../../src/schema/labels.ts';
+
+let caches: Caches;
+let queues: Queues;
+let version = 0;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  caches = createCaches();
+  queues = { deployments: new WorkQueue(), revisions: new WorkQueue(), listeners: new WorkQueue() };
+  wireWakeUps(caches, queues);
+});
+afterEach(() => void vi.useRealTimers());
+
+const offer = <T extends object>(
+  cache: Cache<T>,
+  object: Omit<KubeObject, 'apiVersion' | 'metadata'> & { metadata: object },
+  told: Told,
+): void => {
+  version += 1;
+  cache.offer(
+    { apiVersion: 'v1', ...object, metadata: { namespace: 'n', ...object.metadata, resourceVersion: String(version) } } as never,
+    told,
+  );
+};
+const deployment = (told: Told, status: object = {}): void =>
+  offer(caches.deployments, { kind: 'Deployment', metadata: { name: 'chat' }, spec: { template: {} }, status }, told);
+const revision = (told: Told, status: object = {}): void =>
+  offer(caches.revisions, { kind: 'Revision', metadata: { name: 'chat-1' }, spec: { deployment: 'chat', template: {} }, status }, told);
+const workload = (told: Told, status: object = {}): void => {
+  const annotations = { [DEPLOYMENT]: 'chat', [REVISION]: 'chat-1' };
+  offer(
+    caches.workloads,
+    { kind: 'Deployment', metadata: { name: 'chat-1-api', generation: 1, annotations }, spec: { template: {} }, status },
+    told,
+  );
+};
+
+/** Which of the queues have something to do, after so many milliseconds. */
+const awake = async (milliseconds = 0): Promise<string[]> => {
+  await vi.advanceTimersByTimeAsync(milliseconds);
+  const found = Object.entries(queues).filter(([, queue]) => queue.depth > 0);
+  for (const [, queue] of found) {
+    const key = await queue.take();
+    if (key !== undefined) queue.done(key);
+  }
+  return found.map(([name]) => name);
+};
+
+test('a status that the operator wrote wakes the others at once, and its own object a second later', async () => {
+  revision('watch');
+  deployment('watch');
+  expect(await awake()).toEqual(['deployments', 'revisions']);
+  deployment('answer', { activeRevision: 'chat-1' });
+  expect(await awake()).toEqual(['revisions']);
+  expect(await awake(999)).toEqual([]);
+  expect(await awake(1)).toEqual(['deployments']);
+  revision('answer', { phase: 'DEPLOYED' });
+  expect(await awake()).toEqual(['deployments']);
+  expect(await awake(1000)).toEqual(['revisions']);
+});
+
+test('a revision that its deployment made is looked at at once', async () => {
+  revision('answer');
+  expect(await awake()).toEqual(['deployments', 'revisions']);
+});
+
+test('what Kubernetes makes of a child wakes its owners before the echo of the write, and instead of it', async () => {
+  workload('answer');
+  expect(await awake(500)).toEqual([]);
+  workload('watch', { observedGeneration: 1, replicas: 1, updatedReplicas: 1, availableReplicas: 1 });
+  expect(await awake()).toEqual(['deployments', 'revisions']);
+  expect(await awake(10_000)).toEqual([]);
+});
+
+test('a change that no reconcile reads wakes nobody, unless a list tells of it, as one may have been missed', async () => {
+  workload('watch');
+  await awake();
+  workload('watch', { observedGeneration: 1, unavailableReplicas: 1 });
+  expect(await awake()).toEqual([]);
+  workload('list', { observedGeneration: 1, unavailableReplicas: 1 });
+  expect(await awake()).toEqual(['deployments', 'revisions']);
+});
