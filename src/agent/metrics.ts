@@ -1,4 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { databaseFigures, inTime } from './database-figures.ts';
 import { queueStats } from './db/stats.ts';
 import type { AgentDeps } from './deps.ts';
 
@@ -24,12 +25,12 @@ function twice({ name, ...own }: { name: string; help: string; registers: Regist
   };
 }
 
-type Sources = Pick<AgentDeps, 'db' | 'executor' | 'jobs'>;
+type Sources = Pick<AgentDeps, 'db' | 'executor' | 'jobs' | 'log'>;
 type MakeGauge = (name: string, help: string) => Settable;
 /** Brings its figures up to date, and tells them as JSON. */
 type Read = () => object | Promise<object>;
 
-function queueFigures({ db }: Sources, gauge: MakeGauge): Read {
+function queueFigures({ db, log }: Sources, gauge: MakeGauge): Read {
   const gauges = {
     n_pending: gauge('num_pending_runs', 'Runs that wait for a worker or for their time.'),
     n_running: gauge('num_running_runs', 'Runs under way in all workers.'),
@@ -40,9 +41,9 @@ function queueFigures({ db }: Sources, gauge: MakeGauge): Read {
     ),
   };
   return async () => {
-    const queue = await queueStats(db);
-    for (const [name, one] of Object.entries(gauges)) one.set(queue[name as keyof typeof gauges] ?? 0);
-    return queue;
+    const queue = await inTime(queueStats(db), log);
+    for (const [name, one] of Object.entries(gauges)) one.set(queue === undefined ? Number.NaN : (queue[name as keyof typeof gauges] ?? 0));
+    return queue ?? {};
   };
 }
 
@@ -104,6 +105,7 @@ export function createMetrics(sources: Sources, { deployment = '', revision = ''
     workers: workerFigures(sources, gauge),
     runs: endedFigures(sources, registers),
     postgres: poolFigures(sources, gauge),
+    database: databaseFigures(sources, registers),
     http: () => requestFigures(requests),
   };
   const json = async (): Promise<object> => {

@@ -24,6 +24,39 @@ export async function queueStats(db: Db): Promise<QueueStats> {
   return row!;
 }
 
+export type DatabaseStats = {
+  /** Of clients, whoever they are and whatever database of the server they are in, because they share the maximum. */
+  connections: number;
+  connections_max: number;
+  /** Of those that this login may see: its own, and its owner's. */
+  oldest_transaction_seconds: number;
+  rows_live: number;
+  rows_dead: number;
+  size_bytes: number;
+  deadlocks: number;
+  /** 1 while it takes no writes unless a session insists. */
+  read_only: number;
+};
+
+/**
+ * How the database does, in one statement that any login may send. Sessions of a login are seen by itself and not by the owner whose role it
+ * acts in (docs/database.md, "Its password"), so that role is laid down for as long as the statement takes.
+ */
+export async function databaseStats(db: Db): Promise<DatabaseStats> {
+  const [row] = await db.query<DatabaseStats>({
+    text: `with itself as materialized (select set_config('role', 'none', true) as role),
+      sessions as materialized (
+        select a.* from itself, pg_stat_get_activity(case when itself.role is null then 0 end) a where backend_type = 'client backend'),
+      tables as (select sum(n_live_tup)::int8 as live, sum(n_dead_tup)::int8 as dead from pg_stat_user_tables)
+      select (select count(*) from sessions) as connections, current_setting('max_connections')::int as connections_max,
+        (select coalesce(extract(epoch from now() - min(xact_start)), 0)::float8 from sessions where pid <> pg_backend_pid()) as oldest_transaction_seconds,
+        coalesce(live, 0) as rows_live, coalesce(dead, 0) as rows_dead, pg_database_size(current_database()) as size_bytes, deadlocks,
+        current_setting('default_transaction_read_only')::boolean::int as read_only
+      from tables, pg_stat_database where datname = current_database()`,
+  });
+  return row!;
+}
+
 /** Whether records and the queue's tickets can be read. */
 export async function checkQueue(db: Db): Promise<void> {
   await db.query({ name: 'check', text: 'select 1 from gx.migration m, pgboss.queue q limit 1' });
