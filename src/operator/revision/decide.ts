@@ -4,7 +4,7 @@ import type { RevisionResource } from '../../schema/custom-resources.ts';
 import { hashOf, templateHash } from '../../schema/revision-of.ts';
 import { isEnded } from '../deployment/picks.ts';
 import { connectionsOf } from '../connections.ts';
-import { diagnose, type Diagnosis } from '../diagnose.ts';
+import { diagnose, isPodReady, type Diagnosis } from '../diagnose.ts';
 import { conditionIn } from '../kernel/conditions.ts';
 import { isRolledOut, replicasOf } from '../workload-state.ts';
 import { building } from './build/decide.ts';
@@ -132,7 +132,7 @@ function progress({ revision, world, settings }: Situation): Decision {
     const message = `The Secret ${revision.spec.template.secretName} is not there.`;
     return idle('AWAITING_DEPLOY', message, { ...begun, reason: 'SecretMissing' });
   }
-  if (!isUp(world.api, [api, replicasAllowed(revision, 'api', settings)]))
+  if (!isUp(world.api, [api, replicasAllowed(revision, 'api', settings)]) || !isSeen(world))
     return deploying({ wish: { api }, of: 'api' }, { world, settings });
   if (!isUp(world.queue, [queue, replicasAllowed(revision, 'queue', settings)]))
     return deploying({ wish: { api, queue }, of: 'queue' }, { world, settings });
@@ -145,6 +145,9 @@ function progress({ revision, world, settings }: Situation): Decision {
 /** The workload has a size within the range, and all of it is there. */
 const isUp = (workload: RevisionWorld['api'], [least, most]: [number, number]): boolean =>
   isRolledOut(workload) && replicasOf(workload) >= least && replicasOf(workload) <= most;
+
+/** What its pods run is known of them alone, and kept from here on: the watch of workloads may be ahead of that of pods. */
+const isSeen = ({ api, apiPods }: RevisionWorld): boolean => replicasOf(api) === 0 || apiPods.some(isPodReady);
 
 const isServingSaid = ({ metadata }: RevisionResource, { deployment }: RevisionWorld): boolean =>
   deployment?.status?.activeRevision === metadata.name;

@@ -17,6 +17,12 @@ const up = (replicas = 1): KubeObject => ({
   status: { observedGeneration: 1, replicas, updatedReplicas: replicas, availableReplicas: replicas },
 });
 const starting = (): KubeObject => ({ ...up(), status: {} });
+const readyPod: KubeObject = {
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'w-1' },
+  status: { conditions: [{ type: 'Ready', status: 'True' }] },
+};
 
 const world = (given: Partial<RevisionWorld> = {}): RevisionWorld => ({
   deployment: deployment(),
@@ -32,7 +38,7 @@ const world = (given: Partial<RevisionWorld> = {}): RevisionWorld => ({
   build: undefined,
   api: undefined,
   queue: undefined,
-  apiPods: [],
+  apiPods: [readyPod],
   queuePods: [],
   now,
   ...given,
@@ -54,6 +60,7 @@ describe('a rollout', () => {
     ['starts with the api pods', {}, { phase: 'DEPLOYING', wish: { api: 1 }, rolledOut: false }],
     ['keeps to the api pods until they are ready', { api: starting() }, { phase: 'DEPLOYING', wish: { api: 1 } }],
     ['goes on with the queue pods', { api: up() }, { phase: 'DEPLOYING', wish: { api: 1, queue: 1 }, rolledOut: false }],
+    ['waits until a ready api pod is seen', { api: up(), apiPods: [] }, { phase: 'DEPLOYING', wish: { api: 1 }, rolledOut: false }],
     ['asks for traffic when both are ready', { api: up(), queue: up() }, { phase: 'DEPLOYING', rolledOut: true }],
     ['is deployed when it serves', { api: up(), queue: up(), deployment: active('chat-00001') }, { phase: 'DEPLOYED', rolledOut: true }],
     ['waits its turn', { turn: 'wait' }, { phase: 'QUEUED', started: false }],
