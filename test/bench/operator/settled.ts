@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { operatorConfig } from '../../../src/config/operator.ts';
+import { AlreadyExists } from '../../../src/kube/errors.ts';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../../src/kube/kube.ts';
 import { addressOf } from '../../../src/operator/deployment/address.ts';
 import { desiredDeployment } from '../../../src/operator/deployment/desired.ts';
@@ -27,7 +28,7 @@ export type Family = { deployment: DeploymentResource; revision: RevisionResourc
 
 const CHILDREN: Kind[] = [kinds.service, kinds.networkPolicy, kinds.statefulSet, kinds.workload];
 
-/** Brings one deployment up, with an operator that is already running, and no pods: their readiness is told for them. */
+/** Brings one deployment up, with an operator that is already running: what its pods would do is told for them. No pod stays. */
 export async function settleOne(kube: Kube): Promise<Family> {
   await kube.create(kinds.deployment, {
     apiVersion: API_VERSION,
@@ -40,6 +41,7 @@ export async function settleOne(kube: Kube): Promise<Family> {
       for (const object of await kube.all(kind, { namespace: NAMESPACE })) await tellReady(kube, kind, object);
     return conditionOf(await kube.get(kinds.deployment, { namespace: NAMESPACE, name: PATTERN }), READY) === 'True';
   });
+  for (const { metadata } of await kube.all(kinds.pod, { namespace: NAMESPACE })) await kube.delete(kinds.pod, metadata);
   const one = async <T extends object>(kind: Kind<T>): Promise<T> => (await kube.all(kind, { namespace: NAMESPACE }))[0] as T;
   const lists = await Promise.all(CHILDREN.map((kind) => kube.all(kind, { namespace: NAMESPACE })));
   return {
@@ -55,7 +57,21 @@ async function tellReady(kube: Kube, kind: Kind, { metadata, spec, status }: Kub
   const { generation = 1 } = metadata;
   const counts = { replicas, readyReplicas: replicas, availableReplicas: replicas, updatedReplicas: replicas };
   const told = status as { observedGeneration?: number };
-  if (told.observedGeneration !== generation) await kube.patchStatus(kind, metadata, { observedGeneration: generation, ...counts });
+  if (told.observedGeneration === generation) return;
+  if (kind === kinds.workload) await makePod(kube, metadata.name, (spec as { template: PodTemplate }).template);
+  await kube.patchStatus(kind, metadata, { observedGeneration: generation, ...counts });
+}
+
+type PodTemplate = { metadata: { labels: Record<string, string>; annotations: Record<string, string> }; spec: object };
+
+/** A revision is deployed once one of its pods was seen ready. */
+async function makePod(kube: Kube, name: string, { metadata, spec }: PodTemplate): Promise<void> {
+  const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, name, namespace: NAMESPACE }, spec };
+  const isMade = await kube.create(kinds.pod, pod).catch((error: unknown) => {
+    if (error instanceof AlreadyExists) return undefined;
+    throw error;
+  });
+  if (isMade) await kube.patchStatus(kinds.pod, pod.metadata, { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] });
 }
 
 const settings = operatorConfig(SETTINGS).settings;
