@@ -1,5 +1,4 @@
 import process from 'node:process';
-import { setFlagsFromString } from 'node:v8';
 import { processEnv } from './config/env.ts';
 import { asError, StartError } from './errors.ts';
 import { createLog } from './log.ts';
@@ -35,13 +34,13 @@ const COMMANDS: Record<string, Command> = {
     return startControlPlane({ config, kube, log, signal });
   },
   operator: async (_args, signal) => {
-    const [{ operatorConfig }, { startOperator }, { connect }] = await Promise.all([
+    const [{ operatorConfig }, { startOperator }, { watchHeap }, { connect }] = await Promise.all([
       import('./config/operator.ts'),
       import('./operator/start.ts'),
+      import('./operator/heap.ts'),
       import('./kube/client.ts'),
     ]);
-    // Most of its heap are cached objects, which stay: V8 would let half as much garbage gather beside them before it collects any.
-    setFlagsFromString('--heap-growing-percent=20');
+    watchHeap();
     const config = operatorConfig(processEnv());
     const log = createLog({ level: config.logLevel, process: 'operator' });
     const kube = await connect({ fieldManager: 'gx-operator', userAgent: 'gx-operator' });
