@@ -2,9 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { NotFound, Unavailable } from '../../../errors.ts';
 import { kinds, type JsonPatch, type KubeObject } from '../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../schema/custom-resources.ts';
-import { MANAGED_BY, OPERATOR, RECONCILE_NOW } from '../../../schema/labels.ts';
+import { MANAGED_BY, OPERATOR } from '../../../schema/labels.ts';
 import { names } from '../../../schema/names.ts';
 import type { OperatorDeps } from '../../deps.ts';
+import { isHandled } from '../external.ts';
 import { ownedMetadata } from '../objects/metadata.ts';
 import { databaseHosts, servesTls, tlsSecret } from '../objects/tls.ts';
 import type { DeploymentWorld } from '../observe.ts';
@@ -25,14 +26,11 @@ export async function keepCertificate(deps: OperatorDeps, deployment: Deployment
   const { world, now } = scene;
   const known = deployment.status?.databaseCertificateUntil;
   const stuck = stuckFor([...world.databasePods, ...world.agentPods], now);
-  const left = known === undefined || isAsked(deployment) ? 0 : secondsLeft(new Date(known), { stuck, now });
+  const left = known === undefined || !isHandled(deployment) ? 0 : secondsLeft(new Date(known), { stuck, now });
   const until = known !== undefined && left > 0 ? new Date(known) : await renewed(deps, deployment, scene);
   const again = left > 0 ? left : secondsLeft(until, { now });
   return { until: until.toISOString().replace(/\.\d+Z$/, 'Z'), again: Math.max(1, Math.ceil(again)) };
 }
-
-const isAsked = ({ metadata, status }: DeploymentResource): boolean =>
-  status?.lastHandledReconcileAt !== metadata.annotations?.[RECONCILE_NOW]?.slice(0, 128);
 
 /** Reads the Secret and makes of it what is due. Until when the certificate holds. */
 async function renewed({ kube, writer, settings }: OperatorDeps, deployment: DeploymentResource, { now, signal }: Scene): Promise<Date> {
