@@ -28,7 +28,7 @@ export type ContainerStatus = {
   state?: { waiting?: State; terminated?: State; running?: { startedAt?: string } };
   lastState?: { terminated?: State };
 };
-type PodCondition = { type: string; status: string; reason?: string; message?: string };
+type PodCondition = { type: string; status: string; reason?: string; message?: string; lastTransitionTime?: string };
 export type PodStatus = {
   phase?: string;
   /** Why a node gave the pod up, where it did. */
@@ -57,6 +57,12 @@ export const statusOfPod = (pod: KubeObject): PodStatus => (pod.status as PodSta
 
 export const isPodReady = (pod: KubeObject): boolean =>
   statusOfPod(pod).conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
+
+/** Milliseconds since the epoch; undefined while it is not, or where nobody tells. */
+export function readySince(pod: KubeObject): number | undefined {
+  const ready = statusOfPod(pod).conditions?.find(({ type, status }) => type === 'Ready' && status === 'True');
+  return ready?.lastTransitionTime === undefined ? undefined : Date.parse(ready.lastTransitionTime);
+}
 
 /** It runs no more, whoever ended it, and stays in the list of pods until somebody removes it. */
 export const isPodOver = (pod: KubeObject): boolean => ['Failed', 'Succeeded'].includes(statusOfPod(pod).phase ?? '');

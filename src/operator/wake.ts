@@ -2,6 +2,7 @@ import type { Cache, Change, Told } from '../kube/cache.ts';
 import type { KubeObject } from '../kube/kube.ts';
 import type { RevisionResource, TracingProjectResource } from '../schema/custom-resources.ts';
 import { DEPLOYMENT, REVISION } from '../schema/labels.ts';
+import { canonicalJson } from '../schema/revision-of.ts';
 import { BY_DEPLOYMENT, BY_NAME, type Caches } from './caches.ts';
 import { isEnded } from './deployment/picks.ts';
 import type { WorkQueue } from './kernel/queue.ts';
@@ -46,11 +47,20 @@ export function wireWakeUps(caches: Caches, { deployments, revisions, listeners 
   for (const cache of [caches.workloads, caches.pods]) onChild(cache, REVISION, revisions);
   for (const cache of [caches.workloads, caches.statefulSets, caches.services, caches.policies, caches.budgets, caches.pods])
     onChild(cache, DEPLOYMENT, deployments);
+  // The one that a Service begins to select has what it waited for.
+  on(caches.services, ({ before, after, told }) => {
+    const deployment = after?.metadata.annotations?.[DEPLOYMENT];
+    if (after === undefined || deployment === undefined || canonicalJson(selectorIn(before)) === canonicalJson(selectorIn(after))) return;
+    const key = keyIn(after.metadata.namespace, deployment);
+    for (const revision of caches.revisions.keysByIndex(BY_DEPLOYMENT, key)) wake(revisions, revision, told);
+  });
   on(caches.tracingProjects, ({ before, after, told }) => {
     const { spec } = (after ?? before) as unknown as TracingProjectResource;
     for (const key of caches.deployments.keysByIndex(BY_NAME, spec.projectName)) answered(deployments, key, told);
   });
 }
+
+const selectorIn = (service: KubeObject | undefined): object => (service?.spec as { selector?: object } | undefined)?.selector ?? {};
 
 const wake = (queue: WorkQueue, key: string, told: Told): void => queue.add(key, told === 'list' ? 'background' : 'live');
 

@@ -71,6 +71,21 @@ test('a revision that its deployment made is looked at at once', async () => {
   expect(await awake()).toEqual(['deployments', 'revisions']);
 });
 
+test('a Service that begins to select a revision wakes it, whoever told of it', async () => {
+  const service = (told: Told, selected: string): void => {
+    const metadata = { name: 'chat-agent', annotations: { [DEPLOYMENT]: 'chat' } };
+    offer(caches.services, { kind: 'Service', metadata, spec: { selector: { [REVISION]: selected } } }, told);
+  };
+  revision('watch');
+  service('watch', 'none');
+  while ((await awake(2000)).length > 0);
+  service('answer', 'chat-1');
+  expect(await awake()).toEqual(['revisions']);
+  while ((await awake(2000)).length > 0);
+  service('answer', 'chat-1');
+  expect(await awake()).toEqual([]);
+});
+
 test('what Kubernetes makes of a child wakes its owners before the echo of the write, and instead of it', async () => {
   workload('answer');
   expect(await awake(500)).toEqual([]);

@@ -8,6 +8,7 @@ import { externalSecret } from './external.ts';
 import { databaseReplicas } from './hibernation.ts';
 import { observeDeployment, type DeploymentWorld } from './observe.ts';
 import { activeOf, missingRevision, nextExpiry, outdated } from './picks.ts';
+import { completeRevision } from '../revision/complete.ts';
 import { growVolume } from './volume.ts';
 import { rotatePassword, type PasswordState } from './password/rotate.ts';
 import { prepare, type Prepared } from './prepare.ts';
@@ -20,6 +21,7 @@ export const reconcileDeployment =
   async (deployment, { signal, now }) => {
     const { caches, settings, writer } = deps;
     const before = observeDeployment(caches, deployment);
+    const complete = await completeRevision(deps, before.revisions, { signal, now });
     const active = activeOf(before.revisions, deployment.status?.activeRevision)?.metadata.name;
     const prepared = await prepare(deps, deployment, { world: before, signal });
     const { trouble } = prepared;
@@ -30,7 +32,7 @@ export const reconcileDeployment =
     const history = { limit, days: settings.revisionHistoryDays, now };
     const password = await databaseSecret(deps, deployment, { world: before, prepared, signal, now });
     if (trouble === undefined) {
-      const given = { database: before.database, active, replicas: databaseReplicas(deployment, before) };
+      const given = { database: before.database, active: complete ?? active, replicas: databaseReplicas(deployment, before) };
       const desired = desiredDeployment(deployment, settings, given);
       certificate = await keepCertificate(deps, deployment, { set: desired.find(isSet), world: before, signal, now });
       database = (await writer.reconcile(desired, before.children, signal)).find(isSet);

@@ -16,7 +16,7 @@ import { RECONCILE_NOW } from '../../schema/labels.ts';
 import { names } from '../../schema/names.ts';
 import { newestFirst } from '../../schema/revision-of.ts';
 import { conditionIn } from '../kernel/conditions.ts';
-import { noLaterThan, settled, stalled, waiting, type Outcome, type Report, type Statement } from '../kernel/outcome.ts';
+import { noLaterThan, settled, stalled, UNDER_WAY, waiting, type Outcome, type Report, type Statement } from '../kernel/outcome.ts';
 import { seenTemplate } from '../settled-template.ts';
 import { availableReplicas, replicasOf } from '../workload-state.ts';
 import { replicasWanted } from '../revision/objects/sizes.ts';
@@ -180,7 +180,7 @@ function rolling({ metadata, status }: RevisionResource): Outcome {
   // Here the database is ready: a revision that still says otherwise is about to notice.
   const reason = status?.reason === 'DatabaseNotReady' ? undefined : status?.reason;
   const said = reason === undefined ? '' : ` ${status?.message ?? ''}`;
-  return waiting(reason ?? 'RollingOut', `Revision ${metadata.name} is being rolled out.${said}`);
+  return waiting(reason ?? UNDER_WAY, `Revision ${metadata.name} is being rolled out.${said}`);
 }
 
 function failed({ metadata, status }: RevisionResource): Outcome {

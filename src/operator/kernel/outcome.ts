@@ -1,5 +1,8 @@
 import type { Condition } from '../../schema/conditions.ts';
 
+/** Why it waits when all goes as it should. The phase tells how far it is; an event tells of the end, or of what goes wrong. */
+export const UNDER_WAY = 'RollingOut';
+
 /**
  * What a reconcile came to. Settled: as asked. Waiting: something else has to happen first. Stalled: only a change by the user helps, so
  * nothing is tried again. After `after` seconds time alone makes a difference, and it looks again; without it a change wakes the key.

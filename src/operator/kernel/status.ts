@@ -3,7 +3,7 @@ import type { Condition } from '../../schema/conditions.ts';
 import { READY, STALLED, SUSPENDED } from '../../schema/conditions.ts';
 import { canonicalJson } from '../../schema/revision-of.ts';
 import { conditionIn } from './conditions.ts';
-import type { Statement } from './outcome.ts';
+import { UNDER_WAY, type Statement } from './outcome.ts';
 
 export type Status = { observedGeneration?: number; conditions?: Condition[]; phase?: string; logTail?: string };
 
@@ -31,15 +31,16 @@ export function transition(before: Status | undefined, after: Status): Transitio
   const [was, is] = [before, after].map((status) => conditionIn({ status }, SUSPENDED));
   if (was === undefined && is !== undefined) return { type: 'Normal', reason: is.reason, action: 'Suspend', note: is.message };
   const isStalled = conditionIn({ status: after }, STALLED) !== undefined;
-  if (!isNews(before, after, isStalled)) return undefined;
+  if (!isNews(before, after, { ready, isStalled })) return undefined;
   return { type: isStalled ? 'Warning' : 'Normal', reason: ready.reason, action: 'Reconcile', note: withLog(ready.message, after) };
 }
 
-/** The phase or what Ready says has changed, or nothing but a change by the user helps from here on: not that something new is not there yet, nor the same sentence twice. */
-function isNews(before: Status | undefined, after: Status, isStalled: boolean): boolean {
-  const [old, ready] = [before, after].map((status) => conditionIn({ status }, READY));
-  if (old === undefined) return ready?.status === 'True' || isStalled;
-  if (old.status !== ready?.status || old.reason !== ready.reason) return true;
+/** The phase or what Ready says has changed, or nothing but a change by the user helps from here on: not that something new is not there yet, nor that it is on its way, nor the same sentence twice. */
+function isNews(before: Status | undefined, after: Status, { ready, isStalled }: { ready: Condition; isStalled: boolean }): boolean {
+  const old = conditionIn({ status: before }, READY);
+  if (old === undefined) return ready.status === 'True' || isStalled;
+  if (old.status !== ready.status) return true;
+  if (old.reason !== ready.reason) return ready.reason !== UNDER_WAY;
   // What was feared has come: the reason was told while it could still pass.
   if (isStalled && conditionIn({ status: before }, STALLED) === undefined) return true;
   return before?.phase !== after.phase && old.message !== ready.message;

@@ -4,7 +4,7 @@ import type { RevisionResource } from '../../schema/custom-resources.ts';
 import { hashOf, templateHash } from '../../schema/revision-of.ts';
 import { isEnded } from '../deployment/picks.ts';
 import { connectionsOf } from '../connections.ts';
-import { diagnose, isPodReady, type Diagnosis } from '../diagnose.ts';
+import { diagnose, isPodReady, readySince, type Diagnosis } from '../diagnose.ts';
 import { conditionIn } from '../kernel/conditions.ts';
 import { isRolledOut, replicasOf } from '../workload-state.ts';
 import { building } from './build/decide.ts';
@@ -25,6 +25,7 @@ export function decide(situation: Situation): Decision {
 /** Seconds in which the watch of deployments tells of the one that a new revision belongs to. */
 const SEEN_SOON = 30;
 
+const STARTING = 'The pods are starting.';
 const SERVES = 'All pods are ready and the revision serves.';
 
 const gone: Step = ({ revision, world }) => {
@@ -81,7 +82,7 @@ const isResting = ({ deployment, databaseReady, api, queue }: RevisionWorld): bo
 
 const interrupted: Step = ({ revision, world }) => {
   // Traffic is already here: taking it away again would be an outage, and the revision is as good as deployed.
-  if (revision.metadata.annotations?.[INTERRUPT] === undefined || isServingSaid(revision, world)) return undefined;
+  if (revision.metadata.annotations?.[INTERRUPT] === undefined || world.hasTraffic) return undefined;
   return idle('INTERRUPTED', 'Interrupted on request.', {
     reason: 'Interrupted',
     wish: takenDown(world),
@@ -136,11 +137,22 @@ function progress({ revision, world, settings }: Situation): Decision {
     return deploying({ wish: { api }, of: 'api' }, { world, settings });
   if (!isUp(world.queue, [queue, replicasAllowed(revision, 'queue', settings)]))
     return deploying({ wish: { api, queue }, of: 'queue' }, { world, settings });
-  const done = { ...begun, rolledOut: true, wish: { api, queue } };
-  return isServingSaid(revision, world)
-    ? idle('DEPLOYED', SERVES, done)
-    : idle('DEPLOYING', 'All pods are ready; traffic is being switched.', done);
+  return complete({ ...begun, complete: true, wish: { api, queue } }, world);
 }
+
+/** Milliseconds in which the deployment sends traffic to a complete revision; longer than that is worth a word, and a write. */
+const SWITCH = 30_000;
+
+function complete(done: Partial<Decision>, world: RevisionWorld): Decision {
+  if (world.hasTraffic) return idle('DEPLOYED', SERVES, { ...done, rolledOut: true });
+  const left = Math.min(SWITCH, completeSince(world) + SWITCH - world.now.getTime());
+  if (left > 0) return idle('DEPLOYING', STARTING, { ...done, again: left / 1000 });
+  return idle('DEPLOYING', 'All pods are ready; traffic is being switched.', { ...done, rolledOut: true });
+}
+
+/** When the last of its pods got ready, in milliseconds; 0 where that is not known. */
+const completeSince = ({ apiPods, queuePods }: RevisionWorld): number =>
+  Math.max(0, ...[...apiPods, ...queuePods].flatMap((pod) => readySince(pod) ?? []));
 
 /** The workload has a size within the range, and all of it is there. */
 const isUp = (workload: RevisionWorld['api'], [least, most]: [number, number]): boolean =>
@@ -149,15 +161,12 @@ const isUp = (workload: RevisionWorld['api'], [least, most]: [number, number]): 
 /** What its pods run is known of them alone, and kept from here on: the watch of workloads may be ahead of that of pods. */
 const isSeen = ({ api, apiPods }: RevisionWorld): boolean => replicasOf(api) === 0 || apiPods.some(isPodReady);
 
-const isServingSaid = ({ metadata }: RevisionResource, { deployment }: RevisionWorld): boolean =>
-  deployment?.status?.activeRevision === metadata.name;
-
 type View = Pick<Situation, 'world' | 'settings'>;
 
 function deploying({ wish, of }: { wish: Wish; of: WorkloadComponent }, view: View): Decision {
   const diagnosis = volumeless(view) ?? troubleOf(view, [of]);
   const told = diagnosis?.early === undefined ? diagnosis : undefined;
-  return idle('DEPLOYING', told?.message ?? 'The pods are starting.', {
+  return idle('DEPLOYING', told?.message ?? STARTING, {
     started: true,
     wish,
     diagnosis,
@@ -198,7 +207,7 @@ const databaseTrouble = ({ reason }: Decision, { world }: Situation): string[] =
 
 /** A rollout that is late, or that no waiting helps, has failed; what it has of pods is taken back. */
 function withinDeadline(decision: Decision, situation: Situation): Decision {
-  if (decision.rolledOut || decision.phase === 'CREATE_FAILED') return decision;
+  if (decision.complete || decision.phase === 'CREATE_FAILED') return decision;
   const { diagnosis } = decision;
   const isLate = secondsLeft(situation) <= 0;
   if (!isLate && diagnosis?.final !== true) return decision;

@@ -25,6 +25,9 @@ export type Decision = {
   image?: string | undefined;
   commitSha?: string | undefined;
   started: boolean;
+  /** All its pods are there: the deployment may send it traffic. */
+  complete?: boolean;
+  /** That is told, by a condition: when it serves, or when traffic is late. */
   rolledOut: boolean;
   /** Seconds after which to look again, where nothing wakes the revision by itself. */
   again?: number;

@@ -4,7 +4,8 @@ import { kinds, type KubeObject } from '../../kube/kube.ts';
 import type { Span } from '../../kube/lease.ts';
 import { DATABASE_READY } from '../../schema/conditions.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
-import { COMPONENT } from '../../schema/labels.ts';
+import { COMPONENT, REVISION } from '../../schema/labels.ts';
+import { labelValue, names } from '../../schema/names.ts';
 import { BY_DEPLOYMENT, BY_REVISION } from '../caches.ts';
 import { addressOf, type DatabaseAddress } from '../deployment/address.ts';
 import { activeOf, isEnded } from '../deployment/picks.ts';
@@ -30,6 +31,8 @@ export type RevisionWorld = {
   /** Of all its siblings it is the one to serve, whatever the deployment's status says at the moment. */
   isPick: boolean;
   databaseReady: boolean;
+  /** The Service sends clients to it. */
+  hasTraffic: boolean;
   /** Where its pods read the database's address; undefined while the deployment has not told. */
   address: DatabaseAddress | undefined;
   environment: Environment;
@@ -77,6 +80,7 @@ export async function observeRevision(
     turn,
     isPick: activeOf(siblings, deployment?.status?.activeRevision)?.metadata.name === name,
     ...database,
+    hasTraffic: isSelected(revision, caches.services.get(`${namespace}/${names.service(revision.spec.deployment)}`)),
     environment: await environmentOf(deps, revision, { siblings, isNeeded: isUnderWay && database.databaseReady, signal }),
     repeated,
     missing: isUnderWay ? await missingSecrets(deps, revision, { pods, signal }) : [],
@@ -89,6 +93,11 @@ export async function observeRevision(
     now,
   };
 }
+
+const isSelected = ({ metadata }: RevisionResource, service: KubeObject | undefined): boolean => {
+  const { selector = {} } = (service?.spec ?? {}) as { selector?: Record<string, string> };
+  return selector[REVISION] === labelValue(metadata.name);
+};
 
 async function missingSecrets(
   { kube }: OperatorDeps,
@@ -104,9 +113,9 @@ async function missingSecrets(
         throw error;
       },
     );
-  const names = secretsWaitedFor(revision, pods);
-  const found = await Promise.all(names.map(isThere));
-  return names.filter((_, index) => found[index] === false);
+  const wanted = secretsWaitedFor(revision, pods);
+  const found = await Promise.all(wanted.map(isThere));
+  return wanted.filter((_, index) => found[index] === false);
 }
 
 function databaseOf(deployment: DeploymentResource | undefined): Pick<RevisionWorld, 'address' | 'databaseReady'> {

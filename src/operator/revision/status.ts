@@ -8,7 +8,7 @@ import type { KubeObject } from '../../kube/kube.ts';
 import { isEnded } from '../deployment/picks.ts';
 import { statusOfPod } from '../diagnose.ts';
 import { digestIn } from '../image-name.ts';
-import { noLaterThan, settled, stalled, waiting, type Outcome, type Report, type Statement } from '../kernel/outcome.ts';
+import { noLaterThan, settled, stalled, UNDER_WAY, waiting, type Outcome, type Report, type Statement } from '../kernel/outcome.ts';
 import { seenTemplate } from '../settled-template.ts';
 import { wasPaused } from './decide.ts';
 import type { Decision } from './decision.ts';
@@ -91,7 +91,7 @@ function outcomeOf(view: RevisionView): Outcome {
   if (phase === 'SKIPPED') return settled(message, 'Skipped');
   if (ENDED.includes(phase)) return stalled(reason ?? 'Failed', message);
   const isRollingOut = decision.started && phase !== 'BUILDING';
-  return waiting(reason ?? (isRollingOut ? 'RollingOut' : wordOf(phase)), message, lookAgain(view));
+  return waiting(reason ?? (isRollingOut ? UNDER_WAY : wordOf(phase)), message, lookAgain(view));
 }
 
 const SECRET_POLL = 5;

@@ -46,6 +46,17 @@ test('no event says that what is new is not there yet, nor the same sentence twi
   expect(transition(ready, waiting)).toMatchObject({ type: 'Normal', reason: 'Waiting' });
 });
 
+test('what is on its way is an event where it ends what was ready, not where it goes on', () => {
+  const [waiting, underWay, ready] = [
+    { phase: 'A', conditions: [condition('Ready', 'False', 'DatabaseNotReady')] },
+    { phase: 'B', conditions: [condition('Ready', 'False', 'RollingOut', 'The pods are starting.')] },
+    { phase: 'C', conditions: [condition('Ready', 'True', 'Serving')] },
+  ];
+  expect(transition(waiting, underWay)).toBeUndefined();
+  expect(transition(underWay, ready)).toMatchObject({ reason: 'Serving' });
+  expect(transition(ready, underWay)).toMatchObject({ type: 'Normal', reason: 'RollingOut' });
+});
+
 test('the event of a failure ends with the last log lines, as many as it takes', () => {
   const stalled = { type: 'Stalled', status: 'True' as const, reason: 'CrashLooping', message: 'It ends.', lastTransitionTime: '' };
   const failed = { phase: 'DEPLOY_FAILED', conditions: [{ ...stalled, type: 'Ready', status: 'False' as const }, stalled] };

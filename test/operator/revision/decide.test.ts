@@ -24,11 +24,17 @@ const readyPod: KubeObject = {
   status: { conditions: [{ type: 'Ready', status: 'True' }] },
 };
 
+const readyFor = (seconds: number): KubeObject => ({
+  ...readyPod,
+  status: { conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: new Date(now.getTime() - seconds * 1000).toISOString() }] },
+});
+
 const world = (given: Partial<RevisionWorld> = {}): RevisionWorld => ({
   deployment: deployment(),
   isForeign: false,
   turn: 'go',
   isPick: false,
+  hasTraffic: false,
   databaseReady: true,
   address: { secretName: 'db', key: 'uri' },
   environment: { secret: 'none' },
@@ -61,8 +67,22 @@ describe('a rollout', () => {
     ['keeps to the api pods until they are ready', { api: starting() }, { phase: 'DEPLOYING', wish: { api: 1 } }],
     ['goes on with the queue pods', { api: up() }, { phase: 'DEPLOYING', wish: { api: 1, queue: 1 }, rolledOut: false }],
     ['waits until a ready api pod is seen', { api: up(), apiPods: [] }, { phase: 'DEPLOYING', wish: { api: 1 }, rolledOut: false }],
-    ['asks for traffic when both are ready', { api: up(), queue: up() }, { phase: 'DEPLOYING', rolledOut: true }],
-    ['is deployed when it serves', { api: up(), queue: up(), deployment: active('chat-00001') }, { phase: 'DEPLOYED', rolledOut: true }],
+    [
+      'is complete when both are ready, and lets the deployment send traffic before it says so',
+      { api: up(), queue: up(), apiPods: [readyFor(10)] },
+      { phase: 'DEPLOYING', message: 'The pods are starting.', complete: true, rolledOut: false, again: 20 },
+    ],
+    [
+      'tells when traffic is late',
+      { api: up(), queue: up(), apiPods: [readyFor(31)] },
+      { phase: 'DEPLOYING', message: 'All pods are ready; traffic is being switched.', complete: true, rolledOut: true },
+    ],
+    [
+      'looks again by its own clock, whatever that of the node says',
+      { api: up(), queue: up(), apiPods: [readyFor(-3600)] },
+      { phase: 'DEPLOYING', complete: true, again: 30 },
+    ],
+    ['is deployed when it serves', { api: up(), queue: up(), hasTraffic: true }, { phase: 'DEPLOYED', rolledOut: true }],
     ['waits its turn', { turn: 'wait' }, { phase: 'QUEUED', started: false }],
     ['is skipped when a newer one came', { turn: 'skip' }, { phase: 'SKIPPED' }],
     ['does nothing once its deployment is gone', { deployment: undefined }, { wish: {} }],

@@ -18,6 +18,7 @@ const world = (now: string): RevisionWorld => ({
   deployment: deployment(),
   isForeign: false,
   isPick: false,
+  hasTraffic: false,
   turn: 'go',
   databaseReady: true,
   address: { secretName: 'db', key: 'uri' },

@@ -34,6 +34,7 @@ const next = (given: Partial<RevisionWorld>, status: Status = { phase: 'AWAITING
     isForeign: false,
     turn: 'go',
     isPick: false,
+    hasTraffic: false,
     databaseReady: true,
     address: { secretName: 'db', key: 'uri' },
     environment: { secret: 'none' },
