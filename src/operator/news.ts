@@ -1,13 +1,13 @@
 import type { Change } from '../kube/cache.ts';
 import type { KubeObject } from '../kube/kube.ts';
-import { DATABASE_READY } from '../schema/conditions.ts';
-import type { DeploymentResource } from '../schema/custom-resources.ts';
+import { DATABASE_READY, READY, ROLLED_OUT, type Condition } from '../schema/conditions.ts';
+import type { DeploymentResource, RevisionResource } from '../schema/custom-resources.ts';
 import { canonicalJson } from '../schema/revision-of.ts';
+import { ENDED } from '../schema/revision.ts';
+import { addressOf } from './deployment/address.ts';
 import { statusOfPod } from './diagnose.ts';
-import { conditionIn } from './kernel/conditions.ts';
+import { conditionIn, isTrue } from './kernel/conditions.ts';
 import { factsOf } from './workload-state.ts';
-
-type DeploymentStatus = NonNullable<DeploymentResource['status']>;
 
 /*
  * Kubernetes writes a workload and its pods some ten times until they are ready, and most of it says nothing that a reconcile reads.
@@ -28,11 +28,32 @@ const isUntold = (object: KubeObject): boolean =>
 export const isNewsToRevisions = ({ before, after }: Change): boolean =>
   before === undefined || after === undefined || canonicalJson(readByRevisions(before)) !== canonicalJson(readByRevisions(after));
 
-function readByRevisions({ metadata, spec, status }: KubeObject): object {
+function readByRevisions(object: KubeObject): object {
+  const deployment = object as DeploymentResource & KubeObject;
+  const address = isTrue(deployment, DATABASE_READY) ? addressOf(deployment) : undefined;
+  return { ...askedOf(object), status: { active: deployment.status?.activeRevision, address } };
+}
+
+/** The change of a revision may make a difference to its deployment (pure): each step of a rollout that goes well does not. */
+export const isNewsToDeployment = ({ before, after }: Change): boolean =>
+  before === undefined || after === undefined || canonicalJson(readByDeployment(before)) !== canonicalJson(readByDeployment(after));
+
+function readByDeployment(object: KubeObject): object {
+  const { status = {} } = object as RevisionResource & KubeObject;
+  const { phase, reason, message, serverVersion, endedAt } = status;
+  const over = phase !== undefined && ENDED.includes(phase) ? { phase, endedAt, ready: said(conditionIn({ status }, READY)) } : undefined;
+  // Of the database the deployment knows best.
+  const trouble = reason === undefined || reason === 'DatabaseNotReady' ? undefined : [reason, message];
+  return { ...askedOf(object), status: { over, trouble, serverVersion, rolledOut: isTrue({ status }, ROLLED_OUT) } };
+}
+
+const said = (condition: Condition | undefined): string[] | undefined =>
+  condition && [condition.status, condition.reason, condition.message];
+
+/** What others ask of an object. */
+function askedOf({ metadata, spec }: KubeObject): object {
   const { resourceVersion: _version, managedFields: _fields, ...told } = metadata as Record<string, unknown>;
-  const { phase: _phase, reason: _reason, message: _message, observedGeneration: _seen, ...known } = (status ?? {}) as DeploymentStatus;
-  const database = conditionIn({ status: known }, DATABASE_READY);
-  return { metadata: told, spec, status: { ...known, conditions: [database?.status, database?.message] } };
+  return { metadata: told, spec };
 }
 
 /** Of an object what a reconcile may read. */

@@ -2,11 +2,11 @@ import type { Cache, Change, Told } from '../kube/cache.ts';
 import type { KubeObject } from '../kube/kube.ts';
 import type { RevisionResource, TracingProjectResource } from '../schema/custom-resources.ts';
 import { DEPLOYMENT, REVISION } from '../schema/labels.ts';
-import { canonicalJson } from '../schema/revision-of.ts';
+import { labelValue } from '../schema/names.ts';
 import { BY_DEPLOYMENT, BY_NAME, type Caches } from './caches.ts';
 import { isEnded } from './deployment/picks.ts';
 import type { WorkQueue } from './kernel/queue.ts';
-import { isNews, isNewsToRevisions } from './news.ts';
+import { isNews, isNewsToDeployment, isNewsToRevisions } from './news.ts';
 
 export type Queues = { deployments: WorkQueue; revisions: WorkQueue; listeners: WorkQueue };
 
@@ -14,7 +14,7 @@ export type Queues = { deployments: WorkQueue; revisions: WorkQueue; listeners: 
  * Milliseconds after which an object is looked at that only our own write has changed. The reconcile that wrote knows of it, and what
  * Kubernetes makes of it wakes the object sooner.
  */
-const ECHO = 1000;
+const ECHO = 5000;
 
 /** Which change wakes whom. Handlers only put keys into queues. */
 export function wireWakeUps(caches: Caches, { deployments, revisions, listeners }: Queues): void {
@@ -31,10 +31,11 @@ export function wireWakeUps(caches: Caches, { deployments, revisions, listeners 
     if (told !== 'list' && !isNewsToRevisions(change)) return;
     for (const revision of caches.revisions.keysByIndex(BY_DEPLOYMENT, key)) wake(revisions, revision, told);
   });
-  on(caches.revisions, ({ key, before, after, told }) => {
+  on(caches.revisions, (change) => {
+    const { key, before, after, told } = change;
     const { metadata, spec } = (after ?? before) as unknown as RevisionResource;
     const deployment = keyIn(metadata.namespace, spec.deployment);
-    wake(deployments, deployment, told);
+    if (told === 'list' || isNewsToDeployment(change)) wake(deployments, deployment, told);
     // Another reconcile made it; its status is its own's.
     if (before === undefined) wake(revisions, key, told);
     else answered(revisions, key, told);
@@ -49,10 +50,11 @@ export function wireWakeUps(caches: Caches, { deployments, revisions, listeners 
     onChild(cache, DEPLOYMENT, deployments);
   // The one that a Service begins to select has what it waited for.
   on(caches.services, ({ before, after, told }) => {
-    const deployment = after?.metadata.annotations?.[DEPLOYMENT];
-    if (after === undefined || deployment === undefined || canonicalJson(selectorIn(before)) === canonicalJson(selectorIn(after))) return;
-    const key = keyIn(after.metadata.namespace, deployment);
-    for (const revision of caches.revisions.keysByIndex(BY_DEPLOYMENT, key)) wake(revisions, revision, told);
+    const [former, selected] = [before, after].map(selectedBy);
+    if (selected === undefined || selected === former) return;
+    const deployment = keyIn(after?.metadata.namespace, after?.metadata.annotations?.[DEPLOYMENT] ?? '');
+    for (const { metadata } of caches.revisions.byIndex(BY_DEPLOYMENT, deployment))
+      if (labelValue(metadata.name) === selected) wake(revisions, keyIn(metadata.namespace, metadata.name), told);
   });
   on(caches.tracingProjects, ({ before, after, told }) => {
     const { spec } = (after ?? before) as unknown as TracingProjectResource;
@@ -60,7 +62,9 @@ export function wireWakeUps(caches: Caches, { deployments, revisions, listeners 
   });
 }
 
-const selectorIn = (service: KubeObject | undefined): object => (service?.spec as { selector?: object } | undefined)?.selector ?? {};
+/** The revision whose pods a Service sends clients to, as a label. */
+const selectedBy = (service: KubeObject | undefined): string | undefined =>
+  (service?.spec as { selector?: Record<string, string> } | undefined)?.selector?.[REVISION];
 
 const wake = (queue: WorkQueue, key: string, told: Told): void => queue.add(key, told === 'list' ? 'background' : 'live');
 

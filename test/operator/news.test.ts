@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { KubeObject } from '../../src/kube/kube.ts';
-import { isNews, isNewsToRevisions } from '../../src/operator/news.ts';
+import { isNews, isNewsToDeployment, isNewsToRevisions } from '../../src/operator/news.ts';
 
 const object = (kind: string, status: object, metadata: object = {}): KubeObject => ({
   apiVersion: 'v1',
@@ -81,13 +81,32 @@ test('of a deployment, its revisions care for its spec, its database and who is 
   const toRevisions = (before: object, after: object): boolean =>
     isNewsToRevisions({ key: 'n/x', before: told(before), after: told(after), told: 'watch' });
   expect(toRevisions({ phase: 'UNKNOWN' }, { phase: 'READY', message: 'It serves.', conditions: [ready] })).toBe(false);
-  expect(toRevisions({}, { conditions: [database] })).toBe(true);
+  expect(toRevisions({ databaseSecret: 'x-db' }, { databaseSecret: 'x-db', conditions: [database] })).toBe(true);
   expect(toRevisions({}, { activeRevision: 'x-00001' })).toBe(true);
-  expect(toRevisions({}, { databaseSecret: 'x-db' })).toBe(true);
+  expect(toRevisions({ conditions: [database] }, { conditions: [database], databaseSecret: 'x-db' })).toBe(true);
+  // The address of a database that is not there yet is of no use.
+  expect(toRevisions({}, { databaseSecret: 'x-db', conditions: [{ ...database, status: 'False' }] })).toBe(false);
   const was = object('Deployment', {});
   const wakes = (after: KubeObject): boolean => isNewsToRevisions({ key: 'n/x', before: was, after, told: 'watch' });
   expect([wakes({ ...was, spec: { hibernate: true } }), wakes({ ...was, metadata: { ...was.metadata, resourceVersion: '9' } })]).toEqual([
     true,
     false,
   ]);
+});
+
+test('of a revision, its deployment cares for its end, its trouble and its version, not for each step', () => {
+  const told = (status: object): KubeObject => object('Revision', status);
+  const toDeployment = (before: object, after: object): boolean =>
+    isNewsToDeployment({ key: 'n/x', before: told(before), after: told(after), told: 'watch' });
+  const waits = { phase: 'AWAITING_DEPLOY', reason: 'DatabaseNotReady', message: 'Waiting for the database.' };
+  const starts = { phase: 'DEPLOYING', message: 'The pods are starting.', startedAt: 't', conditions: [{ ...ready, status: 'False' }] };
+  expect([toDeployment({}, waits), toDeployment(waits, starts)]).toEqual([false, false]);
+  expect(toDeployment(starts, { ...starts, reason: 'ImagePullFailed', message: 'No such image.' })).toBe(true);
+  const deployed = { phase: 'DEPLOYED', message: 'It serves.', endedAt: 't', conditions: [ready] };
+  expect(toDeployment(starts, deployed)).toBe(true);
+  expect(toDeployment(deployed, { ...deployed, conditions: [{ ...ready, status: 'False' }] })).toBe(true);
+  expect(toDeployment(deployed, { ...deployed, serverVersion: '1.2.3' })).toBe(true);
+  expect(toDeployment(deployed, { ...deployed, apiTemplate: 'a/b/c/1' })).toBe(false);
+  const was = told(starts);
+  expect(isNewsToDeployment({ key: 'n/x', before: was, after: { ...was, spec: { hash: 'other' } }, told: 'watch' })).toBe(true);
 });

@@ -1,9 +1,11 @@
 import type { RevisionResource } from '../../schema/custom-resources.ts';
 import { names } from '../../schema/names.ts';
+import { isEnded } from '../deployment/picks.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { isRolledOut } from '../workload-state.ts';
 import { decide } from './decide.ts';
 import { observeRevision } from './observe.ts';
+import { hasStarted } from './turn.ts';
 
 type Asked = { signal: AbortSignal; now: Date };
 
@@ -13,7 +15,7 @@ type Asked = { signal: AbortSignal; now: Date };
  */
 export async function completeRevision(deps: OperatorDeps, revisions: RevisionResource[], asked: Asked): Promise<string | undefined> {
   const { caches, settings } = deps;
-  const revision = revisions.find(({ status }) => status?.phase === 'DEPLOYING');
+  const revision = revisions.find((one) => hasStarted(one) && !isEnded(one));
   if (revision === undefined) return undefined;
   const { namespace, name } = revision.metadata;
   const workloads = [names.apiWorkload(name), names.queueWorkload(name)].map((workload) =>

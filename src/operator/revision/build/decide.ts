@@ -10,13 +10,16 @@ import { builtBy } from './result.ts';
 /** A Job whose pod does not come tells so by events alone. */
 const LOOK_FOR_POD = 5;
 
+/** The image is remembered first; its pods are made in the next reconcile. */
+const NEXT = { started: true, again: 1 };
+
 /** The next step of a revision that has yet to be built (pure); nothing to say of one that has its image. */
 export const building: Step = (situation) => {
   const { revision, world, settings } = situation;
   const { builder } = settings;
   if (revision.spec.source !== 'git' || imageOf(revision) !== undefined || builder === undefined) return undefined;
   if (world.repeated !== undefined)
-    return idle('AWAITING_DEPLOY', `The image of ${revision.spec.rollbackOf} is deployed again.`, { image: world.repeated, started: true });
+    return idle('AWAITING_DEPLOY', `The image of ${revision.spec.rollbackOf} is deployed again.`, { image: world.repeated, ...NEXT });
   const { pod, job } = world.build ?? {};
   if (pod !== undefined) return byPod(pod, builder, situation);
   if (job === undefined) return idle('AWAITING_BUILD', 'The build is being asked for.', { build: 'make', again: LOOK_FOR_POD });
@@ -42,7 +45,7 @@ function succeeded(pod: KubeObject, builder: Builder, { revision }: Situation): 
   const log = reads(pod);
   if ('problem' in built) return buildFailed({ reason: 'BuildFailed', message: built.problem, ...(log && { log }) });
   const message = `The image was built: ${built.image}.`;
-  return idle('AWAITING_DEPLOY', message, { image: built.image, commitSha: built.commitSha, started: true });
+  return idle('AWAITING_DEPLOY', message, { image: built.image, commitSha: built.commitSha, ...NEXT });
 }
 
 function failed(pod: KubeObject): Decision {
