@@ -4,7 +4,7 @@ import { program, type Report } from '../../dev/steps.ts';
 import { connect } from '../../src/kube/client.ts';
 import { kinds, type Kube } from '../../src/kube/kube.ts';
 import { startApiServer, type ApiServer } from '../kit/api-server.ts';
-import { measureCreation, measureWrites } from './operator/creation.ts';
+import { measureCreation, measureRequests, measureWrites } from './operator/creation.ts';
 import { listTime } from './operator/limits.ts';
 import { measureRest } from './operator/quiet.ts';
 import { load, measureRestart } from './operator/restart.ts';
@@ -15,13 +15,14 @@ const HELP = `The operator at scale, as a process of its own on a real API serve
 Usage: make bench-operator, or node test/bench/operator.ts [options]
 
   --full            1,000 new deployments instead of 500 (the goal of 120 s is for 1,000)
-  --only PART       write, create, rest or restart; all without it
+  --only PART       write, create, requests, rest or restart; all without it
   --new COUNT       so many new deployments
   --settled COUNT   so many settled ones (10,000)
   --profile FOLDER  CPU profiles of the operator
 
   write     children of new deployments a second, against what the API server can do
-  create    new deployments through REST until they serve (pods by kwok), and what each one costs
+  create    new deployments through REST until their children are there, and until they serve (pods by kwok)
+  requests  what each of a hundred of them asks of the API server
   rest      requests that 1,000 deployments at rest cost
   restart   time, memory, event loop, connections and live changes when the operator meets settled deployments
 
@@ -41,16 +42,18 @@ const { values } = parseArgs({
 const NEW = Number(values.new ?? (values.full ? 1000 : 500));
 const SETTLED = Number(values.settled);
 const RESTING = 1000;
+/** So many tell what one asks for. */
+const COUNTED = 100;
 
 type World = { server: ApiServer; kube: Kube };
 
 const say: Report = (line) => void process.stderr.write(`    ${line}\n`);
 
 /** Runs a part on an API server of its own. */
-async function on(controllers: boolean, what: string, work: (world: World) => Promise<void>): Promise<void> {
+async function on(options: Parameters<typeof startApiServer>[0], what: string, work: (world: World) => Promise<void>): Promise<void> {
   process.stderr.write(`==> ${what}\n`);
   const started = performance.now();
-  const server = await startApiServer({ controllers, audit: 'everyone' });
+  const server = await startApiServer({ controllers: false, audit: 'everyone', ...options });
   const kube = await connect({ fieldManager: 'gx-operator', userAgent: 'bench', kubeconfig: server.kubeconfig });
   try {
     await work({ server, kube });
@@ -64,15 +67,20 @@ async function on(controllers: boolean, what: string, work: (world: World) => Pr
 const flags = values.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${values.profile}`];
 
 const parts: Record<string, (table: Table) => Promise<void>> = {
-  write: (table) => on(false, 'write', (world) => measureWrites({ ...world, count: NEW, flags, report: say }, table)),
-  create: (table) => on(true, 'create', (world) => measureCreation({ ...world, count: NEW, flags, report: say }, table)),
+  write: (table) => on({}, 'write', (world) => measureWrites({ ...world, count: NEW, flags, report: say }, table)),
+  create: (table) =>
+    on({ controllers: true, audit: 'nobody' }, 'create', (world) => measureCreation({ ...world, count: NEW, flags, report: say }, table)),
+  requests: (table) =>
+    on({ controllers: true }, 'requests', (world) =>
+      measureRequests({ ...world, count: Math.min(NEW, COUNTED), flags: [], report: say }, table),
+    ),
   rest: (table) =>
-    on(false, 'rest', async (world) => {
+    on({}, 'rest', async (world) => {
       await load(world, RESTING, say);
       await measureRest({ ...world, count: RESTING }, table);
     }),
   restart: (table) =>
-    on(false, 'restart', async (world) => {
+    on({}, 'restart', async (world) => {
       await load(world, SETTLED, say);
       const { milliseconds, count } = await listTime(world.kube, kinds.workload);
       await measureRestart({ ...world, count: SETTLED, flags, report: say }, table);

@@ -50,19 +50,21 @@ const CONTROLLERS = [
   'persistentvolumeclaim-protection-controller',
 ];
 
-const auditPolicy = (audit: 'clients' | 'everyone'): string => `apiVersion: audit.k8s.io/v1
+/** Whose requests the log has: not those of Kubernetes' own parts, or these too, or none, as in a cluster that was not told otherwise. */
+export type Audit = 'clients' | 'everyone' | 'nobody';
+
+const auditPolicy = (audit: Audit): string => `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived, ResponseStarted]
 rules:
 ${audit === 'clients' ? '- {level: None, users: ["system:apiserver", "system:kube-controller-manager"]}' : ''}
-- {level: Metadata}
+- {level: ${audit === 'nobody' ? 'None' : 'Metadata'}}
 `;
 
 type Tools = Record<string, string>;
 type Place = { dir: string; ports: { etcd: number; peer: number; api: number }; tools: Tools };
 
-/** With `audit: 'everyone'` the log has the requests of Kubernetes' own parts too. */
-export async function startApiServer(options: { controllers?: boolean; audit?: 'clients' | 'everyone' } = {}): Promise<ApiServer> {
+export async function startApiServer(options: { controllers?: boolean; audit?: Audit } = {}): Promise<ApiServer> {
   const tools = await ensureParts(['kube'], (line) => process.stderr.write(`${line}\n`));
   const dir = mkdtempSync(join(tmpdir(), 'gx-api-server-'));
   const [etcd, peer, api] = await freePorts(3);
@@ -99,7 +101,7 @@ export async function startApiServer(options: { controllers?: boolean; audit?: '
   };
 }
 
-function makeFiles({ dir, tools, ports }: Place, audit: 'clients' | 'everyone'): void {
+function makeFiles({ dir, tools, ports }: Place, audit: Audit): void {
   const address = ['--node-address=127.0.0.1', '--service-address=10.0.0.1', '--node-name=test', '--cluster=test'];
   execFileSync(tools['cluster-pki'] as string, [`--dir=${dir}`, ...address]);
   for (const user of ['admin', 'controller-manager']) {
