@@ -24,6 +24,8 @@ import { seconds, type Table } from './table.ts';
 const GOALS = { share: 0.6, many: 1000, seconds: 120 };
 const AT_ONCE = 10;
 const PREFIX = 'created-';
+/** As teams have them. Kubernetes' own controllers look through all Services of a namespace for each pod of it. */
+const NAMESPACES = Array.from({ length: 10 }, (_, index) => `agents-${index}`);
 /** The floor is measured with a fifth of them. */
 const FLOOR_SHARE = 5;
 /** Longer than any of it takes here, so that only a fault ends it. */
@@ -34,11 +36,12 @@ export type Given = { server: ApiServer; kube: Kube; count: number; flags: strin
 
 /** Milliseconds it took the REST API to take them all. */
 async function post({ server, kube, count }: Pick<Given, 'server' | 'kube' | 'count'>): Promise<number> {
+  await makeNamespaces(kube);
   await kube.create(kinds.listener, {
     apiVersion: API_VERSION,
     kind: 'Listener',
     metadata: { name: 'default', namespace: 'default' },
-    spec: { computeId: 'bench', namespaces: ['default'] },
+    spec: { computeId: 'bench', namespaces: NAMESPACES },
   });
   const { key } = await createKey(kube, 'default', { name: 'bench', role: 'write', tenantId: DEFAULT_TENANT_ID });
   const { ask, stop } = await plane(server.kubeconfig, key);
@@ -50,7 +53,7 @@ async function post({ server, kube, count }: Pick<Given, 'server' | 'kube' | 'co
       await ask('POST', '/v2/deployments', {
         name: `${PREFIX}${next}`,
         source: 'external_container',
-        source_config: { resource_spec: {} },
+        source_config: { resource_spec: {}, listener_config: { k8s_namespace: NAMESPACES[next % NAMESPACES.length] } },
         secrets: [],
         source_revision_config: { image_uri: 'registry.example/agent:1' },
       });
@@ -62,6 +65,13 @@ async function post({ server, kube, count }: Pick<Given, 'server' | 'kube' | 'co
   } finally {
     await stop();
   }
+}
+
+/** Those that are not there yet. */
+async function makeNamespaces(kube: Kube): Promise<void> {
+  const there = (await kube.all(kinds.namespace)).map(({ metadata }) => metadata.name);
+  const missing = NAMESPACES.filter((name) => !there.includes(name));
+  await Promise.all(missing.map((name) => kube.create(kinds.namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } })));
 }
 
 /** The operator alone with the API server: new deployments wait for it, and no pod ever comes. */
@@ -115,7 +125,7 @@ async function serve({ server, kube, count, flags }: Given, meanwhile: (operator
   const operator = await startOperatorProcess({ kubeconfig: server.kubeconfig, flags });
   const cache = new Cache<DeploymentResource>();
   const observer = { relisted() {}, missed() {}, active() {} };
-  const reflector = new Reflector({ kube, kind: kinds.deployment, cache, namespace: 'default', log: silentLog(), observer });
+  const reflector = new Reflector({ kube, kind: kinds.deployment, cache, log: silentLog(), observer });
   reflector.start();
   const ready = (): number => cache.list().filter((deployment) => conditionOf(deployment, READY) === 'True').length;
   const before = cpuSoFar();
@@ -139,7 +149,8 @@ export async function measureCreation(given: Given, table: Table): Promise<void>
   const { server, kube, count, report } = given;
   const pods = await startPods(kube, server.kubeconfig);
   const few = Math.ceil(count / FLOOR_SHARE);
-  const floor = await withoutOperator(kube, few);
+  await makeNamespaces(kube);
+  const floor = await withoutOperator(kube, NAMESPACES, few);
   report(`without the operator: ${few} in ${seconds(floor)}`);
   let passes: number[] = [];
   const { began, took, posted, cpu } = await serve(given, async (operator) => {
@@ -149,7 +160,7 @@ export async function measureCreation(given: Given, table: Table): Promise<void>
   const children = await childrenMade(kube);
   const applied = children.last - began;
   await pods.stop();
-  table.title(`${count} deployments through REST until they serve (pods by kwok, on the same machine)`);
+  table.title(`${count} deployments through REST into ${NAMESPACES.length} namespaces (pods by kwok, on the same machine)`);
   const goal = { says: `<= ${GOALS.seconds} s for ${GOALS.many}`, met: applied <= GOALS.seconds * 1000 };
   table.row('until the last POST was answered', seconds(posted));
   table.row(`until the last of ${children.count} children was made`, seconds(applied), count >= GOALS.many ? goal : undefined);

@@ -18,9 +18,11 @@ const AT_ONCE = 10;
 const KINDS: Kind[] = [kinds.service, kinds.networkPolicy, kinds.statefulSet, kinds.workload];
 const settings = operatorConfig(SETTINGS).settings;
 
-/** Milliseconds until the pods of so many deployments are ready. */
-export async function withoutOperator(kube: Kube, count: number): Promise<number> {
-  const families = Array.from({ length: count }, (_, index) => childrenOf(`floor-${index}`));
+/** Milliseconds until the pods of so many deployments are ready, spread over the namespaces. */
+export async function withoutOperator(kube: Kube, namespaces: string[], count: number): Promise<number> {
+  const families = Array.from({ length: count }, (_, index) =>
+    childrenOf(`floor-${index}`, namespaces[index % namespaces.length] as string),
+  );
   const started = performance.now();
   const work = async (): Promise<void> => {
     for (let next = families.pop(); next !== undefined; next = families.pop())
@@ -37,11 +39,11 @@ async function isUp(kube: Kube): Promise<boolean> {
 }
 
 /** Without owners, which are not there: the garbage collector would take them for left over. */
-function childrenOf(name: string): KubeObject[] {
+function childrenOf(name: string, namespace: string): KubeObject[] {
   const deployment: DeploymentResource = {
     apiVersion: API_VERSION,
     kind: 'Deployment',
-    metadata: { name, namespace: 'default', uid: randomUUID(), generation: 1 },
+    metadata: { name, namespace, uid: randomUUID(), generation: 1 },
     spec: { source: 'external_container', template: { sourceRevisionConfig: { imageUri: 'registry.example/agent:1' } } },
   };
   const revision = revisionOf(deployment);
