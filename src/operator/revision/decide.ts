@@ -133,8 +133,11 @@ function progress({ revision, world, settings }: Situation): Decision {
     const message = `The Secret ${revision.spec.template.secretName} is not there.`;
     return idle('AWAITING_DEPLOY', message, { ...begun, reason: 'SecretMissing' });
   }
-  if (!isUp(world.api, [api, replicasAllowed(revision, 'api', settings)]) || !isSeen(world))
-    return deploying({ wish: { api }, of: 'api' }, { world, settings });
+  if (!isUp(world.api, [api, replicasAllowed(revision, 'api', settings)]) || !isSeen(world)) {
+    // Beside one that serves, no run is taken by pods of a revision that may not start. Where nothing serves, none is to be lost.
+    const isAlone = world.deployment?.status?.activeRevision === undefined;
+    return deploying({ wish: isAlone ? { api, queue } : { api }, of: 'api' }, { world, settings });
+  }
   if (!isUp(world.queue, [queue, replicasAllowed(revision, 'queue', settings)]))
     return deploying({ wish: { api, queue }, of: 'queue' }, { world, settings });
   return complete({ ...begun, complete: true, wish: { api, queue } }, world);

@@ -63,10 +63,23 @@ describe('a rollout', () => {
       { phase: 'AWAITING_DEPLOY', reason: 'DatabaseNotReady', wish: {} },
     ],
     ['waits for its Secret', { environment: { secret: 'missing' } }, { phase: 'AWAITING_DEPLOY', reason: 'SecretMissing', wish: {} }],
-    ['starts with the api pods', {}, { phase: 'DEPLOYING', wish: { api: 1 }, rolledOut: false }],
-    ['keeps to the api pods until they are ready', { api: starting() }, { phase: 'DEPLOYING', wish: { api: 1 } }],
+    ['starts all pods at once where nothing serves', {}, { phase: 'DEPLOYING', wish: { api: 1, queue: 1 }, rolledOut: false }],
+    [
+      'starts with the api pods beside one that serves',
+      { deployment: active('chat-00000') },
+      { phase: 'DEPLOYING', wish: { api: 1 }, rolledOut: false },
+    ],
+    [
+      'keeps to the api pods until they are ready',
+      { deployment: active('chat-00000'), api: starting() },
+      { phase: 'DEPLOYING', wish: { api: 1 } },
+    ],
     ['goes on with the queue pods', { api: up() }, { phase: 'DEPLOYING', wish: { api: 1, queue: 1 }, rolledOut: false }],
-    ['waits until a ready api pod is seen', { api: up(), apiPods: [] }, { phase: 'DEPLOYING', wish: { api: 1 }, rolledOut: false }],
+    [
+      'waits until a ready api pod is seen',
+      { deployment: active('chat-00000'), api: up(), apiPods: [] },
+      { phase: 'DEPLOYING', wish: { api: 1 }, rolledOut: false },
+    ],
     [
       'is complete when both are ready, and lets the deployment send traffic before it says so',
       { api: up(), queue: up(), apiPods: [readyFor(10)] },
