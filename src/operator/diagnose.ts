@@ -55,13 +55,15 @@ const PULL = ['ImagePullBackOff', 'ErrImagePull', 'ImageInspectError', 'Registry
 
 export const statusOfPod = (pod: KubeObject): PodStatus => (pod.status as PodStatus | undefined) ?? {};
 
-export const isPodReady = (pod: KubeObject): boolean =>
-  statusOfPod(pod).conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
+const readyOf = (pod: KubeObject): PodCondition | undefined =>
+  statusOfPod(pod).conditions?.find(({ type, status }) => type === 'Ready' && status === 'True');
+
+export const isPodReady = (pod: KubeObject): boolean => readyOf(pod) !== undefined;
 
 /** Milliseconds since the epoch; undefined while it is not, or where nobody tells. */
 export function readySince(pod: KubeObject): number | undefined {
-  const ready = statusOfPod(pod).conditions?.find(({ type, status }) => type === 'Ready' && status === 'True');
-  return ready?.lastTransitionTime === undefined ? undefined : Date.parse(ready.lastTransitionTime);
+  const since = readyOf(pod)?.lastTransitionTime;
+  return since === undefined ? undefined : Date.parse(since);
 }
 
 /** It runs no more, whoever ended it, and stays in the list of pods until somebody removes it. */

@@ -4,6 +4,7 @@ import type { RevisionResource, TracingProjectResource } from '../schema/custom-
 import { DEPLOYMENT, REVISION } from '../schema/labels.ts';
 import { labelValue } from '../schema/names.ts';
 import { BY_DEPLOYMENT, BY_NAME, type Caches } from './caches.ts';
+import { selectedBy } from './deployment/objects/network.ts';
 import { isEnded } from './deployment/picks.ts';
 import type { WorkQueue } from './kernel/queue.ts';
 import { isNews, isNewsToDeployment, isNewsToRevisions } from './news.ts';
@@ -61,10 +62,6 @@ export function wireWakeUps(caches: Caches, { deployments, revisions, listeners 
     for (const key of caches.deployments.keysByIndex(BY_NAME, spec.projectName)) answered(deployments, key, told);
   });
 }
-
-/** The revision whose pods a Service sends clients to, as a label. */
-const selectedBy = (service: KubeObject | undefined): string | undefined =>
-  (service?.spec as { selector?: Record<string, string> } | undefined)?.selector?.[REVISION];
 
 const wake = (queue: WorkQueue, key: string, told: Told): void => queue.add(key, told === 'list' ? 'background' : 'live');
 

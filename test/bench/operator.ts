@@ -21,7 +21,7 @@ Usage: make bench-operator, or node test/bench/operator.ts [options]
   --profile FOLDER  CPU profiles of the operator
 
   write     children of new deployments a second, against what the API server can do
-  create    new deployments through REST until their children are there, and until they serve (pods by kwok)
+  create    new deployments through REST, in ten namespaces, until their children are there (the goal), and until they serve; pods by kwok, no audit log
   requests  what each of a hundred of them asks of the API server
   rest      requests that 1,000 deployments at rest cost
   restart   time, memory, event loop, connections and live changes when the operator meets settled deployments

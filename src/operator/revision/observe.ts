@@ -4,10 +4,11 @@ import { kinds, type KubeObject } from '../../kube/kube.ts';
 import type { Span } from '../../kube/lease.ts';
 import { DATABASE_READY } from '../../schema/conditions.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
-import { COMPONENT, REVISION } from '../../schema/labels.ts';
+import { COMPONENT } from '../../schema/labels.ts';
 import { labelValue, names } from '../../schema/names.ts';
 import { BY_DEPLOYMENT, BY_REVISION } from '../caches.ts';
 import { addressOf, type DatabaseAddress } from '../deployment/address.ts';
+import { selectedBy } from '../deployment/objects/network.ts';
 import { activeOf, isEnded } from '../deployment/picks.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { isTrue } from '../kernel/conditions.ts';
@@ -80,7 +81,7 @@ export async function observeRevision(
     turn,
     isPick: activeOf(siblings, deployment?.status?.activeRevision)?.metadata.name === name,
     ...database,
-    hasTraffic: isSelected(revision, caches.services.get(`${namespace}/${names.service(revision.spec.deployment)}`)),
+    hasTraffic: selectedBy(caches.services.get(`${namespace}/${names.service(revision.spec.deployment)}`)) === labelValue(name),
     environment: await environmentOf(deps, revision, { siblings, isNeeded: isUnderWay && database.databaseReady, signal }),
     repeated,
     missing: isUnderWay ? await missingSecrets(deps, revision, { pods, signal }) : [],
@@ -93,11 +94,6 @@ export async function observeRevision(
     now,
   };
 }
-
-const isSelected = ({ metadata }: RevisionResource, service: KubeObject | undefined): boolean => {
-  const { selector = {} } = (service?.spec ?? {}) as { selector?: Record<string, string> };
-  return selector[REVISION] === labelValue(metadata.name);
-};
 
 async function missingSecrets(
   { kube }: OperatorDeps,

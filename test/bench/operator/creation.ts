@@ -124,7 +124,7 @@ async function atRest(operator: OperatorUnderTest): Promise<void> {
 }
 
 /** All of the chain at once: REST, operator, Kubernetes' controllers and scheduler, kwok. Until all deployments serve. */
-async function serve({ server, kube, count, flags }: Given, meanwhile: (operator: OperatorUnderTest) => Promise<void> = async () => {}) {
+async function serve({ server, kube, count, flags }: Given) {
   const operator = await startOperatorProcess({ kubeconfig: server.kubeconfig, flags });
   const cache = new Cache<DeploymentResource>();
   const observer = { relisted() {}, missed() {}, active() {} };
@@ -142,9 +142,9 @@ async function serve({ server, kube, count, flags }: Given, meanwhile: (operator
   const cpu = { before, after: cpuSoFar() };
   const posted = await posting;
   await reflector.stop();
-  await meanwhile(operator);
+  const passes = await Promise.all(['deployment', 'revision'].map((controller) => reconciled(operator, controller)));
   await operator.stop();
-  return { began, took, posted, cpu };
+  return { began, took, posted, cpu, passes };
 }
 
 /** How long new deployments take, on an API server that keeps no audit log. */
@@ -155,10 +155,7 @@ export async function measureCreation(given: Given, table: Table): Promise<void>
   await makeNamespaces(kube);
   const floor = await withoutOperator(kube, NAMESPACES, few);
   report(`without the operator: ${few} in ${seconds(floor)}`);
-  let passes: number[] = [];
-  const { began, took, posted, cpu } = await serve(given, async (operator) => {
-    passes = await Promise.all(['deployment', 'revision'].map((controller) => reconciled(operator, controller)));
-  });
+  const { began, took, posted, cpu, passes } = await serve(given);
   report(`all serve after ${seconds(took)}`);
   const children = await childrenMade(kube);
   const applied = children.last - began;
@@ -175,7 +172,7 @@ export async function measureCreation(given: Given, table: Table): Promise<void>
 
 const CHILDREN: Kind[] = [kinds.tracingProject, kinds.secret, kinds.service, kinds.networkPolicy, kinds.statefulSet, kinds.workload];
 
-/** By the API server's own time, which is in whole seconds; `last` in milliseconds since the epoch. */
+/** `last`: milliseconds since the epoch, by the API server's own time; it tells whole seconds, of which the end is taken. */
 async function childrenMade(kube: Kube): Promise<{ count: number; last: number }> {
   const found = (await Promise.all(CHILDREN.map((kind) => kube.all(kind)))).flat();
   const made = found.filter(({ metadata }) => metadata.name.startsWith(PREFIX));

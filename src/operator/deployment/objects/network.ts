@@ -1,7 +1,7 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../schema/custom-resources.ts';
-import { COMPONENT, DEPLOYMENT, NODE_PORT, selectorOf } from '../../../schema/labels.ts';
+import { COMPONENT, DEPLOYMENT, NODE_PORT, REVISION, selectorOf } from '../../../schema/labels.ts';
 import { labelValue, names } from '../../../schema/names.ts';
 import { DATABASE_PORT } from './database.ts';
 import { ownedMetadata } from './metadata.ts';
@@ -54,6 +54,10 @@ export function databasePolicy(deployment: DeploymentResource): KubeObject {
 
 /** A revision that no pod belongs to: where the Service points while nothing serves. */
 const NOBODY = 'none';
+
+/** The revision whose pods a Service sends clients to, as its label says; undefined for the Service of a database, and without one (pure). */
+export const selectedBy = (service: KubeObject | undefined): string | undefined =>
+  (service?.spec as { selector?: Record<string, string> } | undefined)?.selector?.[REVISION];
 
 /** What clients of the agent reach: the api pods of the active revision, and nothing while there is none. */
 export function agentService(deployment: DeploymentResource, settings: OperatorSettings, active: string | undefined): KubeObject {
