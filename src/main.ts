@@ -82,7 +82,11 @@ async function main(args: string[]): Promise<void> {
     stopping.signal.addEventListener('abort', () => resolve());
   });
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopping.abort(signal));
-  const running = await command(rest, stopping.signal);
+  const running = await command(rest, stopping.signal).catch((error: unknown) => {
+    // A start that was told to stop, and did.
+    if (!stopping.signal.aborted || error !== stopping.signal.reason) throw error;
+    setTimeout(leave, LINGER_MILLISECONDS).unref();
+  });
   if (running === undefined) return;
   const end = await Promise.race([stopped, ...(running.ended === undefined ? [] : [running.ended])]);
   await running.stop();

@@ -7,7 +7,8 @@ import { collectAtRest } from './at-rest.ts';
 import { assemble, graphHost, Opened, sharesOf } from './assemble.ts';
 import { insertAssistant } from './db/assistants.ts';
 import { migrate } from './db/migrate.ts';
-import { checkDatabase, openDatabase, type Database } from './db/pool.ts';
+import { openDatabase, type Database } from './db/pool.ts';
+import { reachDatabase } from './db/reach.ts';
 import type { AgentDeps } from './deps.ts';
 import { readGraphsFile, type GraphsFile } from './graphs/config-file.ts';
 import { hear } from './hear.ts';
@@ -17,18 +18,21 @@ import { agentApp } from './server.ts';
 import { versions } from './versions.ts';
 
 const FAREWELL_MILLISECONDS = 5000;
+/** A connection that is still being made can hold its pool for ten seconds; a start that is to stop leaves it behind. */
+const STOPPED_START_MILLISECONDS = 1000;
 
 export type AgentServer = { port: number; stop(): Promise<void> };
 
 type Start = { config: AgentConfig; log: Log; signal: AbortSignal };
 
-/** Starts the server of one deployment. Whatever prevents it is a `StartError` with one sentence. */
+/** Starts the server of one deployment. Whatever prevents it is a `StartError` with one sentence; a stop meanwhile, the signal's reason. */
 export async function startAgentServer({ config, log, signal }: Start): Promise<AgentServer> {
   const opened = new Opened();
   try {
     return await start({ config, log, signal }, opened);
   } catch (error) {
-    await opened.close();
+    const closed = opened.close();
+    await (signal.aborted ? Promise.race([closed, wait(STOPPED_START_MILLISECONDS, undefined, { ref: false })]) : closed);
     throw error;
   }
 }
@@ -37,7 +41,7 @@ async function start({ config, log, signal }: Start, opened: Opened): Promise<Ag
   const file = readGraphsFile(config.configPath);
   const db = openDatabase({ ...config.database, poolSize: sharesOf(config).server, name: 'gx-agent-server' }, log);
   opened.add(() => db.close());
-  await checkDatabase(db, config.database.uri);
+  await reachDatabase(db, config.database.uri, { seconds: config.database.waitSeconds, log, signal });
   // A database whose volume is full has room for what a start writes, and can be read through this server.
   const preparing = openDatabase({ ...config.database, poolSize: 1, name: 'gx-agent-server', insists: true }, log);
   opened.add(() => preparing.close());

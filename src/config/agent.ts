@@ -21,7 +21,14 @@ export type AgentConfig = {
   bodyLimit: number;
   /** Seconds after SIGTERM in which requests are still taken, at least: load balancers learn of the end only by and by. */
   shutdownDelaySeconds: number;
-  database: { uri: string; connections: number | undefined; poolSize: number; statementTimeoutSeconds: number };
+  database: {
+    uri: string;
+    /** How long a start waits for a database that is not there yet. */
+    waitSeconds: number;
+    connections: number | undefined;
+    poolSize: number;
+    statementTimeoutSeconds: number;
+  };
   jobs: JobSettings;
   /** `maxEventBytes`: a larger message of a stream is left out. */
   streams: { resumableSeconds: number; maxEventBytes: number };
@@ -124,6 +131,7 @@ function corsSettings(read: SettingsReader): Cors {
 function databaseSettings(read: SettingsReader): AgentConfig['database'] {
   return {
     uri: read.required(['DATABASE_URI', 'GX_DATABASE_URI', 'POSTGRES_URI'], 'the Postgres connection string'),
+    waitSeconds: read.integer(['GX_POSTGRES_WAIT_SECONDS'], 0, { min: 0, max: 3600 }),
     connections:
       read.optional(['GX_POSTGRES_MAX_CONNECTIONS']) === undefined
         ? undefined

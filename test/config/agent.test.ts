@@ -11,7 +11,7 @@ test('every setting but the database has a default', () => {
     configPath: './gx.json',
     bodyLimit: 300 * 1024 * 1024,
     jobs: { slots: 10, graceSeconds: 3 * 60, maxAttempts: 3 },
-    database: { statementTimeoutSeconds: 15 * 60 },
+    database: { waitSeconds: 0, statementTimeoutSeconds: 15 * 60 },
     streams: { resumableSeconds: 2 * 60, maxEventBytes: 128 * 1024 * 1024 },
   });
 });

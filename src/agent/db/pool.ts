@@ -1,6 +1,6 @@
 import { Pool, types as builtIn, type CustomTypesConfig, type PoolClient, type QueryConfig } from 'pg';
 import { byteaArray } from './bytea-array.ts';
-import { Conflict, EXIT, StartError, Unavailable } from '../../errors.ts';
+import { Conflict, Unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 
 export type Row = Record<string, unknown>;
@@ -98,7 +98,14 @@ async function transaction<T>(pool: Pool, work: (tx: Db) => Promise<T>): Promise
   }
 }
 
-const CONNECTION_CODES = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', '57P01', '57P02', '57P03', '53300'];
+/** Nobody is at the address, or no way leads there. */
+const NOBODY_CODES = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'];
+
+/** Postgres stops (admin_shutdown, crash_shutdown), or starts (cannot_connect_now). */
+const CLOSED_CODES = ['57P01', '57P02', '57P03'];
+
+/** Postgres' too_many_connections: it is there, for others. */
+const FULL = '53300';
 
 /** Postgres' read_only_sql_transaction (its guard closes a database whose volume is all but full: docs/database.md), and disk_full. */
 const NO_ROOM_CODES = ['25006', '53100'];
@@ -107,7 +114,7 @@ const NO_ROOM = 'The database takes no writes, because its volume is full or som
 /** A database's error in our words; `cause` keeps the original. */
 function translated(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
-  const code = (error as { code?: string }).code ?? '';
+  const code = codeOf(error);
   if (code === '23505') return new Conflict('Already exists.', { cause: error });
   if (code === '40P01' || code === '40001')
     return new Conflict('deadlock: another request changed the same record; try again.', { cause: error });
@@ -122,22 +129,13 @@ const LOST = /Connection terminated|connection error and is not queryable|timeou
 /** OpenSSL's and Node's words for a server whose certificate is not trusted: it has run out, or another authority's has not reached this pod yet. */
 const UNTRUSTED = /^(CERT_|SELF_SIGNED_CERT|DEPTH_ZERO_|UNABLE_TO_(GET_ISSUER|VERIFY)_|ERR_TLS_)/;
 
-/** True when the statement failed because the database went away, or can't be trusted, not because it was wrong. */
-export function isLost(error: unknown): boolean {
-  const code = (error as { code?: string }).code ?? '';
-  const message = error instanceof Error ? error.message : '';
-  return CONNECTION_CODES.includes(code) || UNTRUSTED.test(code) || LOST.test(message);
-}
+const codeOf = (error: unknown): string => (error as { code?: string }).code ?? '';
 
-/** One attempt to connect, so that a wrong address fails the start with a sentence. */
-export async function checkDatabase(db: Database, uri: string): Promise<void> {
-  try {
-    await db.query({ text: 'select 1' });
-  } catch (error) {
-    const cause = (error as { cause?: unknown }).cause ?? error;
-    const reason = cause instanceof AggregateError ? (cause.errors[0] as Error).message : (cause as Error).message;
-    throw new StartError(`Database ${withoutPassword(uri)} can't be reached: ${reason}.`, { cause: error, exitCode: EXIT.database });
-  }
-}
+/** True when nobody answered as a database does: it is not there yet, or no longer. Takes pg's own error. */
+export const isAway = (error: unknown): boolean =>
+  [...NOBODY_CODES, ...CLOSED_CODES].includes(codeOf(error)) || LOST.test(error instanceof Error ? error.message : '');
+
+/** True when the statement failed because the database went away, is full or can't be trusted, not because it was wrong. */
+const isLost = (error: unknown): boolean => isAway(error) || codeOf(error) === FULL || UNTRUSTED.test(codeOf(error));
 
 export const withoutPassword = (uri: string): string => uri.replace(/\/\/([^:/@]+):[^@]*@/, '//$1:***@');

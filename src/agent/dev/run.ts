@@ -43,7 +43,7 @@ async function start(stage: Stage): Promise<void> {
   const door = await openFrontDoor(options);
   closing.push(() => door.stop());
   const uri = options.databaseUri ?? (await embedded(stage, file, door));
-  const serving = new Serving({ config: () => configFor(options, uri), log, door });
+  const serving = new Serving({ config: () => configFor(options, uri), log, door, signal });
   closing.push(() => serving.stop());
   await serving.start();
   signal.throwIfAborted();

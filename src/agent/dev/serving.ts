@@ -5,7 +5,8 @@ import { startAgentServer } from '../start.ts';
 import type { FrontDoor } from './front-door.ts';
 
 type AgentServer = Awaited<ReturnType<typeof startAgentServer>>;
-type Deps = { config: () => AgentConfig; log: Log; door: FrontDoor };
+/** `signal` ends a start that is under way; what serves is ended by `stop`. */
+type Deps = { config: () => AgentConfig; log: Log; door: FrontDoor; signal: AbortSignal };
 
 /**
  * The server behind the door. A reload starts the next one beside it and stops the old one once the new one answers, so that code that does not
@@ -14,17 +15,19 @@ type Deps = { config: () => AgentConfig; log: Log; door: FrontDoor };
 export class Serving {
   readonly #deps: Deps;
   readonly #stopping = new AbortController();
+  readonly #signal: AbortSignal;
   #current: AgentServer | undefined;
   #working: Promise<void> = Promise.resolve();
   #asked: string | undefined;
 
   constructor(deps: Deps) {
     this.#deps = deps;
+    this.#signal = AbortSignal.any([deps.signal, this.#stopping.signal]);
   }
 
   async start(): Promise<void> {
     const { config, log, door } = this.#deps;
-    const next = await startAgentServer({ config: config(), log, signal: this.#stopping.signal }).catch(inOneLine);
+    const next = await startAgentServer({ config: config(), log, signal: this.#signal }).catch(inOneLine);
     const old = this.#current;
     this.#current = next;
     door.lead(next.port);
@@ -47,7 +50,7 @@ export class Serving {
   }
 
   async #reload(): Promise<void> {
-    if (this.#stopping.signal.aborted) return;
+    if (this.#signal.aborted) return;
     const { log } = this.#deps;
     const began = performance.now();
     const changed = this.#asked;
@@ -56,7 +59,7 @@ export class Serving {
       await this.start();
       log.info({ changed, milliseconds: Math.round(performance.now() - began) }, 'reloaded');
     } catch (thrown) {
-      if (this.#stopping.signal.aborted) return;
+      if (this.#signal.aborted) return;
       const error = asError(thrown);
       if (error instanceof StartError) log.warn({ changed }, `not reloaded, the old graphs go on: ${error.message}`);
       else log.error({ err: error, changed }, 'not reloaded, the old graphs go on');

@@ -1,7 +1,8 @@
 import { copyFileSync, writeFileSync } from 'node:fs';
 import type { TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { checkDatabase, openDatabase, type Database } from '../../../src/agent/db/pool.ts';
+import { openDatabase, type Database } from '../../../src/agent/db/pool.ts';
+import { reachDatabase } from '../../../src/agent/db/reach.ts';
 import { openSignals, type Signal } from '../../../src/agent/db/signals.ts';
 import { StartError, Unavailable } from '../../../src/errors.ts';
 import { eventually } from '../../kit/eventually.ts';
@@ -63,12 +64,12 @@ test('the connection that listens is encrypted, too', async () => {
   await signals.close();
 });
 
-test('one that shows a certificate of another authority, or for another name, is as good as away', async () => {
+test('one that shows a certificate of another authority, or for another name, is as good as away, and no start waits for it', async () => {
   const stranger = `${server.authorityFile}.other`;
   writeFileSync(stranger, authority().certificate);
   for (const address of [addressOf('localhost', stranger), addressOf('127.0.0.1')]) {
     await expect(connect(address).query({ text: 'select 1' })).rejects.toThrow(Unavailable);
-    const start = checkDatabase(connect(address), address);
+    const start = reachDatabase(connect(address), address, { seconds: 3600, log: silentLog(), signal: new AbortController().signal });
     await expect(start).rejects.toThrow(StartError);
     await expect(start).rejects.toThrow(/Database .* can't be reached: .*(certificate|IP)/);
   }

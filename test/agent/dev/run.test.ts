@@ -22,10 +22,13 @@ afterAll(() => rm(home, { recursive: true, force: true }));
 
 const started: ChildProcess[] = [];
 
-function launch(args: string[]): { child: ChildProcess; output(): string; ended: Promise<number | null> } {
+function launch(
+  args: string[],
+  env: Record<string, string> = {},
+): { child: ChildProcess; output(): string; ended: Promise<number | null> } {
   const child = spawn(process.execPath, [path.join(ROOT, 'src/main.ts'), 'dev', '--port', '0', ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env.PATH, HOME: process.env.HOME },
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
   });
   started.push(child);
   let output = '';
@@ -164,6 +167,14 @@ describe('dev', () => {
     expect(existsSync(path.join(folder, '.gx'))).toBe(false);
     await running.stop();
     await database.drop();
+  });
+
+  test('ends at Ctrl-C while it waits for the database that it is given', async () => {
+    const nobody = 'postgresql://gx@127.0.0.1:1/gx';
+    const { child, ended, output } = launch(['--config', config, '--database-uri', nobody], { GX_POSTGRES_WAIT_SECONDS: '3600' });
+    await eventually('it waits', async () => output().includes('waiting for the database'), 20);
+    child.kill('SIGINT');
+    expect(await ended).toBe(0);
   });
 
   test('logs for a program when told so', async () => {
