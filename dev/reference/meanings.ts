@@ -7,7 +7,7 @@ export const PHASES: Record<RevisionStatus, string> = {
   QUEUED: 'An earlier revision is being built or rolled out, or the deployment hibernates.',
   AWAITING_BUILD: 'From git: the Job of its build is made, and the builder has not started. A newer revision goes before it.',
   BUILDING: 'From git: the builder runs.',
-  AWAITING_DEPLOY: 'Its image is there; it waits for the database or for its Secret.',
+  AWAITING_DEPLOY: 'Its image is there; it waits for the database, which the pods of a first revision start beside, or for its Secret.',
   DEPLOYING: 'Its pods start, first those of the api, then those of the queue, then traffic is switched.',
   DEPLOYED: 'It served. It stays so when a later one serves: `active_revision_id` tells which one does.',
   CREATE_FAILED:

@@ -17,7 +17,7 @@ export type Diagnosis = {
   log?: { pod: string; container: string; previous: boolean };
 };
 
-type State = { reason?: string; message?: string; exitCode?: number };
+type State = { reason?: string; message?: string; exitCode?: number; finishedAt?: string };
 export type ContainerStatus = {
   name: string;
   image?: string;
@@ -43,6 +43,8 @@ export type Patience = {
   now: number;
   /** Seconds an image may fail to be pulled. */
   imagePullSeconds: number;
+  /** In milliseconds since the epoch: what the pods need was not there before, so that they ended then is not their fault. */
+  excusedUntil?: number | undefined;
 };
 
 /** Restarts after which a container that ends again is taken for broken. */
@@ -164,9 +166,13 @@ function diagnoseRun(pod: KubeObject, container: ContainerStatus, patience: Pati
   const { state, restartCount = 0, ready } = container;
   const ended = failedEnd(container);
   if (NEVER_STARTED.includes(ended?.reason ?? '')) return notStarted(container, ended?.message);
-  if (ended !== undefined) return crashed(pod, container, { ended, restarts: restartCount });
+  if (ended !== undefined && !isExcused(ended, patience)) return crashed(pod, container, { ended, restarts: restartCount });
   return state?.running !== undefined && ready === false ? notReady(pod, container, patience) : undefined;
 }
+
+/** It may have ended because the database was not there: only what it does now tells. */
+const isExcused = ({ reason, finishedAt }: State, { now, excusedUntil }: Patience): boolean =>
+  excusedUntil !== undefined && reason !== 'OOMKilled' && (finishedAt === undefined ? now : Date.parse(finishedAt)) <= excusedUntil;
 
 /** One that ends well is broken, too, when it is to run on and does so again and again. */
 function failedEnd({ state, lastState }: ContainerStatus): State | undefined {

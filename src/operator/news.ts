@@ -30,8 +30,8 @@ export const isNewsToRevisions = ({ before, after }: Change): boolean =>
 
 function readByRevisions(object: KubeObject): object {
   const deployment = object as DeploymentResource & KubeObject;
-  const address = isTrue(deployment, DATABASE_READY) ? addressOf(deployment) : undefined;
-  return { ...askedOf(object), status: { active: deployment.status?.activeRevision, address } };
+  const database = { address: addressOf(deployment), ready: isTrue(deployment, DATABASE_READY) };
+  return { ...askedOf(object), status: { active: deployment.status?.activeRevision, database } };
 }
 
 /** The change of a revision may make a difference to its deployment (pure): each step of a rollout that goes well does not. */

@@ -6,6 +6,7 @@ import { kinds, type Kube } from '../../src/kube/kube.ts';
 import { startApiServer, type ApiServer } from '../kit/api-server.ts';
 import { measureCreation, measureRequests, measureWrites } from './operator/creation.ts';
 import { listTime } from './operator/limits.ts';
+import { LAST } from './operator/pods.ts';
 import { measureRest } from './operator/quiet.ts';
 import { load, measureRestart } from './operator/restart.ts';
 import { seconds, Table } from './operator/table.ts';
@@ -21,7 +22,8 @@ Usage: make bench-operator, or node test/bench/operator.ts [options]
   --profile FOLDER  CPU profiles of the operator
 
   write     children of new deployments a second, against what the API server can do
-  create    new deployments through REST, in ten namespaces, until their children are there (the goal), and until they serve; pods by kwok, no audit log
+  create    new deployments through REST, in ten namespaces, until their children are there (the goal), and until they serve; pods by kwok, no audit
+            log, and Kubernetes' controllers, scheduler and kwok at the lowest priority: in a cluster they have processors of their own
   requests  what each of a hundred of them asks of the API server
   rest      requests that 1,000 deployments at rest cost
   restart   time, memory, event loop, connections and live changes when the operator meets settled deployments
@@ -69,7 +71,9 @@ const flags = values.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir
 const parts: Record<string, (table: Table) => Promise<void>> = {
   write: (table) => on({}, 'write', (world) => measureWrites({ ...world, count: NEW, flags, report: say }, table)),
   create: (table) =>
-    on({ controllers: true, audit: 'nobody' }, 'create', (world) => measureCreation({ ...world, count: NEW, flags, report: say }, table)),
+    on({ controllers: true, niceness: LAST, audit: 'nobody' }, 'create', (world) =>
+      measureCreation({ ...world, count: NEW, flags, report: say }, table),
+    ),
   requests: (table) =>
     on({ controllers: true }, 'requests', (world) =>
       measureRequests({ ...world, count: Math.min(NEW, COUNTED), flags: [], report: say }, table),

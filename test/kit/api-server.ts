@@ -64,7 +64,10 @@ ${audit === 'clients' ? '- {level: None, users: ["system:apiserver", "system:kub
 type Tools = Record<string, string>;
 type Place = { dir: string; ports: { etcd: number; peer: number; api: number }; tools: Tools };
 
-export async function startApiServer(options: { controllers?: boolean; audit?: Audit } = {}): Promise<ApiServer> {
+/** `niceness`: of Kubernetes' controllers, which in a cluster have processors of their own; 19 takes only what the others leave. */
+type Options = { controllers?: boolean; niceness?: number; audit?: Audit };
+
+export async function startApiServer(options: Options = {}): Promise<ApiServer> {
   const tools = await ensureParts(['kube'], (line) => process.stderr.write(`${line}\n`));
   const dir = mkdtempSync(join(tmpdir(), 'gx-api-server-'));
   const [etcd, peer, api] = await freePorts(3);
@@ -77,7 +80,8 @@ export async function startApiServer(options: { controllers?: boolean; audit?: A
   await answered(kube);
   await installDefinitions(kube);
   const hasControllers = options.controllers !== false;
-  let controllers = hasControllers ? await startControllers(place, kube) : undefined;
+  const control = (): Promise<ChildProcess> => startControllers(place, kube, options.niceness);
+  let controllers = hasControllers ? await control() : undefined;
   return {
     kubeconfig,
     auditLog: join(dir, 'audit.log'),
@@ -90,7 +94,7 @@ export async function startApiServer(options: { controllers?: boolean; audit?: A
       if (!hasControllers) return;
       // Their back-off would be measured with whatever a test measures after the outage.
       if (controllers !== undefined) await kill(controllers);
-      controllers = await startControllers(place, kube);
+      controllers = await control();
     },
     compact: () => compact(place.ports.etcd),
     stop: async () => {
@@ -150,7 +154,7 @@ const apiServerFlags = ({ dir, ports }: Place): string[] =>
     profiling: false,
   });
 
-async function startControllers(place: Place, kube: Kube): Promise<ChildProcess> {
+async function startControllers(place: Place, kube: Kube, niceness?: number): Promise<ChildProcess> {
   await rolesThere(kube);
   const kubeconfig = join(place.dir, 'controller-manager.kubeconfig');
   return run(
@@ -168,6 +172,7 @@ async function startControllers(place: Place, kube: Kube): Promise<ChildProcess>
       'kube-api-burst': 400,
       'use-service-account-credentials': false,
     }),
+    niceness,
   );
 }
 
@@ -190,20 +195,22 @@ async function rolesThere(kube: Kube): Promise<void> {
 }
 
 /** Runs the tool until its wire to us is cut: by `kill`, or by our own end, whatever ended us. */
-const LEASH = '"$0" "$@" 3<&- & pid=$!; { cat <&3; kill -9 "$pid"; } & exec 3<&-; wait "$pid"';
+const LEASH = 'nice -n "$NICENESS" "$0" "$@" 3<&- & pid=$!; { cat <&3; kill -9 "$pid"; } & exec 3<&-; wait "$pid"';
 
-const run = ({ dir, tools }: Place, tool: string, args: string[]): ChildProcess =>
-  leashed(tools[tool] as string, args, join(dir, `${tool}.log`));
+const run = ({ dir, tools }: Place, tool: string, args: string[], niceness?: number): ChildProcess =>
+  leashed(tools[tool] as string, args, { logFile: join(dir, `${tool}.log`), niceness });
 
 /** Of Kubernetes' programs, which here have more memory than CPU: the API server takes a sixth less of it for a write than with Go's own 100. */
 const GOGC = '300';
 
-/** A program that ends, at the latest, when this process does. What it says goes to the file. */
-export function leashed(path: string, args: string[], logFile: string): ChildProcess {
+type Leashed = { /** Where what it says goes. */ logFile: string; niceness?: number | undefined };
+
+/** A program that ends, at the latest, when this process does. */
+export function leashed(path: string, args: string[], { logFile, niceness = 0 }: Leashed): ChildProcess {
   const log = openSync(logFile, 'a');
   return spawn('/bin/sh', ['-c', LEASH, path, ...args], {
     stdio: ['ignore', log, log, 'pipe'],
-    env: { PATH: process.env.PATH, GOGC },
+    env: { PATH: process.env.PATH, GOGC, NICENESS: String(niceness) },
   });
 }
 

@@ -84,8 +84,8 @@ test('of a deployment, its revisions care for its spec, its database and who is 
   expect(toRevisions({ databaseSecret: 'x-db' }, { databaseSecret: 'x-db', conditions: [database] })).toBe(true);
   expect(toRevisions({}, { activeRevision: 'x-00001' })).toBe(true);
   expect(toRevisions({ conditions: [database] }, { conditions: [database], databaseSecret: 'x-db' })).toBe(true);
-  // The address of a database that is not there yet is of no use.
-  expect(toRevisions({}, { databaseSecret: 'x-db', conditions: [{ ...database, status: 'False' }] })).toBe(false);
+  // The first pods start beside their database.
+  expect(toRevisions({}, { databaseSecret: 'x-db', conditions: [{ ...database, status: 'False' }] })).toBe(true);
   const was = object('Deployment', {});
   const wakes = (after: KubeObject): boolean => isNewsToRevisions({ key: 'n/x', before: was, after, told: 'watch' });
   expect([wakes({ ...was, spec: { hibernate: true } }), wakes({ ...was, metadata: { ...was.metadata, resourceVersion: '9' } })]).toEqual([

@@ -4,6 +4,7 @@ import { DATABASE_READY, HIBERNATED } from '../../schema/conditions.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import { REVISION } from '../../schema/labels.ts';
 import { diagnose, isPodReady, isPodUp } from '../diagnose.ts';
+import { isTrue } from '../kernel/conditions.ts';
 import type { Statement } from '../kernel/outcome.ts';
 import { replicasOf } from '../workload-state.ts';
 import type { DatabaseSecret } from './external.ts';
@@ -20,9 +21,17 @@ export function databaseStatement(deployment: DeploymentResource, world: Deploym
 const ready = (message: string, reason = 'Ready'): Statement => ({ type: DATABASE_READY, status: 'True', reason, message });
 const notReady = (message: string, reason = 'DatabaseNotReady'): Statement => ({ type: DATABASE_READY, status: 'False', reason, message });
 
+type Seen = Pick<DeploymentWorld, 'database' | 'databasePods'>;
+
+/** Whether agents can connect (pure): to an own database by what is seen now, to an external one as the deployment has told. */
+export const takesConnections = (deployment: DeploymentResource, seen: Seen): boolean =>
+  deployment.spec.database?.external === undefined ? isAnswering(seen) : isTrue(deployment, DATABASE_READY);
+
+/** A set scaled to zero counts its last pod for a moment longer. */
+const isAnswering = (seen: Seen): boolean => isDatabaseUp(seen) && replicasOf(seen.database) > 0;
+
 function ownDatabase({ spec }: DeploymentResource, { database, databasePods }: DeploymentWorld, { settings, now }: Scene): Statement {
-  // A set scaled to zero counts its last pod for a moment longer.
-  if (isDatabaseUp({ database, databasePods }) && replicasOf(database) > 0) return ready('The database answers.');
+  if (isAnswering({ database, databasePods })) return ready('The database answers.');
   if (spec.hibernate === true) return notReady('The database is stopped; its volume is kept.', HIBERNATED);
   const patience = { now: now.getTime(), imagePullSeconds: settings.imagePullPatienceSeconds };
   const cause = diagnose(undefined, withoutGuards(databasePods), patience)?.message ?? podless(database, databasePods, now);

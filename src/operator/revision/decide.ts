@@ -10,6 +10,7 @@ import { isRolledOut, replicasOf } from '../workload-state.ts';
 import { building } from './build/decide.ts';
 import { idle, type Decision, type Situation, type Step, type Wish } from './decision.ts';
 import { imageOf } from './image.ts';
+import { isAlone, mayStart } from './may-start.ts';
 import type { RevisionWorld } from './observe.ts';
 import { replicasAllowed, replicasWanted, type WorkloadComponent } from './objects/sizes.ts';
 
@@ -25,6 +26,7 @@ export function decide(situation: Situation): Decision {
 /** Seconds in which the watch of deployments tells of the one that a new revision belongs to. */
 const SEEN_SOON = 30;
 
+const NO_DATABASE = 'Waiting for the database.';
 const STARTING = 'The pods are starting.';
 const SERVES = 'All pods are ready and the revision serves.';
 
@@ -126,31 +128,44 @@ function progress({ revision, world, settings }: Situation): Decision {
   if (problem !== undefined) return idle('CREATE_FAILED', problem, { ...begun, reason: 'Refused' });
   const api = replicasWanted(revision, 'api', settings);
   const queue = replicasWanted(revision, 'queue', settings);
-  if (!world.databaseReady) {
-    return idle('AWAITING_DEPLOY', 'Waiting for the database.', { ...begun, reason: 'DatabaseNotReady' });
-  }
+  if (!mayStart(world)) return idle('AWAITING_DEPLOY', NO_DATABASE, { ...begun, reason: 'DatabaseNotReady' });
   if (world.environment.secret === 'missing') {
     const message = `The Secret ${revision.spec.template.secretName} is not there.`;
     return idle('AWAITING_DEPLOY', message, { ...begun, reason: 'SecretMissing' });
   }
+  if (!world.databaseReady) return besideDatabase({ api, queue }, { world, settings });
   if (!isUp(world.api, [api, replicasAllowed(revision, 'api', settings)]) || !isSeen(world)) {
     // Beside one that serves, no run is taken by pods of a revision that may not start. Where nothing serves, none is to be lost.
-    const isAlone = world.deployment?.status?.activeRevision === undefined;
-    return deploying({ wish: isAlone ? { api, queue } : { api }, of: 'api' }, { world, settings });
+    return deploying({ wish: isAlone(world) ? { api, queue } : { api }, of: ['api'] }, { world, settings });
   }
   if (!isUp(world.queue, [queue, replicasAllowed(revision, 'queue', settings)]))
-    return deploying({ wish: { api, queue }, of: 'queue' }, { world, settings });
-  return complete({ ...begun, complete: true, wish: { api, queue } }, world);
+    return deploying({ wish: { api, queue }, of: ['queue'] }, { world, settings });
+  return complete({ ...begun, complete: true, wish: { api, queue } }, { revision, world });
+}
+
+/** Pods that run can do no more than wait; what keeps them from running is told at once. */
+function besideDatabase(wish: Wish, view: View): Decision {
+  const told = deploying({ wish, of: ['api', 'queue'] }, view);
+  if (told.reason !== undefined) return told;
+  return idle('AWAITING_DEPLOY', NO_DATABASE, { started: true, reason: 'DatabaseNotReady', wish });
 }
 
 /** Milliseconds in which the deployment sends traffic to a complete revision; longer than that is worth a word, and a write. */
 const SWITCH = 30_000;
 
-function complete(done: Partial<Decision>, world: RevisionWorld): Decision {
+/** Until it serves, it says what it said before: what is over in a moment is not worth a write. */
+function complete(done: Partial<Decision>, { revision, world }: Pick<Situation, 'revision' | 'world'>): Decision {
   if (world.hasTraffic) return idle('DEPLOYED', SERVES, { ...done, rolledOut: true });
   const left = Math.min(SWITCH, completeSince(world) + SWITCH - world.now.getTime());
-  if (left > 0) return idle('DEPLOYING', STARTING, { ...done, again: left / 1000 });
+  if (left > 0) return { ...idle('DEPLOYING', STARTING), ...lastTold(revision), ...done, again: left / 1000 };
   return idle('DEPLOYING', 'All pods are ready; traffic is being switched.', { ...done, rolledOut: true });
+}
+
+/** What its status says of a rollout that has begun (pure). */
+function lastTold({ status }: RevisionResource): Partial<Decision> {
+  const { phase, message, reason } = status ?? {};
+  if ((phase !== 'AWAITING_DEPLOY' && phase !== 'DEPLOYING') || message === undefined) return {};
+  return { phase, message, ...(reason !== undefined && { reason }) };
 }
 
 /** When the last of its pods got ready, in milliseconds; 0 where that is not known. */
@@ -166,8 +181,8 @@ const isSeen = ({ api, apiPods }: RevisionWorld): boolean => replicasOf(api) ===
 
 type View = Pick<Situation, 'world' | 'settings'>;
 
-function deploying({ wish, of }: { wish: Wish; of: WorkloadComponent }, view: View): Decision {
-  const diagnosis = volumeless(view) ?? troubleOf(view, [of]);
+function deploying({ wish, of }: { wish: Wish; of: WorkloadComponent[] }, view: View): Decision {
+  const diagnosis = volumeless(view) ?? troubleOf(view, of, databaseSince(view));
   const told = diagnosis?.early === undefined ? diagnosis : undefined;
   return idle('DEPLOYING', told?.message ?? STARTING, {
     started: true,
@@ -177,14 +192,17 @@ function deploying({ wish, of }: { wish: Wish; of: WorkloadComponent }, view: Vi
   });
 }
 
+/** What pods did without their database is not held against them. */
+const databaseSince = ({ world }: View): number | undefined => (world.databaseReady ? world.databaseSince : Infinity);
+
 /** The one thing that keeps a volume away which the operator can see. */
 const volumeless = ({ world }: View): Diagnosis | undefined =>
   world.missing.length === 0
     ? undefined
     : { reason: 'SecretMissing', message: `A volume of the pods is not there: no Secret ${world.missing.join(', ')}.`, final: false };
 
-function troubleOf({ world, settings }: View, components: WorkloadComponent[]): Diagnosis | undefined {
-  const patience = { now: world.now.getTime(), imagePullSeconds: settings.imagePullPatienceSeconds };
+function troubleOf({ world, settings }: View, components: WorkloadComponent[], excusedUntil?: number): Diagnosis | undefined {
+  const patience = { now: world.now.getTime(), imagePullSeconds: settings.imagePullPatienceSeconds, excusedUntil };
   const found = components.flatMap((component) => {
     const [workload, pods] = component === 'api' ? [world.api, world.apiPods] : [world.queue, world.queuePods];
     return isRolledOut(workload) ? [] : (diagnose(workload, pods, patience) ?? []);

@@ -1,20 +1,22 @@
 import { NotFound } from '../../errors.ts';
+import { keyOf } from '../../kube/cache.ts';
 import { taken } from '../../kube/errors.ts';
 import { kinds, type KubeObject } from '../../kube/kube.ts';
 import type { Span } from '../../kube/lease.ts';
-import { DATABASE_READY } from '../../schema/conditions.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
 import { COMPONENT } from '../../schema/labels.ts';
 import { labelValue, names } from '../../schema/names.ts';
 import { BY_DEPLOYMENT, BY_REVISION } from '../caches.ts';
 import { addressOf, type DatabaseAddress } from '../deployment/address.ts';
+import { takesConnections } from '../deployment/database-state.ts';
 import { selectedBy } from '../deployment/objects/network.ts';
 import { activeOf, isEnded } from '../deployment/picks.ts';
 import type { OperatorDeps } from '../deps.ts';
-import { isTrue } from '../kernel/conditions.ts';
+import { readySince } from '../diagnose.ts';
 import { observeBuild, type BuildWorld } from './build/observe.ts';
 import { adoptSecret, secretToRead } from './environment.ts';
 import { repeatedImage } from './image.ts';
+import { mayStart } from './may-start.ts';
 import type { WorkloadComponent } from './objects/sizes.ts';
 import { workloadName } from './objects/workload.ts';
 import { turnOf, type Turn } from './turn.ts';
@@ -32,6 +34,8 @@ export type RevisionWorld = {
   /** Of all its siblings it is the one to serve, whatever the deployment's status says at the moment. */
   isPick: boolean;
   databaseReady: boolean;
+  /** Since when the own database takes connections, in milliseconds since the epoch, where that is seen. */
+  databaseSince: number | undefined;
   /** The Service sends clients to it. */
   hasTraffic: boolean;
   /** Where its pods read the database's address; undefined while the deployment has not told. */
@@ -73,7 +77,7 @@ export async function observeRevision(
   const podsOf = (component: WorkloadComponent): KubeObject[] => pods.filter(({ metadata }) => metadata.labels?.[COMPONENT] === component);
   const turn = turnOf(revision, siblings);
   const repeated = repeatedImage(revision, siblings);
-  const database = databaseOf(deployment);
+  const database = databaseOf(deps, deployment);
   const isUnderWay = turn === 'go' && !isEnded(revision);
   return {
     deployment,
@@ -82,7 +86,7 @@ export async function observeRevision(
     isPick: activeOf(siblings, deployment?.status?.activeRevision)?.metadata.name === name,
     ...database,
     hasTraffic: selectedBy(caches.services.get(`${namespace}/${names.service(revision.spec.deployment)}`)) === labelValue(name),
-    environment: await environmentOf(deps, revision, { siblings, isNeeded: isUnderWay && database.databaseReady, signal }),
+    environment: await environmentOf(deps, revision, { siblings, isNeeded: isUnderWay && mayStart({ deployment, ...database }), signal }),
     repeated,
     missing: isUnderWay ? await missingSecrets(deps, revision, { pods, signal }) : [],
     build: isUnderWay && repeated === undefined ? await observeBuild(deps, revision, { deployment, pods, signal }) : undefined,
@@ -114,9 +118,21 @@ async function missingSecrets(
   return wanted.filter((_, index) => found[index] === false);
 }
 
-function databaseOf(deployment: DeploymentResource | undefined): Pick<RevisionWorld, 'address' | 'databaseReady'> {
+function databaseOf(
+  { caches }: OperatorDeps,
+  deployment: DeploymentResource | undefined,
+): Pick<RevisionWorld, 'address' | 'databaseReady' | 'databaseSince'> {
   const address = deployment && addressOf(deployment);
-  return { address, databaseReady: deployment !== undefined && address !== undefined && isTrue(deployment, DATABASE_READY) };
+  if (deployment === undefined || address === undefined) return { address, databaseReady: false, databaseSince: undefined };
+  const key = keyOf(deployment.metadata);
+  const pods = caches.pods.byIndex(BY_DEPLOYMENT, key).filter(({ metadata }) => metadata.labels?.[COMPONENT] === 'database');
+  const database = caches.statefulSets.get(`${deployment.metadata.namespace}/${names.database(deployment.metadata.name)}`);
+  const since = Math.max(...pods.map((pod) => readySince(pod) ?? 0));
+  return {
+    address,
+    databaseReady: takesConnections(deployment, { database, databasePods: pods }),
+    databaseSince: since > 0 ? since : undefined,
+  };
 }
 
 type Asked = { siblings: RevisionResource[]; isNeeded: boolean; signal: AbortSignal };

@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,6 +10,9 @@ import type { Kind, Kube } from '../../../src/kube/kube.ts';
 import { kill, leashed } from '../../kit/api-server.ts';
 
 /* Pods that are scheduled and get ready, and that nobody runs: Kubernetes' own scheduler, and kwok in the kubelet's place. */
+
+/** For programs that in a cluster have processors of their own: they take what API server, database and operator leave. */
+export const LAST = 19;
 
 const node: Kind = { apiVersion: 'v1', kind: 'Node', plural: 'nodes', namespaced: false };
 const ENDLESS = { cpu: '1000000', memory: '1000Ti', pods: '1000000' };
@@ -31,7 +35,7 @@ const schedulerConfig = (kubeconfig: string): object => ({
   ],
 });
 
-export async function startPods(kube: Kube, kubeconfig: string): Promise<{ stop(): Promise<void> }> {
+export async function startPods(kube: Kube, kubeconfig: string, niceness = 0): Promise<{ stop(): Promise<void> }> {
   const tools = await ensureParts(['kube', 'kwok'], (line) => process.stderr.write(`${line}\n`));
   const dir = mkdtempSync(join(tmpdir(), 'gx-bench-pods-'));
   const config = join(dir, 'scheduler.yaml');
@@ -44,9 +48,11 @@ export async function startPods(kube: Kube, kubeconfig: string): Promise<{ stop(
   });
   // The API server taints every new node as not ready; the controller that would take it back does not run here.
   await kube.jsonPatch(node, { name: 'kwok' }, [{ op: 'remove', path: '/spec/taints' }]);
+  const start = (tool: string, args: string[]): ChildProcess =>
+    leashed(tools[tool] as string, args, { logFile: join(dir, `${tool}.log`), niceness });
   const running = [
-    leashed(tools['kube-scheduler'] as string, [`--config=${config}`, '--secure-port=0'], join(dir, 'scheduler.log')),
-    leashed(tools['kwok'] as string, [`--kubeconfig=${kubeconfig}`, '--manage-all-nodes', `--config=${STAGES}`], join(dir, 'kwok.log')),
+    start('kube-scheduler', [`--config=${config}`, '--secure-port=0']),
+    start('kwok', [`--kubeconfig=${kubeconfig}`, '--manage-all-nodes', `--config=${STAGES}`]),
   ];
   return {
     stop: async () => {

@@ -24,6 +24,20 @@ const readyPod: KubeObject = {
   status: { conditions: [{ type: 'Ready', status: 'True' }] },
 };
 
+const withStatus = (container: object): KubeObject => ({
+  ...readyPod,
+  metadata: { name: 'w-1', creationTimestamp: new Date(now.getTime() - 5000).toISOString() },
+  status: { phase: 'Running', containerStatuses: [{ name: 'agent', image: 'i:1', ready: false, started: false, ...container }] },
+});
+const runningPod = withStatus({ state: { running: {} } });
+const crashedPod = (secondsAgo: number): KubeObject =>
+  withStatus({
+    restartCount: 3,
+    state: { waiting: { reason: 'CrashLoopBackOff' } },
+    lastState: { terminated: { exitCode: 1, finishedAt: new Date(now.getTime() - secondsAgo * 1000).toISOString() } },
+  });
+const unpulledPod = withStatus({ state: { waiting: { reason: 'ErrImagePull', message: 'not found' } } });
+
 const readyFor = (seconds: number): KubeObject => ({
   ...readyPod,
   status: { conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: new Date(now.getTime() - seconds * 1000).toISOString() }] },
@@ -36,6 +50,7 @@ const world = (given: Partial<RevisionWorld> = {}): RevisionWorld => ({
   isPick: false,
   hasTraffic: false,
   databaseReady: true,
+  databaseSince: undefined,
   address: { secretName: 'db', key: 'uri' },
   environment: { secret: 'none' },
   repeated: undefined,
@@ -58,9 +73,44 @@ const active = (name: string) => deployment({ status: { activeRevision: name } }
 describe('a rollout', () => {
   test.each<[string, Partial<RevisionWorld>, object]>([
     [
-      'waits for the database, and makes no pod',
-      { databaseReady: false },
+      'waits for the database that all its pods start beside, where nothing serves',
+      { databaseReady: false, api: starting(), queue: starting(), apiPods: [runningPod] },
+      { phase: 'AWAITING_DEPLOY', reason: 'DatabaseNotReady', wish: { api: 1, queue: 1 } },
+    ],
+    [
+      'tells at once what keeps its pods from waiting with it',
+      { databaseReady: false, api: starting(), queue: starting(), apiPods: [unpulledPod] },
+      { phase: 'DEPLOYING', reason: 'ImagePullFailed', wish: { api: 1, queue: 1 } },
+    ],
+    [
+      'does not hold against its pods that they ended without their database',
+      { databaseReady: false, api: starting(), queue: starting(), apiPods: [crashedPod(5)] },
+      { phase: 'AWAITING_DEPLOY', reason: 'DatabaseNotReady' },
+    ],
+    [
+      'nor that they have, once it is there',
+      { databaseSince: now.getTime() - 4000, api: starting(), queue: starting(), apiPods: [crashedPod(5)] },
+      { phase: 'DEPLOYING', message: 'The pods are starting.' },
+    ],
+    [
+      'holds it against them when they end with it',
+      { databaseSince: now.getTime() - 6000, api: starting(), queue: starting(), apiPods: [crashedPod(5)] },
+      { phase: 'DEPLOY_FAILED', reason: 'CrashLooping' },
+    ],
+    [
+      'makes no pod before the address of the database is known',
+      { databaseReady: false, address: undefined },
       { phase: 'AWAITING_DEPLOY', reason: 'DatabaseNotReady', wish: {} },
+    ],
+    [
+      'makes no pod without its database beside one that serves',
+      { databaseReady: false, deployment: active('chat-00000') },
+      { phase: 'AWAITING_DEPLOY', reason: 'DatabaseNotReady', wish: {} },
+    ],
+    [
+      'is not complete without its database',
+      { databaseReady: false, api: up(), queue: up() },
+      { phase: 'AWAITING_DEPLOY', reason: 'DatabaseNotReady', rolledOut: false },
     ],
     ['waits for its Secret', { environment: { secret: 'missing' } }, { phase: 'AWAITING_DEPLOY', reason: 'SecretMissing', wish: {} }],
     ['starts all pods at once where nothing serves', {}, { phase: 'DEPLOYING', wish: { api: 1, queue: 1 }, rolledOut: false }],
@@ -101,6 +151,17 @@ describe('a rollout', () => {
     ['does nothing once its deployment is gone', { deployment: undefined }, { wish: {} }],
   ])('%s', (_, given, expected) => {
     expect(next(given)).toMatchObject(expected);
+  });
+
+  test('says on what it said of itself until it serves', () => {
+    const waits = { phase: 'AWAITING_DEPLOY' as const, reason: 'DatabaseNotReady', message: 'Waiting for the database.' };
+    const complete = { api: up(), queue: up(), apiPods: [readyFor(10)] };
+    expect(next(complete, waits)).toMatchObject({ ...waits, complete: true, again: 20 });
+    expect(next({ ...complete, hasTraffic: true }, waits)).toMatchObject({ phase: 'DEPLOYED', rolledOut: true });
+    expect(next(complete, { phase: 'QUEUED', message: 'Waiting for the rollout of an earlier revision to end.' })).toMatchObject({
+      phase: 'DEPLOYING',
+      message: 'The pods are starting.',
+    });
   });
 
   test('fails at its deadline with the reason it waits for, and takes its pods back', () => {

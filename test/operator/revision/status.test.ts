@@ -21,6 +21,7 @@ const world = (now: string): RevisionWorld => ({
   hasTraffic: false,
   turn: 'go',
   databaseReady: true,
+  databaseSince: undefined,
   address: { secretName: 'db', key: 'uri' },
   environment: { secret: 'ready', name: 'env' },
   repeated: undefined,

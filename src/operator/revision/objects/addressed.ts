@@ -7,9 +7,14 @@ export type Addressed = { variables: Named[]; mounts: Named[]; volumes: Named[] 
 
 const GIVEN = 'GX_DATABASE_ADDRESS';
 const URI = 'DATABASE_URI';
+const PATIENCE = 'GX_POSTGRES_WAIT_SECONDS';
+const OF_ADDRESS = [GIVEN, URI, PATIENCE];
+/** Seconds in which a server waits for a database that starts beside it; then it ends, saying why, and is started anew. */
+const WAIT = 120;
 
 /**
- * What tells a pod where its database is (pure). The address stands alone: a user's own client that gets nothing else comes encrypted, too,
+ * What tells a pod where its database is, and to wait for it where that is the deployment's own: the wrong address of another one is to be
+ * told at once (pure). The address stands alone: a user's own client that gets nothing else comes encrypted, too,
  * and knows whom it talks to.
  */
 export function addressed({ secretName, key, authority }: DatabaseAddress): Addressed {
@@ -20,6 +25,7 @@ export function addressed({ secretName, key, authority }: DatabaseAddress): Addr
   const variables = [
     { name: GIVEN, valueFrom },
     { name: URI, value },
+    { name: PATIENCE, value: String(WAIT) },
   ];
   return { variables, mounts: [mount], volumes: [volume] };
 }
@@ -35,7 +41,7 @@ export function readdressed<T extends PodSpec>(pod: T, address: DatabaseAddress)
       ? {
           ...container,
           // Before all that may refer to them.
-          env: [...variables, ...(container.env ?? []).filter(({ name }) => name !== GIVEN && name !== URI)],
+          env: [...variables, ...(container.env ?? []).filter(({ name }) => !OF_ADDRESS.includes(name))],
           volumeMounts: [...without(container.volumeMounts), ...mounts],
         }
       : container,

@@ -36,6 +36,7 @@ const next = (given: Partial<RevisionWorld>, status: Status = { phase: 'AWAITING
     isPick: false,
     hasTraffic: false,
     databaseReady: true,
+    databaseSince: undefined,
     address: { secretName: 'db', key: 'uri' },
     environment: { secret: 'none' },
     repeated: undefined,
