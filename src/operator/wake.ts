@@ -40,11 +40,10 @@ export function wireWakeUps(caches: Caches, { deployments, revisions, listeners 
     // Another reconcile made it; its status is its own's.
     if (before === undefined) wake(revisions, key, told);
     else answered(revisions, key, told);
-    // One that ends gives its place to another, or takes that of the one that served.
-    const hasEnded = isOver(after) && !isOver(before);
+    // One that ends gives its place to another.
     for (const other of caches.revisions.byIndex(BY_DEPLOYMENT, deployment)) {
       const sibling = keyIn(other.metadata.namespace, other.metadata.name);
-      if ((hasEnded || !isEnded(other)) && sibling !== key) wake(revisions, sibling, told);
+      if (!isEnded(other) && sibling !== key) wake(revisions, sibling, told);
     }
   });
   for (const cache of [caches.workloads, caches.pods]) onChild(cache, REVISION, revisions);
@@ -69,8 +68,6 @@ const wake = (queue: WorkQueue, key: string, told: Told): void => queue.add(key,
 /** The object whose reconcile wrote, where it was an answer. */
 const answered = (queue: WorkQueue, key: string, told: Told): void =>
   told === 'answer' ? queue.addAfter(key, ECHO) : wake(queue, key, told);
-
-const isOver = (revision: KubeObject | undefined): boolean => revision !== undefined && isEnded(revision as unknown as RevisionResource);
 
 const keyIn = (namespace: string | undefined, name: string): string => `${namespace}/${name}`;
 

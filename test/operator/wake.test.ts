@@ -31,8 +31,8 @@ const offer = <T extends object>(
 };
 const deployment = (told: Told, status: object = {}): void =>
   offer(caches.deployments, { kind: 'Deployment', metadata: { name: 'chat' }, spec: { template: {} }, status }, told);
-const revision = (told: Told, status: object = {}, name = 'chat-1'): void =>
-  offer(caches.revisions, { kind: 'Revision', metadata: { name }, spec: { deployment: 'chat', template: {} }, status }, told);
+const revision = (told: Told, status: object = {}): void =>
+  offer(caches.revisions, { kind: 'Revision', metadata: { name: 'chat-1' }, spec: { deployment: 'chat', template: {} }, status }, told);
 const workload = (told: Told, status: object = {}): void => {
   const annotations = { [DEPLOYMENT]: 'chat', [REVISION]: 'chat-1' };
   offer(
@@ -69,17 +69,6 @@ test('a status that the operator wrote wakes the others at once, and its own obj
 test('a revision that its deployment made is looked at at once', async () => {
   revision('answer');
   expect(await awake()).toEqual(['deployments', 'revisions']);
-});
-
-test('a revision that ends wakes the one that served, which is over as well', async () => {
-  const former = vi.spyOn(queues.revisions, 'add');
-  revision('watch', { phase: 'DEPLOYED' });
-  revision('watch', { phase: 'DEPLOYING' }, 'chat-2');
-  former.mockClear();
-  revision('answer', { phase: 'DEPLOYING', message: 'The pods are starting.' }, 'chat-2');
-  expect(former).not.toHaveBeenCalled();
-  revision('answer', { phase: 'DEPLOYED' }, 'chat-2');
-  expect(former.mock.calls).toEqual([['n/chat-1', 'live']]);
 });
 
 test('a Service that begins to select a revision wakes it, whoever told of it', async () => {

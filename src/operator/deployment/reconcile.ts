@@ -22,10 +22,9 @@ export const reconcileDeployment =
     const { caches, settings, writer } = deps;
     const before = observeDeployment(caches, deployment);
     const complete = await completeRevision(deps, before.revisions, { signal, now });
+    const active = activeOf(before.revisions, deployment.status?.activeRevision)?.metadata.name;
     const prepared = await prepare(deps, deployment, { world: before, signal });
     const { trouble } = prepared;
-    const switched = trouble === undefined ? complete : undefined;
-    const active = switched ?? activeOf(before.revisions, deployment.status?.activeRevision)?.metadata.name;
     let growth: Statement | undefined;
     let database: KubeObject | undefined;
     let certificate: Kept | undefined;
@@ -33,7 +32,7 @@ export const reconcileDeployment =
     const history = { limit, days: settings.revisionHistoryDays, now };
     const password = await databaseSecret(deps, deployment, { world: before, prepared, signal, now });
     if (trouble === undefined) {
-      const given = { database: before.database, active, replicas: databaseReplicas(deployment, before) };
+      const given = { database: before.database, active: complete ?? active, replicas: databaseReplicas(deployment, before) };
       const desired = desiredDeployment(deployment, settings, given);
       certificate = await keepCertificate(deps, deployment, { set: desired.find(isSet), world: before, signal, now });
       database = (await writer.reconcile(desired, before.children, signal)).find(isSet);
@@ -43,11 +42,7 @@ export const reconcileDeployment =
       growth = await growVolume(deps, deployment, { database: before.database, signal });
     }
     const world = observeDeployment(caches, deployment);
-    const report = deploymentReport(
-      deployment,
-      { world, active, switched, trouble, growth, password, database, certificate, now },
-      settings,
-    );
+    const report = deploymentReport(deployment, { world, active, trouble, growth, password, database, certificate, now }, settings);
     const due = [password.separation?.again, password.again, certificate?.again, nextExpiry(world.revisions, active, history)];
     return { ...report, outcome: due.reduce<Outcome>(noLaterThan, report.outcome) };
   };

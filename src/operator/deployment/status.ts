@@ -34,8 +34,6 @@ export type DeploymentStatusFields = NonNullable<DeploymentResource['status']>;
 export type DeploymentView = {
   world: DeploymentWorld;
   active: string | undefined;
-  /** The revision that traffic was sent to in this very pass: its own status is about to say that it is deployed. */
-  switched?: string | undefined;
   trouble?: Outcome | undefined;
   growth?: Statement | undefined;
   password?: PasswordState;
@@ -52,7 +50,7 @@ const MOST = 4096;
 /** Observed objects -> status, conditions and outcome of a deployment (pure). */
 export function deploymentReport(
   deployment: DeploymentResource,
-  { world, active, switched, trouble, growth, password, database: set, certificate, now }: DeploymentView,
+  { world, active, trouble, growth, password, database: set, certificate, now }: DeploymentView,
   settings: OperatorSettings,
 ): Report<DeploymentStatusFields> {
   const newest = newestFirst(world.revisions)[0];
@@ -62,7 +60,6 @@ export function deploymentReport(
   const seen = {
     newest,
     active,
-    switched,
     database,
     serving,
     hibernates,
@@ -133,7 +130,6 @@ const SECRET_POLL = 10;
 type Seen = {
   newest: RevisionResource | undefined;
   active: string | undefined;
-  switched: string | undefined;
   database: Statement;
   serving: Statement;
   hibernates: boolean;
@@ -157,7 +153,7 @@ function phaseOf({ newest, active, database, serving, hibernates, before }: Seen
   return isFirstUnderWay || (active === undefined && database.status !== 'True') ? 'AWAITING_DATABASE' : 'UNKNOWN';
 }
 
-function outcomeOf({ newest, active, switched, database, serving, hibernates, asleep, poll }: Seen): Outcome {
+function outcomeOf({ newest, active, database, serving, hibernates, asleep, poll }: Seen): Outcome {
   if (newest === undefined) return waiting('RevisionMissing', 'The revision is being made.');
   const { name } = newest.metadata;
   const isDeployed = newest.status?.phase === 'DEPLOYED';
@@ -165,13 +161,13 @@ function outcomeOf({ newest, active, switched, database, serving, hibernates, as
   if (hibernates)
     return asleep ? settled('All pods are stopped; the data is kept.', HIBERNATED) : waiting('Hibernating', 'The pods are being stopped.');
   if (database.status !== 'True') return waiting(database.reason, database.message, poll);
-  if (switched !== name && (!isDeployed || active !== name)) return rolling(newest);
-  return isAsAsked(serving) ? wholeOrNot(newest, { serving, switched }) : waiting(serving.reason, serving.message);
+  if (!isDeployed || active !== name) return rolling(newest);
+  return isAsAsked(serving) ? wholeOrNot(newest, serving) : waiting(serving.reason, serving.message);
 }
 
 /** Traffic is served while some pods, those of the queue perhaps, are broken: not as asked. */
-function wholeOrNot(newest: RevisionResource, { serving, switched }: Pick<Seen, 'serving' | 'switched'>): Outcome {
-  const trouble = switched === newest.metadata.name ? undefined : conditionIn(newest, READY);
+function wholeOrNot(newest: RevisionResource, serving: Statement): Outcome {
+  const trouble = conditionIn(newest, READY);
   return trouble?.status === 'False'
     ? waiting(trouble.reason, `${serving.message} Not all of its pods do well. ${trouble.message}`)
     : settled(serving.message, serving.reason);

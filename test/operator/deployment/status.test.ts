@@ -16,10 +16,10 @@ const api = (name: string): KubeObject => ({
   status: { availableReplicas: 1 },
 });
 
-const report = (world: Partial<DeploymentWorld>, active?: string, of = deployment(), switched?: string) => {
+const report = (world: Partial<DeploymentWorld>, active?: string, of = deployment()) => {
   const lists = { revisions: [], foreign: [], children: [], databasePods: [], agentPods: [], passwordPods: [], workloads: [] };
   const empty = { ...lists, database: undefined, service: undefined };
-  return deploymentReport(of, { world: { ...empty, ...world }, active, switched, now: new Date() }, settings());
+  return deploymentReport(of, { world: { ...empty, ...world }, active, now: new Date() }, settings());
 };
 const deployed = { phase: 'DEPLOYED' as const };
 const scaledToZero = revision(deployment({ metadata: { generation: 1 }, template: { resourceSpec: { minScale: 0 } } }), {
@@ -59,14 +59,6 @@ test.each([
 ])('%s', (_, world, active, expected) => {
   const { status, outcome } = report(world, active);
   expect([status.phase, outcome.kind, outcome.reason]).toEqual(expected);
-});
-
-test('traffic that was switched in this very pass is told, before the revision says that it is deployed', () => {
-  const says = { phase: 'AWAITING_DEPLOY' as const, reason: 'DatabaseNotReady', message: 'Waiting for the database.' };
-  const revisions = [numbered(1, says)];
-  const { status, outcome } = report({ ...serving, revisions }, 'chat-00001', deployment(), 'chat-00001');
-  expect([status.phase, status.activeRevision, outcome.kind, outcome.reason]).toEqual(['READY', 'chat-00001', 'settled', 'Serving']);
-  expect(report({ ...serving, revisions }, 'chat-00001').outcome).toMatchObject({ kind: 'waiting', reason: 'RollingOut' });
 });
 
 const rest = { ...database, spec: { replicas: 0 }, status: {} };
