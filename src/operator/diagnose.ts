@@ -17,7 +17,7 @@ export type Diagnosis = {
   log?: { pod: string; container: string; previous: boolean };
 };
 
-type State = { reason?: string; message?: string; exitCode?: number; finishedAt?: string };
+type State = { reason?: string; message?: string; exitCode?: number; finishedAt?: string | null };
 export type ContainerStatus = {
   name: string;
   image?: string;
@@ -170,9 +170,9 @@ function diagnoseRun(pod: KubeObject, container: ContainerStatus, patience: Pati
   return state?.running !== undefined && ready === false ? notReady(pod, container, patience) : undefined;
 }
 
-/** It may have ended because the database was not there: only what it does now tells. */
+/** It may have ended because the database was not there: only what it does now tells. A time that nobody told is null in the API server's answers. */
 const isExcused = ({ reason, finishedAt }: State, { now, excusedUntil }: Patience): boolean =>
-  excusedUntil !== undefined && reason !== 'OOMKilled' && (finishedAt === undefined ? now : Date.parse(finishedAt)) <= excusedUntil;
+  excusedUntil !== undefined && reason !== 'OOMKilled' && (finishedAt ? Date.parse(finishedAt) : now) <= excusedUntil;
 
 /** One that ends well is broken, too, when it is to run on and does so again and again. */
 function failedEnd({ state, lastState }: ContainerStatus): State | undefined {

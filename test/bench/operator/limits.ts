@@ -1,12 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { operatorConfig } from '../../../src/config/operator.ts';
-import { kinds, type Kind, type Kube, type KubeObject } from '../../../src/kube/kube.ts';
-import { desiredDeployment } from '../../../src/operator/deployment/desired.ts';
+import { kinds, type Kind, type Kube } from '../../../src/kube/kube.ts';
 import { tracingProject } from '../../../src/operator/deployment/tracing-project.ts';
 import { withHash } from '../../../src/operator/kernel/owned.ts';
-import { API_VERSION, type DeploymentResource } from '../../../src/schema/custom-resources.ts';
 import { cpuBetween, cpuSoFar } from './cpu.ts';
-import { SETTINGS } from './process.ts';
+import { familyOf, kindOf, settings } from './family.ts';
 
 /* What the API server can do for a client that does nothing else, over as many connections as the operator's calls have. */
 
@@ -15,12 +12,11 @@ const DEPLOYMENTS = 70;
 const AT_ONCE = [4, 8, 16];
 /** As long as a credential. */
 const SECRET = 'x'.repeat(400);
-const APPLIED: Kind[] = [kinds.service, kinds.networkPolicy, kinds.statefulSet];
 
 /** `milliseconds`: of CPU for one write, by API server, database and client together. */
 export type Limit = { perSecond: number; milliseconds: number };
 
-/** Writes of the objects that a deployment is made of: two creates and four server-side applies each. */
+/** Writes of the objects that a deployment is made of: four creates and six server-side applies each. */
 export async function writeLimit(kube: Kube): Promise<Limit> {
   const limits: Limit[] = [];
   for (const atOnce of AT_ONCE) limits.push(await writesAtOnce(kube, atOnce));
@@ -39,9 +35,9 @@ async function writesAtOnce(kube: Kube, atOnce: number): Promise<Limit> {
   const work = async (): Promise<void> => {
     for (let next = families.pop(); next !== undefined; next = families.pop()) {
       await kube.create(kinds.tracingProject, next.project);
-      await kube.create(kinds.secret, next.credential);
+      for (const secret of next.secrets) await kube.create(kinds.secret, secret);
       for (const child of next.applied) await kube.apply(kindOf(child), child);
-      writes += 2 + next.applied.length;
+      writes += 1 + next.secrets.length + next.applied.length;
     }
   };
   await Promise.all(Array.from({ length: atOnce }, work));
@@ -51,27 +47,19 @@ async function writesAtOnce(kube: Kube, atOnce: number): Promise<Limit> {
 }
 
 function childrenOf(name: string) {
-  const { settings } = operatorConfig(SETTINGS);
-  const deployment: DeploymentResource = {
-    apiVersion: API_VERSION,
-    kind: 'Deployment',
-    metadata: { name, namespace: 'default', uid: randomUUID() },
-    spec: { source: 'external_container', template: { sourceRevisionConfig: { imageUri: 'registry.example/agent:1' } } },
-  };
+  const { deployment, children } = familyOf(name, 'default');
   return {
     project: tracingProject(deployment, settings.defaultTenantId),
-    credential: {
+    secrets: ['admin', 'agents', 'tls'].map((whose) => ({
       apiVersion: 'v1',
       kind: 'Secret',
-      metadata: { name, namespace: 'default' },
+      metadata: { name: `${name}-${whose}`, namespace: 'default' },
       immutable: true,
       stringData: { uri: SECRET },
-    },
-    applied: desiredDeployment(deployment, settings, {}).map(withHash),
+    })),
+    applied: children.map(withHash),
   };
 }
-
-const kindOf = (object: KubeObject): Kind => APPLIED.find(({ kind }) => kind === object.kind) as Kind;
 
 /** Milliseconds to list and decode all objects of a kind. */
 export async function listTime(kube: Kube, kind: Kind): Promise<{ milliseconds: number; count: number }> {

@@ -1,0 +1,37 @@
+import { randomUUID } from 'node:crypto';
+import { operatorConfig } from '../../../src/config/operator.ts';
+import { kinds, type Kind, type KubeObject } from '../../../src/kube/kube.ts';
+import { desiredDeployment } from '../../../src/operator/deployment/desired.ts';
+import { desiredRevision } from '../../../src/operator/revision/desired.ts';
+import { API_VERSION, type DeploymentResource } from '../../../src/schema/custom-resources.ts';
+import { names } from '../../../src/schema/names.ts';
+import { revisionOf } from '../../../src/schema/revision-of.ts';
+import { SETTINGS } from './process.ts';
+
+/* What the operator applies for a new deployment, for clients that do nothing else. */
+
+export const settings = operatorConfig(SETTINGS).settings;
+const KINDS: Kind[] = [kinds.service, kinds.networkPolicy, kinds.statefulSet, kinds.workload];
+
+export const kindOf = (object: KubeObject): Kind => KINDS.find(({ kind }) => kind === object.kind) as Kind;
+
+/** A deployment that is in no API server, and its children. */
+export function familyOf(name: string, namespace: string): { deployment: DeploymentResource; children: KubeObject[] } {
+  const deployment: DeploymentResource = {
+    apiVersion: API_VERSION,
+    kind: 'Deployment',
+    metadata: { name, namespace, uid: randomUUID(), generation: 1 },
+    spec: { source: 'external_container', template: { sourceRevisionConfig: { imageUri: 'registry.example/agent:1' } } },
+  };
+  const revision = revisionOf(deployment);
+  // The API server gives it one.
+  revision.metadata.uid = randomUUID();
+  const { replicas } = settings.profile;
+  const address = { secretName: name, key: 'uri', authority: names.databaseTls(name) };
+  const given = { wish: { api: replicas, queue: replicas }, secretName: undefined, address };
+  const children = [
+    ...desiredDeployment(deployment, settings, { active: revision.metadata.name }),
+    ...desiredRevision(revision, given, settings),
+  ];
+  return { deployment, children };
+}
