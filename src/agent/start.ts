@@ -96,10 +96,10 @@ type Time = { grace: number; delay: number };
  * No new runs; those under way finish in the grace, the others are handed back. Requests are taken on during the delay; whoever waits for a
  * run elsewhere gets its end within the grace. Times in milliseconds.
  */
-async function drain({ pump, executor, bus }: AgentDeps, { unanswered }: Listener, { grace, delay }: Time): Promise<void> {
+async function drain({ pump, executor, bus }: AgentDeps, { unanswered, mayBeAsked }: Listener, { grace, delay }: Time): Promise<void> {
   const until = Date.now() + grace;
   await Promise.all([wait(delay), pump.stop().then(() => executor.idle(grace))]);
-  while (Date.now() < until && (unanswered() > 0 || bus.followedRuns().length > 0)) await wait(20);
+  while (Date.now() < until && (unanswered() > 0 || bus.followedRuns().length > 0 || mayBeAsked())) await wait(20);
   for (const id of executor.ids()) executor.stop(id, 'shutdown');
   await executor.idle(5000);
 }

@@ -1,4 +1,5 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
+import { setTimeout as wait } from 'node:timers/promises';
 import type Koa from 'koa';
 import { StartError } from '../errors.ts';
 import { answerUnreadable } from './unreadable.ts';
@@ -8,6 +9,9 @@ const KEEP_ALIVE = 75_000;
 
 /** Bytes of address and headers. Room for three times the hundred ids that a bulk request may name, so that too many get a 422 that says so. */
 const HEADER_LIMIT = 65_536;
+
+/** Milliseconds in which a client that goes on has sent its next request, and learns by its answer to come back elsewhere. */
+const NEXT = 1000;
 
 /** Milliseconds between two looks for connections that fell idle while closing. */
 const SWEEP = 50;
@@ -19,6 +23,8 @@ export type Listener = {
   sendAway: () => void;
   /** Requests whose answer has not begun. */
   unanswered: () => number;
+  /** Clients may be about to ask again on a connection: an answer that left it open has ended within the last second. */
+  mayBeAsked: () => boolean;
   stop: (graceMilliseconds: number) => Promise<void>;
 };
 
@@ -26,9 +32,13 @@ export type Listener = {
 export async function listen(app: Koa, options: { host: string; port: number }): Promise<Listener> {
   const server = createServer({ maxHeaderSize: HEADER_LIMIT }, app.callback());
   const open = new Set<ServerResponse>();
+  let leftOpen = -Infinity;
   server.on('request', (_, answer) => {
     open.add(answer);
-    answer.once('close', () => open.delete(answer));
+    answer.once('close', () => {
+      open.delete(answer);
+      if (answer.writableFinished && answer.shouldKeepAlive && answer.getHeader('connection') !== 'close') leftOpen = performance.now();
+    });
   });
   answerUnreadable(server);
   server.keepAliveTimeout = KEEP_ALIVE;
@@ -44,7 +54,8 @@ export async function listen(app: Koa, options: { host: string; port: number }):
     server.prependListener('request', (_, answer) => answer.setHeader('connection', 'close'));
   };
   const unanswered = (): number => [...open].filter(({ headersSent }) => !headersSent).length;
-  return { port, server, sendAway, unanswered, stop: (grace) => close(server, grace) };
+  const mayBeAsked = (): boolean => performance.now() - leftOpen < NEXT;
+  return { port, server, sendAway, unanswered, mayBeAsked, stop: (grace) => close(server, { grace, mayBeAsked }) };
 }
 
 function listenError(error: NodeJS.ErrnoException, { host, port }: { host: string; port: number }): StartError {
@@ -54,14 +65,20 @@ function listenError(error: NodeJS.ErrnoException, { host, port }: { host: strin
   return new StartError(`Can't listen on ${host}:${port}: ${error.message}`, { cause: error });
 }
 
-/** No new connections; idle ones close at once, busy ones when answered, all of them after the grace. */
-async function close(server: Server, grace: number): Promise<void> {
+type Closing = { grace: number; mayBeAsked: () => boolean };
+
+/** No new connections; idle ones close as soon as nobody is about to ask on them, busy ones when answered, all of them after the grace. */
+async function close(server: Server, { grace, mayBeAsked }: Closing): Promise<void> {
+  const end = performance.now() + grace;
+  while (mayBeAsked() && performance.now() < end) await wait(SWEEP);
   const closed = new Promise<void>((resolve) => {
     server.close(() => resolve());
   });
   // A connection that was busy when the closing began falls idle after its answer, and would be kept for another request.
-  const sweep = setInterval(() => server.closeIdleConnections(), SWEEP);
-  const timer = setTimeout(() => server.closeAllConnections(), grace);
+  const sweep = setInterval(() => {
+    if (!mayBeAsked()) server.closeIdleConnections();
+  }, SWEEP);
+  const timer = setTimeout(() => server.closeAllConnections(), Math.max(0, end - performance.now()));
   await closed;
   clearInterval(sweep);
   clearTimeout(timer);

@@ -1,3 +1,6 @@
+import http from 'node:http';
+import { text } from 'node:stream/consumers';
+import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startAgent } from '../../kit/agent-server.ts';
 import { eventually } from '../../kit/eventually.ts';
@@ -40,4 +43,33 @@ test('a server that is to stop serves on until load balancers know, and sends it
     expect(one.rounds).toBeGreaterThan(10);
   }
   expect(await staying.kill()).toBe(0);
+});
+
+/** A run, on the agent's connection: the state at its end, and what becomes of the connection. */
+function run(url: string, agent: http.Agent, pause: number) {
+  const options = { agent, method: 'POST', headers: { 'content-type': 'application/json' } };
+  const asked = http.request(`${url}/runs/wait`, options);
+  asked.end(JSON.stringify({ assistant_id: 'steps', input: { left: 1, pause } }));
+  const begun = new Promise<http.IncomingMessage>((resolve, reject) => asked.once('response', resolve).once('error', reject));
+  const ended = begun.then(async (answer) => ({ state: JSON.parse(await text(answer)) as object, connection: answer.headers.connection }));
+  ended.catch(() => undefined);
+  return { asked, begun, ended };
+}
+
+test('a client whose answer had begun before the stop may go on with its connection, and learns there to come back elsewhere', async () => {
+  const [leaving, staying] = await Promise.all([
+    startAgent({ database: database.uri, env: { GX_SHUTDOWN_DELAY_SECONDS: '0' } }),
+    startAgent({ database: database.uri }),
+  ]);
+  const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+  const first = run(leaving.url, agent, 2000);
+  expect((await first.begun).headers.connection).toBe('keep-alive');
+  const gone = leaving.kill();
+  expect(await first.ended).toMatchObject({ state: { done: 1 } });
+  // Longer than a server takes that closes what has fallen idle.
+  await wait(200);
+  const second = run(leaving.url, agent, 5);
+  expect(await second.ended).toMatchObject({ state: { done: 1 }, connection: 'close' });
+  expect(second.asked.reusedSocket).toBe(true);
+  expect([await gone, await staying.kill()]).toEqual([0, 0]);
 });
