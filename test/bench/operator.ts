@@ -23,7 +23,7 @@ Usage: make bench-operator, or node test/bench/operator.ts [options]
 
   write     children of new deployments a second, against what the API server can do
   create    new deployments through REST, in ten namespaces, until their children are there (the goal), and until they serve; pods by kwok, no audit
-            log, and Kubernetes' controllers, scheduler and kwok at the lowest priority: in a cluster they have processors of their own
+            log, and Kubernetes' controllers, scheduler and kwok at the lowest priority, as if they had processors of their own
   requests  what each of a hundred of them asks of the API server
   rest      requests that 1,000 deployments at rest cost
   restart   time, memory, event loop, connections and live changes when the operator meets settled deployments

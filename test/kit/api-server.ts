@@ -64,7 +64,7 @@ ${audit === 'clients' ? '- {level: None, users: ["system:apiserver", "system:kub
 type Tools = Record<string, string>;
 type Place = { dir: string; ports: { etcd: number; peer: number; api: number }; tools: Tools };
 
-/** `niceness`: of Kubernetes' controllers, which in a cluster have processors of their own; 19 takes only what the others leave. */
+/** `niceness`: of Kubernetes' controllers; with 19 they take only what the others leave. */
 type Options = { controllers?: boolean; niceness?: number; audit?: Audit };
 
 export async function startApiServer(options: Options = {}): Promise<ApiServer> {

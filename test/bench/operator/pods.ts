@@ -11,7 +11,7 @@ import { kill, leashed } from '../../kit/api-server.ts';
 
 /* Pods that are scheduled and get ready, and that nobody runs: Kubernetes' own scheduler, and kwok in the kubelet's place. */
 
-/** For programs that in a cluster have processors of their own: they take what API server, database and operator leave. */
+/** For programs that are not to be measured with: they take what API server, database and operator leave. */
 export const LAST = 19;
 
 const node: Kind = { apiVersion: 'v1', kind: 'Node', plural: 'nodes', namespaced: false };
