@@ -28,7 +28,7 @@ export function settledTemplate(made: KubeObject, live: KubeObject | undefined, 
   return {
     ...made,
     metadata: { ...made.metadata, annotations: { ...made.metadata.annotations, [TEMPLATE]: known } },
-    spec: { ...(made.spec as object), template: templateOf(live) },
+    spec: { ...(made.spec as object), template: unrestarted(live) },
   };
 }
 
@@ -47,8 +47,11 @@ const isAsSeen = (live: KubeObject, seen: string): boolean => seen.includes(`/${
 
 const versionOf = ({ metadata }: KubeObject): string => `${metadata.uid}/${metadata.generation}`;
 
-function contentOf(object: KubeObject): string {
+const contentOf = (object: KubeObject): string => hashOf(unrestarted(object));
+
+/** The pods without the word that they be restarted: it is its author's, and no reason for a write. */
+function unrestarted(object: KubeObject): PodTemplate {
   const { metadata, ...pod } = templateOf(object);
   const { [RESTARTED]: _, ...annotations } = metadata?.annotations ?? {};
-  return hashOf({ ...pod, metadata: { ...metadata, annotations } });
+  return { ...pod, metadata: { ...metadata, annotations } };
 }

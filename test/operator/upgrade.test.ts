@@ -34,6 +34,12 @@ async function children(): Promise<string[]> {
   return lists.flat().map(({ kind, metadata }) => `${kind} ${metadata.name} ${metadata.uid} ${metadata.resourceVersion}`);
 }
 
+/** What the present operator wrote, its lease apart. */
+const writes = (): string[] =>
+  auditEvents(inject('auditLog'), operator.userAgent)
+    .filter(({ verb, objectRef }) => !['get', 'list', 'watch'].includes(verb) && objectRef?.resource !== 'leases')
+    .map(({ verb, requestURI }) => `${verb} ${requestURI}`);
+
 const templates = async (): Promise<unknown[]> =>
   [...(await kube.all(kinds.workload, { namespace })), ...(await kube.all(kinds.statefulSet, { namespace }))].map(
     ({ metadata, spec }: KubeObject) => [metadata.name, (spec as { template: object }).template],
@@ -58,10 +64,7 @@ test('the same operator started again writes nothing', async () => {
   await until('it has looked at the deployment', async () => (await metricOf(operator, 'controller_runtime_reconcile_total')) >= 2);
   await untilIdle(operator);
   expect(await children()).toEqual(before);
-  const writes = auditEvents(inject('auditLog'), operator.userAgent).filter(
-    ({ verb, objectRef }) => !['get', 'list', 'watch'].includes(verb) && objectRef?.resource !== 'leases',
-  );
-  expect(writes.map(({ verb, requestURI }) => `${verb} ${requestURI}`)).toEqual([]);
+  expect(writes()).toEqual([]);
 });
 
 test('a newer one with other images and sizes restarts no pod: neither agents nor databases', async () => {
@@ -123,15 +126,21 @@ describe('pods that stayed as a former operator made them', () => {
     await operator.stop();
     operator = await operatorFor({ namespace, kubeconfig }, { identity: 'newest', settings: newest });
     await operator.leading;
+    await until('it has looked at all', async () => (await metricOf(operator, 'controller_runtime_reconcile_total')) >= 3);
+    await still('what it makes of it', children);
+    await untilIdle(operator);
   });
 
-  test('restart by `kubectl rollout restart` as they are', async () => {
+  test('restart by `kubectl rollout restart` as they are, without a write of the operator to them', async () => {
+    const before = writes().filter((write) => write.includes(api));
     await kube.jsonPatch(kinds.workload, { namespace, name: api }, [
       { op: 'add', path: '/spec/template/metadata/annotations/kubectl.kubernetes.io~1restartedAt', value: '2026-01-01T00:00:00Z' },
     ]);
     await until('the pods are out again', async () => isRolledOut(await see.workload(api)));
     await see.untilReady('chat');
+    await still('what the operator makes of it', children);
     expect(await agent()).toMatchObject({ image: 'agent:2', imagePullPolicy: 'Always' });
+    expect(writes().filter((write) => write.includes(api))).toEqual(before);
   });
 
   test('are made anew, by the newest settings, once somebody changes what they are', async () => {
