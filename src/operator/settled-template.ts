@@ -53,5 +53,5 @@ const contentOf = (object: KubeObject): string => hashOf(unrestarted(object));
 function unrestarted(object: KubeObject): PodTemplate {
   const { metadata, ...pod } = templateOf(object);
   const { [RESTARTED]: _, ...annotations } = metadata?.annotations ?? {};
-  return { ...pod, metadata: { ...metadata, annotations } };
+  return { metadata: { ...metadata, annotations }, ...pod };
 }

@@ -77,7 +77,7 @@ async function makeNamespaces(kube: Kube): Promise<void> {
 /** The operator alone with the API server: new deployments wait for it, and no pod ever comes. */
 export async function measureWrites(given: Given, table: Table): Promise<void> {
   const { server, kube, count, flags, report } = given;
-  const first = await writeLimit(kube);
+  const first = await writeLimit(kube, count);
   report(`the API server's own limit: ${Math.round(first.perSecond)} writes a second`);
   report(`${count} posted in ${seconds(await post(given))}`);
   const trail = new AuditTrail(server.auditLog);
@@ -88,7 +88,7 @@ export async function measureWrites(given: Given, table: Table): Promise<void> {
   const [children, all, asked] = [trail.writes(USER_AGENT, isChildWrite), trail.writes(USER_AGENT), trail.census()];
   await operator.stop();
   // Before and after, because the machine may have other work by then.
-  const limit = mean([first, await writeLimit(kube)]);
+  const limit = mean([first, await writeLimit(kube, count)]);
   const share = children.perSecond / limit.perSecond;
   const milliseconds = (cpuBetween(cpu.before, cpu.after).reduce((sum, [, spent]) => sum + spent, 0) * 1000) / children.count;
   table.title(`Children of ${count} new deployments (posted before the operator starts; no pods)`);

@@ -1,4 +1,4 @@
-import { createHash, createPrivateKey, generateKeyPairSync, sign, X509Certificate, type KeyObject } from 'node:crypto';
+import { createPrivateKey, generateKeyPairSync, hash, sign, X509Certificate, type KeyObject } from 'node:crypto';
 import { bits, field, identifier, integer, octets, sequence, setOf, text, time, truth } from './der.ts';
 
 /** Both in PEM. */
@@ -29,32 +29,42 @@ const named = (name: string): Buffer => sequence(setOf(sequence(OID.commonName, 
 const extension = (id: Buffer, content: Buffer, isCritical = false): Buffer =>
   sequence(id, ...(isCritical ? [truth()] : []), octets(content));
 const encoded = (key: KeyObject): Buffer => key.export({ type: 'spki', format: 'der' });
-const idOf = (key: KeyObject): Buffer => createHash('sha256').update(encoded(key)).digest().subarray(0, 20);
+const idOf = (publicKey: Buffer): Buffer => hash('sha256', publicKey, 'buffer').subarray(0, 20);
+
+const OF_AUTHORITIES = [
+  extension(OID.basicConstraints, sequence(truth(), integer(0)), true),
+  // keyCertSign, cRLSign
+  extension(OID.keyUsage, bits(Buffer.from([0b0000_0110]), 1), true),
+];
+const OF_SERVERS = [
+  // digitalSignature
+  extension(OID.keyUsage, bits(Buffer.from([0b1000_0000]), 7), true),
+  extension(OID.extendedKeyUsage, sequence(OID.serverAuthentication)),
+];
+
+/** Its public half encoded, which takes OpenSSL longer than to make the key. */
+function newKey(): { publicKey: Buffer; privateKey: KeyObject } {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+  return { publicKey: encoded(publicKey), privateKey };
+}
 
 /** A new authority: it signs the certificates of one database, and nothing below it may sign. `name` has at most 64 characters. */
 export function newAuthority(name: string, given: Given): Pair {
-  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
-  const extensions = [
-    extension(OID.basicConstraints, sequence(truth(), integer(0)), true),
-    // keyCertSign, cRLSign
-    extension(OID.keyUsage, bits(Buffer.from([0b0000_0110]), 1), true),
-    extension(OID.subjectKey, octets(idOf(publicKey))),
-  ];
+  const { publicKey, privateKey } = newKey();
+  const extensions = [...OF_AUTHORITIES, extension(OID.subjectKey, octets(idOf(publicKey)))];
   const wanted = { issuer: name, subject: name, publicKey, extensions, life: AUTHORITY_LIFE };
   return { certificate: certificate(wanted, privateKey, given), key: pemOf(privateKey) };
 }
 
 /** A certificate with a key of its own for a server of these names, the first of which (64 characters at most) is its subject. */
 export function newCertificate(authority: Pair, names: [string, ...string[]], given: Given): Pair & { until: Date } {
-  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+  const { publicKey, privateKey } = newKey();
   const issuer = new X509Certificate(authority.certificate);
   const extensions = [
-    // digitalSignature
-    extension(OID.keyUsage, bits(Buffer.from([0b1000_0000]), 7), true),
-    extension(OID.extendedKeyUsage, sequence(OID.serverAuthentication)),
+    ...OF_SERVERS,
     extension(OID.alternativeName, sequence(...names.map((name) => field(2, Buffer.from(name), false)))),
     extension(OID.subjectKey, octets(idOf(publicKey))),
-    extension(OID.authorityKey, sequence(field(0, idOf(issuer.publicKey), false))),
+    extension(OID.authorityKey, sequence(field(0, idOf(encoded(issuer.publicKey)), false))),
   ];
   const wanted = { issuer: issuer.subject.replace(/^CN=/, ''), subject: names[0], publicKey, extensions, life: LIFE };
   const signed = certificate(wanted, createPrivateKey(authority.key), given);
@@ -62,7 +72,7 @@ export function newCertificate(authority: Pair, names: [string, ...string[]], gi
 }
 
 export type Given = { now: Date; random: (bytes: number) => Buffer };
-type Wanted = { issuer: string; subject: string; publicKey: KeyObject; extensions: Buffer[]; life: number };
+type Wanted = { issuer: string; subject: string; publicKey: Buffer; extensions: Buffer[]; life: number };
 
 /** Version 3 of RFC 5280. */
 function certificate({ issuer, subject, publicKey, extensions, life }: Wanted, signer: KeyObject, { now, random }: Given): string {
@@ -75,7 +85,7 @@ function certificate({ issuer, subject, publicKey, extensions, life }: Wanted, s
     named(issuer),
     sequence(time(new Date(now.getTime() - SKEW)), time(new Date(now.getTime() + life))),
     named(subject),
-    encoded(publicKey),
+    publicKey,
     field(3, sequence(...extensions)),
   );
   const whole = sequence(told, algorithm, bits(sign('sha256', told, signer)));
