@@ -15,7 +15,7 @@ export type Queues = { deployments: WorkQueue; revisions: WorkQueue; listeners: 
  * Milliseconds after which an object is looked at that only our own write has changed. The reconcile that wrote knows of it, and what
  * Kubernetes makes of it wakes the object sooner.
  */
-const ECHO = 5000;
+const ECHO = 20_000;
 
 /** Which change wakes whom. Handlers only put keys into queues. */
 export function wireWakeUps(caches: Caches, { deployments, revisions, listeners }: Queues): void {
@@ -65,9 +65,9 @@ export function wireWakeUps(caches: Caches, { deployments, revisions, listeners 
 
 const wake = (queue: WorkQueue, key: string, told: Told): void => queue.add(key, told === 'list' ? 'background' : 'live');
 
-/** The object whose reconcile wrote, where it was an answer. */
+/** The object whose reconcile wrote, where it was an answer: after all that is new. */
 const answered = (queue: WorkQueue, key: string, told: Told): void =>
-  told === 'answer' ? queue.addAfter(key, ECHO) : wake(queue, key, told);
+  told === 'answer' ? queue.addAfter(key, ECHO, 'background') : wake(queue, key, told);
 
 const keyIn = (namespace: string | undefined, name: string): string => `${namespace}/${name}`;
 

@@ -59,11 +59,11 @@ test('a status that the operator wrote wakes the others at once, and its own obj
   expect(await awake()).toEqual(['deployments', 'revisions']);
   deployment('answer', { activeRevision: 'chat-1' });
   expect(await awake()).toEqual(['revisions']);
-  expect(await awake(4999)).toEqual([]);
+  expect(await awake(19_999)).toEqual([]);
   expect(await awake(1)).toEqual(['deployments']);
   revision('answer', { phase: 'DEPLOYED' });
   expect(await awake()).toEqual(['deployments']);
-  expect(await awake(5000)).toEqual(['revisions']);
+  expect(await awake(20_000)).toEqual(['revisions']);
 });
 
 test('a revision that its deployment made is looked at at once', async () => {

@@ -17,7 +17,7 @@ describe.each(inResource)('$path', ({ path, source, required, immutable }) => {
 
   test(`is refused by the API server for another source than ${source}`, () => {
     expect(rules).toContainEqual({
-      rule: `self.source == '${source}' || !(${celHas('self', path)})`,
+      rule: `!(${celHas('self', path)}) || self.source == '${source}'`,
       message: `${path}: only for source ${source}`,
     });
   });

@@ -28,7 +28,7 @@ export class WorkQueue {
   readonly #active = new Map<string, number>();
   readonly #again = new Map<string, Priority>();
   readonly #failures = new Map<string, number>();
-  readonly #timers = new Map<string, { due: number; timer: NodeJS.Timeout; priority: Priority }>();
+  readonly #timers: Record<Priority, Map<string, { due: number; timer: NodeJS.Timeout }>> = { live: new Map(), background: new Map() };
   /** Until when each key rests that was worked on, the longest ago first. */
   readonly #rests = new Map<string, number>();
   readonly #takers: ((key: string | undefined) => void)[] = [];
@@ -72,20 +72,19 @@ export class WorkQueue {
     this.#handOut();
   }
 
-  /** Adds the key later; of several requests the earliest counts. */
+  /** Adds the key later; of several requests of a priority the earliest counts. */
   addAfter(key: string, milliseconds: number, priority: Priority = 'live'): void {
     if (this.#closed) return;
+    const timers = this.#timers[priority];
     const due = performance.now() + milliseconds;
-    const known = this.#timers.get(key);
-    if (known !== undefined && priority === 'live') known.priority = 'live';
+    const known = timers.get(key);
     if (known !== undefined && known.due <= due) return;
     clearTimeout(known?.timer);
     const timer = setTimeout(() => {
-      const waited = this.#timers.get(key);
-      this.#timers.delete(key);
-      this.#enqueue(key, waited?.priority ?? priority);
+      timers.delete(key);
+      this.#enqueue(key, priority);
     }, milliseconds);
-    this.#timers.set(key, { due, timer, priority: known?.priority ?? priority });
+    timers.set(key, { due, timer });
   }
 
   /** Adds the key after its back-off. */
@@ -132,8 +131,10 @@ export class WorkQueue {
   /** Nobody gets a key any more; those being worked on finish. */
   close(): void {
     this.#closed = true;
-    for (const { timer } of this.#timers.values()) clearTimeout(timer);
-    this.#timers.clear();
+    for (const timers of Object.values(this.#timers)) {
+      for (const { timer } of timers.values()) clearTimeout(timer);
+      timers.clear();
+    }
     for (const taker of this.#takers.splice(0)) taker(undefined);
   }
 
@@ -149,8 +150,10 @@ export class WorkQueue {
       const [key, since] = next;
       from.delete(key);
       // What was to be looked at later is looked at now.
-      clearTimeout(this.#timers.get(key)?.timer);
-      this.#timers.delete(key);
+      for (const timers of Object.values(this.#timers)) {
+        clearTimeout(timers.get(key)?.timer);
+        timers.delete(key);
+      }
       this.#active.set(key, performance.now());
       this.#observer.started((performance.now() - since) / 1000);
       this.#observer.depth(this.depth);

@@ -12,7 +12,7 @@ import { silentLog } from '../../kit/log.ts';
 import { plane } from '../plane.ts';
 import { AuditTrail, isChildWrite } from './audit.ts';
 import { cpuBetween, cpuSoFar } from './cpu.ts';
-import { tellCpu, tellRequests } from './cost.ts';
+import { tellCpu, tellPasses, tellRequests } from './cost.ts';
 import { withoutOperator } from './floor.ts';
 import { mean, writeLimit } from './limits.ts';
 import { LAST, startPods } from './pods.ts';
@@ -85,6 +85,7 @@ export async function measureWrites(given: Given, table: Table): Promise<void> {
   const before = cpuSoFar();
   await atRest(operator);
   const cpu = { before, after: cpuSoFar() };
+  const passes = await passesOf(operator);
   const [children, all, asked] = [trail.writes(USER_AGENT, isChildWrite), trail.writes(USER_AGENT), trail.census()];
   await operator.stop();
   // Before and after, because the machine may have other work by then.
@@ -103,9 +104,14 @@ export async function measureWrites(given: Given, table: Table): Promise<void> {
     'CPU of all programs for one write: that client, a child',
     `${limit.milliseconds.toFixed(1)}, ${milliseconds.toFixed(1)} ms, ratio ${(limit.milliseconds / milliseconds).toFixed(2)}`,
   );
+  tellPasses(table, { count, passes });
   tellRequests(table, { count, asked });
   tellCpu(table, { count, cpu });
 }
+
+/** Reconciles until now, of all deployments and of all revisions. */
+const passesOf = (operator: OperatorUnderTest): Promise<number[]> =>
+  Promise.all(['deployment', 'revision'].map((controller) => reconciled(operator, controller)));
 
 /** Its Lease, and what it makes once: writes that are no deployment's. */
 const MADE_AT_START = 5;
@@ -142,7 +148,7 @@ async function serve({ server, kube, count, flags }: Given) {
   const cpu = { before, after: cpuSoFar() };
   const posted = await posting;
   await reflector.stop();
-  const passes = await Promise.all(['deployment', 'revision'].map((controller) => reconciled(operator, controller)));
+  const passes = await passesOf(operator);
   await operator.stop();
   return { began, took, posted, cpu, passes };
 }
@@ -169,7 +175,7 @@ export async function measureCreation(given: Given, table: Table): Promise<void>
   table.row(`until the last of ${children.count} children was made`, seconds(applied), count >= GOALS.many ? goal : undefined);
   table.row('until the last of them serves', seconds(took));
   table.row(`floor: Kubernetes alone with the children of ${few}, for all`, `${seconds(floor)}, ${seconds((floor * count) / few)}`);
-  table.row('reconciles for each: of the deployment, of its revision', passes.map((total) => (total / count).toFixed(1)).join(', '));
+  tellPasses(table, { count, passes });
   tellCpu(table, { count, cpu });
 }
 

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { backOff, WorkQueue } from '../../../src/operator/kernel/queue.ts';
 
@@ -32,6 +33,23 @@ test('of several delays the earliest counts', async () => {
   queue.addAfter('a', 20);
   queue.addAfter('a', 60_000);
   expect(await queue.take()).toBe('a');
+  queue.close();
+});
+
+test('a delay keeps its own priority, and what is looked at is waited for no more', async () => {
+  const queue = new WorkQueue();
+  queue.addAfter('echo', 10, 'background');
+  queue.addAfter('echo', 60_000);
+  queue.addAfter('news', 20);
+  await wait(40);
+  expect([queue.depth, await queue.take(), await queue.take()]).toEqual([2, 'news', 'echo']);
+  queue.done('echo');
+  queue.addAfter('echo', 10, 'background');
+  queue.add('echo');
+  expect(await queue.take()).toBe('echo');
+  queue.done('echo');
+  await wait(30);
+  expect(queue.depth).toBe(0);
   queue.close();
 });
 
