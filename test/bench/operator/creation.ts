@@ -116,7 +116,7 @@ const passesOf = (operator: OperatorUnderTest): Promise<number[]> =>
 /** Its Lease, and what it makes once: writes that are no deployment's. */
 const MADE_AT_START = 5;
 /** Looks seldom: each costs the operator as much as a request. */
-const LOOK_EVERY = 500;
+const LOOK_EVERY = 1000;
 
 /** Until it has written, and writes no more; its Lease apart, which is replaced. It goes on looking why no pod comes. */
 async function atRest(operator: OperatorUnderTest): Promise<void> {

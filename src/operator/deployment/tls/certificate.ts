@@ -28,7 +28,14 @@ const algorithm = sequence(OID.ecdsaWithSha256);
 const named = (name: string): Buffer => sequence(setOf(sequence(OID.commonName, text(name))));
 const extension = (id: Buffer, content: Buffer, isCritical = false): Buffer =>
   sequence(id, ...(isCritical ? [truth()] : []), octets(content));
-const encoded = (key: KeyObject): Buffer => key.export({ type: 'spki', format: 'der' });
+/** SubjectPublicKeyInfo of a point of this curve (RFC 5480); OpenSSL's own encoder takes longer than it does to make the key. */
+function encoded(key: KeyObject): Buffer {
+  const { x = '', y = '' } = key.export({ format: 'jwk' });
+  return sequence(OF_CURVE, bits(Buffer.concat([UNCOMPRESSED, Buffer.from(x, 'base64url'), Buffer.from(y, 'base64url')])));
+}
+const CURVE = 'prime256v1';
+const OF_CURVE = sequence(identifier('1.2.840.10045.2.1'), identifier('1.2.840.10045.3.1.7'));
+const UNCOMPRESSED = Buffer.from([4]);
 const idOf = (publicKey: Buffer): Buffer => hash('sha256', publicKey, 'buffer').subarray(0, 20);
 
 const OF_AUTHORITIES = [
@@ -42,53 +49,68 @@ const OF_SERVERS = [
   extension(OID.extendedKeyUsage, sequence(OID.serverAuthentication)),
 ];
 
-/** Its public half encoded, which takes OpenSSL longer than to make the key. */
+/** Its public half is encoded. */
 function newKey(): { publicKey: Buffer; privateKey: KeyObject } {
-  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: CURVE });
   return { publicKey: encoded(publicKey), privateKey };
+}
+
+/** What signs, and by which name and id it is known. */
+type Signer = { name: string; id: Buffer; key: KeyObject };
+
+/** Authorities made here: their first certificate is signed at once, without reading them again. */
+const signers = new WeakMap<Pair, Signer>();
+
+function read({ certificate: pem, key }: Pair): Signer {
+  const { subject, publicKey } = new X509Certificate(pem);
+  return { name: subject.replace(/^CN=/, ''), id: idOf(encoded(publicKey)), key: createPrivateKey(key) };
 }
 
 /** A new authority: it signs the certificates of one database, and nothing below it may sign. `name` has at most 64 characters. */
 export function newAuthority(name: string, given: Given): Pair {
   const { publicKey, privateKey } = newKey();
-  const extensions = [...OF_AUTHORITIES, extension(OID.subjectKey, octets(idOf(publicKey)))];
-  const wanted = { issuer: name, subject: name, publicKey, extensions, life: AUTHORITY_LIFE };
-  return { certificate: certificate(wanted, privateKey, given), key: pemOf(privateKey) };
+  const signer = { name, id: idOf(publicKey), key: privateKey };
+  const extensions = [...OF_AUTHORITIES, extension(OID.subjectKey, octets(signer.id))];
+  const made = {
+    certificate: certificate({ subject: name, publicKey, extensions, life: AUTHORITY_LIFE }, signer, given),
+    key: pemOf(privateKey),
+  };
+  signers.set(made, signer);
+  return made;
 }
 
 /** A certificate with a key of its own for a server of these names, the first of which (64 characters at most) is its subject. */
 export function newCertificate(authority: Pair, names: [string, ...string[]], given: Given): Pair & { until: Date } {
   const { publicKey, privateKey } = newKey();
-  const issuer = new X509Certificate(authority.certificate);
+  const signer = signers.get(authority) ?? read(authority);
   const extensions = [
     ...OF_SERVERS,
     extension(OID.alternativeName, sequence(...names.map((name) => field(2, Buffer.from(name), false)))),
     extension(OID.subjectKey, octets(idOf(publicKey))),
-    extension(OID.authorityKey, sequence(field(0, idOf(encoded(issuer.publicKey)), false))),
+    extension(OID.authorityKey, sequence(field(0, signer.id, false))),
   ];
-  const wanted = { issuer: issuer.subject.replace(/^CN=/, ''), subject: names[0], publicKey, extensions, life: LIFE };
-  const signed = certificate(wanted, createPrivateKey(authority.key), given);
+  const signed = certificate({ subject: names[0], publicKey, extensions, life: LIFE }, signer, given);
   return { certificate: signed, key: pemOf(privateKey), until: new Date(given.now.getTime() + LIFE) };
 }
 
 export type Given = { now: Date; random: (bytes: number) => Buffer };
-type Wanted = { issuer: string; subject: string; publicKey: Buffer; extensions: Buffer[]; life: number };
+type Wanted = { subject: string; publicKey: Buffer; extensions: Buffer[]; life: number };
 
 /** Version 3 of RFC 5280. */
-function certificate({ issuer, subject, publicKey, extensions, life }: Wanted, signer: KeyObject, { now, random }: Given): string {
+function certificate({ subject, publicKey, extensions, life }: Wanted, signer: Signer, { now, random }: Given): string {
   const [first = 0, ...rest] = random(16);
   const told = sequence(
     field(0, integer(2)),
     // Neither negative nor short.
     integer((first & 0x7f) | 0x40, ...rest),
     algorithm,
-    named(issuer),
+    named(signer.name),
     sequence(time(new Date(now.getTime() - SKEW)), time(new Date(now.getTime() + life))),
     named(subject),
     publicKey,
     field(3, sequence(...extensions)),
   );
-  const whole = sequence(told, algorithm, bits(sign('sha256', told, signer)));
+  const whole = sequence(told, algorithm, bits(sign('sha256', told, signer.key)));
   return `-----BEGIN CERTIFICATE-----\n${whole.toString('base64').replaceAll(/.{64}(?=.)/g, '$&\n')}\n-----END CERTIFICATE-----\n`;
 }
 

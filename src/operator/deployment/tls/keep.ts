@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { NotFound, Unavailable } from '../../../errors.ts';
 import { kinds, type JsonPatch, type KubeObject } from '../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../schema/custom-resources.ts';
@@ -9,8 +8,8 @@ import { isHandled } from '../external.ts';
 import { ownedMetadata } from '../objects/metadata.ts';
 import { databaseHosts, servesTls, tlsSecret } from '../objects/tls.ts';
 import type { DeploymentWorld } from '../observe.ts';
-import { newAuthority, newCertificate, type Pair } from './certificate.ts';
 import { secondsLeft, stuckFor, whatIsDue, type TlsData } from './decide.ts';
+import { made } from './make.ts';
 
 /** Until when the database's certificate holds, and the seconds after which to look again; nothing of a database that serves no TLS. */
 export type Kept = { until?: string; again?: number };
@@ -44,8 +43,7 @@ async function renewed({ kube, writer, settings }: OperatorDeps, deployment: Dep
   }
   const live = found ?? (await kube.get(kinds.secret, ref, signal));
   const due = whatIsDue(decoded(live.data), { names: hosts, now });
-  const held =
-    due.due === 'nothing' ? { data: undefined, until: due.until } : made(hosts, now, due.due === 'certificate' ? due.authority : undefined);
+  const held = due.due === 'nothing' ? { data: undefined, until: due.until } : made(hosts, now, due);
   const changes = [
     ...ownership(deployment, live),
     ...(held.data === undefined ? [] : [set('/data', tlsSecret(deployment, held.data).data)]),
@@ -64,14 +62,6 @@ function ownership(deployment: DeploymentResource, { metadata }: KubeObject): Js
   if (owners.length === 0 && labels?.[MANAGED_BY] === OPERATOR)
     return [set('/metadata/ownerReferences', ownedMetadata(deployment, 'tls', name).ownerReferences)];
   throw new Unavailable(`Secret ${name} is an earlier deployment's that still goes, or somebody else's.`);
-}
-
-function made(hosts: [string, ...string[]], now: Date, authority?: Pair): { data: TlsData; until: Date } {
-  const given = { now, random: randomBytes };
-  const signer = authority ?? newAuthority(`${hosts[0]} authority`, given);
-  const { until, ...server } = newCertificate(signer, hosts, given);
-  const data = { 'ca.crt': signer.certificate, 'ca.key': signer.key, 'tls.crt': server.certificate, 'tls.key': server.key };
-  return { data, until };
 }
 
 const decoded = (data: Record<string, string> = {}): Partial<TlsData> =>

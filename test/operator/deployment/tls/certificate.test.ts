@@ -34,6 +34,13 @@ test("a server's certificate is its authority's, for each of its names and for n
   expect(made.until.getTime() - given.now.getTime()).toBe(LIFE);
 });
 
+test('an authority that is read again signs as it did when it was made', () => {
+  const authority = newAuthority('chat-db authority', given);
+  const server = read(newCertificate({ ...authority }, NAMES, given));
+  expect(server.checkIssued(read(authority))).toBe(true);
+  expect(server.verify(read(authority).publicKey)).toBe(true);
+});
+
 test('dates from 2050 on, and names longer than a byte can count, are written as they are read', () => {
   const late = { ...given, now: new Date('2049-12-31T23:00:00Z') };
   const names: [string, ...string[]] = ['chat-db', ...Array.from({ length: 20 }, (_, index) => `${'long-'.repeat(8)}${index}.agents`)];
