@@ -4,12 +4,13 @@ import { program, type Report } from '../../dev/steps.ts';
 import { connect } from '../../src/kube/client.ts';
 import { kinds, type Kube } from '../../src/kube/kube.ts';
 import { startApiServer, type ApiServer } from '../kit/api-server.ts';
-import { measureCreation, measureRequests, measureWrites } from './operator/creation.ts';
+import { measureCreation, measureRequests } from './operator/creation.ts';
 import { listTime } from './operator/limits.ts';
 import { LAST } from './operator/pods.ts';
 import { measureRest } from './operator/quiet.ts';
 import { load, measureRestart } from './operator/restart.ts';
 import { seconds, Table } from './operator/table.ts';
+import { measureWrites } from './operator/writes.ts';
 
 const HELP = `The operator at scale, as a process of its own on a real API server whose own limits are measured in the same run.
 
@@ -21,7 +22,7 @@ Usage: make bench-operator, or node test/bench/operator.ts [options]
   --settled COUNT   so many settled ones (10,000)
   --profile FOLDER  CPU profiles of the operator
 
-  write     children of new deployments a second, against what the API server can do
+  write     children of new deployments a second, in turn with a client that writes the same objects and does nothing else
   create    new deployments through REST, in ten namespaces, until their children are there (the goal), and until they serve; pods by kwok, no audit
             log, and Kubernetes' controllers, scheduler and kwok at the lowest priority, as if they had processors of their own
   requests  what each of a hundred of them asks of the API server

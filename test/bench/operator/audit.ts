@@ -23,12 +23,10 @@ export class AuditTrail {
     return this.#events().filter((event) => event.userAgent?.startsWith(userAgent) && resourceOf(event) !== 'leases');
   }
 
-  /** Writes a second between the first and the last. */
-  writes(userAgent: string, which: (event: AuditEvent) => boolean = () => true): { count: number; perSecond: number } {
+  /** When each of their writes came in, in milliseconds since the epoch. */
+  times(userAgent: string, which: (event: AuditEvent) => boolean = () => true): number[] {
     const found = this.requests(userAgent).filter((event) => isWrite(event) && which(event));
-    const times = found.map(({ requestReceivedTimestamp }) => Date.parse(requestReceivedTimestamp));
-    const [first, last] = [times.reduce((a, b) => Math.min(a, b), Infinity), times.reduce((a, b) => Math.max(a, b), 0)];
-    return { count: found.length, perSecond: found.length / ((last - first) / 1000) };
+    return found.map(({ requestReceivedTimestamp }) => Date.parse(requestReceivedTimestamp));
   }
 
   /** Every request but watches and Leases, by who asked and what for, most first. */

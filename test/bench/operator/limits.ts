@@ -2,52 +2,48 @@ import { randomUUID } from 'node:crypto';
 import { kinds, type Kind, type Kube } from '../../../src/kube/kube.ts';
 import { tracingProject } from '../../../src/operator/deployment/tracing-project.ts';
 import { withHash } from '../../../src/operator/kernel/owned.ts';
-import { cpuBetween, cpuSoFar } from './cpu.ts';
+import { cpuSoFar, spentBetween } from './cpu.ts';
 import { familyOf, kindOf, settings } from './family.ts';
 
 /* What the API server can do for a client that does nothing else, over as many connections as the operator's calls have. */
 
-/** Of these, what serves so many deployments fastest is how the client writes. */
+/** Of these, what is fastest is how the client writes. */
 const AT_ONCE = [4, 8, 16];
-const TRIED = 70;
 /** As long as a credential. */
 const SECRET = 'x'.repeat(400);
 
-/** `milliseconds`: of CPU for one write, by API server, database and client together. */
-export type Limit = { perSecond: number; milliseconds: number };
+/** `seconds` it took, and of `cpu`: of API server, database and client together. */
+export type Written = { count: number; seconds: number; cpu: number };
 
-/**
- * Writes of the objects that so many deployments are made of: four creates and six server-side applies each. As many as the operator makes,
- * because what a server does for a second it need not do for as long as that: its memory grows, and its database with it.
- */
-export async function writeLimit(kube: Kube, count: number): Promise<Limit> {
-  const tried: { atOnce: number; perSecond: number }[] = [];
-  for (const atOnce of AT_ONCE) tried.push({ atOnce, ...(await writes(kube, TRIED, atOnce)) });
-  const [best] = tried.toSorted((a, b) => b.perSecond - a.perSecond);
-  return writes(kube, count, best?.atOnce ?? 1);
-}
-
-export const mean = (limits: Limit[]): Limit => ({
-  perSecond: limits.reduce((sum, { perSecond }) => sum + perSecond, 0) / limits.length,
-  milliseconds: limits.reduce((sum, { milliseconds }) => sum + milliseconds, 0) / limits.length,
+export const none: Written = { count: 0, seconds: 0, cpu: 0 };
+export const both = (one: Written, other: Written): Written => ({
+  count: one.count + other.count,
+  seconds: one.seconds + other.seconds,
+  cpu: one.cpu + other.cpu,
 });
 
-async function writes(kube: Kube, count: number, atOnce: number): Promise<Limit> {
-  const families = Array.from({ length: count }, () => childrenOf(`limit-${randomUUID().slice(0, 8)}`));
+/** How many deployments at once such a client writes best. */
+export async function bestAtOnce(kube: Kube, deployments: number): Promise<number> {
+  const tried: { atOnce: number; seconds: number }[] = [];
+  for (const atOnce of AT_ONCE) tried.push({ atOnce, seconds: (await writeFamilies(kube, deployments, atOnce)).seconds });
+  return tried.toSorted((a, b) => a.seconds - b.seconds)[0]?.atOnce ?? 1;
+}
+
+/** Writes the objects that so many deployments are made of: four creates and six server-side applies each. */
+export async function writeFamilies(kube: Kube, deployments: number, atOnce: number): Promise<Written> {
+  const families = Array.from({ length: deployments }, () => childrenOf(`limit-${randomUUID().slice(0, 8)}`));
   const [before, started] = [cpuSoFar(), performance.now()];
-  let done = 0;
+  let count = 0;
   const work = async (): Promise<void> => {
     for (let next = families.pop(); next !== undefined; next = families.pop()) {
       await kube.create(kinds.tracingProject, next.project);
       for (const secret of next.secrets) await kube.create(kinds.secret, secret);
       for (const child of next.applied) await kube.apply(kindOf(child), child);
-      done += 1 + next.secrets.length + next.applied.length;
+      count += 1 + next.secrets.length + next.applied.length;
     }
   };
   await Promise.all(Array.from({ length: atOnce }, work));
-  const took = performance.now() - started;
-  const cpu = cpuBetween(before, cpuSoFar()).reduce((sum, [, seconds]) => sum + seconds, 0);
-  return { perSecond: (done * 1000) / took, milliseconds: (cpu * 1000) / done };
+  return { count, seconds: (performance.now() - started) / 1000, cpu: spentBetween(before, cpuSoFar()) };
 }
 
 function childrenOf(name: string) {

@@ -17,12 +17,19 @@ export type OperatorUnderTest = {
   memory(): { now: number; peak: number };
   /** Established connections to the port. */
   connectionsTo(port: number): number;
+  /** It does nothing until it is let go on. Not for as long as its Lease holds. */
+  pause(): void;
+  goOn(): void;
   stop(): Promise<void>;
 };
 
 /** Reconciles by a controller until now. */
 export const reconciled = (operator: OperatorUnderTest, controller: string): Promise<number> =>
   operator.metric('controller_runtime_reconcile_total', `controller="${controller}"`);
+
+/** Reconciles until now, of all deployments and of all revisions. */
+export const passesOf = (operator: OperatorUnderTest): Promise<number[]> =>
+  Promise.all(['deployment', 'revision'].map((controller) => reconciled(operator, controller)));
 
 /** As in the image. */
 const NODE_OPTIONS = '--max-semi-space-size=8';
@@ -34,9 +41,12 @@ const LEASH = 'process.stdin.on("end", () => process.exit()).resume(); process.s
 export async function startOperatorProcess({
   kubeconfig,
   flags = [],
+  namespaces = [],
 }: {
   kubeconfig: string;
   flags?: string[];
+  /** All of them unless some are named. */
+  namespaces?: string[];
 }): Promise<OperatorUnderTest> {
   const port = await freePort();
   const log = openSync(join(tmpdir(), 'gx-bench-operator.log'), 'w');
@@ -50,6 +60,7 @@ export async function startOperatorProcess({
       GX_SERVER_HOST: '127.0.0.1',
       GX_HEALTH_PORT: String(port),
       ...SETTINGS,
+      ...(namespaces.length > 0 && { GX_WATCH_NAMESPACES: namespaces.join(',') }),
     },
   });
   const pid = child.pid as number;
@@ -60,6 +71,8 @@ export async function startOperatorProcess({
     metric: async (name, ...labels) => sumOf(await metrics(), name, labels),
     memory: () => memoryOf(pid),
     connectionsTo: (target) => connectionsOf(pid, target),
+    pause: () => void child.kill('SIGSTOP'),
+    goOn: () => void child.kill('SIGCONT'),
     stop: () => stop(child),
   };
 }

@@ -1,0 +1,56 @@
+import { DEFAULT_TENANT_ID } from '../../../src/config/control-plane.ts';
+import { createKey } from '../../../src/control-plane/auth/keys.ts';
+import { kinds, type Kube } from '../../../src/kube/kube.ts';
+import { API_VERSION } from '../../../src/schema/custom-resources.ts';
+import type { ApiServer } from '../../kit/api-server.ts';
+import { plane } from '../plane.ts';
+
+/* New deployments, through the REST API. */
+
+const AT_ONCE = 10;
+/** Of their names. */
+export const PREFIX = 'created-';
+/** As teams have them. Kubernetes' own controllers look through all Services of a namespace for each pod of it. */
+export const NAMESPACES = Array.from({ length: 10 }, (_, index) => `agents-${index}`);
+
+type Given = { server: ApiServer; kube: Kube; count: number; namespaces?: string[] };
+
+/** Milliseconds it took the REST API to take them all. */
+export async function post({ server, kube, count, namespaces = NAMESPACES }: Given): Promise<number> {
+  await makeNamespaces(kube, namespaces);
+  await kube.create(kinds.listener, {
+    apiVersion: API_VERSION,
+    kind: 'Listener',
+    metadata: { name: 'default', namespace: 'default' },
+    spec: { computeId: 'bench', namespaces },
+  });
+  const { key } = await createKey(kube, 'default', { name: 'bench', role: 'write', tenantId: DEFAULT_TENANT_ID });
+  const { ask, stop } = await plane(server.kubeconfig, key);
+  const started = performance.now();
+  let next = 0;
+  const work = async (): Promise<void> => {
+    while (next < count) {
+      next += 1;
+      await ask('POST', '/v2/deployments', {
+        name: `${PREFIX}${next}`,
+        source: 'external_container',
+        source_config: { resource_spec: {}, listener_config: { k8s_namespace: namespaces[next % namespaces.length] } },
+        secrets: [],
+        source_revision_config: { image_uri: 'registry.example/agent:1' },
+      });
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: AT_ONCE }, work));
+    return performance.now() - started;
+  } finally {
+    await stop();
+  }
+}
+
+/** Those that are not there yet. */
+export async function makeNamespaces(kube: Kube, namespaces = NAMESPACES): Promise<void> {
+  const there = (await kube.all(kinds.namespace)).map(({ metadata }) => metadata.name);
+  const missing = namespaces.filter((name) => !there.includes(name));
+  await Promise.all(missing.map((name) => kube.create(kinds.namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } })));
+}

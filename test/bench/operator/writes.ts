@@ -1,0 +1,111 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { AuditTrail, isChildWrite } from './audit.ts';
+import { cpuBetween, cpuSoFar, type Cpu } from './cpu.ts';
+import { tellCpu, tellPasses, tellRequests } from './cost.ts';
+import type { Given } from './creation.ts';
+import { bestAtOnce, both, none, writeFamilies, type Written } from './limits.ts';
+import { post } from './post.ts';
+import { passesOf, startOperatorProcess, USER_AGENT, type OperatorUnderTest } from './process.ts';
+import { seconds, type Table } from './table.ts';
+
+/*
+ * The operator alone with the API server: new deployments wait for it, and no pod ever comes. In turn with a client that does nothing but
+ * write the same objects, some seconds each, because a machine that has other work now will have none in a minute: it is stopped meanwhile.
+ */
+
+const SHARE = 0.6;
+/** What the operator looks at; the client writes elsewhere. */
+const NAMESPACE = 'agents-0';
+/** Milliseconds of a turn of the operator's. */
+const TURN = 2500;
+/** Longer than it takes, so that only a fault ends it. */
+const TURNS = 200;
+/** Of deployments, a turn of the client's. */
+const BLOCK = 60;
+
+type Span = { from: number; to: number };
+
+export async function measureWrites(given: Given, table: Table): Promise<void> {
+  const { server, kube, count, flags, report } = given;
+  const atOnce = await bestAtOnce(kube, BLOCK);
+  report(`the client writes for ${atOnce} deployments at once`);
+  report(`${count} posted in ${seconds(await post({ server, kube, count, namespaces: [NAMESPACE] }))}`);
+  const trail = new AuditTrail(server.auditLog);
+  const operator = await startOperatorProcess({ kubeconfig: server.kubeconfig, flags, namespaces: [NAMESPACE] });
+  const { turns, cpu, limit } = await inTurn(operator, async () => {
+    const written = await writeFamilies(kube, BLOCK, atOnce);
+    report(`the client: ${Math.round(written.count / written.seconds)} writes a second`);
+    return written;
+  });
+  const passes = await passesOf(operator);
+  const children = perSecond(trail.times(USER_AGENT, isChildWrite), turns);
+  const all = perSecond(trail.times(USER_AGENT), turns);
+  const asked = trail.census();
+  await operator.stop();
+  const best = limit.count / limit.seconds;
+  const share = children.rate / best;
+  const milliseconds = [limit.cpu / limit.count, [...cpu.values()].reduce((sum, spent) => sum + spent, 0) / children.count].map(
+    (one) => one * 1000,
+  );
+  table.title(`Children of ${count} new deployments (posted before the operator starts; no pods)`);
+  table.row(`the API server for a client that does nothing else (${limit.count})`, `${Math.round(best)} writes/s`);
+  table.row(`the operator, in turn with it: children (${children.count})`, `${Math.round(children.rate)}/s, ratio ${share.toFixed(2)}`, {
+    says: `>= ${SHARE}`,
+    met: share >= SHARE,
+  });
+  table.row(
+    `the operator: all writes, with statuses and events (${all.count})`,
+    `${Math.round(all.rate)}/s, ratio ${(all.rate / best).toFixed(2)}`,
+  );
+  const [client = 0, child = 0] = milliseconds;
+  table.row(
+    'CPU of all programs for one write: that client, a child',
+    `${client.toFixed(1)}, ${child.toFixed(1)} ms, ratio ${(client / child).toFixed(2)}`,
+  );
+  tellPasses(table, { count, passes });
+  tellRequests(table, { count, asked: asked.filter(({ actor }) => actor !== 'bench') });
+  tellCpu(table, { count, cpu: { before: new Map(), after: cpu } });
+}
+
+/** The operator's turns until it is at rest, and all of the client's between them. */
+async function inTurn(operator: OperatorUnderTest, client: () => Promise<Written>) {
+  const turns: Span[] = [];
+  const cpu: Cpu = new Map();
+  let limit = none;
+  let isAtRest = false;
+  while (!isAtRest) {
+    if (turns.length === TURNS) throw new Error(`the operator is not at rest after ${TURNS} turns`);
+    const [before, from] = [cpuSoFar(), Date.now()];
+    operator.goOn();
+    isAtRest = await worked(operator);
+    operator.pause();
+    turns.push({ from, to: Date.now() });
+    for (const [program, spent] of cpuBetween(before, cpuSoFar())) cpu.set(program, (cpu.get(program) ?? 0) + spent);
+    limit = both(limit, await client());
+  }
+  operator.goOn();
+  return { turns, cpu, limit };
+}
+
+/** Its Lease, and what it makes once: writes that are no deployment's. */
+const MADE_AT_START = 5;
+/** Looks seldom: each costs the operator as much as a request. */
+const LOOK_EVERY = TURN / 2;
+
+/** Lets it work for a turn. True once it has written, and writes no more; its Lease apart, which is replaced. */
+async function worked(operator: OperatorUnderTest): Promise<boolean> {
+  const writesBy = (method: string): Promise<number> => operator.metric('rest_client_requests_total', `method="${method}"`);
+  const writes = async (): Promise<number> => (await writesBy('POST')) + (await writesBy('PATCH'));
+  await wait(LOOK_EVERY);
+  const before = await writes();
+  await wait(LOOK_EVERY);
+  const now = await writes();
+  return now >= MADE_AT_START && now === before;
+}
+
+/** Writes a second, of those at these times, between the first and the last: of the turns alone. */
+function perSecond(times: number[], turns: Span[]): { count: number; rate: number } {
+  const [first, last] = [Math.min(...times), Math.max(...times)];
+  const worked = turns.reduce((sum, { from, to }) => sum + Math.max(0, Math.min(to, last) - Math.max(from, first)), 0);
+  return { count: times.length, rate: (times.length * 1000) / worked };
+}
