@@ -33,6 +33,8 @@ export class Cache<T extends object = KubeObject> {
   readonly #listeners: ((change: Change) => void)[] = [];
   readonly #form: Form;
   readonly #recent = new Map<string, KubeObject>();
+  /** What was unpacked last: one reconcile asks for the same object several times. */
+  #unpacked: { held: Held; object: KubeObject } | undefined;
   /** Of the writes of ours that are under way, by key, what a watch told meanwhile. */
   readonly #writes = new Map<string, Set<Set<Change>>>();
   readonly #room: number;
@@ -135,7 +137,11 @@ export class Cache<T extends object = KubeObject> {
   #read(key: string): KubeObject | undefined {
     const held = this.#objects.get(key);
     if (held === undefined) return undefined;
-    return this.#recent.get(key) ?? this.#form.read(held.kept);
+    const known = this.#recent.get(key) ?? (this.#unpacked?.held === held ? this.#unpacked.object : undefined);
+    if (known !== undefined) return known;
+    const object = this.#form.read(held.kept);
+    if (this.#room > 0) this.#unpacked = { held, object };
+    return object;
   }
 
   /** Not what a list tells: tens of thousands of objects that live for a moment each would make the heap grow by half. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /*
  * Every name of a made object is computed here, from the deployment's full name, so that two processes arrive at the same one.
@@ -9,7 +9,7 @@ const LABEL_MAX = 63;
 const CHILD_MAX = 52;
 const HASH_LENGTH = 8;
 
-const shortHash = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, HASH_LENGTH);
+const shortHash = (text: string): string => hash('sha256', text).slice(0, HASH_LENGTH);
 
 /** `stem-suffix`, or, when that is too long, a cut stem with a hash of the whole. */
 function bounded(stem: string, suffix: string, max: number): string {

@@ -76,6 +76,20 @@ test('listeners learn what was and what is, and how it became known', () => {
   expect(keyOf({ name: 'a' })).toBe('a');
 });
 
+test('of packed objects the one that was read last is not parsed again, until it changes or another is read', () => {
+  const held = new Cache({}, { packed: true, recent: 1 });
+  held.offer(object('a', 1), 'list');
+  held.offer(object('b', 1), 'list');
+  const first = held.get('n/a');
+  expect(held.get('n/a')).toBe(first);
+  held.offer(object('a', 2, 'y'), 'list');
+  expect(held.get('n/a')).toEqual(object('a', 2, 'y'));
+  expect(held.get('n/b')).toEqual(object('b', 1));
+  expect(held.get('n/a')).toEqual(object('a', 2, 'y'));
+  held.remove('n/a', 3n);
+  expect(held.get('n/a')).toBeUndefined();
+});
+
 test('of packed objects the last ones stay parsed, as they were last written, and no deleted one', () => {
   const held = new Cache({}, { packed: true, recent: 2 });
   for (const name of ['a', 'b', 'c']) held.offer(object(name, 1));

@@ -21,7 +21,7 @@ const TURN = 2500;
 /** Longer than it takes, so that only a fault ends it. */
 const TURNS = 200;
 /** Of deployments, a turn of the client's. */
-const BLOCK = 60;
+const BLOCK = 40;
 
 type Span = { from: number; to: number };
 
@@ -63,21 +63,21 @@ export async function measureWrites(given: Given, table: Table): Promise<void> {
     `${client.toFixed(1)}, ${child.toFixed(1)} ms, ratio ${(client / child).toFixed(2)}`,
   );
   tellPasses(table, { count, passes });
-  tellRequests(table, { count, asked: asked.filter(({ actor }) => actor !== 'bench') });
+  tellRequests(table, { count, asked: asked.filter(({ actor }) => actor === USER_AGENT) });
   tellCpu(table, { count, cpu: { before: new Map(), after: cpu } });
 }
 
-/** The operator's turns until it is at rest, and all of the client's between them. */
+/** The operator's turns until one in which it writes nothing, and all of the client's between them. */
 async function inTurn(operator: OperatorUnderTest, client: () => Promise<Written>) {
   const turns: Span[] = [];
   const cpu: Cpu = new Map();
   let limit = none;
-  let isAtRest = false;
-  while (!isAtRest) {
+  for (let [made, now] = [-1, 0]; now < MADE_AT_START || now !== made;) {
     if (turns.length === TURNS) throw new Error(`the operator is not at rest after ${TURNS} turns`);
     const [before, from] = [cpuSoFar(), Date.now()];
     operator.goOn();
-    isAtRest = await worked(operator);
+    await wait(TURN);
+    [made, now] = [now, await writesBy(operator)];
     operator.pause();
     turns.push({ from, to: Date.now() });
     for (const [program, spent] of cpuBetween(before, cpuSoFar())) cpu.set(program, (cpu.get(program) ?? 0) + spent);
@@ -89,19 +89,11 @@ async function inTurn(operator: OperatorUnderTest, client: () => Promise<Written
 
 /** Its Lease, and what it makes once: writes that are no deployment's. */
 const MADE_AT_START = 5;
-/** Looks seldom: each costs the operator as much as a request. */
-const LOOK_EVERY = TURN / 2;
 
-/** Lets it work for a turn. True once it has written, and writes no more; its Lease apart, which is replaced. */
-async function worked(operator: OperatorUnderTest): Promise<boolean> {
-  const writesBy = (method: string): Promise<number> => operator.metric('rest_client_requests_total', `method="${method}"`);
-  const writes = async (): Promise<number> => (await writesBy('POST')) + (await writesBy('PATCH'));
-  await wait(LOOK_EVERY);
-  const before = await writes();
-  await wait(LOOK_EVERY);
-  const now = await writes();
-  return now >= MADE_AT_START && now === before;
-}
+/** Writes until now; its Lease apart, which is replaced. Asked for seldom: each look costs the operator as much as a request. */
+const writesBy = async (operator: OperatorUnderTest): Promise<number> =>
+  (await operator.metric('rest_client_requests_total', 'method="POST"')) +
+  (await operator.metric('rest_client_requests_total', 'method="PATCH"'));
 
 /** Writes a second, of those at these times, between the first and the last: of the turns alone. */
 function perSecond(times: number[], turns: Span[]): { count: number; rate: number } {
