@@ -6,7 +6,6 @@ import { kinds, type Kube } from '../../src/kube/kube.ts';
 import { startApiServer, type ApiServer } from '../kit/api-server.ts';
 import { measureCreation, measureRequests } from './operator/creation.ts';
 import { listTime } from './operator/limits.ts';
-import { LAST } from './operator/pods.ts';
 import { measureRest } from './operator/quiet.ts';
 import { load, measureRestart } from './operator/restart.ts';
 import { seconds, Table } from './operator/table.ts';
@@ -22,9 +21,9 @@ Usage: make bench-operator, or node test/bench/operator.ts [options]
   --settled COUNT   so many settled ones (10,000)
   --profile FOLDER  CPU profiles of the operator
 
-  write     children of new deployments a second, in turn with a client that writes the same objects and does nothing else
+  write     children of new deployments a second, in turn with a client that writes the same objects and does nothing else; pods by kwok
   create    new deployments through REST, in ten namespaces, until their children are there (the goal), and until they serve; pods by kwok, no audit
-            log, and Kubernetes' controllers, scheduler and kwok at the lowest priority, as if they had processors of their own
+            log. Kubernetes' controllers and scheduler send what they may as they come (20 and 50 requests a second each), as in write and requests
   requests  what each of a hundred of them asks of the API server
   rest      requests that 1,000 deployments at rest cost
   restart   time, memory, event loop, connections and live changes when the operator meets settled deployments
@@ -70,13 +69,14 @@ async function on(options: Parameters<typeof startApiServer>[0], what: string, w
 const flags = values.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${values.profile}`];
 
 const parts: Record<string, (table: Table) => Promise<void>> = {
-  write: (table) => on({}, 'write', (world) => measureWrites({ ...world, count: NEW, flags, report: say }, table)),
+  write: (table) =>
+    on({ controllers: true, limited: true }, 'write', (world) => measureWrites({ ...world, count: NEW, flags, report: say }, table)),
   create: (table) =>
-    on({ controllers: true, niceness: LAST, audit: 'nobody' }, 'create', (world) =>
+    on({ controllers: true, limited: true, audit: 'nobody' }, 'create', (world) =>
       measureCreation({ ...world, count: NEW, flags, report: say }, table),
     ),
   requests: (table) =>
-    on({ controllers: true }, 'requests', (world) =>
+    on({ controllers: true, limited: true }, 'requests', (world) =>
       measureRequests({ ...world, count: Math.min(NEW, COUNTED), flags: [], report: say }, table),
     ),
   rest: (table) =>

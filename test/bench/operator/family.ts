@@ -15,7 +15,7 @@ const KINDS: Kind[] = [kinds.service, kinds.networkPolicy, kinds.statefulSet, ki
 
 export const kindOf = (object: KubeObject): Kind => KINDS.find(({ kind }) => kind === object.kind) as Kind;
 
-/** A deployment that is in no API server, and its children. */
+/** A deployment that is in no API server, and its children: without owners, which the garbage collector would miss. */
 export function familyOf(name: string, namespace: string): { deployment: DeploymentResource; children: KubeObject[] } {
   const deployment: DeploymentResource = {
     apiVersion: API_VERSION,
@@ -33,5 +33,10 @@ export function familyOf(name: string, namespace: string): { deployment: Deploym
     ...desiredDeployment(deployment, settings, { active: revision.metadata.name }),
     ...desiredRevision(revision, given, settings),
   ];
-  return { deployment, children };
+  return { deployment, children: children.map(ownerless) };
+}
+
+function ownerless(child: KubeObject): KubeObject {
+  const { ownerReferences: _owner, ...metadata } = child.metadata;
+  return { ...child, metadata };
 }

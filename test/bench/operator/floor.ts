@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { kinds, type Kube, type KubeObject } from '../../../src/kube/kube.ts';
+import { kinds, type Kube } from '../../../src/kube/kube.ts';
 import { isRolledOut, isSetUp } from '../../../src/operator/workload-state.ts';
 import { familyOf, kindOf } from './family.ts';
 
@@ -12,8 +12,9 @@ const AT_ONCE = 10;
 
 /** Milliseconds until the pods of so many deployments are ready, spread over the namespaces. */
 export async function withoutOperator(kube: Kube, namespaces: string[], count: number): Promise<number> {
-  const families = Array.from({ length: count }, (_, index) =>
-    familyOf(`floor-${index}`, namespaces[index % namespaces.length] as string).children.map(ownerless),
+  const families = Array.from(
+    { length: count },
+    (_, index) => familyOf(`floor-${index}`, namespaces[index % namespaces.length] as string).children,
   );
   const started = performance.now();
   const work = async (): Promise<void> => {
@@ -29,9 +30,3 @@ async function isUp(kube: Kube): Promise<boolean> {
   const [workloads, sets] = await Promise.all([kube.all(kinds.workload), kube.all(kinds.statefulSet)]);
   return workloads.every(isRolledOut) && sets.every(isSetUp);
 }
-
-/** Without owners, which are not there: the garbage collector would take them for left over. */
-const ownerless = (child: KubeObject): KubeObject => {
-  const { ownerReferences: _owner, ...metadata } = child.metadata;
-  return { ...child, metadata };
-};

@@ -7,6 +7,8 @@ import { familyOf, kindOf, settings } from './family.ts';
 
 /* What the API server can do for a client that does nothing else, over as many connections as the operator's calls have. */
 
+/** Objects that a deployment is made of. */
+export const CHILDREN = 10;
 /** Of these, what is fastest is how the client writes. */
 const AT_ONCE = [4, 8, 16];
 /** As long as a credential. */

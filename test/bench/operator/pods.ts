@@ -11,9 +11,6 @@ import { kill, leashed } from '../../kit/api-server.ts';
 
 /* Pods that are scheduled and get ready, and that nobody runs: Kubernetes' own scheduler, and kwok in the kubelet's place. */
 
-/** For programs that are not to be measured with: they take what API server, database and operator leave. */
-export const LAST = 19;
-
 const node: Kind = { apiVersion: 'v1', kind: 'Node', plural: 'nodes', namespaced: false };
 const ENDLESS = { cpu: '1000000', memory: '1000Ti', pods: '1000000' };
 
@@ -23,7 +20,7 @@ const STAGES = join(import.meta.dirname, 'stages.yaml');
 const schedulerConfig = (kubeconfig: string): object => ({
   apiVersion: 'kubescheduler.config.k8s.io/v1',
   kind: 'KubeSchedulerConfiguration',
-  clientConnection: { kubeconfig, qps: 500, burst: 1000 },
+  clientConnection: { kubeconfig },
   leaderElection: { leaderElect: false },
   profiles: [
     {
@@ -35,7 +32,7 @@ const schedulerConfig = (kubeconfig: string): object => ({
   ],
 });
 
-export async function startPods(kube: Kube, kubeconfig: string, niceness = 0): Promise<{ stop(): Promise<void> }> {
+export async function startPods(kube: Kube, kubeconfig: string): Promise<{ stop(): Promise<void> }> {
   const tools = await ensureParts(['kube', 'kwok'], (line) => process.stderr.write(`${line}\n`));
   const dir = mkdtempSync(join(tmpdir(), 'gx-bench-pods-'));
   const config = join(dir, 'scheduler.yaml');
@@ -48,8 +45,7 @@ export async function startPods(kube: Kube, kubeconfig: string, niceness = 0): P
   });
   // The API server taints every new node as not ready; the controller that would take it back does not run here.
   await kube.jsonPatch(node, { name: 'kwok' }, [{ op: 'remove', path: '/spec/taints' }]);
-  const start = (tool: string, args: string[]): ChildProcess =>
-    leashed(tools[tool] as string, args, { logFile: join(dir, `${tool}.log`), niceness });
+  const start = (tool: string, args: string[]): ChildProcess => leashed(tools[tool] as string, args, join(dir, `${tool}.log`));
   const running = [
     start('kube-scheduler', [`--config=${config}`, '--secure-port=0']),
     start('kwok', [`--kubeconfig=${kubeconfig}`, '--manage-all-nodes', `--config=${STAGES}`]),

@@ -3,14 +3,15 @@ import { AuditTrail, isChildWrite } from './audit.ts';
 import { cpuBetween, cpuSoFar, type Cpu } from './cpu.ts';
 import { tellCpu, tellPasses, tellRequests } from './cost.ts';
 import type { Given } from './creation.ts';
-import { bestAtOnce, both, none, writeFamilies, type Written } from './limits.ts';
+import { bestAtOnce, both, CHILDREN, none, writeFamilies, type Written } from './limits.ts';
+import { startPods } from './pods.ts';
 import { post } from './post.ts';
 import { passesOf, startOperatorProcess, USER_AGENT, type OperatorUnderTest } from './process.ts';
 import { seconds, type Table } from './table.ts';
 
 /*
- * The operator alone with the API server: new deployments wait for it, and no pod ever comes. In turn with a client that does nothing but
- * write the same objects, some seconds each, because a machine that has other work now will have none in a minute: it is stopped meanwhile.
+ * New deployments wait for the operator. It works in turn with a client that does nothing but write the same objects, some seconds each,
+ * because a machine that has other work now will have none in a minute; it is stopped meanwhile. Kubernetes makes pods of what both write.
  */
 
 const SHARE = 0.6;
@@ -21,18 +22,20 @@ const TURN = 2500;
 /** Longer than it takes, so that only a fault ends it. */
 const TURNS = 200;
 /** Of deployments, a turn of the client's. */
-const BLOCK = 40;
+const BLOCK = 80;
 
 type Span = { from: number; to: number };
 
 export async function measureWrites(given: Given, table: Table): Promise<void> {
   const { server, kube, count, flags, report } = given;
+  const pods = await startPods(kube, server.kubeconfig);
   const atOnce = await bestAtOnce(kube, BLOCK);
   report(`the client writes for ${atOnce} deployments at once`);
   report(`${count} posted in ${seconds(await post({ server, kube, count, namespaces: [NAMESPACE] }))}`);
   const trail = new AuditTrail(server.auditLog);
   const operator = await startOperatorProcess({ kubeconfig: server.kubeconfig, flags, namespaces: [NAMESPACE] });
-  const { turns, cpu, limit } = await inTurn(operator, async () => {
+  const isDone = (): boolean => trail.times(USER_AGENT, isChildWrite).length >= count * CHILDREN;
+  const { turns, cpu, limit } = await inTurn(operator, isDone, async () => {
     const written = await writeFamilies(kube, BLOCK, atOnce);
     report(`the client: ${Math.round(written.count / written.seconds)} writes a second`);
     return written;
@@ -42,12 +45,13 @@ export async function measureWrites(given: Given, table: Table): Promise<void> {
   const all = perSecond(trail.times(USER_AGENT), turns);
   const asked = trail.census();
   await operator.stop();
+  await pods.stop();
   const best = limit.count / limit.seconds;
   const share = children.rate / best;
   const milliseconds = [limit.cpu / limit.count, [...cpu.values()].reduce((sum, spent) => sum + spent, 0) / children.count].map(
     (one) => one * 1000,
   );
-  table.title(`Children of ${count} new deployments (posted before the operator starts; no pods)`);
+  table.title(`Children of ${count} new deployments (posted before the operator starts; pods by kwok)`);
   table.row(`the API server for a client that does nothing else (${limit.count})`, `${Math.round(best)} writes/s`);
   table.row(`the operator, in turn with it: children (${children.count})`, `${Math.round(children.rate)}/s, ratio ${share.toFixed(2)}`, {
     says: `>= ${SHARE}`,
@@ -67,17 +71,16 @@ export async function measureWrites(given: Given, table: Table): Promise<void> {
   tellCpu(table, { count, cpu: { before: new Map(), after: cpu } });
 }
 
-/** The operator's turns until one in which it writes nothing, and all of the client's between them. */
-async function inTurn(operator: OperatorUnderTest, client: () => Promise<Written>) {
+/** The operator's turns until it is done, and all of the client's between them. */
+async function inTurn(operator: OperatorUnderTest, isDone: () => boolean, client: () => Promise<Written>) {
   const turns: Span[] = [];
   const cpu: Cpu = new Map();
   let limit = none;
-  for (let [made, now] = [-1, 0]; now < MADE_AT_START || now !== made;) {
-    if (turns.length === TURNS) throw new Error(`the operator is not at rest after ${TURNS} turns`);
+  while (!isDone()) {
+    if (turns.length === TURNS) throw new Error(`the operator is not done after ${TURNS} turns`);
     const [before, from] = [cpuSoFar(), Date.now()];
     operator.goOn();
     await wait(TURN);
-    [made, now] = [now, await writesBy(operator)];
     operator.pause();
     turns.push({ from, to: Date.now() });
     for (const [program, spent] of cpuBetween(before, cpuSoFar())) cpu.set(program, (cpu.get(program) ?? 0) + spent);
@@ -86,14 +89,6 @@ async function inTurn(operator: OperatorUnderTest, client: () => Promise<Written
   operator.goOn();
   return { turns, cpu, limit };
 }
-
-/** Its Lease, and what it makes once: writes that are no deployment's. */
-const MADE_AT_START = 5;
-
-/** Writes until now; its Lease apart, which is replaced. Asked for seldom: each look costs the operator as much as a request. */
-const writesBy = async (operator: OperatorUnderTest): Promise<number> =>
-  (await operator.metric('rest_client_requests_total', 'method="POST"')) +
-  (await operator.metric('rest_client_requests_total', 'method="PATCH"'));
 
 /** Writes a second, of those at these times, between the first and the last: of the turns alone. */
 function perSecond(times: number[], turns: Span[]): { count: number; rate: number } {
