@@ -34,8 +34,8 @@ export async function measureWrites(given: Given, table: Table): Promise<void> {
   report(`${count} posted in ${seconds(await post({ server, kube, count, namespaces: [NAMESPACE] }))}`);
   const trail = new AuditTrail(server.auditLog);
   const operator = await startOperatorProcess({ kubeconfig: server.kubeconfig, flags, namespaces: [NAMESPACE] });
-  const isDone = (): boolean => trail.times(USER_AGENT, isChildWrite).length >= count * CHILDREN;
-  const { turns, cpu, limit } = await inTurn(operator, isDone, async () => {
+  const turn = { operator, auditLog: server.auditLog, children: count * CHILDREN };
+  const { turns, cpu, limit } = await inTurn(turn, async () => {
     const written = await writeFamilies(kube, BLOCK, atOnce);
     report(`the client: ${Math.round(written.count / written.seconds)} writes a second`);
     return written;
@@ -71,13 +71,17 @@ export async function measureWrites(given: Given, table: Table): Promise<void> {
   tellCpu(table, { count, cpu: { before: new Map(), after: cpu } });
 }
 
-/** The operator's turns until it is done, and all of the client's between them. */
-async function inTurn(operator: OperatorUnderTest, isDone: () => boolean, client: () => Promise<Written>) {
+type Turn = { operator: OperatorUnderTest; auditLog: string; children: number };
+
+/** The operator's turns until so many children are written, and all of the client's between them. */
+async function inTurn({ operator, auditLog, children }: Turn, client: () => Promise<Written>) {
   const turns: Span[] = [];
   const cpu: Cpu = new Map();
   let limit = none;
-  while (!isDone()) {
-    if (turns.length === TURNS) throw new Error(`the operator is not done after ${TURNS} turns`);
+  for (let made = 0; made < children;) {
+    if (turns.length === TURNS) throw new Error(`${made} of ${children} children are written after ${TURNS} turns`);
+    // Of this turn alone: the whole log would leave the client, which shares our process, much to collect.
+    const trail = new AuditTrail(auditLog);
     const [before, from] = [cpuSoFar(), Date.now()];
     operator.goOn();
     await wait(TURN);
@@ -85,6 +89,7 @@ async function inTurn(operator: OperatorUnderTest, isDone: () => boolean, client
     turns.push({ from, to: Date.now() });
     for (const [program, spent] of cpuBetween(before, cpuSoFar())) cpu.set(program, (cpu.get(program) ?? 0) + spent);
     limit = both(limit, await client());
+    made += trail.times(USER_AGENT, isChildWrite).length;
   }
   operator.goOn();
   return { turns, cpu, limit };
