@@ -13,10 +13,16 @@ export const PREFIX = 'created-';
 /** As teams have them. Kubernetes' own controllers look through all Services of a namespace for each pod of it. */
 export const NAMESPACES = Array.from({ length: 10 }, (_, index) => `agents-${index}`);
 
-type Given = { server: ApiServer; kube: Kube; count: number; namespaces?: string[] };
+type Given = { server: ApiServer; kube: Kube; namespaces?: string[] };
 
-/** Milliseconds it took the REST API to take them all. */
-export async function post({ server, kube, count, namespaces = NAMESPACES }: Given): Promise<number> {
+/** The REST API, ready to take new deployments. */
+export type Rest = {
+  /** Milliseconds it took to take so many more. */
+  post(count: number): Promise<number>;
+  stop(): Promise<void>;
+};
+
+export async function startRest({ server, kube, namespaces = NAMESPACES }: Given): Promise<Rest> {
   await makeNamespaces(kube, namespaces);
   await kube.create(kinds.listener, {
     apiVersion: API_VERSION,
@@ -26,26 +32,32 @@ export async function post({ server, kube, count, namespaces = NAMESPACES }: Giv
   });
   const { key } = await createKey(kube, 'default', { name: 'bench', role: 'write', tenantId: DEFAULT_TENANT_ID });
   const { ask, stop } = await plane(server.kubeconfig, key);
-  const started = performance.now();
-  let next = 0;
-  const work = async (): Promise<void> => {
-    while (next < count) {
-      next += 1;
-      await ask('POST', '/v2/deployments', {
-        name: `${PREFIX}${next}`,
-        source: 'external_container',
-        source_config: { resource_spec: {}, listener_config: { k8s_namespace: namespaces[next % namespaces.length] } },
-        secrets: [],
-        source_revision_config: { image_uri: 'registry.example/agent:1' },
-      });
-    }
-  };
-  try {
+  let posted = 0;
+  const one = (number: number): Promise<unknown> =>
+    ask('POST', '/v2/deployments', {
+      name: `${PREFIX}${number}`,
+      source: 'external_container',
+      source_config: { resource_spec: {}, listener_config: { k8s_namespace: namespaces[number % namespaces.length] } },
+      secrets: [],
+      source_revision_config: { image_uri: 'registry.example/agent:1' },
+    });
+  const post = async (count: number): Promise<number> => {
+    const started = performance.now();
+    const numbers = Array.from({ length: count }, (_, index) => posted + index + 1);
+    posted += count;
+    const work = async (): Promise<void> => {
+      for (let next = numbers.pop(); next !== undefined; next = numbers.pop()) await one(next);
+    };
     await Promise.all(Array.from({ length: AT_ONCE }, work));
     return performance.now() - started;
-  } finally {
-    await stop();
-  }
+  };
+  return { post, stop };
+}
+
+/** Milliseconds it took the REST API to take them all. */
+export async function post({ count, ...given }: Given & { count: number }): Promise<number> {
+  const rest = await startRest(given);
+  return rest.post(count).finally(rest.stop);
 }
 
 /** Those that are not there yet. */

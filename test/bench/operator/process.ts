@@ -82,6 +82,8 @@ export const SETTINGS = { GX_PROFILE: 'small', GX_NAMESPACE: 'default', GX_LOG_L
 
 async function stop(child: ChildProcess): Promise<void> {
   child.kill('SIGTERM');
+  // One that is paused would not hear it.
+  child.kill('SIGCONT');
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
 }
 

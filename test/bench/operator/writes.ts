@@ -1,80 +1,77 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { kinds, type Kube } from '../../../src/kube/kube.ts';
+import { READY } from '../../../src/schema/conditions.ts';
+import { conditionOf, until } from '../../kit/api-server.ts';
 import { AuditTrail, isChildWrite } from './audit.ts';
 import { cpuBetween, cpuSoFar, type Cpu } from './cpu.ts';
 import { tellCpu, tellPasses, tellRequests } from './cost.ts';
 import type { Given } from './creation.ts';
 import { bestAtOnce, both, CHILDREN, none, writeFamilies, type Written } from './limits.ts';
 import { startPods } from './pods.ts';
-import { post } from './post.ts';
+import { startRest } from './post.ts';
 import { passesOf, startOperatorProcess, USER_AGENT, type OperatorUnderTest } from './process.ts';
 import { seconds, type Table } from './table.ts';
 
 /*
- * New deployments wait for the operator. It works in turn with a client that does nothing but write the same objects, some seconds each,
- * because a machine that has other work now will have none in a minute; it is stopped meanwhile. Kubernetes makes pods of what both write.
+ * An operator at work gets many new deployments at once. It works in turn with a client that does nothing but write the same objects, for as
+ * long, because a machine that has other work now will have none in a minute; it is stopped meanwhile. Both have written some before, and
+ * Kubernetes makes pods of what both write.
  */
 
 const SHARE = 0.6;
 /** What the operator looks at; the client writes elsewhere. */
 const NAMESPACE = 'agents-0';
-/** Milliseconds of a turn of the operator's. */
+/** Milliseconds of a turn: an operator that is stopped for longer than 10 s may not write any more. */
 const TURN = 2500;
-/** Longer than it takes, so that only a fault ends it. */
+/** More than it takes, so that only a fault ends it. */
 const TURNS = 200;
-/** Of deployments, a turn of the client's. */
-const BLOCK = 80;
+/** Deployments with which the operator's program gets warm, as the client's does while it looks how it writes best. */
+const FIRST = 50;
+/** Milliseconds until they serve, at the most. */
+const PATIENCE = 300_000;
 
 type Span = { from: number; to: number };
 
 export async function measureWrites(given: Given, table: Table): Promise<void> {
   const { server, kube, count, flags, report } = given;
-  const pods = await startPods(kube, server.kubeconfig);
-  const atOnce = await bestAtOnce(kube, BLOCK);
-  report(`the client writes for ${atOnce} deployments at once`);
-  report(`${count} posted in ${seconds(await post({ server, kube, count, namespaces: [NAMESPACE] }))}`);
-  const trail = new AuditTrail(server.auditLog);
-  const operator = await startOperatorProcess({ kubeconfig: server.kubeconfig, flags, namespaces: [NAMESPACE] });
-  const turn = { operator, auditLog: server.auditLog, children: count * CHILDREN };
-  const { turns, cpu, limit } = await inTurn(turn, async () => {
-    const written = await writeFamilies(kube, BLOCK, atOnce);
-    report(`the client: ${Math.round(written.count / written.seconds)} writes a second`);
-    return written;
-  });
-  const passes = await passesOf(operator);
-  const children = perSecond(trail.times(USER_AGENT, isChildWrite), turns);
-  const all = perSecond(trail.times(USER_AGENT), turns);
-  const asked = trail.census();
-  await operator.stop();
-  await pods.stop();
-  const best = limit.count / limit.seconds;
-  const share = children.rate / best;
-  const milliseconds = [limit.cpu / limit.count, [...cpu.values()].reduce((sum, spent) => sum + spent, 0) / children.count].map(
-    (one) => one * 1000,
-  );
-  table.title(`Children of ${count} new deployments (posted before the operator starts; pods by kwok)`);
-  table.row(`the API server for a client that does nothing else (${limit.count})`, `${Math.round(best)} writes/s`);
-  table.row(`the operator, in turn with it: children (${children.count})`, `${Math.round(children.rate)}/s, ratio ${share.toFixed(2)}`, {
-    says: `>= ${SHARE}`,
-    met: share >= SHARE,
-  });
-  table.row(
-    `the operator: all writes, with statuses and events (${all.count})`,
-    `${Math.round(all.rate)}/s, ratio ${(all.rate / best).toFixed(2)}`,
-  );
-  const [client = 0, child = 0] = milliseconds;
-  table.row(
-    'CPU of all programs for one write: that client, a child',
-    `${client.toFixed(1)}, ${child.toFixed(1)} ms, ratio ${(client / child).toFixed(2)}`,
-  );
-  tellPasses(table, { count, passes });
-  tellRequests(table, { count, asked: asked.filter(({ actor }) => actor === USER_AGENT) });
-  tellCpu(table, { count, cpu: { before: new Map(), after: cpu } });
+  const running: { stop(): Promise<void> }[] = [];
+  const run = <T extends { stop(): Promise<void> }>(one: T): T => (running.unshift(one), one);
+  try {
+    run(await startPods(kube, server.kubeconfig));
+    const rest = run(await startRest({ server, kube, namespaces: [NAMESPACE] }));
+    const operator = run(await startOperatorProcess({ kubeconfig: server.kubeconfig, flags, namespaces: [NAMESPACE] }));
+    await rest.post(FIRST);
+    await until('the first deployments serve', async () => (await serving(kube)) === FIRST, PATIENCE);
+    const atOnce = await bestAtOnce(kube, TURN);
+    report(`the client writes for ${atOnce} deployments at once`);
+    const before = await passesOf(operator);
+    operator.pause();
+    const posted = await rest.post(count);
+    report(`${count} posted in ${seconds(posted)}`);
+    const trail = new AuditTrail(server.auditLog);
+    const turns = await inTurn({ operator, auditLog: server.auditLog, children: count * CHILDREN }, async () => {
+      const written = await writeFamilies(kube, TURN, atOnce);
+      report(`the client: ${Math.round(written.count / written.seconds)} writes a second`);
+      return written;
+    });
+    const passes = (await passesOf(operator)).map((after, index) => after - (before[index] ?? 0));
+    tell({ count, trail, passes, ...turns }, table);
+  } finally {
+    for (const one of running) await one.stop();
+  }
+}
+
+async function serving(kube: Kube): Promise<number> {
+  const found = await kube.all(kinds.deployment);
+  return found.filter((deployment) => conditionOf(deployment, READY) === 'True').length;
 }
 
 type Turn = { operator: OperatorUnderTest; auditLog: string; children: number };
+/** The operator's turns, what all programs spent in them, and what the client wrote in its own. */
+type Turns = { turns: Span[]; cpu: Cpu; limit: Written };
 
-/** The operator's turns until so many children are written, and all of the client's between them. */
-async function inTurn({ operator, auditLog, children }: Turn, client: () => Promise<Written>) {
+/** The operator's turns until so many children are written, and one of the client's after each. */
+async function inTurn({ operator, auditLog, children }: Turn, client: () => Promise<Written>): Promise<Turns> {
   const turns: Span[] = [];
   const cpu: Cpu = new Map();
   let limit = none;
@@ -93,6 +90,34 @@ async function inTurn({ operator, auditLog, children }: Turn, client: () => Prom
   }
   operator.goOn();
   return { turns, cpu, limit };
+}
+
+type Seen = Turns & { count: number; trail: AuditTrail; passes: number[] };
+
+function tell({ count, trail, passes, turns, cpu, limit }: Seen, table: Table): void {
+  const best = limit.count / limit.seconds;
+  const children = perSecond(trail.times(USER_AGENT, isChildWrite), turns);
+  const all = perSecond(trail.times(USER_AGENT), turns);
+  const share = children.rate / best;
+  const spent = [...cpu.values()].reduce((sum, one) => sum + one, 0);
+  const [client, child] = [limit.cpu / limit.count, spent / children.count].map((one) => one * 1000) as [number, number];
+  table.title(`Children of ${count} new deployments (posted at once to an operator at work; pods by kwok)`);
+  table.row(`the API server for a client that does nothing else (${limit.count})`, `${Math.round(best)} writes/s`);
+  table.row(`the operator, in turn with it: children (${children.count})`, `${Math.round(children.rate)}/s, ratio ${share.toFixed(2)}`, {
+    says: `>= ${SHARE}`,
+    met: share >= SHARE,
+  });
+  table.row(
+    `the operator: all writes, with statuses and events (${all.count})`,
+    `${Math.round(all.rate)}/s, ratio ${(all.rate / best).toFixed(2)}`,
+  );
+  table.row(
+    'CPU of all programs for one write: that client, a child',
+    `${client.toFixed(1)}, ${child.toFixed(1)} ms, ratio ${(client / child).toFixed(2)}`,
+  );
+  tellPasses(table, { count, passes });
+  tellRequests(table, { count, asked: trail.census().filter(({ actor }) => actor === USER_AGENT) });
+  tellCpu(table, { count, cpu: { before: new Map(), after: cpu } });
 }
 
 /** Writes a second, of those at these times, between the first and the last: of the turns alone. */
