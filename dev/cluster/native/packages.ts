@@ -1,7 +1,7 @@
 import { join } from 'node:path';
+import { installPackages, isDebian } from '../debian.ts';
 import { isExecutable, onPath, searchPath } from '../executable.ts';
 import type { Report } from '../report.ts';
-import { command, succeeds } from '../commands.ts';
 
 type Needed = { command: string; package: string; folders?: readonly string[] };
 
@@ -22,18 +22,13 @@ const needed: readonly Needed[] = [
 export async function ensurePackages(report: Report): Promise<void> {
   const missing = needed.filter((one) => !isThere(one));
   if (missing.length === 0) return;
-  if (!(await succeeds('apt-get', ['--version']))) {
+  if (!(await isDebian())) {
     throw new Error(`The native cluster needs these commands: ${missing.map((one) => one.command).join(', ')}.`);
   }
-  const packages = missing.map((one) => one.package);
-  report(`installing Debian packages: ${packages.join(' ')}`);
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  const install = ['install', '-y', '-qq', '--no-install-recommends', ...packages];
-  // The package lists of a fresh machine may be empty or old: only then is the update's time spent.
-  await command('apt-get', install, { env }).catch(async () => {
-    await command('apt-get', ['update', '-qq'], { env });
-    await command('apt-get', install, { env });
-  });
+  await installPackages(
+    missing.map((one) => one.package),
+    report,
+  );
   const still = needed.filter((one) => !isThere(one));
   if (still.length > 0) throw new Error(`Not found after installing: ${still.map((one) => one.command).join(', ')}.`);
 }

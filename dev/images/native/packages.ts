@@ -1,4 +1,4 @@
-import { command, succeeds } from '../../cluster/commands.ts';
+import { installPackages, isDebian } from '../../cluster/debian.ts';
 import { onPath } from '../../cluster/executable.ts';
 import type { Report } from '../../cluster/report.ts';
 
@@ -8,13 +8,6 @@ const needed = ['buildah', 'debootstrap'];
 export async function ensurePackages(report: Report): Promise<void> {
   const missing = needed.filter((name) => onPath(name) === undefined);
   if (missing.length === 0) return;
-  if (!(await succeeds('apt-get', ['--version']))) throw new Error(`Images need Docker, or these commands: ${missing.join(', ')}.`);
-  report(`installing Debian packages: ${missing.join(' ')}`);
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  const install = ['install', '-y', '-qq', '--no-install-recommends', ...missing];
-  // The package lists of a fresh machine may be empty or old: only then is the update's time spent.
-  await command('apt-get', install, { env }).catch(async () => {
-    await command('apt-get', ['update', '-qq'], { env });
-    await command('apt-get', install, { env });
-  });
+  if (!(await isDebian())) throw new Error(`Images need Docker, or these commands: ${missing.join(', ')}.`);
+  await installPackages(missing, report);
 }
