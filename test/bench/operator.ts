@@ -9,7 +9,7 @@ import { listTime } from './operator/limits.ts';
 import { measureRest } from './operator/quiet.ts';
 import { load, measureRestart } from './operator/restart.ts';
 import { seconds, Table } from './operator/table.ts';
-import { measureWrites } from './operator/writes.ts';
+import { measureWrites, ROUNDS, tellShare } from './operator/writes.ts';
 
 const HELP = `The operator at scale, as a process of its own on a real API server whose own limits are measured in the same run.
 
@@ -21,7 +21,8 @@ Usage: make bench-operator, or node test/bench/operator.ts [options]
   --settled COUNT   so many settled ones (10,000)
   --profile FOLDER  CPU profiles of the operator
 
-  write     children of new deployments a second, in turn with a client that writes the same objects and does nothing else; pods by kwok
+  write     children of new deployments a second, in turn with a client that writes the same objects and does nothing else; pods by kwok;
+            three rounds of some two minutes, of which the middle one counts
   create    new deployments through REST, in ten namespaces, until their children are there (the goal), and until they serve; pods by kwok, no audit
             log. Kubernetes' controllers and scheduler send what they may as they come (20 and 50 requests a second each), as in write and requests
   requests  what each of a hundred of them asks of the API server
@@ -69,8 +70,14 @@ async function on(options: Parameters<typeof startApiServer>[0], what: string, w
 const flags = values.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${values.profile}`];
 
 const parts: Record<string, (table: Table) => Promise<void>> = {
-  write: (table) =>
-    on({ controllers: true, limited: true }, 'write', (world) => measureWrites({ ...world, count: NEW, flags, report: say }, table)),
+  write: async (table) => {
+    const shares: number[] = [];
+    while (shares.length < ROUNDS)
+      await on({ controllers: true, limited: true }, `write, round ${shares.length + 1} of ${ROUNDS}`, async (world) => {
+        shares.push(await measureWrites({ ...world, count: NEW, flags, report: say }, table));
+      });
+    tellShare(shares, table);
+  },
   create: (table) =>
     on({ controllers: true, limited: true, audit: 'nobody' }, 'create', (world) =>
       measureCreation({ ...world, count: NEW, flags, report: say }, table),
