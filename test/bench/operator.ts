@@ -114,3 +114,5 @@ async function main(): Promise<void> {
 }
 
 await program(main);
+// What a part that failed left running ends with this process, and would hold it up.
+process.exit();
