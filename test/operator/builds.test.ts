@@ -62,7 +62,11 @@ describe('a git revision', () => {
     expect(revision.status).toMatchObject({ image, commitSha: COMMIT, imageDigest: DIGEST, builtAt: expect.any(String) });
     expect(conditionOf(revision, 'BuildSucceeded')).toBe('True');
     expect(await imagesOf('whole-00001-api')).toEqual([image]);
-    expect(toAnswer(revision, 'id').source_revision_config).toMatchObject({ image_uri: image, repo_commit_sha: COMMIT, repo_ref: 'waits' });
+    expect(toAnswer(revision, { deploymentId: 'id', active: revision }).source_revision_config).toMatchObject({
+      image_uri: image,
+      repo_commit_sha: COMMIT,
+      repo_ref: 'waits',
+    });
 
     const patch = { requestedAt: '2026-01-01T00:00:00Z', rollbackOf: 'whole-00001' };
     const changes = Object.entries(patch).map(([name, value]) => ({ op: 'add' as const, path: `/spec/${name}`, value }));
@@ -82,7 +86,12 @@ describe('a git revision', () => {
     const revision = await see.revision(name);
     const { message = '', reason } = revision.status ?? {};
     expect(revision.status).toMatchObject({ reason: 'BuildFailed', logTail: LOG, message: expect.stringContaining(words) });
-    expect(toAnswer(revision, 'id')).toMatchObject({ status: 'BUILD_FAILED', reason, status_message: message, log_tail: LOG });
+    expect(toAnswer(revision, { deploymentId: 'id', active: revision })).toMatchObject({
+      status: 'BUILD_FAILED',
+      reason,
+      status_message: message,
+      log_tail: LOG,
+    });
     expect(conditionOf(revision, 'BuildSucceeded')).toBe('False');
     type Told = { reason?: string; note?: string; type?: string; regarding?: { name: string } };
     const told = async () =>

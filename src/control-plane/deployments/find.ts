@@ -2,9 +2,11 @@ import { NotFound } from '../../errors.ts';
 import { kinds } from '../../kube/kube.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
 import type { Deployment } from '../../schema/deployment.ts';
+import type { Revision } from '../../schema/revision.ts';
 import { tenantOf } from '../../schema/tenancy.ts';
 import type { Caller, Needs } from '../needs.ts';
-import { toAnswer } from './resource.ts';
+import { toAnswer as revisionAnswer } from '../revisions/resource.ts';
+import { deploymentId, toAnswer } from './resource.ts';
 
 export type Asking = { caller: Caller; signal: AbortSignal };
 
@@ -44,16 +46,34 @@ export async function findRevision(
   return revision;
 }
 
+const activeIn = (revisions: RevisionResource[], { status }: DeploymentResource): RevisionResource | undefined =>
+  revisions.find(({ metadata }) => metadata.name === status?.activeRevision);
+
+/** How a deployment's revisions are answered. */
+export function revisionAnswers(needs: Needs, deployment: DeploymentResource): (revision: RevisionResource) => Revision {
+  const around = { deploymentId: deploymentId(deployment), active: activeIn(needs.stored.revisionsOf(deployment), deployment) };
+  return (revision) => revisionAnswer(revision, around);
+}
+
+/** One of them, by the ids of a path. */
+export async function answerForRevision(
+  needs: Needs,
+  { deployment_id, revision_id }: { deployment_id: string; revision_id: string },
+  asking: Asking,
+): Promise<Revision> {
+  const deployment = await findDeployment(needs, deployment_id, asking);
+  return revisionAnswers(needs, deployment)(await findRevision(needs, deployment, { id: revision_id, signal: asking.signal }));
+}
+
 /** A deployment with all that its answer shows. */
 export async function answerFor(needs: Needs, deployment: DeploymentResource, { caller, signal }: Asking): Promise<Deployment> {
   const owners = needs.stored.owners();
   const revisions = needs.stored.revisionsOf(deployment);
-  const active = deployment.status?.activeRevision;
   return toAnswer(deployment, {
     tenantId: tenantOf(deployment, owners, needs.config.defaultTenantId),
     listener: owners.get(deployment.metadata.namespace ?? ''),
     latest: revisions[0],
-    active: revisions.find(({ metadata }) => metadata.name === active),
+    active: activeIn(revisions, deployment),
     secrets: await needs.secrets.read(deployment, { role: caller.role, signal }),
   });
 }

@@ -3,13 +3,13 @@ import { Conflict, NotFound } from '../../errors.ts';
 import { json, noContent, type Answer, type Reply, type Route } from '../../http/route.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import { Deployment, DeploymentCreateRequest, DeploymentPatchRequest, WrittenDeployment } from '../../schema/deployment.ts';
+import { ENDED } from '../../schema/revision.ts';
 import { Uuid } from '../../schema/types.ts';
 import { waitFor } from '../events/follow.ts';
 import { route, type Caller, type Needs } from '../needs.ts';
-import { hasEnded, statusOf } from '../revisions/resource.ts';
 import { replayed, rememberAs } from './idempotency.ts';
 import { createDeployment } from './create.ts';
-import { answerFor, findDeployment, type Asking } from './find.ts';
+import { answerFor, findDeployment, revisionAnswers, type Asking } from './find.ts';
 import { listDeployments, ListQuery } from './list.ts';
 import { etagOf, patchDeployment } from './patch.ts';
 import { planOf } from './plan.ts';
@@ -103,11 +103,10 @@ function goneMeanwhile(error: unknown): undefined {
   throw error;
 }
 
-/** The newest revision is at an end, and what it led to stands in the deployment. */
+/** The newest revision is at an end. */
 function isThrough(needs: Needs, deployment: DeploymentResource): boolean {
   const latest = needs.stored.revisionsOf(deployment)[0];
-  if (latest === undefined || !hasEnded(latest)) return false;
-  return statusOf(latest) !== 'DEPLOYED' || deployment.status?.activeRevision === latest.metadata.name;
+  return latest !== undefined && ENDED.includes(revisionAnswers(needs, deployment)(latest).status);
 }
 
 export const deploymentRoutes = (needs: Needs): Route<Caller>[] => [create(needs), ...reads(needs), patch(needs), ...removals(needs)];

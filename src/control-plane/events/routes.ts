@@ -1,9 +1,7 @@
 import { sse, type Route } from '../../http/route.ts';
-import { answerFor, findDeployment, findRevision, type Asking } from '../deployments/find.ts';
-import { deploymentId } from '../deployments/resource.ts';
+import { answerFor, answerForRevision, findDeployment, type Asking } from '../deployments/find.ts';
 import { DeploymentPath, failures, notFound } from '../deployments/routes.ts';
 import { route, type Caller, type Needs } from '../needs.ts';
-import { toAnswer } from '../revisions/resource.ts';
 import { RevisionPath } from '../revisions/routes.ts';
 import { ENDED, type Revision } from '../../schema/revision.ts';
 import { follow } from './follow.ts';
@@ -44,10 +42,7 @@ export const eventRoutes = (needs: Needs): Route<Caller>[] => [
     params: RevisionPath,
     answers,
     handler: async ({ params, caller, signal }) => {
-      const read = async (asking: Asking): Promise<Revision> => {
-        const deployment = await findDeployment(needs, params.deployment_id, asking);
-        return toAnswer(await findRevision(needs, deployment, { id: params.revision_id, signal: asking.signal }), deploymentId(deployment));
-      };
+      const read = (asking: Asking): Promise<Revision> => answerForRevision(needs, params, asking);
       await read({ caller, signal });
       return sse((left) => {
         const asking: Asking = { caller, signal: left };

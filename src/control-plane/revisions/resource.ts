@@ -5,22 +5,34 @@ import { ENDED, type Revision, type RevisionStatus } from '../../schema/revision
 import { toRestForm } from '../../schema/types.ts';
 import { updatedAt } from '../deployments/resource.ts';
 
+/** What an answer needs beside the revision itself. */
+export type Around = { deploymentId: string; /** The one that serves, as the deployment says. */ active: RevisionResource | undefined };
+
 /** A stored revision as REST answers it. */
-export function toAnswer(revision: RevisionResource, deploymentId: string): Revision {
+export function toAnswer(revision: RevisionResource, { deploymentId, active }: Around): Revision {
   const { metadata, spec, status } = revision;
+  const told = isAhead(revision, active) ? SWITCHING : { status: statusOf(revision), status_message: status?.message ?? null };
   return {
     id: metadata.uid ?? '',
     deployment_id: deploymentId,
     created_at: metadata.creationTimestamp ?? '',
     updated_at: updatedAt(revision),
-    status: statusOf(revision),
+    ...told,
     source: spec.source,
     source_revision_config: configOf(revision),
     reason: status?.reason ?? null,
-    status_message: status?.message ?? null,
     log_tail: status?.logTail ?? null,
   };
 }
+
+const SWITCHING = { status: 'DEPLOYING', status_message: 'All pods are ready; traffic is being switched.' } as const;
+
+/**
+ * DEPLOYED is the last word of a rollout: who reads it finds the revision as the active one, the URL and the version in the deployment. The
+ * two are written one after the other and come by two watches.
+ */
+const isAhead = (revision: RevisionResource, active: RevisionResource | undefined): boolean =>
+  statusOf(revision) === 'DEPLOYED' && (active === undefined || active.spec.number < revision.spec.number);
 
 /** With what was found out since: of a git revision the commit, and the image that was built for it. */
 function configOf({ spec, status = {} }: RevisionResource): Revision['source_revision_config'] {

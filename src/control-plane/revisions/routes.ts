@@ -3,9 +3,8 @@ import { json, type Route } from '../../http/route.ts';
 import { Deployment, DeploymentPatchRequest } from '../../schema/deployment.ts';
 import { ENDED, Revision, REVISION_STATUSES } from '../../schema/revision.ts';
 import { Uuid } from '../../schema/types.ts';
-import { findDeployment, findRevision } from '../deployments/find.ts';
+import { answerForRevision, findDeployment, findRevision, revisionAnswers } from '../deployments/find.ts';
 import { patchDeployment } from '../deployments/patch.ts';
-import { deploymentId } from '../deployments/resource.ts';
 import { deploymentReply, DeploymentPath, failures, notFound } from '../deployments/routes.ts';
 import { Invalid } from '../../errors.ts';
 import { waitFor } from '../events/follow.ts';
@@ -13,7 +12,6 @@ import { route, type Caller, type Needs } from '../needs.ts';
 import { pageOf, paging } from '../paging.ts';
 import { interrupt } from './interrupt.ts';
 import { redeploy } from './redeploy.ts';
-import { statusOf, toAnswer } from './resource.ts';
 
 export const RevisionPath = Type.Object({ ...DeploymentPath.properties, revision_id: Uuid('Id of the revision.') });
 
@@ -69,27 +67,25 @@ const reads = (needs: Needs): Route<Caller>[] => [
         query.remote_reconciled === undefined || hasBeenSeen(observed) === query.remote_reconciled;
       const found = needs.stored
         .revisionsOf(deployment)
-        .filter((revision) => statuses.includes(statusOf(revision)) && seen(revision.status?.observedGeneration));
+        .filter((revision) => seen(revision.status?.observedGeneration))
+        .map(revisionAnswers(needs, deployment))
+        .filter(({ status }) => statuses.includes(status));
       const { items, offset } = pageOf(found, query);
-      return json({ resources: items.map((revision) => toAnswer(revision, deploymentId(deployment))), offset });
+      return json({ resources: items, offset });
     },
   }),
   route({
     method: 'get',
     path: '/v2/deployments/{deployment_id}/revisions/{revision_id}',
     id: 'getRevision',
-    summary: 'Get a revision. Its status is DEPLOYED when it serves.',
+    summary: 'Get a revision. Its status is DEPLOYED when it serves and its deployment says so.',
     tag,
     access: 'read',
     params: RevisionPath,
     query: WaitQuery,
     answers: { 200: { description: 'The revision.', schema: Revision }, 404: notFound, ...failures },
     handler: async ({ params, query, ...asking }) => {
-      const read = async (): Promise<Revision> => {
-        const deployment = await findDeployment(needs, params.deployment_id, asking);
-        const revision = await findRevision(needs, deployment, { id: params.revision_id, signal: asking.signal });
-        return toAnswer(revision, deploymentId(deployment));
-      };
+      const read = (): Promise<Revision> => answerForRevision(needs, params, asking);
       if (query.wait === undefined || query.wait === 0) return json(await read());
       return json(
         await waitFor(needs, { signal: asking.signal, seconds: query.wait }, { read, done: ({ status }) => ENDED.includes(status) }),
@@ -118,7 +114,7 @@ const writes = (needs: Needs): Route<Caller>[] => [
       const deployment = await patchDeployment(needs, body, asking, options);
       const number = deployment.metadata.generation;
       const made = needs.stored.revisionsOf(deployment).find(({ spec }) => spec.number === number);
-      return json(toAnswer(made as NonNullable<typeof made>, deploymentId(deployment)), 201);
+      return json(revisionAnswers(needs, deployment)(made as NonNullable<typeof made>), 201);
     },
   }),
   route({
@@ -150,6 +146,6 @@ const interruption = (needs: Needs, word: string): Route<Caller> =>
     handler: async ({ params, ...asking }) => {
       const deployment = await findDeployment(needs, params.deployment_id, asking);
       const revision = await findRevision(needs, deployment, { id: params.revision_id, signal: asking.signal });
-      return json(toAnswer(await interrupt(needs, revision), deploymentId(deployment)));
+      return json(revisionAnswers(needs, deployment)(await interrupt(needs, revision)));
     },
   });

@@ -14,6 +14,8 @@ const make = async (name: string): Promise<Deployment> =>
   (await plane.call<Deployment>('POST', '/v2/deployments', { body: creation(name, { secrets: [{ name: 'A', value: 'hidden' }] }) })).body;
 const report = (name: string, phase: string) =>
   plane.kube.patchStatus(kinds.revision, { namespace: plane.namespace, name: `${name}-00001` }, { phase });
+const reportServing = (name: string) =>
+  plane.kube.patchStatus(kinds.deployment, { namespace: plane.namespace, name }, { activeRevision: `${name}-00001`, phase: 'READY' });
 
 type Event = { event: string; data: Record<string, unknown> };
 
@@ -32,15 +34,21 @@ async function* events(path: string): AsyncGenerator<Event> {
   }
 }
 
-test('a revision can be followed until it has ended', async () => {
+test('a revision can be followed until it has ended, which its deployment knows by then', async () => {
   const made = await make('followed');
   const seen: unknown[] = [];
+  const messages: unknown[] = [];
   for await (const { event, data } of events(`/v2/deployments/${made.id}/revisions/${made.latest_revision_id}/events`)) {
     seen.push(event === 'end' ? data.reason : data.status);
     if (data.status === 'CREATING') await report('followed', 'DEPLOYING');
-    if (data.status === 'DEPLOYING') await report('followed', 'DEPLOYED');
+    if (data.status !== 'DEPLOYING') continue;
+    messages.push(data.status_message);
+    await (messages.length === 1 ? report('followed', 'DEPLOYED') : reportServing('followed'));
   }
-  expect(seen).toEqual(['CREATING', 'DEPLOYING', 'DEPLOYED', 'ended']);
+  expect(seen).toEqual(['CREATING', 'DEPLOYING', 'DEPLOYING', 'DEPLOYED', 'ended']);
+  expect(messages).toEqual([null, 'All pods are ready; traffic is being switched.']);
+  const { body } = await plane.call<Deployment>('GET', `/v2/deployments/${made.id}`);
+  expect(body).toMatchObject({ status: 'READY', active_revision_id: made.latest_revision_id });
 });
 
 test('a deployment can be followed until it is gone, by a reader without the values of its secrets', async () => {
@@ -70,6 +78,7 @@ test('GET of a revision can wait for its end, but not for ever', async () => {
   const started = performance.now();
   const waiting = plane.call<Revision>('GET', `${path}?wait=30`);
   await report('awaited', 'DEPLOYED');
+  await reportServing('awaited');
   expect((await waiting).body.status).toBe('DEPLOYED');
   expect(performance.now() - started).toBeLessThan(10_000);
   const endless = await make('endless');

@@ -32,15 +32,24 @@ describe('revisions', () => {
     await patch(made.id, { secrets: [] });
     await patch(made.id, { secrets: [] });
     await report(made, 1, 'DEPLOYED');
-    await expect
-      .poll(async () => (await list(made.id, '?status=DEPLOYED,SKIPPED')).body.resources.map(({ id }) => id))
-      .toEqual([made.latest_revision_id]);
+    const listed = async (status: string): Promise<string[]> =>
+      (await list(made.id, `?status=${status}`)).body.resources.map(({ id }) => id);
+    // Until the deployment names it as the one that serves.
+    await expect.poll(() => listed('DEPLOYING')).toEqual([made.latest_revision_id]);
+    expect(await listed('DEPLOYED,SKIPPED')).toEqual([]);
+    const ref = { namespace: plane.namespace, name: made.name };
+    await plane.kube.patchStatus(kinds.deployment, ref, { activeRevision: `${made.name}-00001` });
+    await expect.poll(() => listed('DEPLOYED,SKIPPED')).toEqual([made.latest_revision_id]);
+    // One that served before stays DEPLOYED.
+    await report(made, 2, 'DEPLOYED');
+    await plane.kube.patchStatus(kinds.deployment, ref, { activeRevision: `${made.name}-00002` });
+    await expect.poll(async () => (await listed('DEPLOYED')).length).toBe(2);
     const [first, second] = [await list(made.id, '?limit=1'), await list(made.id, '?limit=2&offset=1')];
     expect([first.body.offset, second.body.offset]).toEqual([1, 3]);
     expect([...first.body.resources, ...second.body.resources].map(({ id }) => id)).toEqual(
       (await list(made.id)).body.resources.map(({ id }) => id),
     );
-    expect((await list(made.id, '?remote_reconciled=true')).body.resources.length).toBe(1);
+    expect((await list(made.id, '?remote_reconciled=true')).body.resources.length).toBe(2);
     expect((await list(made.id, '?status=GREAT')).status).toBe(422);
   });
 
