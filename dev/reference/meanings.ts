@@ -11,8 +11,8 @@ export const PHASES: Record<RevisionStatus, string> = {
   DEPLOYING: 'Its pods start, first those of the api, then those of the queue, then traffic is switched.',
   DEPLOYED: 'It served. It stays so when a later one serves: `active_revision_id` tells which one does.',
   CREATE_FAILED:
-    'The API server, a quota or an admission policy refuses its objects before a workload is there, so that no pod could ever come. What is refused later is `DEPLOY_FAILED`.',
-  BUILD_FAILED: 'From git: the builder failed, took too long, told no image of the right name, or there is none.',
+    'The API server or an admission policy refuses its objects before a workload is there, so that no pod could ever come. What is refused later, or by a quota until the deadline, is `DEPLOY_FAILED`.',
+  BUILD_FAILED: 'From git: the builder failed, took too long, got no room in a quota, told no image of the right name, or there is none.',
   DEPLOY_FAILED: 'Its objects were made and did not roll out: its pods failed, or were not ready in time.',
   SKIPPED: 'A newer revision came before its turn.',
   INTERRUPTED: 'Somebody interrupted it before it served.',
@@ -42,8 +42,9 @@ export const REASONS: Record<FailureReason, { means: string; remedy: string }> =
     remedy: "Lower the requests, or add nodes; the message has the scheduler's words.",
   },
   QuotaExceeded: {
-    means: 'A quota of the namespace refuses the pods (`DEPLOY_FAILED`), or the very objects that would make them (`CREATE_FAILED`).',
-    remedy: 'Raise the ResourceQuota, or lower replicas and requests; then ask for the revision again.',
+    means:
+      'A quota of the namespace refuses the pods, or the very objects that would make them. The revision goes on once there is room, until its deadline.',
+    remedy: 'Raise the ResourceQuota, or lower replicas and requests; after the deadline, ask for the revision again.',
   },
   DatabaseNotReady: {
     means: 'The database does not answer, or the Secret of an external one is missing or is no address.',

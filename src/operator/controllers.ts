@@ -4,7 +4,6 @@ import { Denied } from '../kube/errors.ts';
 import { kinds } from '../kube/kube.ts';
 import type { Log } from '../log.ts';
 import { FINALIZER } from '../schema/labels.ts';
-import { names } from '../schema/names.ts';
 import { finalizeDeployment } from './deployment/finalize.ts';
 import { reconcileDeployment } from './deployment/reconcile.ts';
 import { refusedDeployment } from './deployment/status.ts';
@@ -13,8 +12,7 @@ import { Controller } from './kernel/controller.ts';
 import type { OperatorMetrics } from './kernel/metrics.ts';
 import { listenerReport } from './listener/status.ts';
 import type { Queues } from './wake.ts';
-import { reconcileRevision } from './revision/reconcile.ts';
-import { refusedRevision } from './revision/status.ts';
+import { reconcileRevision, revisionRefused } from './revision/reconcile.ts';
 
 type Given = {
   deps: OperatorDeps;
@@ -54,10 +52,7 @@ export function createControllers({ deps, queues, record, log, metrics, config }
       kind: kinds.revision,
       cache: deps.caches.revisions,
       reconcile: reconcileRevision(deps),
-      refused: (revision, refusal, now) => {
-        const api = `${revision.metadata.namespace}/${names.apiWorkload(revision.metadata.name)}`;
-        return refusedRevision(revision, { refusal, now, isMade: deps.caches.workloads.get(api) !== undefined });
-      },
+      refused: revisionRefused(deps),
       isPaused: ({ metadata, spec }) => deps.caches.deployments.get(`${metadata.namespace}/${spec.deployment}`)?.spec.suspend === true,
     },
   });

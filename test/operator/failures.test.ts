@@ -124,42 +124,51 @@ describe.concurrent('a new revision', () => {
   );
 });
 
-test(
-  'a quota that leaves no room is told as such, by the words of the API server, and room lets the next revision in',
-  async () => {
+test.each([
+  // A database, an api pod and a queue pod.
+  ['pods', '3'],
+  ['count/deployments.apps', '2'],
+])(
+  'a quota of %s that leaves no room is told as such, by the words of the API server, and room in time lets the revision go on',
+  async (counted, most) => {
     const own = await testNamespace('quota');
     const there = look(own.kube, own.namespace);
     const pods = fakeKubelet(own.kube, own.namespace);
     const worker = await operatorFor(own);
     const ref = { namespace: own.namespace, name: 'chat' };
-    const change = (image: string): Promise<object> =>
-      own.kube.jsonPatch(kinds.deployment, ref, [{ op: 'replace', path: '/spec/template/sourceRevisionConfig/imageUri', value: image }]);
-    const limit = (hard: object): Promise<object> =>
+    const change = (image: string, seconds = DEADLINE): Promise<object> =>
+      own.kube.jsonPatch(kinds.deployment, ref, [
+        { op: 'replace', path: '/spec/template/sourceRevisionConfig/imageUri', value: image },
+        { op: 'replace', path: '/spec/progressDeadlineSeconds', value: seconds },
+      ]);
+    const limit = (to: string): Promise<object> =>
       own.kube.apply(quota, {
         apiVersion: 'v1',
         kind: 'ResourceQuota',
-        metadata: { name: 'pods', namespace: own.namespace },
-        spec: { hard },
+        metadata: { name: 'small', namespace: own.namespace },
+        spec: { hard: { [counted]: to } },
       });
-    // A database, an api pod and a queue pod.
-    await limit({ pods: '3' });
+    const told = (revision: string): Promise<void> =>
+      until(`${revision} tells it early`, async () => (await there.revision(revision)).status?.reason === 'QuotaExceeded');
+    await limit(most);
     await own.kube.create(kinds.deployment, newDeployment(own.namespace, { spec: { progressDeadlineSeconds: DEADLINE } }));
     await there.untilReady('chat');
     await change('agent:2');
-    await until('it is told early', async () => (await there.revision('chat-00002')).status?.reason === 'QuotaExceeded');
+    await told('chat-00002');
     await there.untilPhase('chat-00002', 'DEPLOY_FAILED', SLOW);
     expect((await there.revision('chat-00002')).status).toMatchObject({
       reason: 'QuotaExceeded',
-      message: expect.stringContaining('exceeded quota: pods'),
+      message: expect.stringMatching(/^Not ready in time\. .*exceeded quota: small/),
     });
     await until(
       "the deployment has its revision's reason",
       async () => (await there.deployment('chat')).status?.reason === 'QuotaExceeded',
     );
     expect((await there.deployment('chat')).status).toMatchObject({ phase: 'READY', activeRevision: 'chat-00001' });
-    await limit({ pods: '10' });
-    await change('agent:3');
-    await there.untilReady('chat');
+    await change('agent:3', 600);
+    await told('chat-00003');
+    await limit('10');
+    await there.untilReady('chat', SLOW);
     expect((await there.deployment('chat')).status).toMatchObject({ phase: 'READY', activeRevision: 'chat-00003' });
     await worker.stop();
     await pods.stop();

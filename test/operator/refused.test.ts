@@ -63,10 +63,12 @@ const image = { sourceRevisionConfig: { imageUri: 'agent:1' } };
 /** Two sources at once, which the API server knows of pods and the resource definition does not. */
 const doubled: Template = { ...image, resourceSpec: { volumes: [{ name: 'v', emptyDir: {}, configMap: { name: 'c' } }] } };
 
+const FULL = { metadata: { name: 'full' }, spec: { progressDeadlineSeconds: 10 } };
+
 describe('a revision whose objects the API server refuses', () => {
   test.each<[string, string, Parameters<typeof newDeployment>[1], string, string]>([
     ['by a policy', 'CREATE_FAILED', { metadata: { name: 'unwanted' } }, 'Refused', 'no such workloads here'],
-    ['by a quota', 'CREATE_FAILED', fromGit('main', { metadata: { name: 'full' } }), 'QuotaExceeded', 'exceeded quota: builds'],
+    ['by a quota until its deadline', 'BUILD_FAILED', fromGit('main', FULL), 'QuotaExceeded', 'exceeded quota: builds'],
     ['by its own rules', 'CREATE_FAILED', { metadata: { name: 'doubled' }, template: doubled }, 'Refused', 'may not specify more than 1'],
     ['when one of them is there', 'DEPLOY_FAILED', { metadata: { name: 'half' } }, 'Refused', 'no such workloads here'],
   ])('%s ends as %s, and says why everywhere in the same words', async (...[, phase, given, reason, words]) => {

@@ -213,8 +213,10 @@ function troubleOf({ world, settings }: View, components: WorkloadComponent[], e
 /** Until this pass, which nobody has told of yet: the time does not count against it. */
 export const wasPaused = (revision: RevisionResource): boolean => conditionIn(revision, SUSPENDED) !== undefined;
 
+type Timed = { revision: RevisionResource; world: Pick<RevisionWorld, 'deployment' | 'absences' | 'now'>; settings: Situation['settings'] };
+
 /** Seconds a revision has left before it has failed, counted from the end of its build where it has one, and while an operator worked. */
-export function secondsLeft({ revision, world, settings }: Situation): number {
+export function secondsLeft({ revision, world, settings }: Timed): number {
   const limit = world.deployment?.spec.progressDeadlineSeconds ?? settings.progressDeadlineSeconds;
   const { builtAt, startedAt = world.now.toISOString() } = wasPaused(revision) ? {} : (revision.status ?? {});
   const span = { from: Date.parse(builtAt ?? startedAt), to: world.now.getTime() };
@@ -226,19 +228,30 @@ export function secondsLeft({ revision, world, settings }: Situation): number {
 const databaseTrouble = ({ reason }: Decision, { world }: Situation): string[] =>
   reason === 'DatabaseNotReady' ? [conditionIn(world.deployment ?? {}, DATABASE_READY)?.message ?? ''].filter(Boolean) : [];
 
+const unready = (decision: Decision, situation: Situation): { reason: string; message: string } => ({
+  reason: decision.reason ?? 'DeadlineExceeded',
+  message: [decision.message, ...databaseTrouble(decision, situation)].join(' '),
+});
+
+/** A quota has refused one of its workloads until now: only its status knows. */
+function withoutRoom({ wish }: Decision, { revision, world }: Situation): { reason: string; message: string } | undefined {
+  const { reason, message = '' } = revision.status ?? {};
+  const isMissing = (['api', 'queue'] as const).some((component) => wish[component] !== undefined && world[component] === undefined);
+  return isMissing && reason === 'QuotaExceeded' ? { reason, message } : undefined;
+}
+
 /** A rollout that is late, or that no waiting helps, has failed; what it has of pods is taken back. */
 function withinDeadline(decision: Decision, situation: Situation): Decision {
   if (decision.complete || decision.phase === 'CREATE_FAILED') return decision;
   const { diagnosis } = decision;
   const isLate = secondsLeft(situation) <= 0;
   if (!isLate && diagnosis?.final !== true) return decision;
-  const reason = diagnosis?.reason ?? decision.reason ?? 'DeadlineExceeded';
-  const told = diagnosis?.message ?? [decision.message, ...databaseTrouble(decision, situation)].join(' ');
+  const { reason, message } = diagnosis ?? withoutRoom(decision, situation) ?? unready(decision, situation);
   return {
     ...decision,
     phase: 'DEPLOY_FAILED',
     reason,
-    message: isLate ? `Not ready in time. ${told}` : told,
+    message: isLate ? `Not ready in time. ${message}` : message,
     wish: takenDown(situation.world),
   };
 }

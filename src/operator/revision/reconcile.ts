@@ -1,14 +1,16 @@
-import { taken } from '../../kube/errors.ts';
+import { taken, type Denied, type KubeRefused } from '../../kube/errors.ts';
 import { kinds } from '../../kube/kube.ts';
 import type { RevisionResource } from '../../schema/custom-resources.ts';
 import { names } from '../../schema/names.ts';
 import type { OperatorDeps } from '../deps.ts';
 import type { Reconcile } from '../kernel/controller.ts';
+import type { Report } from '../kernel/outcome.ts';
 import { buildJob } from './build/job.ts';
 import { decide, secondsLeft } from './decide.ts';
 import { desiredRevision } from './desired.ts';
 import { logTail } from './log-tail.ts';
 import { observeRevision } from './observe.ts';
+import { refusedRevision } from './refusal.ts';
 import { serverVersion } from './server-version.ts';
 import { revisionReport, type RevisionStatusFields } from './status.ts';
 
@@ -53,4 +55,14 @@ export const reconcileRevision =
       serverVersion: version,
       standing,
     });
+  };
+
+/** What it means for a revision that the API server refused one of its objects. */
+export const revisionRefused =
+  ({ caches, settings, absences }: OperatorDeps) =>
+  (revision: RevisionResource, refusal: KubeRefused | Denied, now: Date): Report<RevisionStatusFields> | undefined => {
+    const { namespace, name } = revision.metadata;
+    const world = { deployment: caches.deployments.get(`${namespace}/${revision.spec.deployment}`), absences: absences(), now };
+    const isMade = caches.workloads.get(`${namespace}/${names.apiWorkload(name)}`) !== undefined;
+    return refusedRevision(revision, { refusal, now, isMade, secondsLeft: secondsLeft({ revision, world, settings }) });
   };

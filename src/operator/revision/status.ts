@@ -3,7 +3,6 @@ import type { RevisionResource } from '../../schema/custom-resources.ts';
 import { AGENT_CONTAINER } from '../../schema/names.ts';
 import { hashOf } from '../../schema/revision-of.ts';
 import { ENDED } from '../../schema/revision.ts';
-import { Denied, type KubeRefused } from '../../kube/errors.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import { isEnded } from '../deployment/picks.ts';
 import { statusOfPod } from '../diagnose.ts';
@@ -104,7 +103,8 @@ function lookAgain({ decision, secondsLeft }: RevisionView): number | undefined 
   return Math.max(1, Math.ceil(Math.min(soon, secondsLeft)));
 }
 
-function statements(revision: RevisionResource, decision: Decision): Statement[] {
+/** What is said of the rollout, and of the build (pure). */
+export function statements(revision: RevisionResource, decision: Decision): Statement[] {
   const { phase, rolledOut, message, reason } = decision;
   const rollout: Statement = rolledOut
     ? { type: ROLLED_OUT, status: 'True', reason: 'RolledOut', message: 'All pods were ready.' }
@@ -137,31 +137,4 @@ function digestOf(revision: RevisionResource, { apiPods }: RevisionWorld): strin
   const image = imageOf(revision) ?? '';
   const ids = apiPods.flatMap((pod) => statusOfPod(pod).containerStatuses ?? []).filter(({ name }) => name === AGENT_CONTAINER);
   return ids.map(({ imageID = '' }) => digestIn(imageID, image)).find((digest) => digest !== undefined);
-}
-
-type Refusal = { refusal: KubeRefused | Denied; /** One of its workloads is there. */ isMade: boolean; now: Date };
-
-/**
- * The API server refused one of the objects (pure): the spec asks for something that can't be. Before a workload is there, so that no pod
- * could ever come, the revision could not be created; afterwards its rollout has failed. Undefined for the repair of a revision that has
- * ended: a quota that is full now is tried again.
- */
-export function refusedRevision(revision: RevisionResource, { refusal, isMade, now }: Refusal): Report<RevisionStatusFields> | undefined {
-  const { conditions = [], observedGeneration: _, ...status } = revision.status ?? {};
-  const isQuota = refusal instanceof Denied && refusal.isQuota;
-  const reason = isQuota ? 'QuotaExceeded' : 'Refused';
-  const what = isQuota
-    ? "The namespace's quota leaves no room for the revision's objects"
-    : 'The cluster refuses what the revision asks for';
-  const told = `${what}: ${refusal.message}`.slice(0, 4096);
-  if (isEnded(revision) && refusal instanceof Denied) return undefined;
-  const known = conditions.filter(({ type }) => type === ROLLED_OUT || type === BUILD_SUCCEEDED);
-  if (isEnded(revision)) return { outcome: stalled(reason, told), status, statements: known };
-  const phase = isMade ? 'DEPLOY_FAILED' : 'CREATE_FAILED';
-  const decision: Decision = { phase, reason, message: told, wish: {}, started: false, rolledOut: false };
-  return {
-    outcome: stalled(reason, told),
-    status: { ...status, phase, reason, message: told, endedAt: now.toISOString().replace(/\.\d+Z$/, 'Z') },
-    statements: statements(revision, decision),
-  };
 }

@@ -278,6 +278,15 @@ test('a revision that fails of its database says what the deployment knows of it
   });
 });
 
+test('a rollout that a quota kept from one of its workloads until its deadline ends with the words of the quota', () => {
+  const late = { phase: 'DEPLOYING' as const, startedAt: '2026-01-01T00:00:00Z', reason: 'QuotaExceeded', message: 'No room.' };
+  const ended = { phase: 'DEPLOY_FAILED', reason: 'QuotaExceeded', message: 'Not ready in time. No room.' };
+  expect(next({}, late)).toMatchObject(ended);
+  expect(next({ api: up() }, late)).toMatchObject(ended);
+  // There was room in the end, and then something else.
+  expect(next({ api: starting(), queue: starting() }, late)).toMatchObject({ phase: 'DEPLOY_FAILED', reason: 'DeadlineExceeded' });
+});
+
 test('a rollout that was suspended has its whole deadline once it goes on', () => {
   const at = { lastTransitionTime: '2026-01-01T00:30:00Z' };
   const suspended = { type: 'Suspended', status: 'True' as const, reason: 'Suspended', message: '', ...at };

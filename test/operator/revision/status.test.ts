@@ -1,8 +1,7 @@
-import { describe, expect, test } from 'vitest';
-import { Denied, KubeRefused } from '../../../src/kube/errors.ts';
+import { expect, test } from 'vitest';
 import type { Decision } from '../../../src/operator/revision/decision.ts';
 import type { RevisionWorld } from '../../../src/operator/revision/observe.ts';
-import { refusedRevision, revisionReport } from '../../../src/operator/revision/status.ts';
+import { revisionReport } from '../../../src/operator/revision/status.ts';
 import { DIGEST } from '../../kit/fake-kubelet.ts';
 import { deployment, revision } from '../../kit/objects.ts';
 
@@ -69,34 +68,4 @@ test.each<[string, Partial<Decision>, object]>([
   ['changed, it is stalled though it serves', { phase: 'DEPLOYED', reason: 'SpecChanged' }, { kind: 'stalled', reason: 'SpecChanged' }],
 ])('%s', (_, given, outcome) => {
   expect(told(given).outcome).toMatchObject(outcome);
-});
-
-describe('a refused object', () => {
-  const now = new Date('2026-01-02T00:00:00Z');
-  const invalid = new KubeRefused(422, 'spec.replicas: no', { reason: 'Invalid', causes: [] });
-  const full = new Denied('deployments.apps "x" is forbidden: exceeded quota: q');
-  const policy = new Denied("ValidatingAdmissionPolicy 'p' denied request: no");
-  const after = (phase: Status['phase']) => revision(deployment(), { status: { ...(phase && { phase }) } });
-
-  test.each([
-    ['refused before a workload is there', 'CREATE_FAILED', invalid, false, 'Refused'],
-    ['beyond a quota before a workload is there', 'CREATE_FAILED', full, false, 'QuotaExceeded'],
-    ['against a policy before a workload is there', 'CREATE_FAILED', policy, false, 'Refused'],
-    ['refused when there is a workload', 'DEPLOY_FAILED', invalid, true, 'Refused'],
-    ['beyond a quota when there is a workload', 'DEPLOY_FAILED', full, true, 'QuotaExceeded'],
-  ] as const)('%s ends the revision as %s', (...[, phase, refusal, isMade, reason]) => {
-    const report = refusedRevision(after('AWAITING_DEPLOY'), { refusal, isMade, now });
-    expect(report?.status).toMatchObject({
-      phase,
-      reason,
-      message: expect.stringContaining(refusal.message),
-      endedAt: '2026-01-02T00:00:00Z',
-    });
-    expect(report?.outcome).toMatchObject({ kind: 'stalled', reason });
-  });
-
-  test('leaves a deployed revision deployed; what a quota has no room for is tried again', () => {
-    expect(refusedRevision(after('DEPLOYED'), { refusal: invalid, isMade: true, now })?.status.phase).toBe('DEPLOYED');
-    expect(refusedRevision(after('DEPLOYED'), { refusal: full, isMade: true, now })).toBeUndefined();
-  });
 });

@@ -1,0 +1,82 @@
+import { BUILD_SUCCEEDED, ROLLED_OUT } from '../../schema/conditions.ts';
+import type { RevisionResource } from '../../schema/custom-resources.ts';
+import type { RevisionStatus } from '../../schema/revision.ts';
+import { Denied, type KubeRefused } from '../../kube/errors.ts';
+import { isEnded } from '../deployment/picks.ts';
+import { stalled, waiting, type Outcome, type Report } from '../kernel/outcome.ts';
+import { wasPaused } from './decide.ts';
+import { idle } from './decision.ts';
+import { imageOf } from './image.ts';
+import { statements, type RevisionStatusFields } from './status.ts';
+
+type Refusal = {
+  refusal: KubeRefused | Denied;
+  /** One of its workloads is there. */
+  isMade: boolean;
+  /** Until its deadline. */
+  secondsLeft: number;
+  now: Date;
+};
+
+/** Seconds after which a quota is asked again: nobody tells that it has got room. */
+const QUOTA_POLL = 10;
+
+/**
+ * The API server refused one of the objects (pure). A quota may get room: until the deadline the revision waits for it. Anything else the spec
+ * asks for can't be: before a workload is there, so that no pod could ever come, the revision could not be created; afterwards its rollout has
+ * failed. Undefined for the repair of a revision that has ended, which is tried again.
+ */
+export function refusedRevision(revision: RevisionResource, refused: Refusal): Report<RevisionStatusFields> | undefined {
+  const { refusal, isMade } = refused;
+  if (isEnded(revision)) return refusal instanceof Denied ? undefined : unrepaired(revision, refusal);
+  if (refusal instanceof Denied && refusal.isQuota) return withoutRoom(revision, refusal, refused);
+  const message = `The cluster refuses what the revision asks for: ${refusal.message}`.slice(0, MOST);
+  return told(revision, { phase: isMade ? 'DEPLOY_FAILED' : 'CREATE_FAILED', endedAt: refused.now }, stalled('Refused', message));
+}
+
+/** Characters of a message. */
+const MOST = 4096;
+
+function withoutRoom(revision: RevisionResource, { message: words }: Denied, { secondsLeft, now }: Refusal): Report<RevisionStatusFields> {
+  const message = `The namespace's quota leaves no room for the revision's objects: ${words}`;
+  const isBuilt = imageOf(revision) !== undefined;
+  if (secondsLeft <= 0) {
+    const failed = stalled('QuotaExceeded', `Not ready in time. ${message}`.slice(0, MOST));
+    return told(revision, { phase: isBuilt ? 'DEPLOY_FAILED' : 'BUILD_FAILED', endedAt: now }, failed);
+  }
+  const { phase } = revision.status ?? {};
+  const next = isBuilt ? 'AWAITING_DEPLOY' : 'AWAITING_BUILD';
+  const again = Math.max(1, Math.ceil(Math.min(QUOTA_POLL, secondsLeft)));
+  const outcome = waiting('QuotaExceeded', message.slice(0, MOST), again);
+  return told(revision, { phase: isBuilt && phase === 'DEPLOYING' ? phase : next, startedAt: now }, outcome);
+}
+
+type Step = { phase: RevisionStatus; startedAt?: Date; endedAt?: Date };
+
+/** The status as it was, with what the refusal makes of it. */
+function told(revision: RevisionResource, { phase, startedAt, endedAt }: Step, outcome: Outcome): Report<RevisionStatusFields> {
+  const { conditions: _, observedGeneration: _generation, ...before } = revision.status ?? {};
+  const { reason, message } = outcome;
+  return {
+    outcome,
+    status: {
+      ...before,
+      phase,
+      reason,
+      message,
+      ...(startedAt && (before.startedAt === undefined || wasPaused(revision)) && { startedAt: seconds(startedAt) }),
+      ...(endedAt && { endedAt: seconds(endedAt) }),
+    },
+    statements: statements(revision, idle(phase, message, { reason })),
+  };
+}
+
+const seconds = (time: Date): string => time.toISOString().replace(/\.\d+Z$/, 'Z');
+
+/** It stays what it came to; its objects can't be put right. */
+function unrepaired({ status }: RevisionResource, refusal: KubeRefused): Report<RevisionStatusFields> {
+  const { conditions = [], observedGeneration: _, ...before } = status ?? {};
+  const known = conditions.filter(({ type }) => type === ROLLED_OUT || type === BUILD_SUCCEEDED);
+  const message = `The cluster refuses what the revision asks for: ${refusal.message}`.slice(0, MOST);
+  return { outcome: stalled('Refused', message), status: before, statements: known };
+}
