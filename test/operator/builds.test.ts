@@ -62,7 +62,7 @@ describe('a git revision', () => {
     expect(revision.status).toMatchObject({ image, commitSha: COMMIT, imageDigest: DIGEST, builtAt: expect.any(String) });
     expect(conditionOf(revision, 'BuildSucceeded')).toBe('True');
     expect(await imagesOf('whole-00001-api')).toEqual([image]);
-    expect(toAnswer(revision, { deploymentId: 'id', active: revision }).source_revision_config).toMatchObject({
+    expect(toAnswer(revision, { deploymentId: 'id', serving: 1 }).source_revision_config).toMatchObject({
       image_uri: image,
       repo_commit_sha: COMMIT,
       repo_ref: 'waits',
@@ -86,7 +86,7 @@ describe('a git revision', () => {
     const revision = await see.revision(name);
     const { message = '', reason } = revision.status ?? {};
     expect(revision.status).toMatchObject({ reason: 'BuildFailed', logTail: LOG, message: expect.stringContaining(words) });
-    expect(toAnswer(revision, { deploymentId: 'id', active: revision })).toMatchObject({
+    expect(toAnswer(revision, { deploymentId: 'id', serving: 1 })).toMatchObject({
       status: 'BUILD_FAILED',
       reason,
       status_message: message,

@@ -102,7 +102,7 @@ describe.concurrent('a new revision', () => {
       expect(revision.status).toMatchObject({ reason });
       expect(message).toContain(words);
       expect(logTail).toBe(hasLog ? LAST_WORDS : undefined);
-      expect(toAnswer(revision, { deploymentId: 'id', active: undefined })).toMatchObject({
+      expect(toAnswer(revision, { deploymentId: 'id', serving: 0 })).toMatchObject({
         status: 'DEPLOY_FAILED',
         reason,
         status_message: message,

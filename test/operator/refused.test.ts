@@ -79,7 +79,7 @@ describe('a revision whose objects the API server refuses', () => {
     const revision = await see.revision(name);
     const { message = '' } = revision.status ?? {};
     expect(revision.status).toMatchObject({ reason, message: expect.stringContaining(words), endedAt: expect.any(String) });
-    expect(toAnswer(revision, { deploymentId: 'id', active: undefined })).toMatchObject({ status: phase, reason, status_message: message });
+    expect(toAnswer(revision, { deploymentId: 'id', serving: 0 })).toMatchObject({ status: phase, reason, status_message: message });
     type Told = { reason?: string; note?: string; type?: string; regarding?: { name: string } };
     const told = async () =>
       ((await kube.all(kinds.event, { namespace })) as Told[]).find(

@@ -51,7 +51,9 @@ const activeIn = (revisions: RevisionResource[], { status }: DeploymentResource)
 
 /** How a deployment's revisions are answered. */
 export function revisionAnswers(needs: Needs, deployment: DeploymentResource): (revision: RevisionResource) => Revision {
-  const around = { deploymentId: deploymentId(deployment), active: activeIn(needs.stored.revisionsOf(deployment), deployment) };
+  const active = activeIn(needs.stored.revisionsOf(deployment), deployment);
+  const serving = deployment.status?.activeRevision === undefined ? 0 : (active?.spec.number ?? Infinity);
+  const around = { deploymentId: deploymentId(deployment), serving };
   return (revision) => revisionAnswer(revision, around);
 }
 

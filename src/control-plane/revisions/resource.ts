@@ -6,12 +6,16 @@ import { toRestForm } from '../../schema/types.ts';
 import { updatedAt } from '../deployments/resource.ts';
 
 /** What an answer needs beside the revision itself. */
-export type Around = { deploymentId: string; /** The one that serves, as the deployment says. */ active: RevisionResource | undefined };
+export type Around = {
+  deploymentId: string;
+  /** Number of the revision that the deployment says serves; 0: none yet; Infinity: one that is gone. */
+  serving: number;
+};
 
 /** A stored revision as REST answers it. */
-export function toAnswer(revision: RevisionResource, { deploymentId, active }: Around): Revision {
+export function toAnswer(revision: RevisionResource, { deploymentId, serving }: Around): Revision {
   const { metadata, spec, status } = revision;
-  const told = isAhead(revision, active) ? SWITCHING : { status: statusOf(revision), status_message: status?.message ?? null };
+  const told = isAhead(revision, serving) ? SWITCHING : { status: statusOf(revision), status_message: status?.message ?? null };
   return {
     id: metadata.uid ?? '',
     deployment_id: deploymentId,
@@ -31,8 +35,8 @@ const SWITCHING = { status: 'DEPLOYING', status_message: 'All pods are ready; tr
  * DEPLOYED is the last word of a rollout: who reads it finds the revision as the active one, the URL and the version in the deployment. The
  * two are written one after the other and come by two watches.
  */
-const isAhead = (revision: RevisionResource, active: RevisionResource | undefined): boolean =>
-  statusOf(revision) === 'DEPLOYED' && (active === undefined || active.spec.number < revision.spec.number);
+const isAhead = (revision: RevisionResource, serving: number): boolean =>
+  statusOf(revision) === 'DEPLOYED' && revision.spec.number > serving;
 
 /** With what was found out since: of a git revision the commit, and the image that was built for it. */
 function configOf({ spec, status = {} }: RevisionResource): Revision['source_revision_config'] {

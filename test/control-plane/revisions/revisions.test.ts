@@ -44,6 +44,11 @@ describe('revisions', () => {
     await report(made, 2, 'DEPLOYED');
     await plane.kube.patchStatus(kinds.deployment, ref, { activeRevision: `${made.name}-00002` });
     await expect.poll(async () => (await listed('DEPLOYED')).length).toBe(2);
+    // So does every one when the serving one was taken away by hand.
+    await plane.kube.patchStatus(kinds.deployment, ref, { activeRevision: `${made.name}-00009` });
+    const active = async () => (await plane.call<Deployment>('GET', `/v2/deployments/${made.id}`)).body.active_revision_id;
+    await expect.poll(active).toBe(null);
+    expect((await listed('DEPLOYED')).length).toBe(2);
     const [first, second] = [await list(made.id, '?limit=1'), await list(made.id, '?limit=2&offset=1')];
     expect([first.body.offset, second.body.offset]).toEqual([1, 3]);
     expect([...first.body.resources, ...second.body.resources].map(({ id }) => id)).toEqual(
