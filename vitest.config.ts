@@ -16,18 +16,22 @@ const needs = (file: string): string => {
 };
 const of = (name: string): string[] => files.filter((file) => needs(file) === name);
 
+/** Milliseconds in which what is polled has to come true: a machine with other work is slow, and one that is not waits for nothing. */
+const expect = { poll: { timeout: 20_000 } };
+
 export default defineConfig({
   test: {
     // A failure that only CI sees must tell all: lists of failed requests are not cut to their first words.
     chaiConfig: { truncateThreshold: 2000 },
     projects: [
-      { test: { name: 'unit', include: of('unit') } },
+      { test: { name: 'unit', include: of('unit'), testTimeout: 30_000, expect } },
       { test: { name: 'charts', include: of('charts'), testTimeout: 60_000 } },
       {
         test: {
           name: 'kube',
           include: of('kube'),
           globalSetup: ['test/kit/api-server-global.ts'],
+          expect,
           testTimeout: 60_000,
           hookTimeout: 120_000,
         },
@@ -37,6 +41,7 @@ export default defineConfig({
           name: 'agent',
           include: of('agent'),
           globalSetup: ['test/kit/postgres-global.ts'],
+          expect,
           testTimeout: 60_000,
           hookTimeout: 120_000,
         },
@@ -46,6 +51,7 @@ export default defineConfig({
           name: 'crash',
           include: of('crash'),
           globalSetup: ['test/kit/postgres-global.ts'],
+          expect,
           testTimeout: 300_000,
           hookTimeout: 120_000,
           // Each starts several servers, and measures how long they take.
@@ -57,6 +63,7 @@ export default defineConfig({
           name: 'faults',
           include: of('faults'),
           globalSetup: ['test/kit/api-server-global.ts'],
+          expect,
           testTimeout: 600_000,
           hookTimeout: 120_000,
         },

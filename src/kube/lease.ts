@@ -12,6 +12,8 @@ export type LeaseOptions = {
   identity: string;
   /** Seconds: others may take over after `duration` without renewal; the holder gives up after `renewDeadline`; both try each `retry`. */
   seconds?: { duration: number; renewDeadline: number; retry: number };
+  /** Called after each renewal: whoever waits behind the fence may go on. */
+  renewed?: () => void;
 };
 
 type Spec = {
@@ -132,6 +134,7 @@ export class Election {
       if (this.#renewedAt === 0) this.#since = BigInt(lease?.metadata.resourceVersion ?? 0);
       this.#noteAbsence(lease);
       this.#renewedAt = startedAt;
+      this.#options.renewed?.();
       return true;
     } catch (error) {
       signal.throwIfAborted();

@@ -104,14 +104,13 @@ const PACE = 100;
 
 function assemble({ config, kube, log, times = {} }: OperatorOptions, metrics: OperatorMetrics) {
   const caches = createCaches();
-  const queues = {
-    deployments: new WorkQueue(metrics.queue('deployment'), PACE),
-    revisions: new WorkQueue(metrics.queue('revision'), PACE),
-    listeners: new WorkQueue(metrics.queue('listener'), PACE),
-  };
-  wireWakeUps(caches, queues);
   const lease = { namespace: config.namespace, name: config.leaseName, identity: config.identity };
-  const election = new Election({ kube, log, ...lease, ...(times.lease && { seconds: times.lease }) });
+  const renewed = (): void => Object.values(queues).forEach((queue) => queue.resume());
+  const election = new Election({ kube, log, ...lease, renewed, ...(times.lease && { seconds: times.lease }) });
+  // What can't be written is not begun: it would fail again and again, and wait long for its next turn when all is well.
+  const queueOf = (kind: string): WorkQueue => new WorkQueue(metrics.queue(kind), PACE, () => election.holds);
+  const queues = { deployments: queueOf('deployment'), revisions: queueOf('revision'), listeners: queueOf('listener') };
+  wireWakeUps(caches, queues);
   // All but the lease itself goes through the fence.
   const door = kube.fenced?.(() => election.holds) ?? kube;
   const writer = new Writer(door, writable(caches));

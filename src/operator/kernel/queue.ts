@@ -34,12 +34,14 @@ export class WorkQueue {
   readonly #takers: ((key: string | undefined) => void)[] = [];
   readonly #observer: QueueObserver;
   readonly #pace: number;
+  readonly #isOpen: () => boolean;
   #closed = false;
 
-  /** `pace`: milliseconds that a key rests after it was worked on. */
-  constructor(observer: QueueObserver = deaf, pace = 0) {
+  /** `pace`: milliseconds that a key rests after it was worked on. `isOpen`: whether keys are handed out at the moment; see `resume`. */
+  constructor(observer: QueueObserver = deaf, pace = 0, isOpen = () => true) {
     this.#observer = observer;
     this.#pace = pace;
+    this.#isOpen = isOpen;
     observer.asks(() => this.#active.values());
   }
 
@@ -108,6 +110,11 @@ export class WorkQueue {
     });
   }
 
+  /** It is open again: those who wait get their keys. */
+  resume(): void {
+    this.#handOut();
+  }
+
   done(key: string): void {
     const started = this.#active.get(key);
     if (started !== undefined) this.#observer.done((performance.now() - started) / 1000);
@@ -143,7 +150,7 @@ export class WorkQueue {
       for (const taker of this.#takers.splice(0)) taker(undefined);
       return;
     }
-    while (this.#takers.length > 0) {
+    while (this.#takers.length > 0 && this.#isOpen()) {
       const from = this.#waiting.live.size > 0 ? this.#waiting.live : this.#waiting.background;
       const next = from.entries().next().value;
       if (next === undefined) return;

@@ -62,7 +62,7 @@ test('a batch for which the collector has no time is sent again', async () => {
   collector.answers.push(429);
   const one = exporter(undefined, 1);
   one.add(spans(2));
-  await expect.poll(() => collector.spans.length, { timeout: 5000 }).toBe(2);
+  await expect.poll(() => collector.spans.length).toBe(2);
   await one.close();
   expect(one.counts).toEqual({ exported: 2, dropped: 0 });
 });

@@ -20,6 +20,20 @@ test('a key is never worked on twice at a time, and comes again when it changed 
   expect(await queue.take()).toBe('a');
 });
 
+test('nobody gets a key while the queue is shut, and all who wait get theirs when it opens', async () => {
+  let isOpen = false;
+  const queue = new WorkQueue(undefined, 0, () => isOpen);
+  const taken: (string | undefined)[] = [];
+  const takers = [1, 2].map(async () => taken.push(await queue.take()));
+  for (const key of ['a', 'b', 'c']) queue.add(key);
+  await wait(5);
+  expect([taken, queue.depth]).toEqual([[], 3]);
+  isOpen = true;
+  queue.resume();
+  await Promise.all(takers);
+  expect([taken, queue.depth]).toEqual([['a', 'b'], 1]);
+});
+
 test('live changes go before those of a start-up, also when the key waited there already', async () => {
   const queue = new WorkQueue();
   queue.add('old', 'background');
