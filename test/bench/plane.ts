@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import process from 'node:process';
 import { until } from '../kit/api-server.ts';
+import { LEASHED } from './leash.ts';
 
 export type Ask = <T>(method: string, path: string, body?: unknown) => Promise<T>;
 
@@ -15,7 +16,7 @@ export async function plane(kubeconfig: string, key: string): Promise<{ ask: Ask
     GX_NAMESPACE: 'default',
     GX_SHUTDOWN_DELAY_SECONDS: '0',
   };
-  const child = spawn(process.execPath, ['src/main.ts', 'control-plane'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [...LEASHED, 'src/main.ts', 'control-plane'], { env, stdio: ['pipe', 'pipe', 'inherit'] });
   let output = '';
   child.stdout.on('data', (chunk: Buffer) => (output.length < 10_000 ? (output += chunk.toString()) : undefined));
   const port = (): string | undefined => /"port":(\d+)/.exec(output)?.[1];

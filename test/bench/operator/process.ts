@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { until } from '../../kit/api-server.ts';
+import { LEASHED } from '../leash.ts';
 
 /** The operator as in a pod: a process of its own, which can be asked and looked at from outside. */
 export type OperatorUnderTest = {
@@ -35,9 +36,6 @@ export const passesOf = (operator: OperatorUnderTest): Promise<number[]> =>
 const NODE_OPTIONS = '--max-semi-space-size=8';
 export const USER_AGENT = 'gx-operator';
 
-/** Ends when its standard input does: with us, whatever ended us. */
-const LEASH = 'process.stdin.on("end", () => process.exit()).resume(); process.stdin.unref();';
-
 export async function startOperatorProcess({
   kubeconfig,
   flags = [],
@@ -51,7 +49,7 @@ export async function startOperatorProcess({
   const port = await freePort();
   const log = openSync(join(tmpdir(), 'gx-bench-operator.log'), 'w');
   const startedAt = performance.now();
-  const child = spawn(process.execPath, [...flags, '--import', `data:text/javascript,${LEASH}`, 'src/main.ts', 'operator'], {
+  const child = spawn(process.execPath, [...flags, ...LEASHED, 'src/main.ts', 'operator'], {
     stdio: ['pipe', log, log],
     env: {
       PATH: process.env.PATH,
