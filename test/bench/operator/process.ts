@@ -32,8 +32,14 @@ export const reconciled = (operator: OperatorUnderTest, controller: string): Pro
 export const passesOf = (operator: OperatorUnderTest): Promise<number[]> =>
   Promise.all(['deployment', 'revision'].map((controller) => reconciled(operator, controller)));
 
-/** As in the image. */
-const NODE_OPTIONS = '--max-semi-space-size=8';
+/** The environment that the image gives its program. */
+function imageEnvironment(): Record<string, string> {
+  const stage = /^FROM \S+ AS gx-platform$(.*?)^FROM /ms.exec(readFileSync('Dockerfile', 'utf8'))?.[1] ?? '';
+  const [, words] = /^ENV (.+)$/m.exec(stage) ?? [];
+  if (words === undefined) throw new Error('The Dockerfile gives gx-platform no environment.');
+  return Object.fromEntries(words.split(' ').map((word) => word.split(/=(.*)/s, 2)));
+}
+
 export const USER_AGENT = 'gx-operator';
 
 export async function startOperatorProcess({
@@ -54,7 +60,7 @@ export async function startOperatorProcess({
     env: {
       PATH: process.env.PATH,
       KUBECONFIG: kubeconfig,
-      NODE_OPTIONS,
+      ...imageEnvironment(),
       GX_SERVER_HOST: '127.0.0.1',
       GX_HEALTH_PORT: String(port),
       ...SETTINGS,
