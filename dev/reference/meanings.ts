@@ -13,7 +13,7 @@ export const PHASES: Record<RevisionStatus, string> = {
   CREATE_FAILED:
     'The API server or an admission policy refuses its objects before a workload is there, so that no pod could ever come. What is refused later, or by a quota until the deadline, is `DEPLOY_FAILED`.',
   BUILD_FAILED: 'From git: the builder failed, took too long, got no room in a quota, told no image of the right name, or there is none.',
-  DEPLOY_FAILED: 'Its objects were made and did not roll out: its pods failed, or were not ready in time.',
+  DEPLOY_FAILED: 'It did not roll out: its pods failed, were not ready in time, or found no room in a quota.',
   SKIPPED: 'A newer revision came before its turn.',
   INTERRUPTED: 'Somebody interrupted it before it served.',
   UNKNOWN: 'Its deployment is gone or going before it has ended: nothing more can be told of it.',

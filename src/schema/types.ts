@@ -25,6 +25,9 @@ export const MapOf = <S extends TSchema>(value: S, options: Options & { maxPrope
 export const FreeForm = (description: string): TUnsafe<Record<string, unknown>> =>
   Type.Unsafe<Record<string, unknown>>({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true, description });
 
+/** As Kubernetes writes a time (metav1.Time): to the second, in UTC. */
+export const dateTimeOf = (time: Date): string => time.toISOString().replace(/\.\d+Z$/, 'Z');
+
 export const DateTime = (description: string): TUnsafe<string> => Type.Unsafe<string>({ type: 'string', format: 'date-time', description });
 
 export const Uuid = (description: string): TUnsafe<string> => Type.Unsafe<string>({ type: 'string', format: 'uuid', description });

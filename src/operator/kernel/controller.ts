@@ -7,6 +7,7 @@ import type { Recorder } from '../../kube/events.ts';
 import type { JsonPatch, Kind, Kube } from '../../kube/kube.ts';
 import type { Log } from '../../log.ts';
 import type { ObjectMeta } from '../../schema/custom-resources.ts';
+import { dateTimeOf } from '../../schema/types.ts';
 import { conditionsOf, pausedConditions } from './conditions.ts';
 import { nextOf, waiting, type Outcome, type Report } from './outcome.ts';
 import type { WorkQueue } from './queue.ts';
@@ -126,7 +127,7 @@ export class Controller<T extends Resource<S>, S extends Status> {
 
   /** The object stays as it is, but its status speaks of the present generation: who waits for it learns why nothing happens. */
   async #pause(object: T, context: Context): Promise<Outcome> {
-    const at = { generation: object.metadata.generation ?? 0, now: seconds(context.now) };
+    const at = { generation: object.metadata.generation ?? 0, now: dateTimeOf(context.now) };
     await this.#store(object, { ...object.status, conditions: pausedConditions(object.status?.conditions ?? [], at) }, context);
     return { kind: 'settled', reason: 'Suspended', message: '' };
   }
@@ -203,7 +204,7 @@ export class Controller<T extends Resource<S>, S extends Status> {
   }
 
   async #write(object: T, report: Report<S>, context: Context): Promise<void> {
-    const at = { generation: object.metadata.generation ?? 0, now: seconds(context.now) };
+    const at = { generation: object.metadata.generation ?? 0, now: dateTimeOf(context.now) };
     const conditions = conditionsOf(report, object.status?.conditions ?? [], at);
     const isStored = await this.#store(object, { ...dropUndefined(report.status), conditions }, context);
     if (isStored) for (const told of statedEvents(object.status, report.statements)) this.#options.record(object, told);
@@ -245,8 +246,6 @@ function failureReport<S extends Status>(object: Resource<S>, error: unknown): R
     statements,
   };
 }
-
-const seconds = (now: Date): string => now.toISOString().replace(/\.\d+Z$/, 'Z');
 
 const dropUndefined = (value: object): object => Object.fromEntries(Object.entries(value).filter(([, inner]) => inner !== undefined));
 

@@ -1,6 +1,7 @@
 import { BUILD_SUCCEEDED, ROLLED_OUT } from '../../schema/conditions.ts';
 import type { RevisionResource } from '../../schema/custom-resources.ts';
 import type { RevisionStatus } from '../../schema/revision.ts';
+import { dateTimeOf } from '../../schema/types.ts';
 import { Denied, type KubeRefused } from '../../kube/errors.ts';
 import { isEnded } from '../deployment/picks.ts';
 import { stalled, waiting, type Outcome, type Report } from '../kernel/outcome.ts';
@@ -30,12 +31,14 @@ export function refusedRevision(revision: RevisionResource, refused: Refusal): R
   const { refusal, isMade } = refused;
   if (isEnded(revision)) return refusal instanceof Denied ? undefined : unrepaired(revision, refusal);
   if (refusal instanceof Denied && refusal.isQuota) return withoutRoom(revision, refusal, refused);
-  const message = `The cluster refuses what the revision asks for: ${refusal.message}`.slice(0, MOST);
-  return told(revision, { phase: isMade ? 'DEPLOY_FAILED' : 'CREATE_FAILED', endedAt: refused.now }, stalled('Refused', message));
+  return told(revision, { phase: isMade ? 'DEPLOY_FAILED' : 'CREATE_FAILED', endedAt: refused.now }, impossible(refusal));
 }
 
 /** Characters of a message. */
 const MOST = 4096;
+
+const impossible = ({ message }: Error): Outcome =>
+  stalled('Refused', `The cluster refuses what the revision asks for: ${message}`.slice(0, MOST));
 
 function withoutRoom(revision: RevisionResource, { message: words }: Denied, { secondsLeft, now }: Refusal): Report<RevisionStatusFields> {
   const message = `The namespace's quota leaves no room for the revision's objects: ${words}`;
@@ -64,19 +67,16 @@ function told(revision: RevisionResource, { phase, startedAt, endedAt }: Step, o
       phase,
       reason,
       message,
-      ...(startedAt && (before.startedAt === undefined || wasPaused(revision)) && { startedAt: seconds(startedAt) }),
-      ...(endedAt && { endedAt: seconds(endedAt) }),
+      ...(startedAt && (before.startedAt === undefined || wasPaused(revision)) && { startedAt: dateTimeOf(startedAt) }),
+      ...(endedAt && { endedAt: dateTimeOf(endedAt) }),
     },
     statements: statements(revision, idle(phase, message, { reason })),
   };
 }
 
-const seconds = (time: Date): string => time.toISOString().replace(/\.\d+Z$/, 'Z');
-
 /** It stays what it came to; its objects can't be put right. */
 function unrepaired({ status }: RevisionResource, refusal: KubeRefused): Report<RevisionStatusFields> {
   const { conditions = [], observedGeneration: _, ...before } = status ?? {};
   const known = conditions.filter(({ type }) => type === ROLLED_OUT || type === BUILD_SUCCEEDED);
-  const message = `The cluster refuses what the revision asks for: ${refusal.message}`.slice(0, MOST);
-  return { outcome: stalled('Refused', message), status: before, statements: known };
+  return { outcome: impossible(refusal), status: before, statements: known };
 }

@@ -3,6 +3,7 @@ import type { RevisionResource } from '../../schema/custom-resources.ts';
 import { AGENT_CONTAINER } from '../../schema/names.ts';
 import { hashOf } from '../../schema/revision-of.ts';
 import { ENDED } from '../../schema/revision.ts';
+import { dateTimeOf } from '../../schema/types.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import { isEnded } from '../deployment/picks.ts';
 import { statusOfPod } from '../diagnose.ts';
@@ -57,7 +58,7 @@ function templatesSeen({ metadata, status }: RevisionResource, { decision, stand
 /** What stays as it was first told. */
 function writtenOnce(revision: RevisionResource, { decision, world, logTail, serverVersion }: RevisionView): RevisionStatusFields {
   const { spec, status: before = {} } = revision;
-  const time = world.now.toISOString().replace(/\.\d+Z$/, 'Z');
+  const time = dateTimeOf(world.now);
   const found = {
     specHash: hashOf(spec),
     secretName: world.environment.secret === 'ready' ? world.environment.name : undefined,

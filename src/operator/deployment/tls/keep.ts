@@ -3,6 +3,7 @@ import { kinds, type JsonPatch, type KubeObject } from '../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../schema/custom-resources.ts';
 import { MANAGED_BY, OPERATOR } from '../../../schema/labels.ts';
 import { names } from '../../../schema/names.ts';
+import { dateTimeOf } from '../../../schema/types.ts';
 import type { OperatorDeps } from '../../deps.ts';
 import { isHandled } from '../external.ts';
 import { ownedMetadata } from '../objects/metadata.ts';
@@ -28,7 +29,7 @@ export async function keepCertificate(deps: OperatorDeps, deployment: Deployment
   const left = known === undefined || !isHandled(deployment) ? 0 : secondsLeft(new Date(known), { stuck, now });
   const until = known !== undefined && left > 0 ? new Date(known) : await renewed(deps, deployment, scene);
   const again = left > 0 ? left : secondsLeft(until, { now });
-  return { until: until.toISOString().replace(/\.\d+Z$/, 'Z'), again: Math.max(1, Math.ceil(again)) };
+  return { until: dateTimeOf(until), again: Math.max(1, Math.ceil(again)) };
 }
 
 /** Reads the Secret and makes of it what is due. Until when the certificate holds. */
