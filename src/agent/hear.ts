@@ -17,7 +17,9 @@ export function hear(deps: AgentDeps, keeper: Keeper, signal: Signal): void {
       if (!deps.executor.has(signal.run_id)) deps.bus.say(signal.run_id, { kind: 'end', outcome: undefined });
       return;
     case 'stop':
-      keeper.renew().catch((error: unknown) => deps.log.warn({ err: error }, 'stop could not be read; the next heartbeat brings it'));
+      keeper
+        .renew([signal.run_id])
+        .catch((error: unknown) => deps.log.warn({ err: error }, 'stop could not be read; the next heartbeat brings it'));
       return;
     case 'reader':
       deps.executor.addReader(signal.run_id, signal.reader);

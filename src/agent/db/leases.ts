@@ -12,6 +12,8 @@ export type Claimed = {
   temporary: boolean;
   resumable: boolean;
   alone: boolean;
+  /** What it was asked for in its former life, whose worker handed it back before it heard. */
+  cancel: 'interrupt' | 'rollback' | null;
   readers: string[];
   /** True when the thread has no checkpoint. */
   empty: boolean;
@@ -28,10 +30,10 @@ const HEADS = `select distinct on (r.thread_id) r.run_id, r.graph_id, r.due_at f
 const LOCKED = `head as materialized (
     select r.run_id from gx.run r join heads using (run_id) where heads.graph_id = any($3) order by r.run_id for no key update of r)`;
 
-const TAKE = `update gx.run r set status = 'running', attempt = r.attempt + 1, worker = $1, cancel = null,
+const TAKE = `update gx.run r set status = 'running', attempt = r.attempt + 1, worker = $1,
     lease_until = now() + $2 * interval '1 second', started_at = now(), updated_at = now()
   from head, gx.thread t where r.run_id = head.run_id and r.status = 'pending' and t.thread_id = r.thread_id
-  returning r.run_id, r.thread_id, r.graph_id, r.attempt, r.kwargs, r.temporary, r.resumable, r.alone, r.readers || t.readers as readers,
+  returning r.run_id, r.thread_id, r.graph_id, r.attempt, r.kwargs, r.temporary, r.resumable, r.alone, r.cancel, r.readers || t.readers as readers,
     not exists (select 1 from gx.checkpoints c where c.thread_id = r.thread_id::text) as empty`;
 
 /** Takes the head run of each thread. Two takers of one thread meet at the unique index: the later one gets a `Conflict`. */

@@ -52,6 +52,7 @@ export async function invoke(spec: RunSpec, deps: InvokeDeps): Promise<Outcome> 
     if (spec.kwargs.resumable) deps.saver.waitFor(spec.run_id, deps.written);
     graph = await deps.make(config);
     refuseUnknown(spec, nodesOf(graph));
+    deps.signal.throwIfAborted();
     const reached = goesOn ? await stopReached(graph, config, spec.kwargs) : undefined;
     const outcome = reached ?? (await execute(graph, goesOn ? null : inputOf(spec.kwargs), { spec, config, events, deps }));
     const failure = await close();
@@ -162,5 +163,7 @@ async function ended(
   const { thread_id, __pregel_checkpointer } = call.config!.configurable;
   const state = await call.graph!.getState({ configurable: { thread_id, __pregel_checkpointer } }).catch(() => undefined);
   if (state === undefined) return { ...result(events), status, waiting: false };
-  return { ...result(events), status, waiting: state.next.length > 0, interrupts: toJson(interruptsOf(state)) };
+  // Stopped before it told any state, the thread stands where its last checkpoint is.
+  const values = events.values === undefined && state.createdAt !== undefined ? { values: toJson(state.values) } : result(events);
+  return { ...values, status, waiting: state.next.length > 0, interrupts: toJson(interruptsOf(state)) };
 }

@@ -181,7 +181,7 @@ function claimed({ graph_id, readers }: NewRun, { run, thread_readers, empty }: 
   const kwargs = run.kwargs as RunKwargs;
   const { temporary, resumable } = kwargs;
   const all = [...readers, ...thread_readers];
-  return { run_id, thread_id, graph_id, attempt: 1, kwargs, temporary, resumable, alone: false, readers: all, empty };
+  return { run_id, thread_id, graph_id, attempt: 1, kwargs, temporary, resumable, alone: false, cancel: null, readers: all, empty };
 }
 
 const write = ({ tickets }: AgentDeps, db: Db, run: NewRun): Promise<Inserted | undefined> =>

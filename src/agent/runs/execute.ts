@@ -24,6 +24,7 @@ import type { SpanExporter } from '../tracing/exporter.ts';
 import { runSpan } from '../tracing/span.ts';
 import { refreshThread } from './refresh.ts';
 import { dropIfDeleted, settleLost, tellLost } from './lost.ts';
+import { EarlyStops } from './early-stops.ts';
 import { endOf, refusedEnd, type End, type StopReason } from './status.ts';
 
 type Deps = {
@@ -49,7 +50,7 @@ type Active = {
   startedAt: number;
   at: Cursor;
   readers: Set<string>;
-  stopped?: StopReason;
+  stopped: StopReason | undefined;
   timers: NodeJS.Timeout[];
   /** Its thread ended under it, so that nobody told where it stands: by itself, or for another run's sake. */
   gone?: 'killed' | 'crashed';
@@ -70,6 +71,7 @@ const READ_WITHIN = 60;
 export class Executor {
   readonly #deps: Deps;
   readonly #active = new Map<string, Active>();
+  readonly #early = new EarlyStops();
   /** How many runs came to which end in this process. */
   readonly ended = new Map<RunStatus, number>();
   readonly #log: Log;
@@ -97,7 +99,8 @@ export class Executor {
 
   async start(run: Claimed): Promise<void> {
     const readers = new Set(run.readers);
-    const active: Active = { run, startedAt: Date.now(), at: { ms: 0, seq: 0 }, readers, timers: [], retry: false };
+    const stopped = this.#early.take(run.run_id) ?? run.cancel ?? undefined;
+    const active: Active = { run, startedAt: Date.now(), at: { ms: 0, seq: 0 }, readers, stopped, timers: [], retry: false };
     this.#active.set(run.run_id, active);
     active.readers.delete(this.#deps.signals.processId);
     const { run_id, thread_id, attempt, graph_id, kwargs, empty } = run;
@@ -115,6 +118,8 @@ export class Executor {
           gone: (reason) => void this.#gone(active, reason),
         },
       );
+      // Told to stop before a thread had it: no thread has heard of that.
+      if (active.stopped !== undefined) this.stop(run_id, active.stopped);
     } catch (error) {
       this.#log.error({ err: asError(error), run_id }, 'run could not be given to a graph thread');
       void this.#gone(active, 'killed');
@@ -124,7 +129,7 @@ export class Executor {
   /** Tells the graph to stop; one that does not obey in time loses its thread. The first reason counts, but a rollback outranks an interrupt. */
   stop(runId: string, reason: StopReason): void {
     const active = this.#active.get(runId);
-    if (active === undefined) return;
+    if (active === undefined) return this.#early.remember(runId, reason);
     if (active.stopped === undefined || (active.stopped === 'interrupt' && reason === 'rollback')) active.stopped = reason;
     this.#deps.host.abort(runId);
     active.timers.push(setTimeout(() => void this.#deps.host.kill(runId), OBEY_WITHIN));

@@ -48,12 +48,16 @@ export class Keeper {
     this.#timers.push(setInterval(() => void tick(), milliseconds));
   }
 
-  /** Heartbeat of all runs of this process in one statement; it also brings the stops whose signal was missed. */
-  async renew(): Promise<void> {
+  /**
+   * Heartbeat of all runs of this process in one statement; it also brings the stops whose signal was missed. `told`: a run that is to stop, which may
+   * be this process's before it knows.
+   */
+  async renew(told: string[] = []): Promise<void> {
     const { db, executor, jobs, signals } = this.#deps;
     const ids = executor.ids();
-    if (ids.length === 0) return;
-    const renewed = await renewLeases(db, ids, { worker: signals.processId, leaseSeconds: jobs.leaseSeconds });
+    const asked = [...new Set([...ids, ...told])];
+    if (asked.length === 0) return;
+    const renewed = await renewLeases(db, asked, { worker: signals.processId, leaseSeconds: jobs.leaseSeconds });
     const ours = new Set(renewed.map(({ run_id }) => run_id));
     for (const id of ids) if (!ours.has(id) && executor.has(id)) executor.stop(id, 'lost');
     for (const { run_id, cancel } of renewed) if (cancel !== null) executor.stop(run_id, cancel);

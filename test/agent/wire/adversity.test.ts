@@ -192,7 +192,7 @@ test('a process that is told to stop gives its waiting clients the end of runs e
 test('a stuck graph is cancelled too', async () => {
   const { thread_id } = await api.client.threads.create();
   const run = await api.client.runs.create(thread_id, 'broken', { input: { how: 'spin' }, durability: 'sync' });
-  await eventually('it runs', async () => (await api.client.runs.get(thread_id, run.run_id)).status === 'running');
+  await eventually('it is stuck', () => Promise.resolve(queue.output().includes('spinning')));
   await api.client.runs.cancel(thread_id, run.run_id, true);
   expect((await api.client.runs.get(thread_id, run.run_id)).status).toBe('interrupted');
   // What it left is where its thread stands, though it never told.

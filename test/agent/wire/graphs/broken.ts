@@ -1,3 +1,4 @@
+import { writeSync } from 'node:fs';
 import { Annotation, END, START, StateGraph } from '@langchain/langgraph';
 
 const State = Annotation.Root({ how: Annotation<string>(), result: Annotation<unknown>() });
@@ -48,6 +49,8 @@ const failures: Record<string, (emit: (data: unknown) => void) => unknown> = {
     throw Object.create(null);
   },
   spin: () => {
+    // Past the event loop, which takes no more from here on.
+    writeSync(1, 'spinning\n');
     for (;;);
   },
   never: () => new Promise(() => undefined),

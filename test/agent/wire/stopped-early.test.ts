@@ -1,0 +1,90 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
+import { eventually } from '../../kit/eventually.ts';
+import { freshDatabase } from '../../kit/postgres.ts';
+
+/* Runs that are stopped before their graph has begun. No heartbeat comes to their help here. */
+
+let database: Awaited<ReturnType<typeof freshDatabase>>;
+let api: AgentProcess;
+let queue: AgentProcess;
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  const env = { GX_JOB_LEASE_SECS: '3600' };
+  api = await startAgent({ database: database.uri, env: { ...env, N_JOBS_PER_WORKER: '0' } });
+  queue = await startAgent({ database: database.uri, env: { ...env, N_JOBS_PER_WORKER: '5' } });
+});
+
+afterAll(async () => {
+  await api.kill();
+  await queue.kill();
+  await database.drop();
+});
+
+/** How the run ended. */
+const endOf = ({ thread_id, run_id }: { thread_id: string; run_id: string }): Promise<string> =>
+  eventually(
+    'it has ended',
+    async () => {
+      const { status } = await api.client.runs.get(thread_id, run_id);
+      return status !== 'pending' && status !== 'running' && status;
+    },
+    30,
+  );
+
+async function started(how: string): Promise<{ thread_id: string; run_id: string }> {
+  const { thread_id } = await api.client.threads.create();
+  const { run_id } = await api.client.runs.create(thread_id, 'broken', { input: { how } });
+  return { thread_id, run_id };
+}
+
+test('a stop that comes with the claim itself, before the worker knows that it has the run, is obeyed', async () => {
+  await database.sql(`create function stop_at_once() returns trigger language plpgsql as $$ begin
+    update gx.run set cancel = 'interrupt' where run_id = new.run_id;
+    perform pg_notify('gx_' || replace(new.worker::text, '-', ''), json_build_object('about', 'stop', 'run_id', new.run_id)::text);
+    return null; end $$`);
+  await database.sql(`create constraint trigger stop_at_once after update on gx.run deferrable initially deferred
+    for each row when (old.status = 'pending' and new.status = 'running') execute function stop_at_once()`);
+  for (let at = 0; at < 20; at += 1) {
+    expect(await endOf(await started('never'))).toBe('interrupted');
+  }
+  await database.sql('drop trigger stop_at_once on gx.run');
+}, 60_000);
+
+test('a stop while the thread that is to execute the run is still loading its graphs is obeyed', async () => {
+  const stuck = await started('spin');
+  await eventually('it is stuck', () => Promise.resolve(queue.output().includes('spinning')));
+  // From now on runs are given to another thread, which has to be started.
+  await wait(2000);
+  const { thread_id, run_id } = await started('never');
+  await eventually('it is taken', async () => (await api.client.runs.get(thread_id, run_id)).status === 'running');
+  await api.client.runs.cancel(thread_id, run_id, true);
+  expect((await api.client.runs.get(thread_id, run_id)).status).toBe('interrupted');
+  await api.client.runs.cancel(stuck.thread_id, stuck.run_id, true);
+}, 60_000);
+
+test('a run that was to stop when its worker handed it back does not go on elsewhere', async () => {
+  const { thread_id, run_id } = await started('never');
+  await eventually('it is under way', async () => (await api.client.threads.getState(thread_id)).next.length > 0);
+  // What happens when another graph ends the thread of both in the moment between the request and the word of it.
+  await database.sql(`update gx.run set cancel = 'interrupt' where run_id = $1`, [run_id]);
+  const killer = await started('die');
+  expect(await endOf({ thread_id, run_id })).toBe('interrupted');
+  await api.client.runs.join(killer.thread_id, killer.run_id);
+}, 90_000);
+
+test('wherever a run was stopped, its thread shows the state in which it stands', async () => {
+  for (let at = 0; at < 12; at += 1) {
+    const { thread_id } = await api.client.threads.create();
+    const { run_id } = await api.client.runs.create(thread_id, 'broken', { input: { how: 'never' }, durability: 'sync' });
+    const taken = async (): Promise<boolean> =>
+      (await database.sql(`select 1 from gx.run where run_id = $1 and worker is not null`, [run_id])).length > 0;
+    while (!(await taken())) await wait(1);
+    await wait(at);
+    await api.client.runs.cancel(thread_id, run_id, true);
+    const [{ status, values }, state] = await Promise.all([api.client.threads.get(thread_id), api.client.threads.getState(thread_id)]);
+    expect({ status, values: values ?? {} }).toEqual({ status: state.next.length > 0 ? 'interrupted' : 'idle', values: state.values });
+  }
+}, 60_000);
