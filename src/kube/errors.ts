@@ -30,7 +30,7 @@ export class Denied extends Forbidden {
   }
 }
 
-const QUOTA = /exceeded quota|failed quota/;
+const QUOTA = /exceeded quota|failed quota|status unknown for quota/;
 const POLICY = /denied (the )?request|ValidatingAdmissionPolicy/;
 
 /** 409 to a creation: an object of this name is there. Any other 409 to it (a quota counted twice at a time) made nothing. */

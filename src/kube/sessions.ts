@@ -112,9 +112,15 @@ function doubt(shared: Shared): void {
 /** No answer in time: the connection is dead, and its streams end. */
 function ping(session: ClientHttp2Session, limit: number, answered?: () => void): void {
   if (session.destroyed || session.closed) return;
-  const late = setTimeout(() => session.destroy(new Unavailable('the connection to the API server is dead')), limit);
+  let isAnswered = false;
+  const die = (): void => {
+    if (!isAnswered) session.destroy(new Unavailable('the connection to the API server is dead'));
+  };
+  // In a process that stood still the time is over before what has come meanwhile is read.
+  const late = setTimeout(() => setImmediate(die), limit);
   late.unref();
   session.ping((error) => {
+    isAnswered = true;
     clearTimeout(late);
     if (error === null) answered?.();
     else session.destroy(error);

@@ -47,6 +47,25 @@ function readByDeployment(object: KubeObject): object {
   return { ...askedOf(object), status: { over, trouble, serverVersion, rolledOut: isTrue({ status }, ROLLED_OUT) } };
 }
 
+/**
+ * The answer to a write of the object's own reconcile, which changes nothing that is asked of it, tells of what others asked meanwhile (pure). Where
+ * the answer comes before the watch tells of them, nothing else does.
+ */
+export const isAskedAnew = ({ before, after }: Change): boolean =>
+  before !== undefined && after !== undefined && canonicalJson(askedBySomeone(before)) !== canonicalJson(askedBySomeone(after));
+
+/** The same of a child, whose status others write. */
+export const isToldAnew = ({ before, after }: Change): boolean =>
+  before !== undefined &&
+  after !== undefined &&
+  canonicalJson({ status: statusRead(before) }) !== canonicalJson({ status: statusRead(after) });
+
+/** Its finalizers are the reconcile's own. */
+function askedBySomeone({ metadata }: KubeObject): object {
+  const { generation, deletionTimestamp, labels, annotations } = metadata as Record<string, unknown>;
+  return { generation, deletionTimestamp, labels, annotations };
+}
+
 const said = (condition: Condition | undefined): string[] | undefined =>
   condition && [condition.status, condition.reason, condition.message];
 

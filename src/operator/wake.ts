@@ -7,7 +7,7 @@ import { BY_DEPLOYMENT, BY_NAME, type Caches } from './caches.ts';
 import { selectedBy } from './deployment/objects/network.ts';
 import { isEnded } from './deployment/picks.ts';
 import type { WorkQueue } from './kernel/queue.ts';
-import { isNews, isNewsToDeployment, isNewsToRevisions } from './news.ts';
+import { isAskedAnew, isNews, isNewsToDeployment, isNewsToRevisions, isToldAnew } from './news.ts';
 
 export type Queues = { deployments: WorkQueue; revisions: WorkQueue; listeners: WorkQueue };
 
@@ -25,7 +25,7 @@ export function wireWakeUps(caches: Caches, { deployments, revisions, listeners 
   });
   on(caches.deployments, (change) => {
     const { key, before, after, told } = change;
-    answered(deployments, key, told);
+    answered(deployments, key, { told, isOthers: isAskedAnew(change) });
     // One that goes leaves its name to those that wait for it in other namespaces.
     if (before !== undefined && after === undefined)
       for (const namesake of caches.deployments.keysByIndex(BY_NAME, before.metadata.name)) wake(deployments, namesake, told);
@@ -39,7 +39,7 @@ export function wireWakeUps(caches: Caches, { deployments, revisions, listeners 
     if (told === 'list' || isNewsToDeployment(change)) wake(deployments, deployment, told);
     // Another reconcile made it; its status is its own's.
     if (before === undefined) wake(revisions, key, told);
-    else answered(revisions, key, told);
+    else answered(revisions, key, { told, isOthers: isAskedAnew(change) });
     // One that ends gives its place to another.
     for (const other of caches.revisions.byIndex(BY_DEPLOYMENT, deployment)) {
       const sibling = keyIn(other.metadata.namespace, other.metadata.name);
@@ -59,15 +59,15 @@ export function wireWakeUps(caches: Caches, { deployments, revisions, listeners 
   });
   on(caches.tracingProjects, ({ before, after, told }) => {
     const { spec } = (after ?? before) as unknown as TracingProjectResource;
-    for (const key of caches.deployments.keysByIndex(BY_NAME, spec.projectName)) answered(deployments, key, told);
+    for (const key of caches.deployments.keysByIndex(BY_NAME, spec.projectName)) answered(deployments, key, { told });
   });
 }
 
 const wake = (queue: WorkQueue, key: string, told: Told): void => queue.add(key, told === 'list' ? 'background' : 'live');
 
-/** The object whose reconcile wrote, where it was an answer: after all that is new. */
-const answered = (queue: WorkQueue, key: string, told: Told): void =>
-  told === 'answer' ? queue.addAfter(key, ECHO, 'background') : wake(queue, key, told);
+/** The object whose reconcile wrote, where it was an answer: after all that is new. `isOthers`: the answer tells of a change that was not its own. */
+const answered = (queue: WorkQueue, key: string, { told, isOthers = false }: { told: Told; isOthers?: boolean }): void =>
+  told === 'answer' && !isOthers ? queue.addAfter(key, ECHO, 'background') : wake(queue, key, told);
 
 const keyIn = (namespace: string | undefined, name: string): string => `${namespace}/${name}`;
 
@@ -75,14 +75,15 @@ const on = <T extends object>(cache: Cache<T>, handle: (change: Change) => void)
 
 /** A child says whose it is in an annotation. */
 function onChild(cache: Cache, annotation: string, queue: WorkQueue): void {
-  const tell = (object: KubeObject | undefined, told: Told): void => {
+  const tell = (object: KubeObject | undefined, change: Change): void => {
     const owner = object?.metadata.annotations?.[annotation];
-    if (object !== undefined && owner !== undefined) answered(queue, keyIn(object.metadata.namespace, owner), told);
+    if (object === undefined || owner === undefined) return;
+    answered(queue, keyIn(object.metadata.namespace, owner), { told: change.told, isOthers: isToldAnew(change) });
   };
   on(cache, (change) => {
     const { before, after, told } = change;
     if (told === 'watch' && !isNews(change)) return;
-    tell(after, told);
-    if (before?.metadata.annotations?.[annotation] !== after?.metadata.annotations?.[annotation]) tell(before, told);
+    tell(after, change);
+    if (before?.metadata.annotations?.[annotation] !== after?.metadata.annotations?.[annotation]) tell(before, change);
   });
 }

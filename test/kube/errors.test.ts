@@ -24,6 +24,15 @@ test.each([
   expect(kubeError(500, JSON.stringify({ message }))).toBeInstanceOf(KubeRefused);
 });
 
+test.each([
+  ['pods "a" is forbidden: exceeded quota: small, requested: pods=1, used: pods=2, limited: pods=2', true],
+  ['pods "a" is forbidden: failed quota: small: must specify limits.cpu', true],
+  ['pods "a" is forbidden: status unknown for quota: small, resources: pods', true],
+  ['admission webhook "policy" denied the request: no', false],
+])('a refusal for the sake of the object tells whether it is a quota: %s', (message, isQuota) => {
+  expect(kubeError(403, JSON.stringify({ message }))).toMatchObject({ name: 'Denied', isQuota });
+});
+
 test('only one kind of 409 says that the object is there', () => {
   expect(kubeError(409, '{"reason":"AlreadyExists"}')).toBeInstanceOf(AlreadyExists);
   expect(kubeError(409, '{"reason":"Conflict"}')).not.toBeInstanceOf(AlreadyExists);

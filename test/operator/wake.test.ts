@@ -29,10 +29,14 @@ const offer = <T extends object>(
     told,
   );
 };
-const deployment = (told: Told, status: object = {}): void =>
-  offer(caches.deployments, { kind: 'Deployment', metadata: { name: 'chat' }, spec: { template: {} }, status }, told);
-const revision = (told: Told, status: object = {}): void =>
-  offer(caches.revisions, { kind: 'Revision', metadata: { name: 'chat-1' }, spec: { deployment: 'chat', template: {} }, status }, told);
+const deployment = (told: Told, status: object = {}, metadata: object = {}): void =>
+  offer(caches.deployments, { kind: 'Deployment', metadata: { name: 'chat', ...metadata }, spec: { template: {} }, status }, told);
+const revision = (told: Told, status: object = {}, metadata: object = {}): void =>
+  offer(
+    caches.revisions,
+    { kind: 'Revision', metadata: { name: 'chat-1', ...metadata }, spec: { deployment: 'chat', template: {} }, status },
+    told,
+  );
 const workload = (told: Told, status: object = {}): void => {
   const annotations = { [DEPLOYMENT]: 'chat', [REVISION]: 'chat-1' };
   offer(
@@ -64,6 +68,28 @@ test('a status that the operator wrote wakes the others at once, and its own obj
   revision('answer', { phase: 'DEPLOYED' });
   expect(await awake()).toEqual(['deployments']);
   expect(await awake(20_000)).toEqual(['revisions']);
+});
+
+test.each([
+  ['another spec', { generation: 2 }],
+  ['a deletion', { deletionTimestamp: '2026-01-01T00:00:00Z' }],
+  ['an annotation', { annotations: { asks: 'this' } }],
+])('what others asked before the answer to a status wakes its object at once, as no watch tells of it: %s', async (_what, metadata) => {
+  revision('watch');
+  deployment('watch');
+  while ((await awake(20_000)).length > 0);
+  deployment('answer', { activeRevision: undefined }, metadata);
+  expect(await awake()).toContain('deployments');
+  while ((await awake(20_000)).length > 0);
+  revision('answer', { phase: 'DEPLOYING' }, metadata);
+  expect(await awake()).toContain('revisions');
+});
+
+test('what Kubernetes made of a child before the answer to its write wakes its owners at once', async () => {
+  workload('watch');
+  while ((await awake(20_000)).length > 0);
+  workload('answer', { observedGeneration: 1, replicas: 1, updatedReplicas: 1, availableReplicas: 1 });
+  expect(await awake()).toEqual(['deployments', 'revisions']);
 });
 
 test('a revision that its deployment made is looked at at once', async () => {

@@ -159,7 +159,10 @@ function outcomeOf({ newest, active, database, serving, hibernates, asleep, poll
   const isDeployed = newest.status?.phase === 'DEPLOYED';
   if (isEnded(newest) && !isDeployed) return failed(newest);
   if (hibernates)
-    return asleep ? settled('All pods are stopped; the data is kept.', HIBERNATED) : waiting('Hibernating', 'The pods are being stopped.');
+    // Of the same pods a workload may tell later than they do.
+    return asleep && serving.status !== 'True'
+      ? settled('All pods are stopped; the data is kept.', HIBERNATED)
+      : waiting('Hibernating', 'The pods are being stopped.');
   if (database.status !== 'True') return waiting(database.reason, database.message, poll);
   if (!isDeployed || active !== name) return rolling(newest);
   return isAsAsked(serving) ? wholeOrNot(newest, serving) : waiting(serving.reason, serving.message);

@@ -75,6 +75,11 @@ describe('a deployment that hibernates', () => {
       { database: rest, workloads: [resting], revisions, databasePods: [pod] },
       ['UNUSED', 'waiting', 'Hibernating'],
     ],
+    [
+      'is on its way while its workload has not told that its pods are gone',
+      { database: rest, workloads: serving.workloads, revisions },
+      ['READY', 'waiting', 'Hibernating'],
+    ],
     ['is as asked when no pod is left', { database: rest, workloads: [resting], revisions }, ['UNUSED', 'settled', 'Hibernated']],
     [
       'still says that its newest revision failed',
