@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Conflict, NotFound, Rejected, Unavailable } from '../../errors.ts';
 import { AlreadyExists } from '../../kube/errors.ts';
 import { kinds } from '../../kube/kube.ts';
-import type { DeploymentResource } from '../../schema/custom-resources.ts';
+import type { DeploymentResource, TracingProjectResource } from '../../schema/custom-resources.ts';
 import type { DeploymentCreateRequest } from '../../schema/deployment.ts';
 import { namedTenant } from '../../schema/tenancy.ts';
 import { refusing } from '../kube-refusal.ts';
@@ -57,7 +57,7 @@ async function checked(needs: Needs, body: DeploymentCreateRequest, asking: Aski
   if (body.source === 'git') knownIntegration(body, config.gitIntegrations);
   const own = stored.places().filter(({ spec }) => namedTenant(spec, config.defaultTenantId) === asking.caller.tenantId);
   const place = placeFor(body, own, config.namespaces);
-  nameFree(needs, body.name, { place, asking });
+  await nameFree(needs, body.name, { place, asking });
   await checkForeign(needs.kube, { spec: body.source_config.resource_spec, namespace: place.namespace, signal: asking.signal });
   return place;
 }
@@ -66,14 +66,21 @@ function knownIntegration({ source_config: config }: DeploymentCreateRequest, kn
   if (!known.some(({ id }) => id === config.integration_id)) throw new Rejected('source_config.integration_id: no integration has this id');
 }
 
-function nameFree(needs: Needs, name: string, { place, asking }: { place: Place; asking: Asking }): void {
-  const mine = belongsTo(needs, asking.caller);
-  if (needs.stored.named(name).some((other) => mine(other) || other.metadata.namespace === place.namespace))
-    throw new Conflict(`A deployment named ${name} already exists.`);
-  const taken = needs.stored
-    .projectsNamed(name)
-    .some(({ spec }) => namedTenant(spec, needs.config.defaultTenantId) === asking.caller.tenantId);
-  if (taken)
+/** Who has the name is read again before he is named: what a watch still shows may have been deleted. */
+async function nameFree(needs: Needs, name: string, { place, asking }: { place: Place; asking: Asking }): Promise<void> {
+  const { stored, config } = needs;
+  const { caller, signal } = asking;
+  const mine = belongsTo(needs, caller);
+  const namesakes = (): DeploymentResource[] =>
+    stored.named(name).filter((other) => mine(other) || other.metadata.namespace === place.namespace);
+  const projects = (): TracingProjectResource[] =>
+    stored.projectsNamed(name).filter(({ spec }) => namedTenant(spec, config.defaultTenantId) === caller.tenantId);
+  await Promise.all([
+    ...namesakes().map((deployment) => stored.refresh.deployment(deployment, signal)),
+    ...projects().map((project) => stored.refresh.project(project, signal)),
+  ]);
+  if (namesakes().length > 0) throw new Conflict(`A deployment named ${name} already exists.`);
+  if (projects().length > 0)
     throw new Conflict(`Deployments create a tracing project of their name, and there is already a tracing project named ${name}.`);
 }
 

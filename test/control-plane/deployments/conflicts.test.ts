@@ -1,8 +1,11 @@
-import { expect, test } from 'vitest';
+import { expect, inject, test } from 'vitest';
 import { Conflict, Forbidden } from '../../../src/errors.ts';
 import { kinds, type Kube } from '../../../src/kube/kube.ts';
+import { API_VERSION } from '../../../src/schema/custom-resources.ts';
 import type { Deployment } from '../../../src/schema/deployment.ts';
-import { creation, startPlane } from '../kit/api-server-plane.ts';
+import { faultProxy } from '../../kit/fault-proxy.ts';
+import { until } from '../../kit/api-server.ts';
+import { creation, letGo, startPlane, TENANT_A } from '../kit/api-server-plane.ts';
 
 /* What the API server answers with 409 beside "already exists": it counted a quota twice at a time, and made nothing. */
 const COUNTED = 'Operation cannot be fulfilled on resourcequotas "q": the object has been modified';
@@ -65,4 +68,27 @@ test('of several deletions one that the cluster refuses stops no other, and is w
   });
   expect(await plane.call('DELETE', `/v2/deployments/${kept}`)).toMatchObject({ status: 503, body: { detail } });
   await plane.stop();
+});
+
+test('a name is free as soon as who had it is gone, though a watch has not told of that yet', async () => {
+  const proxy = await faultProxy(inject('kubeconfig'));
+  proxy.rules = { event: ({ resource }, line) => (resource !== 'revisions' && line.includes('"DELETED"') ? 'drop' : 'pass') };
+  const plane = await startPlane('late', {}, { own: () => Promise.resolve(proxy.kubeconfig) });
+  const { kube, namespace } = plane;
+  expect((await plane.call('POST', '/v2/deployments', { body: creation('late') })).status).toBe(201);
+  const project = { apiVersion: API_VERSION, kind: 'TracingProject', metadata: { name: 'late', namespace } };
+  await kube.create(kinds.tracingProject, { ...project, spec: { projectName: 'late', tenantId: TENANT_A } });
+  const shown = async (path: string): Promise<number> => (await plane.call<{ resources: [] }>('GET', path)).body.resources.length;
+  await until('its project is known', async () => (await shown('/v2/tracing-projects?name=late')) === 1);
+  expect((await plane.call('POST', '/v2/deployments', { body: creation('late') })).status).toBe(409);
+  await letGo(plane, 'late').catch(() => undefined);
+  await kube.delete(kinds.deployment, { namespace, name: 'late' });
+  expect(await plane.call('POST', '/v2/deployments', { body: creation('late') })).toMatchObject({
+    status: 409,
+    body: { detail: expect.stringMatching(/a tracing project named late\.$/) as string },
+  });
+  await kube.delete(kinds.tracingProject, { namespace, name: 'late' });
+  expect((await plane.call('POST', '/v2/deployments', { body: creation('late') })).status).toBe(201);
+  await plane.stop();
+  proxy.stop();
 });
