@@ -179,8 +179,10 @@ export async function addReader(db: Db, runId: string, reader: string): Promise<
     name: 'run_reader',
     text: `with added as (
         update gx.run set readers = array_append(readers, $2::uuid)
-        where run_id = $1 and status in ('pending', 'running') and not $2::uuid = any(readers))
-      select run_id, thread_id, status, worker, resumable, error from gx.run where run_id = $1`,
+        where run_id = $1 and status in ('pending', 'running') and not $2::uuid = any(readers)
+        returning run_id, thread_id, status, worker, resumable, error)
+      select * from added union all
+      select run_id, thread_id, status, worker, resumable, error from gx.run where run_id = $1 and not exists (select 1 from added)`,
     values: [runId, reader],
   });
   return run;

@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { asError, Conflict, Unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { RunStatus } from '../../schema/run.ts';
-import { RUN_DONE, runDone, type Cursor } from '../../schema/stream-event.ts';
+import { RUN_DONE, runDone } from '../../schema/stream-event.ts';
 import { again } from '../db/again.ts';
 import { deleteRunCheckpoints } from '../db/checkpoints.ts';
 import { lastEvent } from '../db/events.ts';
@@ -24,7 +24,8 @@ import type { SpanExporter } from '../tracing/exporter.ts';
 import { runSpan } from '../tracing/span.ts';
 import { refreshThread } from './refresh.ts';
 import { dropIfDeleted, settleLost, tellLost } from './lost.ts';
-import { EarlyStops } from './early-stops.ts';
+import { beginning, type Active } from './active.ts';
+import { Early } from './early.ts';
 import { endOf, refusedEnd, type End, type StopReason } from './status.ts';
 
 type Deps = {
@@ -44,24 +45,10 @@ type Deps = {
   freed: (next: string | undefined) => void;
 };
 
-type Last = { feedback: Outcome['feedback'] };
-type Active = {
-  run: Claimed;
-  startedAt: number;
-  at: Cursor;
-  readers: Set<string>;
-  stopped: StopReason | undefined;
-  timers: NodeJS.Timeout[];
-  /** Its thread ended under it, so that nobody told where it stands: by itself, or for another run's sake. */
-  gone?: 'killed' | 'crashed';
-  /** Its database went away. */
-  retry: boolean;
-  /** Its last events have been said: once, however often the end has to be written. */
-  last?: Last;
-};
-
 /** Milliseconds a graph gets to obey before its thread is ended. */
 const OBEY_WITHIN = 2000;
+/** Milliseconds that the end of such a run waits until its thread shows where it stands: another thread has to load the graphs for that. */
+const SHOWN_WITHIN = 5000;
 /** Milliseconds between two tries to write an end. */
 const TRY_AGAIN = 500;
 /** Seconds that the result of a temporary run is kept for readers in other processes. */
@@ -71,7 +58,7 @@ const READ_WITHIN = 60;
 export class Executor {
   readonly #deps: Deps;
   readonly #active = new Map<string, Active>();
-  readonly #early = new EarlyStops();
+  readonly #early = new Early();
   /** How many runs came to which end in this process. */
   readonly ended = new Map<RunStatus, number>();
   readonly #log: Log;
@@ -98,14 +85,11 @@ export class Executor {
   }
 
   async start(run: Claimed): Promise<void> {
-    const readers = new Set(run.readers);
-    const stopped = this.#early.take(run.run_id) ?? run.cancel ?? undefined;
-    const active: Active = { run, startedAt: Date.now(), at: { ms: 0, seq: 0 }, readers, stopped, timers: [], retry: false };
+    const active = beginning(run, this.#early, this.#deps.signals.processId);
     this.#active.set(run.run_id, active);
-    active.readers.delete(this.#deps.signals.processId);
     const { run_id, thread_id, attempt, graph_id, kwargs, empty } = run;
     this.#log.info({ run_id, thread_id, graph_id, attempt }, 'run started');
-    active.timers.push(setTimeout(() => this.stop(run_id, 'timeout'), Math.min(this.#deps.jobs.timeoutSeconds * 1000, 0x7fffffff)));
+    active.timeout = setTimeout(() => this.stop(run_id, 'timeout'), Math.min(this.#deps.jobs.timeoutSeconds * 1000, 0x7fffffff));
     try {
       if (attempt > 1) active.at = (await lastEvent(this.#deps.db, run_id)) ?? active.at;
       await this.#deps.host.run(
@@ -118,7 +102,9 @@ export class Executor {
           gone: (reason) => void this.#gone(active, reason),
         },
       );
-      // Told to stop before a thread had it: no thread has heard of that.
+      // Told to stop before a thread had it: no thread has heard of that, and the time to obey begins.
+      clearTimeout(active.obey);
+      active.obey = undefined;
       if (active.stopped !== undefined) this.stop(run_id, active.stopped);
     } catch (error) {
       this.#log.error({ err: asError(error), run_id }, 'run could not be given to a graph thread');
@@ -129,17 +115,21 @@ export class Executor {
   /** Tells the graph to stop; one that does not obey in time loses its thread. The first reason counts, but a rollback outranks an interrupt. */
   stop(runId: string, reason: StopReason): void {
     const active = this.#active.get(runId);
-    if (active === undefined) return this.#early.remember(runId, reason);
+    if (active === undefined) return this.#early.stop(runId, reason);
     if (active.stopped === undefined || (active.stopped === 'interrupt' && reason === 'rollback')) active.stopped = reason;
     this.#deps.host.abort(runId);
-    active.timers.push(setTimeout(() => void this.#deps.host.kill(runId), OBEY_WITHIN));
+    active.obey ??= setTimeout(() => void this.#deps.host.kill(runId), OBEY_WITHIN);
   }
 
   addReader(runId: string, reader: string): void {
-    if (reader !== this.#deps.signals.processId) this.#active.get(runId)?.readers.add(reader);
+    if (reader === this.#deps.signals.processId) return;
+    const active = this.#active.get(runId);
+    if (active === undefined) this.#early.reader(runId, reader);
+    else active.readers.add(reader);
   }
 
   addThreadReader(threadId: string, reader: string): void {
+    this.#early.reader(threadId, reader);
     for (const { run } of this.#active.values()) if (run.thread_id === threadId) this.addReader(run.run_id, reader);
   }
 
@@ -159,7 +149,7 @@ export class Executor {
 
   async #end(active: Active, outcome: Outcome): Promise<void> {
     const { run } = active;
-    for (const timer of active.timers) clearTimeout(timer);
+    for (const timer of [active.timeout, active.obey]) clearTimeout(timer);
     active.retry = outcome.retry === true;
     const end = endOf(outcome, active.stopped, this.#deps.jobs.timeoutSeconds);
     const more = await this.#settle(active, end, outcome).catch((error: unknown) => {
@@ -260,8 +250,9 @@ export class Executor {
     this.#done(active);
     this.ended.set(end.status, (this.ended.get(end.status) ?? 0) + 1);
     const told = { ...outcome, ...(feedback && { feedback }), ...(end.error !== null && { status: 'error' as const, error: end.error }) };
+    // Who waits for the end looks at the thread next.
+    if (active.gone !== undefined && !run.temporary) await Promise.race([refreshThread(this.#deps, run), wait(SHOWN_WITHIN)]);
     await this.#tellEnd(run.run_id, finished.readers, told);
-    if (active.gone !== undefined && !run.temporary) void refreshThread(this.#deps, run);
     const others = finished.readers.filter((reader) => reader !== signals.processId);
     const afterSeconds = run.resumable ? this.#deps.eventLog.lifeSeconds : others.length > 0 ? READ_WITHIN : 0;
     if (run.temporary) await retireThread(db, run.thread_id, { afterSeconds });
@@ -282,7 +273,7 @@ export class Executor {
   }
 
   /** The last events of the run, for all who read it. */
-  async #say(active: Active, end: Extract<End, { kind: 'finish' }>): Promise<Last> {
+  async #say(active: Active, end: Extract<End, { kind: 'finish' }>): Promise<NonNullable<Active['last']>> {
     const { run } = active;
     const feedback = await this.#feedback(run, end);
     if (feedback !== undefined) this.#publisher.publish(active, [['feedback', JSON.stringify(feedback)]]);

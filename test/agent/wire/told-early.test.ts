@@ -4,7 +4,7 @@ import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { eventually } from '../../kit/eventually.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
 
-/* Runs that are stopped before their graph has begun. No heartbeat comes to their help here. */
+/* What is said of runs before their graph has begun. No heartbeat comes to their help here. */
 
 let database: Awaited<ReturnType<typeof freshDatabase>>;
 let api: AgentProcess;
@@ -70,10 +70,36 @@ test('a run that was to stop when its worker handed it back does not go on elsew
   await eventually('it is under way', async () => (await api.client.threads.getState(thread_id)).next.length > 0);
   // What happens when another graph ends the thread of both in the moment between the request and the word of it.
   await database.sql(`update gx.run set cancel = 'interrupt' where run_id = $1`, [run_id]);
-  const killer = await started('die');
+  await eventually('its thread is ended', async () => {
+    const killer = await started('die');
+    await api.client.runs.join(killer.thread_id, killer.run_id);
+    return (await api.client.runs.get(thread_id, run_id)).status !== 'running';
+  });
   expect(await endOf({ thread_id, run_id })).toBe('interrupted');
-  await api.client.runs.join(killer.thread_id, killer.run_id);
-}, 90_000);
+}, 180_000);
+
+test('a reader that comes with the claim itself, before the worker knows that it has the run, hears its events', async () => {
+  const [, self] = /"worker":"([0-9a-f-]+)"/.exec(api.output())!;
+  await database.sql(`create function unread() returns trigger language plpgsql as $$ begin new.readers = '{}'; return new; end $$`);
+  await database.sql(`create trigger unread before update on gx.run
+    for each row when (old.status = 'pending' and new.status = 'running') execute function unread()`);
+  await database.sql(`create function read_at_once() returns trigger language plpgsql as $$ begin
+    update gx.run set readers = array['${self}'::uuid] where run_id = new.run_id;
+    perform pg_notify('gx_' || replace(new.worker::text, '-', ''),
+      json_build_object('about', 'reader', 'run_id', new.run_id, 'reader', '${self}')::text);
+    return null; end $$`);
+  await database.sql(`create constraint trigger read_at_once after update on gx.run deferrable initially deferred
+    for each row when (old.status = 'pending' and new.status = 'running') execute function read_at_once()`);
+  const lasts = Array.from({ length: 10 }, async () => {
+    const { thread_id } = await api.client.threads.create();
+    const input = { left: 12, pause: 50 };
+    const { run_id } = await api.client.runs.create(thread_id, 'steps', { input, streamMode: 'custom', afterSeconds: 1 });
+    const events = await Array.fromAsync(api.client.runs.joinStream(thread_id, run_id));
+    return events.at(-1)?.data;
+  });
+  expect(await Promise.all(lasts)).toEqual(lasts.map(() => ({ left: 1 })));
+  for (const trigger of ['unread', 'read_at_once']) await database.sql(`drop trigger ${trigger} on gx.run`);
+}, 60_000);
 
 test('wherever a run was stopped, its thread shows the state in which it stands', async () => {
   for (let at = 0; at < 12; at += 1) {

@@ -7,7 +7,7 @@ import { StartError } from '../../../errors.ts';
 type Owner = { pid: number; birth: string; what: string };
 
 /** Milliseconds in which a Postgres whose owner was killed has stopped by itself. */
-const STOPS_WITHIN = 5_000;
+const STOPS_WITHIN = 30_000;
 
 /** Takes the data for this process, or tells who has it. Postgres' own lock stays the last word. */
 export async function claim(folder: string, what: string): Promise<() => void> {
