@@ -100,7 +100,7 @@ async function drain({ pump, executor, bus }: AgentDeps, { unanswered, mayBeAske
   const until = Date.now() + grace;
   await Promise.all([wait(delay), pump.stop().then(() => executor.idle(grace))]);
   while (Date.now() < until && (unanswered() > 0 || bus.followedRuns().length > 0 || mayBeAsked())) await wait(20);
-  for (const id of executor.ids()) executor.stop(id, 'shutdown');
+  for (const id of executor.attempts().keys()) executor.stop(id, 'shutdown');
   await executor.idle(5000);
 }
 

@@ -71,17 +71,23 @@ export async function setThreadState(db: Db, threadId: string, { status, values,
   });
 }
 
-/** The same for what a run left that could not tell it itself; not while another one is under way, which will. */
+/** How many runs, and changes of its state by hand, a thread has had; undefined when it is gone. */
+export async function runsOf(db: Db, threadId: string): Promise<number | undefined> {
+  const [thread] = await db.query<{ runs: number }>({ text: 'select runs from gx.thread where thread_id = $1', values: [threadId] });
+  return thread?.runs;
+}
+
+/** The same for what a run left that could not tell it itself; not once another one was made, which will. `runs`: as `runsOf` told before the state was read. */
 export async function refreshThreadState(
   db: Db,
   threadId: string,
-  { values, interrupts, waiting }: { values: unknown; interrupts: object; waiting: boolean },
+  { values, interrupts, waiting, runs }: { values: unknown; interrupts: object; waiting: boolean; runs: number },
 ): Promise<void> {
   await db.query({
     text: `update gx.thread t set "values" = $2, interrupts = $3, state_updated_at = now(),
         status = case when status = 'idle' and $4 then 'interrupted' else status end
-      where thread_id = $1 and not ${UNFINISHED}`,
-    values: [threadId, toField(values), toField(interrupts), waiting],
+      where thread_id = $1 and runs = $5 and not ${UNFINISHED}`,
+    values: [threadId, toField(values), toField(interrupts), waiting, runs],
   });
 }
 

@@ -10,7 +10,8 @@ import { lastEvent } from '../db/events.ts';
 import { crashed as crashedRun, handBack, type Claimed } from '../db/leases.ts';
 import type { Database } from '../db/pool.ts';
 import { feedbackUrls } from '../db/feedback.ts';
-import { deleteRuns, finishRuns, type Finished, type FinishRun } from '../db/runs.ts';
+import { finishedBefore, finishRuns, type Finished, type FinishRun } from '../db/ends.ts';
+import { deleteRuns } from '../db/runs.ts';
 import type { Signals } from '../db/signals.ts';
 import { Together } from '../db/together.ts';
 import { retireThread } from '../db/threads.ts';
@@ -76,8 +77,9 @@ export class Executor {
     return this.#active.size;
   }
 
-  ids(): string[] {
-    return [...this.#active.keys()];
+  /** The runs under way, each with the number of its attempt. */
+  attempts(): Map<string, number> {
+    return new Map([...this.#active].map(([id, { run }]) => [id, run.attempt]));
   }
 
   has(runId: string): boolean {
@@ -235,13 +237,14 @@ export class Executor {
     const { run } = active;
     const { db, signals } = this.#deps;
     const { feedback } = (active.last ??= await this.#say(active, end));
-    const finished = await this.#ends.add({
+    const ending: FinishRun = {
       run_id: run.run_id,
       worker: signals.processId,
       status: end.status,
       error: end.error,
       thread: { status: end.rest, values: outcome.values, interrupts: outcome.interrupts },
-    });
+    };
+    const finished = (await this.#ends.add(ending)) ?? (await finishedBefore(db, ending));
     this.#log.info({ run_id: run.run_id, status: end.status }, 'run ended');
     if (finished === undefined) {
       await dropIfDeleted(db, run);

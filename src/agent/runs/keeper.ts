@@ -54,12 +54,14 @@ export class Keeper {
    */
   async renew(told: string[] = []): Promise<void> {
     const { db, executor, jobs, signals } = this.#deps;
-    const ids = executor.ids();
-    const asked = [...new Set([...ids, ...told])];
+    const attempts = executor.attempts();
+    const asked = [...new Set([...attempts.keys(), ...told])];
     if (asked.length === 0) return;
     const renewed = await renewLeases(db, asked, { worker: signals.processId, leaseSeconds: jobs.leaseSeconds });
     const ours = new Set(renewed.map(({ run_id }) => run_id));
-    for (const id of ids) if (!ours.has(id) && executor.has(id)) executor.stop(id, 'lost');
+    const now = executor.attempts();
+    // One that was handed back meanwhile may have begun here anew.
+    for (const [id, attempt] of attempts) if (!ours.has(id) && now.get(id) === attempt) executor.stop(id, 'lost');
     for (const { run_id, cancel } of renewed) if (cancel !== null) executor.stop(run_id, cancel);
   }
 

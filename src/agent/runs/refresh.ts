@@ -1,7 +1,7 @@
 import { asError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Db } from '../db/pool.ts';
-import { refreshThreadState } from '../db/threads.ts';
+import { refreshThreadState, runsOf } from '../db/threads.ts';
 import type { GraphHost } from '../graphs/host.ts';
 
 type Deps = { db: Db; host: GraphHost; log: Log };
@@ -16,6 +16,8 @@ export async function refreshThread(
   { thread_id, graph_id }: { thread_id: string; graph_id: string },
 ): Promise<void> {
   try {
+    const runs = await runsOf(db, thread_id);
+    if (runs === undefined) return;
     const state = JSON.parse(await host.call('state', { thread_id, graph_id })) as State & { checkpoint: object | null };
     if (state.checkpoint === null) return;
     const waiting = state.tasks.filter(({ interrupts }) => interrupts.length > 0);
@@ -23,6 +25,7 @@ export async function refreshThread(
       values: state.values,
       interrupts: Object.fromEntries(waiting.map(({ id, interrupts }) => [id, interrupts])),
       waiting: state.next.length > 0,
+      runs,
     });
   } catch (error) {
     log.warn({ err: asError(error), thread_id }, 'state of a thread could not be read after its run');

@@ -1,0 +1,68 @@
+import type { RunStatus } from '../../schema/run.ts';
+import { fieldText, toField } from './json-field.ts';
+import type { Db } from './pool.ts';
+
+/* How a run ends that its worker carried to its end. */
+
+export type FinishRun = {
+  run_id: string;
+  worker: string;
+  status: RunStatus;
+  error: object | null;
+  thread: { status: 'idle' | 'interrupted' | 'error'; values: string | undefined; interrupts: string | undefined };
+};
+
+export type Finished = { readers: string[]; more: boolean };
+
+/**
+ * Ends runs of one worker and writes down where their threads rest, in one statement. Undefined in a run's place: it is no longer ours to end.
+ * Rows are locked as everywhere: threads before runs, each in the order of their ids, or an admission on the thread and an end would wait for each other.
+ */
+export async function finishRuns(db: Db, runs: FinishRun[]): Promise<(Finished | undefined)[]> {
+  const rows = await db.query<Finished & { run_id: string }>({
+    name: 'run_finish',
+    text: `with f as materialized (
+        select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
+          as f (run_id, worker, status, error, rest, "values", interrupts)),
+      threads as materialized (
+        select 1 from gx.thread where thread_id in (select thread_id from gx.run where run_id = any($1)) order by thread_id for no key update),
+      runs as materialized (
+        select r.run_id from gx.run r where run_id = any($1) and (select count(*) from threads) >= 0 order by run_id for no key update),
+      r as (
+        update gx.run r set status = f.status, error = f.error::jsonb, updated_at = now(), ended_at = now(), lease_until = null
+        from f join runs using (run_id)
+        where r.run_id = f.run_id and r.worker = f.worker and r.status = 'running' returning r.run_id, r.thread_id, r.readers),
+      t as (
+        update gx.thread t set status = f.rest, "values" = coalesce(f."values"::jsonb, t."values"),
+          interrupts = coalesce(f.interrupts::jsonb, t.interrupts), error = f.error::jsonb, updated_at = now(), state_updated_at = now()
+        from r join f using (run_id) where t.thread_id = r.thread_id)
+      select run_id, readers,
+        exists (select 1 from gx.run p where p.thread_id = r.thread_id and p.status = 'pending' and p.due_at <= now()) as more
+      from r`,
+    values: [
+      runs.map(({ run_id }) => run_id),
+      runs.map(({ worker }) => worker),
+      runs.map(({ status }) => status),
+      runs.map(({ error }) => toField(error)),
+      runs.map(({ thread }) => thread.status),
+      runs.map(({ thread }) => (thread.values === undefined ? null : fieldText(thread.values))),
+      runs.map(({ thread }) => (thread.interrupts === undefined ? null : fieldText(thread.interrupts))),
+    ],
+  });
+  const found = new Map(rows.map(({ run_id, readers, more }) => [run_id, { readers, more }]));
+  return runs.map(({ run_id }) => found.get(run_id));
+}
+
+/** An end that the worker wrote before, and whose answer it never got; undefined where there is none. */
+export async function finishedBefore(
+  db: Db,
+  { run_id, worker, status }: Pick<FinishRun, 'run_id' | 'worker' | 'status'>,
+): Promise<Finished | undefined> {
+  const [run] = await db.query<Finished>({
+    text: `select readers,
+        exists (select 1 from gx.run p where p.thread_id = r.thread_id and p.status = 'pending' and p.due_at <= now()) as more
+      from gx.run r where run_id = $1 and worker = $2 and status = $3`,
+    values: [run_id, worker, status],
+  });
+  return run;
+}

@@ -1,0 +1,76 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openDatabase, type Database } from '../../../src/agent/db/pool.ts';
+import { finishedBefore, finishRuns } from '../../../src/agent/db/ends.ts';
+import { addReader } from '../../../src/agent/db/runs.ts';
+import { insertThreads, refreshThreadState, runsOf } from '../../../src/agent/db/threads.ts';
+import { eventually } from '../../kit/eventually.ts';
+import { silentLog } from '../../kit/log.ts';
+import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
+
+let database: TestDatabase;
+let db: Database;
+const worker = randomUUID();
+const reader = randomUUID();
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  db = openDatabase({ uri: database.uri, poolSize: 2, statementTimeoutSeconds: 30, name: 'test' }, silentLog());
+});
+
+afterAll(async () => {
+  await db.close();
+  await database.drop();
+});
+
+async function run(status: 'pending' | 'running'): Promise<{ run_id: string; thread_id: string }> {
+  const [thread_id, run_id] = [randomUUID(), randomUUID()];
+  await insertThreads(db, [{ thread_id, metadata: {} }]);
+  await database.sql(
+    `insert into gx.run (run_id, thread_id, assistant_id, graph_id, status, worker, kwargs, multitask_strategy)
+      values ($1, $2, gen_random_uuid(), 'none', $3, $4, '{}', 'enqueue')`,
+    [run_id, thread_id, status, status === 'running' ? worker : null],
+  );
+  return { run_id, thread_id };
+}
+
+test('an end whose answer got lost is known again by its worker, and by nobody else', async () => {
+  const { run_id } = await run('running');
+  await addReader(db, run_id, reader);
+  const thread = { status: 'idle', values: '{}', interrupts: '{}' } as const;
+  const ending = { run_id, worker, status: 'success', error: null, thread } as const;
+  expect(await finishedBefore(db, ending)).toBeUndefined();
+  const finished = { readers: [reader], more: false };
+  expect(await finishRuns(db, [ending])).toEqual([finished]);
+  expect(await finishRuns(db, [ending])).toEqual([undefined]);
+  expect(await finishedBefore(db, ending)).toEqual(finished);
+  expect(await finishedBefore(db, { ...ending, worker: randomUUID() })).toBeUndefined();
+});
+
+test('a reader that had to wait for a claim knows who has the run', async () => {
+  const { run_id } = await run('pending');
+  const { promise: claimed, resolve: claim } = Promise.withResolvers<void>();
+  const claiming = db.transaction(async (tx) => {
+    await tx.query({ text: `update gx.run set status = 'running', worker = $2 where run_id = $1`, values: [run_id, worker] });
+    await claimed;
+  });
+  const progress = addReader(db, run_id, reader);
+  const waits = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  await eventually('it waits', async () => (await database.sql(waits)).length > 0);
+  claim();
+  await claiming;
+  expect(await progress).toMatchObject({ status: 'running', worker });
+});
+
+test('what an ended run left is not written over the state of a later one', async () => {
+  const { thread_id } = await run('pending');
+  await database.sql(`update gx.run set status = 'success' where thread_id = $1`, [thread_id]);
+  const left = { values: { from: 'the former' }, interrupts: {}, waiting: false };
+  const runs = (await runsOf(db, thread_id))!;
+  const values = async (): Promise<unknown> => (await database.sql(`select "values" from gx.thread where thread_id = $1`, [thread_id]))[0];
+  await refreshThreadState(db, thread_id, { ...left, runs });
+  expect(await values()).toEqual({ values: left.values });
+  await database.sql(`update gx.thread set runs = runs + 1, "values" = '{"from": "the later"}' where thread_id = $1`, [thread_id]);
+  await refreshThreadState(db, thread_id, { ...left, runs });
+  expect(await values()).toEqual({ values: { from: 'the later' } });
+});
