@@ -15,6 +15,9 @@ export function newId(now: number = Date.now()): string {
   return format(bytes);
 }
 
+/** Milliseconds since 1970 at which `newId` made the id. */
+export const madeAt = (id: string): number => Number.parseInt(id.slice(0, 13).replace('-', ''), 16);
+
 /** The id of a graph's own assistant: the same in every process and every revision. */
 export function systemAssistantId(graphId: string): string {
   const bytes = createHash('sha1').update(NAMESPACE).update(graphId).digest().subarray(0, 16);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isUuid, newId, systemAssistantId } from '../../src/agent/ids.ts';
+import { isUuid, madeAt, newId, systemAssistantId } from '../../src/agent/ids.ts';
 
 test("a graph's own assistant has the id that clients compute", () => {
   expect(systemAssistantId('agent')).toBe('fe096781-5601-53d2-b2f6-0d3403f7e9ca');
@@ -8,5 +8,6 @@ test("a graph's own assistant has the id that clients compute", () => {
 test('later ids sort after earlier ones, and are version 7', () => {
   const ids = [1, 2, 1_000_000].map((at) => newId(1_700_000_000_000 + at));
   expect(ids.toSorted()).toEqual(ids);
+  expect(ids.map(madeAt)).toEqual([1, 2, 1_000_000].map((at) => 1_700_000_000_000 + at));
   expect(ids.every((id) => isUuid(id) && id[14] === '7')).toBe(true);
 });

@@ -1,11 +1,12 @@
 import { Type } from 'typebox';
 import { NotFound, Unavailable } from '../../errors.ts';
 import { sse, type SseEvent } from '../../http/route.ts';
-import { eventId, isAfter, THREAD_STREAM_MODES, type Cursor, type RunEvent, type ThreadStreamMode } from '../../schema/stream-event.ts';
+import { eventId, THREAD_STREAM_MODES, type Cursor, type RunEvent, type ThreadStreamMode } from '../../schema/stream-event.ts';
 import { readThreadEvents } from '../db/events.ts';
 import { addThreadReader, removeThreadReader } from '../db/threads.ts';
 import type { AgentDeps } from '../deps.ts';
 import { threadKey, type Subscription } from '../stream/bus.ts';
+import { placesFrom } from '../stream/places.ts';
 import { inThreadStream } from '../stream/modes.ts';
 import { cursorOf, modesOf } from './stream-query.ts';
 import { route, ThreadPath, type AgentRoute } from './route.ts';
@@ -15,39 +16,9 @@ const Modes = Type.Optional(Type.Array(Type.String()));
 
 type Following = { threadId: string; subscription: Subscription; from: Cursor | undefined; modes: ThreadStreamMode[] };
 
-/** Runs of a thread whose places are remembered: far more than can be under way, or be told late, at a time. */
-const REMEMBERED = 200;
-
-/** How far each run of a thread has been told. Clocks of workers differ, and the end of one run may arrive after the beginning of the next: one place for all would lose events. */
-class Places {
-  readonly #of = new Map<string, Cursor>();
-  #start: Cursor;
-
-  constructor(start: Cursor) {
-    this.#start = start;
-  }
-
-  /** Where a reader of the run goes on; without a run, where one of all does. */
-  after(runId?: string): Cursor {
-    return (runId === undefined ? undefined : this.#of.get(runId)) ?? this.#start;
-  }
-
-  /** True when it is new. */
-  take(runId: string, event: Cursor): boolean {
-    if (!isAfter(event, this.after(runId))) return false;
-    this.#of.set(runId, { ms: event.ms, seq: event.seq });
-    const [oldest] = this.#of;
-    if (this.#of.size > REMEMBERED && oldest !== undefined) {
-      this.#of.delete(oldest[0]);
-      if (isAfter(oldest[1], this.#start)) this.#start = oldest[1];
-    }
-    return true;
-  }
-}
-
 /** Events of all runs of the thread, those to come included; it ends when the client leaves or the server stops. */
 async function* followThread(deps: AgentDeps, { threadId, subscription, from, modes }: Following): AsyncGenerator<SseEvent> {
-  const places = new Places(from ?? { ms: Date.now(), seq: 0 });
+  const places = placesFrom(from);
   const shown = function* (runId: string, event: RunEvent): Generator<SseEvent> {
     const name = places.take(runId, event) ? inThreadStream(event.event, modes) : undefined;
     if (name !== undefined) yield { event: name, json: event.json, id: eventId(event) };
