@@ -68,7 +68,7 @@ export async function startAgent(options: Options): Promise<AgentProcess> {
         if (agent.process.exitCode !== null) throw new Error(agent.output());
         return (await fetch(`${agent.url}/ok`).catch(() => undefined))?.ok;
       },
-      30,
+      60,
     );
   } catch (error) {
     agent.process.kill('SIGKILL');
@@ -80,7 +80,7 @@ export async function startAgent(options: Options): Promise<AgentProcess> {
 /** The agent server when it must not start: its exit code and what it said. */
 export async function failedStart(options: Options): Promise<{ code: number | null; output: string }> {
   const agent = await spawnAgent(options);
-  const timer = setTimeout(() => agent.process.kill('SIGKILL'), 30_000);
+  const timer = setTimeout(() => agent.process.kill('SIGKILL'), 60_000);
   await once(agent.process, 'close');
   clearTimeout(timer);
   return { code: agent.process.exitCode, output: agent.output() };

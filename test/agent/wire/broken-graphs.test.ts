@@ -73,7 +73,7 @@ describe('a graph that', () => {
     await eventually(
       'both are in the log',
       () => Promise.resolve(/nobody waited/.test(agent.output()) && /nobody catches/.test(agent.output())),
-      10,
+      60,
     );
     expect(agent.output()).not.toMatch(/threads of the graphs ended/);
     await goesOn();
@@ -107,6 +107,6 @@ describe('a graph that', () => {
       expect(rows.map(({ lost }) => lost)).toEqual(ids.map(() => 0));
       await goesOn();
     },
-    90_000,
+    180_000,
   );
 });

@@ -359,7 +359,10 @@ test('items of the store are found by meaning, unless they were kept out', async
 });
 
 test('figures carry the names that existing dashboards ask for', async () => {
-  const text = await fetch(`${agent.url}/metrics`).then((answer) => answer.text());
+  const text = await eventually('the queue is counted', async () => {
+    const found = await fetch(`${agent.url}/metrics`).then((answer) => answer.text());
+    return /num_pending_runs\{.*\} \d/.test(found) && found;
+  });
   for (const name of ['num_pending_runs', 'num_running_runs', 'workers_max', 'workers_active', 'workers_available'])
     expect(text).toMatch(new RegExp(`^lg_api_${name}\\{project_id="",revision_id="",deployment="",revision=""\\} \\d+$`, 'm'));
 });

@@ -45,31 +45,50 @@ test('a server that is to stop serves on until load balancers know, and sends it
   expect(await staying.kill()).toBe(0);
 });
 
-/** A run, on the agent's connection: the state at its end, and what becomes of the connection. */
+/** A run, on the agent's connection: when it was asked for, the state at its end, and what becomes of the connection. */
 function run(url: string, agent: http.Agent, pause: number) {
   const options = { agent, method: 'POST', headers: { 'content-type': 'application/json' } };
   const asked = http.request(`${url}/runs/wait`, options);
+  const sent = new Promise<number>((resolve) => {
+    for (const event of ['finish', 'close']) asked.once(event, () => resolve(performance.now()));
+  });
   asked.end(JSON.stringify({ assistant_id: 'steps', input: { left: 1, pause } }));
   const begun = new Promise<http.IncomingMessage>((resolve, reject) => asked.once('response', resolve).once('error', reject));
   const ended = begun.then(async (answer) => ({ state: JSON.parse(await text(answer)) as object, connection: answer.headers.connection }));
   ended.catch(() => undefined);
-  return { asked, begun, ended };
+  return { asked, sent, begun, ended };
 }
 
-test('a client whose answer had begun before the stop may go on with its connection, and learns there to come back elsewhere', async () => {
-  const [leaving, staying] = await Promise.all([
-    startAgent({ database: database.uri, env: { GX_SHUTDOWN_DELAY_SECONDS: '0' } }),
-    startAgent({ database: database.uri }),
-  ]);
+/** Milliseconds, of the second in which a client has to come back on its connection. */
+const IN_TIME = 600;
+
+/** A server is told to stop while it answers, and its client comes back on the same connection when it has the answer. */
+async function comesBack() {
+  const leaving = await startAgent({ database: database.uri, env: { GX_SHUTDOWN_DELAY_SECONDS: '0' } });
   const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
   const first = run(leaving.url, agent, 2000);
   expect((await first.begun).headers.connection).toBe('keep-alive');
   const gone = leaving.kill();
   expect(await first.ended).toMatchObject({ state: { done: 1 } });
+  const free = performance.now();
   // Longer than a server takes that closes what has fallen idle.
   await wait(200);
   const second = run(leaving.url, agent, 5);
+  const isLate = (await second.sent) - free > IN_TIME;
+  expect(await gone).toBe(0);
+  return { second, isLate };
+}
+
+test('a client whose answer had begun before the stop may go on with its connection, and learns there to come back elsewhere', async ({
+  skip,
+}) => {
+  const staying = await startAgent({ database: database.uri });
+  let scene = await comesBack();
+  for (let again = 0; scene.isLate && again < 2; again += 1) scene = await comesBack();
+  const { second, isLate } = scene;
+  const code = await staying.kill();
+  skip(isLate, 'the machine is too slow for the client to come back in time');
   expect(await second.ended).toMatchObject({ state: { done: 1 }, connection: 'close' });
   expect(second.asked.reusedSocket).toBe(true);
-  expect([await gone, await staying.kill()]).toEqual([0, 0]);
+  expect(code).toBe(0);
 });

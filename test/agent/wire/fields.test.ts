@@ -25,6 +25,8 @@ const call = async (method: string, path: string, body?: unknown, headers: Recor
 };
 const refusal = (status: number, text: string): Answer => ({ status, body: { detail: expect.stringContaining(text) as unknown } });
 const steps = { assistant_id: 'steps', input: { left: 1 } };
+/** Of a run that is under way whenever the next request comes. */
+const long = { input: { left: 5000, pause: 5 }, config: { recursion_limit: 10_000 } };
 
 describe('an id in capital letters', () => {
   test('is the id of the same thread: in its path, its runs, its state, and when it goes', async () => {
@@ -46,7 +48,7 @@ describe('an id in capital letters', () => {
     const { thread_id } = await agent.client.threads.create();
     const leave = new AbortController();
     const response = await fetch(`${agent.url}/threads/${thread_id.toUpperCase()}/stream`, { signal: leave.signal });
-    const { run_id } = await agent.client.runs.create(thread_id, 'steps', { input: { left: 100, pause: 100 } });
+    const { run_id } = await agent.client.runs.create(thread_id, 'steps', long);
     const first = await response.body!.pipeThrough(new TextDecoderStream()).getReader().read();
     leave.abort();
     expect(first.value).toContain(run_id);
@@ -226,7 +228,7 @@ test('a first state and a first run of the same moment both count, too', async (
 test('a run that another one rolls back leaves nothing to it, at whatever moment', async () => {
   const { thread_id } = await agent.client.threads.create();
   for (let round = 1; round <= 8; round += 1) {
-    await agent.client.runs.create(thread_id, 'steps', { input: { left: 200, pause: 5 } });
+    await agent.client.runs.create(thread_id, 'steps', long);
     await new Promise((resolve) => setTimeout(resolve, round * 15));
     const state = await call('POST', `/threads/${thread_id}/runs/wait`, { ...steps, multitask_strategy: 'rollback' });
     expect(state.body).toMatchObject({ done: round });
@@ -238,7 +240,7 @@ test('a run that is deleted while it works leaves nothing behind', async () => {
   await agent.client.runs.wait(thread_id, 'steps', { input: { left: 1 } });
   const before = await agent.client.threads.getState(thread_id);
   for (let round = 0; round < 5; round += 1) {
-    const { run_id } = await agent.client.runs.create(thread_id, 'steps', { input: { left: 200, pause: 5 } });
+    const { run_id } = await agent.client.runs.create(thread_id, 'steps', long);
     await new Promise((resolve) => setTimeout(resolve, round * 20));
     expect((await call('DELETE', `/threads/${thread_id}/runs/${run_id}`)).status).toBe(204);
     expect((await call('GET', `/threads/${thread_id}/runs/${run_id}`)).status).toBe(404);

@@ -94,7 +94,7 @@ describe('a start that may wait for its database', () => {
   });
 
   test('fails when its time is up, and says how long it waited', async () => {
-    const env = { GX_POSTGRES_WAIT_SECONDS: '1' };
+    const env = { GX_POSTGRES_WAIT_SECONDS: '3' };
     const { code, output } = await failedStart({ database: at(await freePort()), env });
     expect(code).toBe(EXIT.database);
     expect(told({ output }, 'waiting for the database')).toHaveLength(1);

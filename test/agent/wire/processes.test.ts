@@ -43,8 +43,11 @@ test('a run whose worker is killed continues from its last checkpoint on another
   const file = join(folder, 'killed');
   const first = await worker();
   const thread = await api.client.threads.create();
-  const run = await api.client.runs.create(thread.thread_id, 'steps', { input: { left: 8, pause: 250, journal: file } });
-  await eventually('some steps are done', () => Promise.resolve(journal(file).length >= 3), 30);
+  const run = await api.client.runs.create(thread.thread_id, 'steps', {
+    input: { left: 8, pause: 250, journal: file },
+    durability: 'sync',
+  });
+  await eventually('some steps are done', () => Promise.resolve(journal(file).length >= 3), 60);
   await first.kill('SIGKILL');
   const second = await worker();
   const state = await api.client.runs.join(thread.thread_id, run.run_id);
@@ -54,22 +57,22 @@ test('a run whose worker is killed continues from its last checkpoint on another
   expect(steps.length).toBeLessThanOrEqual(9);
   expect(new Set(steps)).toEqual(new Set(['8', '7', '6', '5', '4', '3', '2', '1']));
   expect(await second.kill()).toBe(0);
-}, 90_000);
+}, 180_000);
 
 test('SIGTERM hands a run that outlasts the grace back to another worker', async () => {
   const file = join(folder, 'handed-back');
   const first = await worker({ BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: '1' });
   const thread = await api.client.threads.create();
   const run = await api.client.runs.create(thread.thread_id, 'steps', { input: { left: 12, pause: 250, journal: file } });
-  await eventually('some steps are done', () => Promise.resolve(journal(file).length >= 2), 30);
+  await eventually('some steps are done', () => Promise.resolve(journal(file).length >= 2), 60);
   expect(await first.kill('SIGTERM')).toBe(0);
   const second = await worker();
   expect(await api.client.runs.join(thread.thread_id, run.run_id)).toMatchObject({ done: 12 });
   expect(await second.kill()).toBe(0);
-}, 60_000);
+}, 180_000);
 
 test('a graph that never yields stops neither /ok nor other runs', async () => {
-  const queue = await worker({ BG_JOB_TIMEOUT_SECS: '8' });
+  const queue = await worker({ BG_JOB_TIMEOUT_SECS: '15' });
   const thread = await api.client.threads.create();
   const spinning = await api.client.runs.create(thread.thread_id, 'broken', { input: { how: 'spin' } });
   expect((await fetch(`${queue.url}/ok`)).status).toBe(200);
@@ -79,7 +82,7 @@ test('a graph that never yields stops neither /ok nor other runs', async () => {
       const answer = await api.client.runs.get(thread.thread_id, spinning.run_id);
       return answer.status !== 'running' && answer.status !== 'pending' && answer;
     },
-    60,
+    120,
   );
   expect(run.status).toBe('error');
   const after = await api.client.threads.create();
@@ -87,4 +90,4 @@ test('a graph that never yields stops neither /ok nor other runs', async () => {
     await api.client.runs.wait(after.thread_id, 'chat', { input: { messages: [{ role: 'human', content: 'still there?' }] } }),
   ).toBeDefined();
   await queue.kill();
-}, 90_000);
+}, 180_000);

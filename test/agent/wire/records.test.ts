@@ -58,13 +58,13 @@ describe('threads', () => {
 
   test('a busy thread is found as busy, and shown with what was selected and extracted', async () => {
     const { thread_id } = await agent.client.threads.create();
-    const run = await agent.client.runs.create(thread_id, 'steps', { input: { left: 30, pause: 100 } });
+    const run = await agent.client.runs.create(thread_id, 'steps', { input: { left: 140, pause: 100 } });
     const search = { status: 'busy', ids: [thread_id], select: ['status'], extract: { graph: 'metadata.graph_id' } };
     expect((await call('POST', '/threads/search', search)).body).toEqual([{ status: 'busy', extracted: { graph: 'steps' } }]);
     await expect(agent.client.threads.updateState(thread_id, { values: { left: 1 } })).rejects.toMatchObject({ status: 409 });
     await eventually('a step is done', async () => (await agent.client.threads.getState(thread_id)).next.includes('step'));
     await agent.client.runs.cancel(thread_id, run.run_id, true);
-    expect(await agent.client.threads.get(thread_id)).toMatchObject({ status: 'interrupted' });
+    await expect.poll(() => agent.client.threads.get(thread_id)).toMatchObject({ status: 'interrupted' });
   });
 
   test('state is read, written, looked back at, and gone back to', async () => {
@@ -119,7 +119,7 @@ describe('threads', () => {
 describe('runs', () => {
   test('reject refuses a second run and stores nothing', async () => {
     const { thread_id } = await agent.client.threads.create();
-    const first = await agent.client.runs.create(thread_id, 'steps', { input: { left: 30, pause: 100 } });
+    const first = await agent.client.runs.create(thread_id, 'steps', { input: { left: 140, pause: 100 } });
     const second = agent.client.runs.create(thread_id, 'steps', { input: { left: 1 }, multitaskStrategy: 'reject' });
     await expect(second).rejects.toMatchObject({ status: 409 });
     expect(await agent.client.runs.list(thread_id)).toHaveLength(1);
@@ -128,7 +128,7 @@ describe('runs', () => {
 
   test('of many runs that reject each other at the same moment one gets in', async () => {
     const { thread_id } = await agent.client.threads.create();
-    const body = { assistant_id: 'steps', input: { left: 20, pause: 100 }, multitask_strategy: 'reject' };
+    const body = { assistant_id: 'steps', input: { left: 140, pause: 100 }, multitask_strategy: 'reject' };
     const answers = await Promise.all(Array.from({ length: 8 }, () => call('POST', `/threads/${thread_id}/runs`, body)));
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, ...Array.from({ length: 7 }, () => 409)]);
     await call('POST', '/runs/cancel', {
@@ -156,7 +156,7 @@ describe('runs', () => {
 
   test('a delayed run does not hold up the thread', async () => {
     const { thread_id } = await agent.client.threads.create();
-    const later = await agent.client.runs.create(thread_id, 'steps', { input: { left: 1 }, afterSeconds: 2 });
+    const later = await agent.client.runs.create(thread_id, 'steps', { input: { left: 1 }, afterSeconds: 6 });
     expect(await agent.client.runs.wait(thread_id, 'steps', { input: { left: 1 } })).toMatchObject({ done: 1 });
     expect(await agent.client.runs.get(thread_id, later.run_id)).toMatchObject({ status: 'pending' });
     expect(await agent.client.runs.join(thread_id, later.run_id)).toMatchObject({ done: 2 });
@@ -216,7 +216,7 @@ describe('a stream of a thread', () => {
     const body = { assistant_id: 'steps', input: { left: 1 }, stream_mode: ['custom'] };
     for (const _ of [1, 2]) await call('POST', `/threads/${thread_id}/runs/wait`, body);
     await agent.client.threads.updateState(thread_id, { values: { done: 1 } });
-    await eventually('the state is told', () => Promise.resolve(text.includes('event: state_update')), 10);
+    await eventually('the state is told', () => Promise.resolve(text.includes('event: state_update')), 60);
     const names = text.match(/^event: \S+/gm)?.map((line) => line.slice(7));
     expect(names).toEqual(['metadata', 'custom', 'metadata', 'metadata', 'custom', 'metadata', 'state_update']);
     expect(text.match(/"status":"run_done"/g)).toHaveLength(2);
@@ -285,11 +285,11 @@ describe('the server', () => {
     expect((await call('GET', '/ok')).body).toEqual({ ok: true, services: { database: 'healthy', queue: 'healthy' } });
     expect((await call('GET', '/ok?check_db=0')).body).toMatchObject({ services: { database: 'skipped' } });
     expect((await call('GET', '/info')).body).toMatchObject({ context: 'js', flags: { assistants: true } });
-    expect((await call('GET', '/metrics?format=json')).body).toMatchObject({
-      workers: { max: 10 },
-      queue: { n_running: expect.any(Number) as number },
-    });
-    expect(await fetch(`${agent.url}/metrics`).then((answer) => answer.text())).toMatch(/gx_api_num_pending_runs\{.*\} \d/);
+    // Figures of the database are left out where it is slow.
+    await expect
+      .poll(async () => (await call('GET', '/metrics?format=json')).body)
+      .toMatchObject({ workers: { max: 10 }, queue: { n_running: expect.any(Number) as number } });
+    await expect.poll(() => fetch(`${agent.url}/metrics`).then((answer) => answer.text())).toMatch(/gx_api_num_pending_runs\{.*\} \d/);
     expect((await call('GET', '/openapi.json')).body).toMatchObject({ openapi: '3.0.3', paths: { '/threads': { post: {} } } });
     expect((await fetch(`${agent.url}/docs`)).status).toBe(200);
   });

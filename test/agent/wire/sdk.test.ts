@@ -82,7 +82,7 @@ describe('runs', () => {
 
   test('rollback deletes the first run and what it did', async () => {
     const thread = await agent.client.threads.create();
-    const first = await agent.client.runs.create(thread.thread_id, 'steps', { input: { left: 50, pause: 100 } });
+    const first = await agent.client.runs.create(thread.thread_id, 'steps', { input: { left: 50, pause: 1000 } });
     const second = await agent.client.runs.create(thread.thread_id, 'steps', {
       input: { left: 1, pause: 0 },
       multitaskStrategy: 'rollback',
@@ -94,7 +94,7 @@ describe('runs', () => {
 
   test('interrupt stops the first run, keeps it, and starts the second', async () => {
     const thread = await agent.client.threads.create();
-    const first = await agent.client.runs.create(thread.thread_id, 'steps', { input: { left: 50, pause: 100 } });
+    const first = await agent.client.runs.create(thread.thread_id, 'steps', { input: { left: 50, pause: 1000 } });
     const second = await agent.client.runs.create(thread.thread_id, 'steps', {
       input: { left: 1, pause: 0 },
       multitaskStrategy: 'interrupt',

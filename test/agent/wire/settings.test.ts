@@ -72,7 +72,10 @@ describe('with the environment of a deployment', () => {
   test('figures and facts carry its names, runs are counted by their end', async () => {
     const { thread_id } = await agent.client.threads.create();
     await agent.client.runs.wait(thread_id, 'steps', { input: { left: 1 } });
-    const text = await (await fetch(`${agent.url}/metrics`)).text();
+    const text = await eventually('the queue is counted', async () => {
+      const found = await (await fetch(`${agent.url}/metrics`)).text();
+      return /num_pending_runs\{.*\} \d/.test(found) && found;
+    });
     expect(text).toMatch(/^gx_api_runs_total\{status="success",deployment="helper",revision="helper-00002"\} 1$/m);
     expect(text).toMatch(/^lg_api_num_pending_runs\{project_id="helper",revision_id="helper-00002",.*\} 0$/m);
     expect(text).toMatch(/^gx_api_http_request_seconds_count\{.*route="\/threads".*\} 1$/m);
@@ -90,7 +93,7 @@ describe('with the environment of a deployment', () => {
     expect(messages[0]?.content).toHaveLength(4096);
     const [run] = await agent.client.runs.list(thread_id);
     expect(run?.status).toBe('success');
-    await eventually('the log tells it', async () => agent.output().includes('message is too large for streams'), 5);
+    await eventually('the log tells it', async () => agent.output().includes('message is too large for streams'), 30);
   });
 
   test('a page of a public site may call it in a private network', async () => {
@@ -123,7 +126,7 @@ test('items that were stored before there was an index are found by meaning afte
   try {
     const found = async (): Promise<string[]> =>
       (await agent.client.store.searchItems(['paint'], { query: 'blue' })).items.map(({ key }) => key);
-    await eventually('the item is indexed', async () => (await found()).length > 0, 10);
+    await eventually('the item is indexed', async () => (await found()).length > 0, 30);
     expect(await found()).toEqual(['old']);
   } finally {
     await agent.kill();

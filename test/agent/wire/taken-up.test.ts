@@ -30,9 +30,9 @@ async function takenUp(runId: string): Promise<void> {
       const [run] = await database.sql<{ status: string; attempt: number }>('select status, attempt from gx.run where run_id = $1', [
         runId,
       ]);
-      return run!.attempt === 2 && run!.status === 'success';
+      return run!.attempt >= 2 && run!.status === 'success';
     },
-    30,
+    60,
   );
 }
 

@@ -108,7 +108,7 @@ describe('embedded Postgres', () => {
     const pid = Number(readFileSync(path.join(home, 'crashed', 'data', 'postmaster.pid'), 'utf8').split('\n')[0]);
     process.kill(pid, 'SIGKILL');
     await server.ended;
-    const again = await eventually('the data can be used again', () => start('crashed'), 10);
+    const again = await eventually('the data can be used again', () => start('crashed'), 40);
     expect(await answers(again.uri)).toBe(true);
     await again.stop();
   });

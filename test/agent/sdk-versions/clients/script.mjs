@@ -20,7 +20,7 @@ assert.deepEqual(
 );
 const run = await client.runs.create(thread_id, 'steps', { input });
 assert.equal((await client.runs.join(thread_id, run.run_id)).done, 6);
-const long = await client.runs.create(thread_id, 'steps', { input: { left: 200, pause: 50 } });
+const long = await client.runs.create(thread_id, 'steps', { input: { left: 200, pause: 1000 } });
 await client.runs.cancel(thread_id, long.run_id, true);
 assert.equal((await client.runs.get(thread_id, long.run_id)).status, 'interrupted');
 assert.deepEqual(

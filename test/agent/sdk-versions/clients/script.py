@@ -16,7 +16,7 @@ assert events[0].event == "metadata"
 assert [event.data["left"] for event in events if event.event == "custom"] == [2, 1]
 run = client.runs.create(thread_id, "steps", input=start)
 assert client.runs.join(thread_id, run["run_id"])["done"] == 6
-run = client.runs.create(thread_id, "steps", input={"left": 200, "pause": 50})
+run = client.runs.create(thread_id, "steps", input={"left": 200, "pause": 1000})
 client.runs.cancel(thread_id, run["run_id"], wait=True)
 assert client.runs.get(thread_id, run["run_id"])["status"] == "interrupted"
 assert [thread["thread_id"] for thread in client.threads.search(metadata={"by": by})] == [thread_id]
