@@ -52,16 +52,6 @@ async function dev(args: string[]): Promise<Dev> {
   return { child, url, client: new Client({ apiUrl: url, apiKey: null, callerOptions: { maxRetries: 0 } }), output, stop };
 }
 
-/** The next one after a kill. A start gives the Postgres that was left five seconds to stop; on a slow machine it takes a second start. */
-async function devAfterKill(args: string[]): Promise<Dev> {
-  try {
-    return await dev(args);
-  } catch (error) {
-    if (!(error as Error).message.includes('that does not stop')) throw error;
-    return dev(args);
-  }
-}
-
 /** A start that must fail. */
 async function refused(args: string[]): Promise<{ code: number | null; output: string }> {
   const { ended, output } = launch(args);
@@ -170,7 +160,7 @@ describe('dev', () => {
     const first = await dev(['--config', config]);
     const { thread_id } = await first.client.threads.create();
     await first.stop('SIGKILL');
-    const second = await devAfterKill(['--config', config]);
+    const second = await dev(['--config', config]);
     expect((await second.client.threads.get(thread_id)).thread_id).toBe(thread_id);
   });
 
