@@ -15,17 +15,20 @@ beforeAll(async () => {
 });
 afterAll(() => kube.close());
 
+/** `closed`: its code, once it has ended and all that it wrote was read. */
+type Running = { child: ChildProcess; output: () => string; closed: Promise<unknown[]> };
+
 /** `node src/main.ts …`, as the image starts it. */
-function run(args: string[], env: Record<string, string> = {}): { child: ChildProcess; output: () => string } {
+function run(args: string[], env: Record<string, string> = {}): Running {
   const own = { PATH: process.env.PATH, KUBECONFIG: inject('kubeconfig'), GX_NAMESPACE: namespace, GX_WATCH_NAMESPACES: namespace };
   const child = spawn(process.execPath, ['src/main.ts', ...args], { env: { ...own, ...env } });
   let text = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (text += chunk.toString()));
-  return { child, output: () => text };
+  return { child, output: () => text, closed: once(child, 'close') };
 }
 
-const ended = async ({ child, output }: ReturnType<typeof run>): Promise<[number | null, string]> => {
-  const [code] = (child.exitCode === null ? await once(child, 'exit') : [child.exitCode]) as [number | null];
+const ended = async ({ closed, output }: Running): Promise<[number | null, string]> => {
+  const [code] = (await closed) as [number | null];
   return [code, output()];
 };
 

@@ -100,7 +100,7 @@ describe("the vendor's CLI", () => {
     expect([revisions.match(/DEPLOYED/g)?.length, revisions.match(/REPLACED/g)?.length]).toEqual([1, 1]);
     await langgraph('delete', id, '--force');
     await until('it is gone', async () => (await find('by-cli')) === undefined);
-  }, 120_000);
+  }, 300_000);
 
   test('tells as JSON lines how it went, and ends with 1 when the revision fails', async () => {
     const good = await langgraph('--name', 'as-json', '--image-uri', image('3'), '--no-input', '--json');
@@ -122,7 +122,7 @@ describe("the vendor's CLI", () => {
       1,
       expect.objectContaining({ event: 'result', status: 'failed' }),
     ]);
-  }, 120_000);
+  }, 300_000);
 
   test('lists listeners, and deploys into the namespace of one', async () => {
     const { body } = await plane.call<{ resources: { id: string }[] }>('GET', '/v2/listeners');
@@ -145,7 +145,7 @@ describe("the vendor's CLI", () => {
     });
     const other = await refused('--name', 'placed-not', '--image-uri', image('5'), '--no-input', '--listener-id', crypto.randomUUID());
     expect([other.code, other.said]).toEqual([2, expect.stringContaining(listener)]);
-  }, 120_000);
+  }, 300_000);
 
   test('shows logs of pods and of builds, filters them, and follows', async () => {
     await langgraph('--name', 'talking', '--image-uri', image('6'), '--no-input');
@@ -169,7 +169,7 @@ describe("the vendor's CLI", () => {
       'no model',
       'a new line',
     ]);
-  }, 120_000);
+  }, 300_000);
 
   test('is told what to do when it wants a build', async () => {
     const { code, said } = await refused('--name', 'built', '--remote', '--no-input');

@@ -2,10 +2,17 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { parse, stringify } from 'yaml';
 import type { Kind, Kube, KubeObject } from '../../src/kube/kube.ts';
 import type { PolicyRule } from '../../src/operator/access-rule.ts';
+import { until } from './api-server.ts';
 
 const RBAC = 'rbac.authorization.k8s.io';
 const role: Kind = { apiVersion: `${RBAC}/v1`, kind: 'Role', plural: 'roles', namespaced: true };
 const binding: Kind = { ...role, kind: 'RoleBinding', plural: 'rolebindings' };
+const review: Kind = {
+  apiVersion: 'authorization.k8s.io/v1',
+  kind: 'SubjectAccessReview',
+  plural: 'subjectaccessreviews',
+  namespaced: false,
+};
 const account: Kind = { apiVersion: 'v1', kind: 'ServiceAccount', plural: 'serviceaccounts', namespaced: true };
 
 type Kubeconfig = { users: { user: object }[] };
@@ -32,6 +39,43 @@ export async function grant(kube: Kube, { namespace, rules, to }: { namespace: s
     roleRef: { apiGroup: RBAC, kind: 'Role', name: metadata.name },
     subjects: [{ kind: 'ServiceAccount', name: metadata.name, namespace: to }],
   });
+  const [rule] = rules;
+  if (rule !== undefined) await untilMay(kube, `${to}:${metadata.name}`, rightIn(rule), namespace);
+}
+
+/** One of the rights that a rule gives. */
+function rightIn({ apiGroups: [group = ''], resources: [path = ''], verbs: [verb = ''] }: PolicyRule): string {
+  const [resource, ...subresource] = path.split('/');
+  return `${verb} ${[[resource, group].filter(Boolean).join('.'), ...subresource].join('/')}`;
+}
+
+/** Until an API server that was given a role goes by it: it hears of roles by watches of its own. */
+export const untilMay = (kube: Kube, who: string, right: string, namespace?: string): Promise<void> =>
+  until(`${who} may ${right}`, () => may(kube, who, right, namespace));
+
+/**
+ * Whether a service account, `namespace:name`, may do this: `verb resource[.group][/subresource]`, in a namespace or, without one, in all of
+ * them.
+ */
+export async function may(kube: Kube, who: string, right: string, namespace?: string): Promise<boolean> {
+  const [verb = '', what = ''] = right.split(' ');
+  const [path = '', subresource] = what.split('/');
+  const [resource = '', ...group] = path.split('.');
+  const resourceAttributes = {
+    verb,
+    resource,
+    group: group.join('.'),
+    ...(subresource && { subresource }),
+    ...(namespace && { namespace }),
+  };
+  const groups = ['system:authenticated', 'system:serviceaccounts'];
+  const answer = (await kube.create(review, {
+    apiVersion: review.apiVersion,
+    kind: review.kind,
+    metadata: { name: '' },
+    spec: { user: `system:serviceaccount:${who}`, groups, resourceAttributes },
+  })) as KubeObject & { status: { allowed: boolean } };
+  return answer.status.allowed;
 }
 
 /** A kubeconfig with a token of the account. */

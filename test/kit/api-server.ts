@@ -1,6 +1,6 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -13,6 +13,7 @@ import { connect } from '../../src/kube/client.ts';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import { customResourceDefinition } from '../../src/schema/crd.ts';
 import { KINDS } from '../../src/schema/custom-resources.ts';
+import { kill, leashed } from './leash.ts';
 
 /*
  * A real API server for tests: etcd and kube-apiserver, with the controllers that make workloads into pods and collect garbage.
@@ -69,28 +70,21 @@ type Options = { controllers?: boolean; limited?: boolean; audit?: Audit };
 
 export async function startApiServer(options: Options = {}): Promise<ApiServer> {
   const tools = await ensureParts(['kube'], (line) => process.stderr.write(`${line}\n`));
-  const dir = mkdtempSync(join(tmpdir(), 'gx-api-server-'));
-  const [etcd, peer, api] = await freePorts(3);
-  const place: Place = { dir, tools, ports: { etcd: etcd as number, peer: peer as number, api: api as number } };
-  makeFiles(place, options.audit ?? 'clients');
-  const etcdProcess = run(place, 'etcd', etcdFlags(place));
-  let apiServer = run(place, 'kube-apiserver', apiServerFlags(place));
-  const kubeconfig = join(dir, 'admin.kubeconfig');
-  const kube = await connect({ fieldManager: 'test', userAgent: 'test-kit', kubeconfig });
-  await answered(kube);
+  const { place, kube, etcd, ...begun } = await begin(tools, options.audit ?? 'clients');
+  let { apiServer } = begun;
   await installDefinitions(kube);
   const hasControllers = options.controllers !== false;
   const control = (): Promise<ChildProcess> => startControllers(place, kube, options.limited);
   let controllers = hasControllers ? await control() : undefined;
   return {
-    kubeconfig,
-    auditLog: join(dir, 'audit.log'),
+    kubeconfig: kubeconfigIn(place),
+    auditLog: join(place.dir, 'audit.log'),
     etcd: `http://127.0.0.1:${place.ports.etcd}`,
     port: place.ports.api,
     kill: () => kill(apiServer),
     restart: async () => {
       apiServer = run(place, 'kube-apiserver', apiServerFlags(place));
-      await answered(kube);
+      await until('the API server answers', () => doesAnswer(kube));
       if (!hasControllers) return;
       // Their back-off would be measured with whatever a test measures after the outage.
       if (controllers !== undefined) await kill(controllers);
@@ -99,10 +93,33 @@ export async function startApiServer(options: Options = {}): Promise<ApiServer> 
     compact: () => compact(place.ports.etcd),
     stop: async () => {
       await kube.close();
-      for (const child of [controllers, apiServer, etcdProcess]) if (child !== undefined) await kill(child);
-      await rm(dir, { recursive: true, force: true });
+      for (const child of [controllers, apiServer, etcd]) if (child !== undefined) await kill(child);
+      await rm(place.dir, { recursive: true, force: true });
     },
   };
+}
+
+type Begun = { place: Place; kube: Kube; etcd: ChildProcess; apiServer: ChildProcess };
+
+const kubeconfigIn = ({ dir }: Place): string => join(dir, 'admin.kubeconfig');
+
+/** etcd and an API server that answers: on other ports where another process took one of the free ones first. */
+async function begin(tools: Tools, audit: Audit, tries = 3): Promise<Begun> {
+  const dir = mkdtempSync(join(tmpdir(), 'gx-api-server-'));
+  const [etcdPort, peer, api] = (await freePorts(3)) as [number, number, number];
+  const place: Place = { dir, tools, ports: { etcd: etcdPort, peer, api } };
+  makeFiles(place, audit);
+  const [etcd, apiServer] = [run(place, 'etcd', etcdFlags(place)), run(place, 'kube-apiserver', apiServerFlags(place))];
+  const kube = await connect({ fieldManager: 'test', userAgent: 'test-kit', kubeconfig: kubeconfigIn(place) });
+  const over = new AbortController();
+  for (const child of [etcd, apiServer]) child.once('exit', () => over.abort());
+  await until('the API server answers, or gives up', async () => over.signal.aborted || doesAnswer(kube, over.signal));
+  if (!over.signal.aborted) return { place, kube, etcd, apiServer };
+  await kube.close();
+  await Promise.all([etcd, apiServer].map(kill));
+  if (tries === 1) throw new Error(`etcd or the API server ended before it answered; see its log in ${dir}`);
+  await rm(dir, { recursive: true, force: true });
+  return begin(tools, audit, tries - 1);
 }
 
 function makeFiles({ dir, tools, ports }: Place, audit: Audit): void {
@@ -192,37 +209,14 @@ async function rolesThere(kube: Kube): Promise<void> {
   });
 }
 
-/** Runs the tool until its wire to us is cut: by `kill`, or by our own end, whatever ended us. */
-const LEASH = '"$0" "$@" 3<&- & pid=$!; { cat <&3; kill -9 "$pid"; } & exec 3<&-; wait "$pid"';
-
 const run = ({ dir, tools }: Place, tool: string, args: string[]): ChildProcess =>
   leashed(tools[tool] as string, args, join(dir, `${tool}.log`));
 
-/** Of Kubernetes' programs, which here have more memory than CPU: the API server takes a sixth less of it for a write than with Go's own 100. */
-const GOGC = '300';
-
-/** A program that ends, at the latest, when this process does. */
-export function leashed(path: string, args: string[], logFile: string): ChildProcess {
-  const log = openSync(logFile, 'a');
-  return spawn('/bin/sh', ['-c', LEASH, path, ...args], {
-    stdio: ['ignore', log, log, 'pipe'],
-    env: { PATH: process.env.PATH, GOGC },
-  });
-}
-
-/** kill -9, by cutting the wire. */
-export async function kill(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const gone = once(child, 'exit');
-  child.stdio[3]?.destroy();
-  await gone;
-}
-
-const answered = (kube: Kube): Promise<void> =>
-  until('the API server answers', async () => (await kube.list(kinds.namespace)).items.length > 0);
+const doesAnswer = async (kube: Kube, signal?: AbortSignal): Promise<boolean> =>
+  (await kube.list(kinds.namespace, {}, signal)).items.length > 0;
 
 /** Polls a condition; for what has no event to wait for. */
-export async function until(what: string, condition: () => Promise<boolean> | boolean, limit = 30_000): Promise<void> {
+export async function until(what: string, condition: () => Promise<boolean> | boolean, limit = 60_000): Promise<void> {
   const end = Date.now() + limit;
   let last: unknown;
   while (Date.now() < end) {
@@ -296,6 +290,11 @@ export type AuditEvent = {
 
 /** Requests the API server answered to clients whose user agent begins so, oldest first. */
 export function auditEvents(auditLog: string, userAgent: string): AuditEvent[] {
-  const lines = readFileSync(auditLog, 'utf8').split('\n').filter(Boolean);
+  const text = readFileSync(auditLog, 'utf8');
+  // The last line may be half there.
+  const lines = text
+    .slice(0, text.lastIndexOf('\n') + 1)
+    .split('\n')
+    .filter(Boolean);
   return lines.map((line) => JSON.parse(line) as AuditEvent).filter((event) => event.userAgent?.startsWith(userAgent));
 }

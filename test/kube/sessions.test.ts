@@ -58,7 +58,7 @@ test('a watch that was given up on a dead connection takes the others with it, s
   await until('both see it', () => saw(given, 'before-silence') && saw(other, 'before-silence'));
   proxy.silence();
   given.stop();
-  const end = await Promise.race([other.ended, wait(5000, 'still open')]);
+  const end = await Promise.race([other.ended, wait(9500, 'still open')]);
   expect(end).toBeInstanceOf(Unavailable);
   await client.close();
   proxy.stop();

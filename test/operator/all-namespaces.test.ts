@@ -3,7 +3,7 @@ import { NotFound } from '../../src/errors.ts';
 import { connect } from '../../src/kube/client.ts';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import { renderer } from '../charts/render.ts';
-import { kubeconfigOf } from '../kit/account.ts';
+import { kubeconfigOf, untilMay } from '../kit/account.ts';
 import { auditEvents, startApiServer, until, type ApiServer } from '../kit/api-server.ts';
 import { fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
 import { newDeployment } from '../kit/objects.ts';
@@ -32,6 +32,12 @@ beforeAll(async () => {
   const { chart } = await renderer();
   const objects = (await chart({ watchAllNamespaces: true, agents: { namespaces: ['ours'] } })) as unknown as KubeObject[];
   for (const object of objects.filter(({ kind }) => /Role|ServiceAccount/.test(kind))) await kube.apply(kindOf(object), object);
+  for (const [right, namespace] of [
+    ['list revisions.gx.dev'],
+    ['get secrets', 'ours'],
+    ['get leases.coordination.k8s.io', SYSTEM],
+  ] as const)
+    await untilMay(kube, `${SYSTEM}:gx-operator`, right, namespace);
   const kubeconfig = await kubeconfigOf(kube, { namespace: SYSTEM, kubeconfig: server.kubeconfig, name: 'gx-operator' });
   kubelets = ['ours', 'theirs'].map((namespace) => fakeKubelet(kube, namespace));
   operator = await operatorFor({ namespace: SYSTEM, kubeconfig }, { config: { namespaces: [] }, times: { sweep: 500 } });

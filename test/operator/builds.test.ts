@@ -143,12 +143,12 @@ describe('a git revision', () => {
 });
 
 test('a build that does not end in time ends as BUILD_FAILED, with its last lines, and its Job goes', async () => {
-  const builder = { ...BUILDER, deadlineSeconds: 3 };
+  const builder = { ...BUILDER, deadlineSeconds: 10 };
   const late = await setStage('builds-late', { settings: { builder }, through: (door: Kube) => withLog(door, LOG) });
   await late.kube.create(kinds.deployment, newDeployment(late.namespace, fromGit('runs')));
   await late.see.untilPhase('chat-00001', 'BUILD_FAILED');
   const { status } = await late.see.revision('chat-00001');
-  expect(status).toMatchObject({ reason: 'DeadlineExceeded', logTail: LOG, message: expect.stringContaining('within 3 seconds') });
+  expect(status).toMatchObject({ reason: 'DeadlineExceeded', logTail: LOG, message: expect.stringContaining('within 10 seconds') });
   await until('the Job is gone', async () => (await late.kube.all(kinds.job, { namespace: late.namespace })).length === 0);
   await clearStage(late);
 });

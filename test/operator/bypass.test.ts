@@ -5,7 +5,7 @@ import { NotFound } from '../../src/errors.ts';
 import { KubeRefused } from '../../src/kube/errors.ts';
 import { kinds, type JsonPatch, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import { createLog } from '../../src/log.ts';
-import { until } from '../kit/api-server.ts';
+import { conditionOf, until } from '../kit/api-server.ts';
 import { type FakeKubelet } from '../kit/fake-kubelet.ts';
 import { newDeployment } from '../kit/objects.ts';
 import { look, type RunningOperator } from '../kit/operator.ts';
@@ -93,8 +93,10 @@ test('a key swapped inside a free-form part, which the rules of the API server d
   await until('it is told', async () => (await see.revision('chat-00001')).status?.reason === 'SpecChanged');
   const { status } = await see.revision('chat-00001');
   expect(status?.conditions).toContainEqual(expect.objectContaining({ type: 'Stalled', status: 'True', reason: 'SpecChanged' }));
-  const events = (await kube.all(kinds.event, { namespace })) as { reason?: string; type?: string }[];
-  expect(events).toContainEqual(expect.objectContaining({ reason: 'SpecChanged', type: 'Warning' }));
+  const events = async () => (await kube.all(kinds.event, { namespace })) as { reason?: string; type?: string }[];
+  await until('the event is there', async () =>
+    (await events()).some(({ reason, type }) => reason === 'SpecChanged' && type === 'Warning'),
+  );
   expect(await apiPods()).toEqual(before);
   await kube.delete(kinds.workload, { namespace, name: 'chat-00001-api' });
   await patchRevision({ op: 'replace', path: '/spec/template/resourceSpec/sidecars/0/securityContext', value: { runAsUser: 1000 } });
@@ -124,6 +126,7 @@ test('a revision deleted and made again with another content is no part of the d
   const active = (await see.deployment('chat')).status?.activeRevision ?? '';
   const { metadata, spec } = await see.revision(active);
   await patchDeployment({ op: 'add', path: '/spec/suspend', value: true });
+  await until('it is left alone', async () => conditionOf(await see.deployment('chat'), 'Suspended') === 'True');
   await kube.delete(kinds.revision, { namespace, name: active });
   await until('it is gone', () =>
     see.revision(active).then(

@@ -7,7 +7,7 @@ import { newDeployment } from '../kit/objects.ts';
 import { look, operatorFor } from '../kit/operator.ts';
 
 /* Killed after the k-th write of a creation, the operator that comes after must arrive at the same objects. */
-const lease = { duration: 1, renewDeadline: 0.8, retry: 0.1 };
+const lease = { duration: 3, renewDeadline: 2.4, retry: 0.2 };
 let own: Awaited<ReturnType<typeof testNamespace>>;
 let kubelet: FakeKubelet;
 /** What a creation without a crash makes. */

@@ -20,12 +20,14 @@ beforeAll(async () => {
 afterAll(() => clearStage({ operator, kubelet, kube }));
 
 test('a rollout whose deadline ends while no operator runs goes on with the time that it had left', async () => {
-  await kube.create(kinds.deployment, newDeployment(namespace, { spec: { progressDeadlineSeconds: DEADLINE } }));
+  await kube.create(kinds.deployment, newDeployment(namespace, { spec: { progressDeadlineSeconds: 600 } }));
   await see.untilReady('chat');
   // The pods of the next revision start while no operator looks.
   await kubelet.stop();
-  const path = '/spec/template/sourceRevisionConfig/imageUri';
-  await kube.jsonPatch(kinds.deployment, { namespace, name: 'chat' }, [{ op: 'replace', path, value: 'agent:2' }]);
+  await kube.jsonPatch(kinds.deployment, { namespace, name: 'chat' }, [
+    { op: 'replace', path: '/spec/template/sourceRevisionConfig/imageUri', value: 'agent:2' },
+    { op: 'replace', path: '/spec/progressDeadlineSeconds', value: DEADLINE },
+  ]);
   await see.untilPhase('chat-00002', 'DEPLOYING');
   await operator.stop();
   kubelet = fakeKubelet(kube, namespace);

@@ -1,17 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import { renderer } from '../charts/render.ts';
+import { may as mayIn, untilMay } from '../kit/account.ts';
 import { testNamespace, until } from '../kit/api-server.ts';
 
 /* The chart's own roles on a real API server, which is asked what each of the two accounts may do. */
 const SYSTEM = 'gx-system';
 const RBAC = ['Role', 'RoleBinding', 'ClusterRole', 'ClusterRoleBinding'];
-const review: Kind = {
-  apiVersion: 'authorization.k8s.io/v1',
-  kind: 'SubjectAccessReview',
-  plural: 'subjectaccessreviews',
-  namespaced: false,
-};
 const PLURAL: Record<string, Kind> = Object.fromEntries(
   RBAC.map((kind) => [
     kind,
@@ -49,30 +44,7 @@ async function uninstall(rules: KubeObject[]): Promise<void> {
   }
 }
 
-/** `verb resource[.group][/subresource]`, in a namespace or, without one, in all of them. */
-async function may(account: string, right: string, namespace?: string): Promise<boolean> {
-  const [verb = '', what = ''] = right.split(' ');
-  const [path = '', subresource] = what.split('/');
-  const [resource = '', ...group] = path.split('.');
-  const resourceAttributes = {
-    verb,
-    resource,
-    group: group.join('.'),
-    ...(subresource && { subresource }),
-    ...(namespace && { namespace }),
-  };
-  const answer = (await kube.create(review, {
-    apiVersion: review.apiVersion,
-    kind: review.kind,
-    metadata: { name: '' },
-    spec: {
-      user: `system:serviceaccount:${SYSTEM}:${account}`,
-      groups: ['system:authenticated', 'system:serviceaccounts'],
-      resourceAttributes,
-    },
-  })) as KubeObject & { status: { allowed: boolean } };
-  return answer.status.allowed;
-}
+const may = (account: string, right: string, namespace?: string): Promise<boolean> => mayIn(kube, `${SYSTEM}:${account}`, right, namespace);
 
 /** What would let an account out of its role, wherever it is asked for. */
 const NEVER = [
@@ -144,8 +116,7 @@ describe.each<[string, () => object, () => string[], string[]]>([
     installed = await install(values());
     for (const account of ACCOUNTS) {
       for (const namespace of worked()) {
-        await until(`${account} has its roles`, () => may(account, 'list revisions.gx.dev', namespace));
-        await until(`${account} has its secrets`, () => may(account, 'get secrets', namespace));
+        for (const right of ['list revisions.gx.dev', 'get secrets']) await untilMay(kube, `${SYSTEM}:${account}`, right, namespace);
       }
     }
   }, 1_200_000);

@@ -15,11 +15,10 @@ import { look, operatorFor, type RunningOperator } from '../kit/operator.ts';
  * untouched. A kubelet's double says what pods suffer from; the quota is the API server's own. Logs, which need a kubelet, are given.
  */
 const LAST_WORDS = 'starting\nlast words of the pod';
-const DEADLINE = 10;
+/** Seconds that a rollout which fails has, and one that does not. */
+const [DEADLINE, LONG] = [10, 600];
 /** Of the tools that judge, the first time. */
 const BUILD = 600_000;
-/** Beyond the deadline: for a machine that has much else to do. */
-const SLOW = 60_000;
 let kube: Kube;
 let namespace: string;
 let operator: RunningOperator;
@@ -82,46 +81,41 @@ describe.concurrent('a new revision', () => {
     ['whose container lacks a Secret', { image: 'unset:2' }, 'SecretMissing', 'secret "chat-env" not found'],
     ['whose volume does not come', { image: 'held:2' }, 'DeadlineExceeded', 'waits for a volume or for the network'],
     ['whose own Secret is not there', { image: 'agent:2', secretName: 'nowhere' }, 'SecretMissing', 'nowhere is not there'],
-  ])(
-    '%s fails, says why everywhere in the same words, and touches nothing',
-    async (_, template, reason, words) => {
-      const hasLog = template.hasLog === true;
-      const name = `${reason.toLowerCase()}-${template.secretName ?? template.image.split(':')[0]}`;
-      await kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name }, spec: { progressDeadlineSeconds: DEADLINE } }));
-      await see.untilReady(name, SLOW);
-      const before = await serving(name);
-      await kube.jsonPatch(kinds.deployment, { namespace, name }, [
-        { op: 'replace', path: '/spec/template/sourceRevisionConfig/imageUri', value: template.image },
-        ...(template.secretName === undefined
-          ? []
-          : [{ op: 'add' as const, path: '/spec/template/secretName', value: template.secretName }]),
-      ]);
-      await see.untilPhase(`${name}-00002`, 'DEPLOY_FAILED', SLOW);
-      const revision = await see.revision(`${name}-00002`);
-      const { message = '', logTail } = revision.status ?? {};
-      expect(revision.status).toMatchObject({ reason });
-      expect(message).toContain(words);
-      expect(logTail).toBe(hasLog ? LAST_WORDS : undefined);
-      expect(toAnswer(revision, { deploymentId: 'id', serving: 0 })).toMatchObject({
-        status: 'DEPLOY_FAILED',
-        reason,
-        status_message: message,
-        log_tail: logTail ?? null,
-      });
-      const isFailure = ({ reason: said, type }: Told): boolean => said === reason && type === 'Warning';
-      await until('the event is there', async () => (await eventsOf(`${name}-00002`)).some(isFailure));
-      const [event] = (await eventsOf(`${name}-00002`)).filter(isFailure);
-      expect(event?.note).toBe(hasLog ? `${message}\n${LAST_WORDS}` : message);
-      await until('the deployment says so', async () => (await see.deployment(name)).status?.reason === reason);
-      const { status } = await see.deployment(name);
-      expect(status?.message).toBe(`Revision ${name}-00002 ended as DEPLOY_FAILED. ${message}`);
-      expect(status?.conditions).toContainEqual(expect.objectContaining({ type: 'Stalled', status: 'True', reason }));
-      expect(status?.conditions).toContainEqual(expect.objectContaining({ type: 'Serving', status: 'True' }));
-      expect(await serving(name)).toEqual(before);
-      expect(await judged(name, 2)).toEqual(FAILED);
-    },
-    3 * SLOW,
-  );
+  ])('%s fails, says why everywhere in the same words, and touches nothing', async (_, template, reason, words) => {
+    const hasLog = template.hasLog === true;
+    const name = `${reason.toLowerCase()}-${template.secretName ?? template.image.split(':')[0]}`;
+    await kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name }, spec: { progressDeadlineSeconds: LONG } }));
+    await see.untilReady(name);
+    const before = await serving(name);
+    await kube.jsonPatch(kinds.deployment, { namespace, name }, [
+      { op: 'replace', path: '/spec/template/sourceRevisionConfig/imageUri', value: template.image },
+      { op: 'replace', path: '/spec/progressDeadlineSeconds', value: DEADLINE },
+      ...(template.secretName === undefined ? [] : [{ op: 'add' as const, path: '/spec/template/secretName', value: template.secretName }]),
+    ]);
+    await see.untilPhase(`${name}-00002`, 'DEPLOY_FAILED');
+    const revision = await see.revision(`${name}-00002`);
+    const { message = '', logTail } = revision.status ?? {};
+    expect(revision.status).toMatchObject({ reason });
+    expect(message).toContain(words);
+    expect(logTail).toBe(hasLog ? LAST_WORDS : undefined);
+    expect(toAnswer(revision, { deploymentId: 'id', serving: 0 })).toMatchObject({
+      status: 'DEPLOY_FAILED',
+      reason,
+      status_message: message,
+      log_tail: logTail ?? null,
+    });
+    const isFailure = ({ reason: said, type }: Told): boolean => said === reason && type === 'Warning';
+    await until('the event is there', async () => (await eventsOf(`${name}-00002`)).some(isFailure));
+    const [event] = (await eventsOf(`${name}-00002`)).filter(isFailure);
+    expect(event?.note).toBe(hasLog ? `${message}\n${LAST_WORDS}` : message);
+    await until('the deployment says so', async () => (await see.deployment(name)).status?.reason === reason);
+    const { status } = await see.deployment(name);
+    expect(status?.message).toBe(`Revision ${name}-00002 ended as DEPLOY_FAILED. ${message}`);
+    expect(status?.conditions).toContainEqual(expect.objectContaining({ type: 'Stalled', status: 'True', reason }));
+    expect(status?.conditions).toContainEqual(expect.objectContaining({ type: 'Serving', status: 'True' }));
+    expect(await serving(name)).toEqual(before);
+    expect(await judged(name, 2)).toEqual(FAILED);
+  });
 });
 
 test.each([
@@ -151,11 +145,11 @@ test.each([
     const told = (revision: string): Promise<void> =>
       until(`${revision} tells it early`, async () => (await there.revision(revision)).status?.reason === 'QuotaExceeded');
     await limit(most);
-    await own.kube.create(kinds.deployment, newDeployment(own.namespace, { spec: { progressDeadlineSeconds: DEADLINE } }));
+    await own.kube.create(kinds.deployment, newDeployment(own.namespace, { spec: { progressDeadlineSeconds: LONG } }));
     await there.untilReady('chat');
     await change('agent:2');
     await told('chat-00002');
-    await there.untilPhase('chat-00002', 'DEPLOY_FAILED', SLOW);
+    await there.untilPhase('chat-00002', 'DEPLOY_FAILED');
     expect((await there.revision('chat-00002')).status).toMatchObject({
       reason: 'QuotaExceeded',
       message: expect.stringMatching(/^Not ready in time\. .*exceeded quota: small/),
@@ -165,16 +159,15 @@ test.each([
       async () => (await there.deployment('chat')).status?.reason === 'QuotaExceeded',
     );
     expect((await there.deployment('chat')).status).toMatchObject({ phase: 'READY', activeRevision: 'chat-00001' });
-    await change('agent:3', 600);
+    await change('agent:3', LONG);
     await told('chat-00003');
     await limit('10');
-    await there.untilReady('chat', SLOW);
+    await there.untilReady('chat');
     expect((await there.deployment('chat')).status).toMatchObject({ phase: 'READY', activeRevision: 'chat-00003' });
     await worker.stop();
     await pods.stop();
     await own.kube.close();
   },
-  3 * SLOW,
 );
 
 test('a volume of a Secret that is not there is told while it can still be made, and no more once it is there', async () => {
@@ -202,7 +195,7 @@ const untilReasonIs = (name: string, reason: string): Promise<void> =>
 test('a revision that serves while its queue pods break: not ready with their reason, still serving, and well again by itself', async () => {
   const name = 'halved';
   await kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name } }));
-  await see.untilReady(name, SLOW);
+  await see.untilReady(name);
   const [pod] = await kube.all(kinds.pod, { namespace, labelSelector: `${REVISION}=${name}-00001,gx.dev/component=queue` });
   const well = pod?.status as { conditions: { type: string }[]; containerStatuses: object[] };
   const tell = (status: object): Promise<object> => kube.patchStatus(kinds.pod, { namespace, name: pod?.metadata.name ?? '' }, status);

@@ -35,7 +35,7 @@ afterAll(async () => {
 });
 
 const inNamespace = (...args: string[]): Promise<string> => kubectl(...args, '--namespace', namespace);
-const waitReady = (name: string, timeout = '30s'): Promise<string> =>
+const waitReady = (name: string, timeout = '60s'): Promise<string> =>
   inNamespace('wait', `gxd/${name}`, '--for=condition=Ready', `--timeout=${timeout}`);
 
 /** As somebody keeps it in git: every list and map of the spec that an operator might fill in is there, half filled. */
@@ -199,7 +199,7 @@ describe('hands of others', () => {
     await kubectl.apply(manifest('restarted'));
     await waitReady('restarted');
     await inNamespace('rollout', 'restart', 'deployment.apps/restarted-00001-api');
-    await inNamespace('rollout', 'status', 'deployment.apps/restarted-00001-api', '--timeout=20s');
+    await inNamespace('rollout', 'status', 'deployment.apps/restarted-00001-api', '--timeout=60s');
     await waitReady('restarted');
     const { spec } = (await see.workload('restarted-00001-api')) as unknown as {
       spec: { template: { metadata: { annotations: object } } };

@@ -27,9 +27,9 @@ function shuttingDoor() {
 }
 
 test('while its lease can not be renewed an operator begins nothing; with the next renewal it goes on at once', async () => {
-  const renewDeadline = 1;
+  const renewDeadline = 4;
   const { state, through } = shuttingDoor();
-  const stage = await setStage('lapse', { through, times: { lease: { duration: 3, renewDeadline, retry: 0.1 } } });
+  const stage = await setStage('lapse', { through, times: { lease: { duration: 8, renewDeadline, retry: 0.1 } } });
   const { kube, namespace, operator, see } = stage;
   await kube.create(kinds.deployment, newDeployment(namespace));
   await see.untilReady('chat');

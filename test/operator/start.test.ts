@@ -132,7 +132,7 @@ describe('a changed template', () => {
   });
 
   test('a revision that is never ready fails at its deadline, and can be interrupted before', async () => {
-    await apply('mute', { image: 'mute:1', spec: { progressDeadlineSeconds: 10 } });
+    await apply('mute', { image: 'mute:1', spec: { progressDeadlineSeconds: 20 } });
     await apply('stopped', { image: 'mute:1' });
     await see.untilPhase('stopped-00001', 'DEPLOYING');
     await change('stopped', 'agent:2');

@@ -89,7 +89,7 @@ describe('a deployment made by REST', () => {
     await kubectl('annotate', 'pod', pod, '--namespace', NAMESPACE, 'example.com/look=now');
     const script = `const { Client } = require('/app/node_modules/pg'); const c = new Client(process.env.DATABASE_URI);
       c.connect().then(() => { console.log(c.connection.stream.getPeerCertificate().serialNumber); return c.end(); });`;
-    await eventually('it is shown', async () => (await inPod(`deploy/${name}-00001-api`, 'node', '-e', script)).trim() === number);
+    await eventually('it is shown', async () => (await inPod(`deploy/${name}-00001-api`, 'node', '-e', script)).trim() === number, 240);
     expect(await sessions()).toEqual(before);
   });
 
@@ -112,7 +112,7 @@ describe('a deployment made by REST', () => {
     const path = `/v2/deployments/${deployment.id}`;
     const version = await eventually(
       'the version is read',
-      async () => (await call<{ image_version: string | null }>(api, 'GET', path)).image_version,
+      async () => (await call<{ image_version: string | null }>(api, 'GET', path)).image_version ?? undefined,
     );
     expect(version).toMatch(/^\d+\.\d+\.\d+/);
     const { logs } = await call<{ logs: { message: string }[] }>(api, 'GET', `${path}/logs`);
@@ -140,10 +140,11 @@ describe('a deployment made by REST', () => {
       source_revision_config: { image_uri: 'localhost/gx/does-not-exist:1' },
     });
     const path = `/v2/deployments/${deployment.id}/revisions/${patched.latest_revision_id}`;
-    const revision = await eventually('the revision fails', async () => {
+    const fails = async () => {
       const answer = await call<{ status: string; reason: string }>(api, 'GET', path);
       return answer.status === 'DEPLOY_FAILED' && answer;
-    });
+    };
+    const revision = await eventually('the revision fails', fails, 240);
     expect(revision.reason).toBe('ImagePullFailed');
     const now = await call<Answer & { active_revision_id: string }>(api, 'GET', `/v2/deployments/${deployment.id}`);
     expect(now).toMatchObject({ status: 'READY', active_revision_id: deployment.latest_revision_id });

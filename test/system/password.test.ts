@@ -43,6 +43,7 @@ test('a password is changed twice under load, and the guard of the volume starte
     secrets: [],
   });
   const url = agentUrl(await untilDeployed(api, created, () => undefined));
+  await eventually('it answers', async () => (await fetch(`${url}/ok`)).ok);
   const all = await kubectl.json<{ items: (DeploymentResource & Place)[] }>('get', 'gxd', '-A');
   const found = all.items.find(({ metadata }) => metadata.name === name);
   const { namespace } = found?.metadata ?? { namespace: '' };

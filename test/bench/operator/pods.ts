@@ -7,7 +7,7 @@ import process from 'node:process';
 import { stringify } from 'yaml';
 import { ensureParts } from '../../../dev/cluster/parts.ts';
 import type { Kind, Kube } from '../../../src/kube/kube.ts';
-import { kill, leashed } from '../../kit/api-server.ts';
+import { kill, leashed } from '../../kit/leash.ts';
 
 /* Pods that are scheduled and get ready, and that nobody runs: Kubernetes' own scheduler, and kwok in the kubelet's place. */
 

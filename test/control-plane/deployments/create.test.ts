@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { NotFound } from '../../../src/errors.ts';
 import { kinds } from '../../../src/kube/kube.ts';
 import type { Deployment, WrittenDeployment } from '../../../src/schema/deployment.ts';
 import { revisionOf } from '../../../src/schema/revision-of.ts';
 import type { Revision } from '../../../src/schema/revision.ts';
+import { until } from '../../kit/api-server.ts';
 import { creation, letGo, startPlane, TENANT_A, type Plane } from '../kit/api-server-plane.ts';
 
 let plane: Plane;
@@ -15,6 +18,7 @@ afterAll(() => plane.stop());
 const create = (body: unknown, query = '') =>
   plane.call<WrittenDeployment & { detail: string }>('POST', `/v2/deployments${query}`, { body });
 const name = (): string => `d-${randomUUID().slice(0, 8)}`;
+type Ref = { namespace: string; name: string };
 type Fault = { loc: (string | number)[]; type: string };
 
 describe('POST /v2/deployments', () => {
@@ -135,10 +139,18 @@ describe('POST /v2/deployments', () => {
   test('waits for the revisions of a deleted deployment of the same name', async () => {
     const again = name();
     const first = await create(creation(again));
+    const [revision, deployment] = [`${again}-00001`, again].map((of) => ({ namespace: plane.namespace, name: of })) as [Ref, Ref];
+    await plane.kube.jsonPatch(kinds.revision, revision, [{ op: 'add', path: '/metadata/finalizers', value: ['gx.dev/test'] }]);
     await plane.call('DELETE', `/v2/deployments/${first.body.id}`);
     await letGo(plane, again);
     await expect.poll(async () => (await plane.call('GET', `/v2/deployments/${first.body.id}`)).status).toBe(404);
-    const second = await create(creation(again));
+    const going = async () => (await plane.kube.get(kinds.revision, revision)).metadata.deletionTimestamp;
+    await until('the revision is going', async () => (await going()) !== undefined);
+    const asking = create(creation(again));
+    await wait(300);
+    await expect(plane.kube.get(kinds.deployment, deployment)).rejects.toBeInstanceOf(NotFound);
+    await plane.kube.jsonPatch(kinds.revision, revision, [{ op: 'remove', path: '/metadata/finalizers' }]);
+    const second = await asking;
     expect(second.status).toBe(201);
     expect(second.body.latest_revision_id).not.toBe(first.body.latest_revision_id);
   });

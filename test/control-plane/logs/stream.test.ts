@@ -38,11 +38,14 @@ async function pod(name: string, revision = 'chat-00001'): Promise<void> {
 
 type Event = { event: string; id?: string; message?: string; reason?: string };
 
+type Reading = { headers?: Record<string, string>; onOpen?: () => void; onEach?: (message: string) => void };
+
 /** Reads a stream until told to leave. */
-async function* events(path: string, headers: Record<string, string> = {}): AsyncGenerator<Event> {
+async function* events(path: string, { headers, onOpen }: Reading): AsyncGenerator<Event> {
   const leaving = new AbortController();
   const response = await fetch(`${plane.url}${path}`, { headers: { 'x-api-key': plane.keys.read, ...headers }, signal: leaving.signal });
   expect([response.status, response.headers.get('content-type')]).toEqual([200, expect.stringContaining('text/event-stream')]);
+  onOpen?.();
   let text = '';
   try {
     for await (const chunk of (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream())) {
@@ -58,11 +61,11 @@ async function* events(path: string, headers: Record<string, string> = {}): Asyn
   }
 }
 
-async function messages(path: string, count: number, onEach: (message: string) => void = () => undefined, headers = {}) {
+async function messages(path: string, count: number, reading: Reading = {}) {
   const heard: Event[] = [];
-  for await (const event of events(path, headers)) {
+  for await (const event of events(path, reading)) {
     heard.push(event);
-    onEach(event.message ?? '');
+    reading.onEach?.(event.message ?? '');
     if (heard.length === count) break;
   }
   return { heard: heard.map(({ message, event }) => message ?? event), last: heard.at(-1)?.id ?? '' };
@@ -73,15 +76,16 @@ test('begins with the last lines, goes on with new ones of old and new pods, and
   written.b = ['2026-01-01T00:00:01.5Z beside'];
   await Promise.all([pod('a'), pod('b')]);
   const path = `/v2/deployments/${made.id}/logs/stream`;
-  const { heard, last } = await messages(`${path}?tail=3`, 5, (message) => {
+  const onEach = (message: string): void => {
     if (message === 'two as well') written.a?.push('2026-01-01T00:00:02.1Z two again');
     // Older than what was shown already, of a pod that had not said it yet.
     if (message === 'two again') written.b?.push('2026-01-01T00:00:01.9Z late');
-  });
+  };
+  const { heard, last } = await messages(`${path}?tail=3`, 5, { onEach });
   expect(heard).toEqual(['beside', 'two', 'two as well', 'two again', 'late']);
   expect(asked).toContain('2026-01-01T00:00:02.1Z');
   written.a.push('2026-01-01T00:00:09Z {"level":"error","msg":"after"}');
-  const resumed = await messages(path, 1, undefined, { 'last-event-id': last });
+  const resumed = await messages(path, 1, { headers: { 'last-event-id': last } });
   expect(resumed.heard[0]).toMatch(/two|after/);
   const errors = await messages(`${path}?level=ERROR`, 1);
   expect(errors.heard).toEqual(['{"level":"error","msg":"after"}']);
@@ -98,7 +102,9 @@ test('of a revision shows its pods alone', async () => {
 
 test('ends when the deployment is gone, and is a 404 for one that never was', async () => {
   const { body: leaving } = await plane.call<Deployment>('POST', '/v2/deployments', { body: creation('leaving') });
-  const stream = messages(`/v2/deployments/${leaving.id}/logs/stream`, 1);
+  const open = Promise.withResolvers<void>();
+  const stream = messages(`/v2/deployments/${leaving.id}/logs/stream`, 1, { onOpen: open.resolve });
+  await Promise.race([open.promise, stream]);
   await plane.call('DELETE', `/v2/deployments/${leaving.id}`);
   await letGo(plane, 'leaving');
   expect((await stream).heard).toEqual(['end']);

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Deployment } from '../../../src/schema/deployment.ts';
+import { until } from '../../kit/api-server.ts';
 import { creation, startPlane, type Plane } from '../kit/api-server-plane.ts';
 
 /** Milliseconds after which a load balancer has heard of a change of readiness: the probe's period and the way to every node. */
@@ -9,7 +10,7 @@ const CLIENTS = 8;
 
 let plane: Plane;
 beforeAll(async () => {
-  plane = await startPlane('rolling', { shutdownDelaySeconds: 2, graceSeconds: 5 });
+  plane = await startPlane('rolling', { shutdownDelaySeconds: 6, graceSeconds: 10 });
 });
 afterAll(() => plane.stop());
 
@@ -30,6 +31,7 @@ function service() {
   const following: Promise<void>[] = [];
   return {
     add: (url: string) => void following.push(follow(url)),
+    isReady: (url: string): boolean => known.get(url) === true,
     pick: (): string | undefined => {
       const ready = [...known].filter(([, isReady]) => isReady).map(([url]) => url);
       return ready[Math.floor(Math.random() * ready.length)];
@@ -43,11 +45,11 @@ function service() {
 
 test('a rolling update loses no request: reads, writes, waits and streams', async () => {
   const { body: deployment } = await plane.call<Deployment>('POST', '/v2/deployments', { body: creation('steady') });
-  const { pick, add, close } = service();
+  const { pick, isReady, add, close } = service();
   const headers = { 'x-api-key': plane.keys.write, 'content-type': 'application/json' };
   const old = await plane.replica();
   add(old.url);
-  while (pick() === undefined) await wait(50);
+  await until('the old one is known', () => isReady(old.url));
 
   const streams = await Promise.all(
     Array.from({ length: 3 }, () =>
@@ -85,7 +87,7 @@ test('a rolling update loses no request: reads, writes, waits and streams', asyn
   await wait(500);
   const next = await plane.replica();
   add(next.url);
-  await wait(NEWS + 500);
+  await until('the new one is known', () => isReady(next.url));
   await old.stop();
   await wait(300);
   over.abort();

@@ -73,7 +73,7 @@ describe('a control plane', () => {
 
 describe('stopping', () => {
   test('is told by readiness, ends streams, and lets requests finish', async () => {
-    const plane = await startPlane('stopping', { graceSeconds: 5 });
+    const plane = await startPlane('stopping', { graceSeconds: 30 });
     const { body: made } = await plane.call<Deployment>('POST', '/v2/deployments', { body: creation('a') });
     const headers = { 'x-api-key': plane.keys.read };
     const path = `${plane.url}/v2/deployments/${made.id}`;
@@ -85,7 +85,7 @@ describe('stopping', () => {
     expect(await stream.text()).toContain('event: deployment');
     expect((await waiting).status).toBe(200);
     await stopped;
-    expect(performance.now() - started).toBeLessThan(3000);
+    expect(performance.now() - started).toBeLessThan(20_000);
     await expect(fetch(`${plane.url}/readyz`)).rejects.toThrow();
   });
 });

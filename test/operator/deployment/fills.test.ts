@@ -5,7 +5,7 @@ import { Reflector } from '../../../src/kube/watch.ts';
 import type { Condition } from '../../../src/schema/conditions.ts';
 import type { DeploymentResource } from '../../../src/schema/custom-resources.ts';
 import { names } from '../../../src/schema/names.ts';
-import { testNamespace, until } from '../../kit/api-server.ts';
+import { conditionOf, testNamespace, until } from '../../kit/api-server.ts';
 import { fakeKubelet, type FakeKubelet } from '../../kit/fake-kubelet.ts';
 import { silentLog } from '../../kit/log.ts';
 import { newDeployment } from '../../kit/objects.ts';
@@ -81,6 +81,7 @@ test('a volume that fills is told level by level, and the deployment stays ready
   await see.untilReady(NAME);
   expect(await reasonOf('VolumeHasRoom')).toBeUndefined();
   const pod = await databasePod();
+  await until('the watch is as far', () => conditionOf({ status: seen.at(-1) }, 'Ready') === 'True');
   seen.length = 0;
   for (const [level, percent, reason] of [
     ['nearly-full', 81, 'NearlyFull'],

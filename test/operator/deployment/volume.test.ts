@@ -96,7 +96,7 @@ test.each([0, 1, 2, 3])('an operator that dies after write %i of a growth leaves
   await operator.stop();
   let door: DyingDoor | undefined;
   const own = { namespace, kubeconfig: inject('kubeconfig') };
-  const times = { lease: { duration: 1, renewDeadline: 0.8, retry: 0.1 } };
+  const times = { lease: { duration: 3, renewDeadline: 2.4, retry: 0.2 } };
   const given = { settings: { storageClass: namespace }, times };
   await ask(name, 20);
   const dying = await operatorFor(own, {

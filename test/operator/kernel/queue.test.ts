@@ -68,18 +68,19 @@ test('a delay keeps its own priority, and what is looked at is waited for no mor
 });
 
 test('what changes while a key rests from being worked on is looked at together, when it has rested', async () => {
-  const queue = new WorkQueue(undefined, 60);
+  const queue = new WorkQueue(undefined, 300);
   queue.add('a');
   await queue.take();
   queue.add('a');
+  // Node counts a timer from the beginning of the turn that sets it.
+  await wait(0);
   const done = performance.now();
   queue.done('a');
   queue.add('a', 'background');
   queue.add('a');
   queue.add('b');
   expect([queue.depth, await queue.take(), await queue.take()]).toEqual([1, 'b', 'a']);
-  // Node counts a timer from the beginning of the turn that sets it, which may be some milliseconds ago.
-  expect(performance.now() - done).toBeGreaterThan(30);
+  expect(performance.now() - done).toBeGreaterThan(150);
   queue.done('a');
   expect(queue.depth).toBe(0);
 });

@@ -29,7 +29,7 @@ function measured(percent: number, size = 10 * GIB): void {
   writeFileSync(at('measured.new'), `Used Avail\n${used} ${size - used}\n`);
   renameSync(at('measured.new'), at('measured'));
 }
-const until = (what: string, holds: () => boolean): Promise<boolean> => eventually(what, () => Promise.resolve(holds()), 10);
+const until = (what: string, holds: () => boolean): Promise<boolean> => eventually(what, () => Promise.resolve(holds()), 60);
 
 beforeEach(() => {
   folder = mkdtempSync(path.join(tmpdir(), 'gx-guard-'));
@@ -86,7 +86,7 @@ async function silentAt(percent: number): Promise<void> {
 const isReadOnly = (): boolean => read(SETTINGS).includes("default_transaction_read_only = 'yes'");
 
 // Ten starts of a shell and some seconds of waiting, on a machine that is busy.
-describe('the guard of a database', { timeout: 30_000 }, () => {
+describe('the guard of a database', { timeout: 120_000 }, () => {
   test('says nothing for as long as there is room, keeps the reserve, and hears of the end of its pod', async () => {
     await silentAt(20);
     await silentAt(79.5);

@@ -56,7 +56,10 @@ test('a client that knows the authority takes the server for its names alone, an
   const now = { now: new Date(), random: randomBytes };
   const [authority, other] = [newAuthority('chat-db authority', now), newAuthority('chat-db authority', now)];
   const { certificate: cert, key } = newCertificate(authority, NAMES, now);
-  const server = createServer({ cert, key, minVersion: 'TLSv1.3' }, (socket) => socket.end()).listen(0, '127.0.0.1');
+  const server = createServer({ cert, key, minVersion: 'TLSv1.3' }, (socket) => socket.on('error', () => undefined).end()).listen(
+    0,
+    '127.0.0.1',
+  );
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   const meet = async (servername: string, { certificate }: { certificate: string }): Promise<string> => {
