@@ -42,7 +42,7 @@ export default defineConfig({
           include: of('agent'),
           globalSetup: ['test/kit/postgres-global.ts'],
           expect,
-          testTimeout: 60_000,
+          testTimeout: 180_000,
           hookTimeout: 120_000,
         },
       },

@@ -11,7 +11,7 @@ import type { RevisionWorld } from './observe.ts';
 /** The line stands among the first, unless a graph talks while it is loaded. */
 const HEAD = 65_536;
 /** A kubelet answers within some milliseconds, and a rollout does not wait for one that does not. */
-const PATIENCE = 2000;
+const PATIENCE = 5000;
 const VERSION = /"server_version":"([\w.+-]{1,64})"/;
 
 type Seen = { decision: Decision; world: RevisionWorld; signal: AbortSignal; log: Log };
