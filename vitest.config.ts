@@ -11,7 +11,7 @@ const needs = (file: string): string => {
   if (file.startsWith('test/faults/') && /\.\/scene/.test(text)) return 'faults';
   if (file.startsWith('test/crash/')) return 'crash';
   if (/kit\/(api-server|stage)/.test(text)) return 'kube';
-  if (/kit\/postgres/.test(text)) return 'agent';
+  if (/kit\/(postgres|agent-pair)/.test(text)) return 'agent';
   return file.startsWith('test/charts/') ? 'charts' : 'unit';
 };
 const of = (name: string): string[] => files.filter((file) => needs(file) === name);

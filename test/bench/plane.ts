@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import process from 'node:process';
 import { until } from '../kit/api-server.ts';
-import { LEASHED } from './leash.ts';
+import { LEASHED } from '../kit/leash.ts';
 
 export type Ask = <T>(method: string, path: string, body?: unknown) => Promise<T>;
 

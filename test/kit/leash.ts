@@ -25,3 +25,9 @@ export async function kill(child: ChildProcess): Promise<void> {
   child.stdio[3]?.destroy();
   await gone;
 }
+
+/** Ends when its standard input does: with us, whatever ended us. */
+const NODE_LEASH = 'process.stdin.on("end", () => process.exit()).resume(); process.stdin.unref();';
+
+/** Flags for a Node.js program whose standard input is a pipe from this process. */
+export const LEASHED = ['--import', `data:text/javascript,${NODE_LEASH}`];

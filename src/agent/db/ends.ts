@@ -14,6 +14,9 @@ export type FinishRun = {
 
 export type Finished = { readers: string[]; more: boolean };
 
+/** Another run of the thread is due. */
+const MORE = `exists (select 1 from gx.run p where p.thread_id = r.thread_id and p.status = 'pending' and p.due_at <= now()) as more`;
+
 /**
  * Ends runs of one worker and writes down where their threads rest, in one statement. Undefined in a run's place: it is no longer ours to end.
  * Rows are locked as everywhere: threads before runs, each in the order of their ids, or an admission on the thread and an end would wait for each other.
@@ -37,7 +40,7 @@ export async function finishRuns(db: Db, runs: FinishRun[]): Promise<(Finished |
           interrupts = coalesce(f.interrupts::jsonb, t.interrupts), error = f.error::jsonb, updated_at = now(), state_updated_at = now()
         from r join f using (run_id) where t.thread_id = r.thread_id)
       select run_id, readers,
-        exists (select 1 from gx.run p where p.thread_id = r.thread_id and p.status = 'pending' and p.due_at <= now()) as more
+        ${MORE}
       from r`,
     values: [
       runs.map(({ run_id }) => run_id),
@@ -60,7 +63,7 @@ export async function finishedBefore(
 ): Promise<Finished | undefined> {
   const [run] = await db.query<Finished>({
     text: `select readers,
-        exists (select 1 from gx.run p where p.thread_id = r.thread_id and p.status = 'pending' and p.due_at <= now()) as more
+        ${MORE}
       from gx.run r where run_id = $1 and worker = $2 and status = $3`,
     values: [run_id, worker, status],
   });

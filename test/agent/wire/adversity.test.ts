@@ -1,27 +1,18 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { EXIT } from '../../../src/errors.ts';
-import { failedStart, startAgent, type AgentProcess } from '../../kit/agent-server.ts';
+import { startPair, type AgentPair } from '../../kit/agent-pair.ts';
+import { failedStart, startAgent } from '../../kit/agent-server.ts';
 import { eventually } from '../../kit/eventually.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
 
 /* What breaks around a server that goes on: connections, threads, other processes. */
 
-let database: Awaited<ReturnType<typeof freshDatabase>>;
-let api: AgentProcess;
-let queue: AgentProcess;
+let { database, api, queue, stop } = {} as AgentPair;
 
 beforeAll(async () => {
-  database = await freshDatabase();
-  const env = { GX_JOB_LEASE_SECS: '6' };
-  api = await startAgent({ database: database.uri, env: { ...env, N_JOBS_PER_WORKER: '0' } });
-  queue = await startAgent({ database: database.uri, env: { ...env, N_JOBS_PER_WORKER: '5' } });
+  ({ database, api, queue, stop } = await startPair({ GX_JOB_LEASE_SECS: '6' }));
 });
-
-afterAll(async () => {
-  await api.kill();
-  await queue.kill();
-  await database.drop();
-});
+afterAll(() => stop());
 
 /** Of a run that is under way whenever the next request comes. */
 const long = { input: { left: 200, pause: 50 }, config: { recursion_limit: 1000 } };

@@ -1,27 +1,16 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
+import { startPair, type AgentPair } from '../../kit/agent-pair.ts';
 import { eventually } from '../../kit/eventually.ts';
-import { freshDatabase } from '../../kit/postgres.ts';
 
 /* What is said of runs before their graph has begun. No heartbeat comes to their help here. */
 
-let database: Awaited<ReturnType<typeof freshDatabase>>;
-let api: AgentProcess;
-let queue: AgentProcess;
+let { database, api, queue, stop } = {} as AgentPair;
 
 beforeAll(async () => {
-  database = await freshDatabase();
-  const env = { GX_JOB_LEASE_SECS: '3600' };
-  api = await startAgent({ database: database.uri, env: { ...env, N_JOBS_PER_WORKER: '0' } });
-  queue = await startAgent({ database: database.uri, env: { ...env, N_JOBS_PER_WORKER: '5' } });
+  ({ database, api, queue, stop } = await startPair({ GX_JOB_LEASE_SECS: '3600' }));
 });
-
-afterAll(async () => {
-  await api.kill();
-  await queue.kill();
-  await database.drop();
-});
+afterAll(() => stop());
 
 /** How the run ended. */
 const endOf = ({ thread_id, run_id }: { thread_id: string; run_id: string }): Promise<string> =>

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { until } from '../../kit/api-server.ts';
-import { LEASHED } from '../leash.ts';
+import { LEASHED } from '../../kit/leash.ts';
 
 /** The operator as in a pod: a process of its own, which can be asked and looked at from outside. */
 export type OperatorUnderTest = {
