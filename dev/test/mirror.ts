@@ -11,6 +11,7 @@ import { program, say } from '../steps.ts';
 const PROVEN_BY: Record<string, string> = {
   'src/agent/queue': 'test/agent/wire',
   'src/agent/routes': 'test/agent/wire',
+  'src/agent/threads': 'test/agent/wire',
   'src/operator/deployment/objects': 'test/operator/deployment',
   'src/operator/revision/objects': 'test/operator/revision',
   'src/operator/secrets': 'test/operator',

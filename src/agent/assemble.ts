@@ -1,16 +1,16 @@
 import type { AgentConfig } from '../config/agent.ts';
 import type { Log } from '../log.ts';
 import type { Claimed } from './db/leases.ts';
-import { gathered } from './db/gathered.ts';
+import { batchedStatements } from './db/batched-statements.ts';
 import type { Database } from './db/pool.ts';
 import { shareOut, type Shares } from './db/shares.ts';
 import { openSignals, type Signal, type Signals } from './db/signals.ts';
 import type { AgentDeps } from './deps.ts';
-import type { GraphsFile } from './graphs/config-file.ts';
-import type { Embed } from './graphs/embed.ts';
-import { GraphHost } from './graphs/host.ts';
-import { roomFor } from './graphs/room.ts';
-import { Meaning } from './graphs/meaning.ts';
+import type { GraphsFile } from './gx-json/read.ts';
+import type { Embed } from './gx-json/embed.ts';
+import { GraphHost } from './threads/host.ts';
+import { threadLimits } from './threads/memory.ts';
+import { SemanticSearch } from './gx-json/semantic-search.ts';
 import { newId } from './ids.ts';
 import { Pump } from './queue/pump.ts';
 import { openTickets } from './queue/tickets.ts';
@@ -46,7 +46,7 @@ export function graphHost(config: AgentConfig, file: GraphsFile, log: Log): Grap
       env: file.env,
       traced: config.tracing !== undefined,
     },
-    ...roomFor(config.jobs),
+    ...threadLimits(config.jobs),
     threads: shares.threads,
     // A process that only answers is asked about graphs now and then; one that runs them starts each run at once.
     keep: config.jobs.slots > 0 ? 1 : 0,
@@ -55,7 +55,7 @@ export function graphHost(config: AgentConfig, file: GraphsFile, log: Log): Grap
 }
 
 /** How the process shares out its connections among its own pool and its threads. */
-export const sharesOf = ({ database, jobs }: AgentConfig): Shares => shareOut({ ...database, threads: roomFor(jobs).threads });
+export const sharesOf = ({ database, jobs }: AgentConfig): Shares => shareOut({ ...database, threads: threadLimits(jobs).threads });
 
 type Parts = { config: AgentConfig; db: Database; preparing: Database; host: GraphHost; file: GraphsFile; log: Log };
 type Connected = AgentDeps & { onSignal: (signal: Signal) => void };
@@ -89,11 +89,11 @@ export async function assemble({ config, db, preparing, host, file, log }: Parts
   const pump = new Pump({ ...shared, ...running, worker: signals.processId, graphs });
   whole = {
     ...shared,
-    gathered: gathered(db),
+    batched: batchedStatements(db),
     executor,
     pump,
     graphs,
-    meaning: file.index && new Meaning({ db, index: file.index, embed: embedIn(host) }),
+    semanticSearch: file.index && new SemanticSearch({ db, index: file.index, embed: embedIn(host) }),
     requests: requestRules(config, file),
     onSignal: () => undefined,
   };

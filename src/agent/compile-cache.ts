@@ -1,6 +1,6 @@
 import process from 'node:process';
 import { Worker } from 'node:worker_threads';
-import type { FromThread, ThreadStart } from './graphs/protocol.ts';
+import type { FromThread, ThreadStart } from './threads/protocol.ts';
 
 /*
  * Run once when the image is built, with NODE_COMPILE_CACHE set: loads all that the server and its graph threads load. From then on no
@@ -17,7 +17,7 @@ const start: ThreadStart = {
 };
 
 await Promise.all([import('../main.ts'), import('../config/agent.ts'), import('./start.ts')]);
-const worker = new Worker(new URL('graphs/worker.ts', import.meta.url), { workerData: start, execArgv: [] });
+const worker = new Worker(new URL('./graph-thread/main.ts', import.meta.url), { workerData: start, execArgv: [] });
 worker.on('message', (message: FromThread) => {
   if (message.kind === 'broken') throw new Error(message.sentence);
   // Leaving writes what was loaded here; the thread has written its own.

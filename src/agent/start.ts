@@ -10,7 +10,7 @@ import { migrate } from './db/migrate.ts';
 import { openDatabase, type Database } from './db/pool.ts';
 import { reachDatabase } from './db/reach.ts';
 import type { AgentDeps } from './deps.ts';
-import { readGraphsFile, type GraphsFile } from './graphs/config-file.ts';
+import { readGraphsFile, type GraphsFile } from './gx-json/read.ts';
 import { hear } from './hear.ts';
 import { systemAssistantId } from './ids.ts';
 import { Keeper } from './runs/keeper.ts';
@@ -105,11 +105,11 @@ async function drain({ pump, executor, bus }: AgentDeps, { unanswered, mayBeAske
 }
 
 /** Items that were stored before there was an index, or one of other vectors, are taken up while the server serves. */
-async function indexStore({ meaning, pump, log }: AgentDeps, signal: AbortSignal): Promise<void> {
-  if (meaning === undefined) return;
+async function indexStore({ semanticSearch, pump, log }: AgentDeps, signal: AbortSignal): Promise<void> {
+  if (semanticSearch === undefined) return;
   try {
-    const by = await meaning.prepare();
-    const items = pump.works ? await meaning.catchUp(signal) : 0;
+    const by = await semanticSearch.prepare();
+    const items = pump.works ? await semanticSearch.catchUp(signal) : 0;
     log.info({ by, items }, 'store can be searched by meaning');
   } catch (error) {
     log.warn({ err: asError(error) }, 'items of the store could not be indexed; the next start tries again');

@@ -98,10 +98,10 @@ export async function insertRun(
   return { run: made, thread_readers, empty };
 }
 
-export type Asked = { assistantId: string; threadId: string };
+export type RunContextKey = { assistantId: string; threadId: string };
 
 /** For each, the assistant with what the thread adds, if there is one, and the number of runs ever put on it; undefined when there is no such assistant. */
-export async function runContexts(db: Db, asked: Asked[]): Promise<((RunContext & { thread_runs: number }) | undefined)[]> {
+export async function runContexts(db: Db, asked: RunContextKey[]): Promise<((RunContext & { thread_runs: number }) | undefined)[]> {
   const rows = await db.query<RunContext & { thread_runs: number; place: number }>({
     name: 'run_context',
     text: `select i.place, a.assistant_id, a.graph_id, a.config, a.context, a.metadata, t.config as thread_config, t.metadata as thread_metadata,

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import type { Log } from '../../log.ts';
 import type { Db } from './pool.ts';
-import { Together } from './together.ts';
+import { Batcher } from './batcher.ts';
 
 /** What processes tell each other. It carries no data: whoever hears it reads the database. */
 export type Signal =
@@ -37,7 +37,7 @@ export async function openSignals(
   hears: Hears,
   log: Log,
 ): Promise<Signals> {
-  const notes = new Together((some: Note[]) => notify(db, some));
+  const notes = new Batcher((some: Note[]) => notify(db, some));
   let client: Client | undefined;
   let closed = false;
   let timer: NodeJS.Timeout | undefined;

@@ -5,7 +5,7 @@ import { agentConfig, type AgentConfig } from '../../config/agent.ts';
 import { processEnv } from '../../config/env.ts';
 import { createLog, type Log } from '../../log.ts';
 import { withoutPassword } from '../db/pool.ts';
-import { readGraphsFile, type GraphsFile } from '../graphs/config-file.ts';
+import { readGraphsFile, type GraphsFile } from '../gx-json/read.ts';
 import { startPostgres } from './embedded-postgres/start.ts';
 import { openFrontDoor, type FrontDoor } from './front-door.ts';
 import { devOptions, HELP, type DevOptions } from './options.ts';

@@ -1,4 +1,4 @@
-import type { GraphSource } from '../graphs/config-file.ts';
+import type { GraphSource } from '../gx-json/read.ts';
 
 type Facts = { url: string; graphs: GraphSource[]; seconds: number; data: string; reload: boolean };
 

@@ -3,7 +3,7 @@ import { Invalid } from '../../errors.ts';
 import { Flag, isSet } from '../../schema/agent-types.ts';
 import { text, type Reply } from '../../http/route.ts';
 import type { AgentDeps } from '../deps.ts';
-import type { Operation } from '../graphs/protocol.ts';
+import type { Operation } from '../threads/protocol.ts';
 import { assistantIdOf } from '../runs/create.ts';
 import { assistantOf, AssistantPath } from './assistants.ts';
 import { ok, refused, route, type AgentRoute } from './route.ts';

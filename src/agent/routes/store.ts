@@ -22,11 +22,11 @@ function checked<B extends object>(body: B): B {
   return body;
 }
 
-async function nearTo({ meaning }: AgentDeps, query: string | null | undefined): Promise<Near | undefined> {
+async function nearTo({ semanticSearch }: AgentDeps, query: string | null | undefined): Promise<Near | undefined> {
   if (!query) return undefined;
   const msg = 'This deployment has no semantic search: gx.json names no store.index';
-  if (meaning === undefined) throw new Invalid([{ loc: ['body', 'query'], msg, type: 'not_supported' }]);
-  return meaning.near(query);
+  if (semanticSearch === undefined) throw new Invalid([{ loc: ['body', 'query'], msg, type: 'not_supported' }]);
+  return semanticSearch.near(query);
 }
 
 const putItemRoute = (deps: AgentDeps): AgentRoute =>
@@ -41,7 +41,7 @@ const putItemRoute = (deps: AgentDeps): AgentRoute =>
     answers: { 204: ok('Kept.'), ...refused },
     handler: async ({ body }) => {
       const { namespace } = checked(body);
-      const indexed = await deps.meaning?.vectorsOf(body.value, body.index);
+      const indexed = await deps.semanticSearch?.vectorsOf(body.value, body.index);
       await putItem(deps.db, { namespace, key: body.key, value: body.value, ttl: body.ttl ?? null, indexed });
       return noContent();
     },

@@ -9,7 +9,7 @@ import { lockActive } from '../db/runs.ts';
 import { setThreadState, threadHead, threadReaders, type ThreadHead } from '../db/threads.ts';
 import type { AgentDeps } from '../deps.ts';
 import { newId } from '../ids.ts';
-import type { Operation } from '../graphs/protocol.ts';
+import type { Operation } from '../threads/protocol.ts';
 import { checkCheckpoint } from '../runs/create.ts';
 import { ok, refused, route, ThreadPath, type AgentRoute } from './route.ts';
 

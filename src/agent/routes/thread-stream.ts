@@ -7,7 +7,7 @@ import { addThreadReader, removeThreadReader } from '../db/threads.ts';
 import type { AgentDeps } from '../deps.ts';
 import { threadKey, type Subscription } from '../stream/bus.ts';
 import { placesFrom } from '../stream/places.ts';
-import { inThreadStream } from '../stream/modes.ts';
+import { inThreadStream } from '../stream/wanted.ts';
 import { cursorOf, modesOf } from './stream-query.ts';
 import { route, ThreadPath, type AgentRoute } from './route.ts';
 

@@ -184,7 +184,7 @@ async function create(deps: AgentDeps, body: ThreadCreate): Promise<Reply> {
   const steps = body.supersteps ?? [];
   const graphId = body.metadata?.['graph_id'];
   if (steps.length > 0 && typeof graphId !== 'string') throw new Rejected('supersteps: metadata.graph_id must name the graph.');
-  const thread = await deps.gathered.insertThread({ thread_id: id, metadata: body.metadata ?? {} });
+  const thread = await deps.batched.insertThread({ thread_id: id, metadata: body.metadata ?? {} });
   if (thread === undefined) {
     const existing = body.if_exists === 'do_nothing' ? await getThread(deps.db, id) : undefined;
     if (existing === undefined) throw new Conflict(`Thread with ID ${id} already exists`);

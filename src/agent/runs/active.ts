@@ -1,6 +1,6 @@
 import type { Cursor } from '../../schema/stream-event.ts';
 import type { Claimed } from '../db/leases.ts';
-import type { Outcome } from '../graphs/protocol.ts';
+import type { Outcome } from '../threads/protocol.ts';
 import type { Early } from './early.ts';
 import type { StopReason } from './status.ts';
 

@@ -14,8 +14,8 @@ import { admit } from './admit.ts';
 import { stopRuns, tellStopped, type Stopped } from './cancel.ts';
 import { feedbackTokens } from './feedback.ts';
 import { configurableHeaders } from './headers.ts';
-import { checkFields, placeOf, runKwargs, runMetadata, type Caller } from './kwargs.ts';
-import { checkNodes } from './nodes.ts';
+import { checkFields, placeOf, runKwargs, runMetadata, type RequestOrigin } from './kwargs.ts';
+import { checkNodes } from '../nodes.ts';
 
 export type Created = { run: Run; subscription: Subscription | undefined };
 
@@ -81,14 +81,14 @@ async function make(deps: AgentDeps, { body, next }: Asked, { follow, caller }: 
   }
 }
 
-type Names = { run_id: string; threadId: string | undefined; readers: string[]; caller: Caller };
+type Names = { run_id: string; threadId: string | undefined; readers: string[]; caller: RequestOrigin };
 
 async function newRun(deps: AgentDeps, body: RunCreate, { run_id, threadId, readers, caller }: Names): Promise<NewRun> {
   if (threadId === undefined && body.command?.['resume'] !== undefined && body.command['resume'] !== null)
     throw new Rejected('command.resume: You must provide a thread_id when resuming.');
   const thread_id = threadId ?? newId();
   await checkCheckpoint(deps.db, thread_id, placeOf(body));
-  const from = await deps.gathered.runContext({ assistantId: assistantIdOf(body.assistant_id, deps.graphs), threadId: thread_id });
+  const from = await deps.batched.runContext({ assistantId: assistantIdOf(body.assistant_id, deps.graphs), threadId: thread_id });
   if (from === undefined) throw new NotFound('Thread or assistant not found.');
   if (!deps.graphs.includes(from.graph_id)) throw new NotFound(`Graph "${from.graph_id}" of this assistant is not part of this revision.`);
   checkNodes(body, deps.host.nodesOf(from.graph_id));

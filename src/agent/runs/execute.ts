@@ -4,7 +4,7 @@ import { asError, Conflict, Unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { RunStatus } from '../../schema/run.ts';
 import { RUN_DONE, runDone } from '../../schema/stream-event.ts';
-import { again } from '../db/again.ts';
+import { retryDeadlock } from '../db/retry-deadlock.ts';
 import { deleteRunCheckpoints } from '../db/checkpoints.ts';
 import { lastEvent } from '../db/events.ts';
 import { crashed as crashedRun, handBack, type Claimed } from '../db/leases.ts';
@@ -13,10 +13,10 @@ import { feedbackUrls } from '../db/feedback.ts';
 import { finishedBefore, finishRuns, type Finished, type FinishRun } from '../db/ends.ts';
 import { deleteRuns } from '../db/runs.ts';
 import type { Signals } from '../db/signals.ts';
-import { Together } from '../db/together.ts';
+import { Batcher } from '../db/batcher.ts';
 import { retireThread } from '../db/threads.ts';
-import type { GraphHost } from '../graphs/host.ts';
-import type { Outcome } from '../graphs/protocol.ts';
+import type { GraphHost } from '../threads/host.ts';
+import type { Outcome } from '../threads/protocol.ts';
 import type { Tickets } from '../queue/tickets.ts';
 import type { Bus } from '../stream/bus.ts';
 import type { EventLog } from '../stream/log.ts';
@@ -64,11 +64,11 @@ export class Executor {
   readonly ended = new Map<RunStatus, number>();
   readonly #log: Log;
   readonly #publisher: Publisher;
-  readonly #ends: Together<FinishRun, Finished | undefined>;
+  readonly #ends: Batcher<FinishRun, Finished | undefined>;
 
   constructor(deps: Deps) {
     this.#deps = deps;
-    this.#ends = new Together((runs) => again(() => finishRuns(deps.db, runs)));
+    this.#ends = new Batcher((runs) => retryDeadlock(() => finishRuns(deps.db, runs)));
     this.#log = deps.log;
     this.#publisher = new Publisher(deps);
   }

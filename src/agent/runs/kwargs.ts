@@ -3,14 +3,14 @@ import type { JsonObject } from '../../schema/agent-types.ts';
 import type { RunCreate, RunKwargs } from '../../schema/run.ts';
 import type { RunContext } from '../db/runs.ts';
 import type { StreamMode } from '../../schema/stream-event.ts';
-import { someNodes } from './nodes.ts';
+import { someNodes } from '../nodes.ts';
 
 const isGiven = (given: JsonObject | null | undefined): given is JsonObject => Object.keys(given ?? {}).length > 0;
 
 type Ids = { run_id: string; thread_id: string };
 
 /** The request that asked for the run: its id, and those of its headers that a graph may see. */
-export type Caller = { requestId: string; headers: JsonObject };
+export type RequestOrigin = { requestId: string; headers: JsonObject };
 
 const object = (value: unknown): JsonObject => (value ?? {}) as JsonObject;
 
@@ -40,7 +40,7 @@ function commandIn({ command }: RunCreate): JsonObject | null {
 }
 
 /** The call that a run stands for (pure): the assistant's configuration, the thread's, then the request's. */
-export function runKwargs(body: RunCreate, from: RunContext, ids: Ids & { temporary: boolean; caller: Caller }): RunKwargs {
+export function runKwargs(body: RunCreate, from: RunContext, ids: Ids & { temporary: boolean; caller: RequestOrigin }): RunKwargs {
   return {
     input: body.input ?? null,
     command: commandIn(body),
@@ -82,7 +82,7 @@ function settings(body: RunCreate, from: RunContext): JsonObject {
 /** Nobody is authenticated, so the names of the caller are there and empty; a `user_id` of the request is the graph's own affair. */
 const NOBODY = { langgraph_auth_user: null, langgraph_auth_user_id: '', langgraph_auth_permissions: [] };
 
-function configurableOf(body: RunCreate, from: RunContext, { run_id, thread_id, caller }: Ids & { caller: Caller }): JsonObject {
+function configurableOf(body: RunCreate, from: RunContext, { run_id, thread_id, caller }: Ids & { caller: RequestOrigin }): JsonObject {
   return {
     user_id: null,
     ...settings(body, from),

@@ -4,7 +4,7 @@ import { appendLast } from '../db/events.ts';
 import { endLost, requeueLost, type Lost } from '../db/leases.ts';
 import type { Db } from '../db/pool.ts';
 import { deleteRuns, isThere } from '../db/runs.ts';
-import type { GraphHost } from '../graphs/host.ts';
+import type { GraphHost } from '../threads/host.ts';
 import type { Log } from '../../log.ts';
 import type { Signals } from '../db/signals.ts';
 import type { Tickets } from '../queue/tickets.ts';

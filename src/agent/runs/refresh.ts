@@ -2,7 +2,7 @@ import { asError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Db } from '../db/pool.ts';
 import { refreshThreadState, runsOf } from '../db/threads.ts';
-import type { GraphHost } from '../graphs/host.ts';
+import type { GraphHost } from '../threads/host.ts';
 
 type Deps = { db: Db; host: GraphHost; log: Log };
 type State = { values: unknown; next: string[]; tasks: { id: string; interrupts: unknown[] }[] };

@@ -1,5 +1,5 @@
 import type { RunStatus } from '../../schema/run.ts';
-import type { Failure, Outcome } from '../graphs/protocol.ts';
+import type { Failure, Outcome } from '../threads/protocol.ts';
 
 /** Why a run was told to stop. */
 export type StopReason = 'interrupt' | 'rollback' | 'timeout' | 'shutdown' | 'lost';

@@ -3,7 +3,7 @@ import { feedbackUrls } from '../db/feedback.ts';
 import { addReader, type RunProgress } from '../db/runs.ts';
 import { getThread } from '../db/threads.ts';
 import type { AgentDeps } from '../deps.ts';
-import type { Outcome } from '../graphs/protocol.ts';
+import type { Outcome } from '../threads/protocol.ts';
 import type { Subscription } from '../stream/bus.ts';
 import { cancelRuns } from './cancel.ts';
 import { selectActive } from '../db/runs.ts';

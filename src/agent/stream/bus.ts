@@ -1,5 +1,5 @@
 import type { RunEvent } from '../../schema/stream-event.ts';
-import type { Outcome } from '../graphs/protocol.ts';
+import type { Outcome } from '../threads/protocol.ts';
 
 /** What a reader in this process hears of a run: events themselves, that the table has more (of the run, or of any), that the run is over, or that it was too slow. */
 export type Heard =

@@ -5,7 +5,7 @@ import { readEvents } from '../db/events.ts';
 import type { Db } from '../db/pool.ts';
 import type { Heard, Subscription } from './bus.ts';
 import type { EventLog } from './log.ts';
-import { isWanted, type Wanted } from './modes.ts';
+import { isWanted, type Wanted } from './wanted.ts';
 
 type Deps = { db: Db; eventLog: EventLog };
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Outcome } from '../../../src/agent/graphs/protocol.ts';
+import type { Outcome } from '../../../src/agent/threads/protocol.ts';
 import { endOf, isUnfinished, refusedEnd, type End, type StopReason } from '../../../src/agent/runs/status.ts';
 
 const success: Outcome = { status: 'success', waiting: false };

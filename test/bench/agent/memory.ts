@@ -4,7 +4,7 @@ import { startOurs } from './ours.ts';
 import { burst } from './scenarios/runs.ts';
 import { residentMegabytes } from './servers.ts';
 
-/** Seconds after which a server that nobody asks has let go what it does not need (REST in src/agent/graphs/host.ts, and its next look). */
+/** Seconds after which a server that nobody asks has let go what it does not need (REST in src/agent/threads/host.ts, and its next look). */
 const SETTLE = 70;
 /** Seconds for the collector after the start. */
 const BREATHE = 5;

@@ -1,7 +1,7 @@
 import type { RunKwargs } from '../../schema/run.ts';
-import type { GraphSource } from './config-file.ts';
+import type { GraphSource } from '../gx-json/read.ts';
 import type { Span } from '../tracing/span.ts';
-import type { StoreIndex } from './embed.ts';
+import type { StoreIndex } from '../gx-json/embed.ts';
 
 /* What the HTTP thread and a graph thread say to each other. Data crosses as JSON text: one serialisation, and the cheapest clone. */
 

@@ -12,7 +12,7 @@ const OWN = 200;
 const HEAP = { least: 128, most: 4096 };
 
 /** How many threads, and the megabytes of heap of each: a graph that asks for more loses its thread, before the pod is killed for it. */
-export function roomFor({ threads: asked, heapMegabytes: heap }: Pick<JobSettings, 'threads' | 'heapMegabytes'>): {
+export function threadLimits({ threads: asked, heapMegabytes: heap }: Pick<JobSettings, 'threads' | 'heapMegabytes'>): {
   threads: number;
   heapMegabytes: number;
 } {

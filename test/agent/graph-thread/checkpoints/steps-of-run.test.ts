@@ -1,19 +1,19 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import type { Step } from '../../../src/agent/db/checkpoints.ts';
-import { Together } from '../../../src/agent/db/together.ts';
-import { StepsOfRun, type SharedWrites } from '../../../src/agent/graphs/steps-of-run.ts';
+import type { Step } from '../../../../src/agent/db/checkpoints.ts';
+import { Batcher } from '../../../../src/agent/db/batcher.ts';
+import { StepsOfRun, type SharedWrites } from '../../../../src/agent/graph-thread/checkpoints/steps-of-run.ts';
 
 /* Steps are told by the id of the checkpoint they make; a statement by those of its steps. */
 
-const put = (id: string): Step => ({ put: { key: ['thread', '', id], parentId: null, checkpoint: {}, metadata: '{}', blobs: [] } }) as Step;
+const put = (id: string): Step => ({ put: { key: ['thread', '', id], parentId: null, checkpoint: {}, metadata: '{}', blobs: [] } });
 const idOf = (step: Step): string => ('put' in step ? step.put.key[2] : 'writes');
 
 /** A database that stores each statement when it is told to, or refuses those with a step of this id. */
 function database(refused?: string): { shared: SharedWrites; statements: string[][]; answer(): Promise<void> } {
   const statements: string[][] = [];
   const waiting: (() => void)[] = [];
-  const shared: SharedWrites = new Together(async (runs: StepsOfRun[]) => {
+  const shared: SharedWrites = new Batcher(async (runs: StepsOfRun[]) => {
     const ids = runs.flatMap((run) => run.take()).map(idOf);
     await new Promise<void>((resolve) => waiting.push(resolve));
     if (refused !== undefined && ids.includes(refused)) throw new Error(`refused: ${refused}`);

@@ -10,7 +10,7 @@ type Waiting<Item, Result> = { item: Item; resolve: (result: Result) => void; re
  * Writes that come while one is under way go together in the next: alone each costs a round trip, and nobody waits when there is only one.
  * `write` answers one result for each item, in their order. When it fails for several, each is tried alone, so that only the faulty one fails.
  */
-export class Together<Item, Result> {
+export class Batcher<Item, Result> {
   readonly #write: (items: Item[]) => Promise<Result[]>;
   #waiting: Waiting<Item, Result>[] = [];
   #writing = false;

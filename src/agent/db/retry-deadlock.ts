@@ -5,7 +5,7 @@ import { Conflict } from '../../errors.ts';
 const PAUSES = [10, 40, 160, 640];
 
 /** Runs a statement that stands alone again when it was undone to break a deadlock. The last failure is thrown. */
-export async function again<T>(statement: () => Promise<T>): Promise<T> {
+export async function retryDeadlock<T>(statement: () => Promise<T>): Promise<T> {
   for (const pause of PAUSES) {
     try {
       return await statement();

@@ -1,7 +1,7 @@
 import { BaseStore, type Item, type Operation, type OperationResults, type SearchItem } from '@langchain/langgraph-checkpoint';
 import { deleteItem, getItem, listNamespaces, putItem, searchItems } from '../db/store-items.ts';
 import type { Database } from '../db/pool.ts';
-import type { Meaning } from './meaning.ts';
+import type { SemanticSearch } from '../gx-json/semantic-search.ts';
 import type { StoreItem } from '../../schema/store-item.ts';
 
 type Search = { namespacePrefix: string[]; filter?: Record<string, unknown>; limit?: number; offset?: number; query?: string };
@@ -15,12 +15,12 @@ type Namespaces = {
 /** What a graph sees as `store`: the deployment's store items. */
 export class PgStore extends BaseStore {
   readonly #db: Database;
-  readonly #meaning: Meaning | undefined;
+  readonly #semanticSearch: SemanticSearch | undefined;
 
-  constructor(db: Database, meaning?: Meaning) {
+  constructor(db: Database, semanticSearch?: SemanticSearch) {
     super();
     this.#db = db;
-    this.#meaning = meaning;
+    this.#semanticSearch = semanticSearch;
   }
 
   override async batch<Op extends Operation[]>(operations: Op): Promise<OperationResults<Op>> {
@@ -39,14 +39,14 @@ export class PgStore extends BaseStore {
     const { namespace, key, value } = operation;
     if (value === null) await deleteItem(this.#db, { namespace, key });
     else {
-      const indexed = await this.#meaning?.vectorsOf(value as object, operation.index);
+      const indexed = await this.#semanticSearch?.vectorsOf(value as object, operation.index);
       await putItem(this.#db, { namespace, key, value: value as Record<string, unknown>, ttl: null, indexed });
     }
     return undefined;
   }
 
   async #search({ namespacePrefix, filter, limit = 10, offset = 0, query }: Search): Promise<SearchItem[]> {
-    const near = query ? await this.#meaning?.near(query) : undefined;
+    const near = query ? await this.#semanticSearch?.near(query) : undefined;
     const items = await searchItems(this.#db, { namespace_prefix: namespacePrefix, filter: filter ?? null, limit, offset }, near);
     return items.map((item) => ({ ...itemOf(item), ...(item.score !== null && { score: item.score }) }));
   }

@@ -1,5 +1,5 @@
-import { Invalid } from '../../errors.ts';
-import type { JsonObject } from '../../schema/agent-types.ts';
+import { Invalid } from '../errors.ts';
+import type { JsonObject } from '../schema/agent-types.ts';
 
 /* The nodes that a call names. LangGraph passes over names that its graph does not have; here they are refused. */
 
@@ -10,7 +10,7 @@ type Call = {
   command?: JsonObject | null;
 };
 
-type Named = { field: string; node: string };
+type NamedNode = { field: string; node: string };
 
 /** LangGraph's own names: a graph is entered at the one, which nothing can go to, and left at the other, before which nothing stops. */
 const START = '__start__';
@@ -23,7 +23,7 @@ export const someNodes = (nodes: '*' | string[] | null | undefined): '*' | strin
 };
 
 /** The first node that a call names and a graph of these nodes does not have (pure). A subgraph's nodes are none of the graph's: LangGraph.js does not hand the call's stops on to it. */
-export function unknownNode(call: Call, nodes: string[]): Named | undefined {
+export function unknownNode(call: Call, nodes: string[]): NamedNode | undefined {
   const known = new Set(nodes);
   return named(call).find(({ field, node }) => !known.has(node) || (field === GOTO && node === START));
 }
@@ -38,17 +38,17 @@ export function checkNodes(call: Call, nodes: string[] | undefined): void {
 export class UnknownNode extends Error {
   override name = 'UnknownNode';
 
-  constructor(unknown: Named, nodes: string[]) {
+  constructor(unknown: NamedNode, nodes: string[]) {
     super(`${unknown.field}: ${sentence(unknown, nodes)}`);
   }
 }
 
-const sentence = ({ node }: Named, nodes: string[]): string =>
+const sentence = ({ node }: NamedNode, nodes: string[]): string =>
   `the graph has no node "${node}"; it has ${nodes.filter((name) => name !== START).join(', ')}`;
 
 const GOTO = 'command.goto';
 
-function named({ interrupt_before, interrupt_after, command }: Call): Named[] {
+function named({ interrupt_before, interrupt_after, command }: Call): NamedNode[] {
   const stops = Object.entries({ interrupt_before, interrupt_after }).flatMap(([field, asked]) => {
     const nodes = someNodes(asked);
     return nodes === null || nodes === '*' ? [] : nodes.map((node) => ({ field, node }));

@@ -1,6 +1,6 @@
 import { commandOf } from './command.ts';
 import type { Graph, MakeGraph } from './load.ts';
-import type { Saver } from './saver.ts';
+import type { Saver } from './checkpoints/saver.ts';
 import { interruptsOf, threadState } from './snapshot.ts';
 import type { PgStore } from './store.ts';
 

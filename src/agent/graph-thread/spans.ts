@@ -1,5 +1,5 @@
-import type { RunSpec } from '../graphs/protocol.ts';
-import { newSpanId, rootSpanId, traceIdOf, type Span } from './span.ts';
+import type { RunSpec } from '../threads/protocol.ts';
+import { newSpanId, rootSpanId, traceIdOf, type Span } from '../tracing/span.ts';
 
 /*
  * What a graph does, as spans below the run's own: its nodes, and the models, tools and retrievers they call. Told by LangChain's callbacks;

@@ -46,7 +46,7 @@ export class GraphThread {
   constructor(start: ThreadStart, { heapMegabytes, alone, log }: { heapMegabytes: number; alone: boolean; log: Log }) {
     this.alone = alone;
     this.#log = log;
-    this.#worker = new Worker(new URL('./worker.ts', import.meta.url), {
+    this.#worker = new Worker(new URL('../graph-thread/main.ts', import.meta.url), {
       workerData: start,
       execArgv: [],
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MEGABYTES, maxOldGenerationSizeMb: heapMegabytes },

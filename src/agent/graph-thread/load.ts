@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { StartError } from '../../errors.ts';
-import type { GraphSource } from './config-file.ts';
+import type { GraphSource } from '../gx-json/read.ts';
 
 type Config = Record<string, unknown>;
 

@@ -9,8 +9,8 @@ type Deps = { db: Database; index: Pick<StoreIndex, 'dims' | 'fields'>; embed: E
 /** Items embedded at a time while older ones are taken up. */
 const BATCH = 50;
 
-/** Search by meaning over the store, as `store.index` of gx.json asks for it. */
-export class Meaning {
+/** Searches by meaning over the store, as `store.index` of gx.json asks for it. */
+export class SemanticSearch {
   readonly #deps: Deps;
   #by: Nearness = 'sql';
 

@@ -1,8 +1,8 @@
-import type { Step } from '../db/checkpoints.ts';
-import type { Together } from '../db/together.ts';
+import type { Step } from '../../db/checkpoints.ts';
+import type { Batcher } from '../../db/batcher.ts';
 
 /** Steps of several runs share statements. */
-export type SharedWrites = Together<StepsOfRun, undefined>;
+export type SharedWrites = Batcher<StepsOfRun, undefined>;
 
 /**
  * What one run stores, in the order in which it came: each statement takes all that came while the last one was under way, and after a

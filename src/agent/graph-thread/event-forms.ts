@@ -1,4 +1,4 @@
-import { checkpointOf } from '../graphs/snapshot.ts';
+import { checkpointOf } from './snapshot.ts';
 
 /* LangGraph.js tells of checkpoints and tasks in a form of its own; clients expect the interface's. */
 

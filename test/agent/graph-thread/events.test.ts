@@ -1,7 +1,7 @@
 import { AIMessage, AIMessageChunk } from '@langchain/core/messages';
 import { expect, test } from 'vitest';
-import { EventsOfRun, graphModes, isWanted } from '../../../src/agent/stream/modes.ts';
-import { toJson } from '../../../src/agent/graphs/serialise.ts';
+import { EventsOfRun, graphModes } from '../../../src/agent/graph-thread/events.ts';
+import { toJson } from '../../../src/agent/graph-thread/serialise.ts';
 
 const sent = (events: unknown): unknown => JSON.parse(toJson(events));
 
@@ -63,27 +63,4 @@ test('messages-tuple mode sends each token with its class, so that clients appen
   const run = new EventsOfRun(['messages-tuple']);
   const events = run.of({ namespace: [], mode: 'messages', payload: [new AIMessageChunk({ id: 'm', content: 'He' }), { node: 'n' }] });
   expect(sent(events)).toMatchObject([['messages', [{ type: 'AIMessageChunk', content: 'He' }, { node: 'n' }]]]);
-});
-
-test.each([
-  ['values of a subgraph', 'values|sub:1', ['values'], true],
-  ['tokens', 'messages', ['messages-tuple'], true],
-  ['tokens when whole messages are wanted', 'messages', ['messages'], false],
-  ['whole messages', 'messages/partial', ['messages'], true],
-  ['an error', 'error', ['values'], true],
-  ['updates when values are wanted', 'updates', ['values'], false],
-  ['everything when nothing is said', 'debug', undefined, true],
-] as const)('a reader gets %s as asked', (_, event, modes, expected) => {
-  expect(isWanted(event, { modes: modes as never, namespaces: undefined })).toBe(expected);
-});
-
-test.each([
-  ['of the root graph', 'values', [''], true],
-  ['of another graph than the root', 'values|sub:1', [''], false],
-  ['of the asked subgraph', 'updates|sub:1', ['sub:1'], true],
-  ['of a graph that the asked one started', 'updates|sub:1|deep:2', ['sub:1'], false],
-  ['of one of several', 'values|sub:1|deep:2', ['', 'sub:1|deep:2'], true],
-  ['about the run itself', 'error', ['sub:1'], true],
-] as const)('a reader of namespaces gets what is %s', (_, event, namespaces, expected) => {
-  expect(isWanted(event, { modes: undefined, namespaces: [...namespaces] })).toBe(expected);
 });

@@ -1,8 +1,8 @@
 import { AIMessage, AIMessageChunk, ChatMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage } from '@langchain/core/messages';
 import { MemorySaver } from '@langchain/langgraph-checkpoint';
 import { describe, expect, test } from 'vitest';
-import { Serde } from '../../../src/agent/graphs/serde.ts';
-import { toJson } from '../../../src/agent/graphs/serialise.ts';
+import { Serde } from '../../../../src/agent/graph-thread/checkpoints/serde.ts';
+import { toJson } from '../../../../src/agent/graph-thread/serialise.ts';
 
 const langGraphs = new MemorySaver().serde;
 const serde = new Serde(langGraphs);

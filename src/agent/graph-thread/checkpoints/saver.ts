@@ -1,8 +1,8 @@
 import { WRITES_IDX_MAP, type BaseCheckpointSaver, type CheckpointTuple } from '@langchain/langgraph-checkpoint';
 import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres';
-import type { Database } from '../db/pool.ts';
-import { readCheckpoints, writeSteps, type StoredCheckpoint } from '../db/checkpoints.ts';
-import { Together } from '../db/together.ts';
+import type { Database } from '../../db/pool.ts';
+import { readCheckpoints, writeSteps, type StoredCheckpoint } from '../../db/checkpoints.ts';
+import { Batcher } from '../../db/batcher.ts';
 import { Serde, type Form } from './serde.ts';
 import { StepsOfRun, type SharedWrites } from './steps-of-run.ts';
 
@@ -47,7 +47,7 @@ export class Saver extends PostgresSaver {
     this.#form = form;
     this.#serde = new Serde(this.serde);
     this.serde = this.#serde;
-    this.#shared = new Together(async (runs) => {
+    this.#shared = new Batcher(async (runs) => {
       await writeSteps(
         db,
         runs.flatMap((run) => run.take()),

@@ -1,16 +1,16 @@
 import { MemorySaver } from '@langchain/langgraph';
 import { asError, Unavailable } from '../../errors.ts';
-import { graphModes, EventsOfRun, type Chunk, type Emitted } from '../stream/modes.ts';
+import { graphModes, EventsOfRun, type Chunk, type Emitted } from './events.ts';
 import { commandOf } from './command.ts';
 import { nodesOf, type Graph, type MakeGraph } from './load.ts';
-import type { Failure, Outcome, RunSpec } from './protocol.ts';
-import type { Saver } from './saver.ts';
+import type { Failure, Outcome, RunSpec } from '../threads/protocol.ts';
+import type { Saver } from './checkpoints/saver.ts';
 import { toJson } from './serialise.ts';
 import type { PgStore } from './store.ts';
 import { interruptsOf } from './snapshot.ts';
 import { fromLast, isUnderWay, stopReached } from './resume.ts';
 import { versions } from '../versions.ts';
-import { UnknownNode, unknownNode } from '../runs/nodes.ts';
+import { UnknownNode, unknownNode } from '../nodes.ts';
 
 export type InvokeDeps = {
   make: MakeGraph;

@@ -1,6 +1,6 @@
-import { RUN_DONE, type StreamMode, type ThreadStreamMode } from '../../schema/stream-event.ts';
-import { checkpointForm, debugForm, taskForm } from './forms.ts';
-import { chunkForm, isChunk, isMessage, toJson } from '../graphs/serialise.ts';
+import type { StreamMode } from '../../schema/stream-event.ts';
+import { checkpointForm, debugForm, taskForm } from './event-forms.ts';
+import { chunkForm, isChunk, isMessage, toJson } from './serialise.ts';
 
 /** One event to send: its name and its data. */
 export type Emitted = [event: string, data: unknown];
@@ -19,28 +19,6 @@ const FORMS: Record<string, ((payload: unknown) => unknown) | undefined> = {
   debug: debugForm,
   tasks: taskForm,
 };
-
-/** What a reader asked for: kinds of events, and namespaces of graphs as event names carry them (`sub:<task id>|...`, `""` is the root). */
-export type Wanted = { modes: StreamMode[] | undefined; namespaces: string[] | undefined };
-
-/** Whether a reader asked for the event: its mode stands before the first pipe of its name, its namespace after it. What is told of the run itself always goes out. */
-export function isWanted(event: string, { modes, namespaces }: Wanted): boolean {
-  const [name = '', ...namespace] = event.split('|');
-  if (name === RUN_DONE) return false;
-  if (['metadata', 'error', 'feedback'].includes(name)) return true;
-  if (namespaces !== undefined && !namespaces.includes(namespace.join('|'))) return false;
-  if (modes === undefined) return true;
-  if (name.startsWith('messages/')) return modes.includes('messages');
-  return modes.includes(name === 'messages' ? 'messages-tuple' : (name as StreamMode));
-}
-
-/** How an event looks in a stream of the whole thread; undefined when it was not asked for. */
-export function inThreadStream(event: string, modes: ThreadStreamMode[]): string | undefined {
-  if (event === RUN_DONE) return modes.includes('lifecycle') ? 'metadata' : undefined;
-  if (event === 'state_update') return modes.includes('state_update') ? event : undefined;
-  if (event === 'metadata' && modes.includes('lifecycle')) return event;
-  return modes.includes('run_modes') ? event : undefined;
-}
 
 /**
  * Turns one run's chunks into its events. It remembers the messages so far, because `messages` mode sends each message whole at every token,

@@ -1,6 +1,6 @@
 import { Annotation, END, MemorySaver, START, StateGraph } from '@langchain/langgraph';
 import { expect, test } from 'vitest';
-import { someNodes, unknownNode } from '../../../src/agent/runs/nodes.ts';
+import { someNodes, unknownNode } from '../../src/agent/nodes.ts';
 
 /* What LangGraph does with the nodes that a call stops at: the rules of this server rest on it. */
 
