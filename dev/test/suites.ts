@@ -16,7 +16,6 @@ export const SUITES: Record<string, Check[]> = {
     { name: 'types', command: ['tsc', '--noEmit'] },
     { name: 'unused code', command: ['knip', '--no-progress'] },
     { name: 'generated files are fresh', command: ['node', 'dev/generate.ts', '--check'] },
-    { name: 'every folder of sources has its tests', command: ['node', 'dev/test/mirror.ts'] },
     vitest('unit'),
   ],
   kube: [vitest('kube')],
