@@ -7,7 +7,7 @@ import { FINALIZER } from '../schema/labels.ts';
 import { finalizeDeployment } from './deployment/finalize.ts';
 import { reconcileDeployment } from './deployment/reconcile.ts';
 import { refusedDeployment } from './deployment/status.ts';
-import type { OperatorDeps } from './deps.ts';
+import type { OperatorDeps } from './family/deps.ts';
 import { Controller } from './kernel/controller.ts';
 import type { OperatorMetrics } from './kernel/metrics.ts';
 import { listenerReport } from './listener/status.ts';

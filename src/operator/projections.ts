@@ -1,5 +1,5 @@
 import type { KubeObject } from '../kube/kube.ts';
-import { statusOfPod } from './diagnose.ts';
+import { statusOfPod } from './pods/diagnose.ts';
 
 /** Of a pod only what a diagnosis reads: its status, and whose it is. */
 export function leanPod(pod: KubeObject): KubeObject {

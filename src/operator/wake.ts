@@ -3,11 +3,11 @@ import type { KubeObject } from '../kube/kube.ts';
 import type { RevisionResource, TracingProjectResource } from '../schema/custom-resources.ts';
 import { DEPLOYMENT, REVISION } from '../schema/labels.ts';
 import { labelValue } from '../schema/names.ts';
-import { BY_DEPLOYMENT, BY_NAME, type Caches } from './caches.ts';
-import { selectedBy } from './deployment/objects/network.ts';
-import { isEnded } from './deployment/picks.ts';
+import { BY_DEPLOYMENT, BY_NAME, type Caches } from './family/caches.ts';
+import { selectedBy } from './deployment/service.ts';
+import { isEnded } from './deployment/history.ts';
 import type { WorkQueue } from './kernel/queue.ts';
-import { isAskedAnew, isNews, isNewsToDeployment, isNewsToRevisions, isToldAnew } from './news.ts';
+import { isAskedAnew, isNews, isNewsToDeployment, isNewsToRevisions, isToldAnew } from './wake-filter.ts';
 
 export type Queues = { deployments: WorkQueue; revisions: WorkQueue; listeners: WorkQueue };
 

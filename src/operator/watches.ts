@@ -5,7 +5,7 @@ import { Gate } from '../kube/gate.ts';
 import { Reflector, type WatchObserver, type WatchTimings } from '../kube/watch.ts';
 import type { Log } from '../log.ts';
 import { MANAGED_BY, OPERATOR } from '../schema/labels.ts';
-import type { Caches } from './caches.ts';
+import type { Caches } from './family/caches.ts';
 import { leanPod } from './projections.ts';
 
 type Given = {

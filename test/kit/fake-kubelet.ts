@@ -4,7 +4,7 @@ import { Unavailable } from '../../src/errors.ts';
 import { Cache } from '../../src/kube/cache.ts';
 import { kinds, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import { Reflector } from '../../src/kube/watch.ts';
-import { repositoryOf } from '../../src/operator/image-name.ts';
+import { repositoryOf } from '../../src/operator/revision/image-name.ts';
 import { silentLog } from './log.ts';
 
 /*

@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { startPostgres } from '../../src/agent/dev/embedded-postgres/start.ts';
-import { newAuthority, newCertificate, type Pair } from '../../src/operator/deployment/tls/certificate.ts';
+import { newAuthority, newCertificate, type Pair } from '../../src/operator/database/own/tls/certificate.ts';
 import { asAdmin } from './postgres-template.ts';
 
 export type EncryptedPostgres = {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ensureTools } from '../../dev/cluster/parts.ts';
 import { kinds, type Kube, type KubeObject } from '../../src/kube/kube.ts';
-import { isRolledOut } from '../../src/operator/workload-state.ts';
+import { isRolledOut } from '../../src/operator/pods/workload-state.ts';
 import type { DeploymentResource } from '../../src/schema/custom-resources.ts';
 import { testNamespace, until } from '../kit/api-server.ts';
 import { fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Builder } from '../../src/config/builder.ts';
 import { kinds, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import { desiredDeployment } from '../../src/operator/deployment/desired.ts';
-import { passwordJob } from '../../src/operator/deployment/password/job.ts';
+import { passwordJob } from '../../src/operator/database/own/credentials/job.ts';
 import { buildJob } from '../../src/operator/revision/build/job.ts';
 import { desiredRevision } from '../../src/operator/revision/desired.ts';
 import type { RevisionTemplate } from '../../src/schema/custom-resources.ts';

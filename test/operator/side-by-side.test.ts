@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds, type KubeObject } from '../../src/kube/kube.ts';
-import { isRolledOut } from '../../src/operator/workload-state.ts';
+import { isRolledOut } from '../../src/operator/pods/workload-state.ts';
 import { names } from '../../src/schema/names.ts';
 import { until } from '../kit/api-server.ts';
 import { newDeployment } from '../kit/objects.ts';

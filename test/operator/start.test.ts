@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { NotFound } from '../../src/errors.ts';
 import { kinds, type Kube, type KubeObject } from '../../src/kube/kube.ts';
-import { isRolledOut } from '../../src/operator/workload-state.ts';
+import { isRolledOut } from '../../src/operator/pods/workload-state.ts';
 import { names } from '../../src/schema/names.ts';
 import { REVISION } from '../../src/schema/labels.ts';
 import { auditEvents, until } from '../kit/api-server.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { kinds, type JsonPatch, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
-import { isRolledOut } from '../../src/operator/workload-state.ts';
+import { isRolledOut } from '../../src/operator/pods/workload-state.ts';
 import { auditEvents, testNamespace, until } from '../kit/api-server.ts';
 import { fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
 import { newDeployment, settings } from '../kit/objects.ts';

@@ -3,11 +3,11 @@ import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import { RENEW_DATABASE } from '../../schema/labels.ts';
 import { hashOf } from '../../schema/revision-of.ts';
-import { settledTemplate, withTemplateHash } from '../settled-template.ts';
-import { isSetUp } from '../workload-state.ts';
-import { databaseSet } from './objects/database.ts';
-import { agentBudget, databaseBudget } from './objects/disruption.ts';
-import { agentService, databasePolicy, databaseService } from './objects/network.ts';
+import { settledTemplate, withTemplateHash } from '../pods/settled-template.ts';
+import { isSetUp } from '../pods/workload-state.ts';
+import { databaseSet } from '../database/own/set.ts';
+import { agentBudget, databaseBudget } from '../database/own/budget.ts';
+import { agentService, databasePolicy, databaseService } from './service.ts';
 
 /** Everything a deployment has beside its revisions, in the order in which it is made (pure). */
 export function desiredDeployment(

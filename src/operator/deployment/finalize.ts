@@ -3,15 +3,15 @@ import { kinds, type Kind, type KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import { COMPONENT, DEPLOYMENT, SECRETS_OF } from '../../schema/labels.ts';
 import { labelValue, names } from '../../schema/names.ts';
-import type { OperatorDeps } from '../deps.ts';
+import type { OperatorDeps } from '../family/deps.ts';
 import type { Reconcile } from '../kernel/controller.ts';
 import { settled, waiting, type Report } from '../kernel/outcome.ts';
-import { databaseSet } from './objects/database.ts';
-import { dataOwner } from './objects/metadata.ts';
-import { listCredentials } from './password/list.ts';
+import { databaseSet } from '../database/own/set.ts';
+import { dataOwner } from '../family/metadata.ts';
+import { listCredentials } from '../database/own/credentials/list.ts';
 import type { DeploymentStatusFields } from './status.ts';
 import { tenantIn } from './tracing-project.ts';
-import { claimName } from './volume.ts';
+import { claimName } from '../database/own/volume.ts';
 
 const LOOK_AGAIN = 2;
 const CHILDREN: Kind[] = [

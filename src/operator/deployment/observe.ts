@@ -2,8 +2,8 @@ import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
 import { COMPONENT, type Component } from '../../schema/labels.ts';
 import { names } from '../../schema/names.ts';
-import { BY_DEPLOYMENT, type Caches } from '../caches.ts';
-import { isPodOver } from '../diagnose.ts';
+import { BY_DEPLOYMENT, type Caches } from '../family/caches.ts';
+import { isPodOver } from '../pods/diagnose.ts';
 
 /** What is there for a deployment. */
 export type DeploymentWorld = {

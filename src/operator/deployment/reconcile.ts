@@ -1,18 +1,18 @@
 import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
-import type { OperatorDeps } from '../deps.ts';
+import type { OperatorDeps } from '../family/deps.ts';
 import type { Reconcile } from '../kernel/controller.ts';
 import { noLaterThan, type Outcome, type Statement } from '../kernel/outcome.ts';
 import { desiredDeployment } from './desired.ts';
-import { externalSecret } from './external.ts';
-import { databaseReplicas } from './hibernation.ts';
+import { externalSecret } from '../database/external/secret.ts';
+import { databaseReplicas } from '../database/own/hibernate.ts';
 import { observeDeployment, type DeploymentWorld } from './observe.ts';
-import { activeOf, missingRevision, nextExpiry, outdated } from './picks.ts';
-import { completeRevision } from '../revision/complete.ts';
-import { growVolume } from './volume.ts';
-import { rotatePassword, type PasswordState } from './password/rotate.ts';
-import { prepare, type Prepared } from './prepare.ts';
-import { keepCertificate, type Kept } from './tls/keep.ts';
+import { activeOf, missingRevision, nextExpiry, outdated } from './history.ts';
+import { completeRevision } from '../family/complete.ts';
+import { growVolume } from '../database/own/volume.ts';
+import { rotatePassword, type PasswordState } from '../database/own/credentials/rotate.ts';
+import { prepare, type Prepared } from './obstacle.ts';
+import { keepCertificate, type Kept } from '../database/own/tls/keep.ts';
 import { deploymentReport, type DeploymentStatusFields } from './status.ts';
 
 /** Keeps the newest revision, the database and the Service of a deployment as its spec and its revisions ask. */

@@ -4,7 +4,7 @@ import { API_VERSION, type DeploymentResource, type TracingProjectResource } fro
 import { DEPLOYMENT, TENANT } from '../../schema/labels.ts';
 import { labelValue, names } from '../../schema/names.ts';
 import { namedTenant, ownersOf, tenantOf } from '../../schema/tenancy.ts';
-import { BY_NAME, type Caches } from '../caches.ts';
+import { BY_NAME, type Caches } from '../family/caches.ts';
 
 /** The tenant a deployment belongs to, as REST sees it. */
 export const tenantIn = (deployment: DeploymentResource, { listeners }: Pick<Caches, 'listeners'>, settings: OperatorSettings): string =>

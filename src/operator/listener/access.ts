@@ -1,5 +1,5 @@
 import { GROUP } from '../../schema/custom-resources.ts';
-import type { PolicyRule } from '../access-rule.ts';
+import type { PolicyRule } from '../kernel/access-rule.ts';
 
 /** What judging Listeners needs, in the operator's own namespace. */
 export const listenerAccess: PolicyRule[] = [

@@ -2,15 +2,15 @@ import { DATABASE_READY, HIBERNATED, SUSPENDED } from '../../schema/conditions.t
 import { INTERRUPT } from '../../schema/labels.ts';
 import type { RevisionResource } from '../../schema/custom-resources.ts';
 import { hashOf, templateHash } from '../../schema/revision-of.ts';
-import { isEnded } from '../deployment/picks.ts';
-import { connectionsOf } from '../connections.ts';
-import { diagnose, isPodReady, readySince, type Diagnosis } from '../diagnose.ts';
+import { isEnded } from '../deployment/history.ts';
+import { connectionsOf } from '../family/connections.ts';
+import { diagnose, isPodReady, readySince, type Diagnosis } from '../pods/diagnose.ts';
 import { conditionIn } from '../kernel/conditions.ts';
-import { isRolledOut, replicasOf } from '../workload-state.ts';
+import { isRolledOut, replicasOf } from '../pods/workload-state.ts';
 import { building } from './build/decide.ts';
 import { idle, type Decision, type Situation, type Step, type Wish } from './decision.ts';
 import { imageOf } from './image.ts';
-import { isAlone, mayStart } from './may-start.ts';
+import { isAlone, mayStart } from '../family/may-start.ts';
 import type { RevisionWorld } from './observe.ts';
 import { replicasAllowed, replicasWanted, type WorkloadComponent } from './objects/sizes.ts';
 

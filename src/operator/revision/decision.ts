@@ -1,7 +1,7 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { RevisionResource } from '../../schema/custom-resources.ts';
 import type { RevisionStatus } from '../../schema/revision.ts';
-import type { Diagnosis } from '../diagnose.ts';
+import type { Diagnosis } from '../pods/diagnose.ts';
 import type { RevisionWorld } from './observe.ts';
 
 /** Replicas of one workload; undefined: it is not made, and if it is there it stays as it is. */

@@ -1,6 +1,6 @@
 import type { RevisionResource } from '../../schema/custom-resources.ts';
 import { canonicalJson } from '../../schema/revision-of.ts';
-import { repositoryOf } from '../image-name.ts';
+import { repositoryOf } from './image-name.ts';
 
 /**
  * The very image that a rollback repeats, whatever its tag or branch means today; undefined when the earlier revision had none, or asked

@@ -2,7 +2,7 @@ import { taken, type Denied, type KubeRefused } from '../../kube/errors.ts';
 import { kinds } from '../../kube/kube.ts';
 import type { RevisionResource } from '../../schema/custom-resources.ts';
 import { names } from '../../schema/names.ts';
-import type { OperatorDeps } from '../deps.ts';
+import type { OperatorDeps } from '../family/deps.ts';
 import type { Reconcile } from '../kernel/controller.ts';
 import type { Report } from '../kernel/outcome.ts';
 import { buildJob } from './build/job.ts';

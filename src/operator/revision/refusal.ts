@@ -3,7 +3,7 @@ import type { RevisionResource } from '../../schema/custom-resources.ts';
 import type { RevisionStatus } from '../../schema/revision.ts';
 import { dateTimeOf } from '../../schema/types.ts';
 import { Denied, type KubeRefused } from '../../kube/errors.ts';
-import { isEnded } from '../deployment/picks.ts';
+import { isEnded } from '../deployment/history.ts';
 import { stalled, waiting, type Outcome, type Report } from '../kernel/outcome.ts';
 import { wasPaused } from './decide.ts';
 import { idle } from './decision.ts';

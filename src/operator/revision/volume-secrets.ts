@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../kube/kube.ts';
 import type { RevisionResource } from '../../schema/custom-resources.ts';
-import { isWaitingForVolumes } from '../diagnose.ts';
+import { isWaitingForVolumes } from '../pods/diagnose.ts';
 
 type Source = { secretName?: unknown; name?: unknown; optional?: unknown };
 type Volume = { secret?: Source | null; projected?: { sources?: { secret?: Source }[] } | null };

@@ -1,4 +1,4 @@
-import type { PolicyRule } from '../access-rule.ts';
+import type { PolicyRule } from '../kernel/access-rule.ts';
 
 /**
  * Secrets, in the namespaces of agents alone: credentials of databases and the secrets of revisions are made, read by name, listed by their

@@ -3,7 +3,7 @@ import { asError, Forbidden } from '../../errors.ts';
 import { kinds, type Kube, type KubeObject } from '../../kube/kube.ts';
 import type { Log } from '../../log.ts';
 import { SECRETS_OF } from '../../schema/labels.ts';
-import type { OperatorDeps } from '../deps.ts';
+import type { OperatorDeps } from '../family/deps.ts';
 import { unreferenced } from './unreferenced.ts';
 
 export type SweepOptions = OperatorDeps & {

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { kinds, type Kube } from '../../../src/kube/kube.ts';
-import { isRolledOut, isSetUp } from '../../../src/operator/workload-state.ts';
+import { isRolledOut, isSetUp } from '../../../src/operator/pods/workload-state.ts';
 import { familyOf, kindOf } from './family.ts';
 
 /*

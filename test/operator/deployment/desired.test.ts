@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { desiredDeployment } from '../../../src/operator/deployment/desired.ts';
-import { adminCredential, databaseCredential } from '../../../src/operator/deployment/objects/credential.ts';
+import { adminCredential, databaseCredential } from '../../../src/operator/database/own/credentials/secret.ts';
 import { fieldsWithoutEffect } from '../../../src/operator/deployment/without-effect.ts';
-import { passwordJob } from '../../../src/operator/deployment/password/job.ts';
+import { passwordJob } from '../../../src/operator/database/own/credentials/job.ts';
 import { isAsIntended, withHash } from '../../../src/operator/kernel/owned.ts';
 import { deployment, settings } from '../../kit/objects.ts';
 

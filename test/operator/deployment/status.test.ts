@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../src/kube/kube.ts';
 import type { DeploymentWorld } from '../../../src/operator/deployment/observe.ts';
-import { databaseReplicas } from '../../../src/operator/deployment/hibernation.ts';
+import { databaseReplicas } from '../../../src/operator/database/own/hibernate.ts';
 import { deploymentReport, refusedDeployment } from '../../../src/operator/deployment/status.ts';
 import { deployment, revision, settings } from '../../kit/objects.ts';
 

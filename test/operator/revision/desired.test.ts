@@ -7,7 +7,7 @@ import type { OperatorSettings } from '../../../src/config/operator.ts';
 import type { DeploymentSpec } from '../../../src/schema/custom-resources.ts';
 import { ResourceSpec as Described, UNUSED_RESOURCE_FIELDS } from '../../../src/schema/resource-spec.ts';
 import { camelKey } from '../../../src/schema/types.ts';
-import type { DatabaseAddress } from '../../../src/operator/deployment/address.ts';
+import type { DatabaseAddress } from '../../../src/operator/database/address.ts';
 import { names } from '../../../src/schema/names.ts';
 import { deployment, revision, settings, UID } from '../../kit/objects.ts';
 

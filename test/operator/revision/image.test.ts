@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { digestIn, repositoryOf } from '../../../src/operator/image-name.ts';
+import { digestIn, repositoryOf } from '../../../src/operator/revision/image-name.ts';
 import { repeatedImage } from '../../../src/operator/revision/image.ts';
 import { deployment, fromGit, revision } from '../../kit/objects.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { KubeObject } from '../../../src/kube/kube.ts';
-import { createCaches, type Caches } from '../../../src/operator/caches.ts';
+import { createCaches, type Caches } from '../../../src/operator/family/caches.ts';
 import { unreferenced } from '../../../src/operator/secrets/unreferenced.ts';
 import type { DeploymentResource, RevisionResource } from '../../../src/schema/custom-resources.ts';
 import { deployment, revision } from '../../kit/objects.ts';

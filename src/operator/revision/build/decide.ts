@@ -1,7 +1,7 @@
 import type { Builder } from '../../../config/builder.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
 import { BUILD_CONTAINER } from '../../../schema/names.ts';
-import { diagnose, statusOfPod, type Diagnosis } from '../../diagnose.ts';
+import { diagnose, statusOfPod, type Diagnosis } from '../../pods/diagnose.ts';
 import { idle, type Decision, type Situation, type Step } from '../decision.ts';
 import { imageOf } from '../image.ts';
 import { targetImage } from './job.ts';

@@ -2,8 +2,8 @@ import { kinds, type KubeObject } from '../../../kube/kube.ts';
 import type { DeploymentResource, RevisionResource } from '../../../schema/custom-resources.ts';
 import { COMPONENT, DEPLOYMENT, INTERRUPT } from '../../../schema/labels.ts';
 import { labelValue, names } from '../../../schema/names.ts';
-import type { OperatorDeps } from '../../deps.ts';
-import { statusOfPod } from '../../diagnose.ts';
+import type { OperatorDeps } from '../../family/deps.ts';
+import { statusOfPod } from '../../pods/diagnose.ts';
 import { imageOf } from '../image.ts';
 
 /** What is there of a revision's build. Jobs are not watched: their pods are, and tell nearly all. */

@@ -1,4 +1,4 @@
-import { repositoryOf } from '../../image-name.ts';
+import { repositoryOf } from '../image-name.ts';
 
 /** The image that a builder made, and the commit it was made from where it tells. */
 export type Built = { image: string; commitSha?: string };

@@ -1,5 +1,5 @@
-import type { DatabaseAddress } from '../../deployment/address.ts';
-import { knownTls } from '../../deployment/objects/tls.ts';
+import type { DatabaseAddress } from '../../database/address.ts';
+import { knownTls } from '../../database/own/tls/secret.ts';
 import { AGENT_CONTAINER } from '../../../schema/names.ts';
 
 type Named = { name: string };

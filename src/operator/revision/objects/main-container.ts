@@ -1,7 +1,7 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { RevisionResource } from '../../../schema/custom-resources.ts';
 import { AGENT_CONTAINER } from '../../../schema/names.ts';
-import { connectionsOf } from '../../connections.ts';
+import { connectionsOf } from '../../family/connections.ts';
 import { addressed } from './addressed.ts';
 import { RESTRICTED, withoutNulls } from './containers.ts';
 import { tracingEnvironment } from './tracing.ts';

@@ -1,6 +1,6 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { RevisionResource } from '../../../schema/custom-resources.ts';
-import type { DatabaseAddress } from '../../deployment/address.ts';
+import type { DatabaseAddress } from '../../database/address.ts';
 import { cores, mebibytes } from '../../kernel/quantity.ts';
 
 export type WorkloadComponent = 'api' | 'queue';

@@ -3,7 +3,7 @@ import type { KubeObject } from '../../../kube/kube.ts';
 import { API_VERSION, type RevisionResource } from '../../../schema/custom-resources.ts';
 import { DATABASE_ADDRESS, DEPLOYMENT, ownLabels, REVISION, selectorOf } from '../../../schema/labels.ts';
 import { names } from '../../../schema/names.ts';
-import { stampOf } from '../../deployment/address.ts';
+import { stampOf } from '../../database/address.ts';
 import { podSpec } from './pod.ts';
 import type { WorkloadComponent, WorkloadWish } from './sizes.ts';
 

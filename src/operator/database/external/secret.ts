@@ -1,0 +1,60 @@
+import { NotFound } from '../../../errors.ts';
+import { kinds } from '../../../kube/kube.ts';
+import { DATABASE_READY } from '../../../schema/conditions.ts';
+import type { DeploymentResource } from '../../../schema/custom-resources.ts';
+import { URI_KEY, type ExternalDatabase } from '../../../schema/database-spec.ts';
+import { RECONCILE_NOW } from '../../../schema/labels.ts';
+import type { OperatorDeps } from '../../family/deps.ts';
+import { isPodReady } from '../../pods/diagnose.ts';
+import { isTrue } from '../../kernel/conditions.ts';
+import type { DeploymentWorld } from '../../deployment/observe.ts';
+
+/** What is known of the Secret that names the database: which one and in what state, or a sentence on what is wrong with it. */
+export type DatabaseSecret = { secret: string; version?: string } | { problem: string };
+
+type Scene = { world: DeploymentWorld; signal: AbortSignal };
+
+/**
+ * The Secret of an external database. It is not watched: a settled deployment reads nothing. It is read when the spec or the
+ * reconcile-now annotation changed, and whenever the database or a pod is not ready.
+ */
+export async function externalSecret(
+  { kube }: Pick<OperatorDeps, 'kube'>,
+  deployment: DeploymentResource,
+  { world, signal }: Scene,
+): Promise<DatabaseSecret> {
+  const external = deployment.spec.database?.external as ExternalDatabase;
+  const { databaseSecret, databaseSecretVersion: version } = deployment.status ?? {};
+  if (databaseSecret === external.secretName && isCalm(deployment, world))
+    return { secret: databaseSecret, ...(version !== undefined && { version }) };
+  const ref = { namespace: deployment.metadata.namespace, name: external.secretName };
+  const found = await kube.get(kinds.secret, ref, signal).catch((error: unknown) => {
+    if (error instanceof NotFound) return undefined;
+    throw error;
+  });
+  const problem = problemOf(external, found?.data);
+  if (problem !== undefined) return { problem };
+  return { secret: external.secretName, version: found?.metadata.resourceVersion ?? '' };
+}
+
+function isCalm(deployment: DeploymentResource, { agentPods }: DeploymentWorld): boolean {
+  const { metadata, status } = deployment;
+  const isSeen = status?.observedGeneration === metadata.generation;
+  return isTrue(deployment, DATABASE_READY) && isHandled(deployment) && isSeen && agentPods.every(isPodReady);
+}
+
+/** Nobody has asked to look again since the last time (pure). */
+export const isHandled = ({ metadata, status }: DeploymentResource): boolean =>
+  status?.lastHandledReconcileAt === metadata.annotations?.[RECONCILE_NOW]?.slice(0, 128);
+
+/** What is wrong with the Secret, without a word of its values; undefined when nothing is (pure). */
+export function problemOf({ secretName, key = URI_KEY }: ExternalDatabase, data: Record<string, string> | undefined): string | undefined {
+  if (data === undefined) return `The Secret ${secretName} of the external database is not there.`;
+  const value = data[key];
+  if (value === undefined) return `The Secret ${secretName} of the external database has no key ${key}.`;
+  const text = Buffer.from(value, 'base64').toString('utf8');
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !['postgres:', 'postgresql:'].includes(url.protocol) || url.hostname === '')
+    return `Key ${key} of the Secret ${secretName} is not an address: postgresql://user:password@host:port/name is wanted.`;
+  return undefined;
+}

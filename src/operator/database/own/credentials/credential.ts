@@ -1,0 +1,31 @@
+import type { KubeObject } from '../../../../kube/kube.ts';
+import type { DeploymentResource } from '../../../../schema/custom-resources.ts';
+import { PASSWORD_LOST, PASSWORD_NUMBER, PASSWORD_REQUESTED } from '../../../../schema/labels.ts';
+import { names } from '../../../../schema/names.ts';
+import { dataOwner } from '../../../family/metadata.ts';
+
+/**
+ * A password of an own database. Usually there is one; two while it is being changed. Which they are is read from their Secrets, which
+ * live as long as the volume, so that a lost status locks nobody out.
+ */
+export type Credential = {
+  secret: string;
+  number: number;
+  requestedAt?: string;
+  /** Its Secret was deleted, and another one without a password stands for it. */
+  isLost?: true;
+};
+
+/** The credentials among Secrets, oldest first: those of this deployment's data alone (pure). */
+export function credentialsAmong(secrets: KubeObject[], deployment: DeploymentResource): Credential[] {
+  const owner = dataOwner(deployment);
+  return secrets
+    .map(({ metadata }) => {
+      const requestedAt = metadata.annotations?.[PASSWORD_REQUESTED];
+      const number = Number(metadata.annotations?.[PASSWORD_NUMBER] ?? 0);
+      const isLost = metadata.annotations?.[PASSWORD_LOST] !== undefined;
+      return { secret: metadata.name, number, ...(requestedAt !== undefined && { requestedAt }), ...(isLost && { isLost }) };
+    })
+    .filter(({ secret, number }) => secret === names.databaseSecret(deployment.metadata.name, owner, number))
+    .toSorted((a, b) => a.number - b.number);
+}

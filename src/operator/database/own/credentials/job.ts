@@ -1,0 +1,104 @@
+import type { OperatorSettings } from '../../../../config/operator.ts';
+import type { KubeObject } from '../../../../kube/kube.ts';
+import type { DeploymentResource } from '../../../../schema/custom-resources.ts';
+import { DEPLOYMENT, ownLabels, PASSWORD_TASK } from '../../../../schema/labels.ts';
+import { names } from '../../../../schema/names.ts';
+import { authorityOf } from '../../address.ts';
+import { dataOwner, ownedMetadata } from '../../../family/metadata.ts';
+import { restrictedContainer, restrictedPod } from '../postgres-image.ts';
+import { knownTls } from '../tls/secret.ts';
+import type { Credential } from './credential.ts';
+import type { Task } from './next-step.ts';
+import { separationSql } from './roles-sql.ts';
+import { loginOf, retireSql, setSql } from './sql.ts';
+
+const PSQL = 'psql -X -q -A -t -v ON_ERROR_STOP=1';
+/** A login that works already was set before a crash. A database whose agents are superusers knows no admin: it is told of one first. */
+const SEPARATE = `${PSQL} "$ADMIN" -c 'select 1' > /dev/null 2>&1 ||
+  printf '%s' "$SEPARATION" | ${PSQL} -v verifier="$ADMIN_VERIFIER" "$FORMER" > /dev/null`;
+const SCRIPTS: Record<Task, string> = {
+  separate: `${SEPARATE}
+exec ${PSQL} "$ADMIN" -c 'select 1'`,
+  set: `${SEPARATE}
+${PSQL} "$NEXT" -c 'select 1' > /dev/null 2>&1 && exit 0
+printf '%s' "$STATEMENTS" | ${PSQL} -1 -v verifier="$VERIFIER" "$ADMIN"
+exec ${PSQL} "$NEXT" -c 'select 1'`,
+  retire: `printf '%s' "$STATEMENTS" | ${PSQL} -1 "$ADMIN"`,
+};
+/** Tried until it ends well: a database that restarts meanwhile is daily life. */
+const FOR_EVER = 2_147_483_647;
+
+/** Of a separation, `from` and `to` are the one credential that is there. */
+export type Given = { task: Task; from: Credential; to: Credential };
+
+/** The pod that says one thing to the database: the operator itself connects to none (pure). */
+export function passwordJob(deployment: DeploymentResource, { task, from, to }: Given, settings: OperatorSettings): KubeObject {
+  const { name } = deployment.metadata;
+  const job = names.passwordJob(name, task, to.number);
+  const authority = authorityOf(deployment);
+  const tls = authority === undefined ? undefined : knownTls(authority);
+  return {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: ownedMetadata(deployment, 'password', job),
+    spec: {
+      backoffLimit: FOR_EVER,
+      template: {
+        metadata: { labels: ownLabels(name, 'password'), annotations: { [DEPLOYMENT]: name, [PASSWORD_TASK]: job } },
+        spec: {
+          ...restrictedPod(deployment),
+          restartPolicy: 'OnFailure',
+          ...(tls && { volumes: [tls.volume] }),
+          containers: [
+            {
+              name: 'psql',
+              image: settings.databaseImage,
+              imagePullPolicy: settings.imagePullPolicy,
+              command: ['/bin/sh', '-c', SCRIPTS[task]],
+              env: [...environment(deployment, { task, from, to }), ...connecting(tls)],
+              // psql alone takes a few megabytes.
+              resources: { requests: { cpu: '10m', memory: '32Mi' }, limits: { cpu: '100m', memory: '64Mi' } },
+              securityContext: restrictedContainer,
+              ...(tls && { volumeMounts: [tls.mount] }),
+            },
+          ],
+        },
+      },
+    },
+  };
+}
+
+/** What psql takes beside an address. */
+function connecting(tls: ReturnType<typeof knownTls> | undefined): object[] {
+  const { sslmode, sslrootcert } = tls?.parameters ?? {};
+  // A password gets into a database that its guard has made read-only, too: it takes some hundred bytes.
+  const options = { PGCONNECT_TIMEOUT: '10', PGOPTIONS: '-c default_transaction_read_only=off' };
+  const given = { ...options, PGSSLMODE: sslmode, PGSSLROOTCERT: sslrootcert };
+  return Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [{ name, value }]));
+}
+
+function environment(deployment: DeploymentResource, { task, from, to }: Given): object[] {
+  const admin = names.databaseAdmin(deployment.metadata.name, dataOwner(deployment));
+  const known = (variable: string, secret: string, key: string, optional = false): object => ({
+    name: variable,
+    valueFrom: { secretKeyRef: { name: secret, key, ...(optional && { optional }) } },
+  });
+  const said = (name: string, value: string): object => ({ name, value });
+  // A database that was made with its admin is never told of one, and the admin's Secret has no verifier then.
+  const separating = [
+    ...(from.isLost === true ? [] : [known('FORMER', from.secret, 'uri')]),
+    known('ADMIN_VERIFIER', admin, 'verifier', true),
+    said('SEPARATION', separationSql()),
+  ];
+  const setting = [
+    known('NEXT', to.secret, 'uri'),
+    known('VERIFIER', to.secret, 'verifier'),
+    said('STATEMENTS', setSql(loginOf(to.number))),
+  ];
+  const tasks: Record<Task, object[]> = {
+    separate: separating,
+    set: [...separating, ...setting],
+    retire: [said('STATEMENTS', retireSql(loginOf(from.number)))],
+  };
+  return [known('ADMIN', admin, 'uri'), ...tasks[task]];
+}

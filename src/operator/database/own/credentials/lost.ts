@@ -1,0 +1,54 @@
+import { NotFound } from '../../../../errors.ts';
+import { kinds } from '../../../../kube/kube.ts';
+import { PASSWORD_ROTATED } from '../../../../schema/conditions.ts';
+import type { DeploymentResource } from '../../../../schema/custom-resources.ts';
+import { names } from '../../../../schema/names.ts';
+import type { OperatorDeps } from '../../../family/deps.ts';
+import { isUnconfigured } from '../../../pods/diagnose.ts';
+import type { Statement } from '../../../kernel/outcome.ts';
+import { isHandled } from '../../external/secret.ts';
+import { lostCredential } from './secret.ts';
+import { dataOwner } from '../../../family/metadata.ts';
+import type { DeploymentWorld } from '../../../deployment/observe.ts';
+
+/**
+ * Whether the Secret in use has to be looked for (pure): Secrets are not watched, and a settled deployment reads none. A pod can't be started
+ * for want of one, or a person asks to look.
+ */
+export const isDoubted = (deployment: DeploymentResource, { agentPods }: Pick<DeploymentWorld, 'agentPods'>): boolean =>
+  agentPods.some(isUnconfigured) || !isHandled(deployment);
+
+/** Which password of the own database has this Secret's name; undefined: none (pure). */
+export function numberOf(secret: string, deployment: DeploymentResource): number | undefined {
+  const owner = dataOwner(deployment);
+  const numbers = [0, Number(/-(\d+)$/.exec(secret)?.[1] ?? 0)];
+  return numbers.find((number) => secret === names.databaseSecret(deployment.metadata.name, owner, number));
+}
+
+type Scene = { used: string; hasAdmin: boolean; signal: AbortSignal };
+
+/**
+ * The Secret that pods are started with was deleted. Its password can't be known again, but the admin can set another one: a Secret without
+ * a password takes the place of the lost one, and the change goes on from there as any other, whoever comes after a crash. Without the
+ * admin's Secret nobody but a person at the database's own socket can: then what is to be told.
+ */
+export async function markLost(
+  { kube, writer }: Pick<OperatorDeps, 'kube' | 'writer'>,
+  deployment: DeploymentResource,
+  { used, hasAdmin, signal }: Scene,
+): Promise<Statement | undefined> {
+  const { name, namespace } = deployment.metadata;
+  const admin = names.databaseAdmin(name, dataOwner(deployment));
+  const number = numberOf(used, deployment);
+  const isThere = await kube.get(kinds.secret, { namespace, name: admin }, signal).catch((error: unknown) => {
+    if (error instanceof NotFound) return undefined;
+    throw error;
+  });
+  if (number !== undefined && hasAdmin && isThere !== undefined) {
+    await writer.create(lostCredential(deployment, number), signal);
+    return undefined;
+  }
+  const lost = isThere === undefined ? `the Secrets ${used} and ${admin} are` : `the Secret ${used} is`;
+  const message = `No pod can be started, as ${lost} gone; those that run go on. Restore it, or give the database's admin another password by hand.`;
+  return { type: PASSWORD_ROTATED, status: 'False', reason: 'CredentialLost', message, event: 'Warning' };
+}

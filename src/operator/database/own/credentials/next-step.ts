@@ -1,0 +1,58 @@
+import type { KubeObject } from '../../../../kube/kube.ts';
+import { DATABASE_ADDRESS } from '../../../../schema/labels.ts';
+import { isRolledOut, replicasOf } from '../../../pods/workload-state.ts';
+import type { DeploymentWorld } from '../../../deployment/observe.ts';
+import type { Credential } from './credential.ts';
+
+/** What a pod tells the database: to have the roles of today, a next password, the end of the former one. */
+export type Task = 'separate' | 'set' | 'retire';
+
+/** The next step of a change of the password. */
+export type Step =
+  | { do: 'nothing' }
+  | { do: 'make'; number: number }
+  | { do: 'run'; task: Task; from: Credential; to: Credential }
+  | { do: 'use'; to: Credential }
+  | { do: 'await-pods'; to: Credential }
+  | { do: 'forget'; from: Credential; to: Credential };
+
+export type Rotation = {
+  credentials: Credential[];
+  /** The Secret that pods are started with today. */
+  used: string | undefined;
+  /** When the spec asked for a new password. */
+  requestedAt: string | undefined;
+  isDone: (task: Task, number: number) => boolean;
+  /** Every pod that runs has this credential, and none can come back with another. */
+  isEverywhere: (secret: string) => boolean;
+};
+
+/**
+ * Two logins with the same rights take turns, so that the former one works until the last pod has the next (pure): make the next
+ * credential, let the database know it, replace the pods in turn, take the former one its login, forget it. Each step follows from what is
+ * there, so that it is found half done or done by whoever comes after a crash. A password that is lost is followed by the next one.
+ */
+export function nextStep({ credentials, used, requestedAt, isDone, isEverywhere }: Rotation): Step {
+  const [from, to] = [credentials.at(-2), credentials.at(-1)];
+  if (to === undefined) return { do: 'nothing' };
+  if (to.isLost === true) return { do: 'make', number: to.number + 1 };
+  if (from === undefined) {
+    const isAsked = requestedAt !== undefined && requestedAt !== to.requestedAt;
+    return isAsked ? { do: 'make', number: to.number + 1 } : { do: 'nothing' };
+  }
+  if (used !== to.secret) return isDone('set', to.number) ? { do: 'use', to } : { do: 'run', task: 'set', from, to };
+  if (!isEverywhere(to.secret)) return { do: 'await-pods', to };
+  return isDone('retire', to.number) ? { do: 'forget', from, to } : { do: 'run', task: 'retire', from, to };
+}
+
+/** Whether pods of the deployment all read the address from this Secret (pure). Pods that leave still use what they were started with. */
+export const isUsedEverywhere = ({ agentPods, workloads }: Pick<DeploymentWorld, 'agentPods' | 'workloads'>, secret: string): boolean =>
+  agentPods.every((pod) => isStamped(pod.metadata.annotations, secret)) &&
+  workloads.every((workload) => replicasOf(workload) === 0 || (isRolledOut(workload) && isStamped(templateAnnotations(workload), secret)));
+
+const isStamped = (annotations: Record<string, string> | undefined, secret: string): boolean =>
+  annotations?.[DATABASE_ADDRESS]?.startsWith(`${secret}/`) === true;
+
+type Templated = { template?: { metadata?: { annotations?: Record<string, string> } } };
+const templateAnnotations = ({ spec }: KubeObject): Record<string, string> | undefined =>
+  (spec as Templated | undefined)?.template?.metadata?.annotations;

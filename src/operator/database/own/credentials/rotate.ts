@@ -1,0 +1,136 @@
+import { randomBytes } from 'node:crypto';
+import { kinds, type KubeObject } from '../../../../kube/kube.ts';
+import { PASSWORD_ROTATED } from '../../../../schema/conditions.ts';
+import type { DeploymentResource } from '../../../../schema/custom-resources.ts';
+import { names } from '../../../../schema/names.ts';
+import type { OperatorDeps } from '../../../family/deps.ts';
+import { conditionIn } from '../../../kernel/conditions.ts';
+import type { Statement } from '../../../kernel/outcome.ts';
+import { isDatabaseUp } from '../fullness.ts';
+import type { DatabaseSecret } from '../../external/secret.ts';
+import { databaseCredential } from './secret.ts';
+import type { DeploymentWorld } from '../../../deployment/observe.ts';
+import type { Credential } from './credential.ts';
+import { isUsedEverywhere, nextStep, type Step, type Task } from './next-step.ts';
+import { listCredentials } from './list.ts';
+import { isDoubted, markLost } from './lost.ts';
+import { separateRoles, type Separation } from './separate.ts';
+import { isDone, tell } from './job-pod.ts';
+
+/** The Secret pods are to be started with, what is under way, and the request that has been fulfilled. */
+export type PasswordState = {
+  secret: DatabaseSecret | undefined;
+  rotation?: Statement;
+  requestedAt?: string;
+  separation?: Separation;
+  /** Seconds after which to look again: nothing tells of a Secret that somebody brings back. */
+  again?: number;
+};
+
+/** `prepared`: as they were found or made a moment ago, where somebody had to look already. */
+type Scene = { world: DeploymentWorld; prepared: { credentials?: Credential[]; admin?: string }; signal: AbortSignal; now: Date };
+
+/** Marking, making and forgetting are done at once; the other steps wait for the database or the pods. */
+const STEPS_AT_ONCE = 5;
+const LOOK_AGAIN = 30;
+
+/** The state of an own database's roles and password, brought one step on. A settled deployment reads no Secret. */
+export async function rotatePassword(deps: OperatorDeps, deployment: DeploymentResource, scene: Scene): Promise<PasswordState> {
+  const known = deployment.status?.databaseAdminSecret ?? scene.prepared.admin;
+  const separation = known === undefined ? await separateRoles(deps, deployment, scene) : { admin: known };
+  return { ...(await changePassword(deps, deployment, { ...scene, hasAdmin: separation.admin !== undefined })), separation };
+}
+
+type Changing = Scene & { hasAdmin: boolean };
+
+/** Brings a change of the password one step on. */
+async function changePassword(deps: OperatorDeps, deployment: DeploymentResource, scene: Changing): Promise<PasswordState> {
+  const { databaseSecret: used, passwordRequestedAt: fulfilled } = deployment.status ?? {};
+  const requestedAt = deployment.spec.database?.passwordRequestedAt;
+  const isUnderWay = conditionIn(deployment, PASSWORD_ROTATED) !== undefined;
+  const isAsked = requestedAt !== undefined && requestedAt !== fulfilled;
+  if (used !== undefined && !isUnderWay && !isAsked && !isDoubted(deployment, scene.world))
+    return { secret: { secret: used }, ...(fulfilled !== undefined && { requestedAt: fulfilled }) };
+  const look = async (count: number) => (count === 0 && scene.prepared.credentials) || listCredentials(deps, deployment, scene.signal);
+  for (let count = 0; count < STEPS_AT_ONCE; count += 1) {
+    const state = await oneStep({ deps, deployment, scene, credentials: await look(count) });
+    if (state !== undefined) return state;
+  }
+  return { secret: used === undefined ? undefined : { secret: used }, rotation: underWay('Making', 'A new password is being made.') };
+}
+
+type Taking = { deps: OperatorDeps; deployment: DeploymentResource; scene: Changing; credentials: Credential[] };
+
+/** Undefined: done, and the next step can be taken at once. */
+async function oneStep(given: Taking): Promise<PasswordState | undefined> {
+  const { deps, deployment, credentials, scene } = given;
+  const { world, hasAdmin, signal } = scene;
+  const used = deployment.status?.databaseSecret;
+  if (used !== undefined && credentials.every(({ secret }) => secret !== used)) {
+    const lost = await markLost(deps, deployment, { used, hasAdmin, signal });
+    return lost === undefined ? undefined : { secret: { secret: used }, rotation: lost, again: LOOK_AGAIN };
+  }
+  const step = nextStep({
+    credentials,
+    used,
+    requestedAt: deployment.spec.database?.passwordRequestedAt,
+    isDone: (task, number) => isDone(world, names.passwordJob(deployment.metadata.name, task, number)),
+    isEverywhere: (secret) => isUsedEverywhere(world, secret),
+  });
+  return take(step, given);
+}
+
+async function take(step: Step, { deps, deployment, scene, credentials }: Taking): Promise<PasswordState | undefined> {
+  const used = deployment.status?.databaseSecret;
+  const known = used === undefined ? undefined : { secret: used };
+  switch (step.do) {
+    case 'nothing': {
+      const [only] = credentials;
+      const secret = only === undefined ? known : { secret: only.secret };
+      return { secret, ...(only?.requestedAt !== undefined && { requestedAt: only.requestedAt }) };
+    }
+    case 'make':
+      await deps.writer.create(next(deployment, step.number, deps), scene.signal);
+      return undefined;
+    case 'run':
+      return { secret: known, rotation: await run(step, { deps, deployment, scene, credentials }) };
+    case 'use':
+    case 'await-pods':
+      return {
+        secret: { secret: step.to.secret },
+        rotation: underWay('ReplacingPods', 'The pods are being replaced in turn; both passwords work.'),
+      };
+    case 'forget':
+      await forget(deps, deployment, step, scene.signal);
+      return undefined;
+  }
+}
+
+function next(deployment: DeploymentResource, number: number, { settings }: OperatorDeps): KubeObject {
+  const requestedAt = deployment.spec.database?.passwordRequestedAt;
+  return databaseCredential(deployment, settings, { random: randomBytes, number, requestedAt });
+}
+
+async function run(step: Extract<Step, { do: 'run' }>, { deps, deployment, scene }: Taking): Promise<Statement> {
+  if (!scene.hasAdmin)
+    return underWay('SeparatingRoles', 'A new password waits until the agents are no superusers of the database any more.');
+  if (!isDatabaseUp(scene.world)) return underWay('DatabaseNotReady', 'A new password waits for the database.');
+  const trouble = await tell(deps, deployment, step, scene);
+  const lost = step.from.isLost === true ? ` The Secret ${step.from.secret} with the former one was deleted.` : '';
+  const said = `${lost}${trouble === undefined ? '' : ` ${trouble}`}`;
+  return step.task === 'set'
+    ? underWay('SettingPassword', `The database is being told the new password.${said}`)
+    : underWay('RetiringPassword', `All pods use the new password; the former one is being refused.${said}`);
+}
+
+/** The former credential last: while it is there, whoever comes after a crash goes on from here. */
+async function forget({ kube }: OperatorDeps, deployment: DeploymentResource, step: Extract<Step, { do: 'forget' }>, signal: AbortSignal) {
+  const { name, namespace } = deployment.metadata;
+  for (const task of ['set', 'retire'] satisfies Task[]) {
+    const job = names.passwordJob(name, task, step.to.number);
+    await kube.delete(kinds.job, { namespace, name: job }, { propagation: 'Background' }, signal);
+  }
+  await kube.delete(kinds.secret, { namespace, name: step.from.secret }, {}, signal);
+}
+
+const underWay = (reason: string, message: string): Statement => ({ type: PASSWORD_ROTATED, status: 'False', reason, message });

@@ -1,0 +1,96 @@
+import type { OperatorSettings } from '../../../../config/operator.ts';
+import type { KubeObject } from '../../../../kube/kube.ts';
+import type { DeploymentResource } from '../../../../schema/custom-resources.ts';
+import { MADE_WITH_ROLES, PASSWORD_LOST, PASSWORD_NUMBER, PASSWORD_REQUESTED } from '../../../../schema/labels.ts';
+import { names } from '../../../../schema/names.ts';
+import { ADMIN, loginOf, OWNER } from './sql.ts';
+import { scramVerifier } from './verifier.ts';
+import { DATABASE_PORT } from '../set.ts';
+import { childMetadata, dataOwner } from '../../../family/metadata.ts';
+
+/** 32 characters. */
+const PASSWORD_BYTES = 24;
+const SALT_BYTES = 16;
+
+type Given = {
+  random: (bytes: number) => Buffer;
+  /** Of the password, from 0. */
+  number: number;
+  requestedAt: string | undefined;
+};
+
+/**
+ * A credential of the database, made once and never again: another password over the same volume would lock everybody out. It has no owner,
+ * because it must live as long as the volume; the deployment's finalizer removes it where the policy says so.
+ */
+export function databaseCredential(
+  deployment: DeploymentResource,
+  settings: OperatorSettings,
+  { random, number, requestedAt }: Given,
+): KubeObject {
+  const { name } = deployment.metadata;
+  const asked = requestedAt === undefined ? {} : { [PASSWORD_REQUESTED]: requestedAt };
+  return credential(deployment, settings, {
+    name: names.databaseSecret(name, dataOwner(deployment), number),
+    annotations: { [PASSWORD_NUMBER]: String(number), ...asked },
+    user: loginOf(number),
+    told: number > 0,
+    random,
+  });
+}
+
+/** Stands for a credential whose Secret was deleted, so that its login is known and can be closed. */
+export function lostCredential(deployment: DeploymentResource, number: number): KubeObject {
+  const { name } = deployment.metadata;
+  const metadata = childMetadata(deployment, 'database', names.databaseSecret(name, dataOwner(deployment), number));
+  const annotations = { ...metadata.annotations, [PASSWORD_NUMBER]: String(number), [PASSWORD_LOST]: 'true' };
+  return { apiVersion: 'v1', kind: 'Secret', metadata: { ...metadata, annotations }, type: 'Opaque', immutable: true };
+}
+
+/** That of the role that sets passwords: no pod but those that tell the database of a password gets it. It lives as long as the others. */
+export const adminCredential = (
+  deployment: DeploymentResource,
+  settings: OperatorSettings,
+  { random, isNew }: Pick<Given, 'random'> & { /** Of a database that is not made yet. */ isNew: boolean },
+): KubeObject =>
+  credential(deployment, settings, {
+    name: names.databaseAdmin(deployment.metadata.name, dataOwner(deployment)),
+    annotations: isNew ? { [MADE_WITH_ROLES]: 'true' } : {},
+    user: ADMIN,
+    told: !isNew,
+    random,
+  });
+
+type Login = Pick<Given, 'random'> & {
+  name: string;
+  annotations: Record<string, string>;
+  user: string;
+  /** A running database will be told of it, by its verifier; that of a database that is yet to be made is made with it, and spared 1 ms of hashing. */
+  told: boolean;
+};
+
+function credential(
+  deployment: DeploymentResource,
+  settings: OperatorSettings,
+  { name, annotations, user, told, random }: Login,
+): KubeObject {
+  const host = `${names.database(deployment.metadata.name)}.${deployment.metadata.namespace}.svc.${settings.clusterDomain}`;
+  const password = random(PASSWORD_BYTES).toString('base64url');
+  const metadata = childMetadata(deployment, 'database', name);
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { ...metadata, annotations: { ...metadata.annotations, ...annotations } },
+    type: 'Opaque',
+    immutable: true,
+    stringData: {
+      host,
+      port: String(DATABASE_PORT),
+      dbname: OWNER,
+      user,
+      password,
+      ...(told && { verifier: scramVerifier(password, random(SALT_BYTES)) }),
+      uri: `postgresql://${user}:${password}@${host}:${DATABASE_PORT}/${OWNER}`,
+    },
+  };
+}

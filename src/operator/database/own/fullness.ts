@@ -1,0 +1,94 @@
+import type { KubeObject } from '../../../kube/kube.ts';
+import { VOLUME_HAS_ROOM } from '../../../schema/conditions.ts';
+import type { DeploymentResource } from '../../../schema/custom-resources.ts';
+import { isPodOver, isPodReady, statusOfPod, type ContainerStatus } from '../../pods/diagnose.ts';
+import { conditionIn } from '../../kernel/conditions.ts';
+import type { Statement } from '../../kernel/outcome.ts';
+import { isSetUp } from '../../pods/workload-state.ts';
+import type { DeploymentWorld } from '../../deployment/observe.ts';
+import { GUARD } from './guard.ts';
+
+type Level = 'roomy' | 'nearly-full' | 'almost-full' | 'full';
+type Told = { level: Level; used: number; size: number };
+type Room = {
+  /** Unless there is room. */
+  statement?: Statement;
+  /** Seconds after which no message is a message. */
+  again?: number;
+};
+
+/** Seconds within which a guard that has something to tell has ended: it looks at once, and a node tells of an end within ten. */
+const SILENCE = 30;
+
+/**
+ * How full the volume of the own database is, as the guard in its pod told when it last ended (pure). It says nothing while the volume has
+ * room. What was said of an earlier pod stands until the guard of the next has had its say: the volume is the same.
+ */
+export function roomOf({ spec, status }: DeploymentResource, pods: KubeObject[], now: Date): Room {
+  if (spec.database?.external !== undefined) return {};
+  const pod = pods.find(({ metadata }) => metadata.deletionTimestamp === undefined);
+  const guard = guardIn(pod);
+  const told = toldBy(guard);
+  if (told !== undefined) return told.level === 'roomy' ? {} : { statement: statementOf(told) };
+  const before = conditionIn({ status }, VOLUME_HAS_ROOM);
+  if (before === undefined || isWithoutGuard(pod)) return {};
+  const silent = silenceOf(guard, now);
+  if (silent >= SILENCE) return {};
+  const { type, status: holds, reason, message } = before;
+  return { statement: { type, status: holds, reason, message }, ...(silent > 0 && { again: SILENCE - silent }) };
+}
+
+/** Postgres is ready, and its pod is not only because its guard has just told something (pure). */
+export const isGuardAway = (pod: KubeObject): boolean => {
+  const { containerStatuses = [] } = statusOfPod(pod);
+  const [away, ...others] = containerStatuses.filter(({ ready }) => ready !== true);
+  return pod.metadata.deletionTimestamp === undefined && away?.name === GUARD && others.length === 0 && containerStatuses.length > 1;
+};
+
+/** The pods without what their guards go through, which is not why a database does not answer (pure). */
+export const withoutGuards = (pods: KubeObject[]): KubeObject[] =>
+  pods.map((pod) => {
+    const { containerStatuses, ...status } = statusOfPod(pod);
+    return { ...pod, status: { ...status, ...(containerStatuses && { containerStatuses: containerStatuses.filter(isOther) }) } };
+  });
+
+const isOther = ({ name }: ContainerStatus): boolean => name !== GUARD;
+
+const guardIn = (pod: KubeObject | undefined): ContainerStatus | undefined =>
+  pod && statusOfPod(pod).containerStatuses?.find(({ name }) => name === GUARD);
+
+/** Of an earlier version of the platform. */
+const isWithoutGuard = (pod: KubeObject | undefined): boolean =>
+  pod !== undefined && (statusOfPod(pod).containerStatuses ?? []).length > 0 && guardIn(pod) === undefined;
+
+function toldBy(guard: ContainerStatus | undefined): Told | undefined {
+  const { message = '' } = guard?.state?.terminated ?? guard?.lastState?.terminated ?? {};
+  const [, level, used, size] = /^(roomy|nearly-full|almost-full|full) (\d+) ([1-9]\d*)\s*$/.exec(message) ?? [];
+  return level === undefined ? undefined : { level: level as Level, used: Number(used), size: Number(size) };
+}
+
+/** Seconds for which a guard that never ended has run: one that did, and whose words are lost, has nothing new to tell. */
+function silenceOf(guard: ContainerStatus | undefined, now: Date): number {
+  const { startedAt } = guard?.state?.running ?? {};
+  if (startedAt === undefined || (guard?.restartCount ?? 0) > 0) return 0;
+  return Math.max(1, (now.getTime() - Date.parse(startedAt)) / 1000);
+}
+
+const GROW = 'Raise template.resourceSpec.dbStorageGi: the volume grows while the database runs.';
+const WORDS: Record<Exclude<Level, 'roomy'>, { reason: string; remedy: string }> = {
+  'nearly-full': { reason: 'NearlyFull', remedy: GROW },
+  'almost-full': { reason: 'AlmostFull', remedy: `${GROW} The database becomes read-only before the volume is full.` },
+  full: { reason: 'Full', remedy: `The database takes no writes until there is room, so that it goes on to answer. ${GROW}` },
+};
+
+function statementOf({ level, used, size }: Told): Statement {
+  const { reason, remedy } = WORDS[level as keyof typeof WORDS];
+  const [inUse, all] = [used, size].map((bytes) => (bytes / 2 ** 30).toFixed(1));
+  const message = `The database's volume was ${Math.floor((100 * used) / size)} % full when this was told (${inUse} of ${all} Gi). ${remedy}`;
+  return { type: VOLUME_HAS_ROOM, status: 'False', reason, message, event: 'Warning' };
+}
+
+/** Whether the own database takes connections: as its set says, or its pod, which the set is behind when the guard has been away (pure). */
+export const isDatabaseUp = ({ database, databasePods }: Pick<DeploymentWorld, 'database' | 'databasePods'>): boolean =>
+  isSetUp(database) ||
+  databasePods.some((pod) => isGuardAway(pod) || (isPodReady(pod) && !isPodOver(pod) && pod.metadata.deletionTimestamp === undefined));

@@ -1,0 +1,31 @@
+import type { OperatorSettings } from '../../../config/operator.ts';
+import type { DeploymentResource } from '../../../schema/custom-resources.ts';
+import { names } from '../../../schema/names.ts';
+import { dataOwner } from '../../family/metadata.ts';
+import { DATA, PGDATA, restrictedContainer } from './postgres-image.ts';
+import { servedTls } from './tls/secret.ts';
+
+export const GUARD = 'guard';
+
+/**
+ * Beside Postgres in its pod: has it read a renewed certificate, makes the database read-only before its volume is full, and tells how full it is by its termination message,
+ * the one word of a pod that needs no rights and no request to be heard (dev/images/postgres/gx-postgres-guard; read in fullness.ts) (pure).
+ */
+export const guard = (deployment: DeploymentResource, settings: OperatorSettings): object => ({
+  name: GUARD,
+  image: settings.databaseImage,
+  imagePullPolicy: settings.imagePullPolicy,
+  command: ['gx-postgres-guard'],
+  env: [
+    { name: 'PGDATA', value: PGDATA },
+    { name: 'CERTIFICATE', value: servedTls(deployment).settings.ssl_cert_file },
+  ],
+  // A shell that sleeps; psql, on a full volume, takes some ten megabytes.
+  resources: { requests: { cpu: '5m', memory: '16Mi' }, limits: { cpu: '100m', memory: '64Mi' } },
+  securityContext: restrictedContainer,
+  volumeMounts: [
+    { name: names.databaseVolume(dataOwner(deployment)), mountPath: DATA },
+    { name: 'run', mountPath: '/var/run/postgresql' },
+    servedTls(deployment).mount,
+  ],
+});

@@ -1,0 +1,158 @@
+import type { OperatorSettings } from '../../../config/operator.ts';
+import type { KubeObject } from '../../../kube/kube.ts';
+import type { DeploymentResource } from '../../../schema/custom-resources.ts';
+import { DEPLOYMENT, ownLabels, selectorOf } from '../../../schema/labels.ts';
+import { names } from '../../../schema/names.ts';
+import { connectionsOf } from '../../family/connections.ts';
+import { cores, mebibytes } from '../../kernel/quantity.ts';
+import { within } from '../../revision/objects/sizes.ts';
+import { OWNER } from './credentials/sql.ts';
+import { guard } from './guard.ts';
+import { databaseArguments } from './settings.ts';
+import { childMetadata, dataOwner, ownedMetadata } from '../../family/metadata.ts';
+import { DATA, PGDATA, restrictedContainer, restrictedPod } from './postgres-image.ts';
+import { servedTls } from './tls/secret.ts';
+
+export const DATABASE_PORT = 5432;
+
+/** What the spec asks of the database, with the install's defaults. */
+export function databaseSize(deployment: DeploymentResource, settings: OperatorSettings) {
+  const { profile } = settings;
+  const spec = deployment.spec.template.resourceSpec ?? {};
+  const cpu = within(spec.dbCpu, profile.database.cpu, spec.dbCpuLimit);
+  const memoryMb = within(spec.dbMemoryMb, profile.database.memoryMb, spec.dbMemoryLimitMb);
+  return {
+    cpu,
+    cpuLimit: spec.dbCpuLimit ?? cpu * 2,
+    memoryMb,
+    memoryLimitMb: spec.dbMemoryLimitMb ?? memoryMb * 2,
+    storageGi: spec.dbStorageGi ?? profile.database.storageGi,
+    maxConnections: connectionsOf(deployment, settings).max,
+  };
+}
+
+/** The database of a deployment. `live` keeps what can't be changed later: the volume claim. */
+export function databaseSet(
+  deployment: DeploymentResource,
+  settings: OperatorSettings,
+  { live, replicas = 1 }: { live?: KubeObject | undefined; replicas?: number },
+): KubeObject {
+  const { metadata } = deployment;
+  const name = names.database(metadata.name);
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'StatefulSet',
+    metadata: ownedMetadata(deployment, 'database', name),
+    spec: {
+      serviceName: name,
+      replicas,
+      // A broken pod of an older template must not stand in the way of the mended one.
+      podManagementPolicy: 'Parallel',
+      selector: { matchLabels: selectorOf(metadata.name, 'database') },
+      persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain', whenScaled: 'Retain' },
+      template: {
+        metadata: { labels: ownLabels(metadata.name, 'database'), annotations: { [DEPLOYMENT]: metadata.name } },
+        spec: podSpec(deployment, settings),
+      },
+      volumeClaimTemplates: claimsOf(live) ?? [claim(deployment, settings)],
+    },
+  };
+}
+
+type StatefulSetSpec = { volumeClaimTemplates?: { apiVersion?: string; kind?: string; metadata: object; spec: Record<string, unknown> }[] };
+
+function claimsOf(live: KubeObject | undefined): object[] | undefined {
+  const templates = (live?.spec as StatefulSetSpec | undefined)?.volumeClaimTemplates;
+  return templates?.map(({ metadata, spec: { accessModes, storageClassName, resources } }) => ({
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata,
+    spec: { accessModes, ...(storageClassName !== undefined && { storageClassName }), resources },
+  }));
+}
+
+function claim(deployment: DeploymentResource, settings: OperatorSettings): object {
+  const { labels, annotations } = childMetadata(deployment, 'database', '');
+  return {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: { name: names.databaseVolume(dataOwner(deployment)), labels, annotations },
+    spec: {
+      accessModes: ['ReadWriteOnce'],
+      ...(settings.storageClass !== undefined && { storageClassName: settings.storageClass }),
+      resources: { requests: { storage: `${databaseSize(deployment, settings).storageGi}Gi` } },
+    },
+  };
+}
+
+function podSpec(deployment: DeploymentResource, settings: OperatorSettings): object {
+  const size = databaseSize(deployment, settings);
+  return {
+    ...restrictedPod(deployment),
+    terminationGracePeriodSeconds: 120,
+    containers: [container(deployment, settings), guard(deployment, settings)],
+    volumes: [
+      { name: 'tmp', emptyDir: {} },
+      { name: 'run', emptyDir: {} },
+      servedTls(deployment).volume,
+      { name: 'shm', emptyDir: { medium: 'Memory', sizeLimit: mebibytes(Math.max(64, Math.floor(size.memoryMb / 4))) } },
+    ],
+  };
+}
+
+function container(deployment: DeploymentResource, settings: OperatorSettings): object {
+  const size = databaseSize(deployment, settings);
+  const [secret, admin] = [names.databaseSecret, names.databaseAdmin].map((nameOf) =>
+    nameOf(deployment.metadata.name, dataOwner(deployment)),
+  );
+  return {
+    name: 'postgres',
+    image: settings.databaseImage,
+    imagePullPolicy: settings.imagePullPolicy,
+    args: databaseArguments(size, servedTls(deployment).settings),
+    env: [
+      { name: 'POSTGRES_USER', value: OWNER },
+      // Read by an empty volume alone, and gone once the password was changed.
+      { name: 'POSTGRES_PASSWORD', valueFrom: { secretKeyRef: { name: secret, key: 'password', optional: true } } },
+      // Makes the image's superuser another role than the agents', without a password; read by an empty volume alone, too.
+      { name: 'POSTGRES_ADMIN_PASSWORD', valueFrom: { secretKeyRef: { name: admin, key: 'password', optional: true } } },
+      { name: 'POSTGRES_DB', value: OWNER },
+      { name: 'PGDATA', value: PGDATA },
+      { name: 'POSTGRES_INITDB_ARGS', value: '--data-checksums --auth-host=scram-sha-256 --locale=C.UTF-8' },
+    ],
+    ports: [{ name: 'postgres', containerPort: DATABASE_PORT, protocol: 'TCP' }],
+    resources: {
+      requests: { cpu: cores(size.cpu), memory: mebibytes(size.memoryMb) },
+      limits: { cpu: cores(size.cpuLimit), memory: mebibytes(size.memoryLimitMb) },
+    },
+    securityContext: restrictedContainer,
+    // Its last lines, where it does not start: the deployment tells them, because nobody reads the log of a database.
+    terminationMessagePolicy: 'FallbackToLogsOnError',
+    ...probes,
+    // SIGTERM alone would wait for every client to leave; SIGINT rolls back and stops, and a SIGTERM after it changes nothing.
+    lifecycle: { preStop: { exec: { command: ['/bin/sh', '-c', 'kill -INT 1'] } } },
+    volumeMounts: [
+      { name: names.databaseVolume(dataOwner(deployment)), mountPath: DATA },
+      { name: 'tmp', mountPath: '/tmp' },
+      { name: 'run', mountPath: '/var/run/postgresql' },
+      { name: 'shm', mountPath: '/dev/shm' },
+      servedTls(deployment).mount,
+    ],
+  };
+}
+
+// A handshake of TLS for each would be the dearest part of it.
+const ask = `PGSSLMODE=disable pg_isready -q -h 127.0.0.1 -p ${DATABASE_PORT} -U "$POSTGRES_USER"`;
+const isAlive = `${ask}; [ $? -le 1 ]`;
+const shell = (command: string): object => ({ exec: { command: ['/bin/sh', '-c', command] } });
+
+/**
+ * No probe needs a password. pg_isready ends with 1 for "up but refusing", which is what a database says while it replays its log after a
+ * crash: started and alive, but not ready. So no replay is cut short, however long it takes, to begin anew. The hour before it says anything
+ * is for an empty volume, or a slow one (as CloudNativePG's startDelay).
+ */
+const probes = {
+  startupProbe: { ...shell(isAlive), periodSeconds: 2, timeoutSeconds: 5, failureThreshold: 1800 },
+  readinessProbe: { ...shell(ask), periodSeconds: 5, timeoutSeconds: 5, failureThreshold: 3 },
+  livenessProbe: { ...shell(isAlive), periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 6 },
+};

@@ -1,0 +1,65 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import type { KubeObject } from '../../../../kube/kube.ts';
+import { isPodReady, isPodUp, isWaitingForVolumes, statusOfPod } from '../../../pods/diagnose.ts';
+import { LIFE, type Pair } from './certificate.ts';
+
+/** What the Secret of a database's certificate holds. The authority's key is read by the operator alone. */
+export type TlsData = { 'ca.crt': string; 'ca.key': string; 'tls.crt': string; 'tls.key': string };
+
+/** Nothing, until then; another certificate of the same authority; or, where that is of no use, all of it. */
+export type Due = { due: 'nothing'; until: Date } | { due: 'certificate'; authority: Pair } | { due: 'all' };
+
+type Asked = { names: string[]; now: Date };
+
+/** What has to be made of what the Secret holds, whoever wrote it (pure). */
+export function whatIsDue(data: Partial<TlsData>, { names, now }: Asked): Due {
+  const authority = soundPair(data['ca.crt'], data['ca.key']);
+  // One that ends before the next certificate would is of no use for it.
+  if (authority?.ca !== true || !holds(authority, now) || authority.validToDate.getTime() < now.getTime() + LIFE) return { due: 'all' };
+  const server = soundPair(data['tls.crt'], data['tls.key']);
+  const isSound =
+    server?.checkIssued(authority) === true &&
+    server.verify(authority.publicKey) &&
+    holds(server, now) &&
+    names.every((name) => server.checkHost(name) !== undefined);
+  if (isSound && dueAt(server.validToDate) > now) return { due: 'nothing', until: server.validToDate };
+  return { due: 'certificate', authority: { certificate: data['ca.crt'] as string, key: data['ca.key'] as string } };
+}
+
+/** When a certificate that holds until then is to be renewed: after two thirds of its life (pure). */
+export const dueAt = (until: Date): Date => new Date(until.getTime() - LIFE / 3);
+
+/** Seconds. A timer of Node's takes 24.8 days at most. */
+const LONGEST = 20 * 86_400;
+/** Seconds in which most pods have their volumes and are ready. */
+const PATIENCE = 30;
+
+/** Seconds until the Secret is to be looked at, which holds a certificate until then; `stuck` are those of a pod that does not get on (pure). */
+export const secondsLeft = (until: Date, { stuck = 0, now }: { stuck?: number | undefined; now: Date }): number =>
+  Math.min(LONGEST, (dueAt(until).getTime() - now.getTime()) / 1000, stuck > 0 ? PATIENCE - stuck : LONGEST);
+
+/** Undefined where one is missing, unreadable, or does not belong to the other. */
+function soundPair(certificate: string | undefined, key: string | undefined): X509Certificate | undefined {
+  if (certificate === undefined || key === undefined) return undefined;
+  try {
+    const read = new X509Certificate(certificate);
+    return read.checkPrivateKey(createPrivateKey(key)) ? read : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const holds = ({ validFromDate, validToDate }: X509Certificate, now: Date): boolean => validFromDate <= now && now < validToDate;
+
+/** Seconds since the oldest of the pods was made that do not get on, for which their certificate may be the reason (pure). */
+export function stuckFor(pods: KubeObject[], now: Date): number | undefined {
+  const ages = pods.filter(isStuck).map(({ metadata }) => (now.getTime() - Date.parse(metadata.creationTimestamp ?? '')) / 1000);
+  return ages.length === 0 ? undefined : Math.max(...ages);
+}
+
+/** It has no volume yet, runs and does not answer, or has ended before. */
+function isStuck(pod: KubeObject): boolean {
+  if (pod.metadata.deletionTimestamp !== undefined || isPodReady(pod)) return false;
+  const hasEnded = statusOfPod(pod).containerStatuses?.some(({ restartCount = 0 }) => restartCount > 0) === true;
+  return isWaitingForVolumes(pod) || isPodUp(pod) || hasEnded;
+}

@@ -1,0 +1,74 @@
+import { NotFound, Unavailable } from '../../../../errors.ts';
+import { kinds, type JsonPatch, type KubeObject } from '../../../../kube/kube.ts';
+import type { DeploymentResource } from '../../../../schema/custom-resources.ts';
+import { MANAGED_BY, OPERATOR } from '../../../../schema/labels.ts';
+import { names } from '../../../../schema/names.ts';
+import { dateTimeOf } from '../../../../schema/types.ts';
+import type { OperatorDeps } from '../../../family/deps.ts';
+import { isHandled } from '../../external/secret.ts';
+import { ownedMetadata } from '../../../family/metadata.ts';
+import { databaseHosts, servesTls, tlsSecret } from './secret.ts';
+import type { DeploymentWorld } from '../../../deployment/observe.ts';
+import { secondsLeft, stuckFor, whatIsDue, type TlsData } from './due.ts';
+import { made } from './make.ts';
+
+/** Until when the database's certificate holds, and the seconds after which to look again; nothing of a database that serves no TLS. */
+export type Kept = { until?: string; again?: number };
+
+type Scene = { /** The database as it is to be. */ set: KubeObject | undefined; world: DeploymentWorld; signal: AbortSignal; now: Date };
+
+/**
+ * Keeps a certificate for a database that serves TLS. Its Secret is not watched: the status knows until when it holds, and it is read when
+ * that nears, when somebody asks for a reconcile, and when a pod does not get on. A settled deployment reads nothing.
+ */
+export async function keepCertificate(deps: OperatorDeps, deployment: DeploymentResource, scene: Scene): Promise<Kept> {
+  if (!servesTls(scene.set)) return {};
+  const { world, now } = scene;
+  const known = deployment.status?.databaseCertificateUntil;
+  const stuck = stuckFor([...world.databasePods, ...world.agentPods], now);
+  const left = known === undefined || !isHandled(deployment) ? 0 : secondsLeft(new Date(known), { stuck, now });
+  const until = known !== undefined && left > 0 ? new Date(known) : await renewed(deps, deployment, scene);
+  const again = left > 0 ? left : secondsLeft(until, { now });
+  return { until: dateTimeOf(until), again: Math.max(1, Math.ceil(again)) };
+}
+
+/** Reads the Secret and makes of it what is due. Until when the certificate holds. */
+async function renewed({ kube, writer, settings }: OperatorDeps, deployment: DeploymentResource, { now, signal }: Scene): Promise<Date> {
+  const hosts = databaseHosts(deployment, settings);
+  const ref = { namespace: deployment.metadata.namespace, name: names.databaseTls(deployment.metadata.name) };
+  const isNew = deployment.metadata.generation === 1 && deployment.status?.databaseCertificateUntil === undefined;
+  const found = isNew ? undefined : await kube.get(kinds.secret, ref, signal).catch(unlessMissing);
+  if (found === undefined) {
+    const { data, until } = made(hosts, now);
+    if (await writer.create(tlsSecret(deployment, data), signal)) return until;
+  }
+  const live = found ?? (await kube.get(kinds.secret, ref, signal));
+  const due = whatIsDue(decoded(live.data), { names: hosts, now });
+  const held = due.due === 'nothing' ? { data: undefined, until: due.until } : made(hosts, now, due);
+  const changes = [
+    ...ownership(deployment, live),
+    ...(held.data === undefined ? [] : [set('/data', tlsSecret(deployment, held.data).data)]),
+  ];
+  const isAsSeen = { op: 'test' as const, path: '/metadata/resourceVersion', value: live.metadata.resourceVersion };
+  if (changes.length > 0) await kube.jsonPatch(kinds.secret, ref, [isAsSeen, ...changes], {}, signal);
+  return held.until;
+}
+
+const set = (path: string, value: unknown): JsonPatch[number] => ({ op: 'add', path, value });
+
+/** One that a backup brought back is ours, and nobody's. */
+function ownership(deployment: DeploymentResource, { metadata }: KubeObject): JsonPatch {
+  const { ownerReferences: owners = [], labels, name } = metadata;
+  if (owners.some(({ uid }) => uid === deployment.metadata.uid)) return [];
+  if (owners.length === 0 && labels?.[MANAGED_BY] === OPERATOR)
+    return [set('/metadata/ownerReferences', ownedMetadata(deployment, 'tls', name).ownerReferences)];
+  throw new Unavailable(`Secret ${name} is an earlier deployment's that still goes, or somebody else's.`);
+}
+
+const decoded = (data: Record<string, string> = {}): Partial<TlsData> =>
+  Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString('utf8')]));
+
+const unlessMissing = (error: unknown): undefined => {
+  if (error instanceof NotFound) return undefined;
+  throw error;
+};

@@ -1,0 +1,83 @@
+import { Cache, type IndexBy } from '../../kube/cache.ts';
+import { kinds } from '../../kube/kube.ts';
+import type { DeploymentResource, ListenerResource, RevisionResource, TracingProjectResource } from '../../schema/custom-resources.ts';
+import { COMPONENT, DEPLOYMENT, REVISION } from '../../schema/labels.ts';
+import type { Watched } from '../kernel/writer.ts';
+
+export const BY_DEPLOYMENT = 'deployment';
+export const BY_REVISION = 'revision';
+/** Deployments and tracing projects by a name that is one of the whole cluster's. */
+export const BY_NAME = 'name';
+/** Deployments and revisions by the Secrets they refer to. */
+export const BY_SECRET = 'secret';
+/** All pods that tell a database of its password. */
+export const PASSWORD_PODS = 'password';
+
+/** `namespace/name` of the deployment or revision an object was made for; children say it in an annotation of the label's key. */
+const named = (annotation: string): IndexBy => {
+  return ({ metadata }) => {
+    const name = metadata.annotations?.[annotation];
+    return name === undefined ? [] : [`${metadata.namespace}/${name}`];
+  };
+};
+const children = { [BY_DEPLOYMENT]: named(DEPLOYMENT), [BY_REVISION]: named(REVISION) };
+
+const ofDeployment: IndexBy = (object) => {
+  const { metadata, spec } = object as unknown as RevisionResource;
+  return [`${metadata.namespace}/${spec.deployment}`];
+};
+const projectName: IndexBy = (object) => [(object as unknown as TracingProjectResource).spec.projectName];
+const secretNames: IndexBy = (object) => {
+  const { metadata, spec, status } = object as unknown as Pick<RevisionResource, 'metadata' | 'spec' | 'status'>;
+  const known = [spec.template.secretName, status?.secretName].filter((name) => name !== undefined);
+  return [...new Set(known)].map((name) => `${metadata.namespace}/${name}`);
+};
+
+const passwordPods: IndexBy = ({ metadata }) => (metadata.labels?.[COMPONENT] === PASSWORD_PODS ? [PASSWORD_PODS] : []);
+
+export type Caches = {
+  deployments: Cache<DeploymentResource>;
+  revisions: Cache<RevisionResource>;
+  listeners: Cache<ListenerResource>;
+  tracingProjects: Cache<TracingProjectResource>;
+  workloads: Cache;
+  statefulSets: Cache;
+  services: Cache;
+  policies: Cache;
+  budgets: Cache;
+  pods: Cache;
+};
+
+/**
+ * Of ten thousand deployments nearly all are at rest: their objects are packed. Of each kind those that changed last stay as they are, as many
+ * as some hundreds of new deployments have on their way to their pods: some 40 MB at most, of all kinds together.
+ */
+const PACKED = { packed: true, recent: 1000 };
+
+export const createCaches = (): Caches => ({
+  deployments: new Cache({ [BY_NAME]: ({ metadata }) => [metadata.name], [BY_SECRET]: secretNames }, PACKED),
+  revisions: new Cache({ [BY_DEPLOYMENT]: ofDeployment, [BY_SECRET]: secretNames }, PACKED),
+  listeners: new Cache(),
+  tracingProjects: new Cache({ [BY_NAME]: projectName }, PACKED),
+  workloads: new Cache(children, PACKED),
+  statefulSets: new Cache(children, PACKED),
+  services: new Cache(children, PACKED),
+  policies: new Cache(children, PACKED),
+  budgets: new Cache(children, PACKED),
+  pods: new Cache({ ...children, [PASSWORD_PODS]: passwordPods }, PACKED),
+});
+
+/** What reconcilers write, and where its answers are kept. Secrets are kept nowhere. */
+export const writable = (caches: Caches): Watched[] => [
+  { kind: kinds.revision, cache: caches.revisions },
+  { kind: kinds.tracingProject, cache: caches.tracingProjects },
+  { kind: kinds.workload, cache: caches.workloads },
+  { kind: kinds.statefulSet, cache: caches.statefulSets },
+  { kind: kinds.service, cache: caches.services },
+  { kind: kinds.networkPolicy, cache: caches.policies },
+  { kind: kinds.disruptionBudget, cache: caches.budgets },
+  { kind: kinds.secret },
+  { kind: kinds.volumeClaim },
+  { kind: kinds.job },
+  { kind: kinds.pod },
+];

@@ -1,0 +1,38 @@
+import type { OperatorSettings } from '../../config/operator.ts';
+import { replicasAllowed, type Templated } from '../revision/objects/sizes.ts';
+
+/** 3 that Postgres keeps for superusers, 1 of a change of the password, 6 for people and backups. */
+const RESERVED = 10;
+/** Two revisions stand side by side during a switch; pods that are replaced in turn and still end their runs count no more than that. */
+const GENERATIONS = 2;
+/** What an agent server needs: 1 that listens, 2 of its own, 2 of one graph thread. */
+const LEAST = 5;
+/** What an agent server makes use of: 1 that listens, 20 of its own, 4 graph threads with 5 each, with some room. */
+const MOST = 44;
+/** `dbMaxConnections` ends there. */
+const LIMIT = 10_000;
+
+export type Connections = {
+  /** `max_connections` of the own database; of an external one what the deployment may use. */
+  max: number;
+  /** Of one pod, api or queue. */
+  perPod: number;
+  /** Why the pods don't fit, when they don't. */
+  problem?: string;
+};
+
+/**
+ * How the connections of a database are shared among the pods (pure): the one place where it is decided. A number that the spec gives is
+ * kept to; the install's default grows with the pods, so that each gets what it needs.
+ */
+export function connectionsOf(of: Templated, settings: OperatorSettings): Connections {
+  const asked = of.spec.template.resourceSpec?.dbMaxConnections;
+  const pods = Math.max(1, replicasAllowed(of, 'api', settings) + replicasAllowed(of, 'queue', settings));
+  const needed = RESERVED + GENERATIONS * pods * LEAST;
+  const max = asked ?? Math.min(LIMIT, Math.max(settings.profile.database.maxConnections, needed));
+  const share = Math.floor((max - RESERVED) / (GENERATIONS * pods));
+  const perPod = Math.max(LEAST, Math.min(MOST, share));
+  if (share >= LEAST) return { max, perPod };
+  const problem = `template.resourceSpec.dbMaxConnections: ${max} connections are too few for ${pods} pods, which during a switch of revisions need ${needed}; ask for more connections or fewer replicas.`;
+  return { max, perPod, problem };
+}

@@ -1,0 +1,30 @@
+import { API_VERSION, type DeploymentResource, type ObjectMeta } from '../../schema/custom-resources.ts';
+import { DATABASE_OF, DEPLOYMENT, ownLabels, type Component } from '../../schema/labels.ts';
+
+/** Metadata of an object made for a deployment: the user's labels first, so that they never replace ours. */
+export function childMetadata(deployment: DeploymentResource, component: Component, name: string): ObjectMeta {
+  const { labels, annotations } = deployment.spec.template.resourceSpec ?? {};
+  return {
+    name,
+    ...(deployment.metadata.namespace !== undefined && { namespace: deployment.metadata.namespace }),
+    labels: { ...labels, ...ownLabels(deployment.metadata.name, component) },
+    annotations: { ...annotations, [DEPLOYMENT]: deployment.metadata.name },
+  };
+}
+
+export const ownedMetadata = (deployment: DeploymentResource, component: Component, name: string): ObjectMeta => ({
+  ...childMetadata(deployment, component, name),
+  ownerReferences: [
+    {
+      apiVersion: API_VERSION,
+      kind: 'Deployment',
+      name: deployment.metadata.name,
+      uid: deployment.metadata.uid ?? '',
+      controller: true,
+      blockOwnerDeletion: true,
+    },
+  ],
+});
+
+/** Whose data the deployment works on: its own, or that of an earlier one it was told to take over. */
+export const dataOwner = ({ metadata }: DeploymentResource): string => metadata.annotations?.[DATABASE_OF] ?? metadata.uid ?? '';

@@ -1,0 +1,231 @@
+import { EXIT } from '../../errors.ts';
+import type { KubeObject } from '../../kube/kube.ts';
+import { AGENT_CONTAINER } from '../../schema/names.ts';
+import type { FailureReason } from '../../schema/revision.ts';
+import { replicaFailure } from './workload-state.ts';
+
+/** What keeps pods from being ready. `final`: waiting longer will not help. */
+export type Diagnosis = {
+  reason: FailureReason;
+  message: string;
+  final: boolean;
+  /** Every start looks like this for a while: told only when time is up. So many seconds it has looked so, at most. */
+  early?: number;
+  /** Seconds after which it becomes final by itself. */
+  again?: number;
+  /** Whose log tells more; `previous` when the container has been restarted since. */
+  log?: { pod: string; container: string; previous: boolean };
+};
+
+type State = { reason?: string; message?: string; exitCode?: number; finishedAt?: string | null };
+export type ContainerStatus = {
+  name: string;
+  image?: string;
+  imageID?: string;
+  ready?: boolean;
+  started?: boolean;
+  restartCount?: number;
+  state?: { waiting?: State; terminated?: State; running?: { startedAt?: string } };
+  lastState?: { terminated?: State };
+};
+type PodCondition = { type: string; status: string; reason?: string; message?: string; lastTransitionTime?: string };
+export type PodStatus = {
+  phase?: string;
+  /** Why a node gave the pod up, where it did. */
+  reason?: string;
+  message?: string;
+  conditions?: PodCondition[];
+  containerStatuses?: ContainerStatus[];
+  initContainerStatuses?: ContainerStatus[];
+};
+
+export type Patience = {
+  now: number;
+  /** Seconds an image may fail to be pulled. */
+  imagePullSeconds: number;
+  /** In milliseconds since the epoch: what the pods need was not there before, so that they ended then is not their fault. */
+  excusedUntil?: number | undefined;
+};
+
+/** Restarts after which a container that ends again is taken for broken. */
+const RESTARTS = 3;
+const HOPELESS_PULL = ['InvalidImageName', 'ErrImageNeverPull'];
+/** The container is there or nearly so, and the node can't run it. */
+const CANT_START = ['CreateContainerError', 'RunContainerError', 'PreCreateHookError', 'PreStartHookError', 'PostStartHookError'];
+const NEVER_STARTED = ['StartError', 'ContainerCannotRun'];
+const PULL = ['ImagePullBackOff', 'ErrImagePull', 'ImageInspectError', 'RegistryUnavailable', ...HOPELESS_PULL];
+
+export const statusOfPod = (pod: KubeObject): PodStatus => (pod.status as PodStatus | undefined) ?? {};
+
+const readyOf = (pod: KubeObject): PodCondition | undefined =>
+  statusOfPod(pod).conditions?.find(({ type, status }) => type === 'Ready' && status === 'True');
+
+export const isPodReady = (pod: KubeObject): boolean => readyOf(pod) !== undefined;
+
+/** Milliseconds since the epoch; undefined while it is not, or where nobody tells. */
+export function readySince(pod: KubeObject): number | undefined {
+  const since = readyOf(pod)?.lastTransitionTime;
+  return since === undefined ? undefined : Date.parse(since);
+}
+
+/** It runs no more, whoever ended it, and stays in the list of pods until somebody removes it. */
+export const isPodOver = (pod: KubeObject): boolean => ['Failed', 'Succeeded'].includes(statusOfPod(pod).phase ?? '');
+
+/** A container can't be started for want of a Secret or of a key. */
+export const isUnconfigured = (pod: KubeObject): boolean => {
+  const { containerStatuses = [], initContainerStatuses = [] } = statusOfPod(pod);
+  return [...initContainerStatuses, ...containerStatuses].some(({ state }) => state?.waiting?.reason === 'CreateContainerConfigError');
+};
+
+/** All its containers have started and run, whether or not they are ready. */
+export const isPodUp = (pod: KubeObject): boolean => {
+  const { containerStatuses = [] } = statusOfPod(pod);
+  return containerStatuses.length > 0 && containerStatuses.every(({ started, state }) => started === true && state?.running !== undefined);
+};
+
+/** The first thing wrong with a workload and its pods, worst first; undefined when they only need time (pure). */
+export function diagnose(workload: KubeObject | undefined, pods: KubeObject[], patience: Patience): Diagnosis | undefined {
+  // One that a node gave up has a successor, which knows better.
+  const found = pods
+    .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+    .toSorted((a, b) => Number(isPodOver(a)) - Number(isPodOver(b)) || (a.metadata.name < b.metadata.name ? -1 : 1))
+    .flatMap((pod) => (isPodOver(pod) ? givenUp(pod) : diagnosePod(pod, patience)) ?? []);
+  return found.find(({ final }) => final) ?? found[0] ?? diagnoseWorkload(workload);
+}
+
+/** Pods that were never made: a quota, or an admission rule. */
+function diagnoseWorkload(workload: KubeObject | undefined): Diagnosis | undefined {
+  const message = replicaFailure(workload);
+  if (message === undefined) return undefined;
+  const isQuota = message.includes('exceeded quota');
+  return {
+    reason: isQuota ? 'QuotaExceeded' : 'Refused',
+    message: isQuota ? `The namespace's quota leaves no room for a pod: ${message}` : `The cluster refuses the pods: ${message}`,
+    final: false,
+  };
+}
+
+/** By its node: for want of room, or because the node does not take it. Not when it ended by itself. */
+function givenUp(pod: KubeObject): Diagnosis | undefined {
+  const { phase, reason, message = '' } = statusOfPod(pod);
+  if (phase !== 'Failed' || reason === undefined) return undefined;
+  return { reason: 'Unschedulable', message: `A node gave the pod up (${reason}): ${message}`, final: false };
+}
+
+function diagnosePod(pod: KubeObject, patience: Patience): Diagnosis | undefined {
+  const { conditions = [], containerStatuses = [], initContainerStatuses = [] } = statusOfPod(pod);
+  const unscheduled = conditions.find(
+    ({ type, status, reason }) => type === 'PodScheduled' && status === 'False' && reason === 'Unschedulable',
+  );
+  if (unscheduled !== undefined) {
+    return { reason: 'Unschedulable', message: `No node takes the pod: ${unscheduled.message ?? ''}`, final: false };
+  }
+  for (const container of [...initContainerStatuses, ...containerStatuses]) {
+    const diagnosis = diagnoseContainer(pod, container, patience);
+    if (diagnosis?.reason === 'ProbeFailed' && initContainerStatuses.includes(container)) return notEnded(diagnosis, container);
+    if (diagnosis !== undefined) return diagnosis;
+  }
+  return notMade(pod, patience);
+}
+
+const notEnded = (diagnosis: Diagnosis, { name }: ContainerStatus): Diagnosis => ({
+  ...diagnosis,
+  reason: 'DeadlineExceeded',
+  message: `Init container ${name} runs, and has neither ended nor got ready.`,
+});
+
+const ageOf = ({ metadata }: KubeObject, { now }: Patience): number => (now - Date.parse(metadata.creationTimestamp ?? '')) / 1000;
+
+/** The first of all, where it waits to be made: those after it wait for it. */
+function notMadeYet(pod: KubeObject): ContainerStatus | undefined {
+  const { containerStatuses = [], initContainerStatuses = [] } = statusOfPod(pod);
+  const [first] = [...initContainerStatuses, ...containerStatuses];
+  return ['ContainerCreating', 'PodInitializing'].includes(first?.state?.waiting?.reason ?? '') ? first : undefined;
+}
+
+/** None of its containers has been made, as long as a volume or the network is not there. */
+export const isWaitingForVolumes = (pod: KubeObject): boolean =>
+  notMadeYet(pod) !== undefined && pod.metadata.deletionTimestamp === undefined;
+
+/** Volumes that are not there, or no network, are told by events alone. */
+function notMade(pod: KubeObject, patience: Patience): Diagnosis | undefined {
+  const waiting = notMadeYet(pod);
+  if (waiting === undefined) return undefined;
+  const message = `Container ${waiting.name} waits for a volume or for the network: the events of pod ${pod.metadata.name} say for what.`;
+  return { reason: 'DeadlineExceeded', message, final: false, early: ageOf(pod, patience) };
+}
+
+function diagnoseContainer(pod: KubeObject, container: ContainerStatus, patience: Patience): Diagnosis | undefined {
+  const waitingFor = container.state?.waiting?.reason ?? '';
+  if (PULL.includes(waitingFor)) return pullFailed(pod, container, patience);
+  if (CANT_START.includes(waitingFor)) return notStarted(container, container.state?.waiting?.message);
+  return waitingFor === 'CreateContainerConfigError' ? notConfigured(container) : diagnoseRun(pod, container, patience);
+}
+
+function diagnoseRun(pod: KubeObject, container: ContainerStatus, patience: Patience): Diagnosis | undefined {
+  const { state, restartCount = 0, ready } = container;
+  const ended = failedEnd(container);
+  if (NEVER_STARTED.includes(ended?.reason ?? '')) return notStarted(container, ended?.message);
+  if (ended !== undefined && !isExcused(ended, patience)) return crashed(pod, container, { ended, restarts: restartCount });
+  return state?.running !== undefined && ready === false ? notReady(pod, container, patience) : undefined;
+}
+
+/** It may have ended because the database was not there: only what it does now tells. A time that nobody told is null in the API server's answers. */
+const isExcused = ({ reason, finishedAt }: State, { now, excusedUntil }: Patience): boolean =>
+  excusedUntil !== undefined && reason !== 'OOMKilled' && (finishedAt ? Date.parse(finishedAt) : now) <= excusedUntil;
+
+/** One that ends well is broken, too, when it is to run on and does so again and again. */
+function failedEnd({ state, lastState }: ContainerStatus): State | undefined {
+  const end = state?.terminated ?? lastState?.terminated;
+  return state?.waiting?.reason === 'CrashLoopBackOff' || (end?.exitCode ?? 0) !== 0 ? end : undefined;
+}
+
+const notStarted = ({ name, restartCount = 0 }: ContainerStatus, said = ''): Diagnosis => ({
+  reason: 'CrashLooping',
+  message: `Container ${name} can't be started: ${said}`,
+  final: restartCount >= RESTARTS,
+});
+
+function pullFailed(pod: KubeObject, { name, image, state }: ContainerStatus, patience: Patience): Diagnosis {
+  const { imagePullSeconds } = patience;
+  const age = ageOf(pod, patience);
+  const hopeless = HOPELESS_PULL.includes(state?.waiting?.reason ?? '');
+  const final = hopeless || age > imagePullSeconds;
+  const said = final && state?.waiting?.message !== undefined ? `: ${state.waiting.message}` : '';
+  const message = `The image ${image ?? ''} of container ${name} can't be pulled${said}`;
+  return { reason: 'ImagePullFailed', message, final, ...(!final && { again: imagePullSeconds - age + 1 }) };
+}
+
+function notConfigured({ name, state }: ContainerStatus): Diagnosis {
+  const said = state?.waiting?.message ?? '';
+  // "container has runAsNonRoot and image will run as root", or "... has non-numeric user": no time changes an image.
+  if (said.includes('runAsNonRoot')) return { reason: 'Refused', message: `Container ${name} may not run: ${said}`, final: true };
+  return { reason: 'SecretMissing', message: `Container ${name} can't be configured: ${said}`, final: false };
+}
+
+function crashed(pod: KubeObject, { name, state }: ContainerStatus, { ended, restarts }: { ended: State; restarts: number }): Diagnosis {
+  const final = restarts >= RESTARTS;
+  const log = { pod: pod.metadata.name, container: name, previous: state?.terminated === undefined };
+  if (ended.reason === 'OOMKilled')
+    return { reason: 'OOMKilled', message: `Container ${name} needs more memory than its limit.`, final, log };
+  if (name === AGENT_CONTAINER && ended.exitCode === EXIT.migration) {
+    return { reason: 'MigrationFailed', message: `Container ${name} could not bring the database to its version.`, final, log };
+  }
+  // Not final: a database that comes back ends it.
+  if (name === AGENT_CONTAINER && ended.exitCode === EXIT.database) {
+    return { reason: 'DatabaseNotReady', message: `Container ${name} can't reach its database.`, final: false, log };
+  }
+  const how = `Container ${name} ends with exit code ${ended.exitCode} again and again`;
+  return { reason: 'CrashLooping', message: [how, lastWords(ended)].filter(Boolean).join(': ').replace(/\.?$/, '.'), final, log };
+}
+
+/** What a container left as its termination message, where it does: an error of Postgres takes a line and its detail another. */
+const lastWords = ({ message = '' }: State): string => message.trim().split('\n').slice(-2).join(' ').slice(0, 500);
+
+const notReady = (pod: KubeObject, { name }: ContainerStatus, patience: Patience): Diagnosis => ({
+  reason: 'ProbeFailed',
+  message: `Container ${name} runs, but does not answer its readiness probe.`,
+  final: false,
+  early: ageOf(pod, patience),
+  log: { pod: pod.metadata.name, container: name, previous: false },
+});

@@ -1,0 +1,44 @@
+import type { KubeObject } from '../../kube/kube.ts';
+
+type WorkloadStatus = {
+  observedGeneration?: number;
+  replicas?: number;
+  updatedReplicas?: number;
+  availableReplicas?: number;
+  readyReplicas?: number;
+};
+
+const statusOf = (object: KubeObject | undefined): WorkloadStatus => (object?.status as WorkloadStatus | undefined) ?? {};
+
+export const replicasOf = (workload: KubeObject | undefined): number =>
+  (workload?.spec as { replicas?: number } | undefined)?.replicas ?? 1;
+
+/** Every wanted replica of the present template is available, and the status speaks of this template. */
+export function isRolledOut(workload: KubeObject | undefined): boolean {
+  if (workload === undefined) return false;
+  const { observedGeneration = 0, replicas = 0, updatedReplicas = 0, availableReplicas = 0 } = statusOf(workload);
+  const wanted = replicasOf(workload);
+  if (observedGeneration < (workload.metadata.generation ?? 0)) return false;
+  return replicas === wanted && updatedReplicas === wanted && availableReplicas === wanted;
+}
+
+export const availableReplicas = (workload: KubeObject | undefined): number => statusOf(workload).availableReplicas ?? 0;
+
+export const isSetUp = (statefulSet: KubeObject | undefined): boolean => (statusOf(statefulSet).readyReplicas ?? 0) >= 1;
+
+/** All that is ever read of a workload's status, as answers to what is asked above (pure). */
+export const factsOf = (workload: KubeObject): object => ({
+  rolledOut: isRolledOut(workload),
+  available: availableReplicas(workload),
+  setUp: isSetUp(workload),
+  refused: replicaFailure(workload),
+});
+
+type WorkloadCondition = { type: string; status: string; message?: string };
+
+/** Why its pods can't be made, in the API server's words: a quota, or an admission rule. */
+export function replicaFailure(workload: KubeObject | undefined): string | undefined {
+  const { conditions = [] } = (workload?.status as { conditions?: WorkloadCondition[] } | undefined) ?? {};
+  const failure = conditions.find(({ type, status }) => type === 'ReplicaFailure' && status === 'True');
+  return failure && (failure.message ?? '');
+}

@@ -1,0 +1,101 @@
+import type { Change } from '../kube/cache.ts';
+import type { KubeObject } from '../kube/kube.ts';
+import { DATABASE_READY, READY, ROLLED_OUT, type Condition } from '../schema/conditions.ts';
+import type { DeploymentResource, RevisionResource } from '../schema/custom-resources.ts';
+import { canonicalJson } from '../schema/revision-of.ts';
+import { ENDED } from '../schema/revision.ts';
+import { addressOf } from './database/address.ts';
+import { statusOfPod } from './pods/diagnose.ts';
+import { conditionIn, isTrue } from './kernel/conditions.ts';
+import { factsOf } from './pods/workload-state.ts';
+
+/*
+ * Kubernetes writes a workload and its pods some ten times until they are ready, and most of it says nothing that a reconcile reads.
+ */
+
+/** The change of a child may make a difference to a reconcile of its owner (pure). */
+export const isNews = ({ before, after }: Change): boolean => {
+  if (after === undefined) return true;
+  if (before === undefined) return !isUntold(after);
+  return canonicalJson(readOf(before)) !== canonicalJson(readOf(after));
+};
+
+/** A pod that nobody has said a word of yet: it was waited for already. */
+const isUntold = (object: KubeObject): boolean =>
+  object.kind === 'Pod' && Object.values(statusOfPod(object)).every((value) => value === undefined || value === 'Pending');
+
+/** The change of a deployment may make a difference to its revisions (pure): what its status says of itself does not. */
+export const isNewsToRevisions = ({ before, after }: Change): boolean =>
+  before === undefined || after === undefined || canonicalJson(readByRevisions(before)) !== canonicalJson(readByRevisions(after));
+
+function readByRevisions(object: KubeObject): object {
+  const deployment = object as DeploymentResource & KubeObject;
+  const database = { address: addressOf(deployment), ready: isTrue(deployment, DATABASE_READY) };
+  return { ...askedOf(object), status: { active: deployment.status?.activeRevision, database } };
+}
+
+/** The change of a revision may make a difference to its deployment (pure): each step of a rollout that goes well does not. */
+export const isNewsToDeployment = ({ before, after }: Change): boolean =>
+  before === undefined || after === undefined || canonicalJson(readByDeployment(before)) !== canonicalJson(readByDeployment(after));
+
+function readByDeployment(object: KubeObject): object {
+  const { status = {} } = object as RevisionResource & KubeObject;
+  const { phase, reason, message, serverVersion, endedAt } = status;
+  const over = phase !== undefined && ENDED.includes(phase) ? { phase, endedAt, ready: said(conditionIn({ status }, READY)) } : undefined;
+  // Of the database the deployment knows best.
+  const trouble = reason === undefined || reason === 'DatabaseNotReady' ? undefined : [reason, message];
+  return { ...askedOf(object), status: { over, trouble, serverVersion, rolledOut: isTrue({ status }, ROLLED_OUT) } };
+}
+
+/**
+ * The answer to a write of the object's own reconcile, which changes nothing that is asked of it, tells of what others asked meanwhile (pure). Where
+ * the answer comes before the watch tells of them, nothing else does.
+ */
+export const isAskedAnew = ({ before, after }: Change): boolean =>
+  before !== undefined && after !== undefined && canonicalJson(askedBySomeone(before)) !== canonicalJson(askedBySomeone(after));
+
+/** The same of a child, whose status others write. */
+export const isToldAnew = ({ before, after }: Change): boolean =>
+  before !== undefined &&
+  after !== undefined &&
+  canonicalJson({ status: statusRead(before) }) !== canonicalJson({ status: statusRead(after) });
+
+/** Its finalizers are the reconcile's own. */
+function askedBySomeone({ metadata }: KubeObject): object {
+  const { generation, deletionTimestamp, labels, annotations } = metadata as Record<string, unknown>;
+  return { generation, deletionTimestamp, labels, annotations };
+}
+
+const said = (condition: Condition | undefined): string[] | undefined =>
+  condition && [condition.status, condition.reason, condition.message];
+
+/** What others ask of an object. */
+function askedOf({ metadata, spec }: KubeObject): object {
+  const { resourceVersion: _version, managedFields: _fields, ...told } = metadata as Record<string, unknown>;
+  return { metadata: told, spec };
+}
+
+/** Of an object what a reconcile may read. */
+function readOf(object: KubeObject): object {
+  const { resourceVersion: _version, managedFields: _fields, annotations = {}, ...metadata } = object.metadata as Record<string, unknown>;
+  const { 'deployment.kubernetes.io/revision': _turn, ...told } = annotations as Record<string, string>;
+  // Where generations are counted, another spec is another generation.
+  const spec = object.metadata.generation === undefined ? object.spec : undefined;
+  return { metadata: { ...metadata, annotations: told }, spec, status: statusRead(object) };
+}
+
+function statusRead(object: KubeObject): object | undefined {
+  switch (object.kind) {
+    case 'Pod': {
+      const { conditions = [], ...status } = statusOfPod(object);
+      // That it was scheduled, or initialised, shows by what its containers do next.
+      const read = conditions.filter(({ type, status: is }) => type === 'Ready' || type === 'DisruptionTarget' || is === 'False');
+      return { ...status, conditions: read.map(({ type, status: is, reason, message }) => ({ type, is, reason, message })) };
+    }
+    case 'Deployment':
+    case 'StatefulSet':
+      return factsOf(object);
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,129 @@
+import { describe, expect, test } from 'vitest';
+import type { KubeObject } from '../../../../src/kube/kube.ts';
+import { databaseStatement } from '../../../../src/operator/database/ready.ts';
+import { isGuardAway, roomOf } from '../../../../src/operator/database/own/fullness.ts';
+import { deployment, settings } from '../../../kit/objects.ts';
+
+const NOW = new Date('2026-01-01T00:10:00Z');
+const ago = (seconds: number): string => new Date(NOW.getTime() - seconds * 1000).toISOString();
+
+type Guard = { ended?: string; reason?: string; restarts?: number; since?: number; away?: boolean };
+
+/** A database's pod whose guard last ended with these words, and runs (again) since then. */
+function pod({ ended, reason = 'Completed', restarts = ended === undefined ? 0 : 1, since = 3600, away = false }: Guard): KubeObject {
+  const terminated = ended === undefined ? undefined : { reason, exitCode: 0, message: ended };
+  const guard = {
+    name: 'guard',
+    ready: !away,
+    restartCount: restarts,
+    state: away ? { terminated } : { running: { startedAt: ago(since) } },
+    lastState: terminated === undefined || away ? {} : { terminated },
+  };
+  const postgres = { name: 'postgres', ready: true, started: true, restartCount: 0, state: { running: {} } };
+  return { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'chat-db-0' }, status: { containerStatuses: [postgres, guard] } };
+}
+const GIB = 2 ** 30;
+const words = (level: string, used: number): string => `${level} ${Math.ceil(used * GIB)} ${10 * GIB}\n`;
+const condition = {
+  type: 'VolumeHasRoom',
+  status: 'False' as const,
+  reason: 'AlmostFull',
+  message: 'As it was.',
+  lastTransitionTime: ago(60),
+};
+const warned = deployment({ status: { conditions: [condition] } });
+
+describe('a volume that fills', () => {
+  test.each([
+    ['nearly-full', 8.1, 'NearlyFull', 81],
+    ['almost-full', 9.2, 'AlmostFull', 92],
+    ['full', 9.6, 'Full', 96],
+  ])('%s is told with its figures and what to do', (level, used, reason, percent) => {
+    for (const away of [true, false]) {
+      const { statement, again } = roomOf(deployment(), [pod({ ended: words(level, used), away })], NOW);
+      expect(statement).toMatchObject({ type: 'VolumeHasRoom', status: 'False', reason, event: 'Warning' });
+      expect(statement?.message).toContain(`was ${percent} % full when this was told (${used} of 10.0 Gi)`);
+      expect(statement?.message).toContain('Raise template.resourceSpec.dbStorageGi');
+      expect(again).toBeUndefined();
+    }
+  });
+
+  test('that has room again is no condition', () => {
+    expect(roomOf(warned, [pod({ ended: words('roomy', 2) })], NOW)).toEqual({});
+  });
+
+  test('that never had anything to tell is none', () => {
+    expect(roomOf(deployment(), [pod({})], NOW)).toEqual({});
+    expect(roomOf(deployment(), [], NOW)).toEqual({});
+  });
+
+  test('is no matter of an external database', () => {
+    const external = deployment({ spec: { database: { external: { secretName: 'given' } } }, status: { conditions: [condition] } });
+    expect(roomOf(external, [pod({ ended: words('full', 9.6) })], NOW)).toEqual({});
+  });
+});
+
+describe('what was told stands', () => {
+  const { lastTransitionTime: _, ...stands } = condition;
+  test.each<[string, KubeObject[]]>([
+    ['while there is no pod', []],
+    ['while the pod only starts', [{ ...pod({}), status: {} }]],
+    ['while the only pod leaves', [{ ...pod({ since: 3600 }), metadata: { name: 'chat-db-0', deletionTimestamp: ago(1) } }]],
+    ['when a node has lost its words', [pod({ restarts: 1 })]],
+    ['when somebody else wrote them', [pod({ ended: 'The container could not be located', reason: 'ContainerStatusUnknown' })]],
+  ])('%s', (_situation, pods) => {
+    expect(roomOf(warned, pods, NOW)).toEqual({ statement: stands });
+  });
+
+  test('for as long as a new guard may have something to tell', () => {
+    expect(roomOf(warned, [pod({ since: 10 })], NOW)).toEqual({ statement: stands, again: 20 });
+    expect(roomOf(warned, [pod({ since: 30 })], NOW)).toEqual({});
+  });
+
+  test('not, where the pod is of a version without a guard', () => {
+    const { status, ...old } = pod({});
+    const containerStatuses = (status as { containerStatuses: object[] }).containerStatuses.slice(0, 1);
+    expect(roomOf(warned, [{ ...old, status: { containerStatuses } }], NOW)).toEqual({});
+  });
+});
+
+describe('a database whose guard is started again', () => {
+  const set: KubeObject = { apiVersion: 'apps/v1', kind: 'StatefulSet', metadata: { name: 'chat-db' }, spec: { replicas: 1 }, status: {} };
+  const said = (databasePods: KubeObject[]) => {
+    const lists = { revisions: [], foreign: [], children: [], agentPods: [], passwordPods: [], workloads: [] };
+    const world = { ...lists, databasePods, database: set, service: undefined };
+    return databaseStatement(deployment(), world, { settings: settings(), now: NOW, active: undefined, secret: undefined });
+  };
+  const away = pod({ ended: words('full', 9.6), away: true });
+  const { containerStatuses } = away.status as { containerStatuses: { name: string }[] };
+  const withPostgres = (given: object): KubeObject => ({
+    ...away,
+    status: { containerStatuses: containerStatuses.map((known) => (known.name === 'postgres' ? { ...known, ...given } : known)) },
+  });
+
+  test('answers all the same', () => {
+    expect(isGuardAway(away)).toBe(true);
+    expect(said([away])).toMatchObject({ status: 'True' });
+  });
+
+  test('does not where Postgres is not ready either, and says what Postgres suffers from', () => {
+    const crashed = { ready: false, restartCount: 1, state: { terminated: { exitCode: 1, message: 'PANIC: no space' } } };
+    expect(said([withPostgres({ ready: false, state: { running: {} } })])).toMatchObject({ status: 'False' });
+    expect(said([withPostgres(crashed)])).toMatchObject({ status: 'False', message: expect.stringContaining('PANIC: no space') });
+  });
+
+  test('is not taken to answer where its node is lost: all its containers are as they were', () => {
+    expect(said([pod({ ended: words('full', 9.6) })])).toMatchObject({ status: 'False' });
+  });
+
+  test('answers while its set has not heard yet that the guard is back', () => {
+    const back = pod({ ended: words('full', 9.6) });
+    const status = { ...(back.status as object), conditions: [{ type: 'Ready', status: 'True' }] };
+    expect(said([{ ...back, status }])).toMatchObject({ status: 'True' });
+    expect(said([{ ...back, status, metadata: { name: 'chat-db-0', deletionTimestamp: ago(1) } }])).toMatchObject({ status: 'False' });
+  });
+
+  test('is not taken to answer while it leaves', () => {
+    expect(said([{ ...away, metadata: { name: 'chat-db-0', deletionTimestamp: ago(1) } }])).toMatchObject({ status: 'False' });
+  });
+});

@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { statusOf } from '../../../../src/control-plane/deployments/resource.ts';
+import { kinds, type Kube } from '../../../../src/kube/kube.ts';
+import type { DeploymentResource } from '../../../../src/schema/custom-resources.ts';
+import { names } from '../../../../src/schema/names.ts';
+import { until } from '../../../kit/api-server.ts';
+import { type FakeKubelet } from '../../../kit/fake-kubelet.ts';
+import { newDeployment } from '../../../kit/objects.ts';
+import { look, type RunningOperator } from '../../../kit/operator.ts';
+import { clearStage, setStage } from '../../../kit/stage.ts';
+
+/* Hibernation on a real API server: what is stopped, what is kept, and what a person reads meanwhile. */
+let kube: Kube;
+let namespace: string;
+let operator: RunningOperator;
+let kubelet: FakeKubelet;
+let see: ReturnType<typeof look>;
+
+beforeAll(async () => {
+  ({ kube, namespace, operator, kubelet, see } = await setStage('hibernate'));
+});
+afterAll(() => clearStage({ operator, kubelet, kube }));
+
+const hibernate = (name: string, value: boolean): Promise<object> =>
+  kube.jsonPatch(kinds.deployment, { namespace, name }, [{ op: 'add', path: '/spec/hibernate', value }]);
+
+const conditionsOf = ({ status }: DeploymentResource): Record<string, string> =>
+  Object.fromEntries((status?.conditions ?? []).map(({ type, status: said, reason }) => [type, `${said} ${reason}`]));
+
+const pods = (name: string) => kube.all(kinds.pod, { namespace, labelSelector: `gx.dev/deployment=${name}` });
+
+const untilAsleep = (name: string): Promise<void> =>
+  until(`${name} hibernates`, async () => conditionsOf(await see.deployment(name)).Ready === 'True Hibernated');
+
+test('a deployment that hibernates has no pod, keeps its data and its revision, and wakes as it was', async () => {
+  await kube.create(kinds.deployment, newDeployment(namespace));
+  await see.untilReady('chat');
+  const claims = await kube.all(kinds.volumeClaim, { namespace });
+  await hibernate('chat', true);
+  await untilAsleep('chat');
+  expect(await pods('chat')).toEqual([]);
+  const asleep = await see.deployment('chat');
+  expect(conditionsOf(asleep)).toMatchObject({ Serving: 'False Hibernated', DatabaseReady: 'False Hibernated' });
+  expect(conditionsOf(asleep)).not.toHaveProperty('Reconciling');
+  expect(asleep.status).toMatchObject({ phase: 'UNUSED', activeRevision: 'chat-00001', observedGeneration: asleep.metadata.generation });
+  expect(statusOf(asleep)).toBe('UNUSED');
+  expect((await see.revision('chat-00001')).status?.phase).toBe('DEPLOYED');
+  expect(await kube.all(kinds.volumeClaim, { namespace })).toHaveLength(claims.length);
+  expect((await kube.get(kinds.statefulSet, { namespace, name: names.database('chat') })).spec).toMatchObject({ replicas: 0 });
+
+  await hibernate('chat', false);
+  await see.untilReady('chat');
+  expect((await see.deployment('chat')).status).toMatchObject({
+    phase: 'READY',
+    latestRevision: 'chat-00001',
+    activeRevision: 'chat-00001',
+  });
+  expect(await kube.all(kinds.revision, { namespace })).toHaveLength(1);
+  const reasons = async () => (await kube.all(kinds.event, { namespace })).map((event) => (event as unknown as { reason: string }).reason);
+  await expect.poll(reasons).toEqual(expect.arrayContaining(['Hibernating', 'Hibernated', 'Serving']));
+});
+
+test('a rollout that is asked for meanwhile waits, and begins when the deployment wakes', async () => {
+  await kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name: 'late' }, spec: { hibernate: true } }));
+  await untilAsleep('late');
+  await until('the revision says why it waits', async () => (await see.revision('late-00001')).status?.reason === 'Hibernated');
+  expect((await see.revision('late-00001')).status?.phase).toBe('QUEUED');
+  expect(await pods('late')).toEqual([]);
+  await kube.jsonPatch(kinds.deployment, { namespace, name: 'late' }, [
+    { op: 'replace', path: '/spec/template/sourceRevisionConfig/imageUri', value: 'agent:2' },
+  ]);
+  await see.untilPhase('late-00001', 'SKIPPED');
+  await see.untilPhase('late-00002', 'QUEUED');
+  await hibernate('late', false);
+  await see.untilReady('late');
+  expect((await see.deployment('late')).status).toMatchObject({ phase: 'READY', activeRevision: 'late-00002' });
+});
+
+test('a pod that a node gave up, which stays in the list, does not keep the deployment awake', async () => {
+  await kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name: 'evicted' } }));
+  await see.untilReady('evicted');
+  const agents = (await pods('evicted')).filter(({ metadata }) => metadata.labels?.['gx.dev/component'] === 'api');
+  const lost = agents[0]?.metadata.name ?? '';
+  const conditions = [{ type: 'Ready', status: 'False' }];
+  await kube.patchStatus(
+    kinds.pod,
+    { namespace, name: lost },
+    { phase: 'Failed', reason: 'Evicted', message: 'low on memory', conditions },
+  );
+  await until('another took its place', async () => (await pods('evicted')).length === 4);
+  await see.untilReady('evicted');
+  await hibernate('evicted', true);
+  await untilAsleep('evicted');
+  expect((await pods('evicted')).map(({ metadata }) => metadata.name)).toEqual([lost]);
+});

@@ -1,0 +1,81 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import type { KubeObject } from '../../../../../src/kube/kube.ts';
+import { newAuthority, newCertificate, type Pair } from '../../../../../src/operator/database/own/tls/certificate.ts';
+import { dueAt, secondsLeft, stuckFor, whatIsDue, type TlsData } from '../../../../../src/operator/database/own/tls/due.ts';
+
+const MADE = new Date('2026-03-01T00:00:00Z');
+const NAMES: [string, ...string[]] = ['chat-db', 'chat-db.agents'];
+const given = (now: Date) => ({ now, random: randomBytes });
+const dataOf = (authority: Pair, server: Pair): TlsData => ({
+  'ca.crt': authority.certificate,
+  'ca.key': authority.key,
+  'tls.crt': server.certificate,
+  'tls.key': server.key,
+});
+const authority = newAuthority('chat-db authority', given(MADE));
+const sound = dataOf(authority, newCertificate(authority, NAMES, given(MADE)));
+const stranger = newAuthority('chat-db authority', given(MADE));
+const forged = dataOf(authority, newCertificate(stranger, NAMES, given(MADE)));
+const after = (days: number): Date => new Date(MADE.getTime() + days * 86_400_000);
+const due = (data: Partial<TlsData>, days = 1, names: string[] = NAMES): string => whatIsDue(data, { names, now: after(days) }).due;
+
+describe('what is due of a certificate', () => {
+  test('nothing for two thirds of its life, then another one of the same authority', () => {
+    expect(whatIsDue(sound, { names: NAMES, now: after(59) })).toEqual({ due: 'nothing', until: after(90) });
+    expect(dueAt(after(90))).toEqual(after(60));
+    expect(whatIsDue(sound, { names: NAMES, now: after(60) })).toEqual({ due: 'certificate', authority });
+    expect(due(sound, 400)).toBe('certificate');
+  });
+
+  test.each<[string, Partial<TlsData>, string[]?]>([
+    ['names another server', sound, ['chat-db', 'chat-db.elsewhere']],
+    ["is another authority's", forged],
+    ['has no key', { ...sound, 'tls.key': '' }],
+    ["has another's key", { ...sound, 'tls.key': stranger.key }],
+    ['is no certificate', { ...sound, 'tls.crt': 'spoilt' }],
+    ['is away', { 'ca.crt': sound['ca.crt'], 'ca.key': sound['ca.key'] }],
+  ])('another one where it %s', (_, data, names) => {
+    expect(due(data, 1, names)).toBe('certificate');
+  });
+
+  test.each<[string, Partial<TlsData>, number?]>([
+    ['nothing is left', {}],
+    ['its key is away', { ...sound, 'ca.key': '' }],
+    ["its key is another's", { ...sound, 'ca.key': stranger.key }],
+    ['it may not sign', { ...sound, 'ca.crt': sound['tls.crt'], 'ca.key': sound['tls.key'] }],
+    ['it ends before the next certificate would', sound, 3600],
+  ])('all of it where of the authority %s', (_, data, days) => {
+    expect(due(data, days)).toBe('all');
+  });
+});
+
+test('the Secret is looked at when a renewal is due, within what a timer takes, and once a pod has been stuck for a while', () => {
+  const left = (days: number, stuck?: number): number => secondsLeft(after(90), { now: after(days), stuck });
+  expect([left(0), left(50), left(60)]).toEqual([20 * 86_400, 10 * 86_400, 0]);
+  expect(left(61)).toBeLessThan(0);
+  expect([left(0, 12), left(0, 30)]).toEqual([18, 0]);
+});
+
+describe('pods for which the certificate may be the reason that they do not get on', () => {
+  type Status = { state: object; started?: boolean; restartCount?: number };
+  const pod = (seconds: number, status: Status, isReady = false, leaving = {}): KubeObject => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'chat', creationTimestamp: new Date(after(1).getTime() - seconds * 1000).toISOString(), ...leaving },
+    status: { conditions: [{ type: 'Ready', status: isReady ? 'True' : 'False' }], containerStatuses: [{ name: 'agent', ...status }] },
+  });
+  const running = { state: { running: {} }, started: true };
+  const waits = (reason: string) => ({ state: { waiting: { reason } } });
+
+  test.each<[string, KubeObject, number | undefined]>([
+    ['waits for a volume', pod(40, waits('ContainerCreating')), 40],
+    ['runs and is not ready', pod(7, running), 7],
+    ['ended before', pod(90, { ...waits('CrashLoopBackOff'), restartCount: 2 }), 90],
+    ['is ready', pod(90, { ...running, restartCount: 2 }, true), undefined],
+    ['waits for its image', pod(90, waits('ImagePullBackOff')), undefined],
+    ['leaves', pod(90, running, false, { deletionTimestamp: 'now' }), undefined],
+  ])('one that %s', (_, one, seconds) => {
+    expect(stuckFor([pod(500, running, true), one], after(1))).toBe(seconds);
+  });
+});

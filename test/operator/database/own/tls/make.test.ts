@@ -1,0 +1,41 @@
+import { randomBytes, sign, X509Certificate } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { newAuthority, type Pair } from '../../../../../src/operator/database/own/tls/certificate.ts';
+import { whatIsDue } from '../../../../../src/operator/database/own/tls/due.ts';
+import { bits, identifier, sequence } from '../../../../../src/operator/database/own/tls/der.ts';
+import { made } from '../../../../../src/operator/database/own/tls/make.ts';
+
+const now = new Date('2026-03-01T10:00:00Z');
+const NAMES: [string, ...string[]] = ['chat-db', 'chat-db.agents'];
+const authority = newAuthority('chat-db authority', { now, random: randomBytes });
+
+/** The same, but with another id of its key: as other programs make it. */
+function foreign({ certificate, key }: Pair): Pair {
+  const { raw } = new X509Certificate(certificate);
+  const told = Buffer.from(raw.subarray(4, 8 + raw.readUInt16BE(6)));
+  const id = told.indexOf(identifier('2.5.29.14')) + 9;
+  told.fill(7, id, id + 20);
+  const whole = sequence(told, sequence(identifier('1.2.840.10045.4.3.2')), bits(sign('sha256', told, key)));
+  return { certificate: `-----BEGIN CERTIFICATE-----\n${whole.toString('base64')}\n-----END CERTIFICATE-----\n`, key };
+}
+
+describe('a certificate', () => {
+  test('is signed by the authority that is there', () => {
+    const { data } = made(NAMES, now, { due: 'certificate', authority });
+    expect([data['ca.crt'], data['ca.key']]).toEqual([authority.certificate, authority.key]);
+    expect(whatIsDue(data, { names: NAMES, now }).due).toBe('nothing');
+  });
+
+  test('comes with a new authority where none is there', () => {
+    expect(whatIsDue(made(NAMES, now, { due: 'all' }).data, { names: NAMES, now }).due).toBe('nothing');
+    expect(whatIsDue(made(NAMES, now).data, { names: NAMES, now }).due).toBe('nothing');
+  });
+
+  test('comes with a new authority, too, where ours would not be believed under the one that is there', () => {
+    const other = foreign(authority);
+    expect(new X509Certificate(other.certificate).verify(new X509Certificate(authority.certificate).publicKey)).toBe(true);
+    const { data } = made(NAMES, now, { due: 'certificate', authority: other });
+    expect(data['ca.crt']).not.toBe(other.certificate);
+    expect(whatIsDue(data, { names: NAMES, now }).due).toBe('nothing');
+  });
+});

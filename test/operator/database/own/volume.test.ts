@@ -1,0 +1,152 @@
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { kinds, type Kind, type Kube, type KubeObject } from '../../../../src/kube/kube.ts';
+import { names } from '../../../../src/schema/names.ts';
+import { conditionOf, testNamespace, until } from '../../../kit/api-server.ts';
+import { dyingDoor, type DyingDoor } from '../../../kit/dying-door.ts';
+import { fakeKubelet, type FakeKubelet } from '../../../kit/fake-kubelet.ts';
+import { newDeployment } from '../../../kit/objects.ts';
+import { look, operatorFor, type RunningOperator } from '../../../kit/operator.ts';
+
+/* There is no volume provisioner: the test itself tells the API server that claims are bound. */
+const storageClass: Kind = { apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', plural: 'storageclasses', namespaced: false };
+let kube: Kube;
+let namespace: string;
+let operator: RunningOperator;
+let kubelet: FakeKubelet;
+let see: ReturnType<typeof look>;
+
+beforeAll(async () => {
+  const own = await testNamespace('volume');
+  ({ kube, namespace } = own);
+  see = look(kube, namespace);
+  kubelet = fakeKubelet(kube, namespace);
+  const { apiVersion, kind } = storageClass;
+  await kube.apply(storageClass, { apiVersion, kind, metadata: { name: namespace }, provisioner: 'test', allowVolumeExpansion: true });
+  operator = await operatorFor(own, { settings: { storageClass: namespace } });
+  await operator.leading;
+});
+afterAll(async () => {
+  await operator.stop();
+  await kubelet.stop();
+  await kube.delete(storageClass, { name: namespace });
+  await kube.close();
+});
+
+const claim = async (name: string): Promise<KubeObject> => {
+  const all = await kube.all(kinds.volumeClaim, { namespace });
+  return all.find(({ metadata }) => metadata.name.endsWith(`${names.database(name)}-0`)) as KubeObject;
+};
+const set = (name: string): Promise<KubeObject> => kube.get(kinds.statefulSet, { namespace, name: names.database(name) });
+const databasePod = (name: string): Promise<KubeObject> => kube.get(kinds.pod, { namespace, name: `${names.database(name)}-0` });
+const requested = ({ spec }: KubeObject): string => (spec as { resources: { requests: { storage: string } } }).resources.requests.storage;
+const templateOf = ({ spec }: KubeObject): string =>
+  requested((spec as { volumeClaimTemplates: KubeObject[] }).volumeClaimTemplates[0] as KubeObject);
+
+async function deployed(name: string): Promise<void> {
+  await kube.create(
+    kinds.deployment,
+    newDeployment(namespace, { metadata: { name }, template: { resourceSpec: { dbStorageGi: 10 } }, spec: { deletionPolicy: 'Delete' } }),
+  );
+  await see.untilReady(name);
+  const { metadata } = await claim(name);
+  await kube.patchStatus(kinds.volumeClaim, { namespace, name: metadata.name }, { phase: 'Bound' });
+}
+
+type Told = { regarding?: { name: string }; type?: string; reason?: string };
+/** Once: what stays as it is is not said again. */
+const untilEvent = (name: string, type: string, reason: string): Promise<void> =>
+  until(`one event of ${name} says ${reason}`, async () => {
+    const all = (await kube.all(kinds.event, { namespace })) as Told[];
+    return all.filter((told) => told.regarding?.name === name && told.type === type && told.reason === reason).length === 1;
+  });
+
+const ask = (name: string, gibibytes: number): Promise<object> =>
+  kube.jsonPatch(kinds.deployment, { namespace, name }, [
+    { op: 'replace', path: '/spec/template/resourceSpec/dbStorageGi', value: gibibytes },
+  ]);
+
+test('a database that is asked to be larger grows while its pod runs, and is never made smaller', async () => {
+  await deployed('grows');
+  const [pod, before] = [await databasePod('grows'), await set('grows')];
+  await ask('grows', 20);
+  await until('the set is made again', async () => templateOf(await set('grows')) === '20Gi');
+  await see.untilReady('grows');
+  expect(requested(await claim('grows'))).toBe('20Gi');
+  expect((await set('grows')).metadata.uid).not.toBe(before.metadata.uid);
+  expect((await databasePod('grows')).metadata.uid).toBe(pod.metadata.uid);
+  await until('the condition is gone', async () => conditionOf(await see.deployment('grows'), 'VolumeGrown') === undefined);
+  await ask('grows', 5);
+  await until('it is told', async () => {
+    const { status } = await see.deployment('grows');
+    return (
+      status?.conditions?.some(
+        ({ type, reason, message }) => type === 'VolumeGrown' && reason === 'NeverShrinks' && message.includes('dbStorageGi: '),
+      ) === true
+    );
+  });
+  expect(requested(await claim('grows'))).toBe('20Gi');
+  await untilEvent('grows', 'Normal', 'Growing');
+  await untilEvent('grows', 'Warning', 'NeverShrinks');
+});
+
+test.each([0, 1, 2, 3])('an operator that dies after write %i of a growth leaves the rest to the next one', async (writes) => {
+  const name = `dies-${writes}`;
+  await deployed(name);
+  const pod = await databasePod(name);
+  await operator.stop();
+  let door: DyingDoor | undefined;
+  const own = { namespace, kubeconfig: inject('kubeconfig') };
+  const times = { lease: { duration: 3, renewDeadline: 2.4, retry: 0.2 } };
+  const given = { settings: { storageClass: namespace }, times };
+  await ask(name, 20);
+  const dying = await operatorFor(own, {
+    ...given,
+    identity: `dying-${writes}`,
+    through: (through) => (door = dyingDoor(through, writes)).kube,
+  });
+  await until('it is dead', () => door?.isDead() === true);
+  await dying.stop();
+  operator = await operatorFor(own, { ...given, identity: `after-${writes}` });
+  await until('the set is made again', async () => templateOf(await set(name)) === '20Gi');
+  await see.untilReady(name);
+  expect(requested(await claim(name))).toBe('20Gi');
+  expect((await databasePod(name)).metadata.uid).toBe(pod.metadata.uid);
+});
+
+test('a deployment deleted while its set is away goes together with the lost pod', async () => {
+  await deployed('lost');
+  await operator.stop();
+  await kube.delete(kinds.statefulSet, { namespace, name: names.database('lost') }, { propagation: 'Orphan' });
+  await until('the pod has no owner', async () => (await databasePod('lost')).metadata.ownerReferences === undefined);
+  await kube.delete(kinds.deployment, { namespace, name: 'lost' });
+  operator = await operatorFor({ namespace, kubeconfig: inject('kubeconfig') }, { identity: 'two', settings: { storageClass: namespace } });
+  await until('the deployment is gone', async () =>
+    (await kube.all(kinds.deployment, { namespace })).every(({ metadata }) => metadata.name !== 'lost'),
+  );
+  const pods = await kube.all(kinds.pod, { namespace });
+  expect(pods.filter(({ metadata }) => metadata.name.startsWith(names.database('lost')))).toEqual([]);
+});
+
+test('a storage class that does not grow volumes leaves the database alone, and the condition names the field', async () => {
+  await deployed('fixed');
+  const before = await set('fixed');
+  const off = [{ op: 'replace' as const, path: '/allowVolumeExpansion', value: false }];
+  await kube.jsonPatch(storageClass, { name: namespace }, off);
+  // The admission plugin reads storage classes from a cache of its own.
+  const { metadata } = await claim('fixed');
+  const larger = [{ op: 'replace' as const, path: '/spec/resources/requests/storage', value: '20Gi' }];
+  await until('the API server refuses growth', () =>
+    kube.jsonPatch(kinds.volumeClaim, { namespace, name: metadata.name }, larger, { dryRun: true }).then(
+      () => false,
+      () => true,
+    ),
+  );
+  await ask('fixed', 20);
+  await until('it is told', async () => conditionOf(await see.deployment('fixed'), 'VolumeGrown') === 'False');
+  const told = (await see.deployment('fixed')).status?.conditions?.find(({ type }) => type === 'VolumeGrown');
+  expect(told).toMatchObject({ reason: 'NotExpandable', message: expect.stringContaining('dbStorageGi') });
+  await see.untilReady('fixed');
+  await untilEvent('fixed', 'Warning', 'NotExpandable');
+  expect(requested(await claim('fixed'))).toBe('10Gi');
+  expect((await set('fixed')).metadata.uid).toBe(before.metadata.uid);
+});

@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest';
+import { urlOf } from '../../../src/operator/deployment/service.ts';
+import { deployment, settings } from '../../kit/objects.ts';
+
+const service = { apiVersion: 'v1', kind: 'Service', metadata: { name: 's' }, spec: { ports: [{ nodePort: 30080 }] } };
+const nodePort = { exposeAs: 'NodePort' as const, nodeHost: 'node.example' };
+
+test.each([
+  ['the name inside the cluster', deployment(), settings(), 'http://chat-agent.team.svc.cluster.local'],
+  ['the node port where there is one', deployment(), settings(nodePort), 'http://node.example:30080'],
+  [
+    "the user's own address before all others",
+    deployment({ spec: { sourceConfig: { customUrl: 'https://chat.example' } } }),
+    settings(nodePort),
+    'https://chat.example',
+  ],
+])('the url is %s', (_, given, install, expected) => {
+  expect(urlOf(given, install, service)).toBe(expected);
+});
