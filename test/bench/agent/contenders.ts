@@ -1,5 +1,5 @@
+import { own, type Checkout } from './checkout.ts';
 import type { Databases } from './databases.ts';
-import { startOurs } from './ours.ts';
 import { installAegra, installJsPeer, installRedis, startAegra, startJsPeer } from './peers.ts';
 import type { Who } from './scenarios/scenario.ts';
 import type { BenchServer } from './servers.ts';
@@ -22,7 +22,7 @@ export const CONTENDERS: Contender[] = [
     about: 'this server: one process, 10 runs at a time, Postgres with synchronous commit, default durability',
     forgetful: false,
     install: () => undefined,
-    start: async (databases) => startOurs({ database: await databases.fresh() }),
+    start: async (databases) => own.start({ database: await databases.fresh() }),
   },
   {
     who: 'js',
@@ -52,3 +52,13 @@ export const CONTENDERS: Contender[] = [
     start: async (databases) => startAegra({ database: await databases.fresh(), redis: true }),
   },
 ];
+
+/** Another checkout of this project, measured as this one is. */
+export const besideContender = (checkout: Checkout): Contender => ({
+  who: 'beside',
+  name: 'beside',
+  about: 'the checkout that --beside names; the ratio is how many times better this one is, with its least and most of all rounds',
+  forgetful: false,
+  install: () => undefined,
+  start: async (databases) => checkout.start({ database: await databases.fresh() }),
+});

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Checkout } from './checkout.ts';
 import type { Databases } from './databases.ts';
-import { startOurs } from './ours.ts';
 import { burst } from './scenarios/runs.ts';
 import { residentMegabytes } from './servers.ts';
 
@@ -12,9 +12,9 @@ const BREATHE = 5;
 export type Memory = { apiOnly: number; idle: number; after: number; drained: number };
 
 /** Megabytes: of a process that only answers requests, of a whole server, and of that one after a burst of runs; and how fast those went. */
-export async function measureMemory(databases: Databases, runs: number): Promise<Memory> {
-  const api = await startOurs({ database: await databases.fresh(), slots: 0 });
-  const server = await startOurs({ database: await databases.fresh() });
+export async function measureMemory(checkout: Checkout, databases: Databases, runs: number): Promise<Memory> {
+  const api = await checkout.start({ database: await databases.fresh(), slots: 0 });
+  const server = await checkout.start({ database: await databases.fresh() });
   await pause(BREATHE * 1000);
   const idle = residentMegabytes(server.pid);
   const drained = await burst(server, runs);

@@ -6,6 +6,8 @@ export type BenchOptions = {
   scale: number;
   only: string[] | undefined;
   against: string[];
+  /** The folder of another checkout. */
+  beside: string | undefined;
   full: boolean;
   help: boolean;
 };
@@ -17,10 +19,13 @@ export const HELP = `The agent server beside others that speak the same interfac
   --only a,b         only these: rows (wait-1, wait-50, start, burst, long-thread, growing-thread, stream-1, stream-50, state, search),
                      or parts (memory, round-trips, searches, searches-million, floors)
   --against a,b      only these peers: js, aegra, aegra-redis; "none" for this server alone
+  --beside folder    also another checkout of this project, with its dependencies installed: before and after a change, as pairs in turns;
+                     no peers unless --against names them
   --rounds n         rounds, of which the median counts (3)
   --help             this text
 
-Servers take turns in each round. The table goes to the standard output, what happens meanwhile to the standard error.
+Servers take turns in each round. The table goes to the standard output, what happens meanwhile to the standard error. A server that
+fails in a row is named there with its reason, the others go on, and the exit code is 1.
 `;
 
 /** Throws an `Error` that names a wrong option. */
@@ -28,13 +33,22 @@ export function optionsOf(args: string[]): BenchOptions {
   const flag = { type: 'boolean', default: false } as const;
   const { values } = parseArgs({
     args,
-    options: { quick: flag, full: flag, help: flag, only: { type: 'string' }, against: { type: 'string' }, rounds: { type: 'string' } },
+    options: {
+      quick: flag,
+      full: flag,
+      help: flag,
+      only: { type: 'string' },
+      against: { type: 'string' },
+      beside: { type: 'string' },
+      rounds: { type: 'string' },
+    },
   });
   return {
     rounds: Number(values.rounds ?? (values.quick ? 1 : 3)),
     scale: values.quick ? 0.2 : 1,
     only: values.only?.split(','),
-    against: (values.against ?? 'js,aegra,aegra-redis').split(','),
+    against: (values.against ?? (values.beside === undefined ? 'js,aegra,aegra-redis' : 'none')).split(','),
+    beside: values.beside,
     full: values.full,
     help: values.help,
   };

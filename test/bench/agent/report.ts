@@ -2,27 +2,32 @@ import { median } from './load.ts';
 import type { Contender } from './contenders.ts';
 import type { Scenario, Who } from './scenarios/scenario.ts';
 
-/** A scenario's figures: one for each round. */
-export type Measured = { scenario: Scenario; figures: Partial<Record<Who, number[]>> };
+/** A scenario's figures, one for each round, and why a contender has no more of them. */
+export type Measured = { scenario: Scenario; figures: Partial<Record<Who, number[]>>; brokeOff: Partial<Record<Who, string>> };
 
 export type Verdict = { goal: string; met: boolean };
 
-const UNITS: Record<Scenario['unit'], number> = { ms: 1, 'per s': 0, times: 2, MB: 0 };
-const shown = (value: number | undefined, unit: Scenario['unit']): string => (value === undefined ? '-' : value.toFixed(UNITS[unit]));
+const DECIMALS: Record<Scenario['unit'], number> = { ms: 1, 'per s': 0, times: 2, MB: 0 };
 
-const mid = (figures: number[] | undefined): number | undefined => (figures === undefined ? undefined : median(figures));
+/** Characters of a reason that a cell of the table shows. */
+const REASON = 70;
+
+/** The median of a contender that came through all rounds. */
+const mid = ({ figures, brokeOff }: Measured, who: Who): number | undefined =>
+  figures[who] === undefined || brokeOff[who] !== undefined ? undefined : median(figures[who]);
 
 /** How often better ours is: times faster, or times more. */
-function ratio({ scenario, figures }: Measured, who: Who): number | undefined {
-  const [own, other] = [mid(figures.gx), mid(figures[who])];
-  if (own === undefined || other === undefined) return undefined;
-  return scenario.unit === 'per s' ? own / other : other / own;
+const better = (unit: Scenario['unit'], own: number, other: number): number => (unit === 'per s' ? own / other : other / own);
+
+function ratio(measured: Measured, who: Who): number | undefined {
+  const [own, other] = [mid(measured, 'gx'), mid(measured, who)];
+  return own === undefined || other === undefined ? undefined : better(measured.scenario.unit, own, other);
 }
 
 /** The goals of a scenario, judged by medians. A ratio goal holds against the best of its peers that took part. */
 function verdicts(measured: Measured): Verdict[] {
   const { limit, times = [], unit } = measured.scenario;
-  const own = mid(measured.figures.gx);
+  const own = mid(measured, 'gx');
   const found: Verdict[] = [];
   if (limit !== undefined && own !== undefined) {
     if ('atMost' in limit) found.push({ goal: `<= ${limit.atMost} ${unit}`, met: own <= limit.atMost });
@@ -37,11 +42,31 @@ function verdicts(measured: Measured): Verdict[] {
 
 const word = ({ goal, met }: Verdict): string => `${goal}: ${met ? 'met' : 'MISSED'}`;
 
+/** Of two checkouts the hundredths count, and how much the pairs of one round differ. */
+function besideRatio({ scenario, figures }: Measured, median: number): string {
+  const pairs = (figures.beside ?? []).flatMap((other, round) => {
+    const own = figures.gx?.[round];
+    return own === undefined ? [] : [better(scenario.unit, own, other)];
+  });
+  const [least, most] = [Math.min(...pairs), Math.max(...pairs)];
+  return `${median.toFixed(2)}x, rounds ${least.toFixed(2)}-${most.toFixed(2)}`;
+}
+
 function cell(measured: Measured, who: Who): string {
-  const value = mid(measured.figures[who]);
+  const reason = measured.brokeOff[who];
+  if (reason !== undefined) return `broke off: ${inCell(reason)}`;
+  const value = mid(measured, who);
   if (value === undefined) return '-';
-  const figure = shown(value, measured.scenario.unit);
-  return who === 'gx' ? figure : `${figure} (${(ratio(measured, who) ?? Number.NaN).toFixed(1)}x)`;
+  const figure = value.toFixed(DECIMALS[measured.scenario.unit]);
+  const times = who === 'gx' ? undefined : ratio(measured, who);
+  if (times === undefined) return figure;
+  return `${figure} (${who === 'beside' ? besideRatio(measured, times) : `${times.toFixed(1)}x`})`;
+}
+
+/** The first line of a message, without what would end the cell. */
+function inCell(message: string): string {
+  const line = message.split('\n')[0]!.replaceAll('|', '/');
+  return line.length <= REASON ? line : `${line.slice(0, REASON)}...`;
 }
 
 /** The table as Markdown: a row for each scenario, a column for each server, with how many times better this one is. */
@@ -56,8 +81,14 @@ export function table(rows: Measured[], contenders: Contender[]): string {
   return markdown([head, head.map(() => '---'), ...lines]);
 }
 
-/** A row of this server alone with its goal. */
-export const single = (what: string, figure: string, verdict?: Verdict): string[] => [what, figure, verdict ? word(verdict) : ''];
+/** Names of what broke off, for the last line: contender and scenario. */
+export const brokenOff = (rows: Measured[], contenders: Contender[]): string[] =>
+  rows.flatMap(({ scenario, brokeOff }) =>
+    contenders.filter(({ who }) => brokeOff[who] !== undefined).map(({ name }) => `${name} in ${scenario.id}`),
+  );
+
+/** A row of figures without peers: this server's, that of the checkout beside it if there is one, and its goal. */
+export const single = (what: string, figures: string[], verdict?: Verdict): string[] => [what, ...figures, verdict ? word(verdict) : ''];
 
 export const pairs = (head: string[], lines: string[][]): string => markdown([head, head.map(() => '---'), ...lines]);
 

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createRun, createThread, streamRun, wait, waitOnFreshThread } from './api.ts';
+import type { Checkout } from './checkout.ts';
 import type { Databases } from './databases.ts';
 import { oneByOne, together } from './load.ts';
-import { startOurs } from './ours.ts';
 
 /** Messages of the client that it waits for an answer to: a simple query, and the end of a prepared one. */
 const QUERY = 0x51;
@@ -48,9 +48,9 @@ async function countingWire(uri: string): Promise<{ uri: string; count(): number
 const RUNS = 100;
 
 /** Round trips to the database that one piece of work costs, the server's idle ones taken off. */
-export async function measureRoundTrips(databases: Databases): Promise<Record<string, number>> {
+export async function measureRoundTrips(checkout: Checkout, databases: Databases): Promise<Record<string, number>> {
   const wire = await countingWire(await databases.fresh());
-  const server = await startOurs({ database: wire.uri });
+  const server = await checkout.start({ database: wire.uri });
   const thread = await createThread(server);
   await wait(server, thread);
   const spent = async (work: () => Promise<unknown>): Promise<number> => {

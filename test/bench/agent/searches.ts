@@ -1,8 +1,8 @@
 import { Client } from 'pg';
+import type { Checkout } from './checkout.ts';
 import type { Databases } from './databases.ts';
 import { call } from './http.ts';
 import { median, oneByOne } from './load.ts';
-import { startOurs } from './ours.ts';
 
 /** `goal`: what the goal of a search is measured by; the others are told beside it. */
 type Search = { what: string; path: 'search' | 'count'; body: object; goal: boolean };
@@ -65,9 +65,9 @@ const ENOUGH = 1000;
 export type Searched = { what: string; p50: number; goal: boolean };
 
 /** Milliseconds of each kind of search, one client, in so many threads. */
-export async function measureSearches(databases: Databases, threads: number): Promise<Searched[]> {
+export async function measureSearches(checkout: Checkout, databases: Databases, threads: number): Promise<Searched[]> {
   const database = await databases.fresh();
-  const server = await startOurs({ database });
+  const server = await checkout.start({ database });
   await fill(database, threads);
   const figures: Searched[] = [];
   for (const { what, path, body, goal } of SEARCHES) {

@@ -31,8 +31,17 @@ export async function startServer({ command, args, env = {}, cwd, port, health }
   if (child.exitCode !== null || child.signalCode !== null)
     throw new Error(`${command} does not start: ${readFileSync(logFile, 'utf8').slice(-2000)}`);
   const pid = child.pid!;
-  const signal = (name: NodeJS.Signals): void => tree(pid).forEach((one) => process.kill(one, name));
+  const signal = (name: NodeJS.Signals): void => tree(pid).forEach((one) => signalled(one, name));
   return { url, pid, pause: () => signal('SIGSTOP'), resume: () => signal('SIGCONT'), stop: () => ended(child) };
+}
+
+/** A process that has ended by itself is told nothing. */
+function signalled(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
 }
 
 /** A process and all that it started, and they. */

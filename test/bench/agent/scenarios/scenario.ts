@@ -1,6 +1,7 @@
 import type { BenchServer } from '../servers.ts';
 
-export type Who = 'gx' | 'js' | 'aegra' | 'aegra-redis';
+/** `beside` is another checkout of this project. */
+export type Who = 'gx' | 'beside' | 'js' | 'aegra' | 'aegra-redis';
 
 /** One measurement of one server: how much work fits each, because some answer within milliseconds and others within seconds. */
 export type Scenario = {
@@ -16,3 +17,6 @@ export type Scenario = {
   /** Goals as ratios to the better, or the named, peer. */
   times?: { of: Who[]; atLeast: number }[];
 };
+
+/** Another checkout has as much work as this one. */
+export const sizeFor = ({ sizes }: Scenario, who: Who): number | undefined => sizes[who === 'beside' ? 'gx' : who];

@@ -1,0 +1,68 @@
+import type { Checkout } from './checkout.ts';
+import type { Databases } from './databases.ts';
+import { measureFloors } from './floors.ts';
+import { measureMemory } from './memory.ts';
+import type { Verdict } from './report.ts';
+import { measureRoundTrips } from './round-trips.ts';
+import { measureSearches } from './searches.ts';
+
+/** What one figure says, of one checkout. */
+export type Line = { what: string; figure: string; verdict?: Verdict };
+
+type Work = { checkout: Checkout; databases: Databases; scale: number };
+
+/** Something that peers are not measured by. */
+export type Part = {
+  id: string;
+  head: (checkout: Checkout) => string;
+  /** Of the machine and the libraries, whichever checkout is measured. */
+  isOfMachine?: boolean;
+  /** Only with --full, or by name. */
+  isLong?: boolean;
+  measure: (work: Work) => Promise<Line[]>;
+};
+
+async function searchLines({ checkout, databases }: Work, threads: number, limit: number): Promise<Line[]> {
+  const searched = await measureSearches(checkout, databases, threads);
+  return searched.map(({ what, p50, goal }) => ({
+    what,
+    figure: `${p50.toFixed(1)} ms`,
+    ...(goal && { verdict: { goal: `<= ${limit} ms`, met: p50 <= limit } }),
+  }));
+}
+
+async function memoryLines({ checkout, databases, scale }: Work): Promise<Line[]> {
+  const runs = Math.round(5000 * scale);
+  const { apiOnly, idle, after, drained } = await measureMemory(checkout, databases, runs);
+  const megabytes = (value: number): string => `${value.toFixed(0)} MB`;
+  return [
+    {
+      what: 'RSS of an idle process that only answers',
+      figure: megabytes(apiOnly),
+      verdict: { goal: '<= 130 MB', met: apiOnly <= 130 },
+    },
+    { what: 'RSS of an idle server', figure: megabytes(idle), verdict: { goal: '<= 250 MB', met: idle <= 250 } },
+    { what: `the same after ${runs} runs`, figure: megabytes(after), verdict: { goal: '<= 1.3x', met: after <= 1.3 * idle } },
+    { what: 'those runs drained', figure: `${drained.toFixed(0)} per s`, verdict: { goal: '>= 200 per s', met: drained >= 200 } },
+  ];
+}
+
+export const PARTS: Part[] = [
+  { id: 'memory', head: ({ nodeOptions }) => `memory (NODE_OPTIONS=${nodeOptions})`, measure: memoryLines },
+  {
+    id: 'round-trips',
+    head: () => 'SQL round trips',
+    measure: async ({ checkout, databases }) => {
+      const trips = await measureRoundTrips(checkout, databases);
+      return Object.entries(trips).map(([what, count]) => ({ what, figure: count.toFixed(1) }));
+    },
+  },
+  { id: 'searches', head: () => 'searches in 10,000 threads, p50', measure: (work) => searchLines(work, 10_000, 5) },
+  {
+    id: 'searches-million',
+    head: () => 'searches in 1,000,000 threads, p50',
+    isLong: true,
+    measure: (work) => searchLines(work, 1_000_000, 20),
+  },
+  { id: 'floors', head: () => 'floors', isOfMachine: true, measure: ({ databases }) => measureFloors(databases) },
+];

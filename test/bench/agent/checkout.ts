@@ -1,0 +1,57 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import process from 'node:process';
+import { freePort, startServer, type BenchServer } from './servers.ts';
+
+type ServerSettings = { database: string; slots?: number };
+
+/** A checkout of this project, whose agent server is measured. Nothing is written into its folder. */
+export type Checkout = {
+  /** The flags of V8 that the server's image sets. */
+  nodeOptions: string;
+  /** Fills the cache of compiled sources, as the image's build does: anew, because V8 takes nothing that was compiled under other flags. */
+  compile(): void;
+  /** Starts the server as it is deployed: one process, its defaults, and ten runs at a time unless `slots` says otherwise. */
+  start(settings: ServerSettings): Promise<BenchServer>;
+};
+
+/** The checkout in `folder`, whose compiled sources go to `cache` in this checkout's .run/bench. */
+export function checkoutAt(folder: string, cache: string): Checkout {
+  const dockerfile = readFileSync(join(folder, 'Dockerfile'), 'utf8');
+  const nodeOptions = /GX_CONFIG=\S+ NODE_OPTIONS="([^"]+)"/.exec(dockerfile)![1]!;
+  const loader = /^RUN node \/app\/(\S+)$/m.exec(dockerfile)![1]!;
+  const compileCache = resolve('.run/bench', cache);
+  const compiled = { NODE_OPTIONS: nodeOptions, NODE_COMPILE_CACHE: compileCache };
+  return {
+    nodeOptions,
+    compile: () => {
+      rmSync(compileCache, { recursive: true, force: true });
+      execFileSync(process.execPath, [loader], { cwd: folder, env: { PATH: process.env.PATH, ...compiled }, stdio: 'ignore' });
+    },
+    start: async ({ database, slots = 10 }) => {
+      const port = await freePort();
+      const env = {
+        ...compiled,
+        NODE_ENV: 'production',
+        DATABASE_URI: database,
+        GX_CONFIG: join(folder, 'test/bench/agent/graphs/gx.json'),
+        GX_SERVER_HOST: '127.0.0.1',
+        GX_SERVER_PORT: String(port),
+        N_JOBS_PER_WORKER: String(slots),
+      };
+      return startServer({ command: process.execPath, args: ['src/main.ts', 'agent-server'], cwd: folder, env, health: '/ok', port });
+    },
+  };
+}
+
+export const own = checkoutAt(resolve('.'), 'compile-cache');
+
+/** Throws an `Error` that says what is wrong with the folder. */
+export function checkoutBeside(folder: string): Checkout {
+  try {
+    return checkoutAt(resolve(folder), 'compile-cache-beside');
+  } catch (error) {
+    throw new Error(`--beside ${folder}: not a checkout of this project (${(error as Error).message})`, { cause: error });
+  }
+}
