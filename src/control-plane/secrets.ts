@@ -1,4 +1,3 @@
-import { NotFound } from '../errors.ts';
 import { kinds, type Kube, type KubeObject } from '../kube/kube.ts';
 import type { DeploymentResource } from '../schema/custom-resources.ts';
 import type { Secret } from '../schema/deployment.ts';
@@ -85,12 +84,8 @@ export class SecretValues {
       this.#kept.set(key, kept);
       return kept.values;
     }
-    try {
-      return this.#keep(await this.#kube.get(kinds.secret, ref, signal));
-    } catch (error) {
-      if (error instanceof NotFound) return [];
-      throw error;
-    }
+    const secret = await this.#kube.find(kinds.secret, ref, signal);
+    return secret === undefined ? [] : this.#keep(secret);
   }
 
   #keep(object: object): Secret[] {

@@ -1,9 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { ControlPlaneConfig } from '../config/control-plane.ts';
-import { NotFound } from '../errors.ts';
-import { Cache, keyOf, type Change } from '../kube/cache.ts';
+import { Cache, keyOf, type Change, type IndexBy } from '../kube/cache.ts';
 import { kinds, type Kind, type Kube, type KubeObject } from '../kube/kube.ts';
-import { Reflector, withoutManagedFields } from '../kube/watch.ts';
+import { Reflector, type Watch } from '../kube/watch.ts';
 import type { Log } from '../log.ts';
 import type { DeploymentResource, ListenerResource, RevisionResource, TracingProjectResource } from '../schema/custom-resources.ts';
 import { DEPLOYMENT, MADE_BY } from '../schema/labels.ts';
@@ -14,9 +13,11 @@ import { deploymentId, updatedAt } from './deployments/resource.ts';
 import { NewestFirst } from './newest.ts';
 
 const silent = { relisted: () => undefined, missed: () => undefined, active: () => undefined };
-const at = (field: (object: never) => string | undefined) => (object: KubeObject) =>
-  [field(object as never)].filter((value) => value !== undefined);
-const uidOf = ({ metadata }: { metadata: { uid?: string } }): string | undefined => metadata.uid;
+const at =
+  <T extends KubeObject>(field: (object: T) => string | undefined): IndexBy<T> =>
+  (object) =>
+    [field(object)].filter((value) => value !== undefined);
+const uidOf = ({ metadata }: KubeObject): string | undefined => metadata.uid;
 
 /** Live lists take at most a third of the time: ids that never were would else cost the API server a list each. */
 const REST_PER_LIST = 2;
@@ -47,7 +48,7 @@ export class Stored {
     uid: at(uidOf),
     name: at(({ spec }: TracingProjectResource) => spec.projectName),
   });
-  readonly #reflectors: Reflector[];
+  readonly #reflectors: Watch[];
   #owners: ReadonlyMap<string, ListenerResource> | undefined;
   #search: Promise<void> | undefined;
   #searchAfter = -Infinity;
@@ -63,10 +64,8 @@ export class Stored {
     // An empty list stands for the whole cluster, which a reflector takes as no namespace.
     const everywhere: (string | undefined)[] = config.namespaces.length === 0 ? [undefined] : [...new Set(config.namespaces)];
     const withOwn = everywhere.includes(undefined) ? everywhere : [...new Set([...everywhere, ...own])];
-    const watch = <T extends object>(kind: Kind<T>, cache: Cache<T>, namespaces: (string | undefined)[]): Reflector[] =>
-      namespaces.map(
-        (namespace) => new Reflector<T>({ kube, kind, cache, namespace, log, observer: silent, project: lean }) as unknown as Reflector,
-      );
+    const watch = <T extends KubeObject>(kind: Kind<T>, cache: Cache<T>, namespaces: (string | undefined)[]): Watch[] =>
+      namespaces.map((namespace) => new Reflector({ kube, kind, cache, namespace, log, observer: silent, project: lean }));
     this.#reflectors = [
       ...watch(kinds.deployment, this.#deployments, everywhere),
       ...watch(kinds.revision, this.#revisions, everywhere),
@@ -87,9 +86,9 @@ export class Stored {
     signal.removeEventListener('abort', abort);
   }
 
-  readonly #bury = ({ before, after }: Change): void => {
-    if (after !== undefined) return void this.#gone.delete(deploymentId(after as unknown as DeploymentResource));
-    this.#gone.add(deploymentId(before as unknown as DeploymentResource));
+  readonly #bury = ({ before, after }: Change<DeploymentResource>): void => {
+    if (after !== undefined) return void this.#gone.delete(deploymentId(after));
+    if (before !== undefined) this.#gone.add(deploymentId(before));
     const oldest = this.#gone.values().next().value;
     if (this.#gone.size > REMEMBERED && oldest !== undefined) this.#gone.delete(oldest);
   };
@@ -102,7 +101,7 @@ export class Stored {
   async start(): Promise<void> {
     this.#deployments.onChange(this.#bury);
     this.#deployments.onChange(this.#wake);
-    this.#deployments.onChange(({ before, after }) => this.#newest.change(before as never, after as never));
+    this.#deployments.onChange(({ before, after }) => this.#newest.change(before, after));
     this.#revisions.onChange(this.#wake);
     this.#listeners.onChange(() => (this.#owners = undefined));
     for (const reflector of this.#reflectors) reflector.start();
@@ -222,16 +221,11 @@ export class Stored {
     cache: Cache<T>,
     { object, signal }: { object: T; signal: AbortSignal },
   ): Promise<void> {
-    const { namespace, name, uid } = object.metadata;
+    const { namespace, name } = object.metadata;
     const key = keyOf({ namespace, name });
-    try {
-      const live = await this.#kube.get(kind, { namespace, name }, signal);
-      cache.offer(lean(live));
-      if (live.metadata.uid === uid) return;
-    } catch (error) {
-      if (!(error instanceof NotFound)) throw error;
-      cache.remove(key, BigInt(cache.get(key)?.metadata.resourceVersion ?? object.metadata.resourceVersion ?? '0'));
-    }
+    const live = await this.#kube.find(kind, { namespace, name }, signal);
+    if (live !== undefined) cache.offer(lean(live));
+    else cache.remove(key, BigInt(cache.get(key)?.metadata.resourceVersion ?? object.metadata.resourceVersion ?? '0'));
   }
 
   /** One list at a time serves all who miss something; who comes while one runs waits for the next, which starts after he came. */
@@ -253,15 +247,14 @@ export class Stored {
   }
 }
 
-function offered<T extends object>(cache: Cache<T>, object: T): T {
+function offered<T extends KubeObject>(cache: Cache<T>, object: T): T {
   const kept = lean(object);
   cache.offer(kept);
   return kept;
 }
 
 /** An object as it is kept: of managedFields, half of its size, only the time of the last write. */
-function lean<T extends object>(object: T): T {
-  const time = updatedAt(object);
-  const { metadata, ...rest } = withoutManagedFields(object) as unknown as KubeObject;
-  return { ...rest, metadata: { ...metadata, managedFields: [{ time }] } } as unknown as T;
-}
+const lean = <T extends KubeObject>(object: T): T => ({
+  ...object,
+  metadata: { ...object.metadata, managedFields: [{ time: updatedAt(object) }] },
+});

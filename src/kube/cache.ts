@@ -1,10 +1,13 @@
 import type { KubeObject } from './kube.ts';
 
-/** How a change became known: by a list (start-up, relist), by a watch, or as the answer to a write of this process. */
-export type Told = 'list' | 'watch' | 'answer';
-/** What a listener learns. */
-export type Change = { key: string; before: KubeObject | undefined; after: KubeObject | undefined; told: Told };
-export type IndexBy = (object: KubeObject) => string[];
+/** How a change became known: by a list (at startup, or a later check), by a watch, or as the answer to a write of this process. */
+export type Via = 'list' | 'watch' | 'answer';
+/** What a listener of a cache is given: the object before and after; one of the two is there. */
+export type Change<T extends KubeObject = KubeObject> = { key: string; before: T | undefined; after: T | undefined; via: Via };
+/** The values under which an index finds an object. */
+export type IndexBy<T extends KubeObject = KubeObject> = (object: T) => string[];
+/** The side of a cache that a watch fills. */
+export type Intake<T extends KubeObject = KubeObject> = Pick<Cache<T>, 'offer' | 'remove' | 'forgetOthers'>;
 
 /** `namespace/name`, or `name` for what has no namespace. */
 export const keyOf = ({ namespace, name }: { namespace?: string | undefined; name: string }): string =>
@@ -15,36 +18,32 @@ const TOMBS = 2000;
 
 const versionOf = (object: KubeObject): bigint => BigInt(object.metadata.resourceVersion ?? '0');
 
-/** How an object stays in memory, and how it is read again. */
-type Form = { keep(object: KubeObject): KubeObject | string; read(kept: KubeObject | string): KubeObject };
-const AS_IT_IS: Form = { keep: (object) => object, read: (kept) => kept as KubeObject };
-const AS_TEXT: Form = { keep: (object) => JSON.stringify(object), read: (kept) => JSON.parse(kept as string) as KubeObject };
-
-type Held = { version: bigint; kept: KubeObject | string };
+/** An object as it stays in memory: parsed, or packed as JSON text. */
+type Held<T> = { version: bigint; kept: T | string };
 
 /**
  * The objects of one kind as last seen, with indexes. It never goes back in time: an object older than the one held is ignored, so
  * answers to our own writes may be put in at once and every reconcile reads what the one before it wrote.
  */
-export class Cache<T extends object = KubeObject> {
-  readonly #objects = new Map<string, Held>();
+export class Cache<T extends KubeObject = KubeObject> {
+  readonly #objects = new Map<string, Held<T>>();
   readonly #tombs = new Map<string, bigint>();
-  readonly #indexes = new Map<string, { by: IndexBy; keys: Map<string, Set<string>> }>();
-  readonly #listeners: ((change: Change) => void)[] = [];
-  readonly #form: Form;
-  readonly #recent = new Map<string, KubeObject>();
+  readonly #indexes = new Map<string, { by: IndexBy<T>; keys: Map<string, Set<string>> }>();
+  readonly #listeners: ((change: Change<T>) => void)[] = [];
+  readonly #packed: boolean;
+  readonly #recent = new Map<string, T>();
   /** What was unpacked last: one reconcile asks for the same object several times. */
-  #unpacked: { held: Held; object: KubeObject } | undefined;
+  #unpacked: { held: Held<T>; object: T } | undefined;
   /** Of the writes of ours that are under way, by key, what a watch told meanwhile. */
-  readonly #writes = new Map<string, Set<Set<Change>>>();
+  readonly #writes = new Map<string, Set<Set<Change<T>>>>();
   readonly #room: number;
 
   /**
    * `packed` holds objects as JSON text, a third of the memory of parsed ones and next to nothing for the garbage collector: for tens of
    * thousands of objects each of which is read seldom. Those that changed last, so many of them, stay parsed as well.
    */
-  constructor(indexes: Record<string, IndexBy> = {}, { packed = false, recent = 0 }: { packed?: boolean; recent?: number } = {}) {
-    this.#form = packed ? AS_TEXT : AS_IT_IS;
+  constructor(indexes: Record<string, IndexBy<T>> = {}, { packed = false, recent = 0 }: { packed?: boolean; recent?: number } = {}) {
+    this.#packed = packed;
     this.#room = recent;
     for (const [name, by] of Object.entries(indexes)) this.#indexes.set(name, { by, keys: new Map() });
   }
@@ -54,11 +53,11 @@ export class Cache<T extends object = KubeObject> {
   }
 
   get(key: string): T | undefined {
-    return this.#read(key) as T | undefined;
+    return this.#read(key);
   }
 
   list(): T[] {
-    return [...this.#objects.keys()].map((key) => this.#read(key)) as T[];
+    return [...this.#objects.keys()].flatMap((key) => this.#read(key) ?? []);
   }
 
   byIndex(index: string, value: string): T[] {
@@ -70,7 +69,7 @@ export class Cache<T extends object = KubeObject> {
     return [...(this.#indexes.get(index)?.keys.get(value) ?? [])];
   }
 
-  onChange(listener: (change: Change) => void): void {
+  onChange(listener: (change: Change<T>) => void): void {
     this.#listeners.push(listener);
   }
 
@@ -79,7 +78,7 @@ export class Cache<T extends object = KubeObject> {
    * meanwhile passes for an answer, and is told again as news when it was none.
    */
   async write(key: string, send: () => Promise<T>): Promise<T> {
-    const meanwhile = new Set<Change>();
+    const meanwhile = new Set<Change<T>>();
     const writes = this.#writes.get(key) ?? new Set();
     this.#writes.set(key, writes.add(meanwhile));
     let stored: T | undefined;
@@ -90,33 +89,32 @@ export class Cache<T extends object = KubeObject> {
     } finally {
       writes.delete(meanwhile);
       if (writes.size === 0) this.#writes.delete(key);
-      const own = stored && versionOf(stored as unknown as KubeObject);
+      const own = stored && versionOf(stored);
       for (const change of meanwhile)
-        if (change.after === undefined || versionOf(change.after) !== own) this.#tell({ ...change, told: 'watch' });
+        if (change.after === undefined || versionOf(change.after) !== own) this.#tell({ ...change, via: 'watch' });
     }
   }
 
   /** Takes an object in unless what is held, or was deleted, is newer. True when it was news. */
-  offer(object: T, told: Told = 'watch'): boolean {
-    const after = object as unknown as KubeObject;
-    const key = keyOf(after.metadata);
+  offer(object: T, via: Via = 'watch'): boolean {
+    const key = keyOf(object.metadata);
     const held = this.#objects.get(key);
     const known = held?.version ?? this.#tombs.get(key);
-    const version = versionOf(after);
+    const version = versionOf(object);
     if (known !== undefined && known >= version) return false;
     const before = this.#read(key);
-    this.#objects.set(key, { version, kept: this.#form.keep(after) });
-    this.#remember(key, told === 'list' ? undefined : after);
-    this.#reindex(key, before, after);
-    const change = { key, before, after, told };
-    const writes = told === 'watch' ? this.#writes.get(key) : undefined;
+    this.#objects.set(key, { version, kept: this.#packed ? JSON.stringify(object) : object });
+    this.#remember(key, via === 'list' ? undefined : object);
+    this.#reindex(key, before, object);
+    const change: Change<T> = { key, before, after: object, via };
+    const writes = via === 'watch' ? this.#writes.get(key) : undefined;
     for (const meanwhile of writes ?? []) meanwhile.add(change);
-    this.#tell(writes === undefined ? change : { ...change, told: 'answer' });
+    this.#tell(writes === undefined ? change : { ...change, via: 'answer' });
     return true;
   }
 
   /** Forgets an object that was deleted at the given version. */
-  remove(key: string, version: bigint, told: Told = 'watch'): boolean {
+  remove(key: string, version: bigint, via: Via = 'watch'): boolean {
     const held = this.#objects.get(key);
     this.#bury(key, version);
     if (held === undefined || held.version > version) return false;
@@ -124,7 +122,7 @@ export class Cache<T extends object = KubeObject> {
     this.#objects.delete(key);
     this.#recent.delete(key);
     this.#reindex(key, before, undefined);
-    this.#tell({ key, before, after: undefined, told });
+    this.#tell({ key, before, after: undefined, via });
     return true;
   }
 
@@ -134,18 +132,18 @@ export class Cache<T extends object = KubeObject> {
     return others.filter((key) => this.remove(key, version, 'list'));
   }
 
-  #read(key: string): KubeObject | undefined {
+  #read(key: string): T | undefined {
     const held = this.#objects.get(key);
     if (held === undefined) return undefined;
     const known = this.#recent.get(key) ?? (this.#unpacked?.held === held ? this.#unpacked.object : undefined);
     if (known !== undefined) return known;
-    const object = this.#form.read(held.kept);
+    const object = typeof held.kept === 'string' ? (JSON.parse(held.kept) as T) : held.kept;
     if (this.#room > 0) this.#unpacked = { held, object };
     return object;
   }
 
   /** Not what a list tells: tens of thousands of objects that live for a moment each would make the heap grow by half. */
-  #remember(key: string, object: KubeObject | undefined): void {
+  #remember(key: string, object: T | undefined): void {
     this.#recent.delete(key);
     if (this.#room === 0 || object === undefined) return;
     this.#recent.set(key, object);
@@ -153,7 +151,7 @@ export class Cache<T extends object = KubeObject> {
     if (this.#recent.size > this.#room && oldest !== undefined) this.#recent.delete(oldest);
   }
 
-  #reindex(key: string, before: KubeObject | undefined, after: KubeObject | undefined): void {
+  #reindex(key: string, before: T | undefined, after: T | undefined): void {
     for (const { by, keys } of this.#indexes.values()) {
       for (const value of before === undefined ? [] : by(before)) {
         const set = keys.get(value);
@@ -171,7 +169,7 @@ export class Cache<T extends object = KubeObject> {
     if (this.#tombs.size > TOMBS && oldest !== undefined) this.#tombs.delete(oldest);
   }
 
-  #tell(change: Change): void {
+  #tell(change: Change<T>): void {
     for (const listener of this.#listeners) listener(change);
   }
 }

@@ -1,7 +1,7 @@
 import { kubeError } from './errors.ts';
 import { NotFound, Unavailable } from '../errors.ts';
 import { loadCredentials } from './credentials.ts';
-import type { JsonPatch, Kind, Kube, ListOptions, Page, PodLogOptions, Ref } from './kube.ts';
+import type { JsonPatch, Kind, Kube, KubeObject, ListOptions, Page, PodLogOptions, Ref } from './kube.ts';
 import { listQuery, pathOf, queryOf } from './paths.ts';
 import { withRetries } from './retry.ts';
 import { Transport, type HttpAnswer } from './transport.ts';
@@ -70,11 +70,20 @@ class Client implements ConnectedKube {
     this.#listeners.push(listener);
   }
 
-  get<T extends object>(kind: Kind<T>, ref: Ref, signal?: AbortSignal): Promise<T> {
+  get<T extends KubeObject>(kind: Kind<T>, ref: Ref, signal?: AbortSignal): Promise<T> {
     return this.#json<T>({ method: 'GET', path: pathOf(kind, ref), idempotent: true, signal });
   }
 
-  async list<T extends object>(kind: Kind<T>, options: ListOptions = {}, signal?: AbortSignal): Promise<Page<T>> {
+  async find<T extends KubeObject>(kind: Kind<T>, ref: Ref, signal?: AbortSignal): Promise<T | undefined> {
+    try {
+      return await this.get(kind, ref, signal);
+    } catch (error) {
+      if (error instanceof NotFound) return undefined;
+      throw error;
+    }
+  }
+
+  async list<T extends KubeObject>(kind: Kind<T>, options: ListOptions = {}, signal?: AbortSignal): Promise<Page<T>> {
     const path = pathOf(kind, { ...(options.namespace !== undefined && { namespace: options.namespace }) }) + listQuery(options);
     const list = await this.#json<{ items: T[] | null; metadata: { resourceVersion: string; continue?: string } }>({
       method: 'GET',
@@ -83,13 +92,14 @@ class Client implements ConnectedKube {
       timeout: LIST_LIMIT,
       signal,
     });
-    // Items of a list lack what every single object has.
-    const items = (list.items ?? []).map((item) => ({ apiVersion: kind.apiVersion, kind: kind.kind, ...item }));
+    // The items of a list lack what every single object has.
+    const head = { apiVersion: kind.apiVersion, kind: kind.kind };
+    const items = (list.items ?? []).map((item) => ({ ...head, ...item }));
     const next = list.metadata.continue;
     return { items, resourceVersion: list.metadata.resourceVersion, ...(next !== undefined && next !== '' && { continue: next }) };
   }
 
-  async all<T extends object>(kind: Kind<T>, options: ListOptions = {}, signal?: AbortSignal): Promise<T[]> {
+  async all<T extends KubeObject>(kind: Kind<T>, options: ListOptions = {}, signal?: AbortSignal): Promise<T[]> {
     const items: T[] = [];
     let next: string | undefined;
     do {
@@ -100,17 +110,17 @@ class Client implements ConnectedKube {
     return items;
   }
 
-  create<T extends object>(kind: Kind<T>, object: T, options: { dryRun?: boolean } = {}, signal?: AbortSignal): Promise<T> {
+  create<T extends KubeObject>(kind: Kind<T>, object: T, options: { dryRun?: boolean } = {}, signal?: AbortSignal): Promise<T> {
     const path = pathOf(kind, { namespace: refOf(object).namespace }) + this.#writeQuery(options);
     return this.#json<T>({ method: 'POST', path, body: object, type: JSON_BODY, idempotent: false, signal });
   }
 
-  apply<T extends object>(kind: Kind<T>, object: T, signal?: AbortSignal): Promise<T> {
+  apply<T extends KubeObject>(kind: Kind<T>, object: T, signal?: AbortSignal): Promise<T> {
     const path = pathOf(kind, refOf(object)) + queryOf({ fieldManager: this.#options.fieldManager, force: true });
     return this.#json<T>({ method: 'PATCH', path, body: object, type: APPLY_PATCH, idempotent: true, signal });
   }
 
-  jsonPatch<T extends object>(
+  jsonPatch<T extends KubeObject>(
     kind: Kind<T>,
     ref: Ref,
     patch: JsonPatch,
@@ -120,12 +130,12 @@ class Client implements ConnectedKube {
     return this.#json<T>({ method: 'PATCH', path, body: patch, type: JSON_PATCH, idempotent: false, signal });
   }
 
-  patchStatus<T extends object>(kind: Kind<T>, ref: Ref, status: object, signal?: AbortSignal): Promise<T> {
+  patchStatus<T extends KubeObject>(kind: Kind<T>, ref: Ref, status: object, signal?: AbortSignal): Promise<T> {
     const path = pathOf(kind, ref, 'status') + this.#writeQuery({});
     return this.#json<T>({ method: 'PATCH', path, body: { status }, type: MERGE_PATCH, idempotent: true, signal });
   }
 
-  replace<T extends object>(kind: Kind<T>, object: T, signal?: AbortSignal): Promise<T> {
+  replace<T extends KubeObject>(kind: Kind<T>, object: T, signal?: AbortSignal): Promise<T> {
     const path = pathOf(kind, refOf(object)) + this.#writeQuery({});
     return this.#json<T>({ method: 'PUT', path, body: object, type: JSON_BODY, idempotent: false, signal });
   }
@@ -152,7 +162,7 @@ class Client implements ConnectedKube {
     }
   }
 
-  async *watch<T extends object>(
+  async *watch<T extends KubeObject>(
     kind: Kind<T>,
     options: ListOptions & { resourceVersion: string; timeoutSeconds: number },
     signal: AbortSignal,
@@ -215,7 +225,4 @@ class Client implements ConnectedKube {
   }
 }
 
-const refOf = (object: object): Ref => {
-  const { namespace, name } = (object as { metadata: Ref }).metadata;
-  return { name, ...(namespace !== undefined && { namespace }) };
-};
+const refOf = ({ metadata: { namespace, name } }: KubeObject): Ref => ({ name, ...(namespace !== undefined && { namespace }) });

@@ -12,7 +12,7 @@ import {
 export type KubeObject = { apiVersion: string; kind: string; metadata: ObjectMeta; [field: string]: unknown };
 
 /** A kind as the API server addresses it; `T` is the shape of its objects. */
-export type Kind<T extends object = KubeObject> = {
+export type Kind<T extends KubeObject = KubeObject> = {
   apiVersion: string;
   kind: string;
   plural: string;
@@ -20,19 +20,37 @@ export type Kind<T extends object = KubeObject> = {
   readonly shape?: T;
 };
 
-const builtIn = <T extends object = KubeObject>(apiVersion: string, kind: string, plural: string, namespaced = true): Kind<T> => ({
+const builtIn = <T extends KubeObject = KubeObject>(apiVersion: string, kind: string, plural: string, namespaced = true): Kind<T> => ({
   apiVersion,
   kind,
   plural,
   namespaced,
 });
 
-const custom = <T extends object>(kind: string): Kind<T> => {
+const custom = <T extends KubeObject>(kind: string): Kind<T> => {
   const plural = KINDS.find((known) => known.kind === kind)?.plural;
   if (plural === undefined) throw new Error(`${kind} is not a kind of ours`);
   return { apiVersion: API_VERSION, kind, plural, namespaced: true };
 };
 
+/** `data` holds base64; `stringData` is plain text that the API server turns into `data`. */
+export type SecretObject = KubeObject & {
+  type?: string;
+  immutable?: boolean;
+  data?: Record<string, string>;
+  stringData?: Record<string, string>;
+};
+export type LeaseObject = KubeObject & {
+  spec: {
+    holderIdentity?: string;
+    leaseDurationSeconds?: number;
+    acquireTime?: string;
+    renewTime?: string;
+    leaseTransitions?: number;
+  };
+};
+
+/** The kinds that the platform reads or writes. */
 export const kinds = {
   deployment: custom<DeploymentResource>('Deployment'),
   revision: custom<RevisionResource>('Revision'),
@@ -41,16 +59,12 @@ export const kinds = {
   workload: builtIn('apps/v1', 'Deployment', 'deployments'),
   statefulSet: builtIn('apps/v1', 'StatefulSet', 'statefulsets'),
   service: builtIn('v1', 'Service', 'services'),
-  secret: builtIn<KubeObject & { type?: string; immutable?: boolean; data?: Record<string, string>; stringData?: Record<string, string> }>(
-    'v1',
-    'Secret',
-    'secrets',
-  ),
+  secret: builtIn<SecretObject>('v1', 'Secret', 'secrets'),
   job: builtIn('batch/v1', 'Job', 'jobs'),
   pod: builtIn('v1', 'Pod', 'pods'),
   volumeClaim: builtIn('v1', 'PersistentVolumeClaim', 'persistentvolumeclaims'),
   namespace: builtIn('v1', 'Namespace', 'namespaces', false),
-  lease: builtIn('coordination.k8s.io/v1', 'Lease', 'leases'),
+  lease: builtIn<LeaseObject>('coordination.k8s.io/v1', 'Lease', 'leases'),
   event: builtIn('events.k8s.io/v1', 'Event', 'events'),
   networkPolicy: builtIn('networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies'),
   disruptionBudget: builtIn('policy/v1', 'PodDisruptionBudget', 'poddisruptionbudgets'),
@@ -89,17 +103,25 @@ export type PodLogOptions = {
  * 403 Forbidden, everything that may pass Unavailable. Every call takes a signal and has a time limit of its own.
  */
 export type Kube = {
-  get<T extends object>(kind: Kind<T>, ref: Ref, signal?: AbortSignal): Promise<T>;
+  get<T extends KubeObject>(kind: Kind<T>, ref: Ref, signal?: AbortSignal): Promise<T>;
+  /** The same, but undefined for an object that is not there. */
+  find<T extends KubeObject>(kind: Kind<T>, ref: Ref, signal?: AbortSignal): Promise<T | undefined>;
   /** One page; `all` follows `continue`. */
-  list<T extends object>(kind: Kind<T>, options?: ListOptions, signal?: AbortSignal): Promise<Page<T>>;
-  all<T extends object>(kind: Kind<T>, options?: ListOptions, signal?: AbortSignal): Promise<T[]>;
-  create<T extends object>(kind: Kind<T>, object: T, options?: { dryRun?: boolean }, signal?: AbortSignal): Promise<T>;
+  list<T extends KubeObject>(kind: Kind<T>, options?: ListOptions, signal?: AbortSignal): Promise<Page<T>>;
+  all<T extends KubeObject>(kind: Kind<T>, options?: ListOptions, signal?: AbortSignal): Promise<T[]>;
+  create<T extends KubeObject>(kind: Kind<T>, object: T, options?: { dryRun?: boolean }, signal?: AbortSignal): Promise<T>;
   /** Server-side apply with this client's field manager; owns what the object names. A Conflict when it names a version that the live object does not have. */
-  apply<T extends object>(kind: Kind<T>, object: T, signal?: AbortSignal): Promise<T>;
-  jsonPatch<T extends object>(kind: Kind<T>, ref: Ref, patch: JsonPatch, options?: { dryRun?: boolean }, signal?: AbortSignal): Promise<T>;
+  apply<T extends KubeObject>(kind: Kind<T>, object: T, signal?: AbortSignal): Promise<T>;
+  jsonPatch<T extends KubeObject>(
+    kind: Kind<T>,
+    ref: Ref,
+    patch: JsonPatch,
+    options?: { dryRun?: boolean },
+    signal?: AbortSignal,
+  ): Promise<T>;
   /** Replaces what `status` names, by merge patch on the status sub-resource. A null removes a field. */
-  patchStatus<T extends object>(kind: Kind<T>, ref: Ref, status: object, signal?: AbortSignal): Promise<T>;
-  replace<T extends object>(kind: Kind<T>, object: T, signal?: AbortSignal): Promise<T>;
+  patchStatus<T extends KubeObject>(kind: Kind<T>, ref: Ref, status: object, signal?: AbortSignal): Promise<T>;
+  replace<T extends KubeObject>(kind: Kind<T>, object: T, signal?: AbortSignal): Promise<T>;
   /** Background deletion by default. Preconditions refuse (Conflict) an object that is another one by now. False when it was not there. */
   delete(
     kind: Kind,
@@ -108,7 +130,7 @@ export type Kube = {
     signal?: AbortSignal,
   ): Promise<boolean>;
   /** One watch connection from a resource version, with bookmarks; ends when the server ends it (`timeoutSeconds`) or the signal is aborted. */
-  watch<T extends object>(
+  watch<T extends KubeObject>(
     kind: Kind<T>,
     options: ListOptions & { resourceVersion: string; timeoutSeconds: number },
     signal: AbortSignal,

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { asError, Conflict, NotFound } from '../errors.ts';
+import { asError, Conflict } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { kinds, type Kube, type KubeObject } from './kube.ts';
+import { kinds, type Kube, type LeaseObject } from './kube.ts';
 
 export type LeaseOptions = {
   kube: Kube;
@@ -15,15 +15,6 @@ export type LeaseOptions = {
   /** Called after each renewal: whoever waits behind the fence may go on. */
   renewed?: () => void;
 };
-
-type Spec = {
-  holderIdentity?: string;
-  leaseDurationSeconds?: number;
-  acquireTime?: string;
-  renewTime?: string;
-  leaseTransitions?: number;
-};
-type Lease = KubeObject & { spec: Spec };
 
 /** From one moment of the clock to another, in milliseconds. */
 export type Span = { from: number; to: number };
@@ -42,7 +33,7 @@ const ABSENCES = 100;
 export class Election {
   readonly #options: LeaseOptions;
   readonly #seconds: Required<LeaseOptions>['seconds'];
-  #observed: { record: string; at: number; lease: Lease } | undefined;
+  #observed: { record: string; at: number; lease: LeaseObject } | undefined;
   #renewedAt = 0;
   #since = 0n;
   #absences: Span[] = [];
@@ -97,7 +88,7 @@ export class Election {
   async release(): Promise<void> {
     const lease = this.#observed?.lease;
     if (lease === undefined || lease.spec.holderIdentity !== this.#options.identity) return;
-    const spec: Spec = { ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: microTime() };
+    const spec: LeaseObject['spec'] = { ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: microTime() };
     await this.#options.kube.replace(kinds.lease, { ...lease, spec }, AbortSignal.timeout(3000)).catch((error: unknown) => {
       this.#options.log.warn({ err: asError(error) }, 'lease not released');
     });
@@ -112,7 +103,7 @@ export class Election {
   }
 
   /** Told by the clock of whoever led before: what it counts against was written by that clock too. */
-  #noteAbsence(found: Lease | undefined): void {
+  #noteAbsence(found: LeaseObject | undefined): void {
     const isFirst = this.#renewedAt === 0;
     if (!isFirst && !this.#isOverdue()) return;
     const span = this.#untilNow(isFirst ? Date.parse(found?.spec.renewTime ?? '') : undefined);
@@ -143,35 +134,30 @@ export class Election {
     }
   }
 
-  async #current(signal: AbortSignal): Promise<Lease | undefined> {
+  async #current(signal: AbortSignal): Promise<LeaseObject | undefined> {
     const { kube, namespace, name } = this.#options;
-    try {
-      const lease = (await kube.get(kinds.lease, { namespace, name }, signal)) as Lease;
-      this.#see(lease);
-      return lease;
-    } catch (error) {
-      if (error instanceof NotFound) return undefined;
-      throw error;
-    }
+    const lease = await kube.find(kinds.lease, { namespace, name }, signal);
+    if (lease !== undefined) this.#see(lease);
+    return lease;
   }
 
-  #see(lease: Lease): void {
+  #see(lease: LeaseObject): void {
     const record = JSON.stringify(lease.spec);
     if (this.#observed?.record === record) this.#observed.lease = lease;
     else this.#observed = { record, at: performance.now(), lease };
   }
 
-  #isAlive({ spec }: Lease): boolean {
+  #isAlive({ spec }: LeaseObject): boolean {
     if (!spec.holderIdentity || spec.holderIdentity === this.#options.identity) return false;
     const age = performance.now() - (this.#observed?.at ?? 0);
     return age < (spec.leaseDurationSeconds ?? this.#seconds.duration) * 1000;
   }
 
-  async #write(lease: Lease | undefined, signal: AbortSignal): Promise<Lease> {
+  async #write(lease: LeaseObject | undefined, signal: AbortSignal): Promise<LeaseObject> {
     const { kube, namespace, name, identity } = this.#options;
     const now = microTime();
     const mine = lease?.spec.holderIdentity === identity;
-    const spec: Spec = {
+    const spec: LeaseObject['spec'] = {
       holderIdentity: identity,
       leaseDurationSeconds: this.#seconds.duration,
       acquireTime: mine ? (lease.spec.acquireTime ?? now) : now,
@@ -179,8 +165,8 @@ export class Election {
       leaseTransitions: (lease?.spec.leaseTransitions ?? 0) + (mine || lease === undefined ? 0 : 1),
     };
     const head = { apiVersion: kinds.lease.apiVersion, kind: kinds.lease.kind };
-    if (lease !== undefined) return (await kube.replace(kinds.lease, { ...lease, spec }, signal)) as Lease;
-    return (await kube.create(kinds.lease, { ...head, metadata: { namespace, name }, spec }, {}, signal)) as Lease;
+    if (lease !== undefined) return kube.replace(kinds.lease, { ...lease, spec }, signal);
+    return kube.create(kinds.lease, { ...head, metadata: { namespace, name }, spec }, {}, signal);
   }
 }
 

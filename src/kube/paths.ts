@@ -1,7 +1,7 @@
 import type { Kind, ListOptions, Ref } from './kube.ts';
 
 /** `/apis/gx.dev/v1alpha1/namespaces/team/deployments/chat` and its like. A namespaced kind without a namespace means all of them. */
-export function pathOf(kind: Kind<object>, ref: Partial<Ref>, sub?: string): string {
+export function pathOf(kind: Kind, ref: Partial<Ref>, sub?: string): string {
   const root = kind.apiVersion.includes('/') ? `/apis/${kind.apiVersion}` : `/api/${kind.apiVersion}`;
   const inside = kind.namespaced && ref.namespace !== undefined ? ['namespaces', ref.namespace] : [];
   const parts = [...inside, kind.plural, ...(ref.name === undefined ? [] : [ref.name]), ...(sub === undefined ? [] : [sub])];

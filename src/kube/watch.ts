@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { asError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { keyOf, type Cache } from './cache.ts';
+import { keyOf, type Intake } from './cache.ts';
 import { Expired, kubeError } from './errors.ts';
-import { Gate } from './gate.ts';
+import { Limiter } from './limiter.ts';
 import type { Kind, Kube, KubeObject, Page, WatchEvent } from './kube.ts';
 
 export type WatchTimings = {
@@ -29,19 +29,22 @@ const PAGE = 250;
 /** Lists that may come out older than what is known to have happened. */
 const CATCH_UP = 10;
 
-/** What a watch tells about itself. */
+/** A running watch, whatever its kind. */
+export type Watch = Pick<Reflector, 'synced' | 'start' | 'stop' | 'reach'>;
+
+/** What a watch reports about itself. */
 export type WatchObserver = { relisted(kind: string): void; missed(kind: string, count: number): void; active(kind: string): void };
 
-export type WatchOptions<T extends object> = {
+export type WatchOptions<T extends KubeObject> = {
   kube: Kube;
   kind: Kind<T>;
-  cache: Cache<T>;
+  cache: Intake<T>;
   namespace?: string | undefined;
   labelSelector?: string | undefined;
   /** What of an object is kept in memory. */
   project?: (object: T) => T;
   /** Shared by the watches of a process, so that only so many pages are under way at a time. */
-  pages?: Gate;
+  pages?: Limiter;
   log: Log;
   observer: WatchObserver;
   timings?: Partial<WatchTimings>;
@@ -54,8 +57,8 @@ type Listing = { keys: Set<string>; news: number; late: boolean };
  * Keeps a cache equal to the API server's objects of one kind: list by pages, watch with bookmarks, again after any error, and from time to
  * time a list that finds what the watch did not tell.
  */
-export class Reflector<T extends object = KubeObject> {
-  readonly #options: WatchOptions<T> & { pages: Gate };
+export class Reflector<T extends KubeObject = KubeObject> {
+  readonly #options: WatchOptions<T> & { pages: Limiter };
   readonly #timings: WatchTimings;
   readonly #stopped = new AbortController();
   readonly #synced = Promise.withResolvers<void>();
@@ -65,7 +68,7 @@ export class Reflector<T extends object = KubeObject> {
   #running: Promise<void> | undefined;
 
   constructor(options: WatchOptions<T>) {
-    this.#options = { pages: new Gate(1), ...options };
+    this.#options = { pages: new Limiter(1), ...options };
     this.#timings = { ...TIMINGS, ...options.timings };
   }
 
@@ -160,7 +163,7 @@ export class Reflector<T extends object = KubeObject> {
       const { items, ...page } = await kube.list(kind, options, this.#signal);
       for (const item of items) {
         if (this.#signal.aborted) break;
-        const { metadata } = item as unknown as KubeObject;
+        const { metadata } = item;
         listing.keys.add(keyOf(metadata));
         if (!cache.offer(this.#keep(item), 'list')) continue;
         listing.news += 1;
@@ -198,7 +201,7 @@ export class Reflector<T extends object = KubeObject> {
   #take(event: WatchEvent<T>): void {
     const { cache, kind, observer } = this.#options;
     if (event.type === 'ERROR') throw kubeError(event.object.code, JSON.stringify(event.object));
-    const { metadata } = event.object as unknown as KubeObject;
+    const { metadata } = event.object;
     this.#version = metadata.resourceVersion;
     this.#failures = 0;
     observer.active(kind.kind);
@@ -212,8 +215,7 @@ export class Reflector<T extends object = KubeObject> {
 }
 
 /** managedFields are nearly half of an object, and nobody here reads them. */
-export function withoutManagedFields<T extends object>(object: T): T {
-  const { metadata, ...rest } = object as unknown as KubeObject & { metadata: { managedFields?: unknown } };
-  const { managedFields: _, ...kept } = metadata;
-  return { ...rest, metadata: kept } as unknown as T;
+export function withoutManagedFields<T extends KubeObject>(object: T): T {
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
 }

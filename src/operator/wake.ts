@@ -1,4 +1,4 @@
-import type { Cache, Change, Told } from '../kube/cache.ts';
+import type { Cache, Change, Via } from '../kube/cache.ts';
 import type { KubeObject } from '../kube/kube.ts';
 import type { RevisionResource, TracingProjectResource } from '../schema/custom-resources.ts';
 import { DEPLOYMENT, REVISION } from '../schema/labels.ts';
@@ -20,69 +20,69 @@ const ECHO = 20_000;
 /** Which change wakes whom. Handlers only put keys into queues. */
 export function wireWakeUps(caches: Caches, { deployments, revisions, listeners }: Queues): void {
   // What one names, another may have lost or won.
-  on(caches.listeners, ({ told }) => {
-    for (const { metadata } of caches.listeners.list()) wake(listeners, keyIn(metadata.namespace, metadata.name), told);
+  on(caches.listeners, ({ via }) => {
+    for (const { metadata } of caches.listeners.list()) wake(listeners, keyIn(metadata.namespace, metadata.name), via);
   });
   on(caches.deployments, (change) => {
-    const { key, before, after, told } = change;
-    answered(deployments, key, { told, isOthers: isAskedAnew(change) });
+    const { key, before, after, via } = change;
+    answered(deployments, key, { via, isOthers: isAskedAnew(change) });
     // One that goes leaves its name to those that wait for it in other namespaces.
     if (before !== undefined && after === undefined)
-      for (const namesake of caches.deployments.keysByIndex(BY_NAME, before.metadata.name)) wake(deployments, namesake, told);
-    if (told !== 'list' && !isNewsToRevisions(change)) return;
-    for (const revision of caches.revisions.keysByIndex(BY_DEPLOYMENT, key)) wake(revisions, revision, told);
+      for (const namesake of caches.deployments.keysByIndex(BY_NAME, before.metadata.name)) wake(deployments, namesake, via);
+    if (via !== 'list' && !isNewsToRevisions(change)) return;
+    for (const revision of caches.revisions.keysByIndex(BY_DEPLOYMENT, key)) wake(revisions, revision, via);
   });
   on(caches.revisions, (change) => {
-    const { key, before, after, told } = change;
-    const { metadata, spec } = (after ?? before) as unknown as RevisionResource;
+    const { key, before, after, via } = change;
+    const { metadata, spec } = (after ?? before) as RevisionResource;
     const deployment = keyIn(metadata.namespace, spec.deployment);
-    if (told === 'list' || isNewsToDeployment(change)) wake(deployments, deployment, told);
+    if (via === 'list' || isNewsToDeployment(change)) wake(deployments, deployment, via);
     // Another reconcile made it; its status is its own's.
-    if (before === undefined) wake(revisions, key, told);
-    else answered(revisions, key, { told, isOthers: isAskedAnew(change) });
+    if (before === undefined) wake(revisions, key, via);
+    else answered(revisions, key, { via, isOthers: isAskedAnew(change) });
     // One that ends gives its place to another.
     for (const other of caches.revisions.byIndex(BY_DEPLOYMENT, deployment)) {
       const sibling = keyIn(other.metadata.namespace, other.metadata.name);
-      if (!isEnded(other) && sibling !== key) wake(revisions, sibling, told);
+      if (!isEnded(other) && sibling !== key) wake(revisions, sibling, via);
     }
   });
   for (const cache of [caches.workloads, caches.pods]) onChild(cache, REVISION, revisions);
   for (const cache of [caches.workloads, caches.statefulSets, caches.services, caches.policies, caches.budgets, caches.pods])
     onChild(cache, DEPLOYMENT, deployments);
   // The one that a Service begins to select has what it waited for.
-  on(caches.services, ({ before, after, told }) => {
+  on(caches.services, ({ before, after, via }) => {
     const [former, selected] = [before, after].map(selectedBy);
     if (selected === undefined || selected === former) return;
     const deployment = keyIn(after?.metadata.namespace, after?.metadata.annotations?.[DEPLOYMENT] ?? '');
     for (const { metadata } of caches.revisions.byIndex(BY_DEPLOYMENT, deployment))
-      if (labelValue(metadata.name) === selected) wake(revisions, keyIn(metadata.namespace, metadata.name), told);
+      if (labelValue(metadata.name) === selected) wake(revisions, keyIn(metadata.namespace, metadata.name), via);
   });
-  on(caches.tracingProjects, ({ before, after, told }) => {
-    const { spec } = (after ?? before) as unknown as TracingProjectResource;
-    for (const key of caches.deployments.keysByIndex(BY_NAME, spec.projectName)) answered(deployments, key, { told });
+  on(caches.tracingProjects, ({ before, after, via }) => {
+    const { spec } = (after ?? before) as TracingProjectResource;
+    for (const key of caches.deployments.keysByIndex(BY_NAME, spec.projectName)) answered(deployments, key, { via });
   });
 }
 
-const wake = (queue: WorkQueue, key: string, told: Told): void => queue.add(key, told === 'list' ? 'background' : 'live');
+const wake = (queue: WorkQueue, key: string, via: Via): void => queue.add(key, via === 'list' ? 'background' : 'live');
 
 /** The object whose reconcile wrote, where it was an answer: after all that is new. `isOthers`: the answer tells of a change that was not its own. */
-const answered = (queue: WorkQueue, key: string, { told, isOthers = false }: { told: Told; isOthers?: boolean }): void =>
-  told === 'answer' && !isOthers ? queue.addAfter(key, ECHO, 'background') : wake(queue, key, told);
+const answered = (queue: WorkQueue, key: string, { via, isOthers = false }: { via: Via; isOthers?: boolean }): void =>
+  via === 'answer' && !isOthers ? queue.addAfter(key, ECHO, 'background') : wake(queue, key, via);
 
 const keyIn = (namespace: string | undefined, name: string): string => `${namespace}/${name}`;
 
-const on = <T extends object>(cache: Cache<T>, handle: (change: Change) => void): void => cache.onChange(handle);
+const on = <T extends KubeObject>(cache: Cache<T>, handle: (change: Change<T>) => void): void => cache.onChange(handle);
 
 /** A child says whose it is in an annotation. */
 function onChild(cache: Cache, annotation: string, queue: WorkQueue): void {
   const tell = (object: KubeObject | undefined, change: Change): void => {
     const owner = object?.metadata.annotations?.[annotation];
     if (object === undefined || owner === undefined) return;
-    answered(queue, keyIn(object.metadata.namespace, owner), { told: change.told, isOthers: isToldAnew(change) });
+    answered(queue, keyIn(object.metadata.namespace, owner), { via: change.via, isOthers: isToldAnew(change) });
   };
   on(cache, (change) => {
-    const { before, after, told } = change;
-    if (told === 'watch' && !isNews(change)) return;
+    const { before, after, via } = change;
+    if (via === 'watch' && !isNews(change)) return;
     tell(after, change);
     if (before?.metadata.annotations?.[annotation] !== after?.metadata.annotations?.[annotation]) tell(before, change);
   });

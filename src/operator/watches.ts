@@ -1,8 +1,8 @@
 import type { OperatorConfig } from '../config/operator.ts';
-import type { Cache } from '../kube/cache.ts';
-import { kinds, type Kind, type Kube } from '../kube/kube.ts';
-import { Gate } from '../kube/gate.ts';
-import { Reflector, type WatchObserver, type WatchTimings } from '../kube/watch.ts';
+import type { Intake } from '../kube/cache.ts';
+import { kinds, type Kind, type Kube, type KubeObject } from '../kube/kube.ts';
+import { Limiter } from '../kube/limiter.ts';
+import { Reflector, type Watch, type WatchObserver, type WatchTimings } from '../kube/watch.ts';
 import type { Log } from '../log.ts';
 import { MANAGED_BY, OPERATOR } from '../schema/labels.ts';
 import type { Caches } from './family/caches.ts';
@@ -23,19 +23,16 @@ const PAGES_AT_ONCE = 2;
 const OURS = `${MANAGED_BY}=${OPERATOR}`;
 
 /** One watch per kind and namespace worked on; of built-in kinds only what this operator made. */
-export function watches({ kube, log, caches, observer, config, timings }: Given): Reflector<object>[] {
+export function watches({ kube, log, caches, observer, config, timings }: Given): Watch[] {
   const places = config.namespaces.length === 0 ? [undefined] : config.namespaces;
-  const pages = new Gate(PAGES_AT_ONCE);
-  const watch = (namespaces: (string | undefined)[], source: { kind: Kind<object>; cache: Cache<object>; labelSelector?: string }) =>
+  const pages = new Limiter(PAGES_AT_ONCE);
+  const watch = (namespaces: (string | undefined)[], source: { kind: Kind; cache: Intake; labelSelector?: string }) =>
     namespaces.map((namespace) => {
-      const project = source.kind === kinds.pod ? { project: leanPod as (object: object) => object } : {};
-      return new Reflector<object>({ kube, log, observer, pages, namespace, ...source, ...project, ...(timings && { timings }) });
+      const project = source.kind === kinds.pod ? { project: leanPod } : {};
+      return new Reflector({ kube, log, observer, pages, namespace, ...source, ...project, ...(timings && { timings }) });
     });
-  const own = <T extends object>(kind: Kind<T>, cache: Cache<T>) => ({
-    kind: kind as Kind<object>,
-    cache: cache as unknown as Cache<object>,
-  });
-  const made = (kind: Kind, cache: Cache) => ({ kind: kind as Kind<object>, cache: cache as Cache<object>, labelSelector: OURS });
+  const own = <T extends KubeObject>(kind: Kind<T>, cache: Intake<T>): { kind: Kind; cache: Intake } => ({ kind, cache });
+  const made = (kind: Kind, cache: Intake) => ({ kind, cache, labelSelector: OURS });
   return [
     ...watch([config.namespace], own(kinds.listener, caches.listeners)),
     ...[

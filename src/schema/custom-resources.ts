@@ -197,6 +197,8 @@ export type ObjectMeta = {
   annotations?: Record<string, string>;
   finalizers?: string[];
   ownerReferences?: OwnerReference[];
+  /** Who wrote which field, and when: half of an object's size, so that a watch keeps none of it, or only the times. */
+  managedFields?: { manager?: string; subresource?: string; time?: string; fieldsV1?: object }[];
 };
 
 export type OwnerReference = {

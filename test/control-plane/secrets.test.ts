@@ -34,7 +34,7 @@ test("a Secret that somebody else made is read each time, for its owner may chan
   let reads = 0;
   const counting: Kube = Object.assign(Object.create(kube) as Kube, {
     create: kube.create.bind(kube),
-    get: (...given: Parameters<Kube['get']>) => ((reads += 1), kube.get(...given)),
+    find: (...given: Parameters<Kube['find']>) => ((reads += 1), kube.find(...given)),
   });
   const values = new SecretValues(counting, 1500);
   const tenantId = '00000000-0000-4000-8000-000000000000';

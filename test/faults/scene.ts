@@ -78,7 +78,7 @@ async function objectsIn(kube: Kube, namespace: string): Promise<KubeObject[]> {
   // A kind that is not defined any more has no objects.
   const list = (kind: Kind): Promise<KubeObject[]> =>
     kube.all(kind, { namespace }).catch((error: unknown) => (error instanceof NotFound ? [] : Promise.reject(error)));
-  const lists = await Promise.all([...KINDS.values()].map((kind) => list(kind as Kind)));
+  const lists = await Promise.all([...KINDS.values()].map((kind) => list(kind)));
   return lists.flat();
 }
 

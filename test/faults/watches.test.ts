@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { setTimeout as wait } from 'node:timers/promises';
-import { kinds } from '../../src/kube/kube.ts';
+import { kinds, type KubeObject } from '../../src/kube/kube.ts';
 import { REVISION } from '../../src/schema/labels.ts';
 import { names } from '../../src/schema/names.ts';
 import { until } from '../kit/api-server.ts';
@@ -39,7 +39,7 @@ async function listsOf({ kube, namespace, proxy }: Scene): Promise<(asked: Asked
     );
     if (kind === undefined) throw new Error(`no kind for ${path}`);
     const labelSelector = new URL(path, 'https://x').searchParams.get('labelSelector') ?? undefined;
-    const { items, resourceVersion } = await kube.list<object>(kind, {
+    const { items, resourceVersion } = await kube.list<KubeObject>(kind, {
       namespace,
       ...(labelSelector !== undefined && { labelSelector }),
     });

@@ -18,7 +18,7 @@ export function dyingDoor(kube: Kube, writes: number): DyingDoor {
       return method(...given);
     };
   };
-  const calls = ['get', 'list', 'all', 'podLog', ...WRITES].map((name) => [name, guarded(name)]);
+  const calls = ['get', 'find', 'list', 'all', 'podLog', ...WRITES].map((name) => [name, guarded(name)]);
   const door = { ...Object.fromEntries(calls), watch: kube.watch.bind(kube), close: () => Promise.resolve() } as unknown as Kube;
   return { kube: door, isDead: () => left < 0 };
 }

@@ -68,7 +68,7 @@ test('listeners learn what was and what is, and how it became known', () => {
   held.offer(object('a', 1), 'list');
   held.offer(object('a', 2), 'answer');
   held.remove('n/a', 3n);
-  expect(told.map(({ told: how, before, after }) => [how, before !== undefined, after !== undefined])).toEqual([
+  expect(told.map(({ via, before, after }) => [via, before !== undefined, after !== undefined])).toEqual([
     ['list', false, true],
     ['answer', true, true],
     ['watch', true, false],
@@ -104,7 +104,7 @@ test('of packed objects the last ones stay parsed, as they were last written, an
 test('our own write is an answer, also where a watch tells of it first; what another wrote meanwhile is news all the same', async () => {
   const held = cache();
   const told: [string, bigint][] = [];
-  held.onChange(({ told: how, after }) => told.push([how, BigInt(after?.metadata.resourceVersion ?? 0)]));
+  held.onChange(({ via, after }) => told.push([via, BigInt(after?.metadata.resourceVersion ?? 0)]));
   await held.write('n/a', async () => {
     held.offer(object('a', 1));
     held.offer(object('b', 2));

@@ -92,6 +92,7 @@ describe('what the API server refuses', () => {
 describe('failures say what can be done', () => {
   test('an object that is not there', async () => {
     await expect(stored('nobody')).rejects.toBeInstanceOf(NotFound);
+    expect(await kube.find(kinds.deployment, { namespace, name: 'nobody' })).toBeUndefined();
     expect(await kube.delete(kinds.deployment as Kind, { namespace, name: 'nobody' })).toBe(false);
   });
 

@@ -151,7 +151,7 @@ test('a revision deleted and made again with another content is no part of the d
 test('the value of a secret stands in no resource, event or audit line, nor in metrics, nor in what the operator logs', async () => {
   const seen = await Promise.all(
     [kinds.deployment, kinds.revision, kinds.event, kinds.workload, kinds.pod, kinds.statefulSet, kinds.service].map((kind) =>
-      kube.all<object>(kind, { namespace }),
+      kube.all<KubeObject>(kind, { namespace }),
     ),
   );
   const metrics = await (await fetch(`http://127.0.0.1:${operator.port}/metrics`)).text();

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { Cache, Told } from '../../src/kube/cache.ts';
+import type { Cache, Via } from '../../src/kube/cache.ts';
 import type { KubeObject } from '../../src/kube/kube.ts';
 import { createCaches, type Caches } from '../../src/operator/family/caches.ts';
 import { WorkQueue } from '../../src/operator/kernel/queue.ts';
@@ -18,31 +18,31 @@ beforeEach(() => {
 });
 afterEach(() => void vi.useRealTimers());
 
-const offer = <T extends object>(
+const offer = <T extends KubeObject>(
   cache: Cache<T>,
   object: Omit<KubeObject, 'apiVersion' | 'metadata'> & { metadata: object },
-  told: Told,
+  via: Via,
 ): void => {
   version += 1;
   cache.offer(
     { apiVersion: 'v1', ...object, metadata: { namespace: 'n', ...object.metadata, resourceVersion: String(version) } } as never,
-    told,
+    via,
   );
 };
-const deployment = (told: Told, status: object = {}, metadata: object = {}): void =>
-  offer(caches.deployments, { kind: 'Deployment', metadata: { name: 'chat', ...metadata }, spec: { template: {} }, status }, told);
-const revision = (told: Told, status: object = {}, metadata: object = {}): void =>
+const deployment = (via: Via, status: object = {}, metadata: object = {}): void =>
+  offer(caches.deployments, { kind: 'Deployment', metadata: { name: 'chat', ...metadata }, spec: { template: {} }, status }, via);
+const revision = (via: Via, status: object = {}, metadata: object = {}): void =>
   offer(
     caches.revisions,
     { kind: 'Revision', metadata: { name: 'chat-1', ...metadata }, spec: { deployment: 'chat', template: {} }, status },
-    told,
+    via,
   );
-const workload = (told: Told, status: object = {}): void => {
+const workload = (via: Via, status: object = {}): void => {
   const annotations = { [DEPLOYMENT]: 'chat', [REVISION]: 'chat-1' };
   offer(
     caches.workloads,
     { kind: 'Deployment', metadata: { name: 'chat-1-api', generation: 1, annotations }, spec: { template: {} }, status },
-    told,
+    via,
   );
 };
 
@@ -98,9 +98,9 @@ test('a revision that its deployment made is looked at at once', async () => {
 });
 
 test('a Service that begins to select a revision wakes it, whoever told of it', async () => {
-  const service = (told: Told, selected: string): void => {
+  const service = (via: Via, selected: string): void => {
     const metadata = { name: 'chat-agent', annotations: { [DEPLOYMENT]: 'chat' } };
-    offer(caches.services, { kind: 'Service', metadata, spec: { selector: { [REVISION]: selected } } }, told);
+    offer(caches.services, { kind: 'Service', metadata, spec: { selector: { [REVISION]: selected } } }, via);
   };
   revision('watch');
   service('watch', 'none');

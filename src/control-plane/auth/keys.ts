@@ -1,5 +1,4 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { NotFound } from '../../errors.ts';
 import { kinds, type Kube, type KubeObject } from '../../kube/kube.ts';
 import { API_KEY, PART_OF } from '../../schema/labels.ts';
 import type { Role } from '../needs.ts';
@@ -64,12 +63,9 @@ export const revokeKey = (kube: Kube, namespace: string, id: string): Promise<bo
 /** Whose key it is; undefined for one that was never made or was revoked. */
 export async function lookUpKey(kube: Kube, namespace: string, key: string): Promise<ApiKey | undefined> {
   const hash = hashOf(key);
-  try {
-    const { hash: known, ...found } = keyOf(await kube.get(kinds.secret, { namespace, name: objectName(idOf(hash)) }));
-    const equal = known.length === hash.length && timingSafeEqual(Buffer.from(known), Buffer.from(hash));
-    return equal ? found : undefined;
-  } catch (error) {
-    if (error instanceof NotFound) return undefined;
-    throw error;
-  }
+  const secret = await kube.find(kinds.secret, { namespace, name: objectName(idOf(hash)) });
+  if (secret === undefined) return undefined;
+  const { hash: known, ...found } = keyOf(secret);
+  const equal = known.length === hash.length && timingSafeEqual(Buffer.from(known), Buffer.from(hash));
+  return equal ? found : undefined;
 }

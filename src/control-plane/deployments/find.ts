@@ -27,13 +27,9 @@ export async function findDeployment(needs: Needs, id: string, { caller, signal 
 /** The same, read from the API server now: what a write starts from. */
 export async function readDeployment(needs: Needs, id: string, asking: Asking): Promise<DeploymentResource> {
   const { metadata } = await findDeployment(needs, id, asking);
-  try {
-    const live = await needs.kube.get(kinds.deployment, { namespace: metadata.namespace, name: metadata.name }, asking.signal);
-    if (live.metadata.uid === metadata.uid) return live;
-  } catch (error) {
-    if (!(error instanceof NotFound)) throw error;
-  }
-  throw missing(id);
+  const live = await needs.kube.find(kinds.deployment, { namespace: metadata.namespace, name: metadata.name }, asking.signal);
+  if (live === undefined || live.metadata.uid !== metadata.uid) throw missing(id);
+  return live;
 }
 
 export async function findRevision(

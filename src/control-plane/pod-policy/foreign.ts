@@ -1,5 +1,5 @@
-import { NotFound, Rejected } from '../../errors.ts';
-import { kinds, type Kind, type Kube, type KubeObject } from '../../kube/kube.ts';
+import { Rejected } from '../../errors.ts';
+import { kinds, type Kind, type Kube } from '../../kube/kube.ts';
 import { DEPLOYMENT, PART_OF, SECRETS_OF } from '../../schema/labels.ts';
 import type { ResourceSpec } from '../../schema/resource-spec.ts';
 
@@ -26,16 +26,11 @@ async function problemWith(
   { path, kind, name, mayMiss }: Named,
   { namespace, signal }: { namespace: string; signal: AbortSignal },
 ): Promise<string | undefined> {
-  try {
-    const { metadata } = await kube.get<KubeObject>(kind, { namespace, name }, signal);
-    const labels = metadata.labels ?? {};
-    const own = labels[PART_OF] === 'gx-platform' || [DEPLOYMENT, SECRETS_OF].some((key) => labels[key] !== undefined);
-    return own ? `${path}: ${kind.kind} ${name} belongs to the platform` : undefined;
-  } catch (error) {
-    if (error instanceof NotFound && mayMiss === true) return undefined;
-    if (error instanceof NotFound) return `${path}: there is no ${kind.kind} ${name} in namespace ${namespace}`;
-    throw error;
-  }
+  const found = await kube.find(kind, { namespace, name }, signal);
+  if (found === undefined) return mayMiss === true ? undefined : `${path}: there is no ${kind.kind} ${name} in namespace ${namespace}`;
+  const labels = found.metadata.labels ?? {};
+  const own = labels[PART_OF] === 'gx-platform' || [DEPLOYMENT, SECRETS_OF].some((key) => labels[key] !== undefined);
+  return own ? `${path}: ${kind.kind} ${name} belongs to the platform` : undefined;
 }
 
 function namedObjects(spec: ResourceSpec | null | undefined): Named[] {

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { Conflict, NotFound } from '../../errors.ts';
+import { Conflict } from '../../errors.ts';
 import { AlreadyExists } from '../../kube/errors.ts';
 import { kinds } from '../../kube/kube.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
@@ -20,16 +20,11 @@ export async function makeRevision({ kube, stored }: Needs, deployment: Deployme
       return stored.note.revision(await refusing(() => kube.create(kinds.revision, wanted)));
     } catch (error) {
       if (!(error instanceof Conflict)) throw error;
-      const there = error instanceof AlreadyExists ? await kube.get(kinds.revision, { namespace, name }).catch(absentIfGone) : undefined;
+      const there = error instanceof AlreadyExists ? await kube.find(kinds.revision, { namespace, name }) : undefined;
       if (there?.spec.deploymentUid === wanted.spec.deploymentUid && there.spec.hash === wanted.spec.hash)
         return stored.note.revision(there);
       if (there?.spec.deploymentUid === wanted.spec.deploymentUid || look === LOOKS) throw error;
       await wait(PAUSE_MILLISECONDS);
     }
   }
-}
-
-function absentIfGone(error: unknown): undefined {
-  if (error instanceof NotFound) return undefined;
-  throw error;
 }

@@ -1,6 +1,13 @@
 import { Cache, type IndexBy } from '../../kube/cache.ts';
 import { kinds } from '../../kube/kube.ts';
-import type { DeploymentResource, ListenerResource, RevisionResource, TracingProjectResource } from '../../schema/custom-resources.ts';
+import type {
+  DeploymentResource,
+  ListenerResource,
+  ObjectMeta,
+  RevisionResource,
+  RevisionSpec,
+  TracingProjectResource,
+} from '../../schema/custom-resources.ts';
 import { COMPONENT, DEPLOYMENT, REVISION } from '../../schema/labels.ts';
 import type { Watched } from '../kernel/writer.ts';
 
@@ -22,13 +29,10 @@ const named = (annotation: string): IndexBy => {
 };
 const children = { [BY_DEPLOYMENT]: named(DEPLOYMENT), [BY_REVISION]: named(REVISION) };
 
-const ofDeployment: IndexBy = (object) => {
-  const { metadata, spec } = object as unknown as RevisionResource;
-  return [`${metadata.namespace}/${spec.deployment}`];
-};
-const projectName: IndexBy = (object) => [(object as unknown as TracingProjectResource).spec.projectName];
-const secretNames: IndexBy = (object) => {
-  const { metadata, spec, status } = object as unknown as Pick<RevisionResource, 'metadata' | 'spec' | 'status'>;
+const ofDeployment: IndexBy<RevisionResource> = ({ metadata, spec }) => [`${metadata.namespace}/${spec.deployment}`];
+const projectName: IndexBy<TracingProjectResource> = ({ spec }) => [spec.projectName];
+type UsesSecret = { metadata: ObjectMeta; spec: Pick<RevisionSpec, 'template'>; status?: { phase?: string; secretName?: string } };
+const secretNames = ({ metadata, spec, status }: UsesSecret): string[] => {
   const known = [spec.template.secretName, status?.secretName].filter((name) => name !== undefined);
   return [...new Set(known)].map((name) => `${metadata.namespace}/${name}`);
 };
@@ -55,8 +59,8 @@ export type Caches = {
 const PACKED = { packed: true, recent: 1000 };
 
 export const createCaches = (): Caches => ({
-  deployments: new Cache({ [BY_NAME]: ({ metadata }) => [metadata.name], [BY_SECRET]: secretNames }, PACKED),
-  revisions: new Cache({ [BY_DEPLOYMENT]: ofDeployment, [BY_SECRET]: secretNames }, PACKED),
+  deployments: new Cache<DeploymentResource>({ [BY_NAME]: ({ metadata }) => [metadata.name], [BY_SECRET]: secretNames }, PACKED),
+  revisions: new Cache<RevisionResource>({ [BY_DEPLOYMENT]: ofDeployment, [BY_SECRET]: secretNames }, PACKED),
   listeners: new Cache(),
   tracingProjects: new Cache({ [BY_NAME]: projectName }, PACKED),
   workloads: new Cache(children, PACKED),

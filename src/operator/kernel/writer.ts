@@ -6,7 +6,7 @@ import { MANAGED_BY, OPERATOR } from '../../schema/labels.ts';
 import { APPLIED, difference, intentHash, withHash } from './owned.ts';
 
 /** A kind that reconcilers write, and the cache that holds its objects; Secrets have none. */
-export type Watched = { kind: Kind<object>; cache?: Cache<object> };
+export type Watched = { kind: Kind; cache?: Pick<Cache, 'write'> };
 
 /**
  * All writes of reconcilers. Answers go into the caches at once, so that the next reconcile reads what this one wrote.
@@ -111,14 +111,14 @@ export class Writer {
   /** Secrets have no cache that would take the answer in. */
   #write(object: KubeObject, send: (kind: Kind) => Promise<KubeObject>): Promise<KubeObject> {
     const kind = this.#kindOf(object);
-    const cache = this.#of(object)?.cache as Cache | undefined;
+    const cache = this.#of(object)?.cache;
     return cache === undefined ? send(kind) : cache.write(keyOf(object.metadata), () => send(kind));
   }
 
   #kindOf(object: KubeObject): Kind {
     const known = this.#of(object)?.kind;
     if (known === undefined) throw new Error(`${object.kind} is not written by the operator`);
-    return known as Kind;
+    return known;
   }
 
   #of({ apiVersion, kind }: { apiVersion: string; kind: string }): Watched | undefined {

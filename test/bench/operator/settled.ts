@@ -42,7 +42,7 @@ export async function settleOne(kube: Kube): Promise<Family> {
     return conditionOf(await kube.get(kinds.deployment, { namespace: NAMESPACE, name: PATTERN }), READY) === 'True';
   });
   for (const { metadata } of await kube.all(kinds.pod, { namespace: NAMESPACE })) await kube.delete(kinds.pod, metadata);
-  const one = async <T extends object>(kind: Kind<T>): Promise<T> => (await kube.all(kind, { namespace: NAMESPACE }))[0] as T;
+  const one = async <T extends KubeObject>(kind: Kind<T>): Promise<T> => (await kube.all(kind, { namespace: NAMESPACE }))[0] as T;
   const lists = await Promise.all(CHILDREN.map((kind) => kube.all(kind, { namespace: NAMESPACE })));
   return {
     deployment: await one(kinds.deployment),

@@ -187,12 +187,12 @@ describe('api-key', () => {
 describe('a key', () => {
   const spied = (kube: Kube, away: { now: boolean }) => {
     let reads = 0;
-    const get = (async (...args: Parameters<Kube['get']>) => {
+    const find = (async (...args: Parameters<Kube['find']>) => {
       reads += 1;
       if (away.now) throw new Unavailable('away');
-      return kube.get(...args);
-    }) as Kube['get'];
-    return { kube: { ...kube, get }, reads: () => reads };
+      return kube.find(...args);
+    }) as Kube['find'];
+    return { kube: { ...kube, find }, reads: () => reads };
   };
   const gateWith = (away = { now: false }) => {
     let time = 0;

@@ -7,7 +7,7 @@ import { deployment, settings } from '../../kit/objects.ts';
 
 function caches(given: { deployments?: object[]; listeners?: object[]; projects?: object[] }): Caches {
   const made = createCaches();
-  const fill = <T extends object>(cache: Cache<T>, objects: object[] = []): void => {
+  const fill = <T extends KubeObject>(cache: Cache<T>, objects: object[] = []): void => {
     for (const object of objects) cache.offer({ ...object, metadata: { ...(object as KubeObject).metadata, resourceVersion: '1' } } as T);
   };
   fill(made.deployments, given.deployments);

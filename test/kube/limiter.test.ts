@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { Gate } from '../../src/kube/gate.ts';
+import { Limiter } from '../../src/kube/limiter.ts';
 
 test('lets so many in at a time, in the order in which they came', async () => {
-  const gate = new Gate(2);
+  const gate = new Limiter(2);
   const order: string[] = [];
   let inside = 0;
   let most = 0;
@@ -20,7 +20,7 @@ test('lets so many in at a time, in the order in which they came', async () => {
 });
 
 test('between two works that wait for nothing the event loop takes a turn', async () => {
-  const gate = new Gate(1);
+  const gate = new Limiter(1);
   const order: string[] = [];
   setImmediate(() => order.push('turn'));
   await Promise.all(['first', 'second'].map((name) => gate.run(async () => void order.push(name))));
@@ -28,7 +28,7 @@ test('between two works that wait for nothing the event loop takes a turn', asyn
 });
 
 test('one that fails lets the next one in', async () => {
-  const gate = new Gate(1);
+  const gate = new Limiter(1);
   const failing = gate.run(() => Promise.reject(new Error('no')));
   const next = gate.run(() => Promise.resolve('in'));
   await expect(failing).rejects.toThrow('no');

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 
 /** Lets so many works in at a time, and the event loop take a turn after each: one after the other, in the order in which they came. */
-export class Gate {
+export class Limiter {
   readonly #waiting: (() => void)[] = [];
   #free: number;
 
