@@ -65,7 +65,7 @@ export const REASONS: Record<FailureReason, { means: string; remedy: string }> =
   BuilderMissing: {
     means: 'This installation has no builder for source `git`.',
     remedy:
-      'Build the image elsewhere and deploy it with source `external_container`, or give the installation a builder (docs/building.md).',
+      'Build the image elsewhere and deploy it with source `external_container`, or give the installation a builder (docs/how-to/build-from-git.md).',
   },
   DeadlineExceeded: {
     means: 'The revision was not ready, or its build not done, within its deadline.',

@@ -17,7 +17,7 @@ export const STATES: Record<string, Record<string, string>> = {
     SeparatingRoles: "A Job takes the agents' login its rights of a superuser of the own database.",
     SettingPassword: 'Of PasswordRotated: a Job tells the database the next password.',
     CredentialLost:
-      "Of PasswordRotated: the Secrets of the own database's logins were deleted; nobody knows a password. See docs/database.md, Its password.",
+      "Of PasswordRotated: the Secrets of the own database's logins were deleted; nobody knows a password. See docs/how-to/databases.md.",
     ReplacingPods: 'Of PasswordRotated: both passwords work while the pods are replaced in turn.',
     RetiringPassword: 'Of PasswordRotated: a Job takes the former password its login.',
     NearlyFull: "Of VolumeHasRoom: the database's volume is 80 % full: raise `dbStorageGi`.",

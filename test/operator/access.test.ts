@@ -124,7 +124,7 @@ test('a namespace deleted as a whole takes the rights with it: the documented co
     const live = await kube.get(kinds.namespace, { name: namespace }).catch(() => undefined);
     return live === undefined || conditionOf(live, 'NamespaceFinalizersRemaining') === 'True';
   });
-  const documented = /kubectl (-n NAMESPACE patch gxd NAME [^`]*)`/.exec(readFileSync('docs/installing.md', 'utf8'))?.[1] ?? '';
+  const documented = /kubectl (-n NAMESPACE patch gxd NAME [^`]*)`/.exec(readFileSync('docs/how-to/install.md', 'utf8'))?.[1] ?? '';
   const words = documented.replace('NAMESPACE', namespace).replace('NAME', 'chat').replaceAll("'", '').split(' ');
   const { kubectl = '' } = await ensureTools(['kubectl'], (line) => process.stderr.write(`${line}\n`));
   if ((await phase().catch(() => undefined)) === 'Terminating') await kubectlFor({ kubectl, kubeconfig: agents.kubeconfig })(...words);

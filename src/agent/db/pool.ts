@@ -107,7 +107,7 @@ const CLOSED_CODES = ['57P01', '57P02', '57P03'];
 /** Postgres' too_many_connections: it is there, for others. */
 const FULL = '53300';
 
-/** Postgres' read_only_sql_transaction (its guard closes a database whose volume is all but full: docs/database.md), and disk_full. */
+/** Postgres' read_only_sql_transaction (its guard closes a database whose volume is all but full: docs/reference/database.md), and disk_full. */
 const NO_ROOM_CODES = ['25006', '53100'];
 const NO_ROOM = 'The database takes no writes, because its volume is full or somebody made it read-only; it can be read. Try again later.';
 

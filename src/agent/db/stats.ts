@@ -40,7 +40,7 @@ export type DatabaseStats = {
 
 /**
  * How the database does, in one statement that any login may send. Sessions of a login are seen by itself and not by the owner whose role it
- * acts in (docs/database.md, "Its password"), so that role is laid down for as long as the statement takes.
+ * acts in (docs/how-to/databases.md, "Change the password"), so that role is laid down for as long as the statement takes.
  */
 export async function databaseStats(db: Db): Promise<DatabaseStats> {
   const [row] = await db.query<DatabaseStats>({

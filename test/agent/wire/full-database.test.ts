@@ -11,7 +11,7 @@ import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { eventually } from '../../kit/eventually.ts';
 
 /*
- * A database becomes read-only, as its guard makes it when its volume is full (docs/database.md), and takes writes again. A Postgres of
+ * A database becomes read-only, as its guard makes it when its volume is full (docs/reference/database.md), and takes writes again. A Postgres of
  * its own (not that of kit/postgres): the setting is that of a whole server.
  */
 const DETAIL = 'The database takes no writes, because its volume is full or somebody made it read-only; it can be read. Try again later.';
@@ -151,7 +151,7 @@ test('a worker that could not write that it lives has the time of a lease for it
 });
 
 test('the figures of a database are all there, told in docs, and those of one that is gone neither hang nor fail a scrape', async () => {
-  const told = readFileSync('docs/agent-server.md', 'utf8');
+  const told = readFileSync('docs/reference/metrics.md', 'utf8');
   const known = await eventually('the database answers in time', async () => {
     const found = await figures();
     return found.get('up') === 1 && found;

@@ -86,7 +86,7 @@ function container(revision: RevisionResource, builder: Builder, imagePullPolicy
   };
 }
 
-/** What a builder is told; the same names stand in docs/building.md. */
+/** What a builder is told; the same names stand in docs/how-to/build-from-git.md. */
 function environment(revision: RevisionResource, builder: Builder): object[] {
   const { metadata, spec } = revision;
   const { repoUrl, integrationId, installCommand, buildCommand } = spec.sourceConfig ?? {};

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { GxJson, NOT_BUILT } from '../../src/schema/gx-json.ts';
 
-const page = readFileSync('docs/agent-server.md', 'utf8');
+const page = readFileSync('docs/reference/agent-server.md', 'utf8');
 
 test('every setting of the agent server stands on its page', () => {
   const source = readFileSync('src/config/agent.ts', 'utf8');
