@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { generatedFiles } from './generate/files.ts';
+import { DevError } from './errors.ts';
 import { program, say } from './steps.ts';
 
 const HELP = `make generate: writes the files that come from src/schema and the access rules.
@@ -50,7 +51,7 @@ async function main(): Promise<void> {
 }
 
 function check(stale: string[]): void {
-  if (stale.length > 0) throw new Error(`Not as the sources say; run make generate:\n${stale.map((path) => `  ${path}`).join('\n')}`);
+  if (stale.length > 0) throw new DevError(`Not as the sources say; run make generate:\n${stale.map((path) => `  ${path}`).join('\n')}`);
   say('all generated files are fresh');
 }
 

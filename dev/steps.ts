@@ -1,14 +1,17 @@
 import process from 'node:process';
+import { devConfig } from './env.ts';
+import { DevError, UsageError } from './errors.ts';
 
-const SECOND = 1000;
-const duration = (since: number): string => `${((performance.now() - since) / SECOND).toFixed(1)} s`;
-
-/** Progress lines of one step. */
+/** Receives progress, one line at a time. */
 export type Report = (line: string) => void;
 
-export const say = (line: string): void => {
-  process.stdout.write(`${line}\n`);
-};
+export const say: Report = (line) => void process.stdout.write(`${line}\n`);
+
+/** Progress of a program whose standard output is its answer. */
+export const sayAside: Report = (line) => void process.stderr.write(`${line}\n`);
+
+/** The time since a moment of `performance.now()`, as `1.5 s`. */
+export const secondsSince = (started: number): string => `${((performance.now() - started) / 1000).toFixed(1)} s`;
 
 /** Runs one named step: its name, its progress indented, and the time it took. */
 export async function step<T>(name: string, work: (report: Report) => Promise<T> | T): Promise<T> {
@@ -16,28 +19,29 @@ export async function step<T>(name: string, work: (report: Report) => Promise<T>
   say(`==> ${name}`);
   try {
     const result = await work((line) => say(`    ${line}`));
-    say(`    done in ${duration(started)}`);
+    say(`    done in ${secondsSince(started)}`);
     return result;
   } catch (error) {
-    say(`    failed after ${duration(started)}`);
+    say(`    failed after ${secondsSince(started)}`);
     throw error;
   }
 }
 
-/** Work that goes on beside the steps; its lines say whose they are. */
+/** Starts work that goes on beside the steps; its lines say whose they are. */
 export function beside<T>(name: string, work: (report: Report) => Promise<T>): Promise<T> {
   const result = work((line) => say(`    [${name}] ${line}`));
   result.catch(() => undefined);
   return result;
 }
 
-/** Runs a command line program to its end: a failure is told in one sentence and an exit code, not a stack. */
+/** Runs a command line program to its end: a failure becomes one sentence and an exit code; only a bug shows its stack. */
 export async function program(main: () => Promise<void>): Promise<void> {
   try {
     await main();
   } catch (thrown) {
     const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-    process.stderr.write(`\n${process.env.DEBUG === undefined ? error.message : (error.stack ?? error.message)}\n`);
-    process.exitCode = 1;
+    const isSentence = error instanceof DevError && !devConfig().showsStacks;
+    process.stderr.write(`\n${isSentence ? error.message : (error.stack ?? error.message)}\n`);
+    process.exitCode = error instanceof UsageError ? 2 : 1;
   }
 }

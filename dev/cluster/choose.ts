@@ -1,29 +1,30 @@
-import type { Provider } from './provider.ts';
+import { dockerAnswers } from '../commands.ts';
+import { devConfig } from '../env.ts';
+import { MissingRequirement, UsageError } from '../errors.ts';
 import { kind } from './kind.ts';
 import { native } from './native.ts';
-import { succeeds } from './commands.ts';
+import type { Provider } from './provider.ts';
 
 /** The ways of having a cluster on this machine, the preferred one first. */
 export async function available(): Promise<Provider[]> {
-  const wish = process.env['GX_CLUSTER'];
-  if (wish) return [wished(wish)];
+  const { clusterKind } = devConfig();
+  if (clusterKind !== undefined) return [providerNamed(clusterKind)];
   const isNativePossible = process.platform === 'linux' && process.getuid?.() === 0;
   return [...((await dockerAnswers()) ? [kind] : []), ...(isNativePossible ? [native] : [])];
 }
 
+/** The preferred way. Throws `MissingRequirement` where there is none. */
 export async function choose(): Promise<Provider> {
   const [first] = await available();
   if (first !== undefined) return first;
-  throw new Error(
+  throw new MissingRequirement(
     'A cluster needs Docker, or Linux with root: Docker does not answer here, and ' +
       (process.platform === 'linux' ? 'this user is not root.' : 'this is not Linux.'),
   );
 }
 
-function wished(name: string): Provider {
+function providerNamed(name: string): Provider {
   const provider = [kind, native].find((one) => one.kind === name);
-  if (provider === undefined) throw new Error(`GX_CLUSTER is "native" or "kind", not "${name}".`);
+  if (provider === undefined) throw new UsageError(`GX_CLUSTER is "native" or "kind", not "${name}".`);
   return provider;
 }
-
-const dockerAnswers = (): Promise<boolean> => succeeds('docker', ['info']);

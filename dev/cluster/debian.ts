@@ -1,27 +1,46 @@
-import process from 'node:process';
-import { command, succeeds } from './commands.ts';
-import { locked } from './lock.ts';
-import type { Report } from './report.ts';
+import { command, succeeds } from '../commands.ts';
+import { environmentWith } from '../env.ts';
+import { findExecutable } from '../executable.ts';
+import { MissingRequirement } from '../errors.ts';
+import { locked } from '../lock.ts';
+import type { Report } from '../steps.ts';
+import type { DebianPackage } from './part.ts';
 
-/** Seconds that another program of the machine may hold the lock of its packages: the updates of a machine that was just started do. */
+/** Seconds that another program may hold the lock of the packages, as the updates of a machine that was just started do. */
 const PATIENCE = 600;
 
-/** False where Debian packages can't be installed. */
-export const isDebian = (): Promise<boolean> => succeeds('apt-get', ['--version']);
+/** The full path of one of the package's commands; undefined where it is not installed. */
+export const findCommand = ({ folder }: DebianPackage, name: string): string | undefined =>
+  folder === undefined ? findExecutable(name) : findExecutable(name, [folder]);
 
-/** Installs Debian packages: one installation at a time, because apt-get itself refuses to wait for another one's lists. */
-export async function installPackages(packages: readonly string[], report: Report): Promise<void> {
+/** Installs with apt-get the packages whose commands are missing. Elsewhere it throws `MissingRequirement` with their names. */
+export async function installMissing(packages: readonly DebianPackage[], report: Report): Promise<void> {
+  const missing = packages.filter(isMissing);
+  if (missing.length === 0) return;
+  if (await succeeds('apt-get', ['--version']))
+    await install(
+      missing.map((one) => one.package),
+      report,
+    );
+  const commands = missing.filter(isMissing).flatMap((one) => one.commands.filter((name) => findCommand(one, name) === undefined));
+  if (commands.length > 0) throw new MissingRequirement(`These commands are missing on this machine: ${commands.join(', ')}.`);
+}
+
+const isMissing = (one: DebianPackage): boolean => one.commands.some((name) => findCommand(one, name) === undefined);
+
+/** One installation at a time: apt-get itself refuses to wait for the lists of another one. */
+async function install(packages: readonly string[], report: Report): Promise<void> {
   const onWait = (): void => report('waiting: other Debian packages are being installed');
   await locked('debian', onWait, async () => {
     report(`installing Debian packages: ${packages.join(' ')}`);
-    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+    const env = environmentWith({ DEBIAN_FRONTEND: 'noninteractive' });
     const apt = (...args: string[]): Promise<string> =>
       command('apt-get', ['-o', `DPkg::Lock::Timeout=${PATIENCE}`, '-qq', ...args], { env });
-    const install = ['install', '-y', '--no-install-recommends', ...packages];
-    // The package lists of a fresh machine may be empty or old: only then is the update's time spent.
-    await apt(...install).catch(async () => {
+    const installThem = ['install', '-y', '--no-install-recommends', ...packages];
+    // The package lists of a fresh machine may be empty or old: only then is the time for an update spent.
+    await apt(...installThem).catch(async () => {
       await apt('update');
-      await apt(...install);
+      await apt(...installThem);
     });
   });
 }

@@ -1,11 +1,12 @@
 import { rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import type { Cluster, Provider } from './provider.ts';
-import { command, succeeds } from './commands.ts';
-import { isExecutable, onPath } from './executable.ts';
+import { command, succeeds } from '../commands.ts';
+import { environmentWith } from '../env.ts';
+import { findExecutable, isExecutable } from '../executable.ts';
+import { secondsSince, type Report } from '../steps.ts';
 import { ensureTools, findTool } from './parts.ts';
-import { seconds, type Report } from './report.ts';
+import type { Cluster, Provider } from './provider.ts';
 
 const mappedPorts = [30080, 30081];
 
@@ -14,14 +15,14 @@ export const kind: Provider = {
 
   async up({ name, report }) {
     const tool = await kindTool(report);
-    const started = Date.now();
+    const started = performance.now();
     await command(tool, ['delete', 'cluster', '--name', name]);
     report(`creating the kind cluster ${name}`);
     await command(tool, ['create', 'cluster', '--name', name, '--wait', '180s', '--config', '-'], {
       input: JSON.stringify(configuration(name)),
-      env: { ...process.env, KUBECONFIG: kubeconfigOf(name) },
+      env: environmentWith({ KUBECONFIG: kubeconfigOf(name) }),
     });
-    report(`cluster ${name} is ready after ${seconds(started)}`);
+    report(`cluster ${name} is ready after ${secondsSince(started)}`);
     return clusterOf(name, tool, report);
   },
 
@@ -85,14 +86,14 @@ async function loadImage(name: string, tool: string, archive: string): Promise<v
 
 // The node's image has a kubectl of the right version: quicker than compiling one.
 async function kubectlOf(name: string, report: Report): Promise<string> {
-  const found = onPath('kubectl') ?? findTool('kubectl');
+  const found = findExecutable('kubectl') ?? findTool('kubectl');
   if (found !== undefined) return found;
-  if (process.platform !== 'linux') return (await ensureTools(['kubectl'], report))['kubectl'] as string;
+  if (process.platform !== 'linux') return (await ensureTools(['kubectl'], report)).kubectl;
   const copy = kubectlCopyOf(name);
   if (!isExecutable(copy)) await command('docker', ['cp', `${nodeOf(name)}:/usr/bin/kubectl`, copy]);
   return copy;
 }
 
 async function kindTool(report: Report): Promise<string> {
-  return onPath('kind') ?? ((await ensureTools(['kind'], report))['kind'] as string);
+  return findExecutable('kind') ?? (await ensureTools(['kind'], report)).kind;
 }

@@ -1,32 +1,30 @@
 import { existsSync } from 'node:fs';
-import type { Cluster, Provider } from './provider.ts';
-import { command, succeeds } from './commands.ts';
+import { command, isFulfilled, succeeds } from '../commands.ts';
+import { Unhealthy } from '../errors.ts';
+import { secondsSince, type Report } from '../steps.ts';
+import { until } from '../wait.ts';
 import { chooseLayout } from './native/host.ts';
-import { loadImage, loadOwnImages } from './native/images.ts';
+import { loadImage, loadPauseImage } from './native/images.ts';
 import { fileOf } from './native/layout.ts';
-import { ensurePackages } from './native/packages.ts';
-import { isAlive, readRecord, type NodeRecord } from './native/record.ts';
+import { isAlive, readRecord, toolOf, type NodeRecord } from './native/record.ts';
 import { startNode } from './native/start.ts';
 import { stopNode } from './native/stop.ts';
-import { until } from './wait.ts';
-import { nativeParts } from './part-list.ts';
-import { ensureParts } from './parts.ts';
-import { seconds, type Report } from './report.ts';
+import { ensureParts, nodeParts } from './parts.ts';
+import type { Cluster, Provider } from './provider.ts';
 
 export const native: Provider = {
   kind: 'native',
 
   async up({ name, report }) {
-    const started = Date.now();
-    await ensurePackages(report);
-    const tools = await ensureParts(nativeParts, report);
+    const started = performance.now();
+    const tools = await ensureParts(nodeParts, report);
     if (await stopNode(name)) report(`what was left of cluster ${name} is removed`);
     const layout = await chooseLayout(name);
     report(`starting the node at ${layout.nodeAddress}`);
-    await startNode(layout, tools);
+    await startNode({ layout, tools });
     const record = readRecord(name) as NodeRecord;
     await becomeReady(record, report);
-    report(`cluster ${name} is ready after ${seconds(started)}`);
+    report(`cluster ${name} is ready after ${secondsSince(started)}`);
     return clusterOf(record);
   },
 
@@ -39,26 +37,19 @@ export const native: Provider = {
   },
 };
 
-function clusterOf(record: NodeRecord): Cluster {
-  return {
-    name: record.layout.name,
-    kind: 'native',
-    kubeconfig: fileOf(record.layout).adminKubeconfig,
-    kubectl: record.tools['kubectl'] ?? 'kubectl',
-    nodeAddress: record.layout.nodeAddress,
-    loadImage: (archive) => loadImage(record, archive),
-  };
-}
+const clusterOf = (record: NodeRecord): Cluster => ({
+  name: record.layout.name,
+  kind: 'native',
+  kubeconfig: fileOf(record.layout).adminKubeconfig,
+  kubectl: toolOf(record, 'kubectl'),
+  nodeAddress: record.layout.nodeAddress,
+  loadImage: (archive) => loadImage(record, archive),
+});
 
 async function becomeReady(record: NodeRecord, report: Report): Promise<void> {
   const { containerdSocket, logFolder } = fileOf(record.layout);
-  const loaded = () =>
-    loadOwnImages(record).then(
-      () => true,
-      () => false,
-    );
   const steps: [string, () => Promise<boolean> | boolean][] = [
-    ['containerd', () => existsSync(containerdSocket) && loaded()],
+    ['containerd', () => existsSync(containerdSocket) && isFulfilled(loadPauseImage(record))],
     ['API server', () => succeeds(...kubectl(record, 'get', '--raw', '/readyz'))],
     ['node', () => isNodeReady(record)],
     ['DNS', () => isDnsReady(record)],
@@ -66,33 +57,27 @@ async function becomeReady(record: NodeRecord, report: Report): Promise<void> {
     ['default service account', () => succeeds(...kubectl(record, 'get', 'serviceaccount', 'default'))],
   ];
   for (const [step, ask] of steps) {
-    const started = Date.now();
+    const started = performance.now();
     await until({ what: `${step} (logs: ${logFolder})`, seconds: 120 }, () => {
-      if (!isAlive(record.process)) throw new Error(`The node ended; supervisor.log in ${logFolder} says why.`);
+      if (!isAlive(record.process)) throw new Unhealthy(`The node ended; supervisor.log in ${logFolder} says why.`);
       return ask();
     });
-    report(`${step}: ready (${seconds(started)})`);
+    report(`${step}: ready (${secondsSince(started)})`);
   }
 }
 
 async function isNodeReady(record: NodeRecord): Promise<boolean> {
   const condition = '{.status.conditions[?(@.type=="Ready")].status}';
   const asked = kubectl(record, 'get', 'node', record.layout.nodeName, '-o', `jsonpath=${condition}`);
-  return command(...asked).then(
-    (status) => status === 'True',
-    () => false,
-  );
+  return (await command(...asked).catch(() => '')) === 'True';
 }
 
 async function isDnsReady({ layout }: NodeRecord): Promise<boolean> {
-  const timeout = AbortSignal.timeout(2000);
-  return fetch(`http://${layout.nodeAddress}:8181/ready`, { signal: timeout }).then(
-    (response) => response.ok,
-    () => false,
-  );
+  const answer = fetch(`http://${layout.nodeAddress}:8181/ready`, { signal: AbortSignal.timeout(2000) });
+  return (await answer.catch(() => undefined))?.ok === true;
 }
 
-function kubectl({ layout, tools }: NodeRecord, ...args: string[]): [string, string[]] {
-  const options = ['--kubeconfig', fileOf(layout).adminKubeconfig, '--request-timeout=3s'];
-  return [tools['kubectl'] ?? 'kubectl', [...options, ...args]];
+function kubectl(record: NodeRecord, ...args: string[]): [string, string[]] {
+  const options = ['--kubeconfig', fileOf(record.layout).adminKubeconfig, '--request-timeout=3s'];
+  return [toolOf(record, 'kubectl'), [...options, ...args]];
 }

@@ -1,131 +1,164 @@
 import { join } from 'node:path';
-
-export type PartName = 'kube' | 'coredns' | 'images' | 'containerd' | 'kind' | 'verdict' | 'kwok';
-
-/** One program to compile; `links` are further names it answers to. */
-export type Program = { file: string; package: string; links: readonly string[] };
-
-export type Part = {
-  name: PartName;
-  version: string;
-  module: string;
-  /** What the part's cache key is computed from, relative to the module; folders count with their Go files. */
-  sources: readonly string[];
-  flags: readonly string[];
-  programs: readonly Program[];
-};
-
-const moduleFolder = (name: string) => join(import.meta.dirname, 'parts', name);
+import type { NodePart } from './native/node-part.ts';
+import { cniFolder, containerd } from './native/parts/containerd.ts';
+import { controlPlane } from './native/parts/control-plane.ts';
+import { coredns } from './native/parts/coredns.ts';
+import { kubelet } from './native/parts/kubelet.ts';
+import { volumeProvisioner } from './native/parts/volume-provisioner.ts';
+import type { DebianPackage, GoBuild, Part, Program } from './part.ts';
 
 const kubernetesVersion = 'v1.36.3';
 const containerdVersion = 'v2.4.2';
 
-const stamped = (values: Record<string, string>) =>
-  ['-s', '-w', ...Object.entries(values).map(([name, value]) => `-X ${name}=${value}`)].join(' ');
-
-// Without these the API server calls itself v0.0.0.
-const kubernetesStamp = stamped(
-  Object.fromEntries(
-    ['k8s.io/component-base/version', 'k8s.io/client-go/pkg/version'].flatMap((at) => [
-      [`${at}.gitVersion`, kubernetesVersion],
-      [`${at}.gitMajor`, '1'],
-      [`${at}.gitMinor`, '36'],
-    ]),
-  ),
-);
-
-const containerdStamp = stamped({
-  'github.com/containerd/containerd/v2/version.Version': containerdVersion,
-});
-
-const containerdProgram = (file: string): Program => ({
-  file,
-  package: `github.com/containerd/containerd/v2/cmd/${file}`,
-  links: [],
-});
-
-export const parts: Record<PartName, Part> = {
+/** Every part of a local cluster. README.md tells how to add one. */
+export const parts = {
   kube: {
-    name: 'kube',
-    version: kubernetesVersion,
-    module: moduleFolder('kube'),
-    sources: ['go.mod', 'go.sum', '.', 'pki', 'volumes'],
-    flags: [`-ldflags=${kubernetesStamp}`],
-    programs: [
-      {
-        file: 'kube',
-        package: '.',
-        links: [
-          'etcd',
-          'kube-apiserver',
-          'kube-controller-manager',
-          'kube-scheduler',
-          'kubelet',
-          'kube-proxy',
-          'kubectl',
-          'helm',
-          'cluster-pki',
-          'volume-provisioner',
-        ],
-      },
-    ],
-  },
-  coredns: {
-    name: 'coredns',
-    version: 'v1.14.5',
-    module: moduleFolder('kube'),
-    sources: ['go.mod', 'go.sum', 'coredns'],
-    flags: ['-ldflags=-s -w'],
-    programs: [{ file: 'coredns', package: './coredns', links: [] }],
-  },
-  images: {
-    name: 'images',
-    version: '1',
-    module: moduleFolder('kube'),
-    sources: ['pause', 'ask'],
-    flags: ['-ldflags=-s -w'],
-    programs: ['pause', 'ask'].map((file) => ({ file, package: `./${file}`, links: [] })),
+    what: 'etcd, Kubernetes, helm, and two small programs of a cluster, in one binary',
+    for: 'node',
+    from: goBuild({
+      name: 'kube',
+      version: kubernetesVersion,
+      sources: ['go.mod', 'go.sum', '.', 'pki', 'volumes'],
+      // Without these the API server calls itself v0.0.0.
+      flags: [
+        linkerFlags(
+          ['k8s.io/component-base/version', 'k8s.io/client-go/pkg/version'].flatMap((at) => [
+            `${at}.gitVersion=${kubernetesVersion}`,
+            `${at}.gitMajor=1`,
+            `${at}.gitMinor=36`,
+          ]),
+        ),
+      ],
+      programs: [
+        {
+          file: 'kube',
+          package: '.',
+          links: [
+            'etcd',
+            'kube-apiserver',
+            'kube-controller-manager',
+            'kube-scheduler',
+            'kubelet',
+            'kube-proxy',
+            'kubectl',
+            'helm',
+            'cluster-pki',
+            'volume-provisioner',
+          ],
+        },
+      ],
+    }),
+    runs: [controlPlane, kubelet, volumeProvisioner],
   },
   containerd: {
-    name: 'containerd',
-    version: containerdVersion,
-    module: moduleFolder('containerd'),
-    sources: ['go.mod', 'go.sum'],
-    flags: ['-tags=no_btrfs,no_devmapper,no_zfs', `-ldflags=${containerdStamp}`],
-    programs: [containerdProgram('containerd'), containerdProgram('containerd-shim-runc-v2'), containerdProgram('ctr')],
+    what: 'runs containers, with its runc shim and ctr',
+    for: 'node',
+    from: goBuild({
+      name: 'containerd',
+      version: containerdVersion,
+      sources: ['go.mod', 'go.sum'],
+      flags: [
+        '-tags=no_btrfs,no_devmapper,no_zfs',
+        linkerFlags([`github.com/containerd/containerd/v2/version.Version=${containerdVersion}`]),
+      ],
+      programs: ['containerd', 'containerd-shim-runc-v2', 'ctr'].map((file) =>
+        program(file, `github.com/containerd/containerd/v2/cmd/${file}`),
+      ),
+    }),
+    runs: [containerd],
   },
+  coredns: {
+    what: 'the DNS of the cluster, with the plugins that one needs',
+    for: 'node',
+    from: goBuild({
+      name: 'coredns',
+      version: 'v1.14.5',
+      module: 'kube',
+      sources: ['go.mod', 'go.sum', 'coredns'],
+      flags: [linkerFlags([])],
+      programs: [program('coredns', './coredns')],
+    }),
+    runs: [coredns],
+  },
+  pause: {
+    what: "the process that holds a pod's namespaces open: all of the node's own image",
+    for: 'node',
+    from: goBuild({
+      name: 'pause',
+      version: '1',
+      module: 'kube',
+      sources: ['pause'],
+      flags: [linkerFlags([])],
+      programs: [program('pause', './pause')],
+    }),
+  },
+  runc: { what: 'starts one container', for: 'node', from: debian('runc') },
+  cni: {
+    what: 'the network of pods',
+    for: 'node',
+    from: debian('containernetworking-plugins', { commands: ['ptp', 'host-local'], folder: cniFolder }),
+  },
+  nftables: { what: 'the rules of services and of the way out', for: 'node', from: debian('nftables', { commands: ['nft'] }) },
+  iproute2: { what: 'the wire between host and node', for: 'node', from: debian('iproute2', { commands: ['ip'] }) },
+  mount: { what: "the node's own folders", for: 'node', from: debian('mount') },
+  'util-linux': { what: "the node's own namespaces", for: 'node', from: debian('util-linux', { commands: ['unshare'] }) },
+  tini: { what: "the node's first process, which reaps", for: 'node', from: debian('tini') },
   kind: {
-    name: 'kind',
-    version: 'v0.33.0',
-    module: moduleFolder('kind'),
-    sources: ['go.mod', 'go.sum'],
-    flags: ['-ldflags=-s -w'],
-    programs: [{ file: 'kind', package: 'sigs.k8s.io/kind', links: [] }],
+    what: 'a cluster in Docker, where no `kind` is on the PATH',
+    for: 'kind',
+    from: goBuild({
+      name: 'kind',
+      version: 'v0.33.0',
+      sources: ['go.mod', 'go.sum'],
+      flags: [linkerFlags([])],
+      programs: [program('kind', 'sigs.k8s.io/kind')],
+    }),
   },
-  // For tests alone: what kstatus and Argo CD make of our statuses.
+  buildah: { what: 'builds images without Docker', for: 'images', from: debian('buildah') },
+  debootstrap: { what: 'makes the Debian that images stand on', for: 'images', from: debian('debootstrap') },
   verdict: {
-    name: 'verdict',
-    version: 'v0.37.2',
-    module: moduleFolder('verdict'),
-    sources: ['go.mod', 'go.sum', '.'],
-    flags: ['-ldflags=-s -w'],
-    programs: [{ file: 'verdict', package: '.', links: [] }],
+    what: 'what kstatus and Argo CD make of our statuses',
+    for: 'tests',
+    from: goBuild({
+      name: 'verdict',
+      version: 'v0.37.2',
+      sources: ['go.mod', 'go.sum', '.'],
+      flags: [linkerFlags([])],
+      programs: [program('verdict', '.')],
+    }),
   },
-  // For benchmarks alone: makes pods ready without running them.
   kwok: {
-    name: 'kwok',
-    version: 'v0.8.0',
-    module: moduleFolder('kwok'),
-    sources: ['go.mod', 'go.sum'],
-    flags: ['-ldflags=-s -w'],
-    programs: [{ file: 'kwok', package: 'sigs.k8s.io/kwok/cmd/kwok', links: [] }],
+    what: 'makes pods ready that nobody runs, for `make bench-operator`',
+    for: 'tests',
+    from: goBuild({
+      name: 'kwok',
+      version: 'v0.8.0',
+      sources: ['go.mod', 'go.sum'],
+      flags: [linkerFlags([])],
+      programs: [program('kwok', 'sigs.k8s.io/kwok/cmd/kwok')],
+    }),
   },
-};
+} satisfies Record<string, Part>;
 
-export const partNames = Object.keys(parts) as PartName[];
+export type PartName = keyof typeof parts;
 
-export const nativeParts: readonly PartName[] = ['kube', 'containerd', 'coredns', 'images'];
+/** What the native node runs, in the order of the list. */
+export const runsOnNode: readonly NodePart[] = Object.values<Part>(parts).flatMap(({ runs = [] }) => runs);
 
-export const toolsOf = (part: Part): string[] => part.programs.flatMap((program) => [program.file, ...program.links]);
+/** A build of the module of that name below `parts/`; its own name unless another one is given. */
+function goBuild({ module, ...build }: Omit<GoBuild, 'kind' | 'module'> & { module?: string }): GoBuild {
+  return { kind: 'go', module: join(import.meta.dirname, 'parts', module ?? build.name), ...build };
+}
 
-export const partOf = (tool: string): Part | undefined => Object.values(parts).find((part) => toolsOf(part).includes(tool));
+function debian(name: string, found: Partial<Pick<DebianPackage, 'commands' | 'folder'>> = {}): DebianPackage {
+  return { kind: 'debian', package: name, commands: [name], ...found };
+}
+
+function program(file: string, from: string): Program {
+  return { file, package: from, links: [] };
+}
+
+/** Leaves debug information out, and sets these variables of the program. */
+function linkerFlags(variables: readonly string[]): string {
+  return `-ldflags=${['-s', '-w', ...variables.map((variable) => `-X ${variable}`)].join(' ')}`;
+}

@@ -1,64 +1,76 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { isExecutable } from './executable.ts';
-import { build } from './part-build.ts';
-import { folderOf, isCached } from './part-cache.ts';
-import { nativeParts, partNames, partOf, parts, toolsOf, type PartName } from './part-list.ts';
-import type { Report } from './report.ts';
+import { devConfig } from '../env.ts';
+import { UsageError } from '../errors.ts';
+import { isExecutable } from '../executable.ts';
+import { program, sayAside, type Report } from '../steps.ts';
+import { findCommand, installMissing } from './debian.ts';
+import { compileIntoCache } from './go-build.ts';
+import { folderOf } from './go-cache.ts';
+import { parts, type PartName } from './part-list.ts';
+import { toolsOf, type Part } from './part.ts';
 
 export type { PartName } from './part-list.ts';
 
-/** Where a tool is, if it can be had without a build: KUBEBUILDER_ASSETS first, then the cache. */
+const partNames = Object.keys(parts) as PartName[];
+const partOf = (name: PartName): Part => parts[name];
+
+export const nodeParts = partNames.filter((name) => partOf(name).for === 'node');
+
+/** Where a tool is, if it can be had without a build: in KUBEBUILDER_ASSETS, in the cache, or installed by its package. */
 export function findTool(tool: string): string | undefined {
-  const assets = process.env['KUBEBUILDER_ASSETS'];
-  const part = partOf(tool);
-  const folders = [...(assets ? [assets] : []), ...(part ? [folderOf(part)] : [])];
+  const name = partWith(tool);
+  const { from } = partOf(name);
+  if (from.kind === 'debian') return findCommand(from, tool);
+  const { toolsFolder } = devConfig();
+  const folders = [...(toolsFolder === undefined ? [] : [toolsFolder]), folderOf(from)];
   return folders.map((folder) => join(folder, tool)).find(isExecutable);
 }
 
-/** The paths of these tools; parts that are found nowhere are built. */
-export async function ensureTools(tools: readonly string[], report: Report): Promise<Record<string, string>> {
-  const paths: Record<string, string> = {};
-  for (const tool of tools) {
-    const part = partOf(tool);
-    if (part === undefined) throw new Error(`No part holds a tool named ${tool}.`);
-    if (findTool(tool) === undefined) await build(part, report);
-    paths[tool] = findTool(tool) ?? join(folderOf(part), tool);
-  }
-  return paths;
+/** The path of each of these tools; what is found nowhere is built or installed. */
+export async function ensureTools<T extends string>(tools: readonly T[], report: Report = sayAside): Promise<Record<T, string>> {
+  const missing = tools.filter((tool) => findTool(tool) === undefined);
+  await provide([...new Set(missing.map(partWith))], report);
+  return pathsOf(tools);
 }
 
-/** The paths of all tools of these parts; parts that are not in the cache are built. */
-export async function ensureParts(names: readonly PartName[], report: Report): Promise<Record<string, string>> {
-  for (const name of names) if (!isCached(parts[name])) await build(parts[name], report);
-  const tools = names.flatMap((name) => toolsOf(parts[name]));
-  return Object.fromEntries(tools.map((tool) => [tool, findTool(tool) as string]));
+/** The path of each tool of these parts; what is not there yet is built or installed. */
+export async function ensureParts(names: readonly PartName[], report: Report = sayAside): Promise<Record<string, string>> {
+  await provide(names, report);
+  return pathsOf(names.flatMap((name) => toolsOf(partOf(name))));
 }
 
-const usage = `usage: node dev/cluster/parts.ts [part ...]
-Builds the parts that are not in the cache, and prints where their tools are.
-parts: ${partNames.join(' ')} (by default what a native cluster needs)`;
+async function provide(names: readonly PartName[], report: Report): Promise<void> {
+  const sources = names.map((name) => partOf(name).from);
+  await installMissing(
+    sources.filter((from) => from.kind === 'debian'),
+    report,
+  );
+  for (const from of sources) if (from.kind === 'go') await compileIntoCache(from, report);
+}
+
+const pathsOf = <T extends string>(tools: readonly T[]): Record<T, string> =>
+  Object.fromEntries(tools.map((tool) => [tool, findTool(tool)])) as Record<T, string>;
+
+/** The part that brings the tool. */
+function partWith(tool: string): PartName {
+  const found = partNames.find((name) => toolsOf(partOf(name)).includes(tool));
+  if (found === undefined) throw new Error(`No part holds a tool named ${tool}.`);
+  return found;
+}
+
+const USAGE = `usage: node dev/cluster/parts.ts [part ...]
+Builds or installs parts that are missing, and prints where their tools are.
+parts: ${partNames.join(' ')} (by default those of a native node)`;
 
 async function main(): Promise<void> {
-  const { positionals, values } = parseArgs({
-    allowPositionals: true,
-    options: { help: { type: 'boolean', short: 'h' } },
-  });
+  const { positionals, values } = parseArgs({ allowPositionals: true, options: { help: { type: 'boolean', short: 'h' } } });
+  if (values.help === true) return void process.stdout.write(`${USAGE}\n`);
   const unknown = positionals.filter((name) => !(name in parts));
-  if (values.help === true || unknown.length > 0) {
-    process.stdout.write(`${usage}\n`);
-    process.exitCode = unknown.length > 0 ? 2 : 0;
-    return;
-  }
-  const names = positionals.length > 0 ? (positionals as PartName[]) : nativeParts;
-  const tools = await ensureParts(names, (line) => process.stderr.write(`${line}\n`));
-  const lines = Object.entries(tools).map(([tool, path]) => `${tool} ${path}\n`);
-  process.stdout.write(lines.join(''));
+  if (unknown.length > 0) throw new UsageError(`There is no part ${unknown.join(', ')}.\n${USAGE}`);
+  const names = positionals.length > 0 ? (positionals as PartName[]) : nodeParts;
+  const tools = await ensureParts(names);
+  for (const [tool, path] of Object.entries(tools)) process.stdout.write(`${tool} ${path}\n`);
 }
 
-if (import.meta.main) {
-  await main().catch((error: Error) => {
-    process.stderr.write(`${error.message}\n`);
-    process.exitCode = 1;
-  });
-}
+if (import.meta.main) await program(main);

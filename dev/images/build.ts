@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs';
 import { mkdir, rename } from 'node:fs/promises';
-import { locked } from '../cluster/lock.ts';
-import { seconds, type Report } from '../cluster/report.ts';
+import { dockerAnswers } from '../commands.ts';
+import { UsageError } from '../errors.ts';
+import { locked } from '../lock.ts';
+import { secondsSince, type Report } from '../steps.ts';
 import { buildah } from './buildah.ts';
 import { docker } from './docker.ts';
 import type { Build, Engine } from './engine.ts';
@@ -9,11 +11,18 @@ import { folders } from './folders.ts';
 import { chosen, referenceOf, type Image } from './list.ts';
 import { prune } from './prune.ts';
 
-export type EngineName = 'buildah' | 'docker';
-export type BuildOptions = { engine: EngineName; only?: readonly string[]; report: Report };
+type EngineName = 'buildah' | 'docker';
+type BuildOptions = { engine: EngineName; only?: readonly string[]; report: Report };
 export type BuiltImage = { name: string; reference: string; archive: string };
 
 const engines: Record<EngineName, Engine> = { buildah, docker };
+
+/** The engine of that name; without one Docker where it answers, else buildah. */
+export async function engineNamed(name?: string): Promise<EngineName> {
+  if (name === undefined) return (await dockerAnswers()) ? 'docker' : 'buildah';
+  if (name === 'docker' || name === 'buildah') return name;
+  throw new UsageError(`--engine is docker or buildah, not "${name}".`);
+}
 
 /** Archives of the images, each built only when something it is made of has changed. */
 export async function buildImages({ engine: engineName, only, report }: BuildOptions): Promise<BuiltImage[]> {
@@ -31,7 +40,7 @@ export async function buildImages({ engine: engineName, only, report }: BuildOpt
 type Bases = Record<string, string>;
 type Work = { engine: Engine; image: Image; prepared: () => Promise<Bases>; report: Report };
 
-/** The image as its files are now: files that change while it is built make it be built again. */
+/** Returns the image as its files are now: when they change while it is built, it is built again. */
 async function upToDate(work: Work): Promise<BuiltImage> {
   const { engine, image, report } = work;
   for (;;) {
@@ -45,7 +54,7 @@ async function upToDate(work: Work): Promise<BuiltImage> {
       return { name: image.name, reference, archive };
     }
     await engine.remove(reference);
-    report(`${image.name}: its files have changed meanwhile, once more`);
+    report(`${image.name}: its files changed meanwhile, so it is built again`);
   }
 }
 
@@ -59,12 +68,12 @@ async function build({ engine, image, prepared, report }: Work, reference: strin
   await mkdir(folders.cache(), { recursive: true });
   const bases = await prepared();
   if (await engine.has(reference)) return;
-  const started = Date.now();
+  const started = performance.now();
   const { buildArguments, stages } = await below({ engine, image, prepared, report });
   report(`${image.name}: building`);
   const given = { buildArguments: { ...bases, ...buildArguments }, stages };
   await engine.build({ image, reference, ...given, report: (line) => report(`${image.name}: ${line}`) });
-  report(`${image.name}: built in ${seconds(started)}`);
+  report(`${image.name}: built in ${secondsSince(started)}`);
 }
 
 /** What the image stands on, built before it. */

@@ -1,13 +1,14 @@
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { command, succeeds } from '../cluster/commands.ts';
+import { ensureTools } from '../cluster/parts.ts';
+import { command, succeeds } from '../commands.ts';
+import { MissingRequirement } from '../errors.ts';
 import { archiveOf } from './archive.ts';
 import type { Build, Engine } from './engine.ts';
 import { folders } from './folders.ts';
 import { root } from './list.ts';
 import { bases, ensureBases } from './native/bases.ts';
-import { ensurePackages } from './native/packages.ts';
 import { withNpmSettings } from './native/npm-settings.ts';
 import { runSteps } from './run-steps.ts';
 
@@ -17,7 +18,7 @@ export const buildah: Engine = {
 
   async prepare(report) {
     requireRoot();
-    await ensurePackages(report);
+    await ensureTools(['buildah', 'debootstrap'], report);
     return ensureBases({ has, build: buildFolder, report });
   },
 
@@ -92,5 +93,5 @@ async function store(): Promise<string[]> {
 
 function requireRoot(): void {
   if (process.platform === 'linux' && process.getuid?.() === 0) return;
-  throw new Error('Images are built with Docker, which does not answer here, or else by root on Linux with Debian packages.');
+  throw new MissingRequirement('Images are built with Docker, which does not answer here, or else by root on Linux with Debian packages.');
 }

@@ -1,4 +1,5 @@
-import { command, succeeds } from '../cluster/commands.ts';
+import { command, dockerAnswers, succeeds } from '../commands.ts';
+import { MissingRequirement } from '../errors.ts';
 import type { Engine } from './engine.ts';
 import { root } from './list.ts';
 import { runSteps } from './run-steps.ts';
@@ -8,7 +9,7 @@ export const docker: Engine = {
   base: 'docker',
 
   async prepare() {
-    if (!(await succeeds('docker', ['info']))) throw new Error('Docker does not answer: start it, or build with --engine buildah.');
+    if (!(await dockerAnswers())) throw new MissingRequirement('Docker does not answer: start it, or build with --engine buildah.');
     return {};
   },
 

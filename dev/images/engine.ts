@@ -1,4 +1,4 @@
-import type { Report } from '../cluster/report.ts';
+import type { Report } from '../steps.ts';
 import type { Image } from './list.ts';
 
 export type Build = {

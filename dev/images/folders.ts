@@ -1,7 +1,7 @@
-import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { devConfig } from '../env.ts';
 
-const cache = (): string => join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'gx-platform', 'images');
+const cache = (): string => join(devConfig().cacheFolder, 'images');
 
 export const folders = {
   cache,

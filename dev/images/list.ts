@@ -1,5 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { UsageError } from '../errors.ts';
 import { contentKey } from './key.ts';
 
 /** One image: what is built, and the files that decide whether it is still the same. Paths are relative to the checkout. */
@@ -15,8 +16,12 @@ export type Image = {
 
 export const root = join(import.meta.dirname, '..', '..');
 
-type Made = Pick<Image, 'name' | 'inputs' | 'parent'>;
-const product = (made: Made): Image => ({ dockerfile: 'Dockerfile', context: '.', target: made.name.replace(/^gx-app$/, 'app'), ...made });
+const product = (image: Pick<Image, 'name' | 'inputs' | 'parent'>): Image => ({
+  dockerfile: 'Dockerfile',
+  context: '.',
+  target: image.name.replace(/^gx-app$/, 'app'),
+  ...image,
+});
 
 // An image of its own, because to find this stage unchanged would take reading all packages each time.
 const app = product({ name: 'gx-app', inputs: ['Dockerfile', 'package.json', 'package-lock.json', '.npmrc'] });
@@ -50,7 +55,8 @@ export function chosen(names: readonly string[] | undefined): Image[] {
   const all = images();
   if (names === undefined || names.length === 0) return all;
   const unknown = names.filter((name) => !all.some((image) => image.name === name));
-  if (unknown.length > 0) throw new Error(`There is no image ${unknown.join(', ')}; known: ${all.map(({ name }) => name).join(', ')}.`);
+  if (unknown.length > 0)
+    throw new UsageError(`There is no image ${unknown.join(', ')}; there are: ${all.map(({ name }) => name).join(', ')}.`);
   return all.filter(({ name }) => names.includes(name));
 }
 

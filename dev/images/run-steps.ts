@@ -1,15 +1,16 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { seconds, type Report } from '../cluster/report.ts';
+import { CommandFailed } from '../errors.ts';
+import { secondsSince, type Report } from '../steps.ts';
 
 const KEPT_LINES = 40;
 
-/** Runs a build; lines that announce a step are told with the time so far, the last lines of all are the error's text. */
+/** Runs a build. Reports the lines that announce a step, with the time so far; throws `CommandFailed` with its last lines. */
 export async function runSteps(
   [file = '', ...args]: readonly string[],
   { step, report, cwd }: { step: RegExp; report: Report; cwd: string },
 ): Promise<void> {
-  const started = Date.now();
+  const started = performance.now();
   const child = spawn(file, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = new Promise<number>((resolve, reject) => {
     child.once('error', reject);
@@ -20,8 +21,8 @@ export async function runSteps(
     createInterface({ input: stream }).on('line', (line) => {
       said.push(line);
       if (said.length > KEPT_LINES) said.shift();
-      if (step.test(line)) report(`${seconds(started)}  ${line.replace(/\s+/g, ' ').trim().slice(0, 110)}`);
+      if (step.test(line)) report(`${secondsSince(started)}  ${line.replace(/\s+/g, ' ').trim().slice(0, 110)}`);
     });
   }
-  if ((await ended) !== 0) throw new Error(`${file} ${args[0]} failed:\n${said.join('\n')}`);
+  if ((await ended) !== 0) throw new CommandFailed(`${file} ${args[0]} failed:\n${said.join('\n')}`);
 }

@@ -1,5 +1,6 @@
-import { setTimeout as wait } from 'node:timers/promises';
+import { Unhealthy } from '../errors.ts';
 import type { Report } from '../steps.ts';
+import { until } from '../wait.ts';
 
 export type Api = { url: string; key: string };
 
@@ -12,12 +13,12 @@ type Deployment = {
   source_config: { custom_url: string | null };
   source_revision_config: { image_uri: string | null };
 };
-type Revision = { status: string; reason: string | null; status_message: string | null; log_tail: string | null };
+type Revision = { status: string; status_message: string | null; log_tail: string | null };
 
-const POLL = 1000;
-const PATIENCE = 15 * 60 * 1000;
+/** Seconds that images may take to be pulled, and pods to get ready. */
+const PATIENCE = 15 * 60;
 
-/** One call of the REST API; an error answer becomes a sentence with the server's `detail`. */
+/** Calls the REST API once. Throws `Unhealthy` with what the server said where it refuses. */
 export async function call<T>({ url, key }: Api, method: string, path: string, body?: unknown): Promise<T> {
   const response = await fetch(`${url}${path}`, {
     method,
@@ -25,25 +26,22 @@ export async function call<T>({ url, key }: Api, method: string, path: string, b
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
   const text = await response.text();
-  if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);
+  if (!response.ok) throw new Unhealthy(`${method} ${path} answered ${response.status}: ${text}`);
   return (text === '' ? undefined : JSON.parse(text)) as T;
 }
 
-/** Whether the key opens the API. */
-export async function accepted(api: Api): Promise<boolean> {
+/** Whether the API accepts the key. */
+export async function acceptsKey(api: Api): Promise<boolean> {
   const response = await fetch(`${api.url}/v2/deployments?limit=1`, { headers: { 'x-api-key': api.key } });
   return response.ok;
 }
 
-export async function ready(url: string): Promise<void> {
-  const deadline = Date.now() + 60_000;
-  while (Date.now() < deadline) {
-    const answer = await fetch(`${url}/readyz`).catch(() => undefined);
-    if (answer?.ok === true) return;
-    await wait(250);
-  }
-  throw new Error(`The control plane does not get ready at ${url}.`);
-}
+/** Waits until the control plane answers that it is ready. */
+export const untilReady = (url: string): Promise<true> =>
+  until(
+    { what: `the control plane at ${url}`, seconds: 60, every: 250 },
+    async () => (await fetch(`${url}/readyz`).catch(() => undefined))?.ok,
+  );
 
 /** Creates the deployment, or brings an existing one to this image. */
 export async function deploy(api: Api, wanted: { name: string; image: string }, report: Report): Promise<Deployment> {
@@ -69,26 +67,25 @@ export async function deploy(api: Api, wanted: { name: string; image: string }, 
   return call<Deployment>(api, 'PATCH', `/v2/deployments/${existing.id}`, { source_revision_config });
 }
 
-/** Polls the newest revision until it serves; every change of status is a line, a failure is told with its reason and log. */
+/** Waits until the newest revision serves; every change of status is a line. A failure is told with its reason and log. */
 export async function untilDeployed(api: Api, deployment: Deployment, report: Report): Promise<Deployment> {
   const path = `/v2/deployments/${deployment.id}`;
-  const deadline = Date.now() + PATIENCE;
   let last = '';
-  while (Date.now() < deadline) {
+  await until({ what: `the revision of ${deployment.name} to be DEPLOYED`, seconds: PATIENCE, every: 1000 }, async () => {
     const revision = await call<Revision>(api, 'GET', `${path}/revisions/${deployment.latest_revision_id}`);
-    const line = [revision.status, revision.status_message].filter((part) => part !== null && part !== '').join(': ');
+    const { status, status_message, log_tail } = revision;
+    const line = [status, status_message].filter((part) => part !== null && part !== '').join(': ');
     if (line !== last) report(line);
     last = line;
-    if (revision.status === 'DEPLOYED') return call<Deployment>(api, 'GET', path);
-    if (/FAILED|INTERRUPTED|SKIPPED/.test(revision.status)) throw new Error(`The revision ended ${line}\n${revision.log_tail ?? ''}`);
-    await wait(POLL);
-  }
-  throw new Error(`The revision is not DEPLOYED after ${PATIENCE / 60_000} minutes (${last}).`);
+    if (/FAILED|INTERRUPTED|SKIPPED/.test(status)) throw new Unhealthy(`The revision ended ${line}\n${log_tail ?? ''}`);
+    return status === 'DEPLOYED';
+  });
+  return call<Deployment>(api, 'GET', path);
 }
 
 /** Where the agent server of a deployment answers. */
 export const agentUrl = (deployment: Deployment): string => {
   const url = deployment.url ?? deployment.source_config.custom_url;
-  if (url === null) throw new Error(`The deployment ${deployment.name} tells no URL.`);
+  if (url === null) throw new Unhealthy(`The deployment ${deployment.name} has no URL.`);
   return url;
 };

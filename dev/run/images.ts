@@ -1,6 +1,6 @@
-import { succeeds } from '../cluster/commands.ts';
 import type { Cluster } from '../cluster/cluster.ts';
-import { buildImages, type BuiltImage } from '../images/build.ts';
+import { buildImages, engineNamed, type BuiltImage } from '../images/build.ts';
+import { Unhealthy } from '../errors.ts';
 import { beside, type Report } from '../steps.ts';
 
 const PRODUCT = ['gx-postgres', 'gx-platform', 'gx-example-echo'] as const;
@@ -11,15 +11,14 @@ export type Images = { postgres: string; platform: string; example: string };
 /** Begins to build while the cluster is still being made: building waits for downloads more than for the processor. */
 export const startImages = (): Promise<BuiltImage[]> =>
   beside('images', async (report) => {
-    const engine = (await succeeds('docker', ['info'])) ? 'docker' : 'buildah';
-    return buildImages({ engine, only: PRODUCT, report });
+    return buildImages({ engine: await engineNamed(), only: PRODUCT, report });
   });
 
 /** Brings the images onto the node; what is there already costs next to nothing. */
 export async function loadImages(cluster: Cluster, built: BuiltImage[], report: Report): Promise<Images> {
   const reference = (name: (typeof PRODUCT)[number]): string => {
     const image = built.find((each) => each.name === name);
-    if (image === undefined) throw new Error(`The image ${name} was not built.`);
+    if (image === undefined) throw new Unhealthy(`The image ${name} was not built.`);
     return image.reference;
   };
   for (const image of built) {

@@ -1,7 +1,7 @@
 import process from 'node:process';
 import { clusterUp, type Cluster } from '../cluster/cluster.ts';
 import { program, say, step } from '../steps.ts';
-import { agentUrl, deploy, ready, untilDeployed } from './control-plane.ts';
+import { agentUrl, deploy, untilDeployed } from './control-plane.ts';
 import { ENV_FILE, writeEnvFile, type RunEnv } from './env-file.ts';
 import { loadImages, startImages } from './images.ts';
 import { givePort, installPlatform } from './platform.ts';
@@ -15,7 +15,7 @@ GX_CLUSTER=native or GX_CLUSTER=kind chooses how the cluster is had (default: ki
 
 const EXAMPLE = 'echo';
 
-/** From an empty folder to an answering agent, one named step after the other; everything is left running. */
+/** Goes from an empty folder to an answering agent, one named step after the other, and leaves everything running. */
 async function main(): Promise<void> {
   if (process.argv.includes('--help')) return say(HELP);
   const started = performance.now();
@@ -23,7 +23,6 @@ async function main(): Promise<void> {
   const cluster = await step('cluster', (report) => clusterUp({ name: 'gx', report }));
   const built = await step('images', async (report) => loadImages(cluster, await images, report));
   const api = await step('platform', (report) => installPlatform({ cluster, images: built, report }));
-  await step('control plane', () => ready(api.url));
   const deployment = await step('deployment', async (report) => {
     const made = await deploy(api, { name: EXAMPLE, image: built.example }, report);
     await givePort(cluster, EXAMPLE);

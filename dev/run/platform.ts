@@ -1,11 +1,12 @@
 import process from 'node:process';
-import { command } from '../cluster/commands.ts';
+import { command } from '../commands.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import { ensureTools } from '../cluster/parts.ts';
+import { environmentWith } from '../env.ts';
 import { GROUP } from '../../src/schema/custom-resources.ts';
 import { NODE_PORT } from '../../src/schema/labels.ts';
 import type { Report } from '../steps.ts';
-import { accepted, ready, type Api } from './control-plane.ts';
+import { acceptsKey, untilReady, type Api } from './control-plane.ts';
 import { earlierKey } from './env-file.ts';
 import type { Images } from './images.ts';
 
@@ -16,20 +17,20 @@ const AGENT_NAMESPACE = 'gx-agents';
 const CONTROL_PLANE_PORT = 30_080;
 const AGENT_PORT = 30_081;
 
-type Wanted = { cluster: Cluster; images: Images; report: Report };
+type Installation = { cluster: Cluster; images: Images; report: Report };
 
 /** Installs or upgrades the Helm chart, waits for the control plane, and has a key that it accepts. */
-export async function installPlatform({ cluster, images, report }: Wanted): Promise<Api> {
+export async function installPlatform({ cluster, images, report }: Installation): Promise<Api> {
   const { helm } = await ensureTools(['helm'], report);
   await restrict(cluster);
   report('helm upgrade --install gx charts/gx-platform');
   const install = ['upgrade', '--install', 'gx', 'charts/gx-platform', '--namespace', SYSTEM_NAMESPACE];
   const flags = ['--values', '-', '--wait', '--timeout', '5m', '--kubeconfig', cluster.kubeconfig];
-  await command(helm ?? 'helm', [...install, ...flags], { input: JSON.stringify(values(cluster, images)) });
+  await command(helm, [...install, ...flags], { input: JSON.stringify(values(cluster, images)) });
   const url = `http://${cluster.nodeAddress}:${CONTROL_PLANE_PORT}`;
-  await ready(url);
+  await untilReady(url);
   const key = earlierKey();
-  if (key !== undefined && (await accepted({ url, key }))) return { url, key };
+  if (key !== undefined && (await acceptsKey({ url, key }))) return { url, key };
   report('api-key create --name make-run --role write');
   return { url, key: await createKey(cluster) };
 }
@@ -60,6 +61,6 @@ export async function givePort(cluster: Cluster, deployment: string): Promise<vo
 
 async function createKey(cluster: Cluster): Promise<string> {
   const args = ['src/main.ts', 'api-key', 'create', '--name', 'make-run', '--role', 'write', '--namespace', SYSTEM_NAMESPACE, '--quiet'];
-  const output = await command(process.execPath, args, { env: { ...process.env, KUBECONFIG: cluster.kubeconfig } });
+  const output = await command(process.execPath, args, { env: environmentWith({ KUBECONFIG: cluster.kubeconfig }) });
   return output.trim();
 }

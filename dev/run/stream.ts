@@ -1,13 +1,14 @@
 import { Client } from '@langchain/langgraph-sdk';
+import { Unhealthy } from '../errors.ts';
 import type { Report } from '../steps.ts';
 
 const MAX_LINE = 200;
 
-/** A thread, and one run streamed to the terminal by the official SDK client. */
+/** Creates a thread, and streams one run on it to the terminal with the official SDK client. */
 export async function streamOneRun(agentUrl: string, question: string, report: Report): Promise<void> {
   const client = new Client({ apiUrl: agentUrl, apiKey: null });
   const [assistant] = await client.assistants.search({ limit: 1 });
-  if (assistant === undefined) throw new Error(`The agent at ${agentUrl} serves no assistant.`);
+  if (assistant === undefined) throw new Unhealthy(`The agent at ${agentUrl} serves no assistant.`);
   const thread = await client.threads.create();
   report(`thread ${thread.thread_id}, assistant ${assistant.name}`);
   report(`human: ${question}`);
@@ -19,8 +20,8 @@ export async function streamOneRun(agentUrl: string, question: string, report: R
   for await (const { event, data } of events) {
     const line = `${event}: ${JSON.stringify(data)}`;
     report(line.length > MAX_LINE ? `${line.slice(0, MAX_LINE)}...` : line);
-    if (event === 'error') throw new Error(`The run failed: ${JSON.stringify(data)}`);
+    if (event === 'error') throw new Unhealthy(`The run failed: ${JSON.stringify(data)}`);
     answered ||= event === 'values';
   }
-  if (!answered) throw new Error('The run ended without a state.');
+  if (!answered) throw new Unhealthy('The run ended without a state.');
 }

@@ -3,6 +3,8 @@ import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { delimiter, relative, resolve } from 'node:path';
 import process from 'node:process';
 import { choose } from '../cluster/choose.ts';
+import { devConfig, environmentWith } from '../env.ts';
+import { UsageError } from '../errors.ts';
 import { program, say } from '../steps.ts';
 import { SUITES, type Check } from './suites.ts';
 
@@ -11,7 +13,7 @@ type Result = { check: Check; ok: boolean; seconds: number; output: string };
 /** Runs the named suites, all of them even after a failure, and ends with what passed and what did not. */
 async function main(names: string[]): Promise<void> {
   const unknown = names.filter((name) => SUITES[name] === undefined);
-  if (names.length === 0 || unknown.length > 0) throw new Error(`Usage: node dev/test/main.ts ${Object.keys(SUITES).join('|')} ...`);
+  if (names.length === 0 || unknown.length > 0) throw new UsageError(`Usage: node dev/test/main.ts ${Object.keys(SUITES).join('|')} ...`);
   if (names.includes('system')) await choose();
   mkdirSync('.run/test', { recursive: true });
   const results: Result[] = [];
@@ -33,7 +35,7 @@ async function run(check: Check): Promise<Result> {
 /** Vitest's output is shown as it comes; a tool's only when it fails. */
 function execute([command = '', ...args]: string[], live: boolean): Promise<{ code: number; output: string }> {
   return new Promise((done, reject) => {
-    const env = { ...process.env, PATH: `${resolve('node_modules/.bin')}${delimiter}${process.env.PATH ?? ''}` };
+    const env = environmentWith({ PATH: [resolve('node_modules/.bin'), ...devConfig().path].join(delimiter) });
     const child = spawn(command, args, {
       env,
       stdio: ['ignore', live ? 'inherit' : 'pipe', live ? 'inherit' : 'pipe'],

@@ -31,7 +31,7 @@ export type Renderer = {
 
 /** Helm and kubectl as people run them; built on first use where the machine has neither in the cache. */
 export async function renderer(): Promise<Renderer> {
-  const { helm = 'helm', kubectl = 'kubectl' } = await ensureTools(['helm', 'kubectl'], (line) => process.stderr.write(`${line}\n`));
+  const { helm, kubectl } = await ensureTools(['helm', 'kubectl']);
   const render = async (file: string, args: string[], input = '') => {
     const running = run(file, args, { cwd: root, maxBuffer: 64 * 1024 * 1024 });
     running.child.stdin?.on('error', () => {}).end(input);

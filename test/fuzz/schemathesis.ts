@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { command } from '../../dev/cluster/commands.ts';
+import { command } from '../../dev/commands.ts';
 import type { Report } from '../../dev/steps.ts';
 import { verdictOf, type FuzzReport, type Verdict } from './verdict.ts';
 

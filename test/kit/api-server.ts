@@ -69,7 +69,7 @@ type Place = { dir: string; ports: { etcd: number; peer: number; api: number }; 
 type Options = { controllers?: boolean; limited?: boolean; audit?: Audit };
 
 export async function startApiServer(options: Options = {}): Promise<ApiServer> {
-  const tools = await ensureParts(['kube'], (line) => process.stderr.write(`${line}\n`));
+  const tools = await ensureParts(['kube']);
   const { place, kube, etcd, ...begun } = await begin(tools, options.audit ?? 'clients');
   let { apiServer } = begun;
   await installDefinitions(kube);

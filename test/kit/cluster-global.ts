@@ -2,7 +2,6 @@ import type { TestProject } from 'vitest/node';
 import { clusterDown, clusterUp } from '../../dev/cluster/cluster.ts';
 import { loadImages, startImages } from '../../dev/run/images.ts';
 import { installPlatform } from '../../dev/run/platform.ts';
-import { ready } from '../../dev/run/control-plane.ts';
 import { step } from '../../dev/steps.ts';
 
 export type SystemUnderTest = { controlPlane: string; key: string; kubeconfig: string; kubectl: string; image: string };
@@ -21,7 +20,6 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const cluster = await step('cluster', (report) => clusterUp({ name: NAME, report }));
   const built = await step('images', async (report) => loadImages(cluster, await images, report));
   const api = await step('platform', (report) => installPlatform({ cluster, images: built, report }));
-  await step('control plane', () => ready(api.url));
   project.provide('system', {
     controlPlane: api.url,
     key: api.key,

@@ -22,7 +22,7 @@ const NOTHING = 'return { status = "", message = "" }';
 
 /** The verdict on each object, in their order. */
 export async function verdicts(objects: { kind: string }[]): Promise<Verdict[]> {
-  const { verdict = '' } = await ensureTools(['verdict'], (line) => process.stderr.write(`${line}\n`));
+  const { verdict } = await ensureTools(['verdict']);
   const { data } = parse(readFileSync(configMap, 'utf8')) as { data: Record<string, string> };
   const questions = objects.map((object) => ({ object, health: data[`resource.customizations.health.gx.dev_${object.kind}`] ?? NOTHING }));
   const running = run(verdict, [], { maxBuffer: 16 * 1024 * 1024 });

@@ -126,7 +126,7 @@ test('a namespace deleted as a whole takes the rights with it: the documented co
   });
   const documented = /kubectl (-n NAMESPACE patch gxd NAME [^`]*)`/.exec(readFileSync('docs/how-to/install.md', 'utf8'))?.[1] ?? '';
   const words = documented.replace('NAMESPACE', namespace).replace('NAME', 'chat').replaceAll("'", '').split(' ');
-  const { kubectl = '' } = await ensureTools(['kubectl'], (line) => process.stderr.write(`${line}\n`));
+  const { kubectl } = await ensureTools(['kubectl']);
   if ((await phase().catch(() => undefined)) === 'Terminating') await kubectlFor({ kubectl, kubeconfig: agents.kubeconfig })(...words);
   await until('it is gone', () =>
     phase().then(

@@ -24,7 +24,7 @@ let folder: string;
 
 beforeAll(async () => {
   ({ kube, namespace, operator, kubelet, see } = await setStage('drain'));
-  const { kubectl: path = '' } = await ensureTools(['kubectl'], (line) => process.stderr.write(`${line}\n`));
+  const { kubectl: path } = await ensureTools(['kubectl']);
   kubectl = kubectlFor({ kubectl: path, kubeconfig: inject('kubeconfig') });
   folder = mkdtempSync(join(tmpdir(), 'gx-drain-'));
 });

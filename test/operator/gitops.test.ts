@@ -22,7 +22,7 @@ let see: ReturnType<typeof look>;
 beforeAll(async () => {
   ({ kube, namespace, kubeconfig } = await testNamespace('gitops'));
   see = look(kube, namespace);
-  const { kubectl: path = '' } = await ensureTools(['kubectl'], (line) => process.stderr.write(`${line}\n`));
+  const { kubectl: path } = await ensureTools(['kubectl']);
   kubectl = kubectlFor({ kubectl: path, kubeconfig });
   kubelet = fakeKubelet(kube, namespace);
   operator = await operatorFor({ namespace, kubeconfig });

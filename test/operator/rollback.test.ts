@@ -20,7 +20,7 @@ beforeAll(async () => {
   operator = await operatorFor(plane);
   kubelet = fakeKubelet(plane.kube, plane.namespace);
   see = look(plane.kube, plane.namespace);
-  const { kubectl: path = '' } = await ensureTools(['kubectl'], (line) => process.stderr.write(`${line}\n`));
+  const { kubectl: path } = await ensureTools(['kubectl']);
   kubectl = kubectlFor({ kubectl: path, kubeconfig: plane.kubeconfig });
   await operator.leading;
 });

@@ -21,7 +21,7 @@ beforeAll(async () => {
   const own = await testNamespace('told');
   ({ kube, namespace } = own);
   see = look(kube, namespace);
-  const { kubectl: path = '' } = await ensureTools(['kubectl'], (line) => process.stderr.write(`${line}\n`));
+  const { kubectl: path } = await ensureTools(['kubectl']);
   kubectl = kubectlFor({ kubectl: path, kubeconfig: own.kubeconfig });
   kubelet = fakeKubelet(kube, namespace);
   operator = await operatorFor(own, { settings: { builder: BUILDER } });

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { MissingRequirement } from '../../errors.ts';
 
 const root = '/sys/fs/cgroup';
 const isUnified = (): boolean => existsSync(join(root, 'cgroup.controllers'));
@@ -33,7 +34,8 @@ function delegateControllers(folder: string): void {
     }
   }
   const missing = ['cpu', 'memory', 'pids'].filter((name) => !controllersIn(control).includes(name));
-  if (missing.length > 0) throw new Error(`The native cluster needs the cgroup controllers ${missing.join(', ')} in ${folder}.`);
+  if (missing.length > 0)
+    throw new MissingRequirement(`The native cluster needs the cgroup controllers ${missing.join(', ')} in ${folder}.`);
 }
 
 const controllersIn = (file: string): string[] => readFileSync(file, 'utf8').split(/\s+/).filter(Boolean);

@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
-import { command, succeeds } from '../commands.ts';
+import { command, succeeds } from '../../commands.ts';
+import { MissingRequirement } from '../../errors.ts';
 import { layoutOf, preferredSlot, slotCount, statesFolder, wireOf, type Layout } from './layout.ts';
 
 const forwardSetting = '/proc/sys/net/ipv4/ip_forward';
@@ -16,7 +17,7 @@ export async function chooseLayout(name: string): Promise<Layout> {
     const layout = layoutOf(name, slot);
     if (!taken.some((network) => network.startsWith(`10.213.${slot}.`))) return layout;
   }
-  throw new Error(`All networks from ${wireOf(0)} to ${wireOf(slotCount - 1)} are taken on this machine.`);
+  throw new MissingRequirement(`All networks from ${wireOf(0)} to ${wireOf(slotCount - 1)} are taken on this machine.`);
 }
 
 async function takenNetworks(): Promise<string[]> {

@@ -56,7 +56,7 @@ export const fileOf = (layout: Pick<Layout, 'state'>) => {
     config: (name: string) => at('config', name),
     log: (name: string) => at('log', `${name}.log`),
     logFolder: at('log'),
-    cniFolder: at('config', 'cni'),
+    cniConfig: at('config', 'cni'),
     etcdData: at('etcd'),
     containerdRoot: at('containerd'),
     containerdSocket: at('containerd.sock'),

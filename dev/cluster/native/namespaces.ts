@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { command, succeeds } from '../commands.ts';
+import { command, succeeds } from '../../commands.ts';
+import { until } from '../../wait.ts';
 import { fileOf, type Layout } from './layout.ts';
-import { until } from '../wait.ts';
 
 /** Folders that programs insist on; in the node's mount namespace they are the cluster's own. */
 export const fixedFolders = ['/var/lib/kubelet', '/var/lib/cni'];

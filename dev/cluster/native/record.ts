@@ -33,6 +33,13 @@ export function markOf(pid: number): ProcessMark | undefined {
   return startedAt === undefined ? undefined : { pid, startedAt };
 }
 
+/** The path of a tool that the node was started with. */
+export function toolOf({ tools }: NodeRecord, name: string): string {
+  const path = tools[name];
+  if (path === undefined) throw new Error(`The node was started without the tool ${name}.`);
+  return path;
+}
+
 export const isAlive = (mark: ProcessMark | undefined): boolean => mark !== undefined && startOf(mark.pid) === mark.startedAt;
 
 // Field 22 of /proc/PID/stat; the name, field 2, may hold spaces. A zombie is dead.

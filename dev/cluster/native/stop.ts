@@ -1,10 +1,11 @@
 import { existsSync, readFileSync, rmSync, rmdirSync } from 'node:fs';
+import { Unhealthy } from '../../errors.ts';
+import { until } from '../../wait.ts';
 import { isCgroupBusy, removeCgroup } from './cgroups.ts';
 import { clustersWithState, disconnectNode, restoreForwarding } from './host.ts';
 import { layoutOf, preferredSlot, stateOf, statesFolder } from './layout.ts';
 import { fixedFolders } from './namespaces.ts';
 import { childrenOf, isAlive, markOf, readRecord, type ProcessMark } from './record.ts';
-import { until } from '../wait.ts';
 
 /** Kills the node and removes every trace of it; whether there was one. */
 export async function stopNode(name: string): Promise<boolean> {
@@ -39,11 +40,11 @@ function removed(cgroup: string): boolean {
 
 function removeState(state: string): void {
   // Deleting through a mount would delete what is mounted.
-  if (isMountedBelow(state)) throw new Error(`Something is mounted below ${state}: unmount it first.`);
+  if (isMountedBelow(state)) throw new Unhealthy(`Something is mounted below ${state}: unmount it first.`);
   rmSync(state, { recursive: true, force: true, maxRetries: 5 });
 }
 
-export const isMountedBelow = (folder: string): boolean => readFileSync('/proc/self/mountinfo', 'utf8').includes(` ${folder}/`);
+const isMountedBelow = (folder: string): boolean => readFileSync('/proc/self/mountinfo', 'utf8').includes(` ${folder}/`);
 
 function removeShared(): void {
   restoreForwarding();

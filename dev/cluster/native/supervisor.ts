@@ -1,68 +1,74 @@
-// Runs inside the node's namespaces, under an init that reaps; ends only when it is killed.
+// The supervisor runs inside the node's namespaces, under an init that reaps; it ends only when it is killed.
 import { spawn } from 'node:child_process';
 import { existsSync, openSync } from 'node:fs';
-import { basename } from 'node:path';
+import { delimiter } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { succeeds } from '../commands.ts';
-import { firstComponents, laterComponents, type Component } from './components.ts';
+import { succeeds } from '../../commands.ts';
+import { devConfig, networkEnvironment } from '../../env.ts';
+import { until } from '../../wait.ts';
+import { runsOnNode } from '../part-list.ts';
 import { fileOf, type Layout } from './layout.ts';
 import { furnish } from './namespaces.ts';
-import { readRecord, type NodeRecord } from './record.ts';
-import { until } from '../wait.ts';
+import type { NodeProcess } from './node-part.ts';
+import { readRecord, toolOf, type NodeRecord } from './record.ts';
 
-const restartAfter = 1000;
+const RESTART_AFTER = 1000;
 
 async function main(name: string): Promise<void> {
   const record = readRecord(name);
   if (record === undefined) throw new Error(`There is no record of cluster ${name}.`);
   await furnish(record.layout);
-  for (const component of firstComponents(record.layout)) keepRunning(component, record);
-  await becomeReady(record);
-  for (const component of laterComponents(record.layout)) keepRunning(component, record);
+  const processes = runsOnNode.flatMap((part) => part.processes?.(record.layout) ?? []);
+  for (const early of processes.filter(({ isEarly }) => isEarly)) keepRunning(early, record);
+  await applyManifest(record);
+  for (const late of processes.filter(({ isEarly }) => !isEarly)) keepRunning(late, record);
 }
 
-async function becomeReady({ layout, tools }: NodeRecord): Promise<void> {
-  const kubectl = (...args: string[]) => ['--kubeconfig', fileOf(layout).pki('admin.kubeconfig'), ...args];
-  const tool = tools['kubectl'] ?? 'kubectl';
+/** Waits for the API server and containerd. The other processes give up where RBAC's bootstrap roles are not there yet. */
+async function applyManifest(record: NodeRecord): Promise<void> {
+  const { pki, config, containerdSocket } = fileOf(record.layout);
+  const kubectl = (...args: string[]): Promise<boolean> =>
+    succeeds(toolOf(record, 'kubectl'), ['--kubeconfig', pki('admin.kubeconfig'), ...args]);
   const roles = '/readyz/poststarthook/rbac/bootstrap-roles';
-  await until({ what: 'the API server', seconds: 120 }, () => succeeds(tool, kubectl('get', '--raw', roles)));
+  await until({ what: 'the API server', seconds: 120 }, () => kubectl('get', '--raw', roles));
   say('API server is ready');
-  const file = fileOf(layout).config('manifests.json');
-  await until({ what: 'kube-system', seconds: 60 }, () => succeeds(tool, kubectl('apply', '-f', file)));
-  await until({ what: 'containerd', seconds: 60 }, () => existsSync(fileOf(layout).containerdSocket));
+  await until({ what: 'kube-system', seconds: 60 }, () => kubectl('apply', '-f', config('manifest.json')));
+  await until({ what: 'containerd', seconds: 60 }, () => existsSync(containerdSocket));
 }
 
-function keepRunning(component: Component, record: NodeRecord): void {
-  const log = openSync(fileOf(record.layout).log(component.name), 'a');
-  const start = () => {
-    const child = spawn(record.tools[component.tool] ?? component.tool, component.args, {
+function keepRunning(process: NodeProcess, record: NodeRecord): void {
+  const { name, tool, args } = process;
+  const log = openSync(fileOf(record.layout).log(name), 'a');
+  const start = (): void => {
+    const child = spawn(toolOf(record, tool), args, {
       stdio: ['ignore', log, log],
-      env: environmentOf(component, record.layout),
+      env: environmentOf(process, record.layout),
       cwd: record.layout.state,
     });
-    say(`${component.name} started`);
-    child.on('error', (error) => say(`${component.name}: ${error.message}`));
+    say(`${name} started`);
+    child.on('error', (error) => say(`${name}: ${error.message}`));
     child.on('close', (code, signal) => {
-      say(`${component.name} ended (${code ?? signal}), starts again`);
-      setTimeout(start, restartAfter);
+      say(`${name} ended (${code ?? signal}), starts again`);
+      setTimeout(start, RESTART_AFTER);
     });
   };
   start();
 }
 
-function environmentOf(component: Component, layout: Layout): NodeJS.ProcessEnv {
-  const own = { PATH: process.env['PATH'], HOME: layout.state };
-  return component.proxied === true ? { ...process.env, ...own } : own;
-}
+const environmentOf = ({ isProxied }: NodeProcess, { state }: Layout): NodeJS.ProcessEnv => ({
+  ...(isProxied === true && networkEnvironment()),
+  PATH: devConfig().path.join(delimiter),
+  HOME: state,
+});
 
 const say = (line: string): void => {
   process.stdout.write(`${new Date().toISOString()} ${line}\n`);
 };
 
 await main(process.argv[2] ?? '').catch(async (error: Error) => {
-  say(`${basename(import.meta.filename)}: ${error.message}`);
+  say(`the supervisor failed: ${error.message}`);
   process.exitCode = 1;
-  // The init and with it the namespaces end with this process: a moment for the log.
+  // The init ends with this process, and the namespaces with the init: the log needs a moment before.
   await sleep(50);
   process.exit();
 });

@@ -1,18 +1,18 @@
-import { existsSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
-import { globSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createHash } from 'node:crypto';
-import { command } from '../../cluster/commands.ts';
-import { seconds, type Report } from '../../cluster/report.ts';
+import { command } from '../../commands.ts';
+import { MissingRequirement } from '../../errors.ts';
+import { secondsSince, type Report } from '../../steps.ts';
 import { folders } from '../folders.ts';
 import { root } from '../list.ts';
 import { debianMirror } from './mirror.ts';
 
 const SUITE = 'trixie';
 const NPM_VERSION = '10.9.9';
-/** What an image needs none of: package files, lists that age, device nodes that the runtime makes, words for people. */
+/** What no image needs: package files, lists that age, device nodes that the runtime makes, texts for people. */
 const LEFT_OUT = [
   'var/cache/apt/archives/*.deb',
   'var/cache/apt/*.bin',
@@ -23,7 +23,7 @@ const LEFT_OUT = [
 ];
 
 type FolderBuild = { reference: string; dockerfile: string; folder: string; buildArguments: Record<string, string>; report: Report };
-type Deps = { has(reference: string): Promise<boolean>; build(build: FolderBuild): Promise<void>; report: Report };
+type BaseBuild = { has(reference: string): Promise<boolean>; build(build: FolderBuild): Promise<void>; report: Report };
 
 const dockerfile = (name: string): string => join(import.meta.dirname, `${name}.Dockerfile`);
 
@@ -34,15 +34,15 @@ const key = hash.digest('hex').slice(0, 12);
 export const bases = { key };
 
 /** The images that the Dockerfile stands on, as its build arguments: Debian by debootstrap, and npm from its package on it. */
-export async function ensureBases(deps: Deps): Promise<{ BASE: string; NPM: string }> {
+export async function ensureBases(tools: BaseBuild): Promise<{ BASE: string; NPM: string }> {
   const BASE = `localhost/gx-base:${key}`;
   const NPM = `localhost/gx-npm:${key}`;
-  if (!(await deps.has(BASE))) await buildBase(BASE, deps);
-  if (!(await deps.has(NPM))) await buildNpm(NPM, BASE, deps);
+  if (!(await tools.has(BASE))) await buildBase(BASE, tools);
+  if (!(await tools.has(NPM))) await buildNpm(NPM, BASE, tools);
   return { BASE, NPM };
 }
 
-async function buildBase(reference: string, { build, report }: Deps): Promise<void> {
+async function buildBase(reference: string, { build, report }: BaseBuild): Promise<void> {
   await ensureRootfs(report);
   await inFolder(async (folder) => {
     await cp(folders.rootfs(key), join(folder, 'rootfs.tar'));
@@ -53,7 +53,7 @@ async function buildBase(reference: string, { build, report }: Deps): Promise<vo
 async function ensureRootfs(report: Report): Promise<void> {
   const archive = folders.rootfs(key);
   if (existsSync(archive)) return;
-  const started = Date.now();
+  const started = performance.now();
   report(`base: Debian ${SUITE} by debootstrap`);
   await mkdir(folders.cache(), { recursive: true });
   await inFolder(async (folder) => {
@@ -63,13 +63,13 @@ async function ensureRootfs(report: Report): Promise<void> {
     await command('tar', ['--numeric-owner', ...excluded, '-cf', `${archive}.new`, '-C', system, '.']);
     await rename(`${archive}.new`, archive);
   });
-  report(`base: Debian ${SUITE} after ${seconds(started)}`);
+  report(`base: Debian ${SUITE} after ${secondsSince(started)}`);
 }
 
-async function buildNpm(reference: string, base: string, { build, report }: Deps): Promise<void> {
+async function buildNpm(reference: string, base: string, { build, report }: BaseBuild): Promise<void> {
   await inFolder(async (folder) => {
     const [node] = globSync(join(root, 'node_modules/node-linux-*/bin/node'));
-    if (node === undefined) throw new Error('node_modules has no Node for Linux: run npm ci first.');
+    if (node === undefined) throw new MissingRequirement('node_modules has no Node for Linux: run npm ci first.');
     await command('npm', [
       'install',
       '--prefix',

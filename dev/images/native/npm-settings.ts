@@ -2,21 +2,22 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { command } from '../../cluster/commands.ts';
+import { devConfig } from '../../env.ts';
+import { command } from '../../commands.ts';
 
 const SYSTEM_CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt';
 const LENT_CERTIFICATES = '/run/npm-certificates.crt';
 
 /**
- * Options that let `npm` in a build reach what it reaches on this machine: registry, credentials, certificates and the package cache
- * are lent to the build and stay out of the image.
+ * Calls `work` with options that let `npm` in a build reach what it reaches on this machine. Registry, credentials, certificates and
+ * the package cache are lent to the build and stay out of the image.
  */
 export async function withNpmSettings(work: (options: string[]) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'gx-npmrc-'));
   try {
     const [npmrc, certificates] = [join(folder, 'npmrc'), join(folder, 'certificates.crt')];
     const [registry, cafile, cache] = await Promise.all(['registry', 'cafile', 'cache'].map(setting));
-    const trusted = [SYSTEM_CERTIFICATES, process.env['NODE_EXTRA_CA_CERTS'], cafile].filter(isFile);
+    const trusted = [SYSTEM_CERTIFICATES, devConfig().certificates, cafile].filter(isFile);
     await writeFile(certificates, await joined(trusted));
     const lines = [registry && `registry=${registry}`, trusted.length > 0 && `cafile=${LENT_CERTIFICATES}`].filter(Boolean);
     await writeFile(npmrc, [await joined([join(homedir(), '.npmrc')].filter(isFile)), ...lines, ''].join('\n'), { mode: 0o600 });

@@ -3,7 +3,6 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import process from 'node:process';
 import { stringify } from 'yaml';
 import { ensureParts } from '../../../dev/cluster/parts.ts';
 import type { Kind, Kube } from '../../../src/kube/kube.ts';
@@ -33,7 +32,7 @@ const schedulerConfig = (kubeconfig: string): object => ({
 });
 
 export async function startPods(kube: Kube, kubeconfig: string): Promise<{ stop(): Promise<void> }> {
-  const tools = await ensureParts(['kube', 'kwok'], (line) => process.stderr.write(`${line}\n`));
+  const tools = await ensureParts(['kube', 'kwok']);
   const dir = mkdtempSync(join(tmpdir(), 'gx-bench-pods-'));
   const config = join(dir, 'scheduler.yaml');
   writeFileSync(config, stringify(schedulerConfig(kubeconfig)));

@@ -1,16 +1,11 @@
 import { createServer, type Server } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
-
-const askEvery = 250;
+import { until } from './wait.ts';
 
 /** Runs `work` while no other process of this machine holds the lock of that name. */
 export async function locked<T>(name: string, onWait: () => void, work: () => Promise<T>): Promise<T> {
-  let lock = await listen(name);
-  if (lock === undefined) onWait();
-  while (lock === undefined) {
-    await sleep(askEvery);
-    lock = await listen(name);
-  }
+  const free = await listen(name);
+  if (free === undefined) onWait();
+  const lock = free ?? (await until({ what: `the lock ${name}`, seconds: Infinity, every: 250 }, () => listen(name)));
   try {
     return await work();
   } finally {
@@ -18,7 +13,7 @@ export async function locked<T>(name: string, onWait: () => void, work: () => Pr
   }
 }
 
-// An abstract socket: the kernel frees it when its holder dies, so it can never be stale.
+// The kernel frees an abstract socket when its holder dies, so the lock can never be stale.
 function listen(name: string): Promise<Server | undefined> {
   return new Promise((resolve, reject) => {
     const server = createServer();

@@ -1,10 +1,13 @@
 import { execFile, type ExecFileOptions } from 'node:child_process';
 import { promisify } from 'node:util';
+import { CommandFailed } from './errors.ts';
 
 const run = promisify(execFile);
 
-/** Runs a command to its end; its output, or an error that carries what it said. */
-export async function command(file: string, args: readonly string[], options: ExecFileOptions & { input?: string } = {}): Promise<string> {
+type CommandOptions = ExecFileOptions & { input?: string };
+
+/** Runs a command to its end. Returns its output; throws `CommandFailed` with what it said. */
+export async function command(file: string, args: readonly string[], options: CommandOptions = {}): Promise<string> {
   const { input, ...rest } = options;
   const running = run(file, [...args], { maxBuffer: 64 * 1024 * 1024, ...rest });
   // A command that ends without reading its input speaks through its exit code.
@@ -13,17 +16,22 @@ export async function command(file: string, args: readonly string[], options: Ex
     return String((await running).stdout);
   } catch (error) {
     const { stderr = '', message } = error as { stderr?: string; message: string };
-    throw new Error(`${file} ${args.join(' ')}: ${stderr.trim() || message}`, { cause: error });
+    throw new CommandFailed(`${file} ${args.join(' ')}: ${stderr.trim() || message}`, { cause: error });
   }
 }
 
 /** Whether the command ended well; for questions, where failing is an answer. */
-export async function succeeds(file: string, args: readonly string[]): Promise<boolean> {
-  return command(file, args).then(
+export const succeeds = (file: string, args: readonly string[]): Promise<boolean> => isFulfilled(command(file, args));
+
+/** Whether the promise is fulfilled in the end. */
+export const isFulfilled = (promise: Promise<unknown>): Promise<boolean> =>
+  promise.then(
     () => true,
     () => false,
   );
-}
+
+/** Whether Docker is here and answers. */
+export const dockerAnswers = (): Promise<boolean> => succeeds('docker', ['info']);
 
 type Flags = Record<string, string | number | boolean>;
 

@@ -1,31 +1,17 @@
-import { flags } from '../commands.ts';
-import { fileOf, nodePortRange, serviceRange, type Layout } from './layout.ts';
+import { flags } from '../../../commands.ts';
+import { fileOf, nodePortRange, serviceRange, type Layout } from '../layout.ts';
+import type { NodePart, NodeProcess } from '../node-part.ts';
 
-export type Component = {
-  name: string;
-  tool: string;
-  args: readonly string[];
-  /** Reaches the internet, so it needs the machine's proxy settings; the others must not have them. */
-  proxied?: boolean;
+/** etcd, the API server, the controllers and the scheduler. */
+export const controlPlane: NodePart = {
+  processes: (layout) => [etcd(layout), apiServer(layout), controllerManager(layout), scheduler(layout)],
 };
 
-/** What the API server needs, and containerd, which needs nobody. */
-export const firstComponents = (layout: Layout): Component[] => [etcd(layout), apiServer(layout), containerd(layout)];
-
-/** These give up when RBAC's bootstrap roles are not there yet. */
-export const laterComponents = (layout: Layout): Component[] => [
-  controllerManager(layout),
-  scheduler(layout),
-  kubelet(layout),
-  proxy(layout),
-  coredns(layout),
-  volumeProvisioner(layout),
-];
-
-function etcd(layout: Layout): Component {
+function etcd(layout: Layout): NodeProcess {
   return {
     name: 'etcd',
     tool: 'etcd',
+    isEarly: true,
     args: flags({
       'data-dir': fileOf(layout).etcdData,
       'listen-client-urls': 'http://127.0.0.1:2379',
@@ -38,11 +24,12 @@ function etcd(layout: Layout): Component {
   };
 }
 
-function apiServer(layout: Layout): Component {
+function apiServer(layout: Layout): NodeProcess {
   const { pki } = fileOf(layout);
   return {
     name: 'kube-apiserver',
     tool: 'kube-apiserver',
+    isEarly: true,
     args: flags({
       'etcd-servers': 'http://127.0.0.1:2379',
       'bind-address': '0.0.0.0',
@@ -76,12 +63,7 @@ function apiServer(layout: Layout): Component {
   };
 }
 
-function containerd(layout: Layout): Component {
-  const args = ['--config', fileOf(layout).config('containerd.toml')];
-  return { name: 'containerd', tool: 'containerd', args, proxied: true };
-}
-
-function controllerManager(layout: Layout): Component {
+function controllerManager(layout: Layout): NodeProcess {
   const { pki, volumePlugins } = fileOf(layout);
   return {
     name: 'kube-controller-manager',
@@ -105,7 +87,7 @@ function controllerManager(layout: Layout): Component {
   };
 }
 
-function scheduler(layout: Layout): Component {
+function scheduler(layout: Layout): NodeProcess {
   const kubeconfig = fileOf(layout).pki('scheduler.kubeconfig');
   return {
     name: 'kube-scheduler',
@@ -117,36 +99,5 @@ function scheduler(layout: Layout): Component {
       'bind-address': '127.0.0.1',
       'leader-elect': false,
     }),
-  };
-}
-
-function kubelet(layout: Layout): Component {
-  const { pki, config } = fileOf(layout);
-  return {
-    name: 'kubelet',
-    tool: 'kubelet',
-    args: flags({
-      kubeconfig: pki('kubelet.kubeconfig'),
-      config: config('kubelet.json'),
-      'hostname-override': layout.nodeName,
-      'node-ip': layout.nodeAddress,
-    }),
-  };
-}
-
-function proxy(layout: Layout): Component {
-  return { name: 'kube-proxy', tool: 'kube-proxy', args: flags({ config: fileOf(layout).config('proxy.json') }) };
-}
-
-function coredns(layout: Layout): Component {
-  return { name: 'coredns', tool: 'coredns', args: ['-conf', fileOf(layout).config('Corefile')] };
-}
-
-function volumeProvisioner(layout: Layout): Component {
-  const { pki, volumes } = fileOf(layout);
-  return {
-    name: 'volume-provisioner',
-    tool: 'volume-provisioner',
-    args: flags({ kubeconfig: pki('volume-provisioner.kubeconfig'), root: volumes }),
   };
 }

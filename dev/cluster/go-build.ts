@@ -1,0 +1,81 @@
+import { spawn } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rename, rm, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { command } from '../commands.ts';
+import { environmentWith } from '../env.ts';
+import { CommandFailed, MissingRequirement } from '../errors.ts';
+import { locked } from '../lock.ts';
+import { secondsSince, type Report } from '../steps.ts';
+import { cacheFolder, folderOf, isCached, keyOf } from './go-cache.ts';
+import type { GoBuild, Program } from './part.ts';
+
+const PROGRESS_EVERY = 10_000;
+/** Characters of the compiler's words that an error shows. */
+const SHOWN = 4000;
+
+/** Compiles the programs into the cache; one process of this machine builds at a time. */
+export async function compileIntoCache(build: GoBuild, report: Report): Promise<void> {
+  if (isCached(build)) return;
+  await requireGo(build);
+  const onWait = (): void => report(`${build.name}: waiting for another process that builds`);
+  await locked('parts', onWait, async () => {
+    if (!isCached(build)) await compileAll(build, report);
+  });
+}
+
+async function compileAll(build: GoBuild, report: Report): Promise<void> {
+  const { name, version } = build;
+  await mkdir(cacheFolder(), { recursive: true });
+  const unfinished = await mkdtemp(join(cacheFolder(), `.${keyOf(build)}-`));
+  const started = performance.now();
+  report(`${name} ${version}: building from source`);
+  const ticker = setInterval(() => report(`${name}: building, ${secondsSince(started)}`), PROGRESS_EVERY);
+  try {
+    for (const program of build.programs) await compile(build, program, unfinished);
+    await rename(unfinished, folderOf(build));
+  } catch (error) {
+    await rm(unfinished, { recursive: true, force: true });
+    throw error;
+  } finally {
+    clearInterval(ticker);
+  }
+  report(`${name} ${version}: built in ${secondsSince(started)}`);
+}
+
+async function compile({ flags, module }: GoBuild, program: Program, into: string): Promise<void> {
+  const output = join(into, program.file);
+  await go(['build', '-trimpath', '-buildvcs=false', ...flags, '-o', output, program.package], module);
+  for (const link of program.links) await symlink(program.file, join(into, link));
+}
+
+function go(args: string[], cwd: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const child = spawn('go', args, { cwd, env: goEnvironment(), stdio: ['ignore', 'ignore', 'pipe'] });
+    let said = '';
+    child.stderr.on('data', (chunk: Buffer) => (said = (said + chunk.toString()).slice(-SHOWN)));
+    child.on('error', reject);
+    child.on('close', (code) => (code === 0 ? resolve() : reject(new CommandFailed(`go ${args.at(-1)} failed:\n${said.trim()}`))));
+  });
+}
+
+const goEnvironment = () => environmentWith({ CGO_ENABLED: '0', GOTOOLCHAIN: 'local', GOWORK: 'off' });
+
+async function requireGo({ name, module }: GoBuild): Promise<void> {
+  const needed = /^go (\S+)/m.exec(await readFile(join(module, 'go.mod'), 'utf8'))?.[1] ?? '1';
+  const version = await command('go', ['env', 'GOVERSION'], { env: goEnvironment() }).catch(() => undefined);
+  const found = version?.trim().replace(/^go/, '');
+  if (found !== undefined && isAtLeast(found, needed)) return;
+  throw new MissingRequirement(
+    `Building ${name} needs the Go toolchain, version ${needed} or newer, on the PATH` +
+      ` (${found === undefined ? 'there is none' : `found ${found}`}).`,
+  );
+}
+
+function isAtLeast(found: string, needed: string): boolean {
+  const [a, b] = [found, needed].map((version) => version.split('.').map((field) => parseInt(field, 10)));
+  for (const at of [0, 1, 2]) {
+    const difference = (a?.[at] ?? 0) - (b?.[at] ?? 0);
+    if (difference !== 0) return difference > 0;
+  }
+  return true;
+}
