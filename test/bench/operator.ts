@@ -1,11 +1,11 @@
 import process from 'node:process';
 import { parseArgs } from 'node:util';
+import { UsageError } from '../../dev/errors.ts';
 import { program, type Report } from '../../dev/steps.ts';
 import { connect } from '../../src/kube/client.ts';
-import { kinds, type Kube } from '../../src/kube/kube.ts';
+import type { Kube } from '../../src/kube/kube.ts';
 import { startApiServer, type ApiServer } from '../kit/api-server.ts';
 import { measureCreation, measureRequests } from './operator/creation.ts';
-import { listTime } from './operator/limits.ts';
 import { measureRest } from './operator/quiet.ts';
 import { load, measureRestart } from './operator/restart.ts';
 import { seconds, Table } from './operator/table.ts';
@@ -94,9 +94,7 @@ const parts: Record<string, (table: Table) => Promise<void>> = {
   restart: (table) =>
     on({}, 'restart', async (world) => {
       await load(world, SETTLED, say);
-      const { milliseconds, count } = await listTime(world.kube, kinds.workload);
       await measureRestart({ ...world, count: SETTLED, flags, report: say }, table);
-      table.row(`for comparison: a bare list of ${count} workloads, decoded`, seconds(milliseconds));
     }),
 };
 
@@ -106,7 +104,7 @@ async function main(): Promise<void> {
   const table = new Table();
   for (const name of chosen) {
     const part = parts[name];
-    if (part === undefined) throw new Error(`--only takes ${Object.keys(parts).join(', ')}`);
+    if (part === undefined) throw new UsageError(`--only takes ${Object.keys(parts).join(', ')}`);
     await part(table);
   }
   process.stdout.write(table.toString());

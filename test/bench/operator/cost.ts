@@ -21,10 +21,6 @@ export function tellRequests(table: Table, { count, asked }: { count: number; as
   }
 }
 
-export function tellPasses(table: Table, { count, passes }: { count: number; passes: number[] }): void {
-  table.row('reconciles for each: of the deployment, of its revision', passes.map((total) => (total / count).toFixed(1)).join(', '));
-}
-
 export function tellCpu(table: Table, { count, cpu }: { count: number; cpu: { before: Cpu; after: Cpu } }): void {
   table.title('CPU for one deployment, by program');
   for (const [program, seconds] of cpuBetween(cpu.before, cpu.after)) table.row(program, `${((seconds * 1000) / count).toFixed(1)} ms`);

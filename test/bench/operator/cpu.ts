@@ -32,9 +32,6 @@ export const cpuBetween = (before: Cpu, after: Cpu): [program: string, seconds: 
     .filter(([, seconds]) => seconds >= 0.1)
     .toSorted(([, a], [, b]) => b - a);
 
-/** By all of them. */
-export const spentBetween = (before: Cpu, after: Cpu): number => cpuBetween(before, after).reduce((sum, [, spent]) => sum + spent, 0);
-
 function programOf(pid: number): Program | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');

@@ -9,11 +9,11 @@ import { conditionOf, type ApiServer } from '../../kit/api-server.ts';
 import { silentLog } from '../../kit/log.ts';
 import { AuditTrail } from './audit.ts';
 import { cpuSoFar } from './cpu.ts';
-import { tellCpu, tellPasses, tellRequests } from './cost.ts';
+import { tellCpu, tellRequests } from './cost.ts';
 import { withoutOperator } from './floor.ts';
 import { startPods } from './pods.ts';
 import { makeNamespaces, NAMESPACES, post, PREFIX } from './post.ts';
-import { passesOf, startOperatorProcess } from './process.ts';
+import { startOperatorProcess } from './process.ts';
 import { seconds, type Table } from './table.ts';
 
 /* New deployments through the REST API: how fast the operator writes their children, and when they serve. */
@@ -46,9 +46,8 @@ async function serve({ server, kube, count, flags }: Given) {
   const cpu = { before, after: cpuSoFar() };
   const posted = await posting;
   await reflector.stop();
-  const passes = await passesOf(operator);
   await operator.stop();
-  return { began, took, posted, cpu, passes };
+  return { began, took, posted, cpu };
 }
 
 /**
@@ -62,7 +61,7 @@ export async function measureCreation(given: Given, table: Table): Promise<void>
   await makeNamespaces(kube);
   const floor = await withoutOperator(kube, NAMESPACES, few);
   report(`without the operator: ${few} in ${seconds(floor)}`);
-  const { began, took, posted, cpu, passes } = await serve(given);
+  const { began, took, posted, cpu } = await serve(given);
   report(`all serve after ${seconds(took)}`);
   const children = await childrenMade(kube);
   const applied = children.last - began;
@@ -73,7 +72,6 @@ export async function measureCreation(given: Given, table: Table): Promise<void>
   table.row(`until the last of ${children.count} children was made`, seconds(applied), count >= GOALS.many ? goal : undefined);
   table.row('until the last of them serves', seconds(took));
   table.row(`floor: Kubernetes alone with the children of ${few}, for all`, `${seconds(floor)}, ${seconds((floor * count) / few)}`);
-  tellPasses(table, { count, passes });
   tellCpu(table, { count, cpu });
 }
 

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { kinds, type Kind, type Kube } from '../../../src/kube/kube.ts';
+import { kinds, type Kube } from '../../../src/kube/kube.ts';
 import { tracingProject } from '../../../src/operator/deployment/tracing-project.ts';
 import { withHash } from '../../../src/operator/kernel/owned.ts';
-import { cpuSoFar, spentBetween } from './cpu.ts';
 import { familyOf, kindOf, settings } from './family.ts';
 
 /* What the API server can do for a client that does nothing else, over as many connections as the operator's calls have. */
@@ -14,15 +13,8 @@ const AT_ONCE = [4, 8, 16];
 /** As long as a credential. */
 const SECRET = 'x'.repeat(400);
 
-/** `seconds` it took, and of `cpu`: of API server, database and client together. */
-export type Written = { count: number; seconds: number; cpu: number };
-
-export const none: Written = { count: 0, seconds: 0, cpu: 0 };
-export const both = (one: Written, other: Written): Written => ({
-  count: one.count + other.count,
-  seconds: one.seconds + other.seconds,
-  cpu: one.cpu + other.cpu,
-});
+/** So many writes, and the seconds they took. */
+export type Written = { count: number; seconds: number };
 
 /** How many deployments at once such a client writes best, tried for so many milliseconds each. */
 export async function bestAtOnce(kube: Kube, milliseconds: number): Promise<number> {
@@ -39,7 +31,7 @@ export async function bestAtOnce(kube: Kube, milliseconds: number): Promise<numb
  * it was about: nobody waits for another's last ones.
  */
 export async function writeFamilies(kube: Kube, milliseconds: number, atOnce: number): Promise<Written> {
-  const [before, started] = [cpuSoFar(), performance.now()];
+  const started = performance.now();
   const isOver = (): boolean => performance.now() - started >= milliseconds;
   let count = 0;
   const work = async (): Promise<void> => {
@@ -51,7 +43,7 @@ export async function writeFamilies(kube: Kube, milliseconds: number, atOnce: nu
       }
   };
   await Promise.all(Array.from({ length: atOnce }, work));
-  return { count, seconds: (performance.now() - started) / 1000, cpu: spentBetween(before, cpuSoFar()) };
+  return { count, seconds: (performance.now() - started) / 1000 };
 }
 
 type Write = (kube: Kube) => Promise<unknown>;
@@ -78,11 +70,4 @@ function writesOf(name: string): Write[] {
           kube.apply(kindOf(child), withHash(child)),
     ),
   ];
-}
-
-/** Milliseconds to list and decode all objects of a kind. */
-export async function listTime(kube: Kube, kind: Kind): Promise<{ milliseconds: number; count: number }> {
-  const started = performance.now();
-  const found = await kube.all(kind);
-  return { milliseconds: performance.now() - started, count: found.length };
 }

@@ -14,8 +14,8 @@ export type OperatorUnderTest = {
   startedAt: number;
   /** The sum of a metric over the samples whose labels contain these words; 0 when there is none. */
   metric(name: string, ...labels: string[]): Promise<number>;
-  /** Bytes: now, and the most there ever was. */
-  memory(): { now: number; peak: number };
+  /** Bytes, the most there ever was. */
+  peakMemory(): number;
   /** Established connections to the port. */
   connectionsTo(port: number): number;
   /** It does nothing until it is let go on. Not for as long as its Lease holds. */
@@ -27,10 +27,6 @@ export type OperatorUnderTest = {
 /** Reconciles by a controller until now. */
 export const reconciled = (operator: OperatorUnderTest, controller: string): Promise<number> =>
   operator.metric('controller_runtime_reconcile_total', `controller="${controller}"`);
-
-/** Reconciles until now, of all deployments and of all revisions. */
-export const passesOf = (operator: OperatorUnderTest): Promise<number[]> =>
-  Promise.all(['deployment', 'revision'].map((controller) => reconciled(operator, controller)));
 
 /** The environment that the image gives its program. */
 function imageEnvironment(): Record<string, string> {
@@ -73,7 +69,7 @@ export async function startOperatorProcess({
   return {
     startedAt,
     metric: async (name, ...labels) => sumOf(await metrics(), name, labels),
-    memory: () => memoryOf(pid),
+    peakMemory: () => peakMemoryOf(pid),
     connectionsTo: (target) => connectionsOf(pid, target),
     pause: () => void child.kill('SIGSTOP'),
     goOn: () => void child.kill('SIGCONT'),
@@ -97,10 +93,9 @@ function sumOf(text: string, name: string, labels: string[]): number {
   return wanted.map((line) => Number(line.slice(line.lastIndexOf(' ')))).reduce((sum, value) => sum + value, 0);
 }
 
-function memoryOf(pid: number): { now: number; peak: number } {
+function peakMemoryOf(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  const bytes = (field: string): number => Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) * 1024;
-  return { now: bytes('VmRSS'), peak: bytes('VmHWM') };
+  return Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1]) * 1024;
 }
 
 const ESTABLISHED = '01';

@@ -103,15 +103,13 @@ export async function measureRestart({ server, kube, count, flags = [], report }
   // Each is answered by one status.
   const written = trail.requests(USER_AGENT).filter(isWrite).length - live.length;
   await watched.stop();
-  const { peak } = operator.memory();
-  await wait(REST);
+  const peak = operator.peakMemory();
   table.title(`Start with ${count} settled deployments (no pods)`);
   table.row('every one reconciled once', seconds(all), { says: `<= ${GOALS.seconds} s`, met: all <= GOALS.seconds * 1000 });
   table.row('of it until the caches are full', seconds(filled));
   table.row('writes, but the answers to live changes', String(written), { says: '0', met: written === 0 });
   const peakGoal = { says: `<= ${megabytes(GOALS.bytes)}`, met: peak <= GOALS.bytes };
   table.row('memory (RSS): peak', megabytes(peak), peakGoal);
-  table.row('memory (RSS): 60 s later', megabytes(operator.memory().now));
   const { blocked, connections } = watched;
   table.row('longest block of the event loop', `${Math.round(blocked)} ms`, {
     says: `<= ${GOALS.blocked} ms`,

@@ -3,13 +3,11 @@ import { kinds, type Kube } from '../../../src/kube/kube.ts';
 import { READY } from '../../../src/schema/conditions.ts';
 import { conditionOf, until } from '../../kit/api-server.ts';
 import { AuditTrail, isChildWrite } from './audit.ts';
-import { cpuBetween, cpuSoFar, type Cpu } from './cpu.ts';
-import { tellCpu, tellPasses, tellRequests } from './cost.ts';
 import type { Given } from './creation.ts';
-import { bestAtOnce, both, CHILDREN, none, writeFamilies, type Written } from './limits.ts';
+import { bestAtOnce, CHILDREN, writeFamilies, type Written } from './limits.ts';
 import { startPods } from './pods.ts';
 import { startRest } from './post.ts';
-import { passesOf, startOperatorProcess, USER_AGENT, type OperatorUnderTest } from './process.ts';
+import { startOperatorProcess, USER_AGENT, type OperatorUnderTest } from './process.ts';
 import { seconds, type Table } from './table.ts';
 
 /*
@@ -58,7 +56,6 @@ export async function measureWrites(given: Given, table: Table): Promise<number>
     await until('the first deployments serve', async () => (await serving(kube)) === FIRST, PATIENCE);
     const atOnce = await bestAtOnce(kube, TURN);
     report(`the client writes for ${atOnce} deployments at once`);
-    const before = await passesOf(operator);
     operator.pause();
     const posted = await rest.post(count);
     report(`${count} posted in ${seconds(posted)}`);
@@ -68,8 +65,7 @@ export async function measureWrites(given: Given, table: Table): Promise<number>
       report(`the client: ${Math.round(written.count / written.seconds)} writes a second`);
       return written;
     });
-    const passes = (await passesOf(operator)).map((after, index) => after - (before[index] ?? 0));
-    return tell({ count, trail, passes, ...turns }, table);
+    return tell({ count, trail, ...turns }, table);
   } finally {
     for (const one of running) await one.stop();
   }
@@ -81,40 +77,38 @@ async function serving(kube: Kube): Promise<number> {
 }
 
 type Turn = { operator: OperatorUnderTest; auditLog: string; children: number };
-/** The operator's turns, what all programs spent in them, and what the client wrote in its own. */
-type Turns = { turns: Span[]; cpu: Cpu; limit: Written };
+/** The operator's turns, and what the client wrote in its own. */
+type Turns = { turns: Span[]; limit: Written };
 
 /** The operator's turns until so many children are written, and one of the client's after each. */
 async function inTurn({ operator, auditLog, children }: Turn, client: () => Promise<Written>): Promise<Turns> {
   const turns: Span[] = [];
-  const cpu: Cpu = new Map();
-  let limit = none;
+  const limit: Written = { count: 0, seconds: 0 };
   for (let made = 0; made < children;) {
     if (turns.length === TURNS) throw new Error(`${made} of ${children} children are written after ${TURNS} turns`);
     // Of this turn alone: the whole log would leave the client, which shares our process, much to collect.
     const trail = new AuditTrail(auditLog);
-    const [before, from] = [cpuSoFar(), Date.now()];
+    const from = Date.now();
     operator.goOn();
     await wait(TURN);
     operator.pause();
     turns.push({ from, to: Date.now() });
-    for (const [program, spent] of cpuBetween(before, cpuSoFar())) cpu.set(program, (cpu.get(program) ?? 0) + spent);
-    limit = both(limit, await client());
+    const written = await client();
+    limit.count += written.count;
+    limit.seconds += written.seconds;
     made += trail.times(USER_AGENT, isChildWrite).length;
   }
   operator.goOn();
-  return { turns, cpu, limit };
+  return { turns, limit };
 }
 
-type Seen = Turns & { count: number; trail: AuditTrail; passes: number[] };
+type Round = Turns & { count: number; trail: AuditTrail };
 
-function tell({ count, trail, passes, turns, cpu, limit }: Seen, table: Table): number {
+function tell({ count, trail, turns, limit }: Round, table: Table): number {
   const best = limit.count / limit.seconds;
   const children = perSecond(trail.times(USER_AGENT, isChildWrite), turns);
   const all = perSecond(trail.times(USER_AGENT), turns);
   const share = children.rate / best;
-  const spent = [...cpu.values()].reduce((sum, one) => sum + one, 0);
-  const [client, child] = [limit.cpu / limit.count, spent / children.count].map((one) => one * 1000) as [number, number];
   table.title(`Children of ${count} new deployments (posted at once to an operator at work; pods by kwok)`);
   table.row(`the API server for a client that does nothing else (${limit.count})`, `${Math.round(best)} writes/s`);
   table.row(`the operator, in turn with it: children (${children.count})`, `${Math.round(children.rate)}/s, ratio ${share.toFixed(2)}`);
@@ -122,13 +116,6 @@ function tell({ count, trail, passes, turns, cpu, limit }: Seen, table: Table): 
     `the operator: all writes, with statuses and events (${all.count})`,
     `${Math.round(all.rate)}/s, ratio ${(all.rate / best).toFixed(2)}`,
   );
-  table.row(
-    'CPU of all programs for one write: that client, a child',
-    `${client.toFixed(1)}, ${child.toFixed(1)} ms, ratio ${(client / child).toFixed(2)}`,
-  );
-  tellPasses(table, { count, passes });
-  tellRequests(table, { count, asked: trail.census().filter(({ actor }) => actor === USER_AGENT) });
-  tellCpu(table, { count, cpu: { before: new Map(), after: cpu } });
   return share;
 }
 
