@@ -19,10 +19,10 @@ type Schema = {
   'x-kubernetes-validations'?: { rule: string; message: string }[];
 };
 
-/** Depth at which containers repeat what Kubernetes documents itself. */
+/** Levels of fields on a page. Below them, containers repeat what Kubernetes documents itself. */
 const MAX_DEPTH = 4;
 
-/** One page per kind and one on troubleshooting: file name below docs/reference -> Markdown (pure). */
+/** One page per kind and one on troubleshooting: by its file name below docs/reference. */
 export function referencePages(): Record<string, string> {
   const pages = Object.fromEntries(KINDS.map((kind) => [`${kind.singular}.md`, kindPage(kind)]));
   return { ...pages, 'troubleshooting.md': troubleshooting() };
@@ -33,7 +33,7 @@ function kindPage(kind: CustomKind): string {
   const rules = [...kind.rules, ...allRules(spec)];
   return [
     `# ${kind.kind}`,
-    `\`${API_VERSION}\`, short name \`${kind.shortNames.join('`, `')}\`. Generated from src/schema; \`kubectl explain ${kind.singular}.${API_VERSION.split('/')[0]}\` tells the same.`,
+    `\`${API_VERSION}\`, short name \`${kind.shortNames.join('`, `')}\`. Generated from src/schema; \`kubectl explain ${kind.singular}.${API_VERSION.split('/')[0]}\` says the same.`,
     `## spec\n\n${table(spec)}`,
     rules.length === 0
       ? ''
@@ -87,7 +87,7 @@ const conditionTable = (): string =>
     .join('\n')}`;
 
 const reasonTable = (kind: string): string =>
-  `Why a revision fails is told in [troubleshooting by reason](troubleshooting.md), in the same words on its deployment. The others:\n\n| Reason | Means |\n|---|---|\n${Object.entries(
+  `[Troubleshooting](troubleshooting.md) lists why a revision fails. Its deployment has the same reason. The others:\n\n| Reason | Means |\n|---|---|\n${Object.entries(
     { ...STATES[kind], ...COMMON },
   )
     .map(([reason, means]) => `| \`${reason}\` | ${means} |`)
@@ -95,8 +95,8 @@ const reasonTable = (kind: string): string =>
 
 const troubleshooting = (): string => `# Troubleshooting by reason
 
-A failure has one reason, the same in \`status.reason\`, in the \`Ready\` condition, in an event and in the REST answer (\`reason\`), with a sentence and, where a pod
-failed, its last log lines (\`status.logTail\`, \`log_tail\`).
+A failure has one reason. It is the same in \`status.reason\`, in the \`Ready\` condition, in an event and in the REST answer
+(\`reason\`). A sentence goes with it and, if a pod failed, its last log lines (\`status.logTail\`, \`log_tail\`).
 
 | Reason | Means | Do |
 |---|---|---|

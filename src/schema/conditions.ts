@@ -33,7 +33,7 @@ export const ROLLED_OUT = 'RolledOut';
 export const BUILD_SUCCEEDED = 'BuildSucceeded';
 /** There, and False, while the database's volume has another size than is asked for. */
 export const VOLUME_GROWN = 'VolumeGrown';
-/** There, and False, while the own database's volume is four fifths full, or more. */
+/** There, and False, while the managed database's volume is four fifths full, or more. */
 export const VOLUME_HAS_ROOM = 'VolumeHasRoom';
 /** There, and False, while the database's password is being changed. */
 export const PASSWORD_ROTATED = 'PasswordRotated';

@@ -57,11 +57,11 @@ export const DeploymentSpec = withRules(
     requestedAt: Type.Optional(RequestedAt),
     rollbackOf: Type.Optional(RollbackOf),
     suspend: Type.Optional(
-      Type.Boolean({ description: 'Pause reconciling: nothing is made, mended or switched until it is false again.' }),
+      Type.Boolean({ description: 'Pause reconciling: nothing is created, repaired or switched until it is false again.' }),
     ),
     hibernate: Type.Optional(
       Type.Boolean({
-        description: 'Stop all pods, the database among them; volume and revisions are kept. False wakes it, without a new revision.',
+        description: 'Stop all pods, including the database. The volume and the revisions stay. False wakes it, without a new revision.',
       }),
     ),
     database: Type.Optional(DatabaseSpec),
@@ -73,7 +73,7 @@ export const DeploymentSpec = withRules(
       Type.Integer({
         minimum: 10,
         maximum: 86_400,
-        description: 'A revision that is not ready by then has failed; time in which no operator runs does not count. Default 600.',
+        description: 'A revision that is not ready by then has failed. Time without a running operator does not count. Default 600.',
       }),
     ),
     revisionHistoryLimit: Type.Optional(
@@ -84,7 +84,7 @@ export const DeploymentSpec = withRules(
     ...sourceRules(),
     ...immutableRules(),
     immutableRule('id'),
-    neverAppears('database.external', 'an own database and an external one do not become each other; move the data to a new deployment'),
+    neverAppears('database.external', 'a managed database and an external one do not become each other; move the data to a new deployment'),
     tagRule,
     { rule: 'self.source == oldSelf.source', message: "source: can't be changed" },
   ],
@@ -111,15 +111,15 @@ export const DeploymentResourceStatus = status({
   serverVersion: words(128, 'Version of the agent server that the pods report.'),
   databaseSecret: words(253, 'Secret with the address of the database that pods are started with.'),
   databaseSecretVersion: words(128, 'Its resourceVersion when it was last read. External databases.'),
-  databaseAdminSecret: words(253, "Secret of the role that sets passwords, once the agents' own role is no superuser. Own databases."),
+  databaseAdminSecret: words(253, "Secret of the role that sets passwords, once the agents' own role is no superuser. Managed databases."),
   databaseTemplate: pods("the database's"),
   databaseCertificateUntil: Type.Optional(
-    DateTime('Until when the certificate of its own database holds; renewed long before. Unset: agents reach it without TLS.'),
+    DateTime('Until when the certificate of its managed database is valid. It is renewed long before. Unset: agents connect without TLS.'),
   ),
   passwordRequestedAt: words(64, 'Last value of spec.database.passwordRequestedAt that was fulfilled.'),
-  reason: words(128, 'Machine word of a failure.'),
+  reason: words(128, 'Machine-readable reason of a failure.'),
   message: words(4096, 'One sentence on the state.'),
-  lastHandledReconcileAt: words(128, 'Last value of the reconcile-now annotation that was obeyed.'),
+  lastHandledReconcileAt: words(128, 'Last value of the reconcile-now annotation that was handled.'),
 });
 
 export const RevisionSpec = withRules(
@@ -141,7 +141,7 @@ export type RevisionSpec = Static<typeof RevisionSpec>;
 export const RevisionResourceStatus = status(
   {
     phase: Type.Optional(StringEnum(REVISION_STATUSES)),
-    reason: words(128, 'Machine word of a failure.'),
+    reason: words(128, 'Machine-readable reason of a failure.'),
     message: words(4096, 'One sentence on the phase.'),
     logTail: words(16_384, 'Last log lines of a pod that failed.'),
     specHash: words(64, 'Hash of the spec, written once.'),

@@ -19,29 +19,29 @@ const ExternalDatabase = Type.Object(
       }),
     ),
   },
-  { description: 'A database that somebody else runs: no StatefulSet, Service or volume is made. Fixed at creation: an own one, or this.' },
+  { description: 'A database that somebody else runs: no StatefulSet, Service or volume is created. Fixed at creation.' },
 );
 
-/** What a deployment says of its database beside its size; sizes stand in the resource spec. */
+/** What a deployment says about its database, besides the sizes in its resource spec. */
 export const DatabaseSpec = withRules(
   Type.Object({
     external: Type.Optional(ExternalDatabase),
-    passwordRequestedAt: Type.Optional(DateTime('Ask for a new password of the own database: a new value makes one, without a gap.')),
+    passwordRequestedAt: Type.Optional(DateTime('Ask for a new password of the managed database: a new value makes one, without a gap.')),
     podDisruptionBudget: Type.Optional(
       Type.Boolean({
         description:
-          'Hold up drains of the node that the own database runs on until this is false again or the deployment hibernates. Default false: a drain stops the database for as long as its pod takes to start elsewhere.',
+          'Block drains of the node that the managed database runs on until this is false again or the deployment hibernates. Default false: a drain stops the database until its pod has started elsewhere.',
       }),
     ),
   }),
   [
     {
       rule: '!has(self.external) || !has(self.passwordRequestedAt)',
-      message: 'database.passwordRequestedAt: only for an own database; the password of an external one stands in its Secret',
+      message: 'database.passwordRequestedAt: only for a managed database; the password of an external one is in its Secret',
     },
     {
       rule: '!has(self.external) || !has(self.podDisruptionBudget)',
-      message: 'database.podDisruptionBudget: only for an own database; of an external one no pod is ours',
+      message: 'database.podDisruptionBudget: only for a managed database; an external one has no pod of ours',
     },
   ],
 );

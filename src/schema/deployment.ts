@@ -112,7 +112,7 @@ export const Plan = Type.Object(
       ),
     ),
     objects: Type.Array(Type.Object({ kind: Type.String() }), {
-      description: 'Resources that would be written, as they would stand there. A Secret tells its names only.',
+      description: 'Resources that would be written, as they would be stored. A Secret shows its names only.',
     }),
   },
   closed,

@@ -52,7 +52,7 @@ export const Revision = Type.Object(
     status: StringEnum(REVISION_STATUSES),
     source: StringEnum(SOURCES),
     source_revision_config: SourceRevisionConfig,
-    reason: Nullable(Type.String({ description: 'Machine word of a failure.' })),
+    reason: Nullable(Type.String({ description: 'Machine-readable reason of a failure.' })),
     status_message: Nullable(Type.String({ description: 'One sentence on the status, for people.' })),
     log_tail: Nullable(Type.String({ description: 'Last log lines of a pod that failed.' })),
   },
