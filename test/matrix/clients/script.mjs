@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { Client } from '@langchain/langgraph-sdk';
 
-/* One client through the interface: thread, wait, stream, join, cancel, search, store. Arguments: package, url. */
+/* One client through the interface: thread, wait, stream, join, cancel, search, store. Argument: url. */
 
-const [name, apiUrl] = process.argv.slice(2);
-const { Client } = await import(name);
+const [apiUrl] = process.argv.slice(2);
+const name = 'npm';
 const client = new Client({ apiUrl, apiKey: null });
 
 // The server keeps what earlier runs of this left.

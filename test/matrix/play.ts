@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { Client } from '@langchain/langgraph-sdk';
+
+/** What a user asks of the graph of test/matrix/project: a streamed run that ends in a question, its state, and the answer to it. */
+export async function play(apiUrl: string): Promise<void> {
+  const client = new Client({ apiUrl, apiKey: null });
+  const { thread_id } = await client.threads.create();
+  const input = { topic: 'tea', messages: [{ role: 'user', content: 'hello' }] };
+  const stream = client.runs.stream(thread_id, 'talk', { input, streamMode: ['values', 'updates', 'messages-tuple'] });
+  const events = await Array.fromAsync(stream as AsyncIterable<{ event: string; data: unknown }>);
+
+  const tokens = events.filter(({ event }) => event === 'messages').map(({ data }) => (data as [{ content: string }])[0].content);
+  assert.ok(tokens.length > 5, `tokens are streamed one by one, but ${JSON.stringify(events)} came`);
+  assert.equal(tokens.join(''), 'Tea it is.');
+  const updates = events.filter(({ event }) => event === 'updates').map(({ data }) => Object.keys(data as object));
+  assert.deepEqual(updates, [['answer'], ['__interrupt__']]);
+
+  const asked = await client.threads.getState<State>(thread_id);
+  assert.deepEqual(asked.next, ['ask']);
+  assert.deepEqual(asked.tasks[0]?.interrupts[0]?.value, { question: 'More about tea?' });
+  assert.deepEqual(
+    asked.values.messages.map(({ type }) => type),
+    ['human', 'ai'],
+  );
+
+  const answered = (await client.runs.wait(thread_id, 'talk', { command: { resume: 'yes' } })) as State;
+  assert.deepEqual(answered.notes, ['answered', 'told yes']);
+  assert.deepEqual((await client.threads.getState<State>(thread_id)).values, answered);
+  assert.equal((await client.threads.get(thread_id)).status, 'idle');
+
+  const [assistant] = await client.assistants.search({ graphId: 'talk' });
+  const { state_schema: schema } = await client.assistants.getSchemas(assistant!.assistant_id);
+  assert.deepEqual(schema?.properties?.['topic'], { type: 'string' });
+}
+
+type State = { messages: { type: string }[]; notes: string[] };

@@ -1,0 +1,28 @@
+/** How a user writes the graph's file: TypeScript or JavaScript, in a package of ES modules or of CommonJS. */
+export type Form = 'module.ts' | 'module.js' | 'commonjs.ts' | 'commonjs.js';
+
+/** One user's project: ranges of npm, of which the newest version is installed. */
+export type Row = { langgraph: string; core: string; zod: string; form: Form; node: string };
+
+/** The lowest Node that `dev` runs on: process.threadCpuUsage came with it, and the stripping of types one version before. */
+const LOWEST_NODE = '22.19.0';
+
+/** LangGraph with the core of its time. */
+const OLD = { langgraph: '~1.4.0', core: '~1.2.0' };
+const MIDDLE = { langgraph: '~1.5.0', core: '~1.3.0' };
+const NEW = { langgraph: '~1.7.0', core: '~1.4.0' };
+
+/** Any two values of different columns meet in one row. */
+export const ROWS: Row[] = [
+  { ...OLD, zod: '^3.25.32', form: 'module.ts', node: LOWEST_NODE },
+  { ...OLD, zod: '^4.2.0', form: 'commonjs.js', node: '^24' },
+  { ...MIDDLE, zod: '^3.25.32', form: 'commonjs.ts', node: '^22' },
+  { ...MIDDLE, zod: '^4.2.0', form: 'module.js', node: '^24' },
+  { ...NEW, zod: '^3.25.32', form: 'commonjs.js', node: '^24' },
+  { ...NEW, zod: '^4.2.0', form: 'module.ts', node: LOWEST_NODE },
+];
+
+/** npm packages of the official client. */
+export const NPM_CLIENTS = ['1.15.0', '2.0.0'];
+/** The official client of Python. */
+export const PYTHON_CLIENT = '0.4.14';
