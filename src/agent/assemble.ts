@@ -1,10 +1,9 @@
 import type { AgentConfig } from '../config/agent.ts';
 import type { Log } from '../log.ts';
-import type { Claimed } from './db/leases.ts';
 import { batchedStatements } from './db/batched-statements.ts';
 import type { Database } from './db/pool.ts';
 import { shareOut, type Shares } from './db/shares.ts';
-import { openSignals, type Signal, type Signals } from './db/signals.ts';
+import { openSignals } from './db/signals.ts';
 import type { AgentDeps } from './deps.ts';
 import type { GraphsFile } from './gx-json/read.ts';
 import type { Embed } from './gx-json/embed.ts';
@@ -12,14 +11,18 @@ import { GraphHost } from './threads/host.ts';
 import { threadLimits } from './threads/memory.ts';
 import { SemanticSearch } from './gx-json/semantic-search.ts';
 import { newId } from './ids.ts';
-import { Pump } from './queue/pump.ts';
+import { Pump, type PumpDeps } from './queue/pump.ts';
 import { openTickets } from './queue/tickets.ts';
-import { Executor } from './runs/execute.ts';
+import { Executor } from './runs/executor.ts';
 import { addressOf } from './runs/feedback.ts';
 import { passingHeaders } from './runs/headers.ts';
+import { Keeper } from './runs/keeper.ts';
+import { Readers } from './runs/readers.ts';
 import { mountPrefix } from './server.ts';
+import { handleReconnect, handleSignal } from './signal-handler.ts';
 import { Bus } from './stream/bus.ts';
 import { EventLog } from './stream/log.ts';
+import { Publisher } from './stream/publisher.ts';
 import { SpanExporter } from './tracing/exporter.ts';
 
 /** What was opened, closed again in reverse when the start fails or the server stops. */
@@ -58,47 +61,47 @@ export function graphHost(config: AgentConfig, file: GraphsFile, log: Log): Grap
 export const sharesOf = ({ database, jobs }: AgentConfig): Shares => shareOut({ ...database, threads: threadLimits(jobs).threads });
 
 type Parts = { config: AgentConfig; db: Database; preparing: Database; host: GraphHost; file: GraphsFile; log: Log };
-type Connected = AgentDeps & { onSignal: (signal: Signal) => void };
 
-/** Queue, signals and the machinery of runs, as one process has them. */
-export async function assemble({ config, db, preparing, host, file, log }: Parts, opened: Opened): Promise<Connected> {
-  const { jobs } = config;
+/**
+ * Queue, signals and the machinery of runs, as one process has them. Each part is made of finished ones. Signals come last: nobody has a
+ * reason to send any to a process that has taken nothing yet, and what was sent to all before that is found by the first look.
+ */
+export async function assemble({ config, db, preparing, host, file, log }: Parts, opened: Opened): Promise<AgentDeps> {
+  const { jobs, streams } = config;
   const graphs = file.graphs.map(({ graphId }) => graphId);
-  const bus = new Bus();
   const tickets = await openTickets(db, { works: jobs.slots > 0, preparing }, log);
   opened.add(() => tickets.close());
-  const eventLog = new EventLog({ db, lifeSeconds: config.streams.resumableSeconds, log });
-  // Others speak as soon as somebody listens; what is said before all of it stands is found by the first look.
-  let whole: Connected | undefined;
-  const hears = {
-    signal: (signal: Signal): void => whole?.onSignal(signal),
-    reconnected: (): void => {
-      bus.sayAll({ kind: 'wake' });
-      whole?.pump.poke();
-    },
-  };
-  const signals: Signals = await openSignals({ db, uri: config.database.uri, processId: newId() }, hears, log);
+  const signals = openSignals({ db, uri: config.database.uri, processId: newId() }, log);
   opened.add(() => signals.close());
-  const freed = (next: string | undefined): void => void pump.freed(next);
-  const shared = { db, bus, tickets, signals, eventLog, host, jobs, log };
   const exporter = config.tracing && new SpanExporter(config.tracing, log);
   opened.add(async () => exporter?.close());
-  const executor = new Executor({ ...shared, maxEventBytes: config.streams.maxEventBytes, exporter, freed });
-  // Who can't load the graphs takes no runs.
-  const running = { running: () => (host.well ? executor.count : jobs.slots), start: (run: Claimed) => executor.start(run) };
-  const pump = new Pump({ ...shared, ...running, worker: signals.processId, graphs });
-  whole = {
+  const bus = new Bus();
+  const eventLog = new EventLog({ db, lifeSeconds: streams.resumableSeconds, log });
+  const publisher = new Publisher({ bus, eventLog, maxEventBytes: streams.maxEventBytes, log });
+  const readers = new Readers({ db, bus, signals, eventLog });
+  const shared = { db, tickets, signals, readers, host, jobs, log };
+  const executor = new Executor({ ...shared, publisher, eventLog, exporter });
+  const pump = new Pump({ db, tickets, jobs, log, graphs, worker: signals.processId, ...execution(executor, host, jobs) });
+  const keeper = new Keeper({ ...shared, eventLog, executor, pump });
+  const deps: AgentDeps = {
     ...shared,
     batched: batchedStatements(db),
     executor,
     pump,
+    keeper,
     graphs,
     semanticSearch: file.index && new SemanticSearch({ db, index: file.index, embed: embedIn(host) }),
     requests: requestRules(config, file),
-    onSignal: () => undefined,
   };
-  return whole;
+  await signals.listen({ signal: (signal) => handleSignal(deps, signal), reconnected: () => handleReconnect(deps) });
+  return deps;
 }
+
+/** What the pump knows of the executor. A process that can't load the graphs takes no runs. */
+const execution = (executor: Executor, host: GraphHost, { slots }: AgentConfig['jobs']): Pick<PumpDeps, 'running' | 'execute'> => ({
+  running: () => (host.well ? executor.count : slots),
+  execute: (run) => executor.execute(run),
+});
 
 /** The user's embedding runs where the user's graphs do. */
 const embedIn =

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { Invalid } from '../errors.ts';
 
 /** RFC 4122's namespace for X.500 names: the one that clients of this interface expect system assistants' ids in. */
 const NAMESPACE = Buffer.from('6ba7b8219dad11d180b400c04fd430c8', 'hex');
@@ -27,3 +28,11 @@ export function systemAssistantId(graphId: string): string {
 }
 
 export const isUuid = (text: string): boolean => /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(text);
+
+/** The id of the assistant that a request names: its id, or a graph's name for the graph's own assistant. Throws `Invalid` at `place`. */
+export function assistantIdOf(text: string, graphs: string[], place: 'body' | 'path' = 'body'): string {
+  if (graphs.includes(text)) return systemAssistantId(text);
+  if (isUuid(text)) return text;
+  const msg = `Invalid assistant: '${text}'. Must be either a valid assistant UUID or one of the graphs ${graphs.join(', ')}`;
+  throw new Invalid([{ loc: [place, 'assistant_id'], msg, type: 'assistant' }]);
+}

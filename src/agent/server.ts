@@ -18,7 +18,11 @@ import { threadStateRoutes } from './routes/thread-state.ts';
 import { threadStreamRoute } from './routes/thread-stream.ts';
 import { threadRoutes } from './routes/threads.ts';
 
-type Options = { config: Pick<AgentConfig, 'mountPrefix' | 'bodyLimit' | 'cors' | 'privateNetwork'>; settings: GxJson; info: ServerInfo };
+type AppSettings = {
+  config: Pick<AgentConfig, 'mountPrefix' | 'bodyLimit' | 'cors' | 'privateNetwork'>;
+  settings: GxJson;
+  info: ServerInfo;
+};
 
 const PROBLEM = { type: 'object', required: ['detail'], properties: { detail: { type: 'string' } } };
 
@@ -27,7 +31,7 @@ export const mountPrefix = (config: Pick<AgentConfig, 'mountPrefix'>, { http }: 
   (http?.mount_prefix ?? config.mountPrefix).replace(/\/$/, '');
 
 /** The agent server's routes as an application. */
-export function agentApp(deps: AgentDeps, { config, settings, info }: Options): ReturnType<typeof createApp> {
+export function agentApp(deps: AgentDeps, { config, settings, info }: AppSettings): ReturnType<typeof createApp> {
   const metrics = createMetrics(deps, info);
   const http = settings.http ?? {};
   const routes: AgentRoute[] = [];

@@ -11,9 +11,7 @@ import { openDatabase, type Database } from './db/pool.ts';
 import { reachDatabase } from './db/reach.ts';
 import type { AgentDeps } from './deps.ts';
 import { readGraphsFile, type GraphsFile } from './gx-json/read.ts';
-import { hear } from './hear.ts';
 import { systemAssistantId } from './ids.ts';
-import { Keeper } from './runs/keeper.ts';
 import { agentApp } from './server.ts';
 import { versions } from './versions.ts';
 
@@ -23,10 +21,10 @@ const STOPPED_START_MILLISECONDS = 1000;
 
 export type AgentServer = { port: number; stop(): Promise<void> };
 
-type Start = { config: AgentConfig; log: Log; signal: AbortSignal };
+type StartOptions = { config: AgentConfig; log: Log; signal: AbortSignal };
 
 /** Starts the server of one deployment. Whatever prevents it is a `StartError` with one sentence; a stop meanwhile, the signal's reason. */
-export async function startAgentServer({ config, log, signal }: Start): Promise<AgentServer> {
+export async function startAgentServer({ config, log, signal }: StartOptions): Promise<AgentServer> {
   const opened = new Opened();
   try {
     return await start({ config, log, signal }, opened);
@@ -37,7 +35,7 @@ export async function startAgentServer({ config, log, signal }: Start): Promise<
   }
 }
 
-async function start({ config, log, signal }: Start, opened: Opened): Promise<AgentServer> {
+async function start({ config, log, signal }: StartOptions, opened: Opened): Promise<AgentServer> {
   const file = readGraphsFile(config.configPath);
   const db = openDatabase({ ...config.database, poolSize: sharesOf(config).server, name: 'gx-agent-server' }, log);
   opened.add(() => db.close());
@@ -61,10 +59,8 @@ async function start({ config, log, signal }: Start, opened: Opened): Promise<Ag
     settings: file.settings,
     info: { ...versions(), deployment: config.deployment, revision: config.revision },
   });
-  const keeper = new Keeper(deps);
-  deps.onSignal = (heard) => hear(deps, keeper, heard);
   const listener = await listen(app, config);
-  keeper.start();
+  deps.keeper.start();
   deps.pump.start();
   const stopping = new AbortController();
   void indexStore(deps, stopping.signal);
@@ -79,10 +75,10 @@ async function start({ config, log, signal }: Start, opened: Opened): Promise<Ag
     log.info({ running: deps.executor.count }, 'agent server stopping');
     listener.sendAway();
     await drain(deps, listener, { grace: config.jobs.graceSeconds * 1000, delay: config.shutdownDelaySeconds * 1000 });
-    keeper.stop();
+    deps.keeper.stop();
     stopping.abort();
-    deps.bus.sayAll({ kind: 'end', outcome: undefined });
-    await Promise.race([deps.eventLog.written(), wait(FAREWELL_MILLISECONDS, undefined, { ref: false })]);
+    deps.readers.endAllHere();
+    await Promise.race([deps.readers.written(), wait(FAREWELL_MILLISECONDS, undefined, { ref: false })]);
     await listener.stop(2000);
     // A database that is gone answers no farewell: the process must not wait for it.
     await Promise.race([opened.close(), wait(FAREWELL_MILLISECONDS, undefined, { ref: false })]);
@@ -90,22 +86,27 @@ async function start({ config, log, signal }: Start, opened: Opened): Promise<Ag
   return { port: listener.port, stop };
 }
 
-type Time = { grace: number; delay: number };
+/** Milliseconds. */
+type DrainTimes = { grace: number; delay: number };
+type DrainDeps = Pick<AgentDeps, 'pump' | 'executor' | 'readers'>;
 
 /**
- * No new runs; those under way finish in the grace, the others are handed back. Requests are taken on during the delay; whoever waits for a
- * run elsewhere gets its end within the grace. Times in milliseconds.
+ * Takes no new runs; those under way finish in the grace, the others are handed back. Requests are taken on during the delay; whoever waits for
+ * a run elsewhere gets its end within the grace.
  */
-async function drain({ pump, executor, bus }: AgentDeps, { unanswered, mayBeAsked }: Listener, { grace, delay }: Time): Promise<void> {
+async function drain({ pump, executor, readers }: DrainDeps, { unanswered, mayBeAsked }: Listener, times: DrainTimes): Promise<void> {
+  const { grace, delay } = times;
   const until = Date.now() + grace;
   await Promise.all([wait(delay), pump.stop().then(() => executor.idle(grace))]);
-  while (Date.now() < until && (unanswered() > 0 || bus.followedRuns().length > 0 || mayBeAsked())) await wait(20);
+  while (Date.now() < until && (unanswered() > 0 || readers.followedHere().length > 0 || mayBeAsked())) await wait(20);
   for (const id of executor.attempts().keys()) executor.stop(id, 'shutdown');
   await executor.idle(5000);
 }
 
-/** Items that were stored before there was an index, or one of other vectors, are taken up while the server serves. */
-async function indexStore({ semanticSearch, pump, log }: AgentDeps, signal: AbortSignal): Promise<void> {
+type IndexDeps = Pick<AgentDeps, 'semanticSearch' | 'pump' | 'log'>;
+
+/** Indexes items that were stored before there was an index, or for one of other vectors, while the server serves. */
+async function indexStore({ semanticSearch, pump, log }: IndexDeps, signal: AbortSignal): Promise<void> {
   if (semanticSearch === undefined) return;
   try {
     const by = await semanticSearch.prepare();
@@ -116,7 +117,7 @@ async function indexStore({ semanticSearch, pump, log }: AgentDeps, signal: Abor
   }
 }
 
-/** Each graph has an assistant of its own, made once. */
+/** Makes each graph's own assistant, once. */
 async function ownAssistants(db: Database, { graphs }: GraphsFile): Promise<void> {
   for (const { graphId, description } of graphs)
     await insertAssistant(db, {

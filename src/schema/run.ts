@@ -6,6 +6,11 @@ import { DateTime, Nullable, StringEnum, Uuid } from './types.ts';
 export const RUN_STATUSES = ['pending', 'running', 'success', 'error', 'timeout', 'interrupted'] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];
 
+export const isUnfinished = (status: RunStatus): boolean => status === 'pending' || status === 'running';
+
+/** Why a run failed: the error's name, and its message. */
+export type RunError = { error: string; message: string };
+
 export const STRATEGIES = ['reject', 'interrupt', 'rollback', 'enqueue'] as const;
 export type MultitaskStrategy = (typeof STRATEGIES)[number];
 

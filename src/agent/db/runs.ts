@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../schema/agent-types.ts';
-import type { MultitaskStrategy, Run, RunKwargs, RunStatus } from '../../schema/run.ts';
+import type { MultitaskStrategy, Run, RunError, RunKwargs, RunStatus } from '../../schema/run.ts';
 import { toField } from './json-field.ts';
 import type { Db } from './pool.ts';
 
@@ -163,26 +163,38 @@ export function listRuns(db: Db, threadId: string, { limit, offset, status }: Li
   });
 }
 
-/** What a process that waits for a run needs to know of it. */
+/** Where a run stands, as a process needs to know that waits for it. */
 export type RunProgress = {
   run_id: string;
   thread_id: string;
   status: RunStatus;
   worker: string | null;
   resumable: boolean;
-  error: { error: string; message: string } | null;
+  error: RunError | null;
 };
 
-/** Puts the process among the run's readers while it is unfinished; tells where the run stands either way. */
-export async function addReader(db: Db, runId: string, reader: string): Promise<RunProgress | undefined> {
+const PROGRESS = 'run_id, thread_id, status, worker, resumable, error';
+
+/** Reads where the run stands; undefined when there is no such run. */
+export async function runProgress(db: Db, runId: string): Promise<RunProgress | undefined> {
+  const [run] = await db.query<RunProgress>({
+    name: 'run_progress',
+    text: `select ${PROGRESS} from gx.run where run_id = $1`,
+    values: [runId],
+  });
+  return run;
+}
+
+/** Registers the process as a reader of the run while that is unfinished, in one statement with the answer: where the run stands. */
+export async function registerReader(db: Db, runId: string, reader: string): Promise<RunProgress | undefined> {
   const [run] = await db.query<RunProgress>({
     name: 'run_reader',
     text: `with added as (
         update gx.run set readers = array_append(readers, $2::uuid)
         where run_id = $1 and status in ('pending', 'running') and not $2::uuid = any(readers)
-        returning run_id, thread_id, status, worker, resumable, error)
+        returning ${PROGRESS})
       select * from added union all
-      select run_id, thread_id, status, worker, resumable, error from gx.run where run_id = $1 and not exists (select 1 from added)`,
+      select ${PROGRESS} from gx.run where run_id = $1 and not exists (select 1 from added)`,
     values: [runId, reader],
   });
   return run;

@@ -26,60 +26,91 @@ export type Signals = {
   processId: string;
   /** To one process, or to all. */
   send(signal: Signal, to?: string): Promise<void>;
+};
+
+/** What a process does with what it hears. `reconnected`: something may have been missed. */
+export type SignalHandlers = { signal: (signal: Signal) => void; reconnected: () => void };
+
+export type SignalConnection = Signals & {
+  /** Hears what others send from now on. */
+  listen(handlers: SignalHandlers): Promise<void>;
   close(): Promise<void>;
 };
 
-type Hears = { signal: (signal: Signal) => void; reconnected: () => void };
-
-/** Listens on a connection of its own, which is replaced when it breaks; `reconnected` says that something may have been missed. */
-export async function openSignals(
-  { db, uri, processId }: { db: Db; uri: string; processId: string },
-  hears: Hears,
-  log: Log,
-): Promise<Signals> {
+/** The signals of one process. Whoever has it can send at once; it hears others on a connection of its own, which is replaced when it breaks. */
+export function openSignals({ db, uri, processId }: { db: Db; uri: string; processId: string }, log: Log): SignalConnection {
   const notes = new Batcher((some: Note[]) => notify(db, some));
-  let client: Client | undefined;
-  let closed = false;
-  let timer: NodeJS.Timeout | undefined;
-  const lost = (error: Error | undefined): void => {
-    if (closed || client === undefined) return;
-    log.warn({ err: error }, 'listening connection lost');
-    client.removeAllListeners();
-    client.on('error', () => undefined);
-    close(client);
-    client = undefined;
-    timer = setTimeout(() => void again(), RETRY_MILLISECONDS);
-  };
-  const connect = async (): Promise<void> => {
-    const next = new Client({ connectionString: uri, application_name: 'gx-signals', keepAlive: true });
-    next.on('error', lost);
-    next.on('end', () => lost(undefined));
-    next.on('notification', ({ payload = '' }) => hears.signal(JSON.parse(payload) as Signal));
-    await next.connect();
-    await next.query(`listen ${EVERYBODY}; listen ${channelOf(processId)}`);
-    client = next;
-  };
-  const again = async (): Promise<void> => {
-    try {
-      await connect();
-      hears.reconnected();
-    } catch {
-      if (!closed) timer = setTimeout(() => void again(), RETRY_MILLISECONDS);
-    }
-  };
-  await connect();
-  // A connection that died without a word is noticed by asking it.
-  const check = setInterval(() => void client?.query('select 1').catch(lost), CHECK_MILLISECONDS);
+  const listener = new Listener({ uri, channels: [EVERYBODY, channelOf(processId)] }, log);
   return {
     processId,
     send: (signal, to) => notes.add({ channel: to === undefined ? EVERYBODY : channelOf(to), payload: JSON.stringify(signal) }),
-    close: async () => {
-      closed = true;
-      clearTimeout(timer);
-      clearInterval(check);
-      await client?.end().catch(() => undefined);
-    },
+    listen: (handlers) => listener.open(handlers),
+    close: () => listener.close(),
   };
+}
+
+/** The connection on which a process hears signals. */
+class Listener {
+  readonly #uri: string;
+  readonly #channels: string[];
+  readonly #log: Log;
+  #client: Client | undefined;
+  #closed = false;
+  #retry: NodeJS.Timeout | undefined;
+  #check: NodeJS.Timeout | undefined;
+
+  constructor({ uri, channels }: { uri: string; channels: string[] }, log: Log) {
+    this.#uri = uri;
+    this.#channels = channels;
+    this.#log = log;
+  }
+
+  async open(handlers: SignalHandlers): Promise<void> {
+    await this.#connect(handlers);
+    // A connection that died without a word is noticed by asking it.
+    const lost = (error: Error): void => this.#lost(error, handlers);
+    this.#check = setInterval(() => void this.#client?.query('select 1').catch(lost), CHECK_MILLISECONDS);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#retry);
+    clearInterval(this.#check);
+    await this.#client?.end().catch(() => undefined);
+  }
+
+  async #connect(handlers: SignalHandlers): Promise<void> {
+    const next = new Client({ connectionString: this.#uri, application_name: 'gx-signals', keepAlive: true });
+    next.on('error', (error) => this.#lost(error, handlers));
+    next.on('end', () => this.#lost(undefined, handlers));
+    next.on('notification', ({ payload = '' }) => handlers.signal(JSON.parse(payload) as Signal));
+    await next.connect();
+    await next.query(`listen ${this.#channels.join('; listen ')}`);
+    this.#client = next;
+  }
+
+  #lost(error: Error | undefined, handlers: SignalHandlers): void {
+    const client = this.#client;
+    if (this.#closed || client === undefined) return;
+    this.#log.warn({ err: error }, 'listening connection lost');
+    client.removeAllListeners();
+    client.on('error', () => undefined);
+    close(client);
+    this.#client = undefined;
+    this.#retryLater(handlers);
+  }
+
+  #retryLater(handlers: SignalHandlers): void {
+    const again = async (): Promise<void> => {
+      try {
+        await this.#connect(handlers);
+        handlers.reconnected();
+      } catch {
+        if (!this.#closed) this.#retryLater(handlers);
+      }
+    };
+    this.#retry = setTimeout(() => void again(), RETRY_MILLISECONDS);
+  }
 }
 
 type Note = { channel: string; payload: string };

@@ -136,8 +136,8 @@ export function copyThread(db: Database, threadId: string, copyId: string): Prom
   });
 }
 
-/** Puts the process among those that follow the thread; false when there is no such thread. */
-export async function addThreadReader(db: Db, threadId: string, reader: string): Promise<boolean> {
+/** Registers the process as a reader of the thread; false when there is no such thread. */
+export async function registerThreadReader(db: Db, threadId: string, reader: string): Promise<boolean> {
   const rows = await db.query({
     name: 'thread_reader',
     text: `update gx.thread set readers = array_append(array_remove(readers, $2::uuid), $2::uuid) where thread_id = $1 returning 1`,
@@ -151,7 +151,7 @@ export async function threadReaders(db: Db, threadId: string): Promise<string[]>
   return row?.readers ?? [];
 }
 
-export async function removeThreadReader(db: Db, threadId: string, reader: string): Promise<void> {
+export async function unregisterThreadReader(db: Db, threadId: string, reader: string): Promise<void> {
   await db.query({
     text: 'update gx.thread set readers = array_remove(readers, $2::uuid) where thread_id = $1',
     values: [threadId, reader],

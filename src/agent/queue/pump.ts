@@ -6,7 +6,7 @@ import { claimByTickets, claimThreads, stragglers, type Claimed } from '../db/le
 import type { Database } from '../db/pool.ts';
 import type { Tickets } from './tickets.ts';
 
-type Deps = {
+export type PumpDeps = {
   db: Database;
   tickets: Tickets;
   jobs: JobSettings;
@@ -14,7 +14,8 @@ type Deps = {
   graphs: string[];
   log: Log;
   running: () => number;
-  start: (run: Claimed) => Promise<void>;
+  /** Executes a run; settles when it is over, with its thread where that has another run waiting. Never fails. */
+  execute: (run: Claimed) => Promise<string | undefined>;
 };
 
 /** Milliseconds between looks when nobody wakes it: the safety net, not the way of the work. */
@@ -29,7 +30,7 @@ export type Seat = { worker: string; leaseSeconds: number; start(run: Claimed): 
 
 /** Takes tickets whenever there is a free slot, claims the runs they point at, and starts them. */
 export class Pump {
-  readonly #deps: Deps;
+  readonly #deps: PumpDeps;
   #loop: Promise<void> | undefined;
   #stopped = false;
   #poked = false;
@@ -40,7 +41,7 @@ export class Pump {
   /** Slots promised to runs that are being claimed. */
   #reserved = 0;
 
-  constructor(deps: Deps) {
+  constructor(deps: PumpDeps) {
     this.#deps = deps;
   }
 
@@ -61,7 +62,7 @@ export class Pump {
     return {
       worker,
       leaseSeconds: jobs.leaseSeconds,
-      start: (run) => void this.#deps.start(run),
+      start: (run) => void this.#execute(run),
       release: () => void (this.#reserved -= 1),
     };
   }
@@ -81,8 +82,9 @@ export class Pump {
     this.#wake?.();
   }
 
-  /** A run ended here; the next one of its thread starts at once, or queues up behind those that wait for a slot. */
-  async freed(next: string | undefined): Promise<void> {
+  /** Executes a run. After it, the next one of its thread starts at once, or queues up behind those that wait for a slot. */
+  async #execute(run: Claimed): Promise<void> {
+    const next = await this.#deps.execute(run);
     if (next !== undefined && !this.#stopped) {
       if (this.#backlog || this.#free() === 0)
         await this.#deps.tickets.send(this.#deps.db, { run_id: next, thread_id: next }).catch(this.#failed);
@@ -150,7 +152,7 @@ export class Pump {
     });
     if (taken === undefined) return true;
     this.#backlog = taken.tickets === free;
-    for (const run of taken.runs) void this.#deps.start(run);
+    for (const run of taken.runs) void this.#execute(run);
     if (taken.tickets === 0) await this.#late(free);
     return this.#backlog;
   }
@@ -171,7 +173,7 @@ export class Pump {
       if (!(error instanceof Conflict)) throw error;
       return oneByOne(threadIds, take);
     });
-    for (const run of claimed) void this.#deps.start(run);
+    for (const run of claimed) void this.#execute(run);
   }
 
   #sleep(): Promise<void> {

@@ -4,16 +4,18 @@ import { Flag, isSet } from '../../schema/agent-types.ts';
 import { text, type Reply } from '../../http/route.ts';
 import type { AgentDeps } from '../deps.ts';
 import type { Operation } from '../threads/protocol.ts';
-import { assistantIdOf } from '../runs/create.ts';
+import { assistantIdOf } from '../ids.ts';
 import { assistantOf, AssistantPath } from './assistants.ts';
 import { ok, refused, route, type AgentRoute } from './route.ts';
+
+type Deps = Pick<AgentDeps, 'db' | 'graphs' | 'host'>;
 
 const tag = 'assistants';
 const Shape = Type.Unsafe<unknown>({ type: 'object' });
 
 /** The graph thread's answer is JSON text already. */
 async function ask(
-  deps: AgentDeps,
+  deps: Deps,
   assistantId: string,
   { operation, ...args }: { operation: Operation } & Record<string, unknown>,
 ): Promise<Reply> {
@@ -31,7 +33,7 @@ function levels(xray: string | undefined): boolean | number {
 
 const Subgraphs = Type.Object({ recurse: Type.Optional(Flag()) });
 
-const getAssistantGraphRoute = (deps: AgentDeps): AgentRoute =>
+const getAssistantGraphRoute = (deps: Deps): AgentRoute =>
   route({
     method: 'get',
     path: '/assistants/{assistant_id}/graph',
@@ -46,7 +48,7 @@ const getAssistantGraphRoute = (deps: AgentDeps): AgentRoute =>
       ask(deps, assistantIdOf(params.assistant_id, deps.graphs, 'path'), { operation: 'graph', xray: levels(query.xray) }),
   });
 
-const getAssistantSchemasRoute = (deps: AgentDeps): AgentRoute =>
+const getAssistantSchemasRoute = (deps: Deps): AgentRoute =>
   route({
     method: 'get',
     path: '/assistants/{assistant_id}/schemas',
@@ -59,7 +61,7 @@ const getAssistantSchemasRoute = (deps: AgentDeps): AgentRoute =>
     handler: ({ params }) => ask(deps, params.assistant_id, { operation: 'schemas' }),
   });
 
-const getSubgraphsRoute = (deps: AgentDeps): AgentRoute =>
+const getSubgraphsRoute = (deps: Deps): AgentRoute =>
   route({
     method: 'get',
     path: '/assistants/{assistant_id}/subgraphs',
@@ -73,7 +75,7 @@ const getSubgraphsRoute = (deps: AgentDeps): AgentRoute =>
     handler: ({ params, query }) => ask(deps, params.assistant_id, { operation: 'subgraphs', recurse: isSet(query.recurse) }),
   });
 
-const getSubgraphRoute = (deps: AgentDeps): AgentRoute =>
+const getSubgraphRoute = (deps: Deps): AgentRoute =>
   route({
     method: 'get',
     path: '/assistants/{assistant_id}/subgraphs/{namespace}',
@@ -88,7 +90,7 @@ const getSubgraphRoute = (deps: AgentDeps): AgentRoute =>
       ask(deps, params.assistant_id, { operation: 'subgraphs', namespace: params.namespace, recurse: isSet(query.recurse) }),
   });
 
-export const assistantGraphRoutes = (deps: AgentDeps): AgentRoute[] => [
+export const assistantGraphRoutes = (deps: Deps): AgentRoute[] => [
   getAssistantGraphRoute(deps),
   getAssistantSchemasRoute(deps),
   getSubgraphsRoute(deps),

@@ -27,19 +27,21 @@ import { selectActive } from '../db/runs.ts';
 import { deleteThreads } from '../db/threads.ts';
 import type { AgentDeps } from '../deps.ts';
 import { newId } from '../ids.ts';
-import { cancelRuns } from '../runs/cancel.ts';
+import { cancelRuns, type CancelDeps } from '../runs/cancel.ts';
 import { ok, page, refused, route, type AgentRoute } from './route.ts';
+
+type Deps = CancelDeps & Pick<AgentDeps, 'graphs'>;
 
 const tag = 'assistants';
 export const AssistantPath = Type.Object({ assistant_id: Uuid('') });
 
-export async function assistantOf(deps: AgentDeps, id: string): Promise<Assistant> {
+export async function assistantOf(deps: Pick<Deps, 'db'>, id: string): Promise<Assistant> {
   const [assistant] = await getAssistants(deps.db, [id]);
   if (assistant === undefined) throw new NotFound(`Assistant with ID ${id} not found`);
   return assistant;
 }
 
-function knownGraph(deps: AgentDeps, graphId: string | null | undefined): void {
+function knownGraph(deps: Pick<Deps, 'graphs'>, graphId: string | null | undefined): void {
   if (graphId && !deps.graphs.includes(graphId))
     throw new NotFound(`Graph "${graphId}" not found. This server has ${deps.graphs.join(', ')}.`);
 }
@@ -55,7 +57,7 @@ function contextIn({ config, context }: Settings): JsonObject | null {
   return isFull(configurable) ? configurable : (context ?? configurable ?? null);
 }
 
-async function create(deps: AgentDeps, body: AssistantCreate): Promise<Reply> {
+async function create(deps: Deps, body: AssistantCreate): Promise<Reply> {
   knownGraph(deps, body.graph_id);
   const context = contextIn(body);
   const id = body.assistant_id ?? newId();
@@ -73,7 +75,7 @@ async function create(deps: AgentDeps, body: AssistantCreate): Promise<Reply> {
   return json(await assistantOf(deps, id));
 }
 
-async function patch(deps: AgentDeps, id: string, body: AssistantPatch): Promise<Reply> {
+async function patch(deps: Deps, id: string, body: AssistantPatch): Promise<Reply> {
   knownGraph(deps, body.graph_id);
   const given = Object.entries({ ...body, context: contextIn(body) }).filter(([, value]) => value !== null && value !== undefined);
   const assistant = await patchAssistant(deps.db, id, Object.fromEntries(given));
@@ -81,7 +83,7 @@ async function patch(deps: AgentDeps, id: string, body: AssistantPatch): Promise
   return json(assistant);
 }
 
-async function remove(deps: AgentDeps, id: string, withThreads: boolean): Promise<Reply> {
+async function remove(deps: Deps, id: string, withThreads: boolean): Promise<Reply> {
   const assistant = await assistantOf(deps, id);
   if (assistant.metadata['created_by'] === 'system')
     throw new Invalid([{ loc: ['path', 'assistant_id'], msg: "A graph's own assistant can't be deleted", type: 'value_error' }]);
@@ -92,7 +94,7 @@ async function remove(deps: AgentDeps, id: string, withThreads: boolean): Promis
   return noContent();
 }
 
-const createAssistantRoute = (deps: AgentDeps): AgentRoute =>
+const createAssistantRoute = (deps: Deps): AgentRoute =>
   route({
     method: 'post',
     path: '/assistants',
@@ -105,7 +107,7 @@ const createAssistantRoute = (deps: AgentDeps): AgentRoute =>
     handler: ({ body }) => create(deps, body),
   });
 
-const searchAssistantsRoute = (deps: AgentDeps): AgentRoute =>
+const searchAssistantsRoute = (deps: Deps): AgentRoute =>
   route({
     method: 'post',
     path: '/assistants/search',
@@ -123,7 +125,7 @@ const searchAssistantsRoute = (deps: AgentDeps): AgentRoute =>
     },
   });
 
-const countAssistantsRoute = (deps: AgentDeps): AgentRoute =>
+const countAssistantsRoute = (deps: Deps): AgentRoute =>
   route({
     method: 'post',
     path: '/assistants/count',
@@ -137,7 +139,7 @@ const countAssistantsRoute = (deps: AgentDeps): AgentRoute =>
     handler: async ({ body }) => json(await countAssistants(deps.db, { ...body, graphs: deps.graphs })),
   });
 
-const getAssistantRoute = (deps: AgentDeps): AgentRoute =>
+const getAssistantRoute = (deps: Deps): AgentRoute =>
   route({
     method: 'get',
     path: '/assistants/{assistant_id}',
@@ -150,7 +152,7 @@ const getAssistantRoute = (deps: AgentDeps): AgentRoute =>
     handler: async ({ params }) => json(await assistantOf(deps, params.assistant_id)),
   });
 
-const patchAssistantRoute = (deps: AgentDeps): AgentRoute =>
+const patchAssistantRoute = (deps: Deps): AgentRoute =>
   route({
     method: 'patch',
     path: '/assistants/{assistant_id}',
@@ -164,7 +166,7 @@ const patchAssistantRoute = (deps: AgentDeps): AgentRoute =>
     handler: ({ params, body }) => patch(deps, params.assistant_id, body),
   });
 
-const deleteAssistantRoute = (deps: AgentDeps): AgentRoute =>
+const deleteAssistantRoute = (deps: Deps): AgentRoute =>
   route({
     method: 'delete',
     path: '/assistants/{assistant_id}',
@@ -178,7 +180,7 @@ const deleteAssistantRoute = (deps: AgentDeps): AgentRoute =>
     handler: ({ params, query }) => remove(deps, params.assistant_id, isSet(query.delete_threads)),
   });
 
-const listAssistantVersionsRoute = (deps: AgentDeps): AgentRoute =>
+const listAssistantVersionsRoute = (deps: Deps): AgentRoute =>
   route({
     method: 'post',
     path: '/assistants/{assistant_id}/versions',
@@ -196,7 +198,7 @@ const listAssistantVersionsRoute = (deps: AgentDeps): AgentRoute =>
     },
   });
 
-const setLatestVersionRoute = (deps: AgentDeps): AgentRoute =>
+const setLatestVersionRoute = (deps: Deps): AgentRoute =>
   route({
     method: 'post',
     path: '/assistants/{assistant_id}/latest',
@@ -214,7 +216,7 @@ const setLatestVersionRoute = (deps: AgentDeps): AgentRoute =>
     },
   });
 
-export const assistantRoutes = (deps: AgentDeps): AgentRoute[] => [
+export const assistantRoutes = (deps: Deps): AgentRoute[] => [
   createAssistantRoute(deps),
   searchAssistantsRoute(deps),
   countAssistantsRoute(deps),

@@ -8,16 +8,18 @@ import { getRun } from '../db/runs.ts';
 import type { AgentDeps } from '../deps.ts';
 import { ok, refused, route, RunPath, type AgentRoute } from './route.ts';
 
+type Deps = Pick<AgentDeps, 'db'>;
+
 const tag = 'runs';
 const Token = Type.Object({ token: Uuid('') });
 
-async function give({ db }: AgentDeps, token: string, given: FeedbackGiven): Promise<Reply> {
+async function give({ db }: Deps, token: string, given: FeedbackGiven): Promise<Reply> {
   if (!(await giveFeedback(db, token, given))) throw new NotFound('This feedback link is unknown or has expired');
   return noContent();
 }
 
 /** The token is the credential: whoever got the link may use it. */
-const giveFeedbackRoute = (deps: AgentDeps): AgentRoute =>
+const giveFeedbackRoute = (deps: Deps): AgentRoute =>
   route({
     method: 'post',
     path: '/feedback/tokens/{token}',
@@ -31,7 +33,7 @@ const giveFeedbackRoute = (deps: AgentDeps): AgentRoute =>
     handler: ({ params, body }) => give(deps, params.token, body),
   });
 
-const followFeedbackLinkRoute = (deps: AgentDeps): AgentRoute =>
+const followFeedbackLinkRoute = (deps: Deps): AgentRoute =>
   route({
     method: 'get',
     path: '/feedback/tokens/{token}',
@@ -45,7 +47,7 @@ const followFeedbackLinkRoute = (deps: AgentDeps): AgentRoute =>
     handler: ({ params, query }) => give(deps, params.token, query),
   });
 
-const listFeedbackRoute = ({ db }: AgentDeps): AgentRoute =>
+const listFeedbackRoute = ({ db }: Deps): AgentRoute =>
   route({
     method: 'get',
     path: '/threads/{thread_id}/runs/{run_id}/feedback',
@@ -62,7 +64,7 @@ const listFeedbackRoute = ({ db }: AgentDeps): AgentRoute =>
   });
 
 /** Feedback on runs. */
-export const feedbackRoutes = (deps: AgentDeps): AgentRoute[] => [
+export const feedbackRoutes = (deps: Deps): AgentRoute[] => [
   giveFeedbackRoute(deps),
   followFeedbackLinkRoute(deps),
   listFeedbackRoute(deps),

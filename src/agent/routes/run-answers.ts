@@ -1,64 +1,71 @@
 import { Type } from 'typebox';
 import { json, slowJson, sse, type Reply, type Request } from '../../http/route.ts';
 import { isSet } from '../../schema/agent-types.ts';
-import type { RunCreate } from '../../schema/run.ts';
+import { isUnfinished, type RunCreate } from '../../schema/run.ts';
 import { STREAM_MODES } from '../../schema/stream-event.ts';
-import { lastEvent } from '../db/events.ts';
 import { selectActive } from '../db/runs.ts';
-import type { AgentDeps } from '../deps.ts';
-import { cancelRuns } from '../runs/cancel.ts';
-import { createRun } from '../runs/create.ts';
-import { isUnfinished } from '../runs/status.ts';
-import { follow, resultOf, waitForEnd } from '../runs/wait.ts';
-import { readRun } from '../stream/outbox.ts';
+import { cancelRuns, type CancelDeps } from '../runs/cancel.ts';
+import { createRun, type CreateDeps } from '../runs/create.ts';
+import type { FollowedRun, Readers } from '../runs/readers.ts';
 import { cursorOf, modesOf } from './stream-query.ts';
 
 /* How a run is answered: at once, at its end, or as it happens; alike for runs on a given thread and on one of their own. */
+
+/** What the answers to runs take. */
+export type AnswerDeps = CreateDeps & CancelDeps & { readers: Readers };
 
 type Target = { threadId: string | undefined; request: Pick<Request, 'requestId' | 'headers' | 'signal'> };
 
 const pathOf = (run: { thread_id: string; run_id: string }, threadId: string | undefined): string =>
   threadId === undefined ? `/runs/${run.run_id}` : `/threads/${run.thread_id}/runs/${run.run_id}`;
 
-export async function answerRun(deps: AgentDeps, body: RunCreate, target: Target): Promise<Reply> {
-  const { run } = await createRun(deps, body, { ...target, caller: target.request, follow: undefined });
-  return json(run, 200, { 'content-location': pathOf(run, target.threadId) });
+/** Makes a run and answers it at once. */
+export async function answerRun(deps: AnswerDeps, body: RunCreate, { threadId, request }: Target): Promise<Reply> {
+  const { run } = await createRun(deps, body, { threadId, request, follow: undefined });
+  return json(run, 200, { 'content-location': pathOf(run, threadId) });
 }
 
-export async function answerEnd(deps: AgentDeps, body: RunCreate, { threadId, request }: Target): Promise<Reply> {
-  const { run, subscription } = await createRun(deps, body, { threadId, caller: request, follow: request.signal });
+/** Makes a run and answers its final state. */
+export async function answerEnd(deps: AnswerDeps, body: RunCreate, { threadId, request }: Target): Promise<Reply> {
+  const { run, subscription } = await createRun(deps, body, { threadId, request, follow: request.signal });
   const path = `/threads/${run.thread_id}/runs/${run.run_id}`;
-  const body_ = (): Promise<unknown> => waitForEnd(deps, { ...run, subscription: subscription!, cancel: body.on_disconnect === 'cancel' });
-  return slowJson(body_, { 'content-location': path, location: `${path}/join` });
+  const cancel = body.on_disconnect === 'cancel';
+  return slowJson(() => stateAtEnd(deps, run, { subscription: subscription!, cancel }), {
+    'content-location': path,
+    location: `${path}/join`,
+  });
 }
 
 type StreamTarget = Target & { namespaces: string[] | undefined };
 
-export async function answerStream(deps: AgentDeps, body: RunCreate, { threadId, request, namespaces }: StreamTarget): Promise<Reply> {
+/** Makes a run and streams its events. */
+export async function answerStream(deps: AnswerDeps, body: RunCreate, { threadId, request, namespaces }: StreamTarget): Promise<Reply> {
   const { signal } = request;
-  const { run, subscription } = await createRun(deps, body, { threadId, caller: request, follow: signal });
+  const { run, subscription } = await createRun(deps, body, { threadId, request, follow: signal });
+  const { run_id } = run;
   const path = pathOf(run, threadId);
   const resumable = body.stream_resumable === true;
-  const reading = {
-    run_id: run.run_id,
-    subscription: subscription!,
-    from: { ms: 0, seq: 0 },
-    resumable,
-    replay: false,
-    ended: false,
-    wanted: { modes: undefined, namespaces },
-  };
-  const events = stopping(deps, readRun(deps, reading), {
-    run_id: run.run_id,
-    cancel: body.on_disconnect === 'cancel',
-    signal,
-  });
-  return sse(() => events, { 'content-location': path, location: `${path}/stream` });
+  const wanted = { modes: undefined, namespaces };
+  const events = deps.readers.eventsFromStart({ run_id, subscription: subscription!, resumable, wanted });
+  const cancel = body.on_disconnect === 'cancel';
+  return sse(() => untilLeft(deps, events, { run_id, cancel, signal }), { 'content-location': path, location: `${path}/stream` });
+}
+
+/** The final state of a followed run; a client that leaves gets nothing, and stops the run when it asked for that. */
+async function stateAtEnd(
+  deps: AnswerDeps,
+  run: { run_id: string; thread_id: string },
+  { subscription, cancel }: { subscription: FollowedRun['subscription']; cancel: boolean },
+): Promise<unknown> {
+  const ended = await deps.readers.waitForEnd(run, subscription);
+  if (ended !== undefined) return ended.state;
+  if (cancel) await cancelRuns(deps, (tx) => selectActive(tx, { run_ids: [run.run_id] }), 'interrupt');
+  return {};
 }
 
 /** The events; a client that leaves stops the run when it asked for that. */
-async function* stopping<T>(
-  deps: AgentDeps,
+async function* untilLeft<T>(
+  deps: CancelDeps,
   events: AsyncGenerator<T>,
   { run_id, cancel, signal }: { run_id: string; cancel: boolean; signal: AbortSignal },
 ): AsyncGenerator<T> {
@@ -77,25 +84,26 @@ type Join = {
   query: { cancel_on_disconnect?: string; stream_mode?: string[]; namespace?: string[] };
 };
 
-export async function answerJoin(deps: AgentDeps, { runId, threadId, signal, query }: Omit<Join, 'headers'>): Promise<Reply> {
-  const { progress, subscription } = await follow(deps, { runId, threadId }, signal);
+/** Answers the final state of a run that was made before. */
+export async function answerJoin(deps: AnswerDeps, { runId, threadId, signal, query }: Omit<Join, 'headers'>): Promise<Reply> {
+  const { progress, subscription } = await deps.readers.followRun({ runId, threadId }, signal);
   if (!isUnfinished(progress.status)) {
     subscription.close();
-    return json(await resultOf(deps, { ...progress, outcome: undefined }));
+    return json(await deps.readers.stateOf(progress));
   }
-  return slowJson(() => waitForEnd(deps, { ...progress, subscription, cancel: isSet(query.cancel_on_disconnect) }));
+  return slowJson(() => stateAtEnd(deps, progress, { subscription, cancel: isSet(query.cancel_on_disconnect) }));
 }
 
-export async function answerJoinStream(deps: AgentDeps, { runId, threadId, headers, signal, query }: Join): Promise<Reply> {
+/** Streams the events of a run that was made before, from now or from an event on. */
+export async function answerJoinStream(deps: AnswerDeps, { runId, threadId, headers, signal, query }: Join): Promise<Reply> {
   const wanted = { modes: modesOf(query.stream_mode, { field: 'stream_mode', modes: STREAM_MODES }), namespaces: query.namespace };
   const cursor = cursorOf(headers);
-  const { progress, subscription } = await follow(deps, { runId, threadId }, signal);
-  const ended = !isUnfinished(progress.status);
-  const from = cursor ?? (await lastEvent(deps.db, runId)) ?? { ms: 0, seq: 0 };
-  const reading = { run_id: runId, subscription, from, replay: cursor !== undefined, ended, resumable: progress.resumable, wanted };
+  const followed = await deps.readers.followRun({ runId, threadId }, signal);
+  const events = await deps.readers.eventsAfter(cursor, followed, wanted);
   const cancel = isSet(query.cancel_on_disconnect);
-  const events = stopping(deps, readRun(deps, reading), { run_id: runId, cancel, signal });
-  return sse(() => events, { 'content-location': `/threads/${progress.thread_id}/runs/${runId}` });
+  return sse(() => untilLeft(deps, events, { run_id: runId, cancel, signal }), {
+    'content-location': `/threads/${followed.progress.thread_id}/runs/${runId}`,
+  });
 }
 
 export const AnyState = Type.Unsafe<unknown>({});

@@ -2,22 +2,19 @@ import { Type } from 'typebox';
 import { NotFound } from '../../errors.ts';
 import { json, noContent, slowJson, type Reply } from '../../http/route.ts';
 import { isSet } from '../../schema/agent-types.ts';
-import { CancelQuery, JoinQuery, Run, RunCreate, RunsQuery, StreamQuery } from '../../schema/run.ts';
+import { CancelQuery, isUnfinished, JoinQuery, Run, RunCreate, RunsQuery, StreamQuery } from '../../schema/run.ts';
 import { deleteRunCheckpoints } from '../db/checkpoints.ts';
 import { deleteRuns, getRun, listRuns, selectActive } from '../db/runs.ts';
 import { getThread } from '../db/threads.ts';
-import type { AgentDeps } from '../deps.ts';
 import { cancelRuns } from '../runs/cancel.ts';
-import { isUnfinished } from '../runs/status.ts';
-import { follow, waitForEnd } from '../runs/wait.ts';
 import { ok, refused, route, RunPath, ThreadPath, type AgentRoute } from './route.ts';
-import { answerEnd, answerJoin, answerJoinStream, answerRun, answerStream, AnyState, eventStream } from './run-answers.ts';
+import { answerEnd, answerJoin, answerJoinStream, answerRun, answerStream, AnyState, eventStream, type AnswerDeps } from './run-answers.ts';
 
 const tag = 'runs';
 const access = 'write' as const;
 const busy = { 409: { description: 'The thread is busy and the strategy is reject.' } };
 
-const createRunRoute = (deps: AgentDeps): AgentRoute =>
+const createRunRoute = (deps: AnswerDeps): AgentRoute =>
   route({
     method: 'post',
     path: '/threads/{thread_id}/runs',
@@ -31,7 +28,7 @@ const createRunRoute = (deps: AgentDeps): AgentRoute =>
     handler: (request) => answerRun(deps, request.body, { threadId: request.params.thread_id, request }),
   });
 
-const waitRunRoute = (deps: AgentDeps): AgentRoute =>
+const waitRunRoute = (deps: AnswerDeps): AgentRoute =>
   route({
     method: 'post',
     path: '/threads/{thread_id}/runs/wait',
@@ -45,7 +42,7 @@ const waitRunRoute = (deps: AgentDeps): AgentRoute =>
     handler: (request) => answerEnd(deps, request.body, { threadId: request.params.thread_id, request }),
   });
 
-const streamRunRoute = (deps: AgentDeps): AgentRoute =>
+const streamRunRoute = (deps: AnswerDeps): AgentRoute =>
   route({
     method: 'post',
     path: '/threads/{thread_id}/runs/stream',
@@ -61,7 +58,7 @@ const streamRunRoute = (deps: AgentDeps): AgentRoute =>
       answerStream(deps, request.body, { threadId: request.params.thread_id, request, namespaces: request.query.namespace }),
   });
 
-const listRunsRoute = (deps: AgentDeps): AgentRoute =>
+const listRunsRoute = (deps: AnswerDeps): AgentRoute =>
   route({
     method: 'get',
     path: '/threads/{thread_id}/runs',
@@ -79,7 +76,7 @@ const listRunsRoute = (deps: AgentDeps): AgentRoute =>
     },
   });
 
-const getRunRoute = (deps: AgentDeps): AgentRoute =>
+const getRunRoute = (deps: AnswerDeps): AgentRoute =>
   route({
     method: 'get',
     path: '/threads/{thread_id}/runs/{run_id}',
@@ -96,7 +93,7 @@ const getRunRoute = (deps: AgentDeps): AgentRoute =>
     },
   });
 
-const deleteRunRoute = (deps: AgentDeps): AgentRoute =>
+const deleteRunRoute = (deps: AnswerDeps): AgentRoute =>
   route({
     method: 'delete',
     path: '/threads/{thread_id}/runs/{run_id}',
@@ -109,7 +106,7 @@ const deleteRunRoute = (deps: AgentDeps): AgentRoute =>
     handler: ({ params, signal }) => remove(deps, params, signal),
   });
 
-const joinRunRoute = (deps: AgentDeps): AgentRoute =>
+const joinRunRoute = (deps: AnswerDeps): AgentRoute =>
   route({
     method: 'get',
     path: '/threads/{thread_id}/runs/{run_id}/join',
@@ -123,7 +120,7 @@ const joinRunRoute = (deps: AgentDeps): AgentRoute =>
     handler: ({ params, query, signal }) => answerJoin(deps, { runId: params.run_id, threadId: params.thread_id, query, signal }),
   });
 
-const joinStreamRoute = (deps: AgentDeps): AgentRoute =>
+const joinStreamRoute = (deps: AnswerDeps): AgentRoute =>
   route({
     method: 'get',
     path: '/threads/{thread_id}/runs/{run_id}/stream',
@@ -138,7 +135,7 @@ const joinStreamRoute = (deps: AgentDeps): AgentRoute =>
       answerJoinStream(deps, { runId: params.run_id, threadId: params.thread_id, query, signal, headers }),
   });
 
-const cancelRunRoute = (deps: AgentDeps): AgentRoute =>
+const cancelRunRoute = (deps: AnswerDeps): AgentRoute =>
   route({
     method: 'post',
     path: '/threads/{thread_id}/runs/{run_id}/cancel',
@@ -156,13 +153,13 @@ const picked = (record: object, names: string[]): object =>
   Object.fromEntries(Object.entries(record).filter(([name]) => names.includes(name)));
 
 /** One that is under way is rolled back first, which ends with its worker's word: nothing of it is written after the answer. */
-async function remove(deps: AgentDeps, { thread_id, run_id }: { thread_id: string; run_id: string }, signal: AbortSignal): Promise<Reply> {
+async function remove(deps: AnswerDeps, { thread_id, run_id }: { thread_id: string; run_id: string }, signal: AbortSignal): Promise<Reply> {
   const run = await getRun(deps.db, thread_id, run_id);
   if (run === undefined) throw new NotFound(`Run with ID ${run_id} not found`);
   if (isUnfinished(run.status)) {
-    const { subscription } = await follow(deps, { runId: run_id, threadId: thread_id }, signal);
+    const { subscription } = await deps.readers.followRun({ runId: run_id, threadId: thread_id }, signal);
     const count = await cancelRuns(deps, (tx) => selectActive(tx, { thread_id, run_ids: [run_id] }), 'rollback');
-    if (count > 0) await waitForEnd(deps, { run_id, thread_id, subscription, cancel: false });
+    if (count > 0) await deps.readers.waitForEnd({ run_id, thread_id }, subscription);
     else subscription.close();
   }
   await deleteRuns(deps.db, [run_id]);
@@ -173,22 +170,22 @@ async function remove(deps: AgentDeps, { thread_id, run_id }: { thread_id: strin
 type CancelOptions = { wait?: string; action?: 'interrupt' | 'rollback'; signal: AbortSignal };
 
 async function cancel(
-  deps: AgentDeps,
+  deps: AnswerDeps,
   { thread_id, run_id }: { thread_id: string; run_id: string },
   options: CancelOptions,
 ): Promise<Reply> {
-  const followed = isSet(options.wait) ? await follow(deps, { runId: run_id, threadId: thread_id }, options.signal) : undefined;
+  const followed = isSet(options.wait) ? await deps.readers.followRun({ runId: run_id, threadId: thread_id }, options.signal) : undefined;
   const count = await cancelRuns(deps, (tx) => selectActive(tx, { thread_id, run_ids: [run_id] }), options.action ?? 'interrupt');
   if (count === 0) {
     followed?.subscription.close();
     throw new NotFound(`Run with ID ${run_id} not found, or already finished`);
   }
   if (followed === undefined) return noContent(202);
-  return slowJson(() => waitForEnd(deps, { run_id, thread_id, subscription: followed.subscription, cancel: false }));
+  return slowJson(async () => (await deps.readers.waitForEnd({ run_id, thread_id }, followed.subscription))?.state ?? {});
 }
 
 /** Runs on a thread. */
-export const threadRunRoutes = (deps: AgentDeps): AgentRoute[] => [
+export const threadRunRoutes = (deps: AnswerDeps): AgentRoute[] => [
   createRunRoute(deps),
   waitRunRoute(deps),
   streamRunRoute(deps),

@@ -4,16 +4,15 @@ import { json, noContent } from '../../http/route.ts';
 import { CancelMany, CancelManyQuery, JoinQuery, Run, RunBatch, RunCreate, StreamQuery } from '../../schema/run.ts';
 import { Uuid } from '../../schema/types.ts';
 import { selectActive } from '../db/runs.ts';
-import type { AgentDeps } from '../deps.ts';
 import { cancelRuns } from '../runs/cancel.ts';
 import { createRuns } from '../runs/create.ts';
 import { ok, refused, route, type AgentRoute } from './route.ts';
-import { answerEnd, answerJoinStream, answerRun, answerStream, AnyState, eventStream } from './run-answers.ts';
+import { answerEnd, answerJoinStream, answerRun, answerStream, AnyState, eventStream, type AnswerDeps } from './run-answers.ts';
 
 const tag = 'runs';
 const access = 'write' as const;
 
-const createStatelessRunRoute = (deps: AgentDeps): AgentRoute =>
+const createStatelessRunRoute = (deps: AnswerDeps): AgentRoute =>
   route({
     method: 'post',
     path: '/runs',
@@ -26,7 +25,7 @@ const createStatelessRunRoute = (deps: AgentDeps): AgentRoute =>
     handler: (request) => answerRun(deps, request.body, { threadId: undefined, request }),
   });
 
-const waitStatelessRunRoute = (deps: AgentDeps): AgentRoute =>
+const waitStatelessRunRoute = (deps: AnswerDeps): AgentRoute =>
   route({
     method: 'post',
     path: '/runs/wait',
@@ -39,7 +38,7 @@ const waitStatelessRunRoute = (deps: AgentDeps): AgentRoute =>
     handler: (request) => answerEnd(deps, request.body, { threadId: undefined, request }),
   });
 
-const streamStatelessRunRoute = (deps: AgentDeps): AgentRoute =>
+const streamStatelessRunRoute = (deps: AnswerDeps): AgentRoute =>
   route({
     method: 'post',
     path: '/runs/stream',
@@ -53,7 +52,7 @@ const streamStatelessRunRoute = (deps: AgentDeps): AgentRoute =>
     handler: (request) => answerStream(deps, request.body, { threadId: undefined, request, namespaces: request.query.namespace }),
   });
 
-const createRunsRoute = (deps: AgentDeps): AgentRoute =>
+const createRunsRoute = (deps: AnswerDeps): AgentRoute =>
   route({
     method: 'post',
     path: '/runs/batch',
@@ -66,7 +65,7 @@ const createRunsRoute = (deps: AgentDeps): AgentRoute =>
     handler: async (request) => json(await createRuns(deps, request.body, request)),
   });
 
-const joinStatelessStreamRoute = (deps: AgentDeps): AgentRoute =>
+const joinStatelessStreamRoute = (deps: AnswerDeps): AgentRoute =>
   route({
     method: 'get',
     path: '/runs/{run_id}/stream',
@@ -81,7 +80,7 @@ const joinStatelessStreamRoute = (deps: AgentDeps): AgentRoute =>
       answerJoinStream(deps, { runId: params.run_id, threadId: undefined, query, signal, headers }),
   });
 
-const cancelRunsRoute = (deps: AgentDeps): AgentRoute =>
+const cancelRunsRoute = (deps: AnswerDeps): AgentRoute =>
   route({
     method: 'post',
     path: '/runs/cancel',
@@ -103,7 +102,7 @@ const cancelRunsRoute = (deps: AgentDeps): AgentRoute =>
   });
 
 /** Runs on a thread of their own. */
-export const statelessRunRoutes = (deps: AgentDeps): AgentRoute[] => [
+export const statelessRunRoutes = (deps: AnswerDeps): AgentRoute[] => [
   createStatelessRunRoute(deps),
   waitStatelessRunRoute(deps),
   streamStatelessRunRoute(deps),

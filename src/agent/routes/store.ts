@@ -8,6 +8,8 @@ import { deleteItem, getItem, listNamespaces, putItem, searchItems, type Near } 
 import type { AgentDeps } from '../deps.ts';
 import { ok, refused, route, type AgentRoute } from './route.ts';
 
+type Deps = Pick<AgentDeps, 'db' | 'semanticSearch'>;
+
 const tag = 'store';
 
 /** The body, when no field of it names a namespace that can't be. */
@@ -22,14 +24,14 @@ function checked<B extends object>(body: B): B {
   return body;
 }
 
-async function nearTo({ semanticSearch }: AgentDeps, query: string | null | undefined): Promise<Near | undefined> {
+async function nearTo({ semanticSearch }: Deps, query: string | null | undefined): Promise<Near | undefined> {
   if (!query) return undefined;
   const msg = 'This deployment has no semantic search: gx.json names no store.index';
   if (semanticSearch === undefined) throw new Invalid([{ loc: ['body', 'query'], msg, type: 'not_supported' }]);
   return semanticSearch.near(query);
 }
 
-const putItemRoute = (deps: AgentDeps): AgentRoute =>
+const putItemRoute = (deps: Deps): AgentRoute =>
   route({
     method: 'put',
     path: '/store/items',
@@ -47,7 +49,7 @@ const putItemRoute = (deps: AgentDeps): AgentRoute =>
     },
   });
 
-const getItemRoute = ({ db }: AgentDeps): AgentRoute =>
+const getItemRoute = ({ db }: Deps): AgentRoute =>
   route({
     method: 'get',
     path: '/store/items',
@@ -66,7 +68,7 @@ const getItemRoute = ({ db }: AgentDeps): AgentRoute =>
     },
   });
 
-const deleteItemRoute = ({ db }: AgentDeps): AgentRoute =>
+const deleteItemRoute = ({ db }: Deps): AgentRoute =>
   route({
     method: 'delete',
     path: '/store/items',
@@ -82,7 +84,7 @@ const deleteItemRoute = ({ db }: AgentDeps): AgentRoute =>
     },
   });
 
-const searchItemsRoute = (deps: AgentDeps): AgentRoute =>
+const searchItemsRoute = (deps: Deps): AgentRoute =>
   route({
     method: 'post',
     path: '/store/items/search',
@@ -96,7 +98,7 @@ const searchItemsRoute = (deps: AgentDeps): AgentRoute =>
     handler: async ({ body }) => json({ items: await searchItems(deps.db, checked(body), await nearTo(deps, body.query)) }),
   });
 
-const listNamespacesRoute = ({ db }: AgentDeps): AgentRoute =>
+const listNamespacesRoute = ({ db }: Deps): AgentRoute =>
   route({
     method: 'post',
     path: '/store/namespaces',
@@ -110,7 +112,7 @@ const listNamespacesRoute = ({ db }: AgentDeps): AgentRoute =>
     handler: async ({ body }) => json({ namespaces: await listNamespaces(db, checked(body)) }),
   });
 
-export const storeRoutes = (deps: AgentDeps): AgentRoute[] => [
+export const storeRoutes = (deps: Deps): AgentRoute[] => [
   putItemRoute(deps),
   getItemRoute(deps),
   deleteItemRoute(deps),

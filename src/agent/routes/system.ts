@@ -9,7 +9,9 @@ import { ok, route, type AgentRoute } from './route.ts';
 
 export type ServerInfo = { version: string; langgraphVersion: string; deployment: string | undefined; revision: string | undefined };
 
-type Options = { info: ServerInfo; metrics: Metrics; document: () => unknown };
+type SystemFacts = { info: ServerInfo; metrics: Metrics; document: () => unknown };
+
+type Deps = Pick<AgentDeps, 'db' | 'host' | 'pump' | 'log'>;
 
 const tag = 'system';
 const Any = Type.Unsafe<unknown>({ type: 'object' });
@@ -18,7 +20,7 @@ const CHECK_WITHIN = 3000;
 const LOOKS_WITHIN = 30_000;
 
 /** Whether this process can do its work: the database and, on it, the queue. */
-export function healthRoute(deps: AgentDeps, path: '/' | '/ok'): AgentRoute {
+export function healthRoute(deps: Deps, path: '/' | '/ok'): AgentRoute {
   return route({
     method: 'get',
     path,
@@ -35,7 +37,7 @@ export function healthRoute(deps: AgentDeps, path: '/' | '/ok'): AgentRoute {
   });
 }
 
-async function health(deps: AgentDeps, asked: boolean): Promise<Reply> {
+async function health(deps: Deps, asked: boolean): Promise<Reply> {
   if (!asked) return json({ ok: true, services: { database: 'skipped', queue: 'skipped' } });
   const late = new Promise<never>((_, reject) => setTimeout(reject, CHECK_WITHIN, new Error('no answer in time')).unref());
   try {
@@ -56,7 +58,7 @@ const page = (title: string): string => `<!doctype html><html><head><meta charse
 <script>fetch('openapi.json').then(r=>r.json()).then(d=>{for(const[p,ms]of Object.entries(d.paths))for(const[m,o]of Object.entries(ms)){
 const row=t.insertRow();row.insertCell().innerHTML='<code></code>';row.cells[0].firstChild.textContent=m.toUpperCase()+' '+p;row.insertCell().textContent=o.summary}})</script></body></html>`;
 
-const infoRoute = ({ info }: Options): AgentRoute =>
+const infoRoute = ({ info }: SystemFacts): AgentRoute =>
   route({
     method: 'get',
     path: '/info',
@@ -88,7 +90,7 @@ const infoRoute = ({ info }: Options): AgentRoute =>
       }),
   });
 
-const metricsRoute = ({ metrics }: Options): AgentRoute =>
+const metricsRoute = ({ metrics }: SystemFacts): AgentRoute =>
   route({
     method: 'get',
     path: '/metrics',
@@ -105,7 +107,7 @@ const metricsRoute = ({ metrics }: Options): AgentRoute =>
     },
   });
 
-const openapiRoute = ({ document }: Options): AgentRoute =>
+const openapiRoute = ({ document }: SystemFacts): AgentRoute =>
   route({
     method: 'get',
     path: '/openapi.json',
@@ -129,10 +131,10 @@ const docsRoute = (): AgentRoute =>
     handler: () => text(page('Agent server'), 'text/html; charset=utf-8'),
   });
 
-export const systemRoutes = (deps: AgentDeps, options: Options): AgentRoute[] => [
+export const systemRoutes = (deps: Deps, facts: SystemFacts): AgentRoute[] => [
   healthRoute(deps, '/'),
-  infoRoute(options),
-  metricsRoute(options),
-  openapiRoute(options),
+  infoRoute(facts),
+  metricsRoute(facts),
+  openapiRoute(facts),
   docsRoute(),
 ];

@@ -6,12 +6,13 @@ import { HistoryBody, StateAt, StateSelect, StateUpdate } from '../../schema/thr
 import { Uuid } from '../../schema/types.ts';
 import type { Db } from '../db/pool.ts';
 import { lockActive } from '../db/runs.ts';
-import { setThreadState, threadHead, threadReaders, type ThreadHead } from '../db/threads.ts';
+import { setThreadState, threadHead, type ThreadHead } from '../db/threads.ts';
 import type { AgentDeps } from '../deps.ts';
-import { newId } from '../ids.ts';
 import type { Operation } from '../threads/protocol.ts';
-import { checkCheckpoint } from '../runs/create.ts';
+import { checkCheckpoint } from '../runs/plan.ts';
 import { ok, refused, route, ThreadPath, type AgentRoute } from './route.ts';
+
+type Deps = Pick<AgentDeps, 'db' | 'graphs' | 'host' | 'readers'>;
 
 const tag = 'threads';
 const State = Type.Unsafe<unknown>({ type: 'object' });
@@ -38,7 +39,7 @@ const emptyState = (thread: ThreadHead): Json => ({
   parent_checkpoint_id: null,
 });
 
-async function headOf(deps: AgentDeps, threadId: string): Promise<ThreadHead> {
+async function headOf(deps: Deps, threadId: string): Promise<ThreadHead> {
   const head = await threadHead(deps.db, threadId);
   if (head === undefined) throw new NotFound(`Thread with ID ${threadId} not found`);
   return head;
@@ -48,7 +49,7 @@ type Select = string[] | null | undefined;
 type At = { checkpoint?: Json | null; subgraphs?: boolean | null; select?: Select };
 
 /** The state as JSON text, which goes to the client as it came from the graph's thread. */
-async function stateOf(deps: AgentDeps, threadId: string, { select, ...at }: At): Promise<string> {
+async function stateOf(deps: Deps, threadId: string, { select, ...at }: At): Promise<string> {
   const head = await headOf(deps, threadId);
   const { graph_id } = head;
   await checkCheckpoint(deps.db, threadId, at.checkpoint ?? {});
@@ -63,21 +64,21 @@ const picked = (state: Json, select: Select): Json =>
   isAsked(select) ? Object.fromEntries(select.map((name) => [name, state[name]])) : state;
 
 /** The states, as JSON text. */
-async function historyOf(deps: AgentDeps, threadId: string, { select, ...body }: HistoryBody): Promise<string> {
+async function historyOf(deps: Deps, threadId: string, { select, ...body }: HistoryBody): Promise<string> {
   const { graph_id } = await headOf(deps, threadId);
   if (graph_id === null) return '[]';
   const states = await deps.host.call('history', { thread_id: threadId, graph_id, ...body });
   return isAsked(select) ? JSON.stringify((JSON.parse(states) as Json[]).map((state) => picked(state, select))) : states;
 }
 
-async function ask<T>(deps: AgentDeps, operation: Operation, args: object): Promise<T> {
+async function ask<T>(deps: Pick<Deps, 'host'>, operation: Operation, args: object): Promise<T> {
   return JSON.parse(await deps.host.call(operation, args)) as T;
 }
 
 type Written = { answer: Json; thread: { values: unknown; waiting: boolean; interrupts: unknown } };
 
 /** Holds the thread while it writes: a run that began in between would go on from the state before, and one of the two would be lost. */
-async function write(deps: AgentDeps, threadId: string, body: StateUpdate): Promise<Json> {
+async function write(deps: Deps, threadId: string, body: StateUpdate): Promise<Json> {
   const { graph_id } = await headOf(deps, threadId);
   if (graph_id === null) throw new Rejected('Thread has no graph ID: run it once, or create it with metadata.graph_id.');
   const answer = await deps.db.transaction(async (tx) => {
@@ -91,7 +92,7 @@ async function write(deps: AgentDeps, threadId: string, body: StateUpdate): Prom
 
 type Writing = { threadId: string; graph_id: string; body: StateUpdate };
 
-async function writeHolding(deps: AgentDeps, tx: Db, { threadId, graph_id, body }: Writing): Promise<Json> {
+async function writeHolding(deps: Deps, tx: Db, { threadId, graph_id, body }: Writing): Promise<Json> {
   const checkpoint = body.checkpoint ?? (body.checkpoint_id ? { checkpoint_id: body.checkpoint_id } : null);
   await checkCheckpoint(tx, threadId, checkpoint ?? {});
   const { answer, thread: after } = await ask<Written>(deps, 'update', {
@@ -106,18 +107,16 @@ async function writeHolding(deps: AgentDeps, tx: Db, { threadId, graph_id, body 
 }
 
 /** Tells those who follow the thread; the event waits for them in the table, as those of runs do. */
-async function announce(deps: AgentDeps, threadId: string): Promise<void> {
-  const readers = await threadReaders(deps.db, threadId);
-  if (readers.length === 0) return;
-  const told = `{"state":${await stateOf(deps, threadId, {})},"thread_id":"${threadId}"}`;
-  deps.eventLog.append({ run_id: newId(), thread_id: threadId, readers }, [{ ms: Date.now(), seq: 1, event: 'state_update', json: told }]);
-}
+const announce = (deps: Deps, threadId: string): Promise<void> =>
+  deps.readers.tellThread(threadId, 'state_update', async () => `{"state":${await stateOf(deps, threadId, {})},"thread_id":"${threadId}"}`);
 
 type StateUpdate = { values?: unknown; as_node?: string | null; checkpoint?: Json | null; checkpoint_id?: string | null };
 
+export type SuperstepDeps = Pick<Deps, 'db' | 'graphs' | 'host'>;
+
 /** Writes a whole history of states into a new thread. */
 export async function applySupersteps(
-  deps: AgentDeps,
+  deps: SuperstepDeps,
   { thread_id, graph_id, supersteps }: { thread_id: string; graph_id: string; supersteps: { updates: Json[] }[] },
 ): Promise<void> {
   if (!deps.graphs.includes(graph_id)) throw new NotFound(`Graph "${graph_id}" is not part of this revision.`);
@@ -125,7 +124,7 @@ export async function applySupersteps(
   await setThreadState(deps.db, thread_id, { ...thread, status: thread.waiting ? 'interrupted' : 'idle' });
 }
 
-const getStateRoute = (deps: AgentDeps): AgentRoute =>
+const getStateRoute = (deps: Deps): AgentRoute =>
   route({
     method: 'get',
     path: '/threads/{thread_id}/state',
@@ -139,7 +138,7 @@ const getStateRoute = (deps: AgentDeps): AgentRoute =>
     handler: async ({ params, query }) => jsonText(await stateOf(deps, params.thread_id, { ...query, subgraphs: isSet(query.subgraphs) })),
   });
 
-const updateStateRoute = (deps: AgentDeps): AgentRoute =>
+const updateStateRoute = (deps: Deps): AgentRoute =>
   route({
     method: 'post',
     path: '/threads/{thread_id}/state',
@@ -153,7 +152,7 @@ const updateStateRoute = (deps: AgentDeps): AgentRoute =>
     handler: async ({ params, body }) => json(await write(deps, params.thread_id, body)),
   });
 
-const getStateAtRoute = (deps: AgentDeps): AgentRoute =>
+const getStateAtRoute = (deps: Deps): AgentRoute =>
   route({
     method: 'post',
     path: '/threads/{thread_id}/state/checkpoint',
@@ -167,7 +166,7 @@ const getStateAtRoute = (deps: AgentDeps): AgentRoute =>
     handler: async ({ params, body }) => jsonText(await stateOf(deps, params.thread_id, body as At)),
   });
 
-const getStateOfCheckpointRoute = (deps: AgentDeps): AgentRoute =>
+const getStateOfCheckpointRoute = (deps: Deps): AgentRoute =>
   route({
     method: 'get',
     path: '/threads/{thread_id}/state/{checkpoint_id}',
@@ -184,7 +183,7 @@ const getStateOfCheckpointRoute = (deps: AgentDeps): AgentRoute =>
     },
   });
 
-const getHistoryRoute = (deps: AgentDeps): AgentRoute =>
+const getHistoryRoute = (deps: Deps): AgentRoute =>
   route({
     method: 'get',
     path: '/threads/{thread_id}/history',
@@ -198,7 +197,7 @@ const getHistoryRoute = (deps: AgentDeps): AgentRoute =>
     handler: async ({ params, query }) => jsonText(await historyOf(deps, params.thread_id, query)),
   });
 
-const postHistoryRoute = (deps: AgentDeps): AgentRoute =>
+const postHistoryRoute = (deps: Deps): AgentRoute =>
   route({
     method: 'post',
     path: '/threads/{thread_id}/history',
@@ -213,7 +212,7 @@ const postHistoryRoute = (deps: AgentDeps): AgentRoute =>
     handler: async ({ params, body }) => jsonText(await historyOf(deps, params.thread_id, body)),
   });
 
-export const threadStateRoutes = (deps: AgentDeps): AgentRoute[] => [
+export const threadStateRoutes = (deps: Deps): AgentRoute[] => [
   getStateRoute(deps),
   updateStateRoute(deps),
   getStateAtRoute(deps),

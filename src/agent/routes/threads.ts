@@ -8,15 +8,17 @@ import { selectActive } from '../db/runs.ts';
 import { copyThread, countThreads, deleteThreads, getThread, patchThread, searchThreads } from '../db/threads.ts';
 import type { AgentDeps } from '../deps.ts';
 import { newId } from '../ids.ts';
-import { cancelRuns } from '../runs/cancel.ts';
+import { cancelRuns, type CancelDeps } from '../runs/cancel.ts';
 import { ok, page, refused, route, ThreadPath, type AgentRoute } from './route.ts';
-import { applySupersteps } from './thread-state.ts';
+import { applySupersteps, type SuperstepDeps } from './thread-state.ts';
+
+type Deps = CancelDeps & SuperstepDeps & Pick<AgentDeps, 'batched'>;
 
 const tag = 'threads';
 
 const missing = (id: string): NotFound => new NotFound(`Thread with ID ${id} not found`);
 
-const createThreadRoute = (deps: AgentDeps): AgentRoute =>
+const createThreadRoute = (deps: Deps): AgentRoute =>
   route({
     method: 'post',
     path: '/threads',
@@ -30,7 +32,7 @@ const createThreadRoute = (deps: AgentDeps): AgentRoute =>
     handler: ({ body }) => create(deps, body),
   });
 
-const searchThreadsRoute = (deps: AgentDeps): AgentRoute =>
+const searchThreadsRoute = (deps: Deps): AgentRoute =>
   route({
     method: 'post',
     path: '/threads/search',
@@ -47,7 +49,7 @@ const searchThreadsRoute = (deps: AgentDeps): AgentRoute =>
     },
   });
 
-const countThreadsRoute = (deps: AgentDeps): AgentRoute =>
+const countThreadsRoute = (deps: Deps): AgentRoute =>
   route({
     method: 'post',
     path: '/threads/count',
@@ -61,7 +63,7 @@ const countThreadsRoute = (deps: AgentDeps): AgentRoute =>
     handler: async ({ body }) => json(await countThreads(deps.db, body)),
   });
 
-const pruneThreadsRoute = (deps: AgentDeps): AgentRoute =>
+const pruneThreadsRoute = (deps: Deps): AgentRoute =>
   route({
     method: 'post',
     path: '/threads/prune',
@@ -74,7 +76,7 @@ const pruneThreadsRoute = (deps: AgentDeps): AgentRoute =>
     handler: async ({ body }) => json({ pruned_count: await prune(deps, body) }),
   });
 
-const getThreadRoute = (deps: AgentDeps): AgentRoute =>
+const getThreadRoute = (deps: Deps): AgentRoute =>
   route({
     method: 'get',
     path: '/threads/{thread_id}',
@@ -93,7 +95,7 @@ const getThreadRoute = (deps: AgentDeps): AgentRoute =>
     },
   });
 
-const patchThreadRoute = (deps: AgentDeps): AgentRoute =>
+const patchThreadRoute = (deps: Deps): AgentRoute =>
   route({
     method: 'patch',
     path: '/threads/{thread_id}',
@@ -112,7 +114,7 @@ const patchThreadRoute = (deps: AgentDeps): AgentRoute =>
     },
   });
 
-const deleteThreadRoute = (deps: AgentDeps): AgentRoute =>
+const deleteThreadRoute = (deps: Deps): AgentRoute =>
   route({
     method: 'delete',
     path: '/threads/{thread_id}',
@@ -130,7 +132,7 @@ const deleteThreadRoute = (deps: AgentDeps): AgentRoute =>
     },
   });
 
-const copyThreadRoute = (deps: AgentDeps): AgentRoute =>
+const copyThreadRoute = (deps: Deps): AgentRoute =>
   route({
     method: 'post',
     path: '/threads/{thread_id}/copy',
@@ -147,7 +149,7 @@ const copyThreadRoute = (deps: AgentDeps): AgentRoute =>
     },
   });
 
-const getStorageRoute = (deps: AgentDeps): AgentRoute =>
+const getStorageRoute = (deps: Deps): AgentRoute =>
   route({
     method: 'get',
     path: '/threads/{thread_id}/storage',
@@ -178,7 +180,7 @@ function refuseTtl(ttl: unknown): void {
   throw new Invalid([{ loc: ['body', 'ttl'], msg: 'Expiry of threads is not supported by this server yet', type: 'not_supported' }]);
 }
 
-async function create(deps: AgentDeps, body: ThreadCreate): Promise<Reply> {
+async function create(deps: Deps, body: ThreadCreate): Promise<Reply> {
   refuseTtl(body.ttl);
   const id = body.thread_id ?? newId();
   const steps = body.supersteps ?? [];
@@ -199,10 +201,7 @@ async function create(deps: AgentDeps, body: ThreadCreate): Promise<Reply> {
   }
 }
 
-async function prune(
-  deps: AgentDeps,
-  { thread_ids, strategy }: { thread_ids: string[]; strategy?: 'delete' | 'keep_latest' },
-): Promise<number> {
+async function prune(deps: Deps, { thread_ids, strategy }: { thread_ids: string[]; strategy?: 'delete' | 'keep_latest' }): Promise<number> {
   if (strategy !== 'keep_latest') {
     for (const thread_id of thread_ids) await cancelRuns(deps, (tx) => selectActive(tx, { thread_id }), 'interrupt');
     return (await deleteThreads(deps.db, thread_ids)).length;
@@ -235,7 +234,7 @@ function atPath(record: unknown, path: string): unknown {
   );
 }
 
-export const threadRoutes = (deps: AgentDeps): AgentRoute[] => [
+export const threadRoutes = (deps: Deps): AgentRoute[] => [
   createThreadRoute(deps),
   searchThreadsRoute(deps),
   countThreadsRoute(deps),

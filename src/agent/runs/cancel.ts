@@ -1,18 +1,28 @@
-import type { Db } from '../db/pool.ts';
+import type { Database, Db } from '../db/pool.ts';
 import { askToStop, deleteRuns, interruptPending, type ActiveRun } from '../db/runs.ts';
-import type { AgentDeps } from '../deps.ts';
+import type { Signals } from '../db/signals.ts';
+import type { Executor } from './executor.ts';
+import type { Readers } from './readers.ts';
 
 export type StopAction = 'interrupt' | 'rollback';
 
-/** Whom to tell once the change is committed. */
-export type Stopped = {
+/** Runs that were stopped: whom to tell once the change is committed. */
+export type StoppedRuns = {
   ended: { run_id: string; readers: string[] }[];
   stopping: { run_id: string; worker: string }[];
   action: StopAction;
 };
 
-/** Waiting runs end (or vanish) at once; running ones are marked, so that their worker, or whoever takes them up after it, stops them. */
-export async function stopRuns(tx: Db, active: ActiveRun[], action: StopAction): Promise<Stopped> {
+export type TellStoppedDeps = {
+  readers: Pick<Readers, 'end'>;
+  executor: Pick<Executor, 'stop'>;
+  signals: Pick<Signals, 'processId' | 'send'>;
+};
+
+export type CancelDeps = TellStoppedDeps & { db: Database };
+
+/** Ends (or deletes) waiting runs at once, and marks running ones, so that their worker, or whoever takes them up after it, stops them. */
+export async function stopRuns(tx: Db, active: ActiveRun[], action: StopAction): Promise<StoppedRuns> {
   const ids = (status: ActiveRun['status']): string[] => active.filter((run) => run.status === status).map((run) => run.run_id);
   const pending = ids('pending');
   const running = ids('running');
@@ -20,26 +30,18 @@ export async function stopRuns(tx: Db, active: ActiveRun[], action: StopAction):
   return { ended, stopping: running.length === 0 ? [] : await askToStop(tx, running, action), action };
 }
 
-type Tells = Pick<AgentDeps, 'signals' | 'bus' | 'executor'>;
-
 /** Tells readers of ended runs, and workers of running ones. */
-export async function tellStopped({ signals, bus, executor }: Tells, { ended, stopping, action }: Stopped): Promise<void> {
-  for (const { run_id, readers } of ended) {
-    bus.say(run_id, { kind: 'end', outcome: undefined });
-    for (const reader of readers) if (reader !== signals.processId) await signals.send({ about: 'end', run_id }, reader);
-  }
+export async function tellStopped(deps: TellStoppedDeps, { ended, stopping, action }: StoppedRuns): Promise<void> {
+  const { readers, executor, signals } = deps;
+  for (const run of ended) await readers.end(run.run_id, run.readers);
   for (const { run_id, worker } of stopping) {
     if (worker === signals.processId) executor.stop(run_id, action);
     else await signals.send({ about: 'stop', run_id }, worker);
   }
 }
 
-/** Stops those of the runs that are unfinished; tells how many there were. */
-export async function cancelRuns(
-  deps: Pick<AgentDeps, 'db'> & Tells,
-  select: (tx: Db) => Promise<ActiveRun[]>,
-  action: StopAction,
-): Promise<number> {
+/** Stops those of the selected runs that are unfinished; answers how many there were. */
+export async function cancelRuns(deps: CancelDeps, select: (tx: Db) => Promise<ActiveRun[]>, action: StopAction): Promise<number> {
   const stopped = await deps.db.transaction(async (tx) => stopRuns(tx, await select(tx), action));
   await tellStopped(deps, stopped);
   return stopped.ended.length + stopped.stopping.length;

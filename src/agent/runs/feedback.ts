@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { RunCreate } from '../../schema/run.ts';
 import type { FeedbackToken } from '../db/feedback.ts';
 
-/** Where clients find this server: as configured, else as the request that makes the run found it (behind a proxy, as that tells). */
+/** Tells where clients find this server: as configured, else as the request that makes the run found it (behind a proxy, as that says). */
 export function addressOf({
   publicUrl,
   prefix,
@@ -18,9 +17,9 @@ export function addressOf({
   };
 }
 
-/** One token that can't be guessed for each of the asked keys. */
-export function feedbackTokens({ feedback_keys }: RunCreate, address: string): FeedbackToken[] {
-  return [...new Set(feedback_keys)].map((key) => {
+/** Makes one token that can't be guessed for each of the keys. */
+export function feedbackTokens(keys: string[] | null, address: string): FeedbackToken[] {
+  return [...new Set(keys)].map((key) => {
     const token = randomUUID();
     return { token, key, url: `${address}/feedback/tokens/${token}` };
   });

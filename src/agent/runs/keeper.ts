@@ -1,14 +1,34 @@
+import type { JobSettings } from '../../config/agent.ts';
 import { asError } from '../../errors.ts';
+import type { Log } from '../../log.ts';
 import { expired, renewLeases } from '../db/leases.ts';
 import { deleteExpiredEvents } from '../db/events.ts';
 import { deleteUnusedFeedback } from '../db/feedback.ts';
+import type { Database } from '../db/pool.ts';
 import { endedOf } from '../db/runs.ts';
 import { deleteExpiredItems } from '../db/store-items.ts';
 import { deleteRetiredThreads } from '../db/threads.ts';
-import type { AgentDeps } from '../deps.ts';
+import type { Signals } from '../db/signals.ts';
+import type { Pump } from '../queue/pump.ts';
+import type { Tickets } from '../queue/tickets.ts';
+import type { EventLog } from '../stream/log.ts';
+import type { GraphHost } from '../threads/host.ts';
+import type { Executor } from './executor.ts';
 import { settleLost, tellLost, type Settled } from './lost.ts';
+import type { Readers } from './readers.ts';
 
-type Deps = Pick<AgentDeps, 'db' | 'host' | 'tickets' | 'signals' | 'bus' | 'eventLog' | 'executor' | 'pump' | 'jobs' | 'log'>;
+type Deps = {
+  db: Database;
+  host: GraphHost;
+  tickets: Tickets;
+  signals: Signals;
+  readers: Readers;
+  eventLog: Pick<EventLog, 'lifeSeconds'>;
+  executor: Pick<Executor, 'attempts' | 'has' | 'stop'>;
+  pump: Pick<Pump, 'works'>;
+  jobs: JobSettings;
+  log: Log;
+};
 
 const CLEAN_SECONDS = 30;
 const WATCH_SECONDS = 5;
@@ -49,13 +69,13 @@ export class Keeper {
   }
 
   /**
-   * Heartbeat of all runs of this process in one statement; it also brings the stops whose signal was missed. `told`: a run that is to stop, which may
-   * be this process's before it knows.
+   * Says in one statement that all runs of this process live; the answer also brings the stops whose signal was missed. `toStop`: runs that are
+   * to stop, and may be this process's before it knows.
    */
-  async renew(told: string[] = []): Promise<void> {
+  async renew(toStop: string[] = []): Promise<void> {
     const { db, executor, jobs, signals } = this.#deps;
     const attempts = executor.attempts();
-    const asked = [...new Set([...attempts.keys(), ...told])];
+    const asked = [...new Set([...attempts.keys(), ...toStop])];
     if (asked.length === 0) return;
     const renewed = await renewLeases(db, asked, { worker: signals.processId, leaseSeconds: jobs.leaseSeconds });
     const ours = new Set(renewed.map(({ run_id }) => run_id));
@@ -65,7 +85,7 @@ export class Keeper {
     for (const { run_id, cancel } of renewed) if (cancel !== null) executor.stop(run_id, cancel);
   }
 
-  /** Runs whose worker has gone silent: back to the queue, or to the end that was asked for, or to an error after too many lives. */
+  /** Settles runs whose worker has gone silent: back to the queue, or to the end that was asked for, or to an error after too many lives. */
   async takeUp(): Promise<void> {
     const { db, tickets, jobs, signals, eventLog, log } = this.#deps;
     const lost = await db.transaction(async (tx) => {
@@ -80,14 +100,15 @@ export class Keeper {
     if (lost.length > 0) await signals.send({ about: 'ticket' });
   }
 
-  /** The end of a run elsewhere is told by a signal; one that got lost is noticed here. */
+  /** Notices the ends of followed runs elsewhere whose signal got lost. */
   async watch(): Promise<void> {
-    const { db, bus, executor } = this.#deps;
-    const followed = bus.followedRuns().filter((id) => !executor.has(id));
+    const { db, readers, executor } = this.#deps;
+    const followed = readers.followedHere().filter((id) => !executor.has(id));
     if (followed.length === 0) return;
-    for (const id of await endedOf(db, followed)) bus.say(id, { kind: 'end', outcome: undefined });
+    for (const id of await endedOf(db, followed)) readers.endHere(id);
   }
 
+  /** Deletes what has expired. */
   async clean(): Promise<void> {
     const { db } = this.#deps;
     await deleteExpiredEvents(db);

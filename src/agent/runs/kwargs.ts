@@ -20,7 +20,7 @@ export function checkFields(body: RunCreate, threadId: string | undefined): void
     throw new Invalid([{ loc: ['body', field], msg, type: 'not_supported' }]);
   };
   if (body.webhook) refuse('webhook', 'Webhooks are not supported by this server yet');
-  if (threadId === undefined && placeOf(body)['checkpoint_id'])
+  if (threadId === undefined && requestedCheckpoint(body)['checkpoint_id'])
     refuse('checkpoint_id', 'A run on a thread of its own has no checkpoint to go on from');
   if (threadId !== undefined && body.on_completion === 'delete')
     refuse('on_completion', 'Only the thread of a run on a thread of its own can be deleted with it');
@@ -39,8 +39,8 @@ function commandIn({ command }: RunCreate): JsonObject | null {
   return given.some((part) => part !== undefined && part !== null) ? command! : null;
 }
 
-/** The call that a run stands for (pure): the assistant's configuration, the thread's, then the request's. */
-export function runKwargs(body: RunCreate, from: RunContext, ids: Ids & { temporary: boolean; caller: RequestOrigin }): RunKwargs {
+/** The call that a run stands for: the assistant's configuration, the thread's, then the request's. */
+export function runKwargs(body: RunCreate, from: RunContext, ids: Ids & { temporary: boolean; origin: RequestOrigin }): RunKwargs {
   return {
     input: body.input ?? null,
     command: commandIn(body),
@@ -82,14 +82,14 @@ function settings(body: RunCreate, from: RunContext): JsonObject {
 /** Nobody is authenticated, so the names of the caller are there and empty; a `user_id` of the request is the graph's own affair. */
 const NOBODY = { langgraph_auth_user: null, langgraph_auth_user_id: '', langgraph_auth_permissions: [] };
 
-function configurableOf(body: RunCreate, from: RunContext, { run_id, thread_id, caller }: Ids & { caller: RequestOrigin }): JsonObject {
+function configurableOf(body: RunCreate, from: RunContext, { run_id, thread_id, origin }: Ids & { origin: RequestOrigin }): JsonObject {
   return {
     user_id: null,
     ...settings(body, from),
-    ...caller.headers,
-    ...placeOf(body),
+    ...origin.headers,
+    ...requestedCheckpoint(body),
     ...NOBODY,
-    langgraph_request_id: caller.requestId,
+    langgraph_request_id: origin.requestId,
     run_id,
     thread_id,
     graph_id: from.graph_id,
@@ -97,12 +97,12 @@ function configurableOf(body: RunCreate, from: RunContext, { run_id, thread_id, 
   };
 }
 
-const PLACE = ['checkpoint_ns', 'checkpoint_id', 'checkpoint_map'];
+const CHECKPOINT_FIELDS = ['checkpoint_ns', 'checkpoint_id', 'checkpoint_map'];
 
 /** The checkpoint that the run is to go on from, of the three fields that may name it: its id, with namespace and map. */
-export function placeOf({ checkpoint_id, checkpoint, config }: RunCreate): JsonObject {
+export function requestedCheckpoint({ checkpoint_id, checkpoint, config }: RunCreate): JsonObject {
   const asked: JsonObject = { ...object(config?.['configurable']), ...given(checkpoint), ...given({ checkpoint_id }) };
-  return given(Object.fromEntries(PLACE.map((name) => [name, asked[name]])));
+  return given(Object.fromEntries(CHECKPOINT_FIELDS.map((name) => [name, asked[name]])));
 }
 
 const given = (fields: JsonObject | null | undefined): JsonObject =>

@@ -1,40 +1,53 @@
+import type { RunError } from '../../schema/run.ts';
 import type { RunEvent } from '../../schema/stream-event.ts';
-import type { Outcome } from '../threads/protocol.ts';
 
-/** What a reader in this process hears of a run: events themselves, that the table has more (of the run, or of any), that the run is over, or that it was too slow. */
-export type Heard =
+/** What a run came to that ended in this process. `values` and `interrupts` are JSON text; absent means unchanged. */
+export type RunResult = {
+  values?: string;
+  interrupts?: string;
+  error?: RunError;
+  /** Key -> the address at which feedback on the run is given. */
+  feedback?: Record<string, string>;
+};
+
+/** What a reader in this process hears of a run, or of a thread. */
+export type BusMessage =
   | { kind: 'events'; run_id: string; events: RunEvent[] }
+  /** The table has more events of the run, or of any. */
   | { kind: 'wake'; run_id?: string }
-  | { kind: 'end'; outcome: Outcome | undefined }
+  /** The run is over; without a result it did not end in this process, and its row tells. */
+  | { kind: 'end'; result: RunResult | undefined }
+  /** The reader was given up because too much waited for it. */
   | { kind: 'too-slow' };
 
 /** Characters of events that wait for one slow reader before it is given up, so that it can not fill the memory. */
-const PATIENCE = 64 * 1024 * 1024;
+const MOST_WAITING = 64 * 1024 * 1024;
 
 export type Subscription = {
-  /** The next thing; undefined once the reader has left. */
-  next(): Promise<Heard | undefined>;
+  /** The next message; undefined once the reader has left. */
+  next(): Promise<BusMessage | undefined>;
   close(): void;
 };
 
 /** The key under which a whole thread is followed. */
 export const threadKey = (threadId: string): string => `thread:${threadId}`;
 
-const sizeOf = (heard: Heard): number => (heard.kind === 'events' ? heard.events.reduce((sum, { json }) => sum + json.length, 0) : 0);
+const sizeOf = (message: BusMessage): number =>
+  message.kind === 'events' ? message.events.reduce((sum, { json }) => sum + json.length, 0) : 0;
 
-type Ear = (heard: Heard) => void;
+type Listener = (message: BusMessage) => void;
 
 /** Hands a run's events to the readers of the run, or of its thread, in this process, without a disk in between. */
 export class Bus {
-  readonly #ears = new Map<string, Set<Ear>>();
+  readonly #listeners = new Map<string, Set<Listener>>();
   readonly #unmade = new Set<string>();
 
-  say(key: string, heard: Heard): void {
-    for (const ear of this.#ears.get(key) ?? []) ear(heard);
+  publish(key: string, message: BusMessage): void {
+    for (const listener of this.#listeners.get(key) ?? []) listener(message);
   }
 
-  sayAll(heard: Heard): void {
-    for (const key of this.#ears.keys()) this.say(key, heard);
+  publishToAll(message: BusMessage): void {
+    for (const key of this.#listeners.keys()) this.publish(key, message);
   }
 
   /** A run is followed before it is made, so that nothing of it is missed: until `made`, that it is nowhere to be found tells nothing. */
@@ -45,46 +58,46 @@ export class Bus {
 
   /** The runs that somebody in this process follows, without those that are still being made. */
   followedRuns(): string[] {
-    return [...this.#ears.keys()].filter((key) => !key.startsWith('thread:') && !this.#unmade.has(key));
+    return [...this.#listeners.keys()].filter((key) => !key.startsWith('thread:') && !this.#unmade.has(key));
   }
 
   isFollowed(key: string): boolean {
-    return this.#ears.has(key);
+    return this.#listeners.has(key);
   }
 
-  /** Everything said of the run from now on, until `close` or the signal. */
+  /** Follows the key: everything published under it from now on, until `close` or the signal. */
   follow(key: string, signal: AbortSignal): Subscription {
-    const waiting: Heard[] = [];
+    const waiting: BusMessage[] = [];
     let wake: (() => void) | undefined;
     let held = 0;
-    const ear: Ear = (heard) => {
-      held += sizeOf(heard);
+    const listener: Listener = (message) => {
+      held += sizeOf(message);
       // One large event alone is no sign of a slow reader.
-      if (held > PATIENCE && waiting.length > 0) {
+      if (held > MOST_WAITING && waiting.length > 0) {
         close();
         waiting.splice(0, waiting.length, { kind: 'too-slow' });
-      } else waiting.push(heard);
+      } else waiting.push(message);
       wake?.();
     };
-    const ears = this.#ears.get(key) ?? new Set();
-    this.#ears.set(key, ears.add(ear));
+    const listeners = this.#listeners.get(key) ?? new Set();
+    this.#listeners.set(key, listeners.add(listener));
     const leave = (): void => wake?.();
     signal.addEventListener('abort', leave);
     const close = (): void => {
       signal.removeEventListener('abort', leave);
-      ears.delete(ear);
-      if (ears.size === 0 && this.#ears.get(key) === ears) this.#ears.delete(key);
+      listeners.delete(listener);
+      if (listeners.size === 0 && this.#listeners.get(key) === listeners) this.#listeners.delete(key);
     };
-    const next = async (): Promise<Heard | undefined> => {
+    const next = async (): Promise<BusMessage | undefined> => {
       while (waiting.length === 0) {
         if (signal.aborted) return undefined;
         await new Promise<void>((resolve) => {
           wake = resolve;
         });
       }
-      const heard = waiting.shift()!;
-      held -= sizeOf(heard);
-      return heard;
+      const message = waiting.shift()!;
+      held -= sizeOf(message);
+      return message;
     };
     return { next, close };
   }

@@ -1,5 +1,6 @@
 import type { Log } from '../../log.ts';
-import type { Cursor, RunEvent } from '../../schema/stream-event.ts';
+import type { RunError } from '../../schema/run.ts';
+import { RUN_DONE, runDone, type Cursor, type RunEvent } from '../../schema/stream-event.ts';
 import { threadKey, type Bus } from './bus.ts';
 import type { EventLog } from './log.ts';
 
@@ -11,8 +12,14 @@ type Deps = {
   log: Log;
 };
 
-/** A run under way, as its readers know it: where its events stand, and the other processes that read it or its thread. */
-export type Told = { run: { run_id: string; thread_id: string; resumable: boolean }; at: Cursor; readers: Set<string> };
+/** A run under way, as its readers know it. */
+export type PublishedRun = {
+  run: { run_id: string; thread_id: string; resumable: boolean };
+  /** Where its events stand. */
+  at: Cursor;
+  /** The other processes that read it, or its thread. */
+  readers: Set<string>;
+};
 
 /** Numbers the events of runs, and hands them to readers in this process and elsewhere. */
 export class Publisher {
@@ -22,23 +29,35 @@ export class Publisher {
     this.#deps = deps;
   }
 
-  /** `now`: milliseconds that the events' ids begin with. */
-  publish(told: Told, batch: [event: string, json: string][], now = Date.now()): void {
-    const { run_id, thread_id } = told.run;
+  /** Publishes events of the run, in their order; `now`: the milliseconds that their ids begin with. */
+  publish(published: PublishedRun, batch: [event: string, json: string][], now = Date.now()): void {
+    const { run_id, thread_id } = published.run;
     const events = batch
       .filter((one) => this.#fits(run_id, one))
       .map(([event, json]): RunEvent => {
-        told.at = { ms: Math.max(now, told.at.ms), seq: told.at.seq + 1 };
-        return { ...told.at, event, json };
+        published.at = { ms: Math.max(now, published.at.ms), seq: published.at.seq + 1 };
+        return { ...published.at, event, json };
       });
     if (events.length === 0) return;
-    for (const key of [run_id, threadKey(thread_id)]) this.#deps.bus.say(key, { kind: 'events', run_id, events });
-    if (isKept(told)) this.#deps.eventLog.append({ run_id, thread_id, readers: told.readers }, events);
+    for (const key of [run_id, threadKey(thread_id)]) this.#deps.bus.publish(key, { kind: 'events', run_id, events });
+    if (isKept(published)) this.#deps.eventLog.append({ run_id, thread_id, readers: published.readers }, events);
   }
 
-  /** Settles when all that was published is where readers in other processes find it: they stop looking at the end. */
-  async heard(told: Told): Promise<void> {
-    if (isKept(told)) await this.#deps.eventLog.written();
+  /**
+   * Publishes the error of the run, where it has one, as its last event. Settles when all that was published is where readers in other
+   * processes find it: they stop looking at the end.
+   */
+  async publishError(published: PublishedRun, error: RunError | null): Promise<void> {
+    if (error !== null) this.publish(published, [['error', JSON.stringify(error)]]);
+    if (isKept(published)) await this.#deps.eventLog.written();
+  }
+
+  /**
+   * Tells those who follow the thread that the run is over, and what it came to can be read. Nobody waits for it to be told, and the thread's
+   * next run may have begun elsewhere: its id tells of the moment of the last event, so that it stands before that run.
+   */
+  publishDone(published: PublishedRun): void {
+    this.publish(published, [[RUN_DONE, runDone(published.run.run_id)]], published.at.ms || Date.now());
   }
 
   /** A message that no reader could take is left out of the stream; the run and its result are whole. */
@@ -51,4 +70,4 @@ export class Publisher {
   }
 }
 
-const isKept = ({ run, readers }: Told): boolean => run.resumable || readers.size > 0;
+const isKept = ({ run, readers }: PublishedRun): boolean => run.resumable || readers.size > 0;

@@ -1,6 +1,4 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { Claimed } from '../db/leases.ts';
-import type { End } from '../runs/status.ts';
 
 type Value = string | number | boolean;
 
@@ -26,36 +24,7 @@ export const rootSpanId = (runId: string, attempt: number): string =>
 
 export const newSpanId = (): string => randomBytes(8).toString('hex');
 
-type Attempt = Pick<Claimed, 'run_id' | 'thread_id' | 'graph_id' | 'attempt'>;
-
-const ENDS: Record<Exclude<End['kind'], 'finish'>, string> = { delete: 'rolled back', 'hand-back': 'handed back', forget: 'lost' };
-
-/** An attempt of a run as the root of its trace (pure). */
-export function runSpan(
-  { run_id, thread_id, graph_id, attempt }: Attempt,
-  outcome: End,
-  { start, end }: { start: number; end: number },
-): Span {
-  const error = outcome.kind === 'finish' ? outcome.error : null;
-  return {
-    traceId: traceIdOf(run_id),
-    spanId: rootSpanId(run_id, attempt),
-    name: `run ${graph_id}`,
-    start,
-    end,
-    attributes: {
-      'gx.run_id': run_id,
-      'gx.thread_id': thread_id,
-      'gx.graph_id': graph_id,
-      'gx.attempt': attempt,
-      'gx.run_end': outcome.kind === 'finish' ? outcome.status : ENDS[outcome.kind],
-      ...(error !== null && { 'error.type': error.error }),
-    },
-    ...(error !== null && { error: error.message }),
-  };
-}
-
-/** Spans as the JSON form of OTLP, one resource for all of them (pure). */
+/** Spans as the JSON form of OTLP, one resource for all of them. */
 export function otlpBody(spans: Span[], resource: Record<string, Value>, scope: { name: string; version: string }): object {
   return {
     resourceSpans: [{ resource: { attributes: attributesOf(resource) }, scopeSpans: [{ scope, spans: spans.map(otlpSpan) }] }],

@@ -55,8 +55,9 @@ test('a database whose certificate is of the authority that the address names is
 test('the connection that listens is encrypted, too', async () => {
   const heard: Signal[] = [];
   const db = connect(addressOf());
-  const hears = { signal: (signal: Signal) => heard.push(signal), reconnected: () => undefined };
-  const signals = await openSignals({ db, uri: addressOf(), processId: 'one' }, hears, silentLog());
+  const handlers = { signal: (signal: Signal) => heard.push(signal), reconnected: () => undefined };
+  const signals = openSignals({ db, uri: addressOf(), processId: 'one' }, silentLog());
+  await signals.listen(handlers);
   await signals.send({ about: 'ticket' });
   await eventually('it is heard', async () => heard.length > 0);
   const text = `select ssl from pg_stat_ssl join pg_stat_activity using (pid) where application_name = 'gx-signals'`;

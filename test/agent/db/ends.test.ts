@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openDatabase, type Database } from '../../../src/agent/db/pool.ts';
 import { finishedBefore, finishRuns } from '../../../src/agent/db/ends.ts';
-import { addReader } from '../../../src/agent/db/runs.ts';
+import { registerReader } from '../../../src/agent/db/runs.ts';
 import { insertThreads, refreshThreadState, runsOf } from '../../../src/agent/db/threads.ts';
 import { eventually } from '../../kit/eventually.ts';
 import { silentLog } from '../../kit/log.ts';
@@ -36,7 +36,7 @@ async function run(status: 'pending' | 'running'): Promise<{ run_id: string; thr
 
 test('an end whose answer got lost is known again by its worker, and by nobody else', async () => {
   const { run_id } = await run('running');
-  await addReader(db, run_id, reader);
+  await registerReader(db, run_id, reader);
   const thread = { status: 'idle', values: '{}', interrupts: '{}' } as const;
   const ending = { run_id, worker, status: 'success', error: null, thread } as const;
   expect(await finishedBefore(db, ending)).toBeUndefined();
@@ -54,7 +54,7 @@ test('a reader that had to wait for a claim knows who has the run', async () => 
     await tx.query({ text: `update gx.run set status = 'running', worker = $2 where run_id = $1`, values: [run_id, worker] });
     await claimed;
   });
-  const progress = addReader(db, run_id, reader);
+  const progress = registerReader(db, run_id, reader);
   const waits = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
   await eventually('it waits', async () => (await database.sql(waits)).length > 0);
   claim();

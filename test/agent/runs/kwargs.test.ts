@@ -11,8 +11,8 @@ const from = {
   thread_config: { configurable: { model: 'thread' } },
   thread_metadata: { team: 'thread' },
 };
-const caller = { requestId: 'q', headers: {} };
-const ids = { run_id: 'r', thread_id: 't', temporary: false, caller };
+const origin = { requestId: 'q', headers: {} };
+const ids = { run_id: 'r', thread_id: 't', temporary: false, origin };
 
 test('the request wins over the thread, the thread over the assistant', () => {
   const { config } = runKwargs({ assistant_id: 'g', config: { configurable: { user: 'x' } } }, from, ids);
@@ -29,7 +29,7 @@ test('ids of the run can not be set by the request', () => {
 
 test('a header wins over the body, which can not forge the id of the request either', () => {
   const configurable = { 'x-user': 'forged', langgraph_request_id: 'forged', tone: 'curt' };
-  const behindGateway = { ...ids, caller: { requestId: 'q', headers: { 'x-user': 'ann' } } };
+  const behindGateway = { ...ids, origin: { requestId: 'q', headers: { 'x-user': 'ann' } } };
   const { config } = runKwargs({ assistant_id: 'g', config: { configurable } }, from, behindGateway);
   expect(config).toMatchObject({ configurable: { 'x-user': 'ann', langgraph_request_id: 'q', tone: 'curt' } });
 });

@@ -10,21 +10,22 @@ test('a run that is still being made is not among those whose end is looked for'
   expect(bus.followedRuns()).toEqual(['run']);
 });
 
-test('events that were said together are heard together, in their order', async () => {
+test('events that were published together are heard together, in their order', async () => {
   const bus = new Bus();
   const subscription = bus.follow('run', new AbortController().signal);
   const events = [1, 2].map((seq) => ({ ms: 1, seq, event: 'custom', json: '{}' }));
-  bus.say('run', { kind: 'events', run_id: 'run', events });
-  bus.say('run', { kind: 'end', outcome: undefined });
+  bus.publish('run', { kind: 'events', run_id: 'run', events });
+  bus.publish('run', { kind: 'end', result: undefined });
   expect(await subscription.next()).toEqual({ kind: 'events', run_id: 'run', events });
-  expect(await subscription.next()).toEqual({ kind: 'end', outcome: undefined });
+  expect(await subscription.next()).toEqual({ kind: 'end', result: undefined });
 });
 
 test('a reader who does not read is given up before it fills the memory', async () => {
   const bus = new Bus();
   const subscription = bus.follow('run', new AbortController().signal);
   const json = 'x'.repeat(1024 * 1024);
-  for (let seq = 1; seq <= 65; seq += 1) bus.say('run', { kind: 'events', run_id: 'run', events: [{ ms: 1, seq, event: 'custom', json }] });
+  for (let seq = 1; seq <= 65; seq += 1)
+    bus.publish('run', { kind: 'events', run_id: 'run', events: [{ ms: 1, seq, event: 'custom', json }] });
   expect(await subscription.next()).toEqual({ kind: 'too-slow' });
   expect(bus.isFollowed('run')).toBe(false);
 });

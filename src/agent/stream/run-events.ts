@@ -3,13 +3,14 @@ import type { SseEvent } from '../../http/route.ts';
 import { eventId, isAfter, type Cursor, type RunEvent } from '../../schema/stream-event.ts';
 import { readEvents } from '../db/events.ts';
 import type { Db } from '../db/pool.ts';
-import type { Heard, Subscription } from './bus.ts';
+import type { BusMessage, Subscription } from './bus.ts';
 import type { EventLog } from './log.ts';
 import { isWanted, type Wanted } from './wanted.ts';
 
-type Deps = { db: Db; eventLog: EventLog };
+export type EventSource = { db: Db; eventLog: Pick<EventLog, 'written'> };
 
-export type Reading = {
+/** How one reader reads the events of one run. */
+export type RunReading = {
   run_id: string;
   subscription: Subscription;
   /** Where the reader stands: only what comes after is sent. */
@@ -24,12 +25,15 @@ export type Reading = {
 
 const PAGE = 500;
 
-/** One reader's way through a run: what is stored, then what comes, without gap or duplicate, until the run ends; what came together goes on together. */
-export async function* readRun(deps: Deps, reading: Reading): AsyncGenerator<SseEvent[]> {
+/**
+ * One reader's way through a run: what is stored, then what comes, without gap or duplicate, until the run ends. What came together goes on
+ * together. Throws `Unavailable` when the reader was too slow.
+ */
+export async function* runEvents(source: EventSource, reading: RunReading): AsyncGenerator<SseEvent[]> {
   const { subscription, wanted, resumable } = reading;
   const send = (event: RunEvent): SseEvent => ({ event: event.event, json: event.json, ...(resumable && { id: eventId(event) }) });
   try {
-    for await (const events of everything(deps, reading)) {
+    for await (const events of allEvents(source, reading)) {
       const shown = events.filter(({ event }) => isWanted(event, wanted));
       if (shown.length > 0) yield shown.map(send);
     }
@@ -38,21 +42,21 @@ export async function* readRun(deps: Deps, reading: Reading): AsyncGenerator<Sse
   }
 }
 
-/** A run that ended in this process has said all its events here. */
-const endedHere = (heard: Heard): boolean => heard.kind === 'end' && heard.outcome !== undefined;
+/** True for the end of a run that ended in this process: all its events have been said here. */
+const endedHere = (message: BusMessage): boolean => message.kind === 'end' && message.result !== undefined;
 
-async function* everything(deps: Deps, { run_id, subscription, from, replay, ended }: Reading): AsyncGenerator<RunEvent[]> {
+async function* allEvents(source: EventSource, { run_id, subscription, from, replay, ended }: RunReading): AsyncGenerator<RunEvent[]> {
   let at = from;
   let missed = false;
   const stored = async function* (): AsyncGenerator<RunEvent[]> {
     for (;;) {
-      const page = await readEvents(deps.db, run_id, { after: at, limit: PAGE });
+      const page = await readEvents(source.db, run_id, { after: at, limit: PAGE });
       at = page.at(-1) ?? at;
       yield page;
       if (page.length < PAGE) return;
     }
   };
-  const come = (events: RunEvent[]): RunEvent[] => {
+  const notYetSeen = (events: RunEvent[]): RunEvent[] => {
     const later = events.filter((event) => isAfter(event, at));
     // A run numbers its events without a gap.
     missed ||= later.length > 0 && later[0]!.seq !== at.seq + 1;
@@ -60,18 +64,18 @@ async function* everything(deps: Deps, { run_id, subscription, from, replay, end
     return later;
   };
   if (replay || ended) {
-    await deps.eventLog.written();
+    await source.eventLog.written();
     yield* stored();
   }
   if (ended) return;
   for (;;) {
-    const heard = await subscription.next();
-    if (heard === undefined) return;
-    if (heard.kind === 'too-slow') throw new Unavailable('The reader was too slow; join the stream again.');
-    if (heard.kind === 'events') yield come(heard.events);
+    const message = await subscription.next();
+    if (message === undefined) return;
+    if (message.kind === 'too-slow') throw new Unavailable('The reader was too slow; join the stream again.');
+    if (message.kind === 'events') yield notYetSeen(message.events);
     else {
-      if (missed || !endedHere(heard)) yield* stored();
-      if (heard.kind === 'end') return;
+      if (missed || !endedHere(message)) yield* stored();
+      if (message.kind === 'end') return;
     }
   }
 }

@@ -1,0 +1,87 @@
+import type { RunError, RunStatus } from '../../schema/run.ts';
+import type { Outcome } from '../threads/protocol.ts';
+
+/**
+ * Why a run was told to stop: by a client (`interrupt`, `rollback`), by its time limit, because this process shuts down, or because another
+ * worker has the run by now (`lost`).
+ */
+export type StopReason = 'interrupt' | 'rollback' | 'timeout' | 'shutdown' | 'lost';
+
+/** How the graph thread ended under a run: ended on purpose, for this run's or another's sake, or by itself. */
+export type ThreadLoss = 'killed' | 'crashed';
+
+/** The end of a run that is written into its row, with what its graph said of the thread. */
+export type FinishEnd = {
+  kind: 'finish';
+  status: RunStatus;
+  error: RunError | null;
+  /** How the thread rests. */
+  rest: 'idle' | 'interrupted' | 'error';
+  /** JSON text; undefined: unchanged. */
+  values: string | undefined;
+  interrupts: string | undefined;
+  /** True when the graph could not tell where the thread stands: its last checkpoint has to be asked. */
+  stateUnknown: boolean;
+};
+
+/** How a run ends here: written down, deleted with what it did, given back to the queue, or none of our business any more. */
+export type End =
+  | FinishEnd
+  | { kind: 'roll-back' }
+  /** `alone`: its next attempt gets a thread of its own. `losesLife`: this attempt counts against its maximum of attempts. */
+  | { kind: 'hand-back'; alone: boolean; losesLife: boolean }
+  | { kind: 'forget' };
+
+/** What stays the same over the whole life of a run. `alone`: it has a graph thread of its own. */
+export type RunFacts = { alone: boolean; timeoutSeconds: number };
+
+/** The end of a run whose graph has told its outcome. A graph that finished before it heard of a stop has finished. */
+export function endOfGraph(outcome: Outcome, stop: StopReason | undefined, { timeoutSeconds }: RunFacts): End {
+  const { values, interrupts } = outcome;
+  const rest = outcome.waiting ? 'interrupted' : 'idle';
+  const said = { values, interrupts, stateUnknown: false };
+  if (stop === 'lost') return { kind: 'forget' };
+  if (stop === 'rollback') return { kind: 'roll-back' };
+  if (outcome.status === 'error') return { ...failed(outcome.error ?? NO_REASON), ...said };
+  if (outcome.status === 'success') return { kind: 'finish', status: 'success', error: null, rest, ...said };
+  if (stop === 'shutdown' || outcome.retry === true) return { kind: 'hand-back', alone: false, losesLife: outcome.retry === true };
+  if (stop === 'timeout') return { ...failed(tookTooLong(timeoutSeconds)), ...said };
+  return { kind: 'finish', status: 'interrupted', error: null, rest, ...said };
+}
+
+/**
+ * The end of a run whose graph thread is gone, or that never got one. A thread that crashes takes all its runs with it, and nobody knows
+ * which one was to blame: each goes on in a thread of its own, and only one that crashes that, too, loses a life.
+ */
+export function endWithoutGraph(loss: ThreadLoss, stop: StopReason | undefined, { alone, timeoutSeconds }: RunFacts): End {
+  const said = { values: undefined, interrupts: undefined, stateUnknown: true };
+  const crashed = loss === 'crashed';
+  switch (stop) {
+    case 'lost':
+      return { kind: 'forget' };
+    case 'rollback':
+      return { kind: 'roll-back' };
+    case 'timeout':
+      return { ...failed(tookTooLong(timeoutSeconds)), ...said };
+    case 'interrupt':
+      return { kind: 'finish', status: 'interrupted', error: null, rest: 'idle', ...said };
+    default:
+      return { kind: 'hand-back', alone: crashed, losesLife: crashed && alone };
+  }
+}
+
+/** The end of a run whose result the database does not take (larger than a field can be): another attempt would end alike. */
+export function refusedEnd(reason: Error): FinishEnd & { error: RunError } {
+  const error = { error: 'ResultNotStored', message: `The database refused the result of the run: ${reason.message}.` };
+  return { ...failed(error), error, values: undefined, interrupts: undefined, stateUnknown: false };
+}
+
+const NO_REASON: RunError = { error: 'Error', message: 'The graph failed without a reason.' };
+const tookTooLong = (seconds: number): RunError => ({ error: 'TimeoutError', message: `The run took longer than ${seconds} seconds.` });
+
+const failed = (error: RunError): Pick<FinishEnd, 'kind' | 'status' | 'error' | 'rest'> => ({
+  kind: 'finish',
+  status: 'error',
+  error,
+  rest: 'error',
+});

@@ -1,0 +1,92 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Log } from '../../../log.ts';
+import type { RunStatus } from '../../../schema/run.ts';
+import type { Batcher } from '../../db/batcher.ts';
+import { finishedBefore, type Finished, type FinishRun } from '../../db/ends.ts';
+import { feedbackUrls } from '../../db/feedback.ts';
+import type { Claimed } from '../../db/leases.ts';
+import type { Db } from '../../db/pool.ts';
+import type { Signals } from '../../db/signals.ts';
+import { retireThread } from '../../db/threads.ts';
+import type { RunResult } from '../../stream/bus.ts';
+import type { EventLog } from '../../stream/log.ts';
+import type { Publisher, PublishedRun } from '../../stream/publisher.ts';
+import type { GraphHost } from '../../threads/host.ts';
+import type { FinishEnd } from '../end.ts';
+import type { Readers } from '../readers.ts';
+import { refreshThread } from '../refresh.ts';
+import { dropIfDeleted } from './forget.ts';
+
+type Deps = {
+  db: Db;
+  finishes: Pick<Batcher<FinishRun, Finished | undefined>, 'add'>;
+  publisher: Publisher;
+  readers: Pick<Readers, 'end'>;
+  signals: Pick<Signals, 'processId'>;
+  eventLog: Pick<EventLog, 'lifeSeconds'>;
+  host: GraphHost;
+  log: Log;
+};
+
+type Published = PublishedRun & { run: Claimed };
+type Feedback = Record<string, string> | undefined;
+
+/**
+ * Milliseconds that the end of a run whose thread was ended waits until its state is read: another graph thread has to load the graphs for
+ * that.
+ */
+const READ_STATE_WITHIN = 5000;
+/** Seconds that the result of a temporary run is kept for readers in other processes. */
+const KEPT_FOR_READERS = 60;
+
+/** Says the last events of a run to all who read it; answers where feedback on it is given, if it was asked for and came to an end of its own. */
+export async function sayLastEvents(
+  { db, publisher }: Pick<Deps, 'db' | 'publisher'>,
+  published: Published,
+  end: FinishEnd,
+): Promise<Feedback> {
+  const { run_id, kwargs } = published.run;
+  const wanted = kwargs.feedback_keys !== null && end.status !== 'interrupted';
+  const feedback = wanted ? await feedbackUrls(db, run_id) : undefined;
+  if (feedback !== undefined) publisher.publish(published, [['feedback', JSON.stringify(feedback)]]);
+  await publisher.publishError(published, end.error);
+  return feedback;
+}
+
+/** The end of a run that its graph, its time limit or a client brought about: it is written down, and its readers hear its result. */
+export async function finish(
+  deps: Deps,
+  published: Published,
+  { end, feedback }: { end: FinishEnd; feedback: Feedback },
+): Promise<{ more: boolean; status?: RunStatus }> {
+  const { db, signals, publisher, readers, log } = deps;
+  const { run } = published;
+  const finished = await written(deps, run, end);
+  log.info({ run_id: run.run_id, status: end.status }, 'run ended');
+  if (finished === undefined) {
+    await dropIfDeleted(db, run);
+    return { more: true };
+  }
+  publisher.publishDone(published);
+  // Who waits for the end looks at the thread next.
+  if (end.stateUnknown && !run.temporary) await Promise.race([refreshThread(deps, run), wait(READ_STATE_WITHIN)]);
+  await readers.end(run.run_id, finished.readers, resultOf(end, feedback));
+  const elsewhere = finished.readers.some((reader) => reader !== signals.processId);
+  const afterSeconds = run.resumable ? deps.eventLog.lifeSeconds : elsewhere ? KEPT_FOR_READERS : 0;
+  if (run.temporary) await retireThread(db, run.thread_id, { afterSeconds });
+  return { more: finished.more, status: end.status };
+}
+
+/** Undefined: the run is no longer ours to end. */
+async function written({ db, finishes, signals }: Deps, { run_id }: Claimed, end: FinishEnd): Promise<Finished | undefined> {
+  const { status, error, rest, values, interrupts } = end;
+  const row: FinishRun = { run_id, worker: signals.processId, status, error, thread: { status: rest, values, interrupts } };
+  return (await finishes.add(row)) ?? finishedBefore(db, row);
+}
+
+const resultOf = ({ values, interrupts, error }: FinishEnd, feedback: Feedback): RunResult => ({
+  ...(values !== undefined && { values }),
+  ...(interrupts !== undefined && { interrupts }),
+  ...(error !== null && { error }),
+  ...(feedback && { feedback }),
+});

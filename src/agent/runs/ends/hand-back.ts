@@ -1,0 +1,42 @@
+import type { JobSettings } from '../../../config/agent.ts';
+import type { Log } from '../../../log.ts';
+import { crashed, handBack as giveBack, type Claimed } from '../../db/leases.ts';
+import type { Database } from '../../db/pool.ts';
+import type { Signals } from '../../db/signals.ts';
+import type { Tickets } from '../../queue/tickets.ts';
+import type { EventLog } from '../../stream/log.ts';
+import type { End } from '../end.ts';
+import { settleLost, tellLost, type TellLostDeps } from '../lost.ts';
+
+type Deps = TellLostDeps & {
+  db: Database;
+  signals: Pick<Signals, 'processId'>;
+  tickets: Tickets;
+  jobs: Pick<JobSettings, 'maxAttempts'>;
+  eventLog: Pick<EventLog, 'lifeSeconds'>;
+  log: Log;
+};
+
+type HandBack = Extract<End, { kind: 'hand-back' }>;
+
+/** The end of an attempt whose run goes on elsewhere, before any new run begins: it goes back to the queue. */
+export async function handBack(deps: Deps, run: Claimed, { alone, losesLife }: HandBack): Promise<{ more: boolean }> {
+  const { db, signals, tickets, log } = deps;
+  if (losesLife) await loseLife(deps, run.run_id);
+  else {
+    await giveBack(db, run.run_id, { worker: signals.processId, alone });
+    await tickets.send(db, run, { again: true });
+  }
+  log.info({ run_id: run.run_id }, 'run handed back');
+  return { more: true };
+}
+
+/** A run that ends its own thread, or whose database went away, is one of a lost worker: what always fails ends some day. */
+async function loseLife(deps: Deps, runId: string): Promise<void> {
+  const { db, signals, tickets, jobs, eventLog } = deps;
+  const settled = await db.transaction(async (tx) => {
+    const [lost] = await crashed(tx, runId, signals.processId);
+    return lost && settleLost(tx, lost, { tickets, maxAttempts: jobs.maxAttempts, lifeSeconds: eventLog.lifeSeconds });
+  });
+  if (settled !== undefined) await tellLost(deps, [settled]);
+}

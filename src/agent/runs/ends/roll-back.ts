@@ -1,0 +1,19 @@
+import type { Log } from '../../../log.ts';
+import { deleteRunCheckpoints } from '../../db/checkpoints.ts';
+import type { Db } from '../../db/pool.ts';
+import { deleteRuns } from '../../db/runs.ts';
+import type { Publisher, PublishedRun } from '../../stream/publisher.ts';
+import type { Readers } from '../readers.ts';
+
+type Deps = { db: Db; publisher: Pick<Publisher, 'publishDone'>; readers: Pick<Readers, 'end'>; log: Log };
+
+/** The end of a run that is undone: it is deleted with its checkpoints, and its readers hear that it is over. */
+export async function rollBack({ db, publisher, readers, log }: Deps, published: PublishedRun): Promise<{ more: boolean }> {
+  const { run_id, thread_id } = published.run;
+  await deleteRunCheckpoints(db, thread_id, run_id);
+  const [deleted] = await deleteRuns(db, [run_id]);
+  publisher.publishDone(published);
+  await readers.end(run_id, deleted?.readers ?? [...published.readers]);
+  log.info({ run_id }, 'run rolled back');
+  return { more: true };
+}

@@ -1,0 +1,232 @@
+import type { JobSettings } from '../../config/agent.ts';
+import { asError, Conflict, Unavailable } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+import type { RunStatus } from '../../schema/run.ts';
+import type { Cursor } from '../../schema/stream-event.ts';
+import { Batcher } from '../db/batcher.ts';
+import { finishRuns, type Finished, type FinishRun } from '../db/ends.ts';
+import { lastEvent } from '../db/events.ts';
+import type { Claimed } from '../db/leases.ts';
+import type { Database } from '../db/pool.ts';
+import { retryDeadlock } from '../db/retry-deadlock.ts';
+import type { Signals } from '../db/signals.ts';
+import type { Tickets } from '../queue/tickets.ts';
+import type { EventLog } from '../stream/log.ts';
+import { Publisher, type PublishedRun } from '../stream/publisher.ts';
+import type { GraphHost } from '../threads/host.ts';
+import type { SpanExporter } from '../tracing/exporter.ts';
+import type { End, RunFacts, StopReason } from './end.ts';
+import { finish, sayLastEvents } from './ends/finish.ts';
+import { forget } from './ends/forget.ts';
+import { handBack } from './ends/hand-back.ts';
+import { rollBack } from './ends/roll-back.ts';
+import { beginLife, nextLife, type Effect, type Life, type LifeEvent, type Step, type TimerName } from './life.ts';
+import { PendingRequests } from './pending-requests.ts';
+import type { Readers } from './readers.ts';
+import { runSpan } from './span.ts';
+
+type Deps = {
+  db: Database;
+  host: GraphHost;
+  publisher: Publisher;
+  eventLog: EventLog;
+  readers: Readers;
+  signals: Signals;
+  tickets: Tickets;
+  jobs: JobSettings;
+  /** Takes the spans of runs, where they are traced. */
+  exporter: SpanExporter | undefined;
+  log: Log;
+};
+
+/** A run that this process has claimed and not yet released. */
+type HeldRun = PublishedRun & {
+  run: Claimed;
+  facts: RunFacts;
+  life: Life;
+  startedAt: number;
+  at: Cursor;
+  timers: Map<TimerName, NodeJS.Timeout>;
+  /** Settles the promise of `execute`. */
+  released: (next: string | undefined) => void;
+};
+
+type WrittenEnd = { more: boolean; status?: RunStatus };
+
+/**
+ * Executes claimed runs in the graph threads and carries what comes of them to the database and to readers. It decides nothing: it holds
+ * each run's life, tells the machine of `life.ts` what happened, and does what that answers.
+ */
+export class Executor {
+  readonly #deps: Deps & { finishes: Batcher<FinishRun, Finished | undefined> };
+  readonly #held = new Map<string, HeldRun>();
+  readonly #pending = new PendingRequests();
+  /** How many runs came to which end in this process. */
+  readonly ended = new Map<RunStatus, number>();
+
+  constructor(deps: Deps) {
+    this.#deps = { ...deps, finishes: new Batcher((runs) => retryDeadlock(() => finishRuns(deps.db, runs))) };
+  }
+
+  get count(): number {
+    return this.#held.size;
+  }
+
+  /** The runs under way, each with the number of its attempt. */
+  attempts(): Map<string, number> {
+    return new Map([...this.#held].map(([id, { run }]) => [id, run.attempt]));
+  }
+
+  has(runId: string): boolean {
+    return this.#held.has(runId);
+  }
+
+  /** Executes a run; settles when it is over, with its thread where that has another run waiting. Never fails. */
+  execute(run: Claimed): Promise<string | undefined> {
+    return new Promise((released) => {
+      const facts = { alone: run.alone, timeoutSeconds: this.#deps.jobs.timeoutSeconds };
+      const asked = this.#pending.take(run);
+      const readers = new Set([...run.readers, ...asked.readers]);
+      readers.delete(this.#deps.signals.processId);
+      const [life, effects] = beginLife(asked.stop ?? run.cancel ?? undefined, facts);
+      const held: HeldRun = { run, facts, life, startedAt: Date.now(), at: { ms: 0, seq: 0 }, readers, timers: new Map(), released };
+      this.#held.set(run.run_id, held);
+      const { run_id, thread_id, graph_id, attempt } = run;
+      this.#deps.log.info({ run_id, thread_id, graph_id, attempt }, 'run started');
+      this.#carryOut(held, [life, effects]);
+      void this.#give(held);
+    });
+  }
+
+  /** Asks a run to stop; one that has not begun here hears of it when it begins. */
+  stop(runId: string, reason: StopReason): void {
+    const held = this.#held.get(runId);
+    if (held === undefined) this.#pending.addStop(runId, reason);
+    else this.#tell(held, { event: 'stop-asked', reason });
+  }
+
+  /** Adds a process that reads the run. */
+  addReader(runId: string, reader: string): void {
+    if (reader === this.#deps.signals.processId) return;
+    const held = this.#held.get(runId);
+    if (held === undefined) this.#pending.addReader(runId, reader);
+    else held.readers.add(reader);
+  }
+
+  /** Adds a process that reads all runs of the thread. */
+  addThreadReader(threadId: string, reader: string): void {
+    this.#pending.addReader(threadId, reader);
+    for (const { run } of this.#held.values()) if (run.thread_id === threadId) this.addReader(run.run_id, reader);
+  }
+
+  /** Waits until nothing runs, or the time is over. */
+  async idle(milliseconds: number): Promise<void> {
+    const until = Date.now() + milliseconds;
+    while (this.#held.size > 0 && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+
+  async #give(held: HeldRun): Promise<void> {
+    const { run_id, thread_id, graph_id, attempt, kwargs, empty, alone } = held.run;
+    const { db, host, publisher, eventLog, exporter, log } = this.#deps;
+    try {
+      if (attempt > 1) held.at = (await lastEvent(db, run_id)) ?? held.at;
+      await host.run(
+        { run_id, thread_id, graph_id, attempt, kwargs, empty, alone },
+        {
+          events: (batch) => publisher.publish(held, batch),
+          written: () => eventLog.written(),
+          spans: (spans) => exporter?.add(spans),
+          done: (outcome) => this.#tell(held, { event: 'graph-ended', outcome }),
+          gone: (loss) => this.#tell(held, { event: 'thread-gone', loss }),
+        },
+      );
+      this.#tell(held, { event: 'given' });
+    } catch (error) {
+      log.error({ err: asError(error), run_id }, 'run could not be given to a graph thread');
+      this.#tell(held, { event: 'not-given' });
+    }
+  }
+
+  #tell(held: HeldRun, event: LifeEvent): void {
+    this.#carryOut(held, nextLife(held.life, event, held.facts));
+  }
+
+  #carryOut(held: HeldRun, [life, effects]: Step): void {
+    held.life = life;
+    for (const effect of effects) this.#do(held, effect);
+  }
+
+  #do(held: HeldRun, effect: Effect): void {
+    const { host, log } = this.#deps;
+    const { run_id } = held.run;
+    switch (effect.do) {
+      case 'set-timer':
+        clearTimeout(held.timers.get(effect.timer));
+        held.timers.set(
+          effect.timer,
+          setTimeout(() => this.#tell(held, effect.expires), effect.milliseconds),
+        );
+        return;
+      case 'clear-timer':
+        clearTimeout(held.timers.get(effect.timer));
+        return;
+      case 'abort':
+        host.abort(run_id);
+        return;
+      case 'kill':
+        void host.kill(run_id);
+        return;
+      case 'say-last-events':
+        void this.#try(held, async () => ({ event: 'last-events-said', feedback: await sayLastEvents(this.#deps, held, effect.end) }));
+        return;
+      case 'say-error':
+        void this.#try(held, async () => {
+          await this.#deps.publisher.publishError(held, effect.end.error);
+          return { event: 'last-events-said', feedback: undefined };
+        });
+        return;
+      case 'write-end':
+        void this.#try(held, async () => ({ event: 'end-written', more: await this.#write(held, effect) }));
+        return;
+      case 'log':
+        log[effect.level]({ err: effect.error, run_id }, effect.message);
+        return;
+      default:
+        this.#release(held, effect);
+    }
+  }
+
+  /** Does a part of the end, and tells the machine what came of it. */
+  async #try(held: HeldRun, work: () => Promise<LifeEvent>): Promise<void> {
+    const event = await work().catch((error: unknown): LifeEvent => {
+      const passes = error instanceof Unavailable || error instanceof Conflict;
+      return { event: passes ? 'end-postponed' : 'end-refused', error: asError(error) };
+    });
+    this.#tell(held, event);
+  }
+
+  async #write(held: HeldRun, { end, feedback }: Extract<Effect, { do: 'write-end' }>): Promise<boolean> {
+    const { more, status } = await this.#writtenEnd(held, end, feedback);
+    if (status !== undefined) this.ended.set(status, (this.ended.get(status) ?? 0) + 1);
+    return more;
+  }
+
+  #writtenEnd(held: HeldRun, end: End, feedback: Record<string, string> | undefined): Promise<WrittenEnd> {
+    switch (end.kind) {
+      case 'forget':
+        return forget(this.#deps, held.run);
+      case 'hand-back':
+        return handBack(this.#deps, held.run, end);
+      case 'roll-back':
+        return rollBack(this.#deps, held);
+      default:
+        return finish(this.#deps, held, { end, feedback });
+    }
+  }
+
+  #release({ run, startedAt, released }: HeldRun, { end, more }: Extract<Effect, { do: 'release' }>): void {
+    this.#held.delete(run.run_id);
+    this.#deps.exporter?.add([runSpan(run, end, { start: startedAt, end: Date.now() })]);
+    released(more ? run.thread_id : undefined);
+  }
+}

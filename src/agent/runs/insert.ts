@@ -1,0 +1,78 @@
+import { Conflict, NotFound } from '../../errors.ts';
+import type { RunKwargs } from '../../schema/run.ts';
+import type { Claimed } from '../db/leases.ts';
+import type { Database, Db } from '../db/pool.ts';
+import { insertRun, lockActive, type ActiveRun, type Inserted, type NewRun } from '../db/runs.ts';
+import type { Pump } from '../queue/pump.ts';
+import type { Tickets } from '../queue/tickets.ts';
+import { admit } from './admit.ts';
+import { stopRuns, tellStopped, type StoppedRuns, type TellStoppedDeps } from './cancel.ts';
+
+/** What storing a run, and waking a worker for it, takes. */
+export type InsertDeps = TellStoppedDeps & { db: Database; pump: Pick<Pump, 'seat' | 'hasRoom' | 'poke'>; tickets: Tickets };
+
+const BUSY = 'Thread is already running a task. Wait for it to finish or choose a different multitask strategy.';
+
+/** Stores a run that may be made, as its multitask strategy allows, and wakes a worker for it. */
+export async function insertPlanned(deps: InsertDeps, run: NewRun): Promise<Inserted> {
+  const started = await insertStarted(deps, run);
+  if (started !== undefined) return started;
+  const found = run.multitask_strategy === 'enqueue' ? await insertWaiting(deps, deps.db, run) : await insertHolding(deps, run);
+  if (found === undefined) throw new NotFound('Thread or assistant not found.');
+  if (run.after_seconds === 0) await wake(deps);
+  return found;
+}
+
+async function wake({ pump, signals }: InsertDeps): Promise<void> {
+  if (pump.hasRoom) pump.poke();
+  else await signals.send({ about: 'ticket' });
+}
+
+/** The short way: with a free slot here and a free thread, the run starts with its first write. Undefined: it has not been made. */
+async function insertStarted({ db, pump, tickets }: InsertDeps, run: NewRun): Promise<Inserted | undefined> {
+  const seat = run.multitask_strategy === 'enqueue' && run.after_seconds === 0 ? pump.seat() : undefined;
+  if (seat === undefined) return undefined;
+  try {
+    const found = await insertRun(db, run, { sql: tickets.sql, payload: NO_TICKET }, seat);
+    if (found === undefined) throw new NotFound('Thread or assistant not found.');
+    if (found.run.status === 'running') seat.start(claimed(run, found));
+    else {
+      await tickets.send(db, run);
+      pump.poke();
+    }
+    return found;
+  } catch (error) {
+    // Another run of the thread was started in the same moment.
+    if (error instanceof Conflict) return undefined;
+    throw error;
+  } finally {
+    seat.release();
+  }
+}
+
+const NO_TICKET = '[]';
+
+function claimed({ graph_id, readers }: NewRun, { run, thread_readers, empty }: Inserted): Claimed {
+  const { run_id, thread_id } = run;
+  const kwargs = run.kwargs as RunKwargs;
+  const { temporary, resumable } = kwargs;
+  const all = [...readers, ...thread_readers];
+  return { run_id, thread_id, graph_id, attempt: 1, kwargs, temporary, resumable, alone: false, cancel: null, readers: all, empty };
+}
+
+const insertWaiting = ({ tickets }: InsertDeps, db: Db, run: NewRun): Promise<Inserted | undefined> =>
+  insertRun(db, run, { sql: tickets.sql, payload: tickets.payload(run) });
+
+/** The other strategies decide on the unfinished runs of the thread; none can come in between. */
+async function insertHolding(deps: InsertDeps, run: NewRun): Promise<Inserted | undefined> {
+  let stopped: StoppedRuns | undefined;
+  const inserted = await deps.db.transaction(async (tx) => {
+    const active: ActiveRun[] = (await lockActive(tx, run.thread_id)) ?? [];
+    const admission = admit(run.multitask_strategy, active.length);
+    if (!admission.admitted) throw new Conflict(BUSY);
+    if (admission.stop !== undefined) stopped = await stopRuns(tx, active, admission.stop);
+    return insertWaiting(deps, tx, run);
+  });
+  if (stopped !== undefined) await tellStopped(deps, stopped);
+  return inserted;
+}

@@ -1,0 +1,226 @@
+import type { Outcome } from '../threads/protocol.ts';
+import {
+  endOfGraph,
+  endWithoutGraph,
+  refusedEnd,
+  type End,
+  type FinishEnd,
+  type RunFacts,
+  type StopReason,
+  type ThreadLoss,
+} from './end.ts';
+
+/*
+ * The life of a run under way in this process, as a machine: what happens to it in a state leads to the next state and to effects.
+ * Nothing is done here; `executor.ts` carries the effects out, and tells what came of them as events.
+ *
+ *   taken -> executing -> stopping -> saying -> writing -> ended
+ *
+ * A run may leave out states on its way to the right; only a result that the database refuses goes back, from writing to saying.
+ */
+
+/** Key -> the address at which feedback on the run is given. */
+type Feedback = Record<string, string> | undefined;
+
+export type Life =
+  /** Claimed by this process; no graph thread has it yet. `stop`: what it was told meanwhile, or before. */
+  | { at: 'taken'; stop: StopReason | undefined }
+  /** A graph thread executes it. */
+  | { at: 'executing' }
+  /** Its graph was told to stop. */
+  | { at: 'stopping'; stop: StopReason }
+  /** Its last events are on their way to its readers. `feedback` is known once they have been said for the first time. */
+  | { at: 'saying'; end: FinishEnd; feedback: Feedback }
+  /** Its end is being written down. */
+  | { at: 'writing'; end: End; feedback: Feedback }
+  | { at: 'ended' };
+
+export type LifeEvent =
+  /** A graph thread has it. */
+  | { event: 'given' }
+  /** No graph thread could be had for it. */
+  | { event: 'not-given' }
+  | { event: 'stop-asked'; reason: StopReason }
+  /** The time in which its graph was to obey is over. */
+  | { event: 'obey-time-over' }
+  | { event: 'thread-gone'; loss: ThreadLoss }
+  | { event: 'graph-ended'; outcome: Outcome }
+  /** Its last events are where every reader finds them. */
+  | { event: 'last-events-said'; feedback: Feedback }
+  /** `more`: its thread has another run waiting. */
+  | { event: 'end-written'; more: boolean }
+  /** The database is away, or busy with the same rows. */
+  | { event: 'end-postponed'; error: Error }
+  | { event: 'end-refused'; error: Error }
+  | { event: 'retry-time-over' };
+
+/** The time limit of the run; the time in which a graph obeys; the time between two tries to write an end. */
+export type TimerName = 'limit' | 'obey' | 'retry';
+
+export type Effect =
+  /** Sets the timer, or sets it anew; `expires`: what happens when it runs out. */
+  | { do: 'set-timer'; timer: TimerName; milliseconds: number; expires: LifeEvent }
+  | { do: 'clear-timer'; timer: TimerName }
+  /** Tells the graph to stop. */
+  | { do: 'abort' }
+  /** Ends the thread that the graph is stuck in; a run that waits for a thread waits no longer. */
+  | { do: 'kill' }
+  /** Says the last events of the run (feedback addresses, error); `last-events-said` or `end-postponed` follows. */
+  | { do: 'say-last-events'; end: FinishEnd }
+  /** Says the error that takes the place of the result; `last-events-said` follows. */
+  | { do: 'say-error'; end: FinishEnd }
+  /** Writes the end down and tells the readers; `end-written`, `end-postponed` or `end-refused` follows. */
+  | { do: 'write-end'; end: End; feedback: Feedback }
+  | { do: 'log'; level: 'warn' | 'error'; error: Error; message: string }
+  /** Gives the slot back; the run is none of this process's any more. `more`: its thread has another run waiting. */
+  | { do: 'release'; end: End; more: boolean };
+
+export type Step = [life: Life, effects: Effect[]];
+
+/** Milliseconds a graph gets to obey before its thread is ended. */
+const OBEY_WITHIN = 2000;
+/** Milliseconds between two tries to write an end. */
+const TRY_AGAIN = 500;
+/** The longest time that a timer of Node takes. */
+const LONGEST_TIMER = 0x7fffffff;
+
+const setObeyTimer: Effect = { do: 'set-timer', timer: 'obey', milliseconds: OBEY_WITHIN, expires: { event: 'obey-time-over' } };
+const stay = (life: Life): Step => [life, []];
+
+/** A run that this process has just claimed. `stop`: what others asked of it before it began here. */
+export function beginLife(stop: StopReason | undefined, { timeoutSeconds }: RunFacts): Step {
+  const milliseconds = Math.min(timeoutSeconds * 1000, LONGEST_TIMER);
+  const limit: Effect = { do: 'set-timer', timer: 'limit', milliseconds, expires: { event: 'stop-asked', reason: 'timeout' } };
+  return [{ at: 'taken', stop }, stop === undefined ? [limit] : [limit, setObeyTimer]];
+}
+
+/** What an event makes of a life. An event that means nothing in a state leaves it as it is, without effects. */
+export function nextLife(life: Life, event: LifeEvent, facts: RunFacts): Step {
+  switch (life.at) {
+    case 'taken':
+      return whenTaken(life, event, facts);
+    case 'executing':
+    case 'stopping':
+      return whenInThread(life, event, facts);
+    case 'saying':
+      return whenSaying(life, event);
+    case 'writing':
+      return whenWriting(life, event);
+    default:
+      return stay(life);
+  }
+}
+
+function whenTaken(life: Extract<Life, { at: 'taken' }>, event: LifeEvent, facts: RunFacts): Step {
+  const { stop } = life;
+  switch (event.event) {
+    case 'given':
+      if (stop === undefined) return stay({ at: 'executing' });
+      // No thread has heard of the stop yet, so the time to obey begins now.
+      return [{ at: 'stopping', stop }, [{ do: 'abort' }, setObeyTimer]];
+    case 'not-given':
+      return ending(endWithoutGraph('killed', stop, facts));
+    case 'stop-asked':
+      return [{ at: 'taken', stop: stronger(stop, event.reason) }, stop === undefined ? [setObeyTimer] : []];
+    case 'obey-time-over':
+      return [life, [{ do: 'kill' }]];
+    default:
+      return endedByThread(life, event, { stop, facts });
+  }
+}
+
+function whenInThread(life: Extract<Life, { at: 'executing' | 'stopping' }>, event: LifeEvent, facts: RunFacts): Step {
+  const stop = life.at === 'stopping' ? life.stop : undefined;
+  switch (event.event) {
+    case 'stop-asked':
+      return [
+        { at: 'stopping', stop: stronger(stop, event.reason) },
+        stop === undefined ? [{ do: 'abort' }, setObeyTimer] : [{ do: 'abort' }],
+      ];
+    case 'obey-time-over':
+      return life.at === 'stopping' ? [life, [{ do: 'kill' }]] : stay(life);
+    default:
+      return endedByThread(life, event, { stop, facts });
+  }
+}
+
+function endedByThread(life: Life, event: LifeEvent, { stop, facts }: { stop: StopReason | undefined; facts: RunFacts }): Step {
+  if (event.event === 'thread-gone') return ending(endWithoutGraph(event.loss, stop, facts));
+  if (event.event === 'graph-ended') return ending(endOfGraph(event.outcome, stop, facts));
+  return stay(life);
+}
+
+/** The first reason counts, but a rollback outranks an interrupt. */
+const stronger = (stop: StopReason | undefined, asked: StopReason): StopReason =>
+  stop === undefined || (stop === 'interrupt' && asked === 'rollback') ? asked : stop;
+
+/** An end that is decided changes no more, whatever is asked of the run from now on. */
+function ending(end: End): Step {
+  const clear: Effect[] = [
+    { do: 'clear-timer', timer: 'limit' },
+    { do: 'clear-timer', timer: 'obey' },
+  ];
+  if (end.kind !== 'finish')
+    return [{ at: 'writing', end, feedback: undefined }, [...clear, { do: 'write-end', end, feedback: undefined }]];
+  return [{ at: 'saying', end, feedback: undefined }, [...clear, { do: 'say-last-events', end }]];
+}
+
+function whenSaying(life: Extract<Life, { at: 'saying' }>, event: LifeEvent): Step {
+  const { end } = life;
+  switch (event.event) {
+    case 'last-events-said': {
+      const feedback = life.feedback ?? event.feedback;
+      return [{ at: 'writing', end, feedback }, [{ do: 'write-end', end, feedback }]];
+    }
+    case 'retry-time-over':
+      return [life, [{ do: 'say-last-events', end }]];
+    default:
+      return endNotWritten(life, event);
+  }
+}
+
+function whenWriting(life: Extract<Life, { at: 'writing' }>, event: LifeEvent): Step {
+  const { end, feedback } = life;
+  switch (event.event) {
+    case 'end-written':
+      return [{ at: 'ended' }, [{ do: 'release', end, more: event.more }]];
+    case 'retry-time-over':
+      return [life, [{ do: 'write-end', end, feedback }]];
+    default:
+      return endNotWritten(life, event);
+  }
+}
+
+/**
+ * A database that is away, or busy with the same rows, is waited for: until it comes back nobody else can take the run, and after that the
+ * lease decides. A result that it refuses fails the run at once: executed again, it would come to the same. Any other end that it refuses
+ * is given up: the lease runs out, and another worker takes the run up from its last checkpoint.
+ */
+function endNotWritten(life: Extract<Life, { at: 'saying' | 'writing' }>, event: LifeEvent): Step {
+  const { end, feedback } = life;
+  if (event.event === 'end-postponed') {
+    const retry: Effect = { do: 'set-timer', timer: 'retry', milliseconds: TRY_AGAIN, expires: { event: 'retry-time-over' } };
+    const message = 'end of run could not be written; it is tried again';
+    return [life, [{ do: 'log', level: 'warn', error: event.error, message }, retry]];
+  }
+  if (event.event !== 'end-refused') return stay(life);
+  const { error } = event;
+  if (end.kind === 'finish' && end.values !== undefined) {
+    const refused = refusedEnd(error);
+    const message = 'result of run was refused by the database';
+    return [
+      { at: 'saying', end: refused, feedback },
+      [
+        { do: 'log', level: 'error', error, message },
+        { do: 'say-error', end: refused },
+      ],
+    ];
+  }
+  return [
+    { at: 'ended' },
+    [
+      { do: 'log', level: 'error', error, message: 'end of run could not be written' },
+      { do: 'release', end, more: false },
+    ],
+  ];
+}

@@ -1,0 +1,40 @@
+import type { Claimed } from '../db/leases.ts';
+import type { StopReason } from './end.ts';
+
+/** Milliseconds in which a run that this process has claimed begins here: the answer to its claim is on its way. */
+const BEGINS_WITHIN = 10_000;
+
+/**
+ * What other processes ask of runs that have not begun here: they see a claim in the database before its answer reaches the worker. Each
+ * request is kept for ten seconds from the last time it was made.
+ */
+export class PendingRequests {
+  readonly #stops = new Map<string, { reason: StopReason; timer: NodeJS.Timeout }>();
+  readonly #readers = new Map<string, Map<string, NodeJS.Timeout>>();
+
+  addStop(runId: string, reason: StopReason): void {
+    clearTimeout(this.#stops.get(runId)?.timer);
+    const timer = setTimeout(() => this.#stops.delete(runId), BEGINS_WITHIN).unref();
+    this.#stops.set(runId, { reason, timer });
+  }
+
+  /** Adds a process that reads the run, or all runs of the thread, of this id. */
+  addReader(id: string, reader: string): void {
+    const readers = this.#readers.get(id) ?? new Map<string, NodeJS.Timeout>();
+    this.#readers.set(id, readers);
+    const forget = (): void => {
+      readers.delete(reader);
+      if (readers.size === 0) this.#readers.delete(id);
+    };
+    clearTimeout(readers.get(reader));
+    readers.set(reader, setTimeout(forget, BEGINS_WITHIN).unref());
+  }
+
+  /** Takes what was asked of the run that begins now: a stop is for one beginning, readers stay for the thread's next run. */
+  take({ run_id, thread_id }: Pick<Claimed, 'run_id' | 'thread_id'>): { stop: StopReason | undefined; readers: string[] } {
+    const stop = this.#stops.get(run_id);
+    clearTimeout(stop?.timer);
+    this.#stops.delete(run_id);
+    return { stop: stop?.reason, readers: [run_id, thread_id].flatMap((id) => [...(this.#readers.get(id)?.keys() ?? [])]) };
+  }
+}

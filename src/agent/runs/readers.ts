@@ -1,0 +1,193 @@
+import { NotFound } from '../../errors.ts';
+import type { SseEvent } from '../../http/route.ts';
+import { isUnfinished } from '../../schema/run.ts';
+import type { Cursor, ThreadStreamMode } from '../../schema/stream-event.ts';
+import { lastEvent } from '../db/events.ts';
+import type { Db } from '../db/pool.ts';
+import { registerReader, type RunProgress } from '../db/runs.ts';
+import type { Signals } from '../db/signals.ts';
+import { registerThreadReader, unregisterThreadReader, threadReaders } from '../db/threads.ts';
+import { newId } from '../ids.ts';
+import { threadKey, type Bus, type RunResult, type Subscription } from '../stream/bus.ts';
+import type { EventLog } from '../stream/log.ts';
+import { runEvents, type RunReading } from '../stream/run-events.ts';
+import { threadEvents } from '../stream/thread-events.ts';
+import type { Wanted } from '../stream/wanted.ts';
+import { finalState } from './result.ts';
+
+type Deps = { db: Db; bus: Bus; signals: Pick<Signals, 'processId' | 'send'>; eventLog: EventLog };
+
+type RunIds = { run_id: string; thread_id: string };
+
+/** A run that somebody in this process follows: where it stood when that began, and what is heard of it since. */
+export type FollowedRun = { progress: RunProgress; subscription: Subscription };
+
+/** A thread that somebody in this process follows, over all its runs. */
+export type FollowedThread = { threadId: string; subscription: Subscription };
+
+/**
+ * The one door to the readers of runs and threads, for whatever protocol they speak: they follow a run (or all runs of a thread), read its
+ * events or wait for its result; who changes a run tells them that there is more to read, or that it is over. Readers in this process hear of
+ * it by the bus. Those in other processes are registered in the row of the run, or of the thread, and hear of it by a signal.
+ */
+export class Readers {
+  readonly #deps: Deps;
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+  }
+
+  /* Following. */
+
+  /**
+   * Prepares for a run that is about to be made, so that its reader misses nothing. The run's row is to be made with `registered` as its
+   * readers; `made` has to be called once it is, or was refused.
+   */
+  expectRun(
+    runId: string,
+    follow: AbortSignal | undefined,
+  ): { registered: string[]; subscription: Subscription | undefined; made(): void } {
+    const { bus, signals } = this.#deps;
+    const subscription = follow && bus.follow(runId, follow);
+    return { registered: follow ? [signals.processId] : [], subscription, made: bus.expect(runId).made };
+  }
+
+  /**
+   * Follows a run until the signal: registers this process among its readers, and tells the process that runs it. Throws `NotFound` when
+   * there is no such run, or (with `threadId`) none on that thread.
+   */
+  async followRun(run: { runId: string; threadId: string | undefined }, signal: AbortSignal): Promise<FollowedRun> {
+    const { db, bus, signals } = this.#deps;
+    const { processId } = signals;
+    const subscription = bus.follow(run.runId, signal);
+    const progress = await registerReader(db, run.runId, processId);
+    if (progress === undefined || (run.threadId !== undefined && progress.thread_id !== run.threadId)) {
+      subscription.close();
+      throw new NotFound(`Run with ID ${run.runId} not found`);
+    }
+    if (progress.worker !== null && progress.worker !== processId && isUnfinished(progress.status))
+      await signals.send({ about: 'reader', run_id: run.runId, reader: processId }, progress.worker);
+    return { progress, subscription };
+  }
+
+  /** Follows all runs of a thread until the signal. Throws `NotFound` when there is no such thread. */
+  async followThread(threadId: string, signal: AbortSignal): Promise<FollowedThread> {
+    const { db, bus, signals } = this.#deps;
+    const { processId } = signals;
+    const subscription = bus.follow(threadKey(threadId), signal);
+    if (!(await registerThreadReader(db, threadId, processId))) {
+      subscription.close();
+      throw new NotFound(`Thread with ID ${threadId} not found`);
+    }
+    await signals.send({ about: 'thread-reader', thread_id: threadId, reader: processId });
+    return { threadId, subscription };
+  }
+
+  /* Reading. */
+
+  /** The events of a run that is followed since before it was made, until it ends. */
+  eventsFromStart(reading: Pick<RunReading, 'run_id' | 'subscription' | 'resumable' | 'wanted'>): AsyncGenerator<SseEvent[]> {
+    return runEvents(this.#deps, { ...reading, from: { ms: 0, seq: 0 }, replay: false, ended: false });
+  }
+
+  /** The events of a followed run behind the cursor; without one, those that come from now on. */
+  async eventsAfter(
+    cursor: Cursor | undefined,
+    { progress, subscription }: FollowedRun,
+    wanted: Wanted,
+  ): Promise<AsyncGenerator<SseEvent[]>> {
+    const { run_id, status, resumable } = progress;
+    const from = cursor ?? (await lastEvent(this.#deps.db, run_id)) ?? { ms: 0, seq: 0 };
+    const ended = !isUnfinished(status);
+    return runEvents(this.#deps, { run_id, subscription, from, replay: cursor !== undefined, ended, resumable, wanted });
+  }
+
+  /** The events of all runs of a followed thread behind the cursor, those to come included, until the reader leaves or the server stops. */
+  async *threadEvents(
+    { threadId, subscription }: FollowedThread,
+    { from, modes }: { from: Cursor | undefined; modes: ThreadStreamMode[] },
+  ): AsyncGenerator<SseEvent> {
+    const { db, bus, signals } = this.#deps;
+    try {
+      yield* threadEvents(this.#deps, { threadId, subscription, from, modes });
+    } finally {
+      subscription.close();
+      if (!bus.isFollowed(threadKey(threadId))) await unregisterThreadReader(db, threadId, signals.processId);
+    }
+  }
+
+  /** Waits for the end of a followed run and answers its final state, as `finalState` does; undefined when the reader left before. */
+  async waitForEnd(run: RunIds, subscription: Subscription): Promise<{ state: unknown } | undefined> {
+    try {
+      for (;;) {
+        const message = await subscription.next();
+        if (message === undefined) return undefined;
+        if (message.kind === 'end') return { state: await finalState(this.#deps.db, run, message.result) };
+        if (message.kind === 'too-slow') return { state: await this.stateOf(run) };
+      }
+    } finally {
+      subscription.close();
+    }
+  }
+
+  /** The final state of a run that has ended, as `finalState` does. */
+  stateOf(run: RunIds): Promise<unknown> {
+    return finalState(this.#deps.db, run, undefined);
+  }
+
+  /* Telling. */
+
+  /** Tells the given readers that the table has more of a run. */
+  async wake({ run_id, thread_id }: RunIds, readers: string[]): Promise<void> {
+    this.wakeHere({ run_id, thread_id });
+    await this.#signalOthers(readers, { about: 'events', run_ids: [run_id], thread_ids: [thread_id] });
+  }
+
+  /** Tells the given readers that a run is over; `result`: what it came to, where it ended in this process. */
+  async end(runId: string, readers: string[], result?: RunResult): Promise<void> {
+    this.#deps.bus.publish(runId, { kind: 'end', result });
+    await this.#signalOthers(readers, { about: 'end', run_id: runId });
+  }
+
+  /** Tells those who follow a thread of something that no run did: `json` is asked for only if somebody follows it. */
+  async tellThread(threadId: string, event: string, json: () => Promise<string>): Promise<void> {
+    const { db, eventLog } = this.#deps;
+    const readers = await threadReaders(db, threadId);
+    if (readers.length === 0) return;
+    const told = { ms: Date.now(), seq: 1, event, json: await json() };
+    eventLog.append({ run_id: newId(), thread_id: threadId, readers }, [told]);
+  }
+
+  /** Settles when everything that was said so far is written where readers in other processes find it, or lost. */
+  written(): Promise<void> {
+    return this.#deps.eventLog.written();
+  }
+
+  /* What other processes told this one, for its own readers. */
+
+  wakeHere({ run_id, thread_id }: RunIds): void {
+    for (const key of [run_id, threadKey(thread_id)]) this.#deps.bus.publish(key, { kind: 'wake', run_id });
+  }
+
+  wakeAllHere(): void {
+    this.#deps.bus.publishToAll({ kind: 'wake' });
+  }
+
+  endHere(runId: string): void {
+    this.#deps.bus.publish(runId, { kind: 'end', result: undefined });
+  }
+
+  endAllHere(): void {
+    this.#deps.bus.publishToAll({ kind: 'end', result: undefined });
+  }
+
+  /** The runs that somebody in this process follows. */
+  followedHere(): string[] {
+    return this.#deps.bus.followedRuns();
+  }
+
+  async #signalOthers(readers: string[], signal: Parameters<Signals['send']>[0]): Promise<void> {
+    const { signals } = this.#deps;
+    for (const reader of readers) if (reader !== signals.processId) await signals.send(signal, reader);
+  }
+}

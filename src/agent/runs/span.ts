@@ -1,0 +1,34 @@
+import type { Claimed } from '../db/leases.ts';
+import { rootSpanId, traceIdOf, type Span } from '../tracing/span.ts';
+import type { End } from './end.ts';
+
+const NAMES: Record<Exclude<End['kind'], 'finish'>, string> = {
+  'roll-back': 'rolled back',
+  'hand-back': 'handed back',
+  forget: 'lost',
+};
+
+/** An attempt of a run as the root of its trace. Times are milliseconds since 1970. */
+export function runSpan(
+  { run_id, thread_id, graph_id, attempt }: Pick<Claimed, 'run_id' | 'thread_id' | 'graph_id' | 'attempt'>,
+  runEnd: End,
+  { start, end }: { start: number; end: number },
+): Span {
+  const error = runEnd.kind === 'finish' ? runEnd.error : null;
+  return {
+    traceId: traceIdOf(run_id),
+    spanId: rootSpanId(run_id, attempt),
+    name: `run ${graph_id}`,
+    start,
+    end,
+    attributes: {
+      'gx.run_id': run_id,
+      'gx.thread_id': thread_id,
+      'gx.graph_id': graph_id,
+      'gx.attempt': attempt,
+      'gx.run_end': runEnd.kind === 'finish' ? runEnd.status : NAMES[runEnd.kind],
+      ...(error !== null && { 'error.type': error.error }),
+    },
+    ...(error !== null && { error: error.message }),
+  };
+}

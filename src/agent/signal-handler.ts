@@ -1,0 +1,39 @@
+import type { Log } from '../log.ts';
+import type { Signal } from './db/signals.ts';
+import type { Pump } from './queue/pump.ts';
+import type { Executor } from './runs/executor.ts';
+import type { Keeper } from './runs/keeper.ts';
+import type { Readers } from './runs/readers.ts';
+
+type Deps = { pump: Pick<Pump, 'poke'>; readers: Readers; executor: Executor; keeper: Pick<Keeper, 'renew'>; log: Log };
+
+/** Does what a signal of another process means here. */
+export function handleSignal({ pump, readers, executor, keeper, log }: Deps, signal: Signal): void {
+  switch (signal.about) {
+    case 'ticket':
+      pump.poke();
+      return;
+    case 'events':
+      for (const [at, run_id] of signal.run_ids.entries()) readers.wakeHere({ run_id, thread_id: signal.thread_ids[at]! });
+      return;
+    case 'end':
+      if (!executor.has(signal.run_id)) readers.endHere(signal.run_id);
+      return;
+    case 'stop':
+      keeper
+        .renew([signal.run_id])
+        .catch((error: unknown) => log.warn({ err: error }, 'stop could not be read; the next heartbeat brings it'));
+      return;
+    case 'reader':
+      executor.addReader(signal.run_id, signal.reader);
+      return;
+    case 'thread-reader':
+      executor.addThreadReader(signal.thread_id, signal.reader);
+  }
+}
+
+/** Does what has to be done after signals may have been missed: all look at the database. */
+export function handleReconnect({ pump, readers }: Pick<Deps, 'pump' | 'readers'>): void {
+  readers.wakeAllHere();
+  pump.poke();
+}

@@ -1,0 +1,46 @@
+import { isAfter, type Cursor } from '../../schema/stream-event.ts';
+import { madeAt } from '../ids.ts';
+
+/** Runs of a thread whose positions are remembered: far more than can be under way, or be told late, at a time. */
+const REMEMBERED = 200;
+const BEGINNING: Cursor = { ms: 0, seq: 0 };
+
+/**
+ * How far a reader of a thread has read each of its runs. Clocks of workers differ, and the end of one run may arrive after the beginning of
+ * the next: one position for all would lose events.
+ */
+export class ReadPositions {
+  readonly #ofRun = new Map<string, Cursor>();
+  readonly #since: number | undefined;
+  #start: Cursor;
+
+  /** `since`: milliseconds, by this server's clock. Runs made later are read from their first event, whatever their workers' clocks say. */
+  private constructor(start: Cursor, since?: number) {
+    this.#start = start;
+    this.#since = since;
+  }
+
+  /** The positions of a reader that begins now, or that goes on behind an event. */
+  static from(cursor: Cursor | undefined, now = Date.now()): ReadPositions {
+    return cursor === undefined ? new ReadPositions({ ms: now, seq: 0 }, now) : new ReadPositions(cursor);
+  }
+
+  /** Where the reader goes on in the run; without a run, where it does in all of them. */
+  after(runId?: string): Cursor {
+    if (runId === undefined) return this.#start;
+    const isLater = this.#since !== undefined && madeAt(runId) >= this.#since;
+    return this.#ofRun.get(runId) ?? (isLater ? BEGINNING : this.#start);
+  }
+
+  /** Moves on to the event; false when it has been read before. */
+  advance(runId: string, event: Cursor): boolean {
+    if (!isAfter(event, this.after(runId))) return false;
+    this.#ofRun.set(runId, { ms: event.ms, seq: event.seq });
+    const [oldest] = this.#ofRun;
+    if (this.#ofRun.size > REMEMBERED && oldest !== undefined) {
+      this.#ofRun.delete(oldest[0]);
+      if (isAfter(oldest[1], this.#start)) this.#start = oldest[1];
+    }
+    return true;
+  }
+}

@@ -1,0 +1,207 @@
+import { expect, test } from 'vitest';
+import type { FinishEnd, StopReason } from '../../../src/agent/runs/end.ts';
+import { beginLife, nextLife, type Effect, type Life, type LifeEvent, type Step } from '../../../src/agent/runs/life.ts';
+
+const facts = { alone: false, timeoutSeconds: 60 };
+const done: FinishEnd = {
+  kind: 'finish',
+  status: 'success',
+  error: null,
+  rest: 'idle',
+  values: '{}',
+  interrupts: '{}',
+  stateUnknown: false,
+};
+const feedback = { score: 'https://agent.test/feedback' };
+const error = new Error('too large');
+
+/** One life in each state; the types demand a new state here, and a row for it below. */
+const lives: { [At in Life['at']]: Extract<Life, { at: At }> } = {
+  taken: { at: 'taken', stop: undefined },
+  executing: { at: 'executing' },
+  stopping: { at: 'stopping', stop: 'interrupt' },
+  saying: { at: 'saying', end: done, feedback: undefined },
+  writing: { at: 'writing', end: done, feedback },
+  ended: { at: 'ended' },
+};
+
+/** One event of each kind; the types demand a new one here, and in each row below. */
+const events: { [Name in LifeEvent['event']]: Extract<LifeEvent, { event: Name }> } = {
+  given: { event: 'given' },
+  'not-given': { event: 'not-given' },
+  'stop-asked': { event: 'stop-asked', reason: 'rollback' },
+  'obey-time-over': { event: 'obey-time-over' },
+  'thread-gone': { event: 'thread-gone', loss: 'crashed' },
+  'graph-ended': { event: 'graph-ended', outcome: { status: 'success', waiting: false, values: '{}' } },
+  'last-events-said': { event: 'last-events-said', feedback },
+  'end-written': { event: 'end-written', more: true },
+  'end-postponed': { event: 'end-postponed', error },
+  'end-refused': { event: 'end-refused', error },
+  'retry-time-over': { event: 'retry-time-over' },
+};
+
+const show = {
+  'set-timer': ({ timer, milliseconds }: Extract<Effect, { do: 'set-timer' }>) => `${timer} in ${milliseconds}`,
+  'clear-timer': ({ timer }: Extract<Effect, { do: 'clear-timer' }>) => `no ${timer}`,
+  abort: () => 'abort',
+  kill: () => 'kill',
+  'say-last-events': () => 'say last events',
+  'say-error': ({ end }: Extract<Effect, { do: 'say-error' }>) => `say ${end.error?.error}`,
+  'write-end': (effect: Extract<Effect, { do: 'write-end' }>) =>
+    `write ${effect.end.kind === 'finish' ? effect.end.status : effect.end.kind}`,
+  log: ({ level }: Extract<Effect, { do: 'log' }>) => level,
+  release: ({ more }: Extract<Effect, { do: 'release' }>) => (more ? 'release, more' : 'release'),
+};
+
+/** `state: effect, effect`; the state with its stop or its end. */
+function shown([life, effects]: Step): string {
+  const detail = 'stop' in life ? life.stop : 'end' in life ? (life.end.kind === 'finish' ? life.end.status : life.end.kind) : undefined;
+  const texts = effects.map((effect) => (show[effect.do] as (effect: Effect) => string)(effect));
+  return `${life.at}${detail === undefined ? '' : ` ${detail}`}${texts.length === 0 ? '' : `: ${texts.join(', ')}`}`;
+}
+
+const nothing = 'nothing';
+const finished = 'saying success: no limit, no obey, say last events';
+const handedBack = 'writing hand-back: no limit, no obey, write hand-back';
+const tryAgain = 'warn, retry in 500';
+const refused = 'saying error: error, say ResultNotStored';
+
+const table: Record<Life['at'], Record<LifeEvent['event'], string>> = {
+  taken: {
+    given: 'executing',
+    'not-given': handedBack,
+    'stop-asked': 'taken rollback: obey in 2000',
+    'obey-time-over': 'taken: kill',
+    'thread-gone': handedBack,
+    'graph-ended': finished,
+    'last-events-said': nothing,
+    'end-written': nothing,
+    'end-postponed': nothing,
+    'end-refused': nothing,
+    'retry-time-over': nothing,
+  },
+  executing: {
+    given: nothing,
+    'not-given': nothing,
+    'stop-asked': 'stopping rollback: abort, obey in 2000',
+    'obey-time-over': nothing,
+    'thread-gone': handedBack,
+    'graph-ended': finished,
+    'last-events-said': nothing,
+    'end-written': nothing,
+    'end-postponed': nothing,
+    'end-refused': nothing,
+    'retry-time-over': nothing,
+  },
+  stopping: {
+    given: nothing,
+    'not-given': nothing,
+    'stop-asked': 'stopping rollback: abort',
+    'obey-time-over': 'stopping interrupt: kill',
+    'thread-gone': 'saying interrupted: no limit, no obey, say last events',
+    'graph-ended': finished,
+    'last-events-said': nothing,
+    'end-written': nothing,
+    'end-postponed': nothing,
+    'end-refused': nothing,
+    'retry-time-over': nothing,
+  },
+  saying: {
+    given: nothing,
+    'not-given': nothing,
+    'stop-asked': nothing,
+    'obey-time-over': nothing,
+    'thread-gone': nothing,
+    'graph-ended': nothing,
+    'last-events-said': 'writing success: write success',
+    'end-written': nothing,
+    'end-postponed': `saying success: ${tryAgain}`,
+    'end-refused': refused,
+    'retry-time-over': 'saying success: say last events',
+  },
+  writing: {
+    given: nothing,
+    'not-given': nothing,
+    'stop-asked': nothing,
+    'obey-time-over': nothing,
+    'thread-gone': nothing,
+    'graph-ended': nothing,
+    'last-events-said': nothing,
+    'end-written': 'ended: release, more',
+    'end-postponed': `writing success: ${tryAgain}`,
+    'end-refused': refused,
+    'retry-time-over': 'writing success: write success',
+  },
+  ended: {
+    given: nothing,
+    'not-given': nothing,
+    'stop-asked': nothing,
+    'obey-time-over': nothing,
+    'thread-gone': nothing,
+    'graph-ended': nothing,
+    'last-events-said': nothing,
+    'end-written': nothing,
+    'end-postponed': nothing,
+    'end-refused': nothing,
+    'retry-time-over': nothing,
+  },
+};
+
+const pairs = Object.values(lives).flatMap((life) => Object.values(events).map((event) => [life.at, event.event] as const));
+
+test.each(pairs)('%s, %s', (at, name) => {
+  const step = nextLife(lives[at], events[name], facts);
+  expect(step[0] === lives[at] && step[1].length === 0 ? nothing : shown(step)).toBe(table[at][name]);
+});
+
+test('a run begins with its time limit, which no timer of Node exceeds', () => {
+  expect(shown(beginLife(undefined, facts))).toBe('taken: limit in 60000');
+  expect(shown(beginLife(undefined, { ...facts, timeoutSeconds: 1e9 }))).toBe('taken: limit in 2147483647');
+  expect(beginLife(undefined, facts)[1]).toMatchObject([{ expires: { event: 'stop-asked', reason: 'timeout' } }]);
+});
+
+test('a run that was to stop before it began is told so by the thread that gets it, and has its time to obey from then on', () => {
+  const [life, effects] = beginLife('interrupt', facts);
+  expect(shown([life, effects])).toBe('taken interrupt: limit in 60000, obey in 2000');
+  expect(shown(nextLife(life, events.given, facts))).toBe('stopping interrupt: abort, obey in 2000');
+});
+
+test('one that no thread could be found for ends as it was asked to', () => {
+  const ends = (stop: StopReason): string => shown(nextLife({ at: 'taken', stop }, events['not-given'], facts)).split(':')[0]!;
+  expect((['interrupt', 'rollback', 'timeout', 'shutdown', 'lost'] as const).map(ends)).toEqual([
+    'saying interrupted',
+    'writing roll-back',
+    'saying error',
+    'writing hand-back',
+    'writing forget',
+  ]);
+});
+
+test('the first reason counts, but a rollback outranks an interrupt', () => {
+  const reasons: StopReason[] = ['interrupt', 'rollback', 'timeout', 'shutdown', 'lost'];
+  const outranked = reasons.flatMap((stop) =>
+    reasons.flatMap((reason) => {
+      const next = (['taken', 'stopping'] as const).map((at) => nextLife({ at, stop }, { event: 'stop-asked', reason }, facts)[0]);
+      return next.every((life) => 'stop' in life && life.stop === stop)
+        ? []
+        : [[stop, reason, ...next.map((life) => 'stop' in life && life.stop)]];
+    }),
+  );
+  expect(outranked).toEqual([['interrupt', 'rollback', 'rollback', 'rollback']]);
+});
+
+test('a second stop of a run without a thread does not put off the time to obey', () => {
+  expect(shown(nextLife({ at: 'taken', stop: 'interrupt' }, events['stop-asked'], facts))).toBe('taken rollback');
+});
+
+test('a refused result fails the run, whose readers hear it after what they have heard; an error that is refused as well is given up', () => {
+  const [saying] = nextLife(lives.writing, events['end-refused'], facts);
+  const [writing] = nextLife(saying, { event: 'last-events-said', feedback: undefined }, facts);
+  expect(writing).toMatchObject({ at: 'writing', end: { status: 'error', values: undefined }, feedback });
+  expect(shown(nextLife(writing, events['end-refused'], facts))).toBe('ended: error, release');
+});
+
+test('what is no result is given up when the database refuses it: its lease runs out', () => {
+  const life: Life = { at: 'writing', end: { kind: 'roll-back' }, feedback: undefined };
+  expect(shown(nextLife(life, events['end-refused'], facts))).toBe('ended: error, release');
+});

@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest';
+import { runSpan } from '../../../src/agent/runs/span.ts';
+
+const attempt = { run_id: '0199aabb-ccdd-7eef-8011-223344556677', thread_id: 't', graph_id: 'chat', attempt: 2 };
+const said = { values: undefined, interrupts: undefined, stateUnknown: false };
+
+test.each([
+  ['succeeded', { kind: 'finish', status: 'success', error: null, rest: 'idle', ...said }, 'success', undefined],
+  ['failed', { kind: 'finish', status: 'error', error: { error: 'RangeError', message: 'no' }, rest: 'error', ...said }, 'error', 'no'],
+  ['was rolled back', { kind: 'roll-back' }, 'rolled back', undefined],
+  ['was handed back', { kind: 'hand-back', alone: false, losesLife: false }, 'handed back', undefined],
+  ['was taken over', { kind: 'forget' }, 'lost', undefined],
+] as const)('the span of a run that %s', (_, end, told, error) => {
+  const span = runSpan(attempt, end, { start: 1, end: 2 });
+  expect([span.attributes['gx.run_end'], span.error]).toEqual([told, error]);
+});
