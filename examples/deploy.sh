@@ -1,14 +1,14 @@
 #!/bin/sh
-# Deploys an image by the REST API, waits until it serves, then changes it, which makes a second revision.
+# Deploys an image through the REST API, waits until it serves, then changes it, which makes a second revision.
 #   CONTROL_PLANE_URL=... API_KEY=... sh examples/deploy.sh <name> <image> [<image of the second revision>]
-# Set AGENT_URL to talk to the agent at its end. Needs curl and node.
+# Set AGENT_URL to call the agent at the end. Needs curl and node.
 set -eu
 
 [ $# -ge 2 ] || { sed -n '2,4s/^# \{0,1\}//p' "$0"; exit 1; }
 : "${CONTROL_PLANE_URL:?is not set}" "${API_KEY:?is not set}"
 name=$1 image=$2 next=${3:-$2}
 
-# request METHOD PATH [BODY]: the answer, or its error and the end
+# request METHOD PATH [BODY]: prints the answer; prints an error and exits if it failed
 request() {
   answer=$(curl -sS -X "$1" "$CONTROL_PLANE_URL$2" -H "X-Api-Key: $API_KEY" -H 'content-type: application/json' ${3:+-d "$3"} -w '\n%{http_code}')
   code=$(printf '%s' "$answer" | tail -n 1)
@@ -19,14 +19,14 @@ request() {
   esac
 }
 
-# field PATH: a field of the JSON on standard input
+# field PATH: prints a field of the JSON on standard input
 field() {
   node -e 'let text = ""; process.stdin.on("data", (piece) => (text += piece)).on("end", () => {
     console.log(process.argv[1].split(".").reduce((value, name) => value?.[name], JSON.parse(text)) ?? "");
   })' "$1"
 }
 
-# wait_for DEPLOYMENT REVISION: until the revision serves; a failed one ends this script
+# wait_for DEPLOYMENT REVISION: waits until the revision serves; exits if it failed
 wait_for() {
   before=''
   while :; do

@@ -4,39 +4,40 @@ import process from 'node:process';
 import { setTimeout as wait } from 'node:timers/promises';
 
 /*
- * What a pipeline needs of the REST API, in one file to copy: Node 20 or newer, no package. Settings come from the environment:
+ * The calls of the REST API that a pipeline needs, in one file to copy. It needs Node 20 or newer and no package.
+ * Settings come from the environment:
  *   CONTROL_PLANE_URL  base address of the control plane
  *   API_KEY            a key with the write role
- *   TENANT_ID          only with keys of several tenants
+ *   TENANT_ID          only for credentials of several tenants
  */
 
-/** A failure that is told as it is, without a stack. */
-export class Told extends Error {}
+/** A failure whose message is printed without a stack. */
+export class Failure extends Error {}
 
 export const say = (line) => console.log(line);
 
 const REQUEST_MILLISECONDS = 30_000;
 const TRIES = 5;
 const NO_ANSWER = 0;
-/** What may go better in a moment; everything else is the answer. */
+/** Statuses that are worth another try. */
 const BUSY = [NO_ANSWER, 429, 502, 503, 504];
 
 export function apiFromEnvironment() {
   const { CONTROL_PLANE_URL: url, API_KEY: key, TENANT_ID: tenant } = process.env;
-  if (!url || !key) throw new Told(`${url ? 'API_KEY' : 'CONTROL_PLANE_URL'} is not set.`);
+  if (!url || !key) throw new Failure(`${url ? 'API_KEY' : 'CONTROL_PLANE_URL'} is not set.`);
   return { url: url.replace(/\/$/, ''), headers: { 'x-api-key': key, ...(tenant && { 'x-tenant-id': tenant }) } };
 }
 
-/** The answer's body, or undefined when `missing` allows a 404. A server that is busy or away for a moment is asked again. */
+/** Returns the answer's body, or undefined if `missing` allows a 404. Asks again if the server is busy or away. */
 export async function request(api, method, path, { body, missing = false } = {}) {
-  // The same key in every try: a creation whose answer got lost is not made twice.
+  // Every try has the same key, so that a creation whose answer got lost happens once.
   const key = method === 'POST' ? { 'idempotency-key': randomUUID() } : {};
   const sent = { method, headers: { ...api.headers, 'content-type': 'application/json', ...key }, body: body && JSON.stringify(body) };
   for (let attempt = 1; ; attempt += 1) {
     const { ok, status, text } = await once(api.url + path, sent);
     if (ok) return text === '' ? undefined : JSON.parse(text);
     if (missing && status === 404) return undefined;
-    if (!BUSY.includes(status) || attempt === TRIES) throw new Told(`${method} ${path} ${problem(status, text)}`);
+    if (!BUSY.includes(status) || attempt === TRIES) throw new Failure(`${method} ${path} ${problem(status, text)}`);
     await wait(500 * 2 ** attempt);
   }
 }
@@ -66,16 +67,16 @@ export async function findByName(api, name) {
   return resources[0];
 }
 
-/** Waits for the end of a deployment that is being deleted. */
+/** Waits until a deployment that is being deleted is gone. */
 export async function untilGone(api, { id, name }, { timeout, interval }) {
   const deadline = Date.now() + timeout * 1000;
   while ((await request(api, 'GET', `/v2/deployments/${id}`, { missing: true })) !== undefined) {
-    if (Date.now() > deadline) throw new Told(`${name} is still being deleted after ${timeout} s.`);
+    if (Date.now() > deadline) throw new Failure(`${name} is still being deleted after ${timeout} s.`);
     await wait(interval * 1000);
   }
 }
 
-/** Creates the deployment, or changes the one that is there. Secrets that are not given stay as they are. */
+/** Creates the deployment or changes the existing one. Without `secrets` its secrets stay as they are. */
 export async function createOrChange(api, { name, image, secrets, resources }, times) {
   const before = await findByName(api, name);
   const source_revision_config = { image_uri: image };
@@ -91,7 +92,7 @@ export async function createOrChange(api, { name, image, secrets, resources }, t
   return request(api, 'POST', '/v2/deployments', { body });
 }
 
-/** Polls the newest revision until it serves, and gives the deployment. One that fails is told with its reason and its last log lines. */
+/** Polls the newest revision until it serves, and returns the deployment. A failure has the reason and the last log lines. */
 export async function untilDeployed(api, { id, latest_revision_id: revisionId }, { timeout, interval }) {
   const path = `/v2/deployments/${id}`;
   const deadline = Date.now() + timeout * 1000;
@@ -100,20 +101,20 @@ export async function untilDeployed(api, { id, latest_revision_id: revisionId },
     const revision = await request(api, 'GET', `${path}/revisions/${revisionId}`);
     if (revision.status !== last) say(`  ${[revision.status, revision.status_message].filter(Boolean).join(': ')}`);
     last = revision.status;
-    if (/FAILED|INTERRUPTED|SKIPPED/.test(last)) throw new Told(await failure(api, path, revision));
+    if (/FAILED|INTERRUPTED|SKIPPED/.test(last)) throw new Failure(await failure(api, path, revision));
     if (last === 'DEPLOYED') {
       const deployment = await request(api, 'GET', path);
-      // Between the two the traffic switches.
-      if (deployment.active_revision_id === revisionId) return told(deployment);
-      if (deployment.latest_revision_id !== revisionId) throw new Told('A newer revision took its place.');
+      // Traffic may still be switching.
+      if (deployment.active_revision_id === revisionId) return reported(deployment);
+      if (deployment.latest_revision_id !== revisionId) throw new Failure('A newer revision took its place.');
     }
     if (Date.now() > deadline)
-      throw new Told(`The revision is still ${last} after ${timeout} s. See ${api.url}${path}/revisions/${revisionId}`);
+      throw new Failure(`The revision is still ${last} after ${timeout} s. See ${api.url}${path}/revisions/${revisionId}`);
     await wait(interval * 1000);
   }
 }
 
-/** Why a revision did not get to serve, with the last words of its pods or of its build. */
+/** Returns why a revision failed, with the last log lines of its pods or of its build. */
 async function failure(api, path, { id, status, reason, status_message: message, log_tail: tail }) {
   const type = status === 'BUILD_FAILED' ? 'build' : 'deploy';
   const page = tail
@@ -131,8 +132,8 @@ async function failure(api, path, { id, status, reason, status_message: message,
 
 export const urlOf = (deployment) => deployment.url ?? deployment.source_config.custom_url;
 
-/** Says where the agent answers, and hands it to the next steps of a GitHub workflow. */
-function told(deployment) {
+/** Prints where the agent answers and passes it to the next steps of a GitHub workflow. */
+function reported(deployment) {
   const outputs = { deployment_id: deployment.id, revision_id: deployment.active_revision_id, url: urlOf(deployment) ?? '' };
   say(`URL: ${outputs.url}`);
   const file = process.env.GITHUB_OUTPUT;
@@ -146,12 +147,12 @@ function told(deployment) {
   return deployment;
 }
 
-/** Runs a script to its end: 0, or 1 and a sentence. */
+/** Runs a script. It exits with 0, or with 1 and a sentence. */
 export async function main(work) {
   try {
     await work();
   } catch (error) {
-    console.error(error instanceof Told ? error.message : error);
+    console.error(error instanceof Failure ? error.message : error);
     process.exitCode = 1;
   }
 }

@@ -2,7 +2,7 @@
 import { apiFromEnvironment, createOrChange, main, untilDeployed } from './api.mjs';
 import { DEPLOY_HELP, DEPLOY_OPTIONS, parsed, timesOf, wanted } from './options.mjs';
 
-const HELP = `Creates a deployment of an image, or brings the one of this name to it, and waits until the new revision serves.
+const HELP = `Creates a deployment of an image, or gives the existing one that image, and waits until the new revision serves.
   node deploy.mjs --name NAME --image IMAGE [--secret NAME]...
 
 ${DEPLOY_HELP}`;

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
-import { Told } from './api.mjs';
+import { Failure } from './api.mjs';
 
-/** What both scripts take to deploy something. */
+/** Options that both scripts take to deploy an image. */
 export const DEPLOY_OPTIONS = {
   name: { type: 'string' },
   image: { type: 'string' },
@@ -15,17 +15,17 @@ export const DEPLOY_OPTIONS = {
 };
 
 export const DEPLOY_HELP = `  --name NAME         name of the deployment
-  --image IMAGE       what to deploy; a digest (repository@sha256:...) is always what was tested
-  --secret NAME       give the agent the environment variable NAME with the value it has here; repeat it.
-                      Without any, the secrets of a deployment stay as they are
+  --image IMAGE       what to deploy; with a digest (repository@sha256:...) it is what was tested
+  --secret NAME       give the agent the environment variable NAME with the value that it has here; may be repeated.
+                      Without any, the deployment keeps its secrets
   --resources FILE    JSON of the resource spec (cpu, memory_mb, min_scale ...)
-  --timeout SECONDS   give up waiting after so long (900)
-  --interval SECONDS  between two looks (2)
-  --help              this text
-Environment: CONTROL_PLANE_URL, API_KEY, and TENANT_ID where a key is for several tenants.
-Ends with 0 when the new revision serves; else with 1, the reason and the last log lines.`;
+  --timeout SECONDS   stop waiting after this time (900)
+  --interval SECONDS  time between two requests (2)
+  --help              print this text
+Environment: CONTROL_PLANE_URL, API_KEY, and TENANT_ID for credentials of several tenants.
+Exits with 0 when the new revision serves, and otherwise with 1, the reason and the last log lines.`;
 
-/** The parsed arguments; the help is printed and undefined given when it was asked for. */
+/** Returns the parsed arguments. With --help it prints the help and returns undefined. */
 export function parsed(options, help) {
   try {
     const given = parseArgs({ options, allowPositionals: true });
@@ -33,29 +33,29 @@ export function parsed(options, help) {
     console.log(help);
     return undefined;
   } catch (error) {
-    throw new Told(`${error.message}\n\n${help}`);
+    throw new Failure(`${error.message}\n\n${help}`);
   }
 }
 
 export function required(values, ...names) {
   const missing = names.filter((name) => !values[name]).map((name) => `--${name}`);
-  if (missing.length > 0) throw new Told(`${missing.join(', ')} ${missing.length > 1 ? 'are' : 'is'} not given; see --help.`);
+  if (missing.length > 0) throw new Failure(`${missing.join(', ')} ${missing.length > 1 ? 'are' : 'is'} not given; see --help.`);
 }
 
 const seconds = (values, name) => {
   const value = Number(values[name]);
-  if (!(value > 0)) throw new Told(`--${name}: ${values[name]} is not a number of seconds.`);
+  if (!(value > 0)) throw new Failure(`--${name}: ${values[name]} is not a number of seconds.`);
   return value;
 };
 
 export const timesOf = (values) => ({ timeout: seconds(values, 'timeout'), interval: seconds(values, 'interval') });
 
-/** What to deploy. */
+/** Returns what to deploy. */
 export function wanted(values) {
   required(values, 'name', 'image');
   const secrets = values.secret?.map((name) => {
     const value = process.env[name];
-    if (value === undefined) throw new Told(`--secret ${name}: there is no environment variable of this name.`);
+    if (value === undefined) throw new Failure(`--secret ${name}: there is no environment variable of this name.`);
     return { name, value };
   });
   const resources = values.resources === undefined ? undefined : JSON.parse(readFileSync(values.resources, 'utf8'));

@@ -4,7 +4,7 @@ import { MessagesAnnotation, StateGraph, type LangGraphRunnableConfig } from '@l
 
 type State = typeof MessagesAnnotation.State;
 
-/** So slow that one sees it stream. */
+/** Slow enough to see the words stream. */
 const MILLISECONDS_PER_WORD = 40;
 
 async function speak(state: State, config: LangGraphRunnableConfig): Promise<Partial<State>> {
@@ -16,7 +16,7 @@ async function speak(state: State, config: LangGraphRunnableConfig): Promise<Par
   return { messages: [new AIMessage({ content: words.join(' ') })] };
 }
 
-/** A second step: the thread keeps all that was said, so the count grows from run to run. */
+/** Counts the messages of the thread, which keeps them from run to run. */
 function count(state: State): Partial<State> {
   const heard = state.messages.filter((message) => message.getType() === 'human').length;
   return { messages: [new AIMessage({ content: `That was message ${heard} of this thread.` })] };

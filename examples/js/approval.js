@@ -7,7 +7,7 @@ function write({ messages }) {
   return { draft: `You said: ${messages.at(-1)?.text ?? ''}` };
 }
 
-/** The run ends here as "interrupted". The next run of the thread brings the answer: {"command": {"resume": "yes"}}. */
+/** Ends the run as "interrupted". The next run of the thread brings the answer: {"command": {"resume": "yes"}}. */
 function ask({ draft }) {
   const answer = interrupt({ question: 'May I say this?', draft });
   return { messages: [new AIMessage({ content: answer === 'yes' ? draft : 'I was told not to say it.' })] };

@@ -21,12 +21,12 @@ helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
 {{- get $images .name | default (printf "%s/gx/gx-%s:%s" $images.registry .name .root.Chart.AppVersion) -}}
 {{- end }}
 
-{{/* Whole numbers as they were written: Helm reads large ones as floats. */}}
+{{/* Prints integers as they were written, because Helm reads large ones as floats. */}}
 {{- define "gx.text" -}}
 {{- if kindIs "float64" . }}{{ printf "%.0f" . }}{{ else }}{{ . }}{{ end }}
 {{- end }}
 
-{{/* Environment from a list of [name, value]; empty values are left to the process's own default. */}}
+{{/* Environment from a list of [name, value]. For an empty value the process uses its own default. */}}
 {{- define "gx.env" -}}
 - name: GX_NAMESPACE
   valueFrom: { fieldRef: { fieldPath: metadata.namespace } }
@@ -54,7 +54,7 @@ runAsGroup: 10001
 seccompProfile: { type: RuntimeDefault }
 {{- end }}
 
-{{/* What both pods have in common, under `spec`. */}}
+{{/* The part of `spec` that both pods share. */}}
 {{- define "gx.placement" -}}
 {{- with .root.Values.images.pullSecrets }}
 imagePullSecrets:
@@ -76,14 +76,14 @@ tolerations: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
 
-{{/* Namespaces worked on, separated by commas; empty for all. */}}
+{{/* Watched namespaces, separated by commas. Empty: all. */}}
 {{- define "gx.watched" -}}
 {{- if not .Values.watchAllNamespaces }}{{ join "," (.Values.watchNamespaces | default .Values.agents.namespaces | uniq) }}{{ end }}
 {{- end }}
 
 {{/*
-Rights of one component, and their bindings: a Role in its own namespace and in each namespace worked on; where those are all, a ClusterRole
-without Secrets, and the right to Secrets in the namespaces of agents alone.
+Permissions of one component and their bindings: a Role in its own namespace and in each watched one. If all namespaces are
+watched, a ClusterRole without Secrets, and permission for Secrets in the namespaces of agents alone.
 */}}
 {{- define "gx.access" -}}
 {{- $ := .root -}}
@@ -100,7 +100,7 @@ without Secrets, and the right to Secrets in the namespaces of agents alone.
 {{- end -}}
 {{- end }}
 
-{{/* A Role in the namespace `role`, or a ClusterRole where that is empty, and its binding in each of `bindings`. */}}
+{{/* A Role in the namespace `role`, or a ClusterRole if that is empty, and its binding in each of `bindings`. */}}
 {{- define "gx.grant" -}}
 {{- $kind := ternary "ClusterRole" "Role" (eq .role "") -}}
 {{- $name := printf "%s%s" .this.account (.suffix | default "") }}

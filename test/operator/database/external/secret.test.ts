@@ -102,13 +102,13 @@ test('another Secret, or another content of it, replaces the pods in turn withou
   expect((await see.deployment('moves')).status?.latestRevision).toBe('moves-00001');
 });
 
-test('an own database does not become an external one, nor the other way round, and a password of an external one is not ours', async () => {
+test('a managed database does not become an external one, nor the other way round, and an external one takes no password', async () => {
   await secret('stays', { uri: ADDRESS });
   await deploy('stays', { secretName: 'stays' });
   const change = (name: string, op: object): Promise<object> => kube.jsonPatch(kinds.deployment, { namespace, name }, [op as never]);
   await expect(change('stays', { op: 'remove', path: '/spec/database' })).rejects.toThrow(/database.external: can't be added or removed/);
   await expect(change('stays', { op: 'add', path: '/spec/database/passwordRequestedAt', value: '2026-01-01T00:00:00Z' })).rejects.toThrow(
-    /database.passwordRequestedAt: only for an own database/,
+    /database.passwordRequestedAt: only for a managed database/,
   );
   await kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name: 'own' } }));
   const external = { external: { secretName: 'stays' } };
