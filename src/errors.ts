@@ -91,8 +91,8 @@ export class StartError extends Error {
 
 /** Any thrown value as an `Error`, so that `cause` and logs always hold one. */
 export function asError(thrown: unknown): Error {
-  if (thrown instanceof Error) return thrown;
   try {
+    if (thrown instanceof Error) return thrown;
     return new Error(typeof thrown === 'string' ? thrown : `thrown: ${String(thrown)}`);
   } catch {
     return new Error('thrown: something that can not be printed');

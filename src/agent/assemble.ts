@@ -8,6 +8,7 @@ import type { AgentDeps } from './deps.ts';
 import type { GraphsFile } from './gx-json/read.ts';
 import type { Embed } from './gx-json/embed.ts';
 import { GraphHost } from './threads/host.ts';
+import { parsed } from './threads/json-text.ts';
 import { threadLimits } from './threads/memory.ts';
 import { SemanticSearch } from './gx-json/semantic-search.ts';
 import { newId } from './ids.ts';
@@ -107,7 +108,7 @@ const execution = (executor: Executor, host: GraphHost, { slots }: AgentConfig['
 const embedIn =
   (host: GraphHost): Embed =>
   async (texts) =>
-    texts.length === 0 ? [] : (JSON.parse(await host.call('embed', { texts })) as number[][]);
+    texts.length === 0 ? [] : parsed(await host.call('embed', { texts }));
 
 const requestRules = (config: AgentConfig, { settings }: GraphsFile): AgentDeps['requests'] => ({
   passes: passingHeaders(settings.http?.configurable_headers),

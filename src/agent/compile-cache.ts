@@ -1,15 +1,17 @@
 import process from 'node:process';
-import { Worker } from 'node:worker_threads';
-import type { FromThread, ThreadStart } from './threads/protocol.ts';
+import type { ThreadStart } from './threads/protocol.ts';
+import { openWorker } from './threads/worker.ts';
 
 /*
  * Run once when the image is built, with NODE_COMPILE_CACHE set: loads all that the server and its graph threads load. From then on no
  * process parses TypeScript, which saves each thread the 22 MB of Node's parser, and the start half of its time.
  */
 
+/** Enough to load everything, and no graph. */
+const HEAP_MEGABYTES = 512;
+
 const start: ThreadStart = {
   graphs: [],
-  index: undefined,
   database: { uri: 'postgresql://nowhere', poolSize: 1, statementTimeoutSeconds: 1 },
   logLevel: 'silent',
   env: {},
@@ -17,9 +19,18 @@ const start: ThreadStart = {
 };
 
 await Promise.all([import('../main.ts'), import('../config/agent.ts'), import('./start.ts')]);
-const worker = new Worker(new URL('./graph-thread/main.ts', import.meta.url), { workerData: start, execArgv: [] });
-worker.on('message', (message: FromThread) => {
-  if (message.kind === 'broken') throw new Error(message.sentence);
-  // Leaving writes what was loaded here; the thread has written its own.
-  if (message.kind === 'ready') process.exit();
-});
+const runner = openWorker(
+  {
+    message: (message) => {
+      if (message.kind === 'broken') throw new Error(message.sentence);
+      // Leaving writes what was loaded here; the thread has written its own.
+      if (message.kind === 'ready') process.exit();
+    },
+    crashed: (error) => {
+      throw error;
+    },
+    ended: () => undefined,
+  },
+  { heapMegabytes: HEAP_MEGABYTES },
+);
+runner.send({ kind: 'start', start });

@@ -91,12 +91,15 @@ export async function hasCheckpoint(db: Db, key: Key): Promise<boolean> {
 /** A stored value: its channel, how it is written, and the value itself as JSON, or as base64 where it is bytes. */
 type StoredValue = [channel: string, type: 'json' | 'bytes' | 'empty', value: unknown];
 
+type Versions = Record<string, string | number>;
+
 export type StoredCheckpoint = {
   thread_id: string;
   checkpoint_ns: string;
   checkpoint_id: string;
   parent_checkpoint_id: string | null;
-  checkpoint: Record<string, unknown> & { v: number };
+  /** LangGraph's checkpoint without the values of its channels; `v` is the version of its format. */
+  checkpoint: { v: number; id: string; ts: string } & { channel_versions?: Versions; versions_seen?: Record<string, Versions> };
   metadata: Record<string, unknown>;
   values: StoredValue[] | null;
   writes: [taskId: string, ...StoredValue][] | null;

@@ -35,6 +35,7 @@ const BYTEA_ARRAY = 1001;
 const isoTime = (text: string): string => `${text.replace(' ', 'T')}:00`;
 
 const types: CustomTypesConfig = {
+  // The cast is for pg's type, which has one overload for each form of a value.
   getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
     if (oid === TIMESTAMPTZ && format !== 'binary') return isoTime;
     if (oid === INT8 && format !== 'binary') return Number;

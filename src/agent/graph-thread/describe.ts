@@ -1,17 +1,21 @@
 import { getConfigTypeSchema, getInputTypeSchema, getOutputTypeSchema, getStateTypeSchema } from '@langchain/langgraph/zod/schema';
+import type { Answer, Args, GraphSchemas } from '../threads/protocol.ts';
 import type { Graph, MakeGraph } from './load.ts';
 
 type Json = Record<string, unknown>;
+type Deps = { graphOf: (graphId: string) => MakeGraph };
 
-/** What the graph takes and gives, as JSON Schema: from its zod schemas, else from the names of its channels. */
-export async function describeSchemas(make: MakeGraph, graphId: string): Promise<Json> {
-  return { graph_id: graphId, ...schemasOf(await make({ configurable: {} })) };
+/** Returns what the graph takes and gives, as JSON Schema: from its zod schemas, else from the names of its channels. */
+export async function describeSchemas({ graph_id }: Args<'schemas'>, deps: Deps): Promise<Answer<'schemas'>> {
+  return { graph_id, ...schemasOf(await load(graph_id, deps)) };
 }
 
-function schemasOf(graph: Graph): Json {
-  const from = (read: (graph: never) => unknown): Json | undefined => {
+const load = (graphId: string, { graphOf }: Deps): Promise<Graph> => graphOf(graphId)({ configurable: {} });
+
+function schemasOf(graph: Graph): GraphSchemas {
+  const from = (read: (graph: unknown) => unknown): Json | undefined => {
     try {
-      return read(graph as never) as Json | undefined;
+      return read(graph) as Json | undefined;
     } catch {
       return undefined;
     }
@@ -34,21 +38,22 @@ const MESSAGES = {
 };
 
 function channelSchema(graph: Graph): Json | null {
-  const keys = (graph as unknown as { streamChannelsAsIs?: unknown }).streamChannelsAsIs;
+  const keys = graph.streamChannelsAsIs;
   if (!Array.isArray(keys)) return null;
   const names = (keys as string[]).filter((name) => !name.startsWith('__'));
   return { type: 'object', properties: Object.fromEntries(names.map((name) => [name, name === 'messages' ? MESSAGES : {}])) };
 }
 
-/** The graph's nodes and edges, with as many levels of subgraphs as asked for. */
-export async function drawGraph(make: MakeGraph, xray: boolean | number): Promise<unknown> {
-  const graph = await make({ configurable: {} });
+/** Returns the graph's nodes and edges, with as many levels of subgraphs as asked for. */
+export async function drawGraph({ graph_id, xray }: Args<'graph'>, deps: Deps): Promise<Answer<'graph'>> {
+  const graph = await load(graph_id, deps);
   return (await graph.getGraphAsync({ xray })).toJSON();
 }
 
-export async function describeSubgraphs(make: MakeGraph, { namespace, recurse }: { namespace?: string; recurse?: boolean }): Promise<Json> {
-  const graph = await make({ configurable: {} });
-  const found: Json = {};
+/** Returns the schemas of the subgraphs, by namespace. */
+export async function describeSubgraphs({ graph_id, namespace, recurse }: Args<'subgraphs'>, deps: Deps): Promise<Answer<'subgraphs'>> {
+  const graph = await load(graph_id, deps);
+  const found: Answer<'subgraphs'> = {};
   for await (const [name, subgraph] of graph.getSubgraphsAsync(namespace, recurse === true)) found[name] = schemasOf(subgraph);
   return found;
 }

@@ -1,10 +1,12 @@
 import { MemorySaver } from '@langchain/langgraph';
-import { asError, Unavailable } from '../../errors.ts';
+import { Unavailable } from '../../errors.ts';
 import { graphModes, EventsOfRun, type Chunk, type Emitted } from './events.ts';
 import { commandOf } from './command.ts';
+import { failureOf } from './failures.ts';
 import { nodesOf, type Graph, type MakeGraph } from './load.ts';
-import type { Failure, Outcome, RunSpec } from '../threads/protocol.ts';
+import type { Outcome, RunSpec } from '../threads/protocol.ts';
 import type { Saver } from './checkpoints/saver.ts';
+import type { Barrier } from './checkpoints/steps-of-run.ts';
 import { toJson } from './serialise.ts';
 import type { PgStore } from './store.ts';
 import { interruptsOf } from './snapshot.ts';
@@ -19,7 +21,7 @@ export type InvokeDeps = {
   /** The data is JSON text. */
   emit: (event: string, json: string) => void;
   /** Settles when what was emitted can be read by whoever comes back. */
-  written: () => Promise<void>;
+  written: Barrier;
   /** A callback handler that hears what the graph does. */
   handler?: object | undefined;
   signal: AbortSignal;
@@ -38,34 +40,38 @@ const SERVER = {
   langgraph_api_url: null,
 };
 
-/** Runs one graph to its end, its stop, or its failure. Never throws: the outcome says how it went. */
+/** What is known of a run while it is under way. */
+type Progress = { events: EventsOfRun; graph?: Graph; config?: Config };
+
+/** Runs one graph to its end, its stop, or its failure; the outcome says how it went. Throws only where the outcome can't be told. */
 export async function invoke(spec: RunSpec, deps: InvokeDeps): Promise<Outcome> {
-  const events = new EventsOfRun(spec.kwargs.stream_mode);
+  const progress: Progress = { events: new EventsOfRun(spec.kwargs.stream_mode) };
   deps.emit('metadata', toJson({ run_id: spec.run_id, attempt: spec.attempt }));
-  let graph: Graph | undefined;
-  let config: Config | undefined;
-  const close = deps.saver.open(spec, { ahead: goesAhead(spec.kwargs) });
   try {
-    const goesOn = await isUnderWay(spec, deps.saver);
-    config = goesOn ? fromLast(callConfig(spec, deps)) : callConfig(spec, deps);
-    if (spec.empty) deps.saver.isEmpty(spec.thread_id);
-    if (spec.kwargs.resumable) deps.saver.waitFor(spec.run_id, deps.written);
-    graph = await deps.make(config);
-    refuseUnknown(spec, nodesOf(graph));
-    deps.signal.throwIfAborted();
-    const reached = goesOn ? await stopReached(graph, config, spec.kwargs) : undefined;
-    const outcome = reached ?? (await execute(graph, goesOn ? null : inputOf(spec.kwargs), { spec, config, events, deps }));
-    const failure = await close();
-    if (failure !== undefined) throw asError(failure);
+    await using run = deps.saver.begin(spec, {
+      ahead: goesAhead(spec.kwargs),
+      written: spec.kwargs.resumable ? deps.written : undefined,
+    });
+    const outcome = await carryOut(spec, deps, progress);
+    await run.stored();
     return outcome;
   } catch (error) {
-    await close();
-    if (deps.signal.aborted) return await ended(events, { graph, config }, 'interrupted');
+    if (deps.signal.aborted) return await ended(progress, 'interrupted');
     if (error instanceof Unavailable) return { status: 'interrupted', waiting: false, retry: true };
-    return { ...result(events), status: 'error', waiting: false, error: failureOf(error) };
-  } finally {
-    await close();
+    return { ...result(progress.events), status: 'error', waiting: false, error: failureOf(error) };
   }
+}
+
+async function carryOut(spec: RunSpec, deps: InvokeDeps, progress: Progress): Promise<Outcome> {
+  const goesOn = await isUnderWay(spec, deps.saver);
+  const config = goesOn ? fromLast(callConfig(spec, deps)) : callConfig(spec, deps);
+  progress.config = config;
+  const graph = await deps.make(config);
+  progress.graph = graph;
+  refuseUnknown(spec, nodesOf(graph));
+  deps.signal.throwIfAborted();
+  const reached = goesOn ? await stopReached(graph, config, spec.kwargs) : undefined;
+  return reached ?? (await execute(goesOn ? null : inputOf(spec.kwargs), { spec, graph, config, progress, deps }));
 }
 
 /** "sync" waits for each step; and before a step of a resumable stream come its events, one by one. */
@@ -75,16 +81,6 @@ const goesAhead = ({ durability, resumable }: RunSpec['kwargs']): boolean => dur
 function refuseUnknown({ kwargs }: RunSpec, nodes: string[] | undefined): void {
   const unknown = nodes && unknownNode(kwargs, nodes);
   if (unknown) throw new UnknownNode(unknown, nodes);
-}
-
-/** Name and message of whatever was thrown: users' code throws texts, nothing, and objects that can't even be printed. */
-export function failureOf(thrown: unknown): Failure {
-  try {
-    const { name, message } = Object(thrown) as { name?: unknown; message?: unknown };
-    return { error: typeof name === 'string' ? name : 'Error', message: typeof message === 'string' ? message : String(thrown) };
-  } catch {
-    return { error: 'Error', message: 'The graph threw something that can not be printed.' };
-  }
 }
 
 /** What a client may settle of a call; other keys of its `config` are nobody's. */
@@ -112,23 +108,21 @@ function callConfig({ run_id, attempt, kwargs, thread_id }: RunSpec, { saver, st
   };
 }
 
-async function execute(
-  graph: Graph,
-  input: unknown,
-  { spec, config, events, deps }: Call & { events: EventsOfRun; deps: InvokeDeps },
-): Promise<Outcome> {
-  for await (const piece of pieces(graph, input, { spec, config }))
+async function execute(input: unknown, call: Call & { progress: Progress; deps: InvokeDeps }): Promise<Outcome> {
+  const { progress, deps } = call;
+  const { events } = progress;
+  for await (const piece of pieces(input, call))
     for (const [event, data] of 'emitted' in piece ? piece.emitted : events.of(piece)) deps.emit(event, events.text(data));
   deps.signal.throwIfAborted();
-  return ended(events, { graph, config }, 'success');
+  return ended(progress, 'success');
 }
 
 const inputOf = ({ input, command }: RunSpec['kwargs']): unknown => (command === null ? (input ?? null) : commandOf(command));
 
 type Piece = Chunk | { emitted: Emitted[] };
-type Call = { spec: RunSpec; config: Config };
+type Call = { spec: RunSpec; graph: Graph; config: Config };
 
-async function* pieces(graph: Graph, input: unknown, { spec, config }: Call): AsyncGenerator<Piece> {
+async function* pieces(input: unknown, { spec, graph, config }: Call): AsyncGenerator<Piece> {
   const form = (chunk: unknown): Chunk => toChunk(chunk, spec.kwargs.subgraphs);
   if (!spec.kwargs.stream_mode.includes('events')) {
     for await (const chunk of await graph.stream(input, config)) yield form(chunk);
@@ -153,15 +147,11 @@ function toChunk(chunk: unknown, subgraphs: boolean): Chunk {
 const result = (events: EventsOfRun): { values?: string } => (events.values === undefined ? {} : { values: events.text(events.values) });
 
 /** A finished graph rests; one that stopped on the way is asked what it waits for. */
-async function ended(
-  events: EventsOfRun,
-  call: { graph: Graph | undefined; config: Config | undefined },
-  status: 'success' | 'interrupted',
-): Promise<Outcome> {
-  const asked = call.graph !== undefined && call.config !== undefined && (events.stopped || status === 'interrupted');
-  if (!asked) return { ...result(events), status, waiting: false, interrupts: '{}' };
-  const { thread_id, __pregel_checkpointer } = call.config!.configurable;
-  const state = await call.graph!.getState({ configurable: { thread_id, __pregel_checkpointer } }).catch(() => undefined);
+async function ended({ events, graph, config }: Progress, status: 'success' | 'interrupted'): Promise<Outcome> {
+  if (graph === undefined || config === undefined || (!events.stopped && status === 'success'))
+    return { ...result(events), status, waiting: false, interrupts: '{}' };
+  const { thread_id, __pregel_checkpointer } = config.configurable;
+  const state = await graph.getState({ configurable: { thread_id, __pregel_checkpointer } }).catch(() => undefined);
   if (state === undefined) return { ...result(events), status, waiting: false };
   // Stopped before it told any state, the thread stands where its last checkpoint is.
   const values = events.values === undefined && state.createdAt !== undefined ? { values: toJson(state.values) } : result(events);

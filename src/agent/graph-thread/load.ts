@@ -8,6 +8,7 @@ type Config = Record<string, unknown>;
 /** A compiled graph, known by what it can do: the user's graph brings its own copy of LangGraph, so classes say nothing. */
 export type Graph = {
   nodes?: Record<string, unknown>;
+  streamChannelsAsIs?: unknown;
   interruptBefore?: '*' | string[];
   interruptAfter?: '*' | string[];
   stream(input: unknown, config: Config): Promise<AsyncIterable<unknown>>;
@@ -39,18 +40,18 @@ export type MakeGraph = (config: Config) => Promise<Graph>;
 export type LoadedGraph = { make: MakeGraph; nodes: string[] | undefined };
 
 /** Loads every graph of gx.json. The first that can't be loaded is a `StartError` that names it. */
-export async function loadGraphs(sources: GraphSource[], version: string): Promise<Map<string, LoadedGraph>> {
+export async function loadGraphs(sources: GraphSource[]): Promise<Map<string, LoadedGraph>> {
   const graphs = new Map<string, LoadedGraph>();
-  for (const source of sources) graphs.set(source.graphId, await loadGraph(source, version));
+  for (const source of sources) graphs.set(source.graphId, await loadGraph(source));
   return graphs;
 }
 
-async function loadGraph(source: GraphSource, version: string): Promise<LoadedGraph> {
+async function loadGraph(source: GraphSource): Promise<LoadedGraph> {
   const at = `Graph "${source.graphId}"`;
   if (!existsSync(source.file)) throw new StartError(`${at}: there is no file ${source.file}.`);
   let module: Record<string, unknown>;
   try {
-    module = (await import(`${pathToFileURL(source.file).href}${version}`)) as Record<string, unknown>;
+    module = (await import(pathToFileURL(source.file).href)) as Record<string, unknown>;
   } catch (error) {
     const { name, message } = error as Error;
     throw new StartError(`${at}: ${source.file} can't be loaded: ${name}: ${message}`, { cause: error });

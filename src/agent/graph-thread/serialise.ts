@@ -18,7 +18,7 @@ type OwnMessage = Message & {
   _getType?: () => string;
 };
 
-/** A message as clients know it. The common classes are read here: `toDict` looks through all their ancestors at each call. */
+/** Returns a message as clients know it. The common classes are read here: `toDict` looks through all their ancestors at each call. */
 function plain(message: OwnMessage): Record<string, unknown> {
   const { lc_kwargs: given, lc_aliases: aliases = {} } = message;
   const common = message.lc_serializable === true && given !== undefined && message._getType !== undefined;
@@ -26,16 +26,18 @@ function plain(message: OwnMessage): Record<string, unknown> {
     const { type, data } = message.toDict();
     return { ...data, type };
   }
+  const fields = message as Record<string, unknown>;
   const data: Record<string, unknown> = {};
-  for (const name of Object.keys(given)) data[aliases[name] ?? written(name)] = name in message ? message[name as never] : given[name];
+  for (const name of Object.keys(given)) data[aliases[name] ?? written(name)] = name in message ? fields[name] : given[name];
   data['type'] = message._getType!();
   return data;
 }
 
+/** LangChain's spelling of field names. It never changes, and is asked for each field of each message: so it is kept for the whole thread. */
 const WRITTEN = new Map<string, string>();
 const REMEMBERED = 200;
 
-/** A field's name as LangChain writes it. */
+/** Returns a field's name as LangChain writes it. */
 function written(name: string): string {
   const known = WRITTEN.get(name);
   if (known !== undefined) return known;
@@ -45,7 +47,7 @@ function written(name: string): string {
   return snake;
 }
 
-/** Any value of a graph as one line of JSON; messages in the form clients know (`{type, content, id, ...}`). */
+/** Returns any value of a graph as one line of JSON, with messages in the form that clients know (`{type, content, id, ...}`). */
 export function toJson(value: unknown): string {
   return (
     JSON.stringify(value, function replace(this: Record<string, unknown>, key: string, given: unknown) {
@@ -57,6 +59,6 @@ export function toJson(value: unknown): string {
   );
 }
 
-/** A message part as it streams: it keeps the class name that tells clients to append it. */
+/** Returns a message part as it streams: it keeps the class name that tells clients to append it. */
 export const chunkForm = (message: Message): Record<string, unknown> =>
   isChunk(message) ? { ...plain(message), type: nameOf(message) } : plain(message);

@@ -1,15 +1,16 @@
+import type { CheckpointRef, ThreadState } from '../threads/protocol.ts';
 import type { Snapshot } from './load.ts';
 
 type Configurable = Record<string, unknown>;
 
-/** What each task waits for: task id -> its interrupts. */
+/** Returns what each task waits for: task id -> its interrupts. */
 export function interruptsOf(state: Snapshot): Record<string, unknown[]> {
   const waiting = state.tasks.filter((task) => (task.interrupts ?? []).length > 0);
   return Object.fromEntries(waiting.map((task) => [task.id, task.interrupts ?? []]));
 }
 
-/** LangGraph's snapshot as the interface's ThreadState. */
-export function threadState(state: Snapshot): Record<string, unknown> {
+/** Returns LangGraph's snapshot as the interface's ThreadState. */
+export function threadState(state: Snapshot): ThreadState {
   const checkpoint = checkpointOf(state.config?.configurable);
   const parent = checkpointOf(state.parentConfig?.configurable);
   return {
@@ -37,8 +38,8 @@ export function threadState(state: Snapshot): Record<string, unknown> {
 
 const isSnapshot = (state: unknown): state is Snapshot => Array.isArray((state as Snapshot | undefined)?.tasks);
 
-/** The checkpoint that a configuration names; null when it names none. */
-export function checkpointOf(configurable: Configurable | undefined): Configurable | null {
+/** Returns the checkpoint that a configuration names; null when it names none. */
+export function checkpointOf(configurable: Configurable | undefined): CheckpointRef | null {
   if (configurable?.['checkpoint_id'] === undefined && configurable?.['checkpoint_ns'] === undefined) return null;
   if (configurable['checkpoint_id'] === undefined && configurable['checkpoint_ns'] === '') return null;
   const { thread_id, checkpoint_ns = '', checkpoint_id = null } = configurable;

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
-import { Rejected, StartError } from '../../errors.ts';
+import { Problem, StartError } from '../../errors.ts';
 
 /** `store.index` of gx.json. */
 export type StoreIndex = { file: string; exportName: string; dims: number; fields: string[] };
@@ -19,18 +19,18 @@ export async function loadEmbed({ file, exportName, dims }: StoreIndex): Promise
   return async (texts) => {
     const vectors = texts.length === 0 ? [] : await embed(texts);
     if (vectors.length !== texts.length || vectors.some((vector) => vector.length !== dims))
-      throw new Rejected(`store.index: the embedding did not give one vector of ${dims} numbers for each text.`);
+      throw new Problem(500, `store.index: the embedding did not give one vector of ${dims} numbers for each text.`);
     return vectors.map(unit);
   };
 }
 
-/** Of length one, so that a product of two is their cosine. */
+/** Returns the vector with length one, so that a product of two is their cosine. */
 function unit(vector: number[]): number[] {
   const length = Math.hypot(...vector);
   return length === 0 ? vector : vector.map((number) => number / length);
 }
 
-/** The texts of a value that are searched by meaning: at the paths asked for, else at those of gx.json. `$` is the whole value. */
+/** Returns the texts of a value that are searched by meaning: at the paths asked for, else at those of gx.json. `$` is the whole value. */
 export function textsOf(value: object, index: unknown, { fields }: Pick<StoreIndex, 'fields'>): string[] {
   if (index === false) return [];
   const paths = Array.isArray(index) ? (index as string[]) : fields;

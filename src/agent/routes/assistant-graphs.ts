@@ -3,7 +3,6 @@ import { Invalid } from '../../errors.ts';
 import { Flag, isSet } from '../../schema/agent-types.ts';
 import { text, type Reply } from '../../http/route.ts';
 import type { AgentDeps } from '../deps.ts';
-import type { Operation } from '../threads/protocol.ts';
 import { assistantIdOf } from '../ids.ts';
 import { assistantOf, AssistantPath } from './assistants.ts';
 import { ok, refused, route, type AgentRoute } from './route.ts';
@@ -13,14 +12,10 @@ type Deps = Pick<AgentDeps, 'db' | 'graphs' | 'host'>;
 const tag = 'assistants';
 const Shape = Type.Unsafe<unknown>({ type: 'object' });
 
-/** The graph thread's answer is JSON text already. */
-async function ask(
-  deps: Deps,
-  assistantId: string,
-  { operation, ...args }: { operation: Operation } & Record<string, unknown>,
-): Promise<Reply> {
+/** Answers with what `question` asks about the assistant's graph: JSON text already. */
+async function ask(deps: Deps, assistantId: string, question: (graph_id: string) => Promise<string>): Promise<Reply> {
   const { graph_id } = await assistantOf(deps, assistantId);
-  return text(await deps.host.call(operation, { graph_id, ...args }), 'application/json');
+  return text(await question(graph_id), 'application/json');
 }
 
 function levels(xray: string | undefined): boolean | number {
@@ -44,8 +39,10 @@ const getAssistantGraphRoute = (deps: Deps): AgentRoute =>
     params: Type.Object({ assistant_id: Type.String() }),
     query: Type.Object({ xray: Type.Optional(Type.String()) }),
     answers: { 200: ok('The drawing.', Shape), ...refused },
-    handler: ({ params, query }) =>
-      ask(deps, assistantIdOf(params.assistant_id, deps.graphs, 'path'), { operation: 'graph', xray: levels(query.xray) }),
+    handler: ({ params, query }) => {
+      const xray = levels(query.xray);
+      return ask(deps, assistantIdOf(params.assistant_id, deps.graphs, 'path'), (graph_id) => deps.host.call('graph', { graph_id, xray }));
+    },
   });
 
 const getAssistantSchemasRoute = (deps: Deps): AgentRoute =>
@@ -58,7 +55,7 @@ const getAssistantSchemasRoute = (deps: Deps): AgentRoute =>
     access: 'read',
     params: AssistantPath,
     answers: { 200: ok('JSON Schemas.', Shape), ...refused },
-    handler: ({ params }) => ask(deps, params.assistant_id, { operation: 'schemas' }),
+    handler: ({ params }) => ask(deps, params.assistant_id, (graph_id) => deps.host.call('schemas', { graph_id })),
   });
 
 const getSubgraphsRoute = (deps: Deps): AgentRoute =>
@@ -72,7 +69,8 @@ const getSubgraphsRoute = (deps: Deps): AgentRoute =>
     params: AssistantPath,
     query: Subgraphs,
     answers: { 200: ok('Namespace -> schemas.', Shape), ...refused },
-    handler: ({ params, query }) => ask(deps, params.assistant_id, { operation: 'subgraphs', recurse: isSet(query.recurse) }),
+    handler: ({ params, query }) =>
+      ask(deps, params.assistant_id, (graph_id) => deps.host.call('subgraphs', { graph_id, recurse: isSet(query.recurse) })),
   });
 
 const getSubgraphRoute = (deps: Deps): AgentRoute =>
@@ -86,8 +84,10 @@ const getSubgraphRoute = (deps: Deps): AgentRoute =>
     params: Type.Object({ ...AssistantPath.properties, namespace: Type.String() }),
     query: Subgraphs,
     answers: { 200: ok('Namespace -> schemas.', Shape), ...refused },
-    handler: ({ params, query }) =>
-      ask(deps, params.assistant_id, { operation: 'subgraphs', namespace: params.namespace, recurse: isSet(query.recurse) }),
+    handler: ({ params, query }) => {
+      const which = { namespace: params.namespace, recurse: isSet(query.recurse) };
+      return ask(deps, params.assistant_id, (graph_id) => deps.host.call('subgraphs', { graph_id, ...which }));
+    },
   });
 
 export const assistantGraphRoutes = (deps: Deps): AgentRoute[] => [

@@ -8,7 +8,8 @@ import type { Db } from '../db/pool.ts';
 import { lockActive } from '../db/runs.ts';
 import { setThreadState, threadHead, type ThreadHead } from '../db/threads.ts';
 import type { AgentDeps } from '../deps.ts';
-import type { Operation } from '../threads/protocol.ts';
+import { parsed, type JsonText } from '../threads/json-text.ts';
+import type { ThreadState, WrittenState } from '../threads/protocol.ts';
 import { checkCheckpoint } from '../runs/plan.ts';
 import { ok, refused, route, ThreadPath, type AgentRoute } from './route.ts';
 
@@ -25,8 +26,8 @@ const HistoryQuery = Type.Object({
 
 type Json = Record<string, unknown>;
 
-/** What a thread that no graph has touched shows. */
-const emptyState = (thread: ThreadHead): Json => ({
+/** Returns what a thread shows that no graph has touched. */
+const emptyState = (thread: ThreadHead): ThreadState => ({
   values: {},
   next: [],
   tasks: [],
@@ -48,14 +49,14 @@ async function headOf(deps: Deps, threadId: string): Promise<ThreadHead> {
 type Select = string[] | null | undefined;
 type At = { checkpoint?: Json | null; subgraphs?: boolean | null; select?: Select };
 
-/** The state as JSON text, which goes to the client as it came from the graph's thread. */
-async function stateOf(deps: Deps, threadId: string, { select, ...at }: At): Promise<string> {
+/** Returns the state, or the selected fields of it, as the graph thread sent it. */
+async function stateOf(deps: Deps, threadId: string, { select, ...at }: At): Promise<JsonText<Json>> {
   const head = await headOf(deps, threadId);
   const { graph_id } = head;
   await checkCheckpoint(deps.db, threadId, at.checkpoint ?? {});
   if (graph_id === null) return JSON.stringify(picked(emptyState(head), select));
   const state = await deps.host.call('state', { thread_id: threadId, graph_id, ...at });
-  return isAsked(select) ? JSON.stringify(picked(JSON.parse(state) as Json, select)) : state;
+  return isAsked(select) ? JSON.stringify(picked(parsed(state), select)) : state;
 }
 
 const isAsked = (select: Select): select is string[] => Boolean(select) && select!.length > 0;
@@ -63,22 +64,16 @@ const isAsked = (select: Select): select is string[] => Boolean(select) && selec
 const picked = (state: Json, select: Select): Json =>
   isAsked(select) ? Object.fromEntries(select.map((name) => [name, state[name]])) : state;
 
-/** The states, as JSON text. */
-async function historyOf(deps: Deps, threadId: string, { select, ...body }: HistoryBody): Promise<string> {
+/** Returns the states, newest first, as the graph thread sent them. */
+async function historyOf(deps: Deps, threadId: string, { select, ...body }: HistoryBody): Promise<JsonText<Json[]>> {
   const { graph_id } = await headOf(deps, threadId);
   if (graph_id === null) return '[]';
   const states = await deps.host.call('history', { thread_id: threadId, graph_id, ...body });
-  return isAsked(select) ? JSON.stringify((JSON.parse(states) as Json[]).map((state) => picked(state, select))) : states;
+  return isAsked(select) ? JSON.stringify(parsed(states).map((state) => picked(state, select))) : states;
 }
 
-async function ask<T>(deps: Pick<Deps, 'host'>, operation: Operation, args: object): Promise<T> {
-  return JSON.parse(await deps.host.call(operation, args)) as T;
-}
-
-type Written = { answer: Json; thread: { values: unknown; waiting: boolean; interrupts: unknown } };
-
-/** Holds the thread while it writes: a run that began in between would go on from the state before, and one of the two would be lost. */
-async function write(deps: Deps, threadId: string, body: StateUpdate): Promise<Json> {
+/** Writes state, and holds the thread meanwhile: a run that began in between would go on from the state before, and one of the two would be lost. */
+async function write(deps: Deps, threadId: string, body: StateUpdate): Promise<WrittenState['answer']> {
   const { graph_id } = await headOf(deps, threadId);
   if (graph_id === null) throw new Rejected('Thread has no graph ID: run it once, or create it with metadata.graph_id.');
   const answer = await deps.db.transaction(async (tx) => {
@@ -92,16 +87,11 @@ async function write(deps: Deps, threadId: string, body: StateUpdate): Promise<J
 
 type Writing = { threadId: string; graph_id: string; body: StateUpdate };
 
-async function writeHolding(deps: Deps, tx: Db, { threadId, graph_id, body }: Writing): Promise<Json> {
+async function writeHolding(deps: Deps, tx: Db, { threadId, graph_id, body }: Writing): Promise<WrittenState['answer']> {
   const checkpoint = body.checkpoint ?? (body.checkpoint_id ? { checkpoint_id: body.checkpoint_id } : null);
   await checkCheckpoint(tx, threadId, checkpoint ?? {});
-  const { answer, thread: after } = await ask<Written>(deps, 'update', {
-    thread_id: threadId,
-    graph_id,
-    checkpoint,
-    values: body.values,
-    as_node: body.as_node,
-  });
+  const { values, as_node } = body;
+  const { answer, thread: after } = parsed(await deps.host.call('update', { thread_id: threadId, graph_id, checkpoint, values, as_node }));
   await setThreadState(tx, threadId, { ...after, status: after.waiting ? 'interrupted' : 'idle' });
   return answer;
 }
@@ -120,7 +110,7 @@ export async function applySupersteps(
   { thread_id, graph_id, supersteps }: { thread_id: string; graph_id: string; supersteps: { updates: Json[] }[] },
 ): Promise<void> {
   if (!deps.graphs.includes(graph_id)) throw new NotFound(`Graph "${graph_id}" is not part of this revision.`);
-  const { thread } = await ask<Written>(deps, 'supersteps', { thread_id, graph_id, supersteps });
+  const { thread } = parsed(await deps.host.call('supersteps', { thread_id, graph_id, supersteps }));
   await setThreadState(deps.db, thread_id, { ...thread, status: thread.waiting ? 'interrupted' : 'idle' });
 }
 

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Type } from 'typebox';
-import { Conflict, Invalid, NotFound, Rejected } from '../../errors.ts';
+import { Conflict, Invalid, NotFound, Problem, Rejected } from '../../errors.ts';
 import { json, noContent, type Reply } from '../../http/route.ts';
 import { Thread, ThreadCount, ThreadCreate, ThreadPatch, ThreadPrune, ThreadQuery, ThreadSearch } from '../../schema/thread.ts';
 import { checkpointStorage, keepLatestCheckpoints } from '../db/checkpoints.ts';
@@ -193,12 +193,20 @@ async function create(deps: Deps, body: ThreadCreate): Promise<Reply> {
     return json(existing);
   }
   if (steps.length === 0) return json(thread);
-  try {
-    await applySupersteps(deps, { thread_id: id, graph_id: graphId as string, supersteps: steps });
-    return json(await getThread(deps.db, id));
-  } catch (error) {
-    return json({ ...thread, detail: (error as Error).message }, 201);
-  }
+  await applySupersteps(deps, { thread_id: id, graph_id: graphId as string, supersteps: steps }).catch((error: unknown) =>
+    undo(deps, id, error),
+  );
+  return json(await getThread(deps.db, id));
+}
+
+/** Takes back a thread whose history could not be written, so that the caller may send the same again; throws what went wrong. */
+async function undo({ db }: Pick<Deps, 'db'>, threadId: string, failure: unknown): Promise<never> {
+  const gone = await deleteThreads(db, [threadId]).then(
+    () => true,
+    () => false,
+  );
+  if (gone || !(failure instanceof Problem)) throw failure;
+  throw new Problem(failure.status, `${failure.message} The thread ${threadId} was made, and has no state.`, { cause: failure });
 }
 
 async function prune(deps: Deps, { thread_ids, strategy }: { thread_ids: string[]; strategy?: 'delete' | 'keep_latest' }): Promise<number> {

@@ -3,9 +3,9 @@ import type { Log } from '../../log.ts';
 import type { Db } from '../db/pool.ts';
 import { refreshThreadState, runsOf } from '../db/threads.ts';
 import type { GraphHost } from '../threads/host.ts';
+import { parsed } from '../threads/json-text.ts';
 
 type Deps = { db: Db; host: GraphHost; log: Log };
-type State = { values: unknown; next: string[]; tasks: { id: string; interrupts: unknown[] }[] };
 
 /**
  * Writes down where a thread stands by its last checkpoint, after a run whose graph could not tell any more: its thread was ended, or its worker is
@@ -18,7 +18,7 @@ export async function refreshThread(
   try {
     const runs = await runsOf(db, thread_id);
     if (runs === undefined) return;
-    const state = JSON.parse(await host.call('state', { thread_id, graph_id })) as State & { checkpoint: object | null };
+    const state = parsed(await host.call('state', { thread_id, graph_id }));
     if (state.checkpoint === null) return;
     const waiting = state.tasks.filter(({ interrupts }) => interrupts.length > 0);
     await refreshThreadState(db, thread_id, {

@@ -1,55 +1,67 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import type { Operation, RunSpec, ThreadStart } from './protocol.ts';
+import type { JsonText } from './json-text.ts';
+import type { Answer, Args, GraphNodes, Operation, RunSpec, ThreadStart } from './protocol.ts';
 import { GraphThread, type RunListener } from './thread.ts';
+import { openWorker, type OpenRunner } from './worker.ts';
 
-/** `keep`: threads that stay when there is nothing to do. */
-type HostOptions = { start: ThreadStart; threads: number; keep: number; heapMegabytes: number; log: Log };
+type HostSettings = {
+  start: ThreadStart;
+  /** The most threads that runs share. */
+  threads: number;
+  /** Threads that stay when there is nothing to do. */
+  keep: number;
+  heapMegabytes: number;
+  log: Log;
+  /** Where a thread runs: in a worker of this process unless another place is given. */
+  open?: OpenRunner;
+};
 
 /** Milliseconds between two tries to bring a thread up. */
 const RETRY = 1000;
 
-/** Milliseconds that a question about a graph may take. */
+/** Milliseconds that a call may take. */
 const CALL_WITHIN = 60_000;
 
-/** Milliseconds without a run or a question after which a thread ends: it holds 70 MB, and is back within a second. */
+/** Milliseconds without a run or a call after which a thread ends: it holds 70 MB, and is back within a second. */
 const REST = 60_000;
 const LOOK_EVERY = 5000;
 
 /**
- * Keeps the threads that graphs run in: another is started when every one is stuck or full, and those beyond `keep` end when they have had
- * nothing to do for a while. Runs in one thread share statements and warm code: spread over two, each costs a quarter more CPU, and the pod 70 MB.
+ * The host keeps the threads that graphs run in: it starts another when every one is stuck or full, and those beyond `keep` end
+ * when they have had nothing to do for a while. Runs in one thread share statements and warm code: spread over two threads, each
+ * run costs a quarter more CPU, and the pod 70 MB.
  */
 export class GraphHost {
-  readonly #options: HostOptions;
+  readonly #options: HostSettings & { open: OpenRunner };
   #threads: GraphThread[] = [];
   #closed = false;
   readonly #timer: NodeJS.Timeout;
   #opened = false;
   #failed = false;
-  #nodes = new Map<string, string[] | undefined>();
-  /** Settles when the thread of the last lone run is gone; those that wait for it can be called off. */
+  #nodes: GraphNodes = {};
+  /** Settles when the thread of the last lone run is gone; a run that waits for it can be called off. */
   #lone: Promise<void> = Promise.resolve();
   readonly #waiting = new Map<string, () => void>();
 
-  constructor(options: HostOptions) {
-    this.#options = options;
+  constructor(settings: HostSettings) {
+    this.#options = { open: openWorker, ...settings };
     this.#timer = setInterval(() => this.#endResting(), LOOK_EVERY).unref();
   }
 
-  /** Loads the graphs once; what is wrong with them is a `StartError`. */
+  /** Loads the graphs for the first time; throws what is wrong with them as a `StartError`. */
   async open(): Promise<void> {
-    this.#nodes = new Map(await this.#add().ready);
+    this.#nodes = await this.#add().ready;
     this.#opened = true;
   }
 
-  /** The names of a graph's nodes, as they were loaded; undefined where each call may make others. */
+  /** Returns the names of a graph's nodes, as they were loaded; undefined where each call may make others. */
   nodesOf(graphId: string): string[] | undefined {
-    return this.#nodes.get(graphId);
+    return Object.hasOwn(this.#nodes, graphId) ? (this.#nodes[graphId] ?? undefined) : undefined;
   }
 
-  /** False when the graphs can't be loaded any more: nothing could run here. A graph that is busy, or stuck, changes nothing. */
+  /** False when the graphs can't be loaded any more, so that nothing could run here. A graph that is busy or stuck changes nothing. */
   get well(): boolean {
     return !this.#failed;
   }
@@ -63,7 +75,7 @@ export class GraphHost {
     this.#of(runId)?.abort(runId);
   }
 
-  /** Ends the thread that the run is stuck in. */
+  /** Ends the thread that the run is stuck in, and with it every other run in there. */
   async kill(runId: string): Promise<void> {
     this.#waiting.get(runId)?.();
     const thread = this.#of(runId);
@@ -72,8 +84,8 @@ export class GraphHost {
     await thread.kill();
   }
 
-  /** Asks about a graph or its state; the answer is JSON text. */
-  async call(operation: Operation, args: unknown): Promise<string> {
+  /** Asks a graph thread. A refusal is a `Problem` with the thread's status; one that does not answer in time is `Unavailable`. */
+  async call<K extends Operation>(operation: K, args: Args<K>): Promise<JsonText<Answer<K>>> {
     const thread = await this.#pick();
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
@@ -121,7 +133,7 @@ export class GraphHost {
     return loading;
   }
 
-  /** A thread for one run, beyond those that are shared: one at a time, so that they can't fill the memory. */
+  /** Opens a thread for one run, beyond those that are shared: one at a time, so that they can't fill the memory. */
   async #aside(runId: string): Promise<GraphThread> {
     const turn = this.#lone;
     const mine = Promise.withResolvers<void>();
@@ -154,7 +166,7 @@ export class GraphHost {
     return thread;
   }
 
-  /** The last thread that ends is replaced at once; while that fails, again and again. */
+  /** Replaces the last thread that ended: at once, and while that fails, once a second. */
   async #replace(): Promise<void> {
     if (this.#failed) await wait(RETRY);
     if (this.#closed || !this.#opened || (this.#options.keep === 0 && !this.#failed)) return;

@@ -2,16 +2,16 @@ import { availableParallelism, totalmem } from 'node:os';
 import process from 'node:process';
 import type { JobSettings } from '../../config/agent.ts';
 
-/* What of the machine, or of the pod, each graph thread may have. */
+/* How much of the machine, or of the pod, each graph thread may take. */
 
 const MEGABYTE = 1024 * 1024;
 
-/** Megabytes of the process that are no thread's heap: 120 of the HTTP thread, the rest for what lies outside of heaps. */
+/** Megabytes of the process that belong to no graph thread: 120 of the HTTP thread, the rest lies outside of heaps. */
 const OWN = 200;
-/** Megabytes: less can't load LangGraph, and more V8 does not take unless it is told to. */
+/** Megabytes: with less LangGraph can't be loaded, and V8 takes no more unless it is told to. */
 const HEAP = { least: 128, most: 4096 };
 
-/** How many threads, and the megabytes of heap of each: a graph that asks for more loses its thread, before the pod is killed for it. */
+/** Returns how many threads there may be, and the heap of each: a graph that takes more loses its thread before the pod is killed for it. */
 export function threadLimits({ threads: asked, heapMegabytes: heap }: Pick<JobSettings, 'threads' | 'heapMegabytes'>): {
   threads: number;
   heapMegabytes: number;

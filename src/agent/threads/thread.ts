@@ -1,10 +1,11 @@
-import { Worker } from 'node:worker_threads';
-import { asError, Problem, StartError, Unavailable } from '../../errors.ts';
+import { Problem, StartError, Unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Span } from '../tracing/span.ts';
-import type { FromThread, GraphNodes, Operation, Outcome, RunSpec, ThreadStart, ToThread } from './protocol.ts';
+import type { JsonText } from './json-text.ts';
+import type { Answer, Args, FromThread, GraphNodes, Operation, Outcome, RunSpec, ThreadStart } from './protocol.ts';
+import type { OpenRunner, Runner } from './worker.ts';
 
-/** What the one who gave a run hears of it. */
+/** What whoever gave a run to a thread hears of it. */
 export type RunListener = {
   events(batch: [event: string, json: string][]): void;
   /** Settles when the events so far can be read by whoever comes back; never fails. */
@@ -16,23 +17,23 @@ export type RunListener = {
   gone(reason: 'killed' | 'crashed'): void;
 };
 
+type ThreadOptions = { open: OpenRunner; heapMegabytes: number; alone: boolean; log: Log };
 type PendingCall = { resolve: (json: string) => void; reject: (error: Error) => void };
+type CallAnswer = Extract<FromThread, { call_id: number }>;
 
 /** Milliseconds without a sign of life after which a thread counts as stuck in a graph that never yields. */
 const SILENT_AFTER = 1500;
 
-/** Node's own is 48: with 12 a thread takes 45 MB less, at the same CPU time a run (docs/decisions/0001-worker-threads.md). */
-const YOUNG_MEGABYTES = 12;
-
-/** One worker thread with the graphs loaded in it. */
+/** One thread with the graphs loaded in it, as its host sees it: the server's side of the protocol. */
 export class GraphThread {
   readonly ready: Promise<GraphNodes>;
   /** True for the thread of one run, which ends with it. */
   readonly alone: boolean;
   /** Settles when the thread is no more. */
   readonly gone: Promise<void>;
-  readonly #worker: Worker;
+  readonly #runner: Runner;
   readonly #log: Log;
+  readonly #started = Promise.withResolvers<GraphNodes>();
   readonly #runs = new Map<string, RunListener>();
   readonly #calls = new Map<number, PendingCall>();
   #callId = 0;
@@ -43,34 +44,34 @@ export class GraphThread {
   #killed = false;
   ended = false;
 
-  constructor(start: ThreadStart, { heapMegabytes, alone, log }: { heapMegabytes: number; alone: boolean; log: Log }) {
+  constructor(start: ThreadStart, { open, heapMegabytes, alone, log }: ThreadOptions) {
     this.alone = alone;
     this.#log = log;
-    this.#worker = new Worker(new URL('../graph-thread/main.ts', import.meta.url), {
-      workerData: start,
-      execArgv: [],
-      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MEGABYTES, maxOldGenerationSizeMb: heapMegabytes },
-    });
-    this.ready = new Promise((resolve, reject) => {
-      this.#worker.on('message', (message: FromThread) => this.#hear(message, { resolve, reject }));
-      this.#worker.on('error', (error) => this.#log.error({ err: asError(error) }, 'graph thread crashed'));
-      this.#worker.once('exit', () => {
-        reject(new StartError('The thread of the graphs ended while it was loading them.'));
-        this.#end();
-      });
-    });
-    this.gone = new Promise((resolve) => {
-      this.#worker.once('exit', () => resolve());
-    });
-    // Whoever waits for the thread handles the failure; one that nobody waits for is told in the log by `exit`.
+    this.ready = this.#started.promise;
+    // Whoever waits for the thread handles the failure; one that nobody waits for is logged when the thread ends.
     this.ready.catch(() => undefined);
+    const gone = Promise.withResolvers<void>();
+    this.gone = gone.promise;
+    this.#runner = open(
+      {
+        message: (message) => this.#hear(message),
+        crashed: (error) => this.#log.error({ err: error }, 'graph thread crashed'),
+        ended: () => {
+          this.#started.reject(new StartError('The thread of the graphs ended while it was loading them.'));
+          this.#end();
+          gone.resolve();
+        },
+      },
+      { heapMegabytes },
+    );
+    this.#runner.send({ kind: 'start', start });
   }
 
   get load(): number {
     return this.#runs.size;
   }
 
-  /** True when it has hardly a moment, or little memory, for more; as it said last. */
+  /** True when the thread last said that it has hardly a moment, or little memory, for more. */
   get full(): boolean {
     return this.#full;
   }
@@ -79,7 +80,7 @@ export class GraphThread {
     return this.#loaded && !this.ended && performance.now() - this.#heardAt < SILENT_AFTER;
   }
 
-  /** Milliseconds since its last run or question ended; 0 while it has any, or loads. */
+  /** Milliseconds since its last run or call ended; 0 while it has any, or loads. */
   get restingFor(): number {
     return this.#loaded && this.#runs.size === 0 && this.#calls.size === 0 ? performance.now() - this.#busyAt : 0;
   }
@@ -90,34 +91,29 @@ export class GraphThread {
 
   run(spec: RunSpec, listener: RunListener): void {
     this.#runs.set(spec.run_id, listener);
-    this.#tell({ kind: 'run', spec });
+    this.#runner.send({ kind: 'run', spec });
   }
 
   abort(runId: string): void {
-    this.#tell({ kind: 'abort', run_id: runId });
+    this.#runner.send({ kind: 'abort', run_id: runId });
   }
 
-  /** The answer as JSON text. */
-  call(operation: Operation, args: unknown): Promise<string> {
+  /** Asks the thread; a refusal is a `Problem` with the status that the thread gave it. */
+  call<K extends Operation>(operation: K, args: Args<K>): Promise<JsonText<Answer<K>>> {
     this.#callId += 1;
     const call_id = this.#callId;
     return new Promise((resolve, reject) => {
       this.#calls.set(call_id, { resolve, reject });
-      this.#tell({ kind: 'call', call_id, operation, args });
+      this.#runner.send<K>({ kind: 'call', call_id, operation, args });
     });
   }
 
   async kill(): Promise<void> {
     this.#killed = true;
-    await this.#worker.terminate();
+    await this.#runner.kill();
   }
 
-  #tell(message: ToThread): void {
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker thread has no origin
-    this.#worker.postMessage(message);
-  }
-
-  #hear(message: FromThread, start: { resolve: (nodes: GraphNodes) => void; reject: (error: Error) => void }): void {
+  #hear(message: FromThread): void {
     this.#heardAt = performance.now();
     switch (message.kind) {
       case 'beat':
@@ -126,30 +122,40 @@ export class GraphThread {
       case 'ready':
         this.#loaded = true;
         this.#busyAt = performance.now();
-        start.resolve(message.nodes);
+        this.#started.resolve(message.nodes);
         return;
       case 'broken':
-        start.reject(new StartError(message.sentence));
+        this.#started.reject(new StartError(message.sentence));
         return;
-      case 'events':
-        this.#runs.get(message.run_id)?.events(message.batch);
-        return;
-      case 'wait':
-        void this.#written(message.run_id).then(() => this.#tell({ kind: 'written', wait_id: message.wait_id }));
-        return;
-      case 'spans':
-        this.#runs.get(message.run_id)?.spans(message.spans);
-        return;
-      case 'done':
-        this.#done(message.run_id, message.outcome);
+      case 'result':
+      case 'failed':
+        this.#answered(message);
         return;
       default:
-        this.#answer(message);
+        this.#hearOfRun(message);
     }
   }
 
-  async #written(runId: string): Promise<void> {
-    await this.#runs.get(runId)?.written();
+  #hearOfRun(message: Extract<FromThread, { run_id: string }>): void {
+    const listener = this.#runs.get(message.run_id);
+    switch (message.kind) {
+      case 'events':
+        listener?.events(message.batch);
+        return;
+      case 'wait':
+        void this.#answerWait(message.wait_id, listener);
+        return;
+      case 'spans':
+        listener?.spans(message.spans);
+        return;
+      case 'done':
+        this.#done(message.run_id, message.outcome);
+    }
+  }
+
+  async #answerWait(wait_id: number, listener: RunListener | undefined): Promise<void> {
+    await listener?.written();
+    this.#runner.send({ kind: 'written', wait_id });
   }
 
   #done(runId: string, outcome: Outcome): void {
@@ -160,7 +166,7 @@ export class GraphThread {
     if (this.alone) void this.kill();
   }
 
-  #answer(message: Extract<FromThread, { call_id: number }>): void {
+  #answered(message: CallAnswer): void {
     const call = this.#calls.get(message.call_id);
     this.#calls.delete(message.call_id);
     this.#busyAt = performance.now();

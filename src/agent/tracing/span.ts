@@ -24,7 +24,7 @@ export const rootSpanId = (runId: string, attempt: number): string =>
 
 export const newSpanId = (): string => randomBytes(8).toString('hex');
 
-/** Spans as the JSON form of OTLP, one resource for all of them. */
+/** Returns spans in the JSON form of OTLP, one resource for all of them. */
 export function otlpBody(spans: Span[], resource: Record<string, Value>, scope: { name: string; version: string }): object {
   return {
     resourceSpans: [{ resource: { attributes: attributesOf(resource) }, scopeSpans: [{ scope, spans: spans.map(otlpSpan) }] }],

@@ -1,11 +1,14 @@
 import { WRITES_IDX_MAP, type BaseCheckpointSaver, type CheckpointTuple } from '@langchain/langgraph-checkpoint';
 import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres';
+import { asError } from '../../../errors.ts';
 import type { Database } from '../../db/pool.ts';
 import { readCheckpoints, writeSteps, type StoredCheckpoint } from '../../db/checkpoints.ts';
 import { Batcher } from '../../db/batcher.ts';
 import { Serde, type Form } from './serde.ts';
-import { StepsOfRun, type SharedWrites } from './steps-of-run.ts';
+import { StepsOfRun, type Barrier, type SharedWrites } from './steps-of-run.ts';
 
+/** What the parent class takes. It uses three of its methods. */
+type Pool = ConstructorParameters<typeof PostgresSaver>[0];
 type Config = Parameters<BaseCheckpointSaver['put']>[0];
 type Checkpoint = Parameters<BaseCheckpointSaver['put']>[1];
 type Metadata = Parameters<BaseCheckpointSaver['put']>[2];
@@ -13,6 +16,15 @@ type Versions = Parameters<BaseCheckpointSaver['put']>[3];
 type Writes = Parameters<BaseCheckpointSaver['putWrites']>[1];
 
 type ListOptions = NonNullable<Parameters<BaseCheckpointSaver['list']>[1]>;
+
+/** `empty`: the thread has no checkpoint. */
+type RunOfThread = { thread_id: string; run_id: string; empty: boolean };
+
+/** A run whose steps are being stored; it ends with the scope that holds it. */
+export type RunUnderWay = AsyncDisposable & {
+  /** Ends the run, and throws why one of its steps could not be stored. */
+  stored(): Promise<void>;
+};
 
 type NewState = { checkpoint: Checkpoint; metadata: Metadata; newVersions: Versions };
 
@@ -34,15 +46,11 @@ export class Saver extends PostgresSaver {
   readonly #serde: Serde;
   readonly #form: Form;
   readonly #shared: SharedWrites;
-  /** Threads without a checkpoint, whose runs have not asked for one yet. */
-  readonly #empty = new Set<string>();
-  /** What a run's checkpoints wait for. */
-  readonly #written = new Map<string, () => Promise<void>>();
   readonly #runs = new Map<string, StepsOfRun>();
 
   /** With `form` "records" it is for showing states only: no graph may run on what it reads. */
   constructor(db: Database, form: Form = 'objects') {
-    super(namedStatements(db) as never, undefined, { schema: 'gx' });
+    super(namedStatements(db), undefined, { schema: 'gx' });
     this.#db = db;
     this.#form = form;
     this.#serde = new Serde(this.serde);
@@ -58,32 +66,25 @@ export class Saver extends PostgresSaver {
     this.isSetup = true;
   }
 
-  /** Tells that the thread has no checkpoint: its run, which asks for the last one first, is spared the question. */
-  isEmpty(threadId: string): void {
-    this.#empty.add(threadId);
-  }
-
   /**
-   * Nothing of this run is stored before its events are: the next attempt goes on behind what is stored, and would not send them again.
+   * Begins a run: from here to the end of its scope its steps are stored, in order. What LangGraph still writes for a graph that was
+   * stopped is waited for at the end, so that whoever takes the run back afterwards takes back all of it.
    */
-  waitFor(runId: string, written: () => Promise<void>): void {
-    this.#written.set(runId, written);
-  }
-
-  /**
-   * A run begins; what is given back ends it, may be called again, and returns why a step could not be stored. LangGraph does not wait for
-   * what a stopped graph is still writing: here it is waited for, so that whoever takes the run back afterwards takes back all of it.
-   */
-  open({ thread_id, run_id }: { thread_id: string; run_id: string }, { ahead }: { ahead: boolean }): () => Promise<unknown> {
-    const own = new StepsOfRun(this.#shared, { threadId: thread_id, ahead });
-    this.#runs.set(run_id, own);
-    return async () => {
-      const failure = await own.close();
+  begin({ thread_id, run_id, empty }: RunOfThread, { ahead, written }: { ahead: boolean; written?: Barrier | undefined }): RunUnderWay {
+    const steps = new StepsOfRun(this.#shared, { threadId: thread_id, ahead, empty, written });
+    this.#runs.set(run_id, steps);
+    const close = async (): Promise<unknown> => {
+      const failure = await steps.close();
       // The next attempt may have begun here.
-      if (this.#runs.get(run_id) === own) this.#runs.delete(run_id);
-      this.#empty.delete(thread_id);
-      this.#written.delete(run_id);
+      if (this.#runs.get(run_id) === steps) this.#runs.delete(run_id);
       return failure;
+    };
+    return {
+      stored: async () => {
+        const failure = await close();
+        if (failure !== undefined) throw asError(failure);
+      },
+      [Symbol.asyncDispose]: async () => void (await close()),
     };
   }
 
@@ -92,15 +93,18 @@ export class Saver extends PostgresSaver {
     return runId === undefined ? new StepsOfRun(this.#shared) : this.#runs.get(runId);
   }
 
-  /** Who reads a thread reads what its run has written. */
+  #runsOf(threadId: string | undefined): StepsOfRun[] {
+    return [...this.#runs.values()].filter((run) => run.threadId === threadId);
+  }
+
+  /** Settles when what the thread's run has written can be read. */
   async #settled(threadId: string | undefined): Promise<void> {
-    const own = [...this.#runs.values()].filter((run) => run.threadId === threadId);
-    await Promise.all(own.map((run) => run.settled()));
+    await Promise.all(this.#runsOf(threadId).map((run) => run.settled()));
   }
 
   override async getTuple(config: Config): Promise<CheckpointTuple | undefined> {
     const { thread_id, checkpoint_ns = '', checkpoint_id } = config.configurable as Record<string, string | undefined>;
-    if (checkpoint_ns === '' && checkpoint_id === undefined && this.#empty.delete(thread_id!)) return undefined;
+    if (checkpoint_ns === '' && checkpoint_id === undefined && this.#runsOf(thread_id).some((run) => run.isFirstLook())) return undefined;
     await this.#settled(thread_id);
     const which = { threadId: thread_id, namespace: checkpoint_ns, checkpointId: checkpoint_id || undefined, limit: 1 };
     const [row] = await readCheckpoints(this.#db, which);
@@ -137,7 +141,7 @@ export class Saver extends PostgresSaver {
     for (const [task, channel, type, value] of row.writes ?? []) pendingWrites.push([task, channel, await load(type, value)]);
     return {
       config: at(row.checkpoint_id),
-      checkpoint: { channel_versions: {}, versions_seen: {}, ...checkpoint, channel_values } as unknown as CheckpointTuple['checkpoint'],
+      checkpoint: { channel_versions: {}, versions_seen: {}, ...checkpoint, channel_values },
       metadata: (await this.#serde.revive(metadata)) as Metadata,
       ...(row.parent_checkpoint_id && { parentConfig: at(row.parent_checkpoint_id) }),
       pendingWrites,
@@ -148,6 +152,7 @@ export class Saver extends PostgresSaver {
     const text = String(current ?? '0');
     const next = Number.parseInt(text.split('.')[0] ?? '0', 10) + 1;
     const unique = Math.random().toString().slice(2, 18).padEnd(16, '0');
+    // LangGraph compares versions as it stores them; only its types say that they are numbers.
     return `${String(next).padStart(VERSION_DIGITS, '0')}.${unique}` as unknown as number;
   }
 
@@ -171,7 +176,7 @@ export class Saver extends PostgresSaver {
       metadata: decoder.decode(meta),
       blobs: blobs.map(([, , channel, version, type, blob]) => ({ channel, version, type, blob: blob ?? null })),
     };
-    await this.#written.get(run_id ?? '')?.();
+    await steps.written?.();
     await steps.add({ put });
   }
 
@@ -190,7 +195,7 @@ export class Saver extends PostgresSaver {
       replace: writes.every(([channel]) => channel in WRITES_IDX_MAP),
       writes: dumped.map(([, , , , index, channel, type, blob]) => ({ index, channel, type, blob })),
     };
-    await this.#written.get(run_id ?? '')?.();
+    await steps.written?.();
     await steps.add({ writes: step });
   }
 }
@@ -198,9 +203,9 @@ export class Saver extends PostgresSaver {
 const tasklessWrites = ({ writes }: StoredCheckpoint): unknown[] => (writes ?? []).filter(([task]) => task === NO_TASK);
 
 /** The pool as the parent class wants it, with a name for each of its few statements, so that they are planned once. */
-function namedStatements(db: Database): object {
+function namedStatements(db: Database): Pool {
   const names = new Map<string, string>();
-  return {
+  const used = {
     connect: () => db.pool.connect(),
     end: () => db.pool.end(),
     query: async (text: string, values: unknown[]) => {
@@ -209,4 +214,5 @@ function namedStatements(db: Database): object {
       return { rows: await db.query(names.has(text) ? { name, text, values } : { text, values }) };
     },
   };
+  return used as Partial<Pool> as Pool;
 }

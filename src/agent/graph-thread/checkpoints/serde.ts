@@ -1,7 +1,7 @@
 import type { SerializerProtocol } from '@langchain/langgraph-checkpoint';
 import * as langchain from '@langchain/core/messages';
 
-/* How values of channels are stored: LangGraph's format, with a short way for what states are mostly made of, plain data and messages. */
+/* The form in which values of channels are stored: LangGraph's, with a short way for what states are mostly made of: plain data, messages. */
 
 type Json = Record<string, unknown>;
 type Message = new (fields: Json) => object;
@@ -9,6 +9,7 @@ type Message = new (fields: Json) => object;
 /** Messages as LangGraph wants them, or as they were written, for those who only show them. */
 export type Form = 'objects' | 'records';
 
+// Each class has a constructor type of its own; all take the fields that they have written.
 const CLASSES = langchain as unknown as Record<string, Message>;
 
 /** Class names that LangChain writes -> the type that clients know. */
@@ -24,7 +25,7 @@ const TYPES: Record<string, string> = {
   RemoveMessage: 'remove',
 };
 
-/** A message nobody changes: what was written of it, without the cost of its class. */
+/** A message that nobody changes: what was written of it, without the cost of its class. */
 class MessageRecord {
   readonly #type: string;
   readonly #data: Json;
@@ -50,14 +51,17 @@ function isPlain(value: unknown): boolean {
   return !('__lc_escaped__' in value) && Object.values(value).every(isPlain);
 }
 
-/** The class's name where the record is a message of plain data. */
+/** Returns the class's name where the record is a message of plain data. */
 function messageName({ lc, type, id, kwargs }: Json): string | undefined {
   if (lc !== 1 || type !== 'constructor' || !Array.isArray(id) || id[0] !== 'langchain_core' || id[1] !== 'messages') return undefined;
   const name = id.at(-1) as string;
   return Object.hasOwn(TYPES, name) && isObject(kwargs) && isPlain(kwargs) ? name : undefined;
 }
 
-/** Names as they are written -> names of the constructor's fields, by class: those it has an alias for, else camel case, as LangChain's loader does. */
+/**
+ * Names as they are written -> names of the constructor's fields, by class: its alias, else camel case, as LangChain's loader does.
+ * Classes do not change, and each message asks for each of its fields: so the names are kept for the whole thread.
+ */
 const FIELDS = new Map<string, Map<string, string>>();
 
 function fieldsOf(name: string): Map<string, string> {
@@ -97,7 +101,7 @@ function message(name: string, kwargs: Json, form: Form): object {
   return new CLASSES[name]!(given);
 }
 
-/** What the loader of LangChain is needed for, with the place it belongs to. */
+/** A part that only LangChain's loader can make, with the place it belongs to. */
 type Late = { holder: Json; name: string; record: Json };
 
 /** Brings the parts of a parsed value to life where they stand. */
@@ -122,7 +126,7 @@ function reviveParts(holder: Json, form: Form, late: Late[]): void {
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 
-/** What JSON has no way of writing without LangGraph's help. */
+/** Thrown for what JSON can't write without LangGraph's help. */
 const EXOTIC = new Error('exotic');
 const UNDEFINED = { lc: 2, type: 'undefined' };
 
@@ -134,7 +138,7 @@ function plainOnly(_: string, value: unknown): unknown {
   return value;
 }
 
-/** LangGraph's serialiser, which reads a message ten times faster: without a promise for each of its parts, and without parsing it twice. */
+/** LangGraph's serialiser, but it reads a message ten times faster: without a promise for each of its parts, and without parsing it twice. */
 export class Serde implements SerializerProtocol {
   readonly #own: SerializerProtocol;
 
@@ -158,7 +162,7 @@ export class Serde implements SerializerProtocol {
     return this.revive(JSON.parse(typeof data === 'string' ? data : decoder.decode(data)));
   }
 
-  /** The same for what is parsed already; it is changed in its place. */
+  /** Does the same for what is parsed already, and changes it in its place. */
   async revive(value: unknown, form: Form = 'objects'): Promise<unknown> {
     if (!isObject(value)) return value;
     const root: Json = { value };

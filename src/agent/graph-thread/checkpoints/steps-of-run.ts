@@ -4,14 +4,32 @@ import type { Batcher } from '../../db/batcher.ts';
 /** Steps of several runs share statements. */
 export type SharedWrites = Batcher<StepsOfRun, undefined>;
 
+/** Settles when what a run has emitted so far can be read by whoever comes back. */
+export type Barrier = () => Promise<void>;
+
+type RunSettings = {
+  threadId?: string;
+  /** The graph goes on before its steps are stored; whoever reads them, and the end of the run, waits. */
+  ahead?: boolean;
+  /** The thread has no checkpoint. */
+  empty?: boolean;
+  written?: Barrier | undefined;
+};
+
 /**
- * What one run stores, in the order in which it came: each statement takes all that came while the last one was under way, and after a
- * failure nothing more is stored, so that what is there is always a beginning of what there was.
+ * The steps of one run, stored in the order in which they came: each statement takes all that came while the last one was under
+ * way. After a failure nothing more is stored, so that what is there is always a beginning of what there was.
  */
 export class StepsOfRun {
   readonly threadId: string | undefined;
+  /**
+   * What each step waits for before it is stored: the run's next attempt goes on behind what is stored, and would not send the
+   * events before it again.
+   */
+  readonly written: Barrier | undefined;
   readonly #shared: SharedWrites;
   readonly #ahead: boolean;
+  #empty: boolean;
   readonly #underWay = new Set<Promise<unknown>>();
   #waiting: Step[] = [];
   #sent: Step[] | undefined;
@@ -19,14 +37,22 @@ export class StepsOfRun {
   #failed = false;
   #closed = false;
 
-  /** `ahead`: the graph goes on before its steps are stored; whoever reads them, and the end of the run, waits. */
-  constructor(shared: SharedWrites, { threadId, ahead = false }: { threadId?: string; ahead?: boolean } = {}) {
+  constructor(shared: SharedWrites, { threadId, ahead = false, empty = false, written }: RunSettings = {}) {
     this.#shared = shared;
     this.threadId = threadId;
     this.#ahead = ahead;
+    this.#empty = empty;
+    this.written = written;
   }
 
-  /** Makes a step and adds it; nothing happens once the run is over. */
+  /** True once, where the thread has no checkpoint: the run, which asks for the last one first, is spared the question. */
+  isFirstLook(): boolean {
+    const first = this.#empty;
+    this.#empty = false;
+    return first;
+  }
+
+  /** Lets `work` make a step and add it; nothing happens once the run is over. */
   async during(work: () => Promise<void>): Promise<void> {
     if (this.#closed) return;
     const working = work();
@@ -38,7 +64,7 @@ export class StepsOfRun {
     }
   }
 
-  /** Settles when the step is stored; at once for a run that goes ahead, until one could not be stored. */
+  /** Settles when the step is stored. For a run that goes ahead it settles at once, until a step could not be stored. */
   add(step: Step): Promise<void> {
     this.#waiting.push(step);
     this.#sending ??= this.#send();
@@ -52,7 +78,7 @@ export class StepsOfRun {
     await Promise.allSettled([...this.#underWay, this.#sending]);
   }
 
-  /** The run is over: what LangGraph still writes for a graph that was stopped is waited for, and what comes later is dropped. Returns what failed. */
+  /** Ends the run: waits for what LangGraph still writes for a graph that was stopped, drops what comes later, returns what failed. */
   async close(): Promise<unknown> {
     this.#closed = true;
     await Promise.allSettled(this.#underWay);
@@ -62,7 +88,7 @@ export class StepsOfRun {
     );
   }
 
-  /** What the next statement stores, the same until it has. */
+  /** Returns what the next statement stores: the same until `taken`. */
   take(): Step[] {
     this.#sent ??= this.#waiting.splice(0, untilTwice(this.#waiting));
     return this.#sent;
@@ -78,7 +104,7 @@ export class StepsOfRun {
   }
 }
 
-/** How many steps, from the first, share no row, which one statement can't write twice. */
+/** Returns how many steps, from the first, share no row: one statement can't write a row twice. */
 function untilTwice(steps: Step[]): number {
   const seen = new Set<string>();
   const end = steps.findIndex((step) => {
@@ -90,7 +116,7 @@ function untilTwice(steps: Step[]): number {
   return end < 0 ? steps.length : end;
 }
 
-/** What identifies the rows that a step makes or replaces. */
+/** Returns what identifies the rows that a step makes or replaces. */
 const rowsOf = (step: Step): string[] =>
   'put' in step
     ? [step.put.key.join('/')]

@@ -1,0 +1,41 @@
+import { Problem } from '../../errors.ts';
+import type { Failure } from '../threads/protocol.ts';
+
+/* What a graph thread says about whatever was thrown. */
+
+/** Returns name and message: users' code throws texts, nothing, and objects that can't even be printed. */
+export function failureOf(thrown: unknown): Failure {
+  try {
+    const { name, message } = Object(thrown) as { name?: unknown; message?: unknown };
+    return { error: typeof name === 'string' ? name : 'Error', message: typeof message === 'string' ? message : String(thrown) };
+  } catch {
+    return { error: 'Error', message: 'The graph threw something that can not be printed.' };
+  }
+}
+
+/** Returns the answer to a call that failed: whose fault it was, as an HTTP status, and a sentence for the client. */
+export function refusalOf(thrown: unknown): { status: number; message: string } {
+  try {
+    if (thrown instanceof Problem) return { status: thrown.status, message: thrown.message };
+    if (isOfTheCaller(thrown)) return { status: 400, message: failureOf(thrown).message };
+  } catch {
+    // The graph threw an object that defends itself against being looked at.
+  }
+  const { error, message } = failureOf(thrown);
+  return { status: 500, message: `The graph failed: ${error}: ${message}` };
+}
+
+/** LangGraph's errors for values and nodes that a graph does not take. They are known by name: the user's graph brings its own classes. */
+const NAMES = new Set(['InvalidUpdateError', 'EmptyInputError']);
+
+/** LangChain's code for a message that is none. */
+const CODES = new Set(['MESSAGE_COERCION_FAILURE', 'INVALID_CONCURRENT_GRAPH_UPDATE', 'INVALID_GRAPH_NODE_RETURN_VALUE']);
+
+/** Sentences that LangGraph throws as plain errors, where a caller wrote something that can't be. */
+const SENTENCES =
+  /^(Attempting to delete a message with an ID that doesn't exist|Expected cmd\.update|In Command\.send, expected|Input chunk must)/;
+
+function isOfTheCaller(thrown: unknown): boolean {
+  const { name, message, lc_error_code: code } = Object(thrown) as Record<string, unknown>;
+  return NAMES.has(String(name)) || CODES.has(String(code)) || SENTENCES.test(String(message));
+}

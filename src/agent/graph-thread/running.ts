@@ -1,0 +1,91 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { FromThread, Outcome, RunSpec } from '../threads/protocol.ts';
+import { failureOf } from './failures.ts';
+import { invoke, type InvokeDeps } from './invoke.ts';
+import type { MakeGraph } from './load.ts';
+import { graphSpans } from './spans.ts';
+
+type Deps = Pick<InvokeDeps, 'saver' | 'store'> & {
+  graphOf: (graphId: string) => MakeGraph;
+  traced: boolean;
+  tell: (message: FromThread) => void;
+};
+
+/** The runs under way in this thread. */
+export class Running {
+  readonly #deps: Deps;
+  readonly #stops = new Map<string, AbortController>();
+  readonly #waiting = new Map<number, () => void>();
+  #lastWait = 0;
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+  }
+
+  /** Carries a run out and tells all that comes of it. Never fails. */
+  async run(spec: RunSpec): Promise<void> {
+    const { tell, traced, graphOf } = this.#deps;
+    const { run_id } = spec;
+    const stop = new AbortController();
+    this.#stops.set(run_id, stop);
+    const { emit, flush } = this.#batches(run_id);
+    const written = async (): Promise<void> => {
+      // What the graph has emitted is still on its way through its stream.
+      await nextTurn();
+      flush();
+      await this.#written(run_id);
+    };
+    const tracing = traced ? graphSpans(spec, (spans) => tell({ kind: 'spans', run_id, spans })) : undefined;
+    const outcome = await invoke(spec, {
+      ...this.#deps,
+      make: graphOf(spec.graph_id),
+      emit,
+      written,
+      handler: tracing?.handler,
+      signal: stop.signal,
+    }).catch(broken);
+    tracing?.close();
+    this.#stops.delete(run_id);
+    flush();
+    tell({ kind: 'done', run_id, outcome });
+  }
+
+  abort(runId: string): void {
+    this.#stops.get(runId)?.abort(new Error('the run was stopped'));
+  }
+
+  /** The server says that the events of a run are where others find them. */
+  written(waitId: number): void {
+    this.#waiting.get(waitId)?.();
+    this.#waiting.delete(waitId);
+  }
+
+  #written(run_id: string): Promise<void> {
+    this.#lastWait += 1;
+    const wait_id = this.#lastWait;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#waiting.set(wait_id, resolve);
+    this.#deps.tell({ kind: 'wait', wait_id, run_id });
+    return promise;
+  }
+
+  /** Collects what is emitted in one turn of the event loop, so that a burst of events crosses in one message. */
+  #batches(run_id: string): { emit: (event: string, json: string) => void; flush: () => void } {
+    let batch: [event: string, json: string][] = [];
+    let scheduled: NodeJS.Immediate | undefined;
+    const flush = (): void => {
+      clearImmediate(scheduled);
+      scheduled = undefined;
+      if (batch.length > 0) this.#deps.tell({ kind: 'events', run_id, batch });
+      batch = [];
+    };
+    const emit = (event: string, json: string): void => {
+      batch.push([event, json]);
+      scheduled ??= setImmediate(flush);
+    };
+    return { emit, flush };
+  }
+}
+
+/** A result that can't be told (it has cycles, or its parts throw when they are read) is the graph's failure. */
+const broken = (thrown: unknown): Outcome => ({ status: 'error', waiting: false, error: failureOf(thrown) });
