@@ -36,5 +36,10 @@ function standardOutput(): DestinationStream {
     if (!(out as { destroyed?: boolean }).destroyed) out.flush();
   };
   // What is still waiting when the process ends is written by the destination itself.
-  return { write: (line) => (out.write(line), (timer ??= setTimeout(flush, GATHER).unref())) as unknown as void };
+  return {
+    write: (line) => {
+      out.write(line);
+      timer ??= setTimeout(flush, GATHER).unref();
+    },
+  };
 }

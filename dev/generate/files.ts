@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import type { Needs } from '../../src/control-plane/needs.ts';
+import type { ControlPlane } from '../../src/control-plane/control-plane.ts';
 import { controlPlaneDocument, controlPlaneRoutes } from '../../src/control-plane/server.ts';
 import { customResourceDefinition } from '../../src/schema/crd.ts';
 import { GROUP, KINDS } from '../../src/schema/custom-resources.ts';
@@ -41,7 +41,7 @@ function template(text: string): string {
 
 /** What the server answers at /openapi.json, without its own routes; handlers, which need a cluster, are not called. */
 const interfaces = (): Record<string, string> => ({
-  'docs/openapi/control-plane.json': `${JSON.stringify(controlPlaneDocument(controlPlaneRoutes({} as Needs)), undefined, 2)}\n`,
+  'docs/openapi/control-plane.json': `${JSON.stringify(controlPlaneDocument(controlPlaneRoutes({} as ControlPlane)), undefined, 2)}\n`,
 });
 
 const accessFiles = (): Record<string, string> => ({

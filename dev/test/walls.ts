@@ -1,12 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync, copyFileSync, symlinkSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import process from 'node:process';
 import { program, say } from '../steps.ts';
 
 /*
- * A wall that reports success on nothing is worse than none: each fixture holds one planted fault, and names on its first lines
+ * A wall that reports success on nothing is worse than none. Each fixture holds one planted fault, and says on its first lines
  * where it would stand (`// at: src/...`) and which rule must refuse it (`// rule: ...`).
  */
 const FIXTURES = 'test/walls';
@@ -26,6 +26,7 @@ async function main(): Promise<void> {
   const copy = mkdtempSync(join(tmpdir(), 'gx-walls-'));
   try {
     for (const file of ['.oxlintrc.json', 'tsconfig.json', 'package.json']) copyFileSync(file, join(copy, file));
+    cpSync('dev/lint', join(copy, 'dev/lint'), { recursive: true });
     symlinkSync(resolve('node_modules'), join(copy, 'node_modules'));
     const planted = fixtures();
     for (const { at, text } of planted) {

@@ -18,6 +18,7 @@ const start: ThreadStart = {
   traced: false,
 };
 
+// oxlint-disable-next-line house/directions -- a process of its own, that loads all that another one will load
 await Promise.all([import('../main.ts'), import('../config/agent.ts'), import('./start.ts')]);
 const runner = openWorker(
   {

@@ -16,7 +16,7 @@ export function pageOf<T>(items: T[], { limit = 20, offset = 0 }: Paging): { ite
   return { items: page, offset: offset + page.length };
 }
 
-/** The same of what passes a test, without looking at more than the page needs. */
+/** The same of what passes a test, without looking at more than the page plane. */
 export function firstPageOf<T>(items: readonly T[], { limit = 20, offset = 0 }: Paging, passes: (item: T) => boolean) {
   const found: T[] = [];
   for (const item of items) {
@@ -24,15 +24,4 @@ export function firstPageOf<T>(items: readonly T[], { limit = 20, offset = 0 }: 
     if (passes(item)) found.push(item);
   }
   return pageOf(found, { limit, offset });
-}
-
-type Dated = { metadata: { creationTimestamp?: string; name: string; namespace?: string } };
-
-/** Newest first; names decide within a second, so that pages neither repeat nor skip. */
-export function newestCreatedFirst(a: Dated, b: Dated): number {
-  const [timeA, timeB] = [a.metadata.creationTimestamp ?? '', b.metadata.creationTimestamp ?? ''];
-  if (timeA !== timeB) return timeA < timeB ? 1 : -1;
-  if (a.metadata.name !== b.metadata.name) return a.metadata.name < b.metadata.name ? -1 : 1;
-  const [spaceA, spaceB] = [a.metadata.namespace ?? '', b.metadata.namespace ?? ''];
-  return spaceA === spaceB ? 0 : spaceA < spaceB ? -1 : 1;
 }

@@ -3,7 +3,7 @@ import type { DeploymentResource } from '../schema/custom-resources.ts';
 import type { Secret } from '../schema/deployment.ts';
 import { PART_OF, SECRETS_OF, TENANT } from '../schema/labels.ts';
 import { labelValue, names } from '../schema/names.ts';
-import type { Role } from './needs.ts';
+import type { Role } from './caller.ts';
 
 /** A page of Secrets takes a fifth of a second; an API server that is slower must not hold up the start. */
 const WARM_MILLISECONDS = 3000;

@@ -6,17 +6,18 @@ import { createApp } from '../http/server.ts';
 import { Gate } from './auth/authenticate.ts';
 import { BearerTokens } from './auth/bearer.ts';
 import { whileAllowed } from './auth/while-allowed.ts';
-import { deploymentRoutes } from './deployments/routes.ts';
-import { eventRoutes } from './events/routes.ts';
-import { integrationRoutes } from './integrations/routes.ts';
+import type { Caller } from './caller.ts';
+import type { ControlPlane } from './control-plane.ts';
 import { refusing } from './kube-refusal.ts';
-import { listenerRoutes } from './listeners/routes.ts';
-import { logRoutes } from './logs/routes.ts';
-import type { Caller, Needs } from './needs.ts';
-import { revisionRoutes } from './revisions/routes.ts';
-import { createMetrics } from './system/metrics.ts';
-import { systemRoutes, type Health } from './system/routes.ts';
-import { tracingProjectRoutes } from './tracing-projects/routes.ts';
+import { createMetrics } from './metrics.ts';
+import { deploymentRoutes } from './routes/deployments.ts';
+import { eventRoutes } from './routes/events.ts';
+import { integrationRoutes } from './routes/integrations.ts';
+import { listenerRoutes } from './routes/listeners.ts';
+import { logRoutes } from './routes/logs.ts';
+import { revisionRoutes } from './routes/revisions.ts';
+import { type Health, systemRoutes } from './routes/system.ts';
+import { tracingProjectRoutes } from './routes/tracing-projects.ts';
 import { vendorRoutes } from './vendor-words.ts';
 
 type Json = Record<string, unknown>;
@@ -47,9 +48,9 @@ const ERRORS = {
 };
 
 /** Every route of the control plane. */
-export function controlPlaneRoutes(needs: Needs): Route<Caller>[] {
+export function controlPlaneRoutes(plane: ControlPlane): Route<Caller>[] {
   const parts = [deploymentRoutes, revisionRoutes, eventRoutes, logRoutes, listenerRoutes, integrationRoutes, tracingProjectRoutes];
-  return parts.flatMap((part) => part(needs)).map(wordingRefusals);
+  return parts.flatMap((part) => part(plane)).map(wordingRefusals);
 }
 
 /** Refusals of the API server that a handler does not word itself. */
@@ -72,16 +73,15 @@ const endingStreams =
   });
 
 /** The routes as an OpenAPI document. */
-export const controlPlaneDocument = (routes: Route<Caller>[]): Json =>
-  openApiDocument(routes, INFO, SECURITY, ERRORS as unknown as { invalid: Json; problem: Json });
+export const controlPlaneDocument = (routes: Route<Caller>[]): Json => openApiDocument(routes, INFO, SECURITY, ERRORS);
 
 /** The control plane as a koa application. */
-export function controlPlaneApp(needs: Needs, health: Health) {
-  const metrics = createMetrics(needs.stored);
-  const { kube, config, log } = needs;
+export function controlPlaneApp(plane: ControlPlane, health: Health) {
+  const metrics = createMetrics(plane.stored);
+  const { kube, config, log } = plane;
   const tokens = config.oidc && new BearerTokens({ config: config.oidc, log });
   const gate = new Gate({ kube, namespace: config.namespace, tokens });
-  const routes: Route<Caller>[] = controlPlaneRoutes(needs).map(endingStreams(gate));
+  const routes: Route<Caller>[] = controlPlaneRoutes(plane).map(endingStreams(gate));
   const all: Route<Caller>[] = [...routes, ...systemRoutes({ metrics, health, document: () => controlPlaneDocument(all) })];
   return createApp<Caller>({
     routes: [...all, ...vendorRoutes(routes)],

@@ -3,10 +3,11 @@ import type { ControlPlaneConfig } from '../config/control-plane.ts';
 import { listen } from '../http/listen.ts';
 import type { Kube } from '../kube/kube.ts';
 import type { Log } from '../log.ts';
-import { controlPlaneApp } from './server.ts';
+import { ListenerLock } from './listener-lock.ts';
 import { LONGEST_PAGE } from './paging.ts';
 import { SecretValues } from './secrets.ts';
-import { Stored } from './stored.ts';
+import { controlPlaneApp } from './server.ts';
+import { Stored } from './stored/stored.ts';
 
 type Options = { config: ControlPlaneConfig; kube: Kube; log: Log; signal: AbortSignal };
 
@@ -20,7 +21,9 @@ export async function startControlPlane({ config, kube, log, signal }: Options):
   const closing = new AbortController();
   const health = { synced: () => synced, stopping: () => signal.aborted };
   const secrets = new SecretValues(kube);
-  const app = controlPlaneApp({ config, kube, stored, secrets, log, now: () => new Date(), stopping: closing.signal }, health);
+  const listenerLock = new ListenerLock({ kube, log, namespace: config.namespace });
+  const plane = { config, kube, stored, secrets, listenerLock, log, now: () => new Date(), stopping: closing.signal };
+  const app = controlPlaneApp(plane, health);
   const listener = await listen(app, config);
   log.info({ port: listener.port, namespaces: config.namespaces, hosting: config.hosting }, 'control plane listens');
   const reading = async (): Promise<void> => {

@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox';
 import { Rejected } from '../errors.ts';
 import type { Reply, Route } from '../http/route.ts';
-import type { Caller } from './needs.ts';
+import type { Caller } from './caller.ts';
 
 /** Under this path the whole API speaks the vendor's words, so that the vendor's own CLI works: its base address for self-hosted planes ends so. */
 const PREFIX = '/api-host';
@@ -87,7 +87,7 @@ export function vendorRoutes(routes: Route<Caller>[]): Route<Caller>[] {
       path: PREFIX + route.path.replace('/integrations/git/', '/integrations/github/'),
       ...(schema !== undefined && { body: takingBoth(schema) }),
       handler: async (request): Promise<Reply> => {
-        const given = schema === undefined ? request : { ...request, body: inOurs(request.body, schema) as never };
+        const given = schema === undefined ? request : { ...request, body: inOurs(request.body, schema) };
         const reply = await handler(given);
         return reply.kind === 'json' ? { ...reply, body: inWords(reply.body, THEIRS) } : reply;
       },

@@ -8,7 +8,7 @@ export function openApiDocument<Caller>(
   routes: Route<Caller>[],
   info: Info,
   security: Json,
-  errorSchemas: { invalid: Json; problem: Json },
+  errorSchemas: { invalid: object; problem: object },
 ): Json {
   const paths: Record<string, Json> = {};
   for (const route of routes) {

@@ -78,7 +78,8 @@ export type Route<Caller = unknown> = {
   /** True when an empty body means `{}`. */
   bodyOptional?: boolean;
   answers: Record<number, Answer>;
-  handler: (request: Request<never, never, never, Caller>) => Promise<Reply> | Reply;
+  /** Called with what the route's own schemas have let through. */
+  handler: (request: Request<unknown, unknown, unknown, Caller>) => Promise<Reply> | Reply;
 };
 
 type TypedRoute<P, Q, B, Caller> = Omit<Route<Caller>, 'params' | 'query' | 'body' | 'handler'> & {
@@ -94,4 +95,5 @@ export const routeFor =
   <P extends TSchema | undefined = undefined, Q extends TSchema | undefined = undefined, B extends TSchema | undefined = undefined>(
     route: TypedRoute<P, Q, B, Caller>,
   ): Route<Caller> =>
+    // The handler asks for less than `unknown`: the server checks each part against the schemas that stand beside it.
     route as unknown as Route<Caller>;

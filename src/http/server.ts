@@ -106,7 +106,7 @@ function endpoint<Caller>(
     const body = await bodyOf(ctx, route, checks.body, options.bodyLimit);
     const left = new AbortController();
     ctx.res.once('close', () => left.abort(LEFT));
-    const request: Request = {
+    const request: Request<unknown, unknown, unknown, Caller> = {
       params,
       query,
       body,
@@ -118,7 +118,7 @@ function endpoint<Caller>(
       },
       signal: left.signal,
     };
-    await send(ctx, await route.handler(request as Request<never, never, never, Caller>), left.signal, options);
+    await send(ctx, await route.handler(request), left.signal, options);
   };
 }
 

@@ -28,9 +28,7 @@ export const SourceConfigResource = Type.Unsafe<
   type: 'object',
   description: 'What changes without a new revision, or never.',
   properties: {
-    ...(
-      resourceForm(SourceConfig, ['resource_spec', 'listener_id', 'listener_config']) as unknown as { properties: Record<string, TSchema> }
-    ).properties,
+    ...resourceForm(SourceConfig, ['resource_spec', 'listener_id', 'listener_config']).properties,
     listener: Type.String({ minLength: 1, maxLength: 253, description: 'Name of the Listener that serves this namespace.' }),
   },
 });

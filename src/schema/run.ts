@@ -14,7 +14,7 @@ export type RunError = { error: string; message: string };
 export const STRATEGIES = ['reject', 'interrupt', 'rollback', 'enqueue'] as const;
 export type MultitaskStrategy = (typeof STRATEGIES)[number];
 
-const Words = { type: 'array', items: { type: 'string' } } as never;
+const Words = Type.Unsafe<string[]>({ type: 'array', items: { type: 'string' } });
 
 const NodeList = (): TUnsafe<'*' | string[] | null> =>
   Type.Unsafe<'*' | string[] | null>({

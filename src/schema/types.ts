@@ -48,11 +48,13 @@ export type ResourceForm<T> = { [K in keyof T as CamelKey<K>]?: Exclude<T[K], nu
 
 export const camelKey = (name: string): string => name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
+type ResourceFormSchema<S extends TObject> = TUnsafe<ResourceForm<Static<S>>> & { properties: Record<string, TSchema> };
+
 /** The custom resource's schema of a REST record: the same fields and bounds, described once. */
-export function resourceForm<S extends TObject>(schema: S, omit: string[] = []): TUnsafe<ResourceForm<Static<S>>> {
+export function resourceForm<S extends TObject>(schema: S, omit: string[] = []): ResourceFormSchema<S> {
   const entries = Object.entries(schema.properties as Record<string, TSchema>).filter(([name]) => !omit.includes(name));
   const properties = Object.fromEntries(entries.map(([name, property]) => [camelKey(name), withoutNull(property)]));
-  return Type.Unsafe<ResourceForm<Static<S>>>({ type: 'object', properties });
+  return Object.assign(Type.Unsafe<ResourceForm<Static<S>>>({ type: 'object' }), { properties });
 }
 
 function withoutNull(schema: TSchema): TSchema {

@@ -29,7 +29,6 @@ async function timed(repeats: number, call: (index: number) => Promise<unknown>)
   for (let index = 0; index < repeats; index += 1) {
     const started = performance.now();
     // One after the other: latency is measured, not throughput.
-    // oxlint-disable-next-line no-await-in-loop
     await call(index);
     times.push(performance.now() - started);
   }
@@ -49,9 +48,7 @@ async function fill(kube: Kube, { from, to }: { from: number; to: number }): Pro
   const worker = async (): Promise<void> => {
     while (next < to) {
       const name = `filled-${(next += 1)}`;
-      // oxlint-disable-next-line no-await-in-loop
       const made = await kube.create(kinds.deployment, resource(name));
-      // oxlint-disable-next-line no-await-in-loop
       await kube.create(kinds.revision, revisionOf(made));
     }
   };

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { toAnswer } from '../../src/control-plane/revisions/resource.ts';
+import { revisionAnswer } from '../../src/control-plane/revisions/resource.ts';
 import { kinds, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import { INTERRUPT } from '../../src/schema/labels.ts';
 import { conditionOf, until } from '../kit/api-server.ts';
@@ -62,7 +62,7 @@ describe('a git revision', () => {
     expect(revision.status).toMatchObject({ image, commitSha: COMMIT, imageDigest: DIGEST, builtAt: expect.any(String) });
     expect(conditionOf(revision, 'BuildSucceeded')).toBe('True');
     expect(await imagesOf('whole-00001-api')).toEqual([image]);
-    expect(toAnswer(revision, { deploymentId: 'id', serving: 1 }).source_revision_config).toMatchObject({
+    expect(revisionAnswer(revision, { deploymentId: 'id', serving: 1 }).source_revision_config).toMatchObject({
       image_uri: image,
       repo_commit_sha: COMMIT,
       repo_ref: 'waits',
@@ -86,7 +86,7 @@ describe('a git revision', () => {
     const revision = await see.revision(name);
     const { message = '', reason } = revision.status ?? {};
     expect(revision.status).toMatchObject({ reason: 'BuildFailed', logTail: LOG, message: expect.stringContaining(words) });
-    expect(toAnswer(revision, { deploymentId: 'id', serving: 1 })).toMatchObject({
+    expect(revisionAnswer(revision, { deploymentId: 'id', serving: 1 })).toMatchObject({
       status: 'BUILD_FAILED',
       reason,
       status_message: message,

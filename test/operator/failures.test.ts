@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { toAnswer } from '../../src/control-plane/revisions/resource.ts';
+import { revisionAnswer } from '../../src/control-plane/revisions/resource.ts';
 import { kinds, type Kind, type Kube } from '../../src/kube/kube.ts';
 import { names } from '../../src/schema/names.ts';
 import { REVISION } from '../../src/schema/labels.ts';
@@ -98,7 +98,7 @@ describe.concurrent('a new revision', () => {
     expect(revision.status).toMatchObject({ reason });
     expect(message).toContain(words);
     expect(logTail).toBe(hasLog ? LAST_WORDS : undefined);
-    expect(toAnswer(revision, { deploymentId: 'id', serving: 0 })).toMatchObject({
+    expect(revisionAnswer(revision, { deploymentId: 'id', serving: 0 })).toMatchObject({
       status: 'DEPLOY_FAILED',
       reason,
       status_message: message,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { toAnswer } from '../../src/control-plane/revisions/resource.ts';
+import { revisionAnswer } from '../../src/control-plane/revisions/resource.ts';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import type { DeploymentSpec } from '../../src/schema/custom-resources.ts';
 import { until } from '../kit/api-server.ts';
@@ -79,7 +79,7 @@ describe('a revision whose objects the API server refuses', () => {
     const revision = await see.revision(name);
     const { message = '' } = revision.status ?? {};
     expect(revision.status).toMatchObject({ reason, message: expect.stringContaining(words), endedAt: expect.any(String) });
-    expect(toAnswer(revision, { deploymentId: 'id', serving: 0 })).toMatchObject({ status: phase, reason, status_message: message });
+    expect(revisionAnswer(revision, { deploymentId: 'id', serving: 0 })).toMatchObject({ status: phase, reason, status_message: message });
     type Told = { reason?: string; note?: string; type?: string; regarding?: { name: string } };
     const told = async () =>
       ((await kube.all(kinds.event, { namespace })) as Told[]).find(

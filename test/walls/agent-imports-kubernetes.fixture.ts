@@ -1,4 +1,4 @@
 // at: src/agent/planted.ts
-// rule: no-restricted-imports
+// rule: doors
 import { KubeConfig } from '@kubernetes/client-node';
 export const planted = KubeConfig;

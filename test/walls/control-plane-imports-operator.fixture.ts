@@ -1,4 +1,4 @@
 // at: src/control-plane/planted.ts
-// rule: no-restricted-imports
+// rule: directions
 import { start } from '../operator/start.ts';
 export const planted = start;

@@ -1,4 +1,4 @@
 // at: src/http/planted.ts
-// rule: no-restricted-imports
+// rule: directions
 import { start } from '../agent/start.ts';
 export const planted = start;

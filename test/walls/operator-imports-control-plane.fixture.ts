@@ -1,4 +1,4 @@
 // at: src/operator/planted.ts
-// rule: no-restricted-imports
+// rule: directions
 import { start } from '../control-plane/start.ts';
 export const planted = start;

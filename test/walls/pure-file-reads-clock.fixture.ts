@@ -1,3 +1,3 @@
 // at: src/operator/revision/desired.ts
-// rule: no-restricted-properties
+// rule: pure
 export const planted = (): number => Date.now();

@@ -1,4 +1,4 @@
 // at: src/schema/planted.ts
-// rule: no-restricted-imports
+// rule: directions
 import { kinds } from '../kube/kube.ts';
 export const planted = kinds;

@@ -80,7 +80,7 @@ function beat(): void {
 
 async function start({ graphs: sources, index, database, logLevel, env, traced }: ThreadStart): Promise<void> {
   const log = createLog({ level: logLevel, process: 'graph-thread' });
-  // oxlint-disable-next-line node/no-process-env -- the user's code reads its settings there; gx.json's `env` yields to the real environment
+  // The user's code reads its settings there; gx.json's `env` yields to the real environment.
   for (const [name, value] of Object.entries(env)) process.env[name] ??= value;
   survive(log);
   register();

@@ -3,11 +3,11 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { Forbidden, Unauthorized, Unavailable } from '../../errors.ts';
 import type { Route } from '../../http/route.ts';
 import type { Kube } from '../../kube/kube.ts';
-import { refusing } from '../kube-refusal.ts';
-import type { Caller } from '../needs.ts';
 import type { BearerTokens } from './bearer.ts';
 import type { Identity } from './claims.ts';
-import { lookUpKey, type ApiKey } from './keys.ts';
+import { type ApiKey, lookUpKey } from './keys.ts';
+import type { Caller } from '../caller.ts';
+import { refusing } from '../kube-refusal.ts';
 
 /** A revoked key stops to work within this time. */
 const TRUSTED_MILLISECONDS = 10_000;

@@ -2,7 +2,7 @@ import { errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey, type JWTVerif
 import type { OidcConfig } from '../../config/oidc.ts';
 import { Unauthorized } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import { identityOf, type Identity } from './claims.ts';
+import { type Identity, identityOf } from './claims.ts';
 import { IssuerKeys } from './issuer-keys.ts';
 
 type Options = { config: OidcConfig; log: Log; clock?: (() => number) | undefined };

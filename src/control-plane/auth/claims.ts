@@ -1,6 +1,6 @@
 import type { OidcConfig } from '../../config/oidc.ts';
 import { Forbidden } from '../../errors.ts';
-import type { Role } from '../needs.ts';
+import type { Role } from '../caller.ts';
 
 /** Who calls, before a tenant is chosen. */
 export type Identity = { name: string; tenants: string[]; role: Role };

@@ -2,8 +2,8 @@ import { parseArgs } from 'node:util';
 import type { ControlPlaneConfig } from '../../config/control-plane.ts';
 import { asError, StartError } from '../../errors.ts';
 import type { Kube } from '../../kube/kube.ts';
-import type { Role } from '../needs.ts';
 import { createKey, listKeys, revokeKey } from './keys.ts';
+import type { Role } from '../caller.ts';
 
 const HELP = `Keys of the REST API. They are stored as hashes, in Secrets of the control plane's namespace.
 

@@ -1,7 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { kinds, type Kube, type KubeObject } from '../../kube/kube.ts';
 import { API_KEY, PART_OF } from '../../schema/labels.ts';
-import type { Role } from '../needs.ts';
+import type { Role } from '../caller.ts';
 
 /*
  * A key is 256 random bits, so a plain SHA-256 of it can be neither guessed nor turned back; the Secret that holds the hash is named by

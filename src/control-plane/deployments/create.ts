@@ -1,3 +1,13 @@
+import type { Call } from '../caller.ts';
+import type { ControlPlane } from '../control-plane.ts';
+import { belongsTo } from './lookup.ts';
+import { type Place, placeFor } from './placement.ts';
+import { deploymentResource } from './resource.ts';
+import { brokenRules, brokenSecrets } from './rules.ts';
+import { refusing } from '../kube-refusal.ts';
+import { checkForeign } from '../pod-policy/references.ts';
+import { brokenPodRules } from '../pod-policy/rules.ts';
+import { makeRevision } from '../revisions/make.ts';
 import { randomUUID } from 'node:crypto';
 import { Conflict, NotFound, Rejected, Unavailable } from '../../errors.ts';
 import { AlreadyExists } from '../../kube/errors.ts';
@@ -5,15 +15,6 @@ import { kinds } from '../../kube/kube.ts';
 import type { DeploymentResource, TracingProjectResource } from '../../schema/custom-resources.ts';
 import type { DeploymentCreateRequest } from '../../schema/deployment.ts';
 import { namedTenant } from '../../schema/tenancy.ts';
-import { refusing } from '../kube-refusal.ts';
-import type { Needs } from '../needs.ts';
-import { brokenPodRules } from '../pod-policy/rules.ts';
-import { checkForeign } from '../pod-policy/foreign.ts';
-import { makeRevision } from '../revisions/make.ts';
-import { belongsTo, type Asking } from './find.ts';
-import { placeFor, type Place } from './placement.ts';
-import { toResource } from './resource.ts';
-import { brokenRules, brokenSecrets } from './rules.ts';
 
 /** How long the leftovers of a deployment of the same name may take to vanish. Garbage collection takes seconds. */
 const LEFTOVERS_MILLISECONDS = 5000;
@@ -22,32 +23,32 @@ export type CreateOptions = { dryRun: boolean; annotations?: Record<string, stri
 
 /** Checks, then writes in this order: Secret, Deployment, Revision. Killed in between, the operator or a retry completes or removes it. */
 export async function createDeployment(
-  needs: Needs,
+  plane: ControlPlane,
   body: DeploymentCreateRequest,
-  asking: Asking,
+  call: Call,
   options: CreateOptions,
 ): Promise<DeploymentResource> {
-  const place = await checked(needs, body, asking);
-  await leftoversGone(needs, body.name, { place, signal: asking.signal });
-  const { tenantId } = asking.caller;
+  const place = await checked(plane, body, call);
+  await leftoversGone(plane, body.name, { place, signal: call.signal });
+  const { tenantId } = call.caller;
   const owner = { deployment: body.name, namespace: place.namespace, tenantId };
   const where = { namespace: place.namespace, tenantId, ...(options.annotations && { annotations: options.annotations }) };
   const listener = body.source === 'external_container' ? place.listener : undefined;
   if (options.dryRun)
     return inNamespace(place, () =>
-      refusing(() => needs.kube.create(kinds.deployment, toResource(body, where, { listener }), { dryRun: true })),
+      refusing(() => plane.kube.create(kinds.deployment, deploymentResource(body, where, { listener }), { dryRun: true })),
     );
-  const store = () => refusing(() => needs.secrets.store(owner, { secrets: body.secrets, nonce: randomUUID() }));
+  const store = () => refusing(() => plane.secrets.store(owner, { secrets: body.secrets, nonce: randomUUID() }));
   const secretName = body.secrets.length === 0 ? undefined : await inNamespace(place, store);
-  const resource = toResource(body, where, { listener, secretName });
-  const stored = await inNamespace(place, () => writeOrUndo(needs, resource));
-  await makeRevision(needs, stored);
-  return needs.stored.note.deployment(stored);
+  const resource = deploymentResource(body, where, { listener, secretName });
+  const stored = await inNamespace(place, () => writeOrUndo(plane, resource));
+  await makeRevision(plane, stored);
+  return plane.stored.note.deployment(stored);
 }
 
 /** Throws for the first thing that forbids this deployment; nothing is written yet. */
-async function checked(needs: Needs, body: DeploymentCreateRequest, asking: Asking): Promise<Place> {
-  const { config, stored } = needs;
+async function checked(plane: ControlPlane, body: DeploymentCreateRequest, call: Call): Promise<Place> {
+  const { config, stored } = plane;
   const broken = [
     ...brokenRules(body, config),
     ...brokenPodRules(body.source_config.resource_spec, config.grants),
@@ -55,10 +56,10 @@ async function checked(needs: Needs, body: DeploymentCreateRequest, asking: Aski
   ];
   if (broken.length > 0) throw new Rejected(broken.join('; '));
   if (body.source === 'git') knownIntegration(body, config.gitIntegrations);
-  const own = stored.places().filter(({ spec }) => namedTenant(spec, config.defaultTenantId) === asking.caller.tenantId);
+  const own = stored.places().filter(({ spec }) => namedTenant(spec, config.defaultTenantId) === call.caller.tenantId);
   const place = placeFor(body, own, config.namespaces);
-  await nameFree(needs, body.name, { place, asking });
-  await checkForeign(needs.kube, { spec: body.source_config.resource_spec, namespace: place.namespace, signal: asking.signal });
+  await nameFree(plane, body.name, { place, call });
+  await checkForeign(plane.kube, { spec: body.source_config.resource_spec, namespace: place.namespace, signal: call.signal });
   return place;
 }
 
@@ -67,10 +68,10 @@ function knownIntegration({ source_config: config }: DeploymentCreateRequest, kn
 }
 
 /** Who has the name is read again before he is named: what a watch still shows may have been deleted. */
-async function nameFree(needs: Needs, name: string, { place, asking }: { place: Place; asking: Asking }): Promise<void> {
-  const { stored, config } = needs;
-  const { caller, signal } = asking;
-  const mine = belongsTo(needs, caller);
+async function nameFree(plane: ControlPlane, name: string, { place, call }: { place: Place; call: Call }): Promise<void> {
+  const { stored, config } = plane;
+  const { caller, signal } = call;
+  const mine = belongsTo(plane, caller);
   const namesakes = (): DeploymentResource[] =>
     stored.named(name).filter((other) => mine(other) || other.metadata.namespace === place.namespace);
   const projects = (): TracingProjectResource[] =>
@@ -85,7 +86,11 @@ async function nameFree(needs: Needs, name: string, { place, asking }: { place: 
 }
 
 /** Revisions of a deleted deployment of the same name would take the new one's revision names. */
-async function leftoversGone({ stored }: Needs, name: string, { place, signal }: { place: Place; signal: AbortSignal }): Promise<void> {
+async function leftoversGone(
+  { stored }: ControlPlane,
+  name: string,
+  { place, signal }: { place: Place; signal: AbortSignal },
+): Promise<void> {
   const patience = AbortSignal.any([signal, AbortSignal.timeout(LEFTOVERS_MILLISECONDS)]);
   while (stored.revisionsNamed(place.namespace, name).length > 0) {
     if (patience.aborted) throw new Conflict(`A deployment named ${name} is still being deleted.`);
@@ -93,7 +98,7 @@ async function leftoversGone({ stored }: Needs, name: string, { place, signal }:
   }
 }
 
-async function writeOrUndo({ kube }: Needs, resource: DeploymentResource): Promise<DeploymentResource> {
+async function writeOrUndo({ kube }: ControlPlane, resource: DeploymentResource): Promise<DeploymentResource> {
   const { name, namespace = '' } = resource.metadata;
   try {
     return await refusing(() => kube.create(kinds.deployment, resource));

@@ -1,11 +1,12 @@
+import type { Call } from '../caller.ts';
+import type { ControlPlane } from '../control-plane.ts';
+import { belongsTo } from './lookup.ts';
+import { makeRevision } from '../revisions/make.ts';
 import { Invalid } from '../../errors.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import type { DeploymentCreateRequest } from '../../schema/deployment.ts';
 import { MADE_BY } from '../../schema/labels.ts';
 import { hashOf } from '../../schema/revision-of.ts';
-import type { Needs } from '../needs.ts';
-import { makeRevision } from '../revisions/make.ts';
-import { belongsTo, type Asking } from './find.ts';
 
 const keyHash = (key: string): string => hashOf(['idempotency-key', key]);
 
@@ -18,16 +19,16 @@ export const rememberAs = (key: string, body: DeploymentCreateRequest): Record<s
 
 /** The deployment that the same request made before, with its first revision if that process came no further. The same key with another body is a client's mistake. */
 export async function replayed(
-  needs: Needs,
+  plane: ControlPlane,
   body: DeploymentCreateRequest,
-  { key, ...asking }: Asking & { key: string | undefined },
+  { key, ...call }: Call & { key: string | undefined },
 ): Promise<DeploymentResource | undefined> {
   if (key === undefined) return undefined;
-  const mine = belongsTo(needs, asking.caller);
-  const made = needs.stored.madeBy(keyHash(key)).find(mine);
+  const mine = belongsTo(plane, call.caller);
+  const made = plane.stored.madeBy(keyHash(key)).find(mine);
   if (made === undefined) return undefined;
   if (made.metadata.annotations?.[MADE_BY] === `${keyHash(key)}.${bodyHash(body)}`) {
-    if (needs.stored.revisionsOf(made).length === 0) await makeRevision(needs, made);
+    if (plane.stored.revisionsOf(made).length === 0) await makeRevision(plane, made);
     return made;
   }
   throw new Invalid([{ loc: ['header', 'Idempotency-Key'], msg: 'was used for another request', type: 'idempotency_key_reused' }]);

@@ -1,11 +1,14 @@
+import type { Call } from '../caller.ts';
+import type { ControlPlane } from '../control-plane.ts';
+import { answerForDeployment } from './answers.ts';
+import { belongsTo } from './lookup.ts';
+import { deploymentStatus } from './resource.ts';
+import { firstPageOf, paging } from '../paging.ts';
+import { deploymentId } from '../stored/metadata.ts';
 import { Type, type Static } from 'typebox';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import { DEPLOYMENT_STATUSES, DEPLOYMENT_TYPES, type Deployment } from '../../schema/deployment.ts';
 import { StringEnum } from '../../schema/types.ts';
-import type { Needs } from '../needs.ts';
-import { firstPageOf, paging } from '../paging.ts';
-import { answerFor, belongsTo, type Asking } from './find.ts';
-import { deploymentId, statusOf } from './resource.ts';
 
 export const ListQuery = Type.Object(
   {
@@ -32,7 +35,7 @@ function matches(query: ListQuery): (deployment: DeploymentResource) => boolean 
     return (
       wanted(metadata.name, query.name) &&
       (part === undefined || metadata.name.includes(part)) &&
-      wanted(statusOf(deployment), query.status) &&
+      wanted(deploymentStatus(deployment), query.status) &&
       wanted(spec.sourceConfig?.deploymentType, query.deployment_type) &&
       wanted(status?.serverVersion, query.image_version) &&
       (ids === undefined || ids.includes(deploymentId(deployment))) &&
@@ -42,12 +45,12 @@ function matches(query: ListQuery): (deployment: DeploymentResource) => boolean 
 }
 
 export async function listDeployments(
-  needs: Needs,
+  plane: ControlPlane,
   query: ListQuery,
-  asking: Asking,
+  call: Call,
 ): Promise<{ resources: Deployment[]; offset: number }> {
-  const mine = belongsTo(needs, asking.caller);
+  const mine = belongsTo(plane, call.caller);
   const wanted = matches(query);
-  const { items, offset } = firstPageOf(needs.stored.deployments(), query, (deployment) => mine(deployment) && wanted(deployment));
-  return { resources: await Promise.all(items.map((deployment) => answerFor(needs, deployment, asking))), offset };
+  const { items, offset } = firstPageOf(plane.stored.deployments(), query, (deployment) => mine(deployment) && wanted(deployment));
+  return { resources: await Promise.all(items.map((deployment) => answerForDeployment(plane, deployment, call))), offset };
 }

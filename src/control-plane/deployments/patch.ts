@@ -1,20 +1,11 @@
-import { randomUUID } from 'node:crypto';
-import { setTimeout as wait } from 'node:timers/promises';
-import { Conflict, Problem, Rejected } from '../../errors.ts';
-import { kinds, type Ref } from '../../kube/kube.ts';
-import { VOLUME_GROWN } from '../../schema/conditions.ts';
-import type { DeploymentResource, DeploymentSpec } from '../../schema/custom-resources.ts';
-import type { Deployment, DeploymentPatchRequest } from '../../schema/deployment.ts';
-import { tenantOf } from '../../schema/tenancy.ts';
-import { refusing } from '../kube-refusal.ts';
-import type { Needs } from '../needs.ts';
-import { checkForeign } from '../pod-policy/foreign.ts';
-import { brokenPodRules } from '../pod-policy/rules.ts';
-import { makeRevision } from '../revisions/make.ts';
-import { answerFor, readDeployment, type Asking } from './find.ts';
-import { jsonPatchOf } from './json-patch.ts';
+import type { Call } from '../caller.ts';
+import { retryConflicts } from '../conflict-retry.ts';
+import type { ControlPlane } from '../control-plane.ts';
+import { answerForDeployment } from './answers.ts';
+import { readDeployment } from './lookup.ts';
 import { toSpec, toWanted } from './resource.ts';
 import {
+  type Wanted,
   afterPatch,
   brokenRules,
   brokenSecrets,
@@ -22,12 +13,19 @@ import {
   makesRevision,
   shrunkVolume,
   withoutEcho,
-  type Wanted,
 } from './rules.ts';
-
-/** The operator's status writes change the version too, so a lost race is normal; ten in a row, with growing pauses, are not. */
-const ATTEMPTS = 10;
-const LONGEST_PAUSE = 25;
+import { jsonPatchOf } from '../json-patch.ts';
+import { refusing } from '../kube-refusal.ts';
+import { checkForeign } from '../pod-policy/references.ts';
+import { brokenPodRules } from '../pod-policy/rules.ts';
+import { makeRevision } from '../revisions/make.ts';
+import { randomUUID } from 'node:crypto';
+import { Conflict, Problem, Rejected } from '../../errors.ts';
+import { kinds, type Ref } from '../../kube/kube.ts';
+import { VOLUME_GROWN } from '../../schema/conditions.ts';
+import type { DeploymentResource, DeploymentSpec } from '../../schema/custom-resources.ts';
+import type { Deployment, DeploymentPatchRequest } from '../../schema/deployment.ts';
+import { tenantOf } from '../../schema/tenancy.ts';
 
 export type PatchOptions = { id: string; dryRun: boolean; ifMatch?: string | undefined; alwaysRevision?: boolean };
 
@@ -35,47 +33,32 @@ type Step = { deployment: DeploymentResource; wanted: Wanted; secrets: Deploymen
 
 /** Merges a patch into the stored deployment, and makes a revision when the patch asks for one. */
 export async function patchDeployment(
-  needs: Needs,
+  plane: ControlPlane,
   body: DeploymentPatchRequest,
-  asking: Asking,
+  call: Call,
   options: PatchOptions,
 ): Promise<DeploymentResource> {
   const made: Made = {};
   try {
-    return await attempted(
-      () => decide(needs, body, asking, options),
-      (step) => write(needs, step, { options, made }),
+    return await retryConflicts(
+      () => decide(plane, body, call, options),
+      (step) => write(plane, step, { options, made }),
     );
   } catch (error) {
     // After an answer that got lost, the patch may stand and need its Secret: the operator removes what nothing refers to.
     const refused = error instanceof Problem && error.status < 500;
-    if (refused && made.ref !== undefined) await needs.kube.delete(kinds.secret, made.ref).catch(() => false);
+    if (refused && made.ref !== undefined) await plane.kube.delete(kinds.secret, made.ref).catch(() => false);
     throw error;
   }
 }
 
-/** Reads, decides and writes until no other writer came in between. */
-export async function attempted<T, D>(decideNow: () => Promise<D>, writeIt: (decided: D) => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt += 1) {
-    const decided = await decideNow();
-    try {
-      return await writeIt(decided);
-    } catch (error) {
-      if (!(error instanceof Conflict)) throw error;
-      if (attempt === ATTEMPTS)
-        throw new Conflict('The deployment was changed by somebody else at the same time; try again.', { cause: error });
-      await wait(Math.random() * LONGEST_PAUSE * attempt);
-    }
-  }
-}
-
 /** What is to be written; throws when a rule forbids it. */
-async function decide(needs: Needs, body: DeploymentPatchRequest, asking: Asking, options: PatchOptions): Promise<Step> {
-  const { config, kube } = needs;
-  const deployment = await readDeployment(needs, options.id, asking);
+async function decide(plane: ControlPlane, body: DeploymentPatchRequest, call: Call, options: PatchOptions): Promise<Step> {
+  const { config, kube } = plane;
+  const deployment = await readDeployment(plane, options.id, call);
   if (deployment.metadata.deletionTimestamp !== undefined) throw new Conflict(`Deployment ID ${options.id} is being deleted.`);
   checkVersion(deployment, options.ifMatch);
-  const current: Deployment = await answerFor(needs, deployment, asking);
+  const current: Deployment = await answerForDeployment(plane, deployment, call);
   const patch = withoutEcho(current, body);
   const wanted = afterPatch(toWanted(deployment), patch);
   const broken = [
@@ -88,7 +71,7 @@ async function decide(needs: Needs, body: DeploymentPatchRequest, asking: Asking
   ];
   if (broken.length > 0) throw new Rejected(broken.join('; '));
   const { namespace = '' } = deployment.metadata;
-  await checkForeign(kube, { spec: patch.source_config?.resource_spec, namespace, signal: asking.signal });
+  await checkForeign(kube, { spec: patch.source_config?.resource_spec, namespace, signal: call.signal });
   return { deployment, wanted, secrets: patch.secrets, revision: options.alwaysRevision === true || makesRevision(patch) };
 }
 
@@ -108,27 +91,27 @@ function checkVersion(deployment: DeploymentResource, ifMatch: string | undefine
 type Made = { ref?: Ref | undefined };
 type Write = { options: PatchOptions; made: Made };
 
-async function write(needs: Needs, step: Step, { options, made }: Write): Promise<DeploymentResource> {
+async function write(plane: ControlPlane, step: Step, { options, made }: Write): Promise<DeploymentResource> {
   const { metadata } = step.deployment;
-  const secretName = await secretNameFor(needs, step, { options, made });
-  const spec = patchedSpec(step, { secretName, now: needs.now() });
+  const secretName = await secretNameFor(plane, step, { options, made });
+  const spec = patchedSpec(step, { secretName, now: plane.now() });
   const changes = jsonPatchOf(step.deployment.spec, spec, '/spec');
   if (changes.length === 0) return step.deployment;
   const guard = { op: 'replace', path: '/metadata/resourceVersion', value: metadata.resourceVersion } as const;
   const ref = { namespace: metadata.namespace, name: metadata.name };
-  const stored = await refusing(() => needs.kube.jsonPatch(kinds.deployment, ref, [guard, ...changes], { dryRun: options.dryRun }));
+  const stored = await refusing(() => plane.kube.jsonPatch(kinds.deployment, ref, [guard, ...changes], { dryRun: options.dryRun }));
   if (options.dryRun) return stored;
-  if (step.revision) await makeRevision(needs, stored);
-  return needs.stored.note.deployment(stored);
+  if (step.revision) await makeRevision(plane, stored);
+  return plane.stored.note.deployment(stored);
 }
 
-async function secretNameFor(needs: Needs, { deployment, secrets }: Step, { options, made }: Write): Promise<string | undefined> {
+async function secretNameFor(plane: ControlPlane, { deployment, secrets }: Step, { options, made }: Write): Promise<string | undefined> {
   const before = deployment.spec.template.secretName;
   if (secrets === null || secrets === undefined || options.dryRun) return before;
   if (secrets.length === 0) return undefined;
   const { name, namespace = '' } = deployment.metadata;
-  const owner = { deployment: name, namespace, tenantId: tenantOf(deployment, needs.stored.owners(), needs.config.defaultTenantId) };
-  made.ref ??= { namespace, name: await refusing(() => needs.secrets.store(owner, { secrets, nonce: randomUUID() })) };
+  const owner = { deployment: name, namespace, tenantId: tenantOf(deployment, plane.stored.owners(), plane.config.defaultTenantId) };
+  made.ref ??= { namespace, name: await refusing(() => plane.secrets.store(owner, { secrets, nonce: randomUUID() })) };
   return made.ref.name;
 }
 

@@ -1,21 +1,22 @@
+import type { Call } from '../caller.ts';
+import type { ControlPlane } from '../control-plane.ts';
+import { readDeployment } from './lookup.ts';
+import { jsonPatchOf } from '../json-patch.ts';
+import { refusing } from '../kube-refusal.ts';
 import { Conflict, Problem } from '../../errors.ts';
 import { kinds } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
-import { refusing } from '../kube-refusal.ts';
-import type { Needs } from '../needs.ts';
-import { readDeployment, type Asking } from './find.ts';
-import { jsonPatchOf } from './json-patch.ts';
 
 /** What goes with a deployment beyond its own objects; else the tracing project stays, and its data as its deletion policy says. */
 export type Removal = { tracingProject: boolean; data: boolean };
 
 /** Asks for a deployment's end. The operator removes what belongs to it; until then it answers as AWAITING_DELETE. */
-export async function removeDeployment(needs: Needs, id: string, asking: Asking, removal: Removal): Promise<void> {
-  const deployment = await readDeployment(needs, id, asking);
+export async function removeDeployment(plane: ControlPlane, id: string, call: Call, removal: Removal): Promise<void> {
+  const deployment = await readDeployment(plane, id, call);
   const { namespace, name, uid = '' } = deployment.metadata;
-  await mark(needs, deployment, removal);
-  await needs.kube.delete(kinds.deployment, { namespace, name }, { uid }).catch(goneAlready);
-  await needs.stored.refresh.deployment(deployment, asking.signal);
+  await mark(plane, deployment, removal);
+  await plane.kube.delete(kinds.deployment, { namespace, name }, { uid }).catch(goneAlready);
+  await plane.stored.refresh.deployment(deployment, call.signal);
 }
 
 /** Another deployment has the name by now, so this one is gone. */
@@ -25,7 +26,7 @@ function goneAlready(error: unknown): boolean {
 }
 
 /** The operator reads from the spec what else is to go. */
-async function mark({ kube, stored }: Needs, { metadata, spec }: DeploymentResource, removal: Removal): Promise<void> {
+async function mark({ kube, stored }: ControlPlane, { metadata, spec }: DeploymentResource, removal: Removal): Promise<void> {
   const wanted = {
     ...spec,
     ...(removal.tracingProject && { deleteTracingProject: true }),
@@ -41,11 +42,11 @@ async function mark({ kube, stored }: Needs, { metadata, spec }: DeploymentResou
 export type BulkOutcome = { deleted: string[]; failed: { id: string; status: number; detail: string }[] };
 
 /** Each on its own: what fails does not stop the others. */
-export async function removeDeployments(needs: Needs, ids: string[], asking: Asking, removal: Removal): Promise<BulkOutcome> {
+export async function removeDeployments(plane: ControlPlane, ids: string[], call: Call, removal: Removal): Promise<BulkOutcome> {
   const outcome: BulkOutcome = { deleted: [], failed: [] };
   for (const id of new Set(ids)) {
     try {
-      await refusing(() => removeDeployment(needs, id, asking, removal));
+      await refusing(() => removeDeployment(plane, id, call, removal));
       outcome.deleted.push(id);
     } catch (error) {
       if (!(error instanceof Problem)) throw error;

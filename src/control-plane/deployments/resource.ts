@@ -17,6 +17,7 @@ import { FINALIZER, PART_OF, TENANT } from '../../schema/labels.ts';
 import { ResourceSpec } from '../../schema/resource-spec.ts';
 import { toResourceForm, toRestForm } from '../../schema/types.ts';
 import type { Wanted } from './rules.ts';
+import { deploymentId, updatedAt } from '../stored/metadata.ts';
 
 type Template = DeploymentSpec['template'];
 
@@ -34,30 +35,30 @@ const absentIfEmpty = <K extends string, V extends object>(key: K, value: V): { 
   (Object.keys(value).length > 0 ? { [key]: value } : {}) as { [P in K]?: V };
 
 /** What a request asks for, beside what stands in its body. */
-export type Ask = { listener?: string | undefined; secretName?: string | undefined; requestedAt?: string | undefined };
+export type FromServer = { listener?: string | undefined; secretName?: string | undefined; requestedAt?: string | undefined };
 
 /** The part of `Deployment.spec` that REST writes. */
-export function toSpec(wanted: Wanted, ask: Ask): Pick<DeploymentSpec, 'source' | 'sourceConfig' | 'template' | 'requestedAt'> {
+export function toSpec(wanted: Wanted, given: FromServer): Pick<DeploymentSpec, 'source' | 'sourceConfig' | 'template' | 'requestedAt'> {
   const { resource_spec: sizes, listener_id: _id, listener_config: _placement, ...config } = wanted.source_config;
   const template: Template = {
     ...absentIfEmpty('sourceRevisionConfig', inResource(wanted.source_revision_config)),
-    ...(ask.secretName !== undefined && { secretName: ask.secretName }),
+    ...(given.secretName !== undefined && { secretName: given.secretName }),
     ...(sizes !== null && sizes !== undefined && { resourceSpec: inResource(sizes) }),
   };
-  const sourceConfig = { ...inResource(config), ...(ask.listener !== undefined && { listener: ask.listener }) };
+  const sourceConfig = { ...inResource(config), ...(given.listener !== undefined && { listener: given.listener }) };
   return {
     source: wanted.source,
     ...absentIfEmpty('sourceConfig', sourceConfig),
     template,
-    ...(ask.requestedAt !== undefined && { requestedAt: ask.requestedAt }),
+    ...(given.requestedAt !== undefined && { requestedAt: given.requestedAt }),
   };
 }
 
 /** A create request as the resource that is stored for it. */
-export function toResource(
+export function deploymentResource(
   body: DeploymentCreateRequest,
   place: { namespace: string; tenantId: string; annotations?: Record<string, string> },
-  ask: Ask,
+  given: FromServer,
 ): DeploymentResource {
   return {
     apiVersion: API_VERSION,
@@ -70,7 +71,7 @@ export function toResource(
       finalizers: [FINALIZER],
       ...(place.annotations && { annotations: place.annotations }),
     },
-    spec: toSpec(body, ask),
+    spec: toSpec(body, given),
   };
 }
 
@@ -86,11 +87,8 @@ export function toWanted({ spec }: DeploymentResource): Wanted {
   };
 }
 
-/** As all ids are compared: in small letters, however it was written. */
-export const deploymentId = ({ spec, metadata }: DeploymentResource): string => (spec.id ?? metadata.uid ?? '').toLowerCase();
-
 /** What an answer needs beside the deployment itself. */
-export type Around = {
+export type Related = {
   tenantId: string;
   listener?: ListenerResource | undefined;
   latest?: RevisionResource | undefined;
@@ -99,7 +97,7 @@ export type Around = {
 };
 
 /** A stored deployment as REST answers it. */
-export function toAnswer(deployment: DeploymentResource, around: Around): Deployment {
+export function deploymentAnswer(deployment: DeploymentResource, related: Related): Deployment {
   const { metadata, spec } = deployment;
   const wanted = toWanted(deployment);
   const { url, version } = running(deployment);
@@ -110,17 +108,17 @@ export function toAnswer(deployment: DeploymentResource, around: Around): Deploy
     source_config: {
       ...wanted.source_config,
       custom_url: spec.sourceConfig?.customUrl ?? url,
-      ...placeShown(deployment, around.listener),
+      ...placeShown(deployment, related.listener),
     },
-    source_revision_config: { ...wanted.source_revision_config, repo_commit_sha: around.latest?.status?.commitSha ?? null },
-    secrets: around.secrets,
+    source_revision_config: { ...wanted.source_revision_config, repo_commit_sha: related.latest?.status?.commitSha ?? null },
+    secrets: related.secrets,
     created_at: metadata.creationTimestamp ?? '',
     updated_at: updatedAt(deployment),
-    status: statusOf(deployment),
-    latest_revision_id: around.latest?.metadata.uid ?? null,
-    active_revision_id: around.active?.metadata.uid ?? null,
+    status: deploymentStatus(deployment),
+    latest_revision_id: related.latest?.metadata.uid ?? null,
+    active_revision_id: related.active?.metadata.uid ?? null,
     image_version: version,
-    tenant_id: around.tenantId,
+    tenant_id: related.tenantId,
     url,
   };
 }
@@ -133,21 +131,7 @@ function placeShown({ metadata, spec }: DeploymentResource, listener: ListenerRe
   return { listener_id: listener?.metadata.uid ?? null, listener_config: { k8s_namespace: metadata.namespace ?? null } };
 }
 
-export function statusOf({ metadata, status }: DeploymentResource): DeploymentStatus {
+export function deploymentStatus({ metadata, status }: DeploymentResource): DeploymentStatus {
   if (metadata.deletionTimestamp !== undefined) return 'AWAITING_DELETE';
   return status?.phase ?? 'AWAITING_DATABASE';
-}
-
-type Written = { metadata: { creationTimestamp?: string; managedFields?: { time?: string }[] }; status?: object | undefined };
-
-/** The latest of: creation, any field's last write (status included), a condition's last flip. */
-export function updatedAt(resource: object): string {
-  const { metadata, status } = resource as Written;
-  const { conditions = [] } = (status ?? {}) as { conditions?: { lastTransitionTime: string }[] };
-  const times = [
-    metadata.creationTimestamp,
-    ...(metadata.managedFields ?? []).map((entry) => entry.time),
-    ...conditions.map((entry) => entry.lastTransitionTime),
-  ].filter((time) => time !== undefined);
-  return times.toSorted().at(-1) ?? '';
 }

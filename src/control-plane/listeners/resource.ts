@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox';
 import { API_VERSION, ListenerSpec, type ListenerResource } from '../../schema/custom-resources.ts';
 import { namedTenant } from '../../schema/tenancy.ts';
 import { DateTime, Nullable, StringEnum, Uuid } from '../../schema/types.ts';
-import { updatedAt } from '../deployments/resource.ts';
+import { updatedAt } from '../stored/metadata.ts';
 
 const closed = { additionalProperties: false };
 const ComputeConfig = Type.Object({ k8s_namespaces: ListenerSpec.properties.namespaces }, closed);
@@ -40,7 +40,7 @@ export const Listener = Type.Object(
 export type Listener = Static<typeof Listener>;
 
 /** A stored listener as REST answers it. */
-export function toAnswer(listener: ListenerResource, defaultTenantId: string): Listener {
+export function listenerAnswer(listener: ListenerResource, defaultTenantId: string): Listener {
   const { metadata, spec } = listener;
   return {
     id: metadata.uid ?? '',
@@ -54,7 +54,7 @@ export function toAnswer(listener: ListenerResource, defaultTenantId: string): L
   };
 }
 
-export const toResource = (
+export const listenerResource = (
   body: ListenerCreateRequest,
   place: { name: string; namespace: string; tenantId: string },
 ): ListenerResource => ({

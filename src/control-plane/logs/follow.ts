@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { NotFound } from '../../errors.ts';
 import type { SseEvent } from '../../http/route.ts';
-import type { Needs } from '../needs.ts';
-import { byOrder, cursorOf, entryOf, lets, orderOf, type Line } from './lines.ts';
-import { podLogs, type Of } from './read.ts';
-import type { FollowQuery } from './shape.ts';
+import type { ControlPlane } from '../control-plane.ts';
+import { type Line, byOrder, cursorOf, entryOf, lets, orderOf } from './lines.ts';
+import { type Of, podLogs } from './pod-logs.ts';
+import type { FollowQuery } from './schema.ts';
 
 /** Between two looks at the pods. Each asks for what is new since a second only. */
 const LOOK_MILLISECONDS = 1000;
@@ -14,17 +14,17 @@ type Following = { signal: AbortSignal; query: FollowQuery; after: string | unde
 
 /** Lines of the past, then lines as they come, until the client leaves or what it follows is gone. Pods come and go meanwhile. */
 export async function* followLogs(
-  needs: Needs,
+  plane: ControlPlane,
   find: (signal: AbortSignal) => Promise<Found>,
   { signal, query, after }: Following,
 ): AsyncGenerator<SseEvent> {
-  const leaving = AbortSignal.any([signal, needs.stopping]);
+  const leaving = AbortSignal.any([signal, plane.stopping]);
   const seen = new Seen(after === undefined ? '' : orderOf(after));
   let most = after === undefined ? (query.tail ?? 100) : Infinity;
   while (!leaving.aborted) {
     const found = await find(leaving).catch(absentIfGone);
     if (found === undefined) return yield { event: 'end', data: { reason: 'gone' } };
-    const lines = seen.news(await podLogs(needs, { ...found, signal: leaving, since: seen.since }));
+    const lines = seen.news(await podLogs(plane, { ...found, signal: leaving, since: seen.since }));
     const shown = lines.filter((line) => lets(line, query));
     for (const line of shown.slice(Math.max(0, shown.length - most))) yield { event: 'log', id: cursorOf(line.order), data: entryOf(line) };
     most = Infinity;

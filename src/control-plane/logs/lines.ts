@@ -1,4 +1,4 @@
-import type { LogEntry, LogQuery } from './shape.ts';
+import type { LogEntry, LogQuery } from './schema.ts';
 
 /*
  * Lines of a container's log as entries, and one page of them (pure). A line is what the agent server's logger writes, JSON with `level`

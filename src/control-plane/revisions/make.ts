@@ -4,15 +4,15 @@ import { AlreadyExists } from '../../kube/errors.ts';
 import { kinds } from '../../kube/kube.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
 import { revisionOf } from '../../schema/revision-of.ts';
+import type { ControlPlane } from '../control-plane.ts';
 import { refusing } from '../kube-refusal.ts';
-import type { Needs } from '../needs.ts';
 
 /** A revision of an earlier deployment of the same name is in the way until it is collected, or a quota was counted twice at a time: tried so often. */
 const PAUSE_MILLISECONDS = 100;
 const LOOKS = 50;
 
 /** The revision that a stored deployment asks for. The operator makes the same object: whoever comes second finds it there. */
-export async function makeRevision({ kube, stored }: Needs, deployment: DeploymentResource): Promise<RevisionResource> {
+export async function makeRevision({ kube, stored }: ControlPlane, deployment: DeploymentResource): Promise<RevisionResource> {
   const wanted = revisionOf(deployment);
   const { namespace, name } = wanted.metadata;
   for (let look = 1; ; look += 1) {

@@ -3,19 +3,19 @@ import { SourceRevisionConfig } from '../../schema/deployment.ts';
 import { INTERRUPT } from '../../schema/labels.ts';
 import { ENDED, type Revision, type RevisionStatus } from '../../schema/revision.ts';
 import { toRestForm } from '../../schema/types.ts';
-import { updatedAt } from '../deployments/resource.ts';
+import { updatedAt } from '../stored/metadata.ts';
 
 /** What an answer needs beside the revision itself. */
-export type Around = {
+export type Related = {
   deploymentId: string;
   /** Number of the revision that the deployment says serves; 0: none yet; Infinity: one that is gone. */
   serving: number;
 };
 
 /** A stored revision as REST answers it. */
-export function toAnswer(revision: RevisionResource, { deploymentId, serving }: Around): Revision {
+export function revisionAnswer(revision: RevisionResource, { deploymentId, serving }: Related): Revision {
   const { metadata, spec, status } = revision;
-  const told = isAhead(revision, serving) ? SWITCHING : { status: statusOf(revision), status_message: status?.message ?? null };
+  const told = isAhead(revision, serving) ? SWITCHING : { status: revisionStatus(revision), status_message: status?.message ?? null };
   return {
     id: metadata.uid ?? '',
     deployment_id: deploymentId,
@@ -36,7 +36,7 @@ const SWITCHING = { status: 'DEPLOYING', status_message: 'All pods are ready; tr
  * two are written one after the other and come by two watches.
  */
 const isAhead = (revision: RevisionResource, serving: number): boolean =>
-  statusOf(revision) === 'DEPLOYED' && revision.spec.number > serving;
+  revisionStatus(revision) === 'DEPLOYED' && revision.spec.number > serving;
 
 /** With what was found out since: of a git revision the commit, and the image that was built for it. */
 function configOf({ spec, status = {} }: RevisionResource): Revision['source_revision_config'] {
@@ -45,8 +45,8 @@ function configOf({ spec, status = {} }: RevisionResource): Revision['source_rev
   return { ...given, ...built, repo_commit_sha: status.commitSha ?? null };
 }
 
-export const statusOf = ({ status }: RevisionResource): RevisionStatus => status?.phase ?? 'CREATING';
+export const revisionStatus = ({ status }: RevisionResource): RevisionStatus => status?.phase ?? 'CREATING';
 
-export const hasEnded = (revision: RevisionResource): boolean => ENDED.includes(statusOf(revision));
+export const hasEnded = (revision: RevisionResource): boolean => ENDED.includes(revisionStatus(revision));
 
 export const isInterrupted = ({ metadata }: RevisionResource): boolean => metadata.annotations?.[INTERRUPT] !== undefined;

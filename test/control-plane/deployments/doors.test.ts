@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { toResource } from '../../../src/control-plane/deployments/resource.ts';
-import { toSpec, toWanted } from '../../../src/control-plane/deployments/resource.ts';
+import { deploymentResource, toSpec, toWanted } from '../../../src/control-plane/deployments/resource.ts';
 import { afterPatch } from '../../../src/control-plane/deployments/rules.ts';
-import { jsonPatchOf } from '../../../src/control-plane/deployments/json-patch.ts';
+import { jsonPatchOf } from '../../../src/control-plane/json-patch.ts';
 import { kinds } from '../../../src/kube/kube.ts';
 import type { Deployment } from '../../../src/schema/deployment.ts';
 import { startPlane, TENANT_A, type Plane } from '../kit/api-server-plane.ts';
@@ -40,7 +39,7 @@ describe('what may not be made is refused', () => {
 
   test.each(FORBIDDEN.filter(({ door }) => door === 'both'))('by the API server: $situation', async ({ body }) => {
     const { kube, namespace } = planes[body.source];
-    const resource = toResource({ ...body, name: name(), secrets: [] }, { namespace, tenantId: TENANT_A }, {});
+    const resource = deploymentResource({ ...body, name: name(), secrets: [] }, { namespace, tenantId: TENANT_A }, {});
     await expect(kube.create(kinds.deployment, resource, { dryRun: true })).rejects.toMatchObject({ name: 'KubeRefused' });
   });
 });
@@ -63,7 +62,7 @@ describe('what may not be changed is refused', () => {
     const { kube, namespace } = planes[of.source];
     const stored = await kube.create(
       kinds.deployment,
-      toResource({ ...of, name: name(), secrets: [] }, { namespace, tenantId: TENANT_A }, {}),
+      deploymentResource({ ...of, name: name(), secrets: [] }, { namespace, tenantId: TENANT_A }, {}),
     );
     const wanted = { ...afterPatch(toWanted(stored), patch), source: patch.source ?? of.source };
     const changes = jsonPatchOf(stored.spec, toSpec(wanted, {}), '/spec');

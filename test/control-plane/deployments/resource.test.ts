@@ -1,14 +1,15 @@
 import { expect, test } from 'vitest';
-import { jsonPatchOf } from '../../../src/control-plane/deployments/json-patch.ts';
-import { statusOf, toAnswer, toResource, updatedAt } from '../../../src/control-plane/deployments/resource.ts';
 import { laterThan } from '../../../src/control-plane/deployments/patch.ts';
+import { deploymentStatus, deploymentAnswer, deploymentResource } from '../../../src/control-plane/deployments/resource.ts';
+import { jsonPatchOf } from '../../../src/control-plane/json-patch.ts';
+import { updatedAt } from '../../../src/control-plane/stored/metadata.ts';
 import type { DeploymentResource } from '../../../src/schema/custom-resources.ts';
 import { Deployment, SourceConfig } from '../../../src/schema/deployment.ts';
 import { container, git } from './cases.ts';
 
 const place = { namespace: 'team', tenantId: '00000000-0000-4000-8000-000000000000' };
 const stored = (parts: Partial<DeploymentResource> = {}): DeploymentResource => {
-  const made = toResource({ ...container, name: 'chat', secrets: [] }, place, { listener: 'default' });
+  const made = deploymentResource({ ...container, name: 'chat', secrets: [] }, place, { listener: 'default' });
   return { ...made, ...parts, metadata: { ...made.metadata, uid: 'u-1', creationTimestamp: '2026-01-01T00:00:00Z', ...parts.metadata } };
 };
 const around = { tenantId: place.tenantId, secrets: [] };
@@ -27,7 +28,7 @@ test('a request becomes a resource in camelCase, without nulls at any depth', ()
     secrets: [],
     source_config: { ...container.source_config, resource_spec, custom_url: 'https://a.example', listener_id: null },
   };
-  expect(toResource(body, place, { secretName: 's', listener: 'default' })).toEqual({
+  expect(deploymentResource(body, place, { secretName: 's', listener: 'default' })).toEqual({
     apiVersion: 'gx.dev/v1alpha1',
     kind: 'Deployment',
     metadata: {
@@ -54,7 +55,7 @@ test('a request becomes a resource in camelCase, without nulls at any depth', ()
 });
 
 test('an answer has every field, null where unset', () => {
-  const answer = toAnswer(stored(), around);
+  const answer = deploymentAnswer(stored(), around);
   expect(Object.keys(answer).toSorted()).toEqual(Object.keys(Deployment.properties).toSorted());
   expect(Object.keys(answer.source_config).toSorted()).toEqual(Object.keys(SourceConfig.properties).toSorted());
   expect(Object.values(answer)).not.toContain(undefined);
@@ -62,14 +63,14 @@ test('an answer has every field, null where unset', () => {
 
 test('the id survives a restore, the URL comes from status unless one was set', () => {
   const spec = { ...stored().spec, id: '44444444-4444-4444-8444-444444444444' };
-  const answer = toAnswer(stored({ spec, status: { url: 'http://chat.team', serverVersion: '0.1.0' } }), around);
+  const answer = deploymentAnswer(stored({ spec, status: { url: 'http://chat.team', serverVersion: '0.1.0' } }), around);
   expect(answer).toMatchObject({
     id: spec.id,
     url: 'http://chat.team',
     image_version: '0.1.0',
     source_config: { custom_url: 'http://chat.team' },
   });
-  const own = toAnswer(
+  const own = deploymentAnswer(
     stored({ spec: { ...spec, sourceConfig: { customUrl: 'https://own.example' } }, status: { url: 'http://chat.team' } }),
     around,
   );
@@ -77,8 +78,8 @@ test('the id survives a restore, the URL comes from status unless one was set', 
 });
 
 test('a git deployment tells no place', () => {
-  const made = toResource({ ...git, name: 'chat', secrets: [] }, place, {});
-  expect(toAnswer(made, around).source_config).toMatchObject({ listener_id: null, listener_config: null, resource_spec: null });
+  const made = deploymentResource({ ...git, name: 'chat', secrets: [] }, place, {});
+  expect(deploymentAnswer(made, around).source_config).toMatchObject({ listener_id: null, listener_config: null, resource_spec: null });
 });
 
 test.each([
@@ -91,12 +92,15 @@ test.each([
     'AWAITING_DELETE',
   ],
 ] as const)('when %s, the status is %3$s', (_, parts, status) => {
-  expect(statusOf(stored(parts as Partial<DeploymentResource>))).toBe(status);
+  expect(deploymentStatus(stored(parts as Partial<DeploymentResource>))).toBe(status);
 });
 
 test('it was updated when any of its fields, or a condition, was last written', () => {
+  const [apiVersion, kind] = ['gx.dev/v1alpha1', 'Deployment'];
   const managedFields = [{ time: '2026-02-01T00:00:00Z' }, { time: '2026-03-01T00:00:00Z' }];
-  expect(updatedAt({ metadata: { creationTimestamp: '2026-01-01T00:00:00Z', managedFields } })).toBe('2026-03-01T00:00:00Z');
+  expect(updatedAt({ apiVersion, kind, metadata: { name: 'chat', creationTimestamp: '2026-01-01T00:00:00Z', managedFields } })).toBe(
+    '2026-03-01T00:00:00Z',
+  );
   expect(
     updatedAt(
       stored({

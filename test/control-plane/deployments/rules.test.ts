@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { brokenRules, brokenSecrets, makesRevision, withoutEcho, afterPatch } from '../../../src/control-plane/deployments/rules.ts';
-import { toAnswer, toResource, toWanted } from '../../../src/control-plane/deployments/resource.ts';
+import { deploymentAnswer, deploymentResource, toWanted } from '../../../src/control-plane/deployments/resource.ts';
+import { afterPatch, brokenRules, brokenSecrets, makesRevision, withoutEcho } from '../../../src/control-plane/deployments/rules.ts';
 import { brokenPodRules } from '../../../src/control-plane/pod-policy/rules.ts';
 import type { Deployment } from '../../../src/schema/deployment.ts';
 import { container, FORBIDDEN_BY_SHAPE, git } from './cases.ts';
 
 const answerOf = (body: typeof container): Deployment => {
-  const resource = toResource({ ...body, name: 'a', secrets: [] }, { namespace: 'team', tenantId: 't' }, {});
-  return toAnswer(resource, { tenantId: 't', secrets: [] });
+  const resource = deploymentResource({ ...body, name: 'a', secrets: [] }, { namespace: 'team', tenantId: 't' }, {});
+  return deploymentAnswer(resource, { tenantId: 't', secrets: [] });
 };
 
 describe('a deployment', () => {
@@ -69,7 +69,7 @@ test.each([
 
 test('null keeps what is there, and a resource spec is replaced as a whole', () => {
   const stored = toWanted(
-    toResource(
+    deploymentResource(
       {
         ...container,
         source_config: { custom_url: 'https://a.example', resource_spec: { cpu: 1, memory_mb: 512 } },

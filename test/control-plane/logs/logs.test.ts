@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { podLogs } from '../../../src/control-plane/logs/read.ts';
-import type { Needs } from '../../../src/control-plane/needs.ts';
+import type { ControlPlane } from '../../../src/control-plane/control-plane.ts';
+import { podLogs } from '../../../src/control-plane/logs/pod-logs.ts';
 import { KubeRefused } from '../../../src/kube/errors.ts';
 import { kinds, type Kube } from '../../../src/kube/kube.ts';
 import type { Deployment } from '../../../src/schema/deployment.ts';
@@ -59,10 +59,10 @@ test('lines come from the agent containers of the revision, and from before a re
     return `2026-01-01T00:00:00Z from ${name}\n`;
   };
   const list = plane.kube.list.bind(plane.kube);
-  const needs = { kube: { list, podLog } } as unknown as Needs;
+  const doors = { kube: { list, podLog } } as unknown as ControlPlane;
   const deployment = await plane.kube.get(kinds.deployment, { namespace, name: 'chat' });
   const revision = await plane.kube.get(kinds.revision, { namespace, name: 'chat-00001' });
-  const lines = await podLogs(needs, { deployment, revision, signal: new AbortController().signal });
+  const lines = await podLogs(doors, { deployment, revision, signal: new AbortController().signal });
   expect(asked.toSorted()).toEqual(['a', 'a before', 'b']);
   expect(lines.map(({ message }) => message)).toEqual(['from a', 'from a']);
 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { statusOf } from '../../../../src/control-plane/deployments/resource.ts';
+import { deploymentStatus } from '../../../../src/control-plane/deployments/resource.ts';
 import { kinds, type Kube } from '../../../../src/kube/kube.ts';
 import type { DeploymentResource } from '../../../../src/schema/custom-resources.ts';
 import { names } from '../../../../src/schema/names.ts';
@@ -43,7 +43,7 @@ test('a deployment that hibernates has no pod, keeps its data and its revision, 
   expect(conditionsOf(asleep)).toMatchObject({ Serving: 'False Hibernated', DatabaseReady: 'False Hibernated' });
   expect(conditionsOf(asleep)).not.toHaveProperty('Reconciling');
   expect(asleep.status).toMatchObject({ phase: 'UNUSED', activeRevision: 'chat-00001', observedGeneration: asleep.metadata.generation });
-  expect(statusOf(asleep)).toBe('UNUSED');
+  expect(deploymentStatus(asleep)).toBe('UNUSED');
   expect((await see.revision('chat-00001')).status?.phase).toBe('DEPLOYED');
   expect(await kube.all(kinds.volumeClaim, { namespace })).toHaveLength(claims.length);
   expect((await kube.get(kinds.statefulSet, { namespace, name: names.database('chat') })).spec).toMatchObject({ replicas: 0 });

@@ -1,0 +1,69 @@
+import type { Node, Rule } from './rule.ts';
+
+/** Classes whose objects nobody changes, or only who holds them for a moment. */
+const CONSTANT = new Set(['Date', 'Error', 'RegExp', 'TextDecoder', 'TextEncoder', 'URL', 'Uint8Array', 'Intl']);
+/** Collections that are constant when they begin with what they hold and nobody adds to them. */
+const COLLECTIONS = new Set(['Array', 'Map', 'Set']);
+const CHANGES = new Set('add clear copyWithin delete fill pop push reverse set shift sort splice unshift'.split(' '));
+
+/** Nothing that changes lives at module level: it would outlive its owner, and be shared by all tests of a process. */
+export const moduleState: Rule = {
+  meta: { type: 'problem', schema: false },
+  create(context) {
+    const report = (node: Node, what: string): void =>
+      context.report({ node, message: `${what} at module level: give it an owner, or a suppression with its reason.` });
+    return {
+      'Program:exit'() {
+        for (const statement of context.sourceCode.ast.body) {
+          const declaration = (statement.declaration ?? statement) as Node;
+          if (declaration.type !== 'VariableDeclaration' || declaration.declare === true) continue;
+          if (declaration.kind !== 'const') report(declaration, declaration.kind as string);
+          else for (const declarator of declaration.declarations as Node[]) check(declarator);
+        }
+      },
+    };
+
+    function check(declarator: Node): void {
+      const init = bare(declarator.init as Node | null);
+      if (init?.type === 'NewExpression' && isMutable(init)) return report(declarator, `An object of ${nameOf(init.callee as Node)}`);
+      if (init === undefined || !['NewExpression', 'ArrayExpression', 'ObjectExpression'].includes(init.type)) return;
+      const [variable] = context.sourceCode.getDeclaredVariables(declarator);
+      const change = variable?.references.find(({ identifier }) => isChanged(identifier));
+      if (change !== undefined) report(change.identifier, `${variable?.name} changes`);
+    }
+  },
+};
+
+/** An empty collection at module level is there to be filled. */
+function isMutable({ callee, arguments: given }: Node): boolean {
+  const name = nameOf(callee as Node);
+  return COLLECTIONS.has(name) ? (given as Node[]).length === 0 : !CONSTANT.has(name);
+}
+
+/** `Map`, or `Intl` of `Intl.DateTimeFormat`. */
+const nameOf = (callee: Node): string => ((callee.name ?? (callee.object as Node | undefined)?.name) as string | undefined) ?? 'a class';
+
+/** The value beneath `as const`, `satisfies` and their like. */
+function bare(node: Node | null | undefined): Node | undefined {
+  let value = node ?? undefined;
+  while (value?.type.startsWith('TS')) value = value.expression as Node | undefined;
+  return value;
+}
+
+function isChanged(identifier: Node): boolean {
+  const member = identifier.parent;
+  if (member?.type !== 'MemberExpression' || member.object !== identifier) return false;
+  const use = member.parent;
+  switch (use?.type) {
+    case 'AssignmentExpression':
+      return use.left === member;
+    case 'UpdateExpression':
+      return true;
+    case 'UnaryExpression':
+      return use.operator === 'delete';
+    case 'CallExpression':
+      return use.callee === member && CHANGES.has((member.property as Node).name as string);
+    default:
+      return false;
+  }
+}

@@ -1,0 +1,54 @@
+import { matchesGlob } from 'node:path';
+import { eachImport, fileOf, isWithin } from './imports.ts';
+import type { Node, Rule } from './rule.ts';
+
+/** `files`: globs of pure files. `uses`: what they may import beside each other. */
+type Options = { files: string[]; uses: string[] };
+
+const EFFECTS = new Set(['process', 'performance', 'fetch', 'setTimeout', 'setInterval', 'setImmediate', 'queueMicrotask', 'console']);
+const RANDOM = new Set(['randomBytes', 'randomUUID', 'randomInt', 'getRandomValues', 'webcrypto']);
+
+/** A pure file takes values and returns values: no clock, no chance, no process, nothing to wait for, and only pure files beneath it. */
+export const pure: Rule = {
+  meta: { type: 'problem', schema: false },
+  create(context) {
+    const [{ files, uses }] = context.options as [Options];
+    const isPure = (path: string): boolean => files.some((glob) => matchesGlob(path, glob));
+    if (!isPure(fileOf(context))) return {};
+    const report = (node: Node, what: string): void => context.report({ node, message: `A pure file ${what}` });
+    const waits = (node: Node): void => {
+      if (node.async === true) report(node, 'waits for nothing: no async function.');
+    };
+    return {
+      ...eachImport(context, ({ node, target, isType, names }) => {
+        const isAllowed = isType || isPure(target) || uses.some((place) => isWithin(target, place));
+        if (!isAllowed) report(node, `imports only pure files: ${target} is none.`);
+        if (names.some((name) => RANDOM.has(name))) report(node, 'takes random values as arguments.');
+      }),
+      Identifier(node) {
+        if (EFFECTS.has(node.name as string) && isReference(node)) report(node, `does not use ${node.name as string}.`);
+      },
+      NewExpression(node) {
+        const isNow = (node.callee as Node).name === 'Date' && (node.arguments as Node[]).length === 0;
+        if (isNow) report(node, 'takes the time as an argument.');
+      },
+      MemberExpression(node) {
+        const name = `${String((node.object as Node).name)}.${String((node.property as Node).name)}`;
+        if (name === 'Date.now') report(node, 'takes the time as an argument.');
+        if (name === 'Math.random') report(node, 'takes random values as arguments.');
+      },
+      FunctionDeclaration: waits,
+      FunctionExpression: waits,
+      ArrowFunctionExpression: waits,
+    };
+  },
+};
+
+/** A name that stands for a value: neither a key, nor a field of something else, nor part of a type. */
+function isReference(node: Node): boolean {
+  const { parent } = node;
+  if (parent === undefined || parent.type.startsWith('TS')) return false;
+  const isField = parent.type === 'MemberExpression' && parent.property === node && parent.computed !== true;
+  const isKey = (parent.type === 'Property' || parent.type === 'PropertyDefinition') && parent.key === node && parent.computed !== true;
+  return !isField && !(isKey && parent.value !== node);
+}

@@ -1,0 +1,21 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { Conflict } from '../errors.ts';
+
+/** The operator's status writes change the version too, so a lost race is normal; ten in a row, with growing pauses, are not. */
+const ATTEMPTS = 10;
+const LONGEST_PAUSE = 25;
+
+/** Reads and decides, then writes, again and again until no other writer came in between. Throws `Conflict` after ten attempts. */
+export async function retryConflicts<T, D>(decide: () => Promise<D>, write: (decided: D) => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    const decided = await decide();
+    try {
+      return await write(decided);
+    } catch (error) {
+      if (!(error instanceof Conflict)) throw error;
+      if (attempt === ATTEMPTS)
+        throw new Conflict('The deployment was changed by somebody else at the same time; try again.', { cause: error });
+      await wait(Math.random() * LONGEST_PAUSE * attempt);
+    }
+  }
+}

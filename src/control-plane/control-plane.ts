@@ -1,0 +1,19 @@
+import type { ControlPlaneConfig } from '../config/control-plane.ts';
+import type { Kube } from '../kube/kube.ts';
+import type { Log } from '../log.ts';
+import type { ListenerLock } from './listener-lock.ts';
+import type { SecretValues } from './secrets.ts';
+import type { Stored } from './stored/stored.ts';
+
+/** What the handlers of the control plane work with. */
+export type ControlPlane = {
+  config: ControlPlaneConfig;
+  kube: Kube;
+  stored: Stored;
+  secrets: SecretValues;
+  listenerLock: ListenerLock;
+  log: Log;
+  now: () => Date;
+  /** Aborted when the process stops: ends what would go on for ever. */
+  stopping: AbortSignal;
+};

@@ -1,0 +1,35 @@
+import type { DeploymentResource } from '../../schema/custom-resources.ts';
+import type { Deployment } from '../../schema/deployment.ts';
+import type { Revision } from '../../schema/revision.ts';
+import { tenantOf } from '../../schema/tenancy.ts';
+import type { Call } from '../caller.ts';
+import type { ControlPlane } from '../control-plane.ts';
+import { findDeployment } from './lookup.ts';
+import { deploymentAnswer } from './resource.ts';
+import { activeRevision, findRevision, revisionAnswers } from '../revisions/answers.ts';
+
+/** A deployment as REST answers it, with its revisions, its listener and, for a write key, the values of its secrets. */
+export async function answerForDeployment(
+  plane: Pick<ControlPlane, 'config' | 'secrets' | 'stored'>,
+  deployment: DeploymentResource,
+  { caller, signal }: Call,
+): Promise<Deployment> {
+  const owners = plane.stored.owners();
+  return deploymentAnswer(deployment, {
+    tenantId: tenantOf(deployment, owners, plane.config.defaultTenantId),
+    listener: owners.get(deployment.metadata.namespace ?? ''),
+    latest: plane.stored.revisionsOf(deployment)[0],
+    active: activeRevision(plane, deployment),
+    secrets: await plane.secrets.read(deployment, { role: caller.role, signal }),
+  });
+}
+
+/** A revision as REST answers it, by the ids of a path. Throws `NotFound`. */
+export async function answerForRevision(
+  plane: Pick<ControlPlane, 'config' | 'stored'>,
+  { deployment_id, revision_id }: { deployment_id: string; revision_id: string },
+  call: Call,
+): Promise<Revision> {
+  const deployment = await findDeployment(plane, deployment_id, call);
+  return revisionAnswers(plane, deployment)(await findRevision(plane, deployment, { id: revision_id, signal: call.signal }));
+}

@@ -1,0 +1,31 @@
+import { NotFound } from '../../errors.ts';
+import { kinds } from '../../kube/kube.ts';
+import type { DeploymentResource } from '../../schema/custom-resources.ts';
+import { tenantOf } from '../../schema/tenancy.ts';
+import type { Call, Caller } from '../caller.ts';
+import type { ControlPlane } from '../control-plane.ts';
+
+type Deployments = Pick<ControlPlane, 'config' | 'stored'>;
+
+const missing = (id: string): NotFound => new NotFound(`Deployment ID ${id} not found.`);
+
+/** Returns what tells whether a deployment is the caller's: one of its tenant. */
+export const belongsTo = ({ stored, config }: Deployments, caller: Caller) => {
+  const owners = stored.owners();
+  return (deployment: DeploymentResource): boolean => tenantOf(deployment, owners, config.defaultTenantId) === caller.tenantId;
+};
+
+/** The caller's deployment of this id, as last seen. Another tenant's is not found. */
+export async function findDeployment(plane: Deployments, id: string, { caller, signal }: Call): Promise<DeploymentResource> {
+  const deployment = await plane.stored.deployment(id.toLowerCase(), signal);
+  if (deployment === undefined || !belongsTo(plane, caller)(deployment)) throw missing(id);
+  return deployment;
+}
+
+/** The caller's deployment of this id, read from the API server now: a write starts from it. */
+export async function readDeployment(plane: Deployments & Pick<ControlPlane, 'kube'>, id: string, call: Call): Promise<DeploymentResource> {
+  const { metadata } = await findDeployment(plane, id, call);
+  const live = await plane.kube.find(kinds.deployment, { namespace: metadata.namespace, name: metadata.name }, call.signal);
+  if (live === undefined || live.metadata.uid !== metadata.uid) throw missing(id);
+  return live;
+}

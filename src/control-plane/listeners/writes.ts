@@ -1,0 +1,82 @@
+import type { Call } from '../caller.ts';
+import type { ControlPlane } from '../control-plane.ts';
+import { refusing } from '../kube-refusal.ts';
+import { type ListenerCreateRequest, type ListenerPatchRequest, listenerResource } from './resource.ts';
+import { randomBytes } from 'node:crypto';
+import { Conflict, NotFound, Rejected } from '../../errors.ts';
+import { kinds } from '../../kube/kube.ts';
+import type { ListenerResource } from '../../schema/custom-resources.ts';
+import { namedTenant } from '../../schema/tenancy.ts';
+
+export const ownListeners = ({ stored, config }: ControlPlane, tenantId: string): ListenerResource[] =>
+  stored.listeners().filter(({ spec }) => namedTenant(spec, config.defaultTenantId) === tenantId);
+
+export async function findListener(plane: ControlPlane, id: string, { caller, signal }: Call): Promise<ListenerResource> {
+  const listener = await plane.stored.listener(id.toLowerCase(), signal);
+  if (listener === undefined || !ownListeners(plane, caller.tenantId).includes(listener))
+    throw new NotFound(`Listener ID ${id} not found.`);
+  return listener;
+}
+
+/** Takes namespaces that no other listener has. Of two at once, in whatever replica, one is told 409. */
+export async function createListener(plane: ControlPlane, body: ListenerCreateRequest, { caller }: Call): Promise<ListenerResource> {
+  const name = `listener-${randomBytes(5).toString('hex')}`;
+  const resource = listenerResource(body, { name, namespace: plane.config.namespace, tenantId: caller.tenantId });
+  return plane.listenerLock.run(async (signal) => {
+    await plane.stored.readListeners(signal);
+    if (ownListeners(plane, caller.tenantId).some(({ spec }) => spec.computeId === body.compute_id))
+      throw new Conflict(`Listener for tenant ID '${caller.tenantId}' and compute ID '${body.compute_id}' already exists.`);
+    checkNamespaces(plane, body.compute_config.k8s_namespaces, undefined);
+    return plane.stored.note.listener(await refusing(() => plane.kube.create(kinds.listener, resource, {}, signal)));
+  });
+}
+
+export async function patchListener(
+  plane: ControlPlane,
+  id: string,
+  { body, ...call }: Call & { body: ListenerPatchRequest },
+): Promise<ListenerResource> {
+  const listener = await findListener(plane, id, call);
+  const namespaces = body.compute_config?.k8s_namespaces;
+  if (namespaces === undefined) return listener;
+  const { namespace, name, uid } = listener.metadata;
+  const guard = { op: 'test', path: '/metadata/uid', value: uid } as const;
+  const change = { op: 'replace', path: '/spec/namespaces', value: namespaces } as const;
+  return plane.listenerLock.run(async (signal) => {
+    await plane.stored.readListeners(signal);
+    checkNamespaces(plane, namespaces, listener);
+    const dropped = placedBy(plane, listener).find(({ metadata }) => !namespaces.includes(metadata.namespace ?? ''));
+    if (dropped !== undefined)
+      throw new Rejected(
+        `compute_config.k8s_namespaces: ${dropped.metadata.namespace} still holds the deployment ${dropped.metadata.name}`,
+      );
+    return plane.stored.note.listener(
+      await refusing(() => plane.kube.jsonPatch(kinds.listener, { namespace, name }, [guard, change], {}, signal)),
+    );
+  });
+}
+
+export async function removeListener(plane: ControlPlane, id: string, call: Call): Promise<void> {
+  const listener = await findListener(plane, id, call);
+  const held = placedBy(plane, listener)[0];
+  if (held !== undefined) throw new Conflict(`The listener still holds the deployment ${held.metadata.name}.`);
+  const { namespace, name, uid = '' } = listener.metadata;
+  await plane.kube.delete(kinds.listener, { namespace, name }, { uid });
+  await plane.stored.refresh.listener(listener, call.signal);
+}
+
+const placedBy = ({ stored }: ControlPlane, listener: ListenerResource) => {
+  const owners = stored.owners();
+  return stored.deployments().filter(({ metadata }) => owners.get(metadata.namespace ?? '')?.metadata.uid === listener.metadata.uid);
+};
+
+/** A namespace belongs to exactly one listener, and must be one that this installation serves. */
+function checkNamespaces({ stored, config }: ControlPlane, namespaces: string[], own: ListenerResource | undefined): void {
+  const path = 'compute_config.k8s_namespaces';
+  if (new Set(namespaces).size !== namespaces.length) throw new Rejected(`${path}: a namespace is given twice`);
+  const unserved = config.namespaces.length === 0 ? undefined : namespaces.find((namespace) => !config.namespaces.includes(namespace));
+  if (unserved !== undefined) throw new Rejected(`${path}: ${unserved} is not served by this installation`);
+  const others = stored.listeners().filter(({ metadata }) => metadata.uid !== own?.metadata.uid);
+  const taken = namespaces.find((namespace) => others.some(({ spec }) => spec.namespaces.includes(namespace)));
+  if (taken !== undefined) throw new Conflict(`${path}: ${taken} belongs to another listener`);
+}

@@ -1,0 +1,30 @@
+import { NotFound } from '../../errors.ts';
+import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
+import type { Revision } from '../../schema/revision.ts';
+import type { ControlPlane } from '../control-plane.ts';
+import { revisionAnswer } from './resource.ts';
+import { deploymentId } from '../stored/metadata.ts';
+
+type Revisions = Pick<ControlPlane, 'stored'>;
+
+/** The revision of a deployment that has this id. Throws `NotFound`. */
+export async function findRevision(
+  { stored }: Revisions,
+  deployment: DeploymentResource,
+  { id, signal }: { id: string; signal: AbortSignal },
+): Promise<RevisionResource> {
+  const revision = await stored.revision(deployment, id.toLowerCase(), signal);
+  if (revision === undefined) throw new NotFound(`Revision ID ${id} not found.`);
+  return revision;
+}
+
+/** The revision that serves, as the deployment's status names it. */
+export const activeRevision = ({ stored }: Revisions, deployment: DeploymentResource): RevisionResource | undefined =>
+  stored.revisionsOf(deployment).find(({ metadata }) => metadata.name === deployment.status?.activeRevision);
+
+/** Returns what turns a revision of this deployment into its REST answer. */
+export function revisionAnswers(plane: Revisions, deployment: DeploymentResource): (revision: RevisionResource) => Revision {
+  const isServed = deployment.status?.activeRevision !== undefined;
+  const serving = isServed ? (activeRevision(plane, deployment)?.spec.number ?? Infinity) : 0;
+  return (revision) => revisionAnswer(revision, { deploymentId: deploymentId(deployment), serving });
+}

@@ -1,0 +1,245 @@
+import { Type, type Static } from 'typebox';
+import { Conflict, NotFound } from '../../errors.ts';
+import { json, noContent, type Answer, type Reply, type Route } from '../../http/route.ts';
+import type { DeploymentResource } from '../../schema/custom-resources.ts';
+import { Deployment, DeploymentCreateRequest, DeploymentPatchRequest, WrittenDeployment } from '../../schema/deployment.ts';
+import { ENDED } from '../../schema/revision.ts';
+import { Uuid } from '../../schema/types.ts';
+import type { Call, Caller } from '../caller.ts';
+import type { ControlPlane } from '../control-plane.ts';
+import { answerForDeployment } from '../deployments/answers.ts';
+import { createDeployment } from '../deployments/create.ts';
+import { planOf } from '../deployments/dry-run.ts';
+import { rememberAs, replayed } from '../deployments/idempotency.ts';
+import { ListQuery, listDeployments } from '../deployments/list.ts';
+import { findDeployment } from '../deployments/lookup.ts';
+import { etagOf, patchDeployment } from '../deployments/patch.ts';
+import { type Removal, removeDeployment, removeDeployments } from '../deployments/remove.ts';
+import { revisionAnswers } from '../revisions/answers.ts';
+import { DeploymentPath, failures, notFound, rejected, route } from './route.ts';
+import { waitFor } from '../stored/follow.ts';
+import { deploymentId } from '../stored/metadata.ts';
+
+const WriteQuery = Type.Object(
+  {
+    dry_run: Type.Optional(Type.Boolean({ default: false, description: 'Check everything, write nothing.' })),
+    wait: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: 600, description: 'Seconds to wait for the end of the newest revision before the answer.' }),
+    ),
+  },
+  { additionalProperties: false },
+);
+const removal = {
+  delete_tracing_project: Type.Optional(Type.Boolean({ default: false, description: 'Remove the tracing project too.' })),
+  delete_data: Type.Optional(
+    Type.Boolean({ default: false, description: 'Remove the database volume too, whatever the deletion policy says.' }),
+  ),
+};
+const RemoveQuery = Type.Object(removal, { additionalProperties: false });
+type RemoveQuery = Static<typeof RemoveQuery>;
+const asRemoval = (query: RemoveQuery): Removal => ({
+  tracingProject: query.delete_tracing_project === true,
+  data: query.delete_data === true,
+});
+const BulkQuery = Type.Object(
+  { ...removal, deployment_ids: Type.Array(Uuid('Repeat the parameter for each id.'), { minItems: 1, maxItems: 100 }) },
+  { additionalProperties: false },
+);
+const BulkAnswer = Type.Object({
+  deleted: Type.Array(Uuid('Deletion was asked for.')),
+  failed: Type.Array(Type.Object({ id: Uuid('Not deleted.'), status: Type.Integer(), detail: Type.String() })),
+});
+
+const tag = 'deployments';
+const etag = { etag: "Version of the deployment's spec, for If-Match." };
+const whole = (description: string): Answer => ({ description, schema: Deployment, headers: etag });
+
+const headerOf = (headers: Record<string, string | string[] | undefined>, name: string): string | undefined => {
+  const value = headers[name];
+  return Array.isArray(value) ? value[0] : value;
+};
+
+/** The deployment as REST shows it, with its version. */
+export async function deploymentReply(
+  plane: ControlPlane,
+  deployment: DeploymentResource,
+  { status = 200, ...call }: Call & { status?: number },
+): Promise<Reply> {
+  return json(await answerForDeployment(plane, deployment, call), status, { etag: etagOf(deployment) });
+}
+
+/** The deployment as it would be, and what would be written for it. */
+async function plannedReply(
+  plane: ControlPlane,
+  change: Parameters<typeof planOf>[0],
+  { status = 200, ...call }: Call & { status?: number },
+): Promise<Reply> {
+  return json({ ...(await answerForDeployment(plane, change.after, call)), plan: planOf(change) }, status, { etag: etagOf(change.after) });
+}
+
+type Waiting = Call & { status?: number; query: Static<typeof WriteQuery> };
+
+/** The same once the newest revision has ended, or the time is over; a deployment that went meanwhile answers as it was written. */
+async function waitedReply(plane: ControlPlane, written: DeploymentResource, { query, ...call }: Waiting): Promise<Reply> {
+  const { wait = 0 } = query;
+  if (wait === 0) return deploymentReply(plane, written, call);
+  const seconds = { signal: call.signal, seconds: wait };
+  const now = await waitFor(plane, seconds, {
+    read: () => findDeployment(plane, deploymentId(written), call).catch(goneMeanwhile),
+    done: (deployment) => deployment === undefined || isThrough(plane, deployment),
+  });
+  return deploymentReply(plane, now ?? written, call);
+}
+
+function goneMeanwhile(error: unknown): undefined {
+  if (error instanceof NotFound) return undefined;
+  throw error;
+}
+
+/** The newest revision is at an end. */
+function isThrough(plane: ControlPlane, deployment: DeploymentResource): boolean {
+  const latest = plane.stored.revisionsOf(deployment)[0];
+  return latest !== undefined && ENDED.includes(revisionAnswers(plane, deployment)(latest).status);
+}
+
+export const deploymentRoutes = (plane: ControlPlane): Route<Caller>[] => [
+  create(plane),
+  ...reads(plane),
+  patch(plane),
+  ...removals(plane),
+];
+
+const create = (plane: ControlPlane): Route<Caller> =>
+  route({
+    method: 'post',
+    path: '/v2/deployments',
+    id: 'createDeployment',
+    summary: 'Create a deployment and its first revision. An Idempotency-Key header makes a repeat answer as the first time.',
+    tag,
+    access: 'write',
+    query: WriteQuery,
+    body: DeploymentCreateRequest,
+    answers: {
+      201: { ...whole('The deployment.'), schema: WrittenDeployment },
+      400: rejected,
+      409: { description: 'The name is taken.' },
+      ...failures,
+    },
+    handler: async (request) => {
+      const { body, headers } = request;
+      const key = headerOf(headers, 'idempotency-key');
+      const replay = () => replayed(plane, body, { key, ...request });
+      const before = await replay();
+      const answer = (deployment: DeploymentResource): Promise<Reply> => waitedReply(plane, deployment, { ...request, status: 201 });
+      if (before !== undefined) return answer(before);
+      const options = { dryRun: request.query.dry_run === true, ...(key !== undefined && { annotations: rememberAs(key, body) }) };
+      try {
+        const made = await createDeployment(plane, body, request, options);
+        if (!options.dryRun) return await answer(made);
+        return await plannedReply(plane, { before: undefined, after: made, secrets: body.secrets }, { ...request, status: 201 });
+      } catch (error) {
+        if (!(error instanceof Conflict) || key === undefined) throw error;
+        // The name may have been taken by the same request, which another replica answers or has answered.
+        await plane.stored.readDeployments(request.signal);
+        const other = await replay();
+        if (other === undefined) throw error;
+        return answer(other);
+      }
+    },
+  });
+
+const reads = (plane: ControlPlane): Route<Caller>[] => [
+  route({
+    method: 'get',
+    path: '/v2/deployments',
+    id: 'listDeployments',
+    summary: 'List deployments, newest first. offset in the answer is that of the next page.',
+    tag,
+    access: 'read',
+    query: ListQuery,
+    answers: {
+      200: { description: 'One page.', schema: Type.Object({ resources: Type.Array(Deployment), offset: Type.Integer() }) },
+      ...failures,
+    },
+    handler: async (request) => json(await listDeployments(plane, request.query, request)),
+  }),
+  route({
+    method: 'get',
+    path: '/v2/deployments/{deployment_id}',
+    id: 'getDeployment',
+    summary: 'Get a deployment.',
+    tag,
+    access: 'read',
+    params: DeploymentPath,
+    answers: { 200: whole('The deployment.'), 404: notFound, ...failures },
+    handler: async (request) => deploymentReply(plane, await findDeployment(plane, request.params.deployment_id, request), request),
+  }),
+];
+
+const patch = (plane: ControlPlane): Route<Caller> =>
+  route({
+    method: 'patch',
+    path: '/v2/deployments/{deployment_id}',
+    id: 'patchDeployment',
+    summary: 'Change a deployment. null keeps a field; repo_ref, gx_config_path, image_uri, secrets and resource_spec make a revision.',
+    tag,
+    access: 'write',
+    params: DeploymentPath,
+    query: WriteQuery,
+    body: DeploymentPatchRequest,
+    answers: {
+      200: { ...whole('The deployment.'), schema: WrittenDeployment },
+      400: rejected,
+      404: notFound,
+      409: { description: 'It is being deleted, or was changed at the same time.' },
+      412: { description: 'It is not the version that If-Match names.' },
+      ...failures,
+    },
+    handler: async (request) => {
+      const options = {
+        id: request.params.deployment_id,
+        dryRun: request.query.dry_run === true,
+        ifMatch: headerOf(request.headers, 'if-match'),
+      };
+      const before = options.dryRun ? await findDeployment(plane, options.id, request) : undefined;
+      const patched = await patchDeployment(plane, request.body, request, options);
+      if (options.dryRun) return plannedReply(plane, { before, after: patched, secrets: request.body.secrets }, request);
+      return waitedReply(plane, patched, request);
+    },
+  });
+
+const removals = (plane: ControlPlane): Route<Caller>[] => [
+  route({
+    method: 'delete',
+    path: '/v2/deployments/{deployment_id}',
+    id: 'deleteDeployment',
+    summary: 'Delete a deployment. It answers AWAITING_DELETE until all of it is gone, then 404.',
+    tag,
+    access: 'write',
+    params: DeploymentPath,
+    query: RemoveQuery,
+    answers: { 204: { description: 'Deletion has begun.' }, 404: notFound, ...failures },
+    handler: async (request) => {
+      await removeDeployment(plane, request.params.deployment_id, request, asRemoval(request.query));
+      return noContent();
+    },
+  }),
+  route({
+    method: 'delete',
+    path: '/v2/deployments',
+    id: 'deleteDeployments',
+    summary: 'Delete several deployments.',
+    tag,
+    access: 'write',
+    query: BulkQuery,
+    answers: {
+      200: { description: 'All of them.', schema: BulkAnswer },
+      207: { description: 'Not all of them; failed says why.', schema: BulkAnswer },
+      ...failures,
+    },
+    handler: async ({ query, ...call }) => {
+      const outcome = await removeDeployments(plane, query.deployment_ids, call, asRemoval(query));
+      return json(outcome, outcome.failed.length === 0 ? 200 : 207);
+    },
+  }),
+];

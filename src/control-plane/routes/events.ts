@@ -1,0 +1,54 @@
+import { sse, type Route } from '../../http/route.ts';
+import type { Call, Caller } from '../caller.ts';
+import type { ControlPlane } from '../control-plane.ts';
+import { answerForDeployment, answerForRevision } from '../deployments/answers.ts';
+import { findDeployment } from '../deployments/lookup.ts';
+import { DeploymentPath, RevisionPath, failures, notFound, route } from './route.ts';
+import { follow } from '../stored/follow.ts';
+import { ENDED, type Revision } from '../../schema/revision.ts';
+
+const tag = 'events';
+const answers = {
+  200: { description: 'Server-sent events: the record at once and at each change, then "end".', contentType: 'text/event-stream' },
+  404: notFound,
+  ...failures,
+};
+
+export const eventRoutes = (plane: ControlPlane): Route<Caller>[] => [
+  route({
+    method: 'get',
+    path: '/v2/deployments/{deployment_id}/events',
+    id: 'followDeployment',
+    summary: 'Follow a deployment until it is gone.',
+    tag,
+    access: 'read',
+    params: DeploymentPath,
+    answers,
+    handler: async ({ params, caller, signal }) => {
+      await findDeployment(plane, params.deployment_id, { caller, signal });
+      return sse((left) => {
+        const call: Call = { caller, signal: left };
+        const read = async () => answerForDeployment(plane, await findDeployment(plane, params.deployment_id, call), call);
+        return follow(plane, call, { event: 'deployment', read, ended: () => false });
+      });
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/v2/deployments/{deployment_id}/revisions/{revision_id}/events',
+    id: 'followRevision',
+    summary: 'Follow a revision until it has ended.',
+    tag,
+    access: 'read',
+    params: RevisionPath,
+    answers,
+    handler: async ({ params, caller, signal }) => {
+      const read = (call: Call): Promise<Revision> => answerForRevision(plane, params, call);
+      await read({ caller, signal });
+      return sse((left) => {
+        const call: Call = { caller, signal: left };
+        return follow(plane, call, { event: 'revision', read: () => read(call), ended: ({ status }) => ENDED.includes(status) });
+      });
+    },
+  }),
+];

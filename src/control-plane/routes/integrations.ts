@@ -1,0 +1,60 @@
+import { Type } from 'typebox';
+import { NotFound } from '../../errors.ts';
+import { json, type Route } from '../../http/route.ts';
+import { Uuid } from '../../schema/types.ts';
+import type { Caller } from '../caller.ts';
+import type { ControlPlane } from '../control-plane.ts';
+import { failures, notFound, route } from './route.ts';
+
+const GitIntegration = Type.Object({ id: Uuid('For source_config.integration_id.'), name: Type.String(), installation_id: Type.Integer() });
+
+const GitRepository = Type.Object({
+  host_integration_id: Uuid('The integration.'),
+  id: Type.Integer(),
+  name: Type.String(),
+  owner: Type.String(),
+  url: Type.String({ description: 'For source_config.repo_url.' }),
+  default_branch: Type.String(),
+});
+
+const tag = 'integrations';
+
+/** Connections to git hosts are a setting of the installation, and so are the repositories behind them: the platform asks no git host. */
+export const integrationRoutes = ({ config }: ControlPlane): Route<Caller>[] => [
+  route({
+    method: 'get',
+    path: '/v1/integrations/git/install',
+    id: 'listGitIntegrations',
+    summary: 'List connections to a git host; empty where none is configured.',
+    tag,
+    access: 'read',
+    answers: { 200: { description: 'All of them.', schema: Type.Array(GitIntegration) }, ...failures },
+    handler: () => json(config.gitIntegrations.map(({ id, name, installation_id }) => ({ id, name, installation_id }))),
+  }),
+  route({
+    method: 'get',
+    path: '/v1/integrations/git/{integration_id}/repos',
+    id: 'listGitRepositories',
+    summary: 'List the repositories of a connection, as they are configured.',
+    tag,
+    access: 'read',
+    params: Type.Object({ integration_id: Uuid('Id of the integration.') }),
+    answers: { 200: { description: 'All of them.', schema: Type.Array(GitRepository) }, 404: notFound, ...failures },
+    handler: ({ params }) => {
+      const id = params.integration_id.toLowerCase();
+      const integration = config.gitIntegrations.find((known) => known.id === id);
+      if (integration === undefined) throw new NotFound(`Integration ID ${params.integration_id} not found.`);
+      const repos = integration.repos ?? [];
+      return json(
+        repos.map(({ name, owner, url, default_branch, id: repo }) => ({
+          host_integration_id: id,
+          id: repo,
+          name,
+          owner,
+          url,
+          default_branch,
+        })),
+      );
+    },
+  }),
+];

@@ -1,0 +1,91 @@
+import { Type } from 'typebox';
+import { json, noContent, type Route } from '../../http/route.ts';
+import { Uuid } from '../../schema/types.ts';
+import type { Caller } from '../caller.ts';
+import type { ControlPlane } from '../control-plane.ts';
+import { Listener, ListenerCreateRequest, ListenerPatchRequest, listenerAnswer } from '../listeners/resource.ts';
+import { createListener, findListener, ownListeners, patchListener, removeListener } from '../listeners/writes.ts';
+import { pageOf, paging } from '../paging.ts';
+import { failures, notFound, rejected, route } from './route.ts';
+import { newestCreatedFirst } from '../stored/newest-first.ts';
+
+const tag = 'listeners';
+const path = '/v2/listeners/{listener_id}';
+const Path = Type.Object({ listener_id: Uuid('Id of the listener.') });
+const one = { description: 'The listener.', schema: Listener };
+
+export const listenerRoutes = (plane: ControlPlane): Route<Caller>[] => [...reads(plane), ...writes(plane)];
+
+const reads = (plane: ControlPlane): Route<Caller>[] => [
+  route({
+    method: 'get',
+    path: '/v2/listeners',
+    id: 'listListeners',
+    summary: 'List listeners: places where deployments can run.',
+    tag,
+    access: 'read',
+    query: Type.Object(paging, { additionalProperties: false }),
+    answers: {
+      200: { description: 'One page.', schema: Type.Object({ resources: Type.Array(Listener), offset: Type.Integer() }) },
+      ...failures,
+    },
+    handler: ({ query, caller }) => {
+      const { items, offset } = pageOf(ownListeners(plane, caller.tenantId).toSorted(newestCreatedFirst), query);
+      return json({ resources: items.map((listener) => listenerAnswer(listener, plane.config.defaultTenantId)), offset });
+    },
+  }),
+  route({
+    method: 'get',
+    path,
+    id: 'getListener',
+    summary: 'Get a listener.',
+    tag,
+    access: 'read',
+    params: Path,
+    answers: { 200: one, 404: notFound, ...failures },
+    handler: async ({ params, ...asking }) =>
+      json(listenerAnswer(await findListener(plane, params.listener_id, asking), plane.config.defaultTenantId)),
+  }),
+];
+
+const writes = (plane: ControlPlane): Route<Caller>[] => [
+  route({
+    method: 'post',
+    path: '/v2/listeners',
+    id: 'createListener',
+    summary: 'Create a listener: namespaces of this cluster that take deployments of this tenant.',
+    tag,
+    access: 'write',
+    body: ListenerCreateRequest,
+    answers: { 201: one, 400: rejected, 409: { description: 'The compute id or a namespace is taken.' }, ...failures },
+    handler: async ({ body, ...asking }) =>
+      json(listenerAnswer(await createListener(plane, body, asking), plane.config.defaultTenantId), 201),
+  }),
+  route({
+    method: 'patch',
+    path,
+    id: 'patchListener',
+    summary: "Change a listener's namespaces.",
+    tag,
+    access: 'write',
+    params: Path,
+    body: ListenerPatchRequest,
+    answers: { 200: one, 400: rejected, 404: notFound, 409: { description: 'A namespace is taken.' }, ...failures },
+    handler: async ({ params, ...asking }) =>
+      json(listenerAnswer(await patchListener(plane, params.listener_id, asking), plane.config.defaultTenantId)),
+  }),
+  route({
+    method: 'delete',
+    path,
+    id: 'deleteListener',
+    summary: 'Delete a listener that holds no deployment.',
+    tag,
+    access: 'write',
+    params: Path,
+    answers: { 204: { description: 'Gone.' }, 404: notFound, 409: { description: 'It holds deployments.' }, ...failures },
+    handler: async ({ params, ...asking }) => {
+      await removeListener(plane, params.listener_id, asking);
+      return noContent();
+    },
+  }),
+];

@@ -1,0 +1,145 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { Type } from 'typebox';
+import { json, sse, type Reply, type Route } from '../../http/route.ts';
+import { StringEnum, Uuid } from '../../schema/types.ts';
+import type { Call, Caller } from '../caller.ts';
+import type { ControlPlane } from '../control-plane.ts';
+import { findDeployment } from '../deployments/lookup.ts';
+import { followLogs } from '../logs/follow.ts';
+import { logPage } from '../logs/lines.ts';
+import { type LogType, podLogs } from '../logs/pod-logs.ts';
+import { FollowQuery, LogPage, LogQuery, logFields } from '../logs/schema.ts';
+import { findRevision } from '../revisions/answers.ts';
+import { DeploymentPath, RevisionPath, failures, notFound, route } from './route.ts';
+
+const tag = 'logs';
+const TypedQuery = Type.Object({ ...logFields, type: StringEnum(['build', 'deploy']) }, { additionalProperties: false });
+const ProjectPath = Type.Object({ project_id: Uuid('Id of the deployment.') });
+const ProjectRevisionPath = Type.Object({ ...ProjectPath.properties, revision_id: Uuid('Id of the revision.') });
+const answers = { 200: { description: 'One page.', schema: LogPage }, 404: notFound, ...failures };
+
+type Ids = { deployment: string; revision?: string };
+type Wanted = { query: LogQuery; type: LogType };
+
+async function reply(plane: ControlPlane, ids: Ids, { query, type, ...call }: Call & Wanted): Promise<Reply> {
+  const { signal } = call;
+  const deployment = await findDeployment(plane, ids.deployment, call);
+  const revision = ids.revision === undefined ? undefined : await findRevision(plane, deployment, { id: ids.revision, signal });
+  return json(logPage(await podLogs(plane, { deployment, revision, type, signal }), query));
+}
+
+export const logRoutes = (plane: ControlPlane): Route<Caller>[] => [...current(plane), ...live(plane), ...older(plane)];
+
+const streamed = {
+  200: { description: 'Server-sent events: "log" for each line, with an id to resume from; "end".', contentType: 'text/event-stream' },
+  404: notFound,
+  ...failures,
+};
+
+/** Finds what is followed before the stream begins, so that a wrong id is a 404. */
+async function stream(
+  plane: ControlPlane,
+  ids: Ids,
+  { query, headers, ...call }: Call & { query: FollowQuery; headers: IncomingHttpHeaders },
+): Promise<Reply> {
+  const find = async (signal: AbortSignal) => {
+    const deployment = await findDeployment(plane, ids.deployment, { ...call, signal });
+    return {
+      deployment,
+      revision: ids.revision === undefined ? undefined : await findRevision(plane, deployment, { id: ids.revision, signal }),
+    };
+  };
+  await find(call.signal);
+  const after = headers['last-event-id'];
+  return sse((signal) => followLogs(plane, find, { signal, query, after: Array.isArray(after) ? after[0] : after }));
+}
+
+const live = (plane: ControlPlane): Route<Caller>[] => [
+  route({
+    method: 'get',
+    path: '/v2/deployments/{deployment_id}/logs/stream',
+    id: 'followDeploymentLogs',
+    summary: "Follow the lines of a deployment's agent servers.",
+    tag,
+    access: 'read',
+    params: DeploymentPath,
+    query: FollowQuery,
+    answers: streamed,
+    handler: ({ params, ...request }) => stream(plane, { deployment: params.deployment_id }, request),
+  }),
+  route({
+    method: 'get',
+    path: '/v2/deployments/{deployment_id}/revisions/{revision_id}/logs/stream',
+    id: 'followRevisionLogs',
+    summary: "Follow the lines of a revision's agent servers.",
+    tag,
+    access: 'read',
+    params: RevisionPath,
+    query: FollowQuery,
+    answers: streamed,
+    handler: ({ params, ...request }) => stream(plane, { deployment: params.deployment_id, revision: params.revision_id }, request),
+  }),
+];
+
+const current = (plane: ControlPlane): Route<Caller>[] => [
+  route({
+    method: 'get',
+    path: '/v2/deployments/{deployment_id}/logs',
+    id: 'getDeploymentLogs',
+    summary: "Last lines of a deployment's agent servers.",
+    tag,
+    access: 'read',
+    params: DeploymentPath,
+    query: LogQuery,
+    answers,
+    handler: ({ params, query, caller, signal }) =>
+      reply(plane, { deployment: params.deployment_id }, { caller, signal, query, type: 'deploy' }),
+  }),
+  route({
+    method: 'get',
+    path: '/v2/deployments/{deployment_id}/revisions/{revision_id}/logs',
+    id: 'getRevisionLogs',
+    summary: "Last lines of a revision's agent servers, or of its build.",
+    tag,
+    access: 'read',
+    params: RevisionPath,
+    query: TypedQuery,
+    answers,
+    handler: ({ params, query: { type, ...query }, caller, signal }) =>
+      reply(plane, { deployment: params.deployment_id, revision: params.revision_id }, { caller, signal, query, type }),
+  }),
+];
+
+/** The form that older clients send: a body instead of a query. */
+const older = (plane: ControlPlane): Route<Caller>[] => [
+  route({
+    method: 'post',
+    path: '/v1/projects/{project_id}/deploy_logs',
+    id: 'postDeployLogs',
+    summary: "Last lines of a deployment's agent servers.",
+    tag,
+    access: 'read',
+    params: ProjectPath,
+    body: LogQuery,
+    bodyOptional: true,
+    answers,
+    handler: ({ params, body, caller, signal }) =>
+      reply(plane, { deployment: params.project_id }, { caller, signal, query: body, type: 'deploy' }),
+  }),
+  ...(['build', 'deploy'] as const).map((type) =>
+    route({
+      method: 'post',
+      path: `/v1/projects/{project_id}/revisions/{revision_id}/${type}_logs`,
+      id: type === 'build' ? 'postRevisionBuildLogs' : 'postRevisionDeployLogs',
+      summary: `Last lines of a revision's ${type === 'build' ? 'build' : 'agent servers'}.`,
+      tag,
+      access: 'read',
+      params: ProjectRevisionPath,
+      body: LogQuery,
+      bodyOptional: true,
+      answers,
+      handler: ({ params, body, caller, signal }) =>
+        reply(plane, { deployment: params.project_id, revision: params.revision_id }, { caller, signal, query: body, type }),
+    }),
+  ),
+];

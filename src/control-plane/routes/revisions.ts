@@ -1,0 +1,151 @@
+import { Type } from 'typebox';
+import { json, type Route } from '../../http/route.ts';
+import { Deployment, DeploymentPatchRequest } from '../../schema/deployment.ts';
+import { ENDED, Revision, REVISION_STATUSES } from '../../schema/revision.ts';
+import type { Caller } from '../caller.ts';
+import type { ControlPlane } from '../control-plane.ts';
+import { answerForRevision } from '../deployments/answers.ts';
+import { findDeployment } from '../deployments/lookup.ts';
+import { patchDeployment } from '../deployments/patch.ts';
+import { redeploy } from '../deployments/redeploy.ts';
+import { pageOf, paging } from '../paging.ts';
+import { findRevision, revisionAnswers } from '../revisions/answers.ts';
+import { interrupt } from '../revisions/interrupt.ts';
+import { deploymentReply } from './deployments.ts';
+import { DeploymentPath, RevisionPath, failures, notFound, rejected, route } from './route.ts';
+import { waitFor } from '../stored/follow.ts';
+import { Invalid } from '../../errors.ts';
+
+const ListQuery = Type.Object(
+  {
+    ...paging,
+    status: Type.Optional(Type.String({ description: `Statuses, separated by commas: ${REVISION_STATUSES.join(', ')}.` })),
+    remote_reconciled: Type.Optional(Type.Boolean({ description: 'Whether the operator has seen the revision.' })),
+  },
+  { additionalProperties: false },
+);
+
+/** Below the minute after which proxies give up on a silent request. */
+const WaitQuery = Type.Object(
+  { wait: Type.Optional(Type.Integer({ minimum: 0, maximum: 50, description: 'Seconds to wait for the end of the revision.' })) },
+  { additionalProperties: false },
+);
+
+const tag = 'revisions';
+
+function statusesOf(text: string | undefined): readonly string[] {
+  if (text === undefined) return REVISION_STATUSES;
+  const statuses = text.split(',').map((word) => word.trim());
+  const unknown = statuses.find((word) => !(REVISION_STATUSES as readonly string[]).includes(word));
+  if (unknown !== undefined) throw new Invalid([{ loc: ['query', 'status'], msg: `${unknown} is not a status`, type: 'enum' }]);
+  return statuses;
+}
+
+/** A new object's status speaks of a generation below every other. */
+const hasBeenSeen = (observed: number | undefined): boolean => observed !== undefined && observed > 0;
+
+export const revisionRoutes = (plane: ControlPlane): Route<Caller>[] => [...reads(plane), ...writes(plane)];
+
+const reads = (plane: ControlPlane): Route<Caller>[] => [
+  route({
+    method: 'get',
+    path: '/v2/deployments/{deployment_id}/revisions',
+    id: 'listRevisions',
+    summary: "List a deployment's revisions, newest first.",
+    tag,
+    access: 'read',
+    params: DeploymentPath,
+    query: ListQuery,
+    answers: {
+      200: { description: 'One page.', schema: Type.Object({ resources: Type.Array(Revision), offset: Type.Integer() }) },
+      404: notFound,
+      ...failures,
+    },
+    handler: async ({ query, params, ...asking }) => {
+      const statuses = statusesOf(query.status);
+      const deployment = await findDeployment(plane, params.deployment_id, asking);
+      const seen = (observed: number | undefined): boolean =>
+        query.remote_reconciled === undefined || hasBeenSeen(observed) === query.remote_reconciled;
+      const found = plane.stored
+        .revisionsOf(deployment)
+        .filter((revision) => seen(revision.status?.observedGeneration))
+        .map(revisionAnswers(plane, deployment))
+        .filter(({ status }) => statuses.includes(status));
+      const { items, offset } = pageOf(found, query);
+      return json({ resources: items, offset });
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/v2/deployments/{deployment_id}/revisions/{revision_id}',
+    id: 'getRevision',
+    summary: 'Get a revision. Its status is DEPLOYED when it serves and its deployment says so.',
+    tag,
+    access: 'read',
+    params: RevisionPath,
+    query: WaitQuery,
+    answers: { 200: { description: 'The revision.', schema: Revision }, 404: notFound, ...failures },
+    handler: async ({ params, query, ...asking }) => {
+      const read = (): Promise<Revision> => answerForRevision(plane, params, asking);
+      if (query.wait === undefined || query.wait === 0) return json(await read());
+      return json(
+        await waitFor(plane, { signal: asking.signal, seconds: query.wait }, { read, done: ({ status }) => ENDED.includes(status) }),
+      );
+    },
+  }),
+];
+
+const changed = { description: 'It is being deleted, or was changed at the same time.' };
+
+const writes = (plane: ControlPlane): Route<Caller>[] => [
+  route({
+    method: 'post',
+    path: '/v2/deployments/{deployment_id}/revisions',
+    id: 'createRevision',
+    summary: 'Change a deployment and make a revision in any case.',
+    tag,
+    access: 'write',
+    params: DeploymentPath,
+    body: DeploymentPatchRequest,
+    bodyOptional: true,
+    answers: { 201: { description: 'The revision.', schema: Revision }, 400: rejected, 404: notFound, 409: changed, ...failures },
+    handler: async ({ params, body, ...asking }) => {
+      const options = { id: params.deployment_id, dryRun: false, alwaysRevision: true };
+      const deployment = await patchDeployment(plane, body, asking, options);
+      const number = deployment.metadata.generation;
+      const made = plane.stored.revisionsOf(deployment).find(({ spec }) => spec.number === number);
+      return json(revisionAnswers(plane, deployment)(made as NonNullable<typeof made>), 201);
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/v2/deployments/{deployment_id}/revisions/{revision_id}/redeploy',
+    id: 'redeployRevision',
+    summary: 'Make a new revision that repeats this one, with the secrets and sizes it had.',
+    tag,
+    access: 'write',
+    params: RevisionPath,
+    answers: { 200: { description: 'The deployment.', schema: Deployment }, 400: rejected, 404: notFound, 409: changed, ...failures },
+    handler: async ({ params, ...asking }) =>
+      deploymentReply(plane, await redeploy(plane, { deployment: params.deployment_id, revision: params.revision_id }, asking), asking),
+  }),
+  ...['interrupt', 'interruption'].map((word) => interruption(plane, word)),
+];
+
+/** Two words, because clients of both are about. */
+const interruption = (plane: ControlPlane, word: string): Route<Caller> =>
+  route({
+    method: 'post',
+    path: `/v2/deployments/{deployment_id}/revisions/{revision_id}/${word}`,
+    id: word === 'interrupt' ? 'interruptRevision' : 'interruptRevisionAlias',
+    summary: 'Give up a revision that has not ended.',
+    tag,
+    access: 'write',
+    params: RevisionPath,
+    answers: { 200: { description: 'The revision.', schema: Revision }, 400: rejected, 404: notFound, ...failures },
+    handler: async ({ params, ...asking }) => {
+      const deployment = await findDeployment(plane, params.deployment_id, asking);
+      const revision = await findRevision(plane, deployment, { id: params.revision_id, signal: asking.signal });
+      return json(revisionAnswers(plane, deployment)(await interrupt(plane, revision)));
+    },
+  });

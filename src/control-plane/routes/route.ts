@@ -1,0 +1,20 @@
+import { Type } from 'typebox';
+import { routeFor, type Answer } from '../../http/route.ts';
+import { Uuid } from '../../schema/types.ts';
+import type { Caller } from '../caller.ts';
+
+export const route = routeFor<Caller>();
+
+export const DeploymentPath = Type.Object({ deployment_id: Uuid('Id of the deployment.') });
+export const RevisionPath = Type.Object({ ...DeploymentPath.properties, revision_id: Uuid('Id of the revision.') });
+
+/** Failures that every route may answer with. */
+export const failures = {
+  401: { description: 'No key, or a wrong one.' },
+  403: { description: 'The key has no right to this.' },
+  422: { description: 'The request does not fit its schema.' },
+  431: { description: 'Address and headers are larger than 64 kB.' },
+  503: { description: 'The cluster does not answer.' },
+} satisfies Record<number, Answer>;
+export const notFound = { description: 'There is none of this id.' } satisfies Answer;
+export const rejected = { description: 'A rule forbids it; detail begins with the field.' } satisfies Answer;

@@ -1,0 +1,76 @@
+import { Type } from 'typebox';
+import { Unavailable } from '../../errors.ts';
+import { json, text, type Route } from '../../http/route.ts';
+import type { Caller } from '../caller.ts';
+import type { Metrics } from '../metrics.ts';
+import { DOCS_PAGE } from './docs-page.ts';
+import { route } from './route.ts';
+
+const tag = 'system';
+const Ok = Type.Object({ ok: Type.Boolean() });
+
+/** `synced`: the cluster was read once, so that answers are whole. `stopping`: the process is to end. */
+export type Health = { synced: () => boolean; stopping: () => boolean };
+
+export type SystemParts = { metrics: Metrics; health: Health; document: () => unknown };
+
+export const systemRoutes = (parts: SystemParts): Route<Caller>[] => [...probes(parts), ...papers(parts)];
+
+const probes = ({ metrics, health }: SystemParts): Route<Caller>[] => [
+  route({
+    method: 'get',
+    path: '/healthz',
+    id: 'healthz',
+    summary: 'The process is alive.',
+    tag,
+    access: 'open',
+    answers: { 200: { description: 'Alive.', schema: Ok } },
+    handler: () => json({ ok: true }),
+  }),
+  route({
+    method: 'get',
+    path: '/readyz',
+    id: 'readyz',
+    summary: 'The process has read the cluster and takes requests.',
+    tag,
+    access: 'open',
+    answers: { 200: { description: 'Ready.', schema: Ok }, 503: { description: 'Not yet, or no more.' } },
+    handler: () => {
+      if (!health.synced() || health.stopping()) throw new Unavailable('Starting or stopping.');
+      return json({ ok: true });
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/metrics',
+    id: 'metrics',
+    summary: 'Metrics in Prometheus format.',
+    tag,
+    access: 'open',
+    answers: { 200: { description: 'Metrics.', contentType: 'text/plain', schema: Type.String() } },
+    handler: async () => text(await metrics.registry.metrics(), metrics.registry.contentType),
+  }),
+];
+
+const papers = ({ document }: SystemParts): Route<Caller>[] => [
+  route({
+    method: 'get',
+    path: '/openapi.json',
+    id: 'openapi',
+    summary: 'This interface as an OpenAPI document.',
+    tag,
+    access: 'open',
+    answers: { 200: { description: 'OpenAPI 3.0.3.', schema: Type.Object({}) } },
+    handler: () => json(document()),
+  }),
+  route({
+    method: 'get',
+    path: '/docs',
+    id: 'docs',
+    summary: 'This interface as a page.',
+    tag,
+    access: 'open',
+    answers: { 200: { description: 'A page.', contentType: 'text/html', schema: Type.String() } },
+    handler: () => text(DOCS_PAGE, 'text/html; charset=utf-8'),
+  }),
+];

@@ -1,0 +1,92 @@
+import { Type, type Static } from 'typebox';
+import { Conflict, NotFound } from '../../errors.ts';
+import { json, noContent, type Route } from '../../http/route.ts';
+import { kinds } from '../../kube/kube.ts';
+import type { TracingProjectResource } from '../../schema/custom-resources.ts';
+import { namedTenant } from '../../schema/tenancy.ts';
+import { DateTime, Uuid } from '../../schema/types.ts';
+import type { Caller } from '../caller.ts';
+import type { ControlPlane } from '../control-plane.ts';
+import { belongsTo } from '../deployments/lookup.ts';
+import { pageOf, paging } from '../paging.ts';
+import { failures, notFound, route } from './route.ts';
+import { newestCreatedFirst } from '../stored/newest-first.ts';
+
+const TracingProject = Type.Object({
+  id: Uuid('Read-only.'),
+  name: Type.String(),
+  created_at: DateTime('Read-only.'),
+  tenant_id: Uuid('Read-only.'),
+});
+const Path = Type.Object({ project_id: Uuid('Id of the tracing project.') });
+const Query = Type.Object({ ...paging, name: Type.Optional(Type.String({ description: 'Exact name.' })) }, { additionalProperties: false });
+
+const tag = 'tracing projects';
+const path = '/v2/tracing-projects/{project_id}';
+
+const toAnswer = ({ metadata, spec }: TracingProjectResource, defaultTenantId: string): Static<typeof TracingProject> => ({
+  id: metadata.uid ?? '',
+  name: spec.projectName,
+  created_at: metadata.creationTimestamp ?? '',
+  tenant_id: namedTenant(spec, defaultTenantId),
+});
+
+const own = ({ stored, config }: ControlPlane, { tenantId }: Caller): TracingProjectResource[] =>
+  stored.projects().filter(({ spec }) => namedTenant(spec, config.defaultTenantId) === tenantId);
+
+function find(plane: ControlPlane, id: string, caller: Caller): TracingProjectResource {
+  const project = own(plane, caller).find(({ metadata }) => metadata.uid === id.toLowerCase());
+  if (project === undefined) throw new NotFound(`Tracing project ID ${id} not found.`);
+  return project;
+}
+
+export const tracingProjectRoutes = (plane: ControlPlane): Route<Caller>[] => [
+  route({
+    method: 'get',
+    path: '/v2/tracing-projects',
+    id: 'listTracingProjects',
+    summary: 'List tracing projects: one is made with each deployment, and may outlive it.',
+    tag,
+    access: 'read',
+    query: Query,
+    answers: {
+      200: { description: 'One page.', schema: Type.Object({ resources: Type.Array(TracingProject), offset: Type.Integer() }) },
+      ...failures,
+    },
+    handler: ({ query, caller }) => {
+      const found = own(plane, caller).filter(({ spec }) => query.name === undefined || spec.projectName === query.name);
+      const { items, offset } = pageOf(found.toSorted(newestCreatedFirst), query);
+      return json({ resources: items.map((project) => toAnswer(project, plane.config.defaultTenantId)), offset });
+    },
+  }),
+  route({
+    method: 'get',
+    path,
+    id: 'getTracingProject',
+    summary: 'Get a tracing project.',
+    tag,
+    access: 'read',
+    params: Path,
+    answers: { 200: { description: 'The tracing project.', schema: TracingProject }, 404: notFound, ...failures },
+    handler: ({ params, caller }) => json(toAnswer(find(plane, params.project_id, caller), plane.config.defaultTenantId)),
+  }),
+  route({
+    method: 'delete',
+    path,
+    id: 'deleteTracingProject',
+    summary: 'Delete a tracing project that outlived its deployment, so that the name is free again.',
+    tag,
+    access: 'write',
+    params: Path,
+    answers: { 204: { description: 'Gone.' }, 404: notFound, 409: { description: 'Its deployment is there.' }, ...failures },
+    handler: async ({ params, caller, signal }) => {
+      const project = find(plane, params.project_id, caller);
+      const { namespace, name, uid = '' } = project.metadata;
+      if (plane.stored.named(project.spec.projectName).some(belongsTo(plane, caller)))
+        throw new Conflict('The deployment of this tracing project is there.');
+      await plane.kube.delete(kinds.tracingProject, { namespace, name }, { uid });
+      await plane.stored.refresh.project(project, signal);
+      return noContent();
+    },
+  }),
+];

@@ -1,0 +1,48 @@
+import type { Call } from '../caller.ts';
+import type { Stored } from './stored.ts';
+import { NotFound } from '../../errors.ts';
+import type { SseEvent } from '../../http/route.ts';
+import { canonicalJson } from '../../schema/revision-of.ts';
+
+/** Reads something again at each change of the cluster and gives it when it differs; ends when `ended` says so or it is gone. */
+type Changes = { stored: Pick<Stored, 'changed'>; stopping: AbortSignal };
+
+export async function* follow<T>(
+  plane: Changes,
+  { signal }: Pick<Call, 'signal'>,
+  view: { event: string; read: () => Promise<T>; ended: (value: T) => boolean },
+): AsyncGenerator<SseEvent> {
+  const leaving = AbortSignal.any([signal, plane.stopping]);
+  let last = '';
+  while (!leaving.aborted) {
+    // Before the read: a change during it must not be missed.
+    const changed = plane.stored.changed(leaving);
+    const value = await view.read().catch(absentIfGone);
+    if (value === undefined) return yield { event: 'end', data: { reason: 'gone' } };
+    const text = canonicalJson(value);
+    if (text !== last) yield { event: view.event, data: value };
+    if (view.ended(value)) return yield { event: 'end', data: { reason: 'ended' } };
+    last = text;
+    await changed;
+  }
+}
+
+function absentIfGone(error: unknown): undefined {
+  if (error instanceof NotFound) return undefined;
+  throw error;
+}
+
+/** Waits until a value is as wanted, or the time is over; gives what stands then. */
+export async function waitFor<T>(
+  plane: Changes,
+  options: { signal: AbortSignal; seconds: number },
+  view: { read: () => Promise<T>; done: (value: T) => boolean },
+): Promise<T> {
+  const timeout = AbortSignal.any([options.signal, plane.stopping, AbortSignal.timeout(options.seconds * 1000)]);
+  for (;;) {
+    const changed = plane.stored.changed(timeout);
+    const value = await view.read();
+    if (view.done(value) || timeout.aborted) return value;
+    await changed;
+  }
+}

@@ -1,0 +1,16 @@
+import type { KubeObject } from '../../kube/kube.ts';
+import type { DeploymentResource } from '../../schema/custom-resources.ts';
+
+/** The id of a deployment in REST, in lower case as all ids are compared. */
+export const deploymentId = ({ spec, metadata }: DeploymentResource): string => (spec.id ?? metadata.uid ?? '').toLowerCase();
+
+/** When an object last changed: its creation, the last write of any field (status included), or the last flip of a condition. */
+export function updatedAt({ metadata, status }: KubeObject): string {
+  const { conditions = [] } = (status ?? {}) as { conditions?: { lastTransitionTime: string }[] };
+  const times = [
+    metadata.creationTimestamp,
+    ...(metadata.managedFields ?? []).map((entry) => entry.time),
+    ...conditions.map((entry) => entry.lastTransitionTime),
+  ].filter((time) => time !== undefined);
+  return times.toSorted().at(-1) ?? '';
+}

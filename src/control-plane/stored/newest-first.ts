@@ -1,0 +1,41 @@
+import type { DeploymentResource } from '../../schema/custom-resources.ts';
+
+/** Deployments in the order in which a list shows them, kept with each change, so that no list has to sort. */
+export class NewestFirst {
+  readonly #sorted: DeploymentResource[] = [];
+
+  get all(): readonly DeploymentResource[] {
+    return this.#sorted;
+  }
+
+  change(old: DeploymentResource | undefined, now: DeploymentResource | undefined): void {
+    if (old !== undefined && now !== undefined && newestCreatedFirst(old, now) === 0) {
+      this.#sorted[this.#placeOf(old)] = now;
+      return;
+    }
+    if (old !== undefined) this.#sorted.splice(this.#placeOf(old), 1);
+    if (now !== undefined) this.#sorted.splice(this.#placeOf(now), 0, now);
+  }
+
+  /** The first place that is not before it: its own, when it is there. */
+  #placeOf(deployment: DeploymentResource): number {
+    let [low, high] = [0, this.#sorted.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (newestCreatedFirst(this.#sorted[middle] as DeploymentResource, deployment) < 0) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+type Dated = { metadata: { creationTimestamp?: string; name: string; namespace?: string } };
+
+/** Newest first; names decide within a second, so that pages neither repeat nor skip. */
+export function newestCreatedFirst(a: Dated, b: Dated): number {
+  const [timeA, timeB] = [a.metadata.creationTimestamp ?? '', b.metadata.creationTimestamp ?? ''];
+  if (timeA !== timeB) return timeA < timeB ? 1 : -1;
+  if (a.metadata.name !== b.metadata.name) return a.metadata.name < b.metadata.name ? -1 : 1;
+  const [spaceA, spaceB] = [a.metadata.namespace ?? '', b.metadata.namespace ?? ''];
+  return spaceA === spaceB ? 0 : spaceA < spaceB ? -1 : 1;
+}
