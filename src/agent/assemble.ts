@@ -26,7 +26,7 @@ import { EventLog } from './stream/log.ts';
 import { Publisher } from './stream/publisher.ts';
 import { SpanExporter } from './tracing/exporter.ts';
 
-/** What was opened, closed again in reverse when the start fails or the server stops. */
+/** Closes what was opened, in reverse order, when the start fails or the server stops. */
 export class Opened {
   readonly #closers: (() => Promise<void> | void)[] = [];
 
@@ -52,20 +52,22 @@ export function graphHost(config: AgentConfig, file: GraphsFile, log: Log): Grap
     },
     ...threadLimits(config.jobs),
     threads: shares.threads,
-    // A process that only answers is asked about graphs now and then; one that runs them starts each run at once.
+    // A process that only answers requests is asked about graphs now and then; one that executes runs starts each at
+    // once.
     keep: config.jobs.slots > 0 ? 1 : 0,
     log,
   });
 }
 
-/** How the process shares out its connections among its own pool and its threads. */
+/** Returns how the process shares out its connections between its own pool and its graph threads. */
 export const sharesOf = ({ database, jobs }: AgentConfig): Shares => shareOut({ ...database, threads: threadLimits(jobs).threads });
 
 type Parts = { config: AgentConfig; db: Database; preparing: Database; host: GraphHost; file: GraphsFile; log: Log };
 
 /**
- * Queue, signals and the machinery of runs, as one process has them. Each part is made of finished ones. Signals come last: nobody has a
- * reason to send any to a process that has taken nothing yet, and what was sent to all before that is found by the first look.
+ * Assembles the queue, the signals and the machinery of runs, each part out of finished ones. Listening to signals
+ * comes last: nobody has a reason to send any to a process that has taken nothing yet, and the first look at the queue
+ * finds what was announced to all before.
  */
 export async function assemble({ config, db, preparing, host, file, log }: Parts, opened: Opened): Promise<AgentDeps> {
   const { jobs, streams } = config;
@@ -98,13 +100,13 @@ export async function assemble({ config, db, preparing, host, file, log }: Parts
   return deps;
 }
 
-/** What the pump knows of the executor. A process that can't load the graphs takes no runs. */
+/** Returns what the pump knows of the executor. A process that can't load the graphs takes no runs. */
 const execution = (executor: Executor, host: GraphHost, { slots }: AgentConfig['jobs']): Pick<PumpDeps, 'running' | 'execute'> => ({
   running: () => (host.well ? executor.count : slots),
   execute: (run) => executor.execute(run),
 });
 
-/** The user's embedding runs where the user's graphs do. */
+/** Runs the user's embedding where the user's graphs run. */
 const embedIn =
   (host: GraphHost): Embed =>
   async (texts) =>

@@ -13,7 +13,10 @@ import type { PlanDeps } from './runs/plan.ts';
 import type { Readers } from './runs/readers.ts';
 import type { GraphHost } from './threads/host.ts';
 
-/** What one server process is made of. Routes take the fields that they use (`Pick<AgentDeps, ...>`); what lies below them never sees it. */
+/**
+ * The parts of one server process. Routes take the fields that they use (`Pick<AgentDeps, ...>`); the folders below
+ * them never see this type.
+ */
 export type AgentDeps = {
   db: Database;
   batched: BatchedStatements;

@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { databaseFigures, inTime } from './database-figures.ts';
+import { databaseMetrics, inTime } from './database-metrics.ts';
 import { queueStats } from './db/stats.ts';
 import type { AgentDeps } from './deps.ts';
 
@@ -13,7 +13,7 @@ const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60];
 
 type Settable = { set(value: number): void };
 
-/** One figure under two names: ours, and the one that existing dashboards and scalers ask for. */
+/** Makes one metric under two names: ours, and the one that existing dashboards and scalers ask for. */
 function twice({ name, ...own }: { name: string; help: string; registers: Registry[] }, labels: Record<string, string>): Settable {
   const gauge = new Gauge({ name: `gx_api_${name}`, ...own });
   const alias = new Gauge({ name: `lg_api_${name}`, labelNames: Object.keys(labels), ...own });
@@ -27,10 +27,10 @@ function twice({ name, ...own }: { name: string; help: string; registers: Regist
 
 type Sources = Pick<AgentDeps, 'db' | 'executor' | 'jobs' | 'log'>;
 type MakeGauge = (name: string, help: string) => Settable;
-/** Brings its figures up to date, and tells them as JSON. */
+/** Brings its metrics up to date, and returns them as JSON. */
 type Read = () => object | Promise<object>;
 
-function queueFigures({ db, log }: Sources, gauge: MakeGauge): Read {
+function queueMetrics({ db, log }: Sources, gauge: MakeGauge): Read {
   const gauges = {
     n_pending: gauge('num_pending_runs', 'Runs that wait for a worker or for their time.'),
     n_running: gauge('num_running_runs', 'Runs under way in all workers.'),
@@ -47,20 +47,20 @@ function queueFigures({ db, log }: Sources, gauge: MakeGauge): Read {
   };
 }
 
-function workerFigures({ executor, jobs }: Sources, gauge: MakeGauge): Read {
+function workerMetrics({ executor, jobs }: Sources, gauge: MakeGauge): Read {
   const gauges = {
     max: gauge('workers_max', 'Runs this process takes at a time.'),
     active: gauge('workers_active', 'Runs under way here.'),
     available: gauge('workers_available', 'Runs this process could take now.'),
   };
   return () => {
-    const figures = { max: jobs.slots, active: executor.count, available: Math.max(0, jobs.slots - executor.count) };
-    for (const [name, value] of Object.entries(figures)) gauges[name as keyof typeof gauges].set(value);
-    return figures;
+    const values = { max: jobs.slots, active: executor.count, available: Math.max(0, jobs.slots - executor.count) };
+    for (const [name, value] of Object.entries(values)) gauges[name as keyof typeof gauges].set(value);
+    return values;
   };
 }
 
-function endedFigures({ executor }: Sources, registers: Registry[]): Read {
+function runMetrics({ executor }: Sources, registers: Registry[]): Read {
   const ended = new Counter({ name: 'gx_api_runs_total', help: 'Runs that ended here, by status.', labelNames: ['status'], registers });
   return () => {
     ended.reset();
@@ -69,7 +69,7 @@ function endedFigures({ executor }: Sources, registers: Registry[]): Read {
   };
 }
 
-function poolFigures({ db: { pool } }: Sources, gauge: MakeGauge): Read {
+function poolMetrics({ db: { pool } }: Sources, gauge: MakeGauge): Read {
   const connections = gauge('pg_pool_connections', 'Open database connections of this process.');
   return () => {
     connections.set(pool.totalCount);
@@ -77,8 +77,8 @@ function poolFigures({ db: { pool } }: Sources, gauge: MakeGauge): Read {
   };
 }
 
-/** How many requests each route has answered. */
-async function requestFigures(requests: Histogram<string>): Promise<object> {
+/** Counts the requests that each route has answered. */
+async function requestMetrics(requests: Histogram<string>): Promise<object> {
   const { values } = await requests.get();
   const counts = values.filter(({ metricName }) => metricName?.endsWith('_count') === true);
   return { requests: counts.map(({ labels: { method, route, status }, value }) => ({ method, route, status, count: value })) };
@@ -86,7 +86,10 @@ async function requestFigures(requests: Histogram<string>): Promise<object> {
 
 type Names = { deployment: string | undefined; revision: string | undefined };
 
-/** Figures of this process and of the deployment's queue; each carries the names of the deployment and the revision. */
+/**
+ * Makes the metrics of this process and of the deployment's queue. Each carries the names of the deployment and the
+ * revision.
+ */
 export function createMetrics(sources: Sources, { deployment = '', revision = '' }: Names): Metrics {
   const registry = new Registry();
   registry.setDefaultLabels({ deployment, revision });
@@ -101,17 +104,17 @@ export function createMetrics(sources: Sources, { deployment = '', revision = ''
   });
   const gauge: MakeGauge = (name, help) => twice({ name, help, registers }, { project_id: deployment, revision_id: revision });
   const reads: Record<string, Read> = {
-    queue: queueFigures(sources, gauge),
-    workers: workerFigures(sources, gauge),
-    runs: endedFigures(sources, registers),
-    postgres: poolFigures(sources, gauge),
-    database: databaseFigures(sources, registers),
-    http: () => requestFigures(requests),
+    queue: queueMetrics(sources, gauge),
+    workers: workerMetrics(sources, gauge),
+    runs: runMetrics(sources, registers),
+    postgres: poolMetrics(sources, gauge),
+    database: databaseMetrics(sources, registers),
+    http: () => requestMetrics(requests),
   };
   const json = async (): Promise<object> => {
-    const figures: Record<string, object> = {};
-    for (const [name, read] of Object.entries(reads)) figures[name] = await read();
-    return figures;
+    const values: Record<string, object> = {};
+    for (const [name, read] of Object.entries(reads)) values[name] = await read();
+    return values;
   };
   return {
     answered: ({ method, route, status, seconds }) => requests.observe({ method, route, status: String(status) }, seconds),

@@ -26,11 +26,11 @@ type AppSettings = {
 
 const PROBLEM = { type: 'object', required: ['detail'], properties: { detail: { type: 'string' } } };
 
-/** What stands before every path: as gx.json says, else as the environment does. */
+/** Returns the prefix of every path: that of gx.json, else that of the environment. */
 export const mountPrefix = (config: Pick<AgentConfig, 'mountPrefix'>, { http }: GxJson): string =>
   (http?.mount_prefix ?? config.mountPrefix).replace(/\/$/, '');
 
-/** The agent server's routes as an application. */
+/** Makes an application of the agent server's routes. */
 export function agentApp(deps: AgentDeps, { config, settings, info }: AppSettings): ReturnType<typeof createApp> {
   const metrics = createMetrics(deps, info);
   const http = settings.http ?? {};

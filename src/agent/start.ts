@@ -16,14 +16,20 @@ import { agentApp } from './server.ts';
 import { versions } from './versions.ts';
 
 const FAREWELL_MILLISECONDS = 5000;
-/** A connection that is still being made can hold its pool for ten seconds; a start that is to stop leaves it behind. */
+/**
+ * Milliseconds after which a stopped start leaves its connections behind: one that is still being made can hold its
+ * pool for ten seconds.
+ */
 const STOPPED_START_MILLISECONDS = 1000;
 
 export type AgentServer = { port: number; stop(): Promise<void> };
 
 type StartOptions = { config: AgentConfig; log: Log; signal: AbortSignal };
 
-/** Starts the server of one deployment. Whatever prevents it is a `StartError` with one sentence; a stop meanwhile, the signal's reason. */
+/**
+ * Starts the server of one deployment. Throws a `StartError` with one sentence for whatever prevents it, and the
+ * signal's reason when it is stopped meanwhile.
+ */
 export async function startAgentServer({ config, log, signal }: StartOptions): Promise<AgentServer> {
   const opened = new Opened();
   try {
@@ -45,7 +51,7 @@ async function start({ config, log, signal }: StartOptions, opened: Opened): Pro
   opened.add(() => preparing.close());
   const host = graphHost(config, file, log);
   opened.add(() => host.close());
-  // Loading the graphs takes as long as preparing the database: both at once.
+  // Loading the graphs takes as long as preparing the database, so both happen at once.
   const loading = host.open();
   loading.catch(() => undefined);
   await migrate(preparing);
@@ -65,7 +71,8 @@ async function start({ config, log, signal }: StartOptions, opened: Opened): Pro
   const stopping = new AbortController();
   void indexStore(deps, stopping.signal);
   collectAtRest();
-  // The operator reads the version here, and puts it into the status; `worker` is the name under which this process holds its runs.
+  // The operator reads the version here, and puts it into the status. `worker` is the name under which this process
+  // holds its runs.
   const { processId: worker } = deps.signals;
   log.info(
     { server_version: versions().version, port: listener.port, slots: config.jobs.slots, graphs: deps.graphs, worker },
@@ -80,7 +87,7 @@ async function start({ config, log, signal }: StartOptions, opened: Opened): Pro
     deps.readers.endAllHere();
     await Promise.race([deps.readers.written(), wait(FAREWELL_MILLISECONDS, undefined, { ref: false })]);
     await listener.stop(2000);
-    // A database that is gone answers no farewell: the process must not wait for it.
+    // A database that is gone does not answer: the process must not wait for it.
     await Promise.race([opened.close(), wait(FAREWELL_MILLISECONDS, undefined, { ref: false })]);
   };
   return { port: listener.port, stop };
@@ -91,8 +98,8 @@ type DrainTimes = { grace: number; delay: number };
 type DrainDeps = Pick<AgentDeps, 'pump' | 'executor' | 'readers'>;
 
 /**
- * Takes no new runs; those under way finish in the grace, the others are handed back. Requests are taken on during the delay; whoever waits for
- * a run elsewhere gets its end within the grace.
+ * Takes no new runs; those under way finish within the grace, the others are handed back. Requests are accepted during
+ * the delay; whoever waits for a run elsewhere gets its end within the grace.
  */
 async function drain({ pump, executor, readers }: DrainDeps, { unanswered, mayBeAsked }: Listener, times: DrainTimes): Promise<void> {
   const { grace, delay } = times;

@@ -18,10 +18,10 @@ export type PumpDeps = {
   execute: (run: Claimed) => Promise<string | undefined>;
 };
 
-/** Milliseconds between looks when nobody wakes it: the safety net, not the way of the work. */
+/** Milliseconds between two looks at the queue when nobody wakes it: a safety net, since workers are woken. */
 const POLL = 1500;
 
-/** Milliseconds that a run which is being made gets to start while the process stops, and between looks for it. */
+/** Milliseconds that a run which is being made gets to start while the process stops, and between two looks for it. */
 const SEATED_WITHIN = 5000;
 const SEAT_LOOK = 5;
 
@@ -54,7 +54,10 @@ export class Pump {
     return !this.#stopped && !this.#backlog && this.#free() > 0;
   }
 
-  /** A slot for a run that is being made, when it would start here at once; `release` gives it back, also after its run has started. */
+  /**
+   * Reserves a slot for a run that is being made, if it would start here at once. `release` gives it back, also after
+   * the run has started.
+   */
   seat(): Seat | undefined {
     if (!this.hasRoom) return undefined;
     this.#reserved += 1;
@@ -67,7 +70,9 @@ export class Pump {
     };
   }
 
-  /** Milliseconds since the last look at the queue ended: much more than a poll means that none will come. */
+  /**
+   * Milliseconds since the last look at the queue ended. Much more than the poll interval means that no look will come.
+   */
   get silentFor(): number {
     return this.works && !this.#stopped ? performance.now() - this.#lastLook : 0;
   }
@@ -76,13 +81,16 @@ export class Pump {
     if (this.works) this.#loop = this.#run();
   }
 
-  /** There may be something to take. */
+  /** Says that there may be something to take. */
   poke(): void {
     this.#poked = true;
     this.#wake?.();
   }
 
-  /** Executes a run. After it, the next one of its thread starts at once, or queues up behind those that wait for a slot. */
+  /**
+   * Executes a run. Afterwards the next one of its thread starts at once, or queues up behind those that wait for a
+   * slot.
+   */
   async #execute(run: Claimed): Promise<void> {
     const next = await this.#deps.execute(run);
     if (next !== undefined && !this.#stopped) {
@@ -90,7 +98,7 @@ export class Pump {
         await this.#deps.tickets.send(this.#deps.db, { run_id: next, thread_id: next }).catch(this.#failed);
       else await this.#holding(1, () => this.#claim([next])).catch(this.#failed);
     }
-    // Without a backlog there was nothing left at the last look, and what came since then has poked.
+    // Without a backlog the last look left nothing, and whatever came since then has poked.
     if (this.#backlog) this.poke();
   }
 
@@ -132,7 +140,7 @@ export class Pump {
     }
   }
 
-  /** One look. True when there is probably more to take right now. */
+  /** Looks once. True when there is probably more to take right now. */
   async #once(): Promise<boolean> {
     const free = this.#free();
     if (free === 0) {
@@ -157,7 +165,10 @@ export class Pump {
     return this.#backlog;
   }
 
-  /** Runs whose turn came without a ticket: the one before them died with its worker, or another revision passed them over. */
+  /**
+   * Takes runs whose turn came without a ticket: the worker of the one before them died, or another revision passed
+   * them over.
+   */
   async #late(free: number): Promise<void> {
     const now = performance.now();
     if (now - this.#lookedAt < POLL) return;

@@ -4,19 +4,24 @@ import type { Log } from '../../log.ts';
 import type { Database, Db } from '../db/pool.ts';
 
 export type Tickets = {
-  /** pg-boss's own insert, to be part of the statement that makes the run; its one parameter takes `payload`. */
+  /** The insert of pg-boss, to be part of the statement that makes the run. Its one parameter takes `payload`. */
   sql: (parameter: number) => string;
   payload(run: { run_id: string; thread_id: string; after_seconds?: number }): string;
-  /** `again`: the run was under way before, so it goes on before any new one begins. */
+  /** Sends a ticket. `again`: the run was under way before, so it continues before any new one begins. */
   send(db: Db, run: { run_id: string; thread_id: string }, options?: { again?: boolean }): Promise<void>;
-  /** A statement that takes at most `$limit` tickets that are due, for the statement that claims their runs; it gives back `thread_id`. */
+  /**
+   * Returns a statement that takes at most `$limit` due tickets and yields their `thread_id`, for the statement that
+   * claims their runs.
+   */
   takeSql: (limit: number) => string;
   close(): Promise<void>;
 };
 
 const QUEUE = 'runs';
 
-/** `preparing`: the database by which the queue's tables are prepared, where it is another one. */
+/**
+ * Opens the queue. `preparing`: the database connection by which the queue's tables are prepared, if it is another one.
+ */
 export async function openTickets(
   db: Database,
   { works, preparing = db }: { works: boolean; preparing?: Database },
@@ -54,13 +59,13 @@ export async function openTickets(
   };
 }
 
-/** A ticket is torn up by the statement that claims its run: were that to fail, neither has happened. */
+/** Deletes a ticket in the statement that claims its run: if that fails, neither has happened. */
 const TAKE = `delete from pgboss.job_common j using (
     select name, id from pgboss.job_common where name = '${QUEUE}' and state < 'active' and not blocked and start_after <= now()
     order by priority desc, created_on, id limit $limit for update skip locked) n
   where j.name = n.name and j.id = n.id returning (j.data->>'thread_id')::uuid as thread_id`;
 
-/** The statement pg-boss would send, as it stands in the installed version. */
+/** Returns the statement that the installed version of pg-boss would send. */
 async function ownInsert(boss: PgBoss): Promise<string> {
   let seen = '';
   const executeSql = (text: string): Promise<{ rows: never[] }> => {

@@ -50,7 +50,7 @@ type Settings = { config?: JsonObject | null; context?: JsonObject | null };
 
 const isFull = (object: JsonObject | null | undefined): object is JsonObject => Object.keys(object ?? {}).length > 0;
 
-/** `config.configurable` and `context` are two names for one thing: the context, whichever it was given as; null when it was not given. */
+/** Returns the context, whether it was given as `context` or as `config.configurable`; null when it was not given. */
 function contextIn({ config, context }: Settings): JsonObject | null {
   const configurable = config?.['configurable'] as JsonObject | undefined;
   if (isFull(configurable) && isFull(context)) throw new Rejected('context: Cannot specify both configurable and context. Use only one.');

@@ -1,14 +1,20 @@
 import type { Request } from '../../http/route.ts';
 import type { AgentRoute } from './route.ts';
 
-/* Ids are the same however their letters are written: the database gives them back in small ones, and states are kept under their text. */
+/*
+ * Ids mean the same in capital and small letters. The database returns them in small ones, and states are kept under
+ * their text.
+ */
 
 type Fields = Record<string, { format?: string; items?: { format?: string } } | undefined>;
 type Part = 'params' | 'query' | 'body';
 
 const PARTS: Part[] = ['params', 'query', 'body'];
 
-/** The route with the ids of its requests in small letters, in its path and in the fields of its body that are ids or lists of them. */
+/**
+ * Returns the route with the ids of its requests in small letters: those in its path, and the fields of its body that
+ * are ids or lists of ids.
+ */
 export function withSmallIds(route: AgentRoute): AgentRoute {
   const ids = PARTS.flatMap((part) => idsIn(route[part]).map((name) => [part, name] as const));
   if (ids.length === 0) return route;

@@ -9,9 +9,12 @@ import { createRun, type CreateDeps } from '../runs/create.ts';
 import type { FollowedRun, Readers } from '../runs/readers.ts';
 import { cursorOf, modesOf } from './stream-query.ts';
 
-/* How a run is answered: at once, at its end, or as it happens; alike for runs on a given thread and on one of their own. */
+/*
+ * How a run is answered: at once, at its end, or as it happens; alike for runs on a given thread and on one of their
+ * own.
+ */
 
-/** What the answers to runs take. */
+/** What answering runs takes. */
 export type AnswerDeps = CreateDeps & CancelDeps & { readers: Readers };
 
 type Target = { threadId: string | undefined; request: Pick<Request, 'requestId' | 'headers' | 'signal'> };
@@ -51,7 +54,10 @@ export async function answerStream(deps: AnswerDeps, body: RunCreate, { threadId
   return sse(() => untilLeft(deps, events, { run_id, cancel, signal }), { 'content-location': path, location: `${path}/stream` });
 }
 
-/** The final state of a followed run; a client that leaves gets nothing, and stops the run when it asked for that. */
+/**
+ * Waits for the final state of a followed run. A client that leaves gets nothing, and stops the run if it asked for
+ * that.
+ */
 async function stateAtEnd(
   deps: AnswerDeps,
   run: { run_id: string; thread_id: string },
@@ -63,7 +69,7 @@ async function stateAtEnd(
   return {};
 }
 
-/** The events; a client that leaves stops the run when it asked for that. */
+/** Yields the events. A client that leaves stops the run if it asked for that. */
 async function* untilLeft<T>(
   deps: CancelDeps,
   events: AsyncGenerator<T>,

@@ -152,7 +152,10 @@ const cancelRunRoute = (deps: AnswerDeps): AgentRoute =>
 const picked = (record: object, names: string[]): object =>
   Object.fromEntries(Object.entries(record).filter(([name]) => names.includes(name)));
 
-/** One that is under way is rolled back first, which ends with its worker's word: nothing of it is written after the answer. */
+/**
+ * Deletes a run. One that is under way is rolled back first, and its worker has the last word: nothing of it is written
+ * after the answer.
+ */
 async function remove(deps: AnswerDeps, { thread_id, run_id }: { thread_id: string; run_id: string }, signal: AbortSignal): Promise<Reply> {
   const run = await getRun(deps.db, thread_id, run_id);
   if (run === undefined) throw new NotFound(`Run with ID ${run_id} not found`);

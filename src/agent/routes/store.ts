@@ -12,7 +12,7 @@ type Deps = Pick<AgentDeps, 'db' | 'semanticSearch'>;
 
 const tag = 'store';
 
-/** The body, when no field of it names a namespace that can't be. */
+/** Returns the body. Throws `Invalid` for a field that names an impossible namespace. */
 function checked<B extends object>(body: B): B {
   for (const field of ['namespace', 'namespace_prefix', 'prefix', 'suffix']) {
     const labels = (body as Record<string, string[] | null | undefined>)[field] ?? [];

@@ -2,11 +2,14 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { Invalid } from '../../errors.ts';
 import { parseCursor, type Cursor } from '../../schema/stream-event.ts';
 
-/* What the readers of streams say of themselves: which kinds of events they want, and how far they have read. */
+/* What readers of streams say about themselves: which kinds of events they want, and how far they have read. */
 
 type Allowed<Mode> = { field: string; modes: readonly Mode[] };
 
-/** One mode, several by commas or by repeating the field, or a JSON array of them in one value; undefined when none is named. Throws `Invalid`. */
+/**
+ * Reads stream modes: one, several by commas or by repeating the field, or a JSON array in one value; undefined when
+ * none is named. Throws `Invalid`.
+ */
 export function modesOf<Mode extends string>(given: string[] | undefined, { field, modes }: Allowed<Mode>): Mode[] | undefined {
   if (given === undefined || given.length === 0) return undefined;
   const named = given.flatMap((text) => (text.startsWith('[') ? listIn(text) : text.split(','))).map((mode) => String(mode).trim());
@@ -15,7 +18,7 @@ export function modesOf<Mode extends string>(given: string[] | undefined, { fiel
   throw new Invalid([{ loc: ['query', field], msg: `"${unknown}" is none of ${modes.join(', ')}`, type: 'enum' }]);
 }
 
-/** A text that only looks like a list is one mode, which nobody knows. */
+/** Reads a JSON list. A text that only looks like one is a single mode, which nobody knows. */
 function listIn(text: string): unknown[] {
   try {
     return JSON.parse(text) as unknown[];
@@ -24,7 +27,10 @@ function listIn(text: string): unknown[] {
   }
 }
 
-/** `Last-Event-ID` as a cursor; undefined when there is none. What no server can have given as an id is refused, as the vendor's server does. */
+/**
+ * Reads `Last-Event-ID` as a cursor; undefined when there is none. An id that no server can have given is refused, as
+ * the vendor's server does.
+ */
 export function cursorOf(headers: IncomingHttpHeaders): Cursor | undefined {
   const text = headers['last-event-id'] as string | undefined;
   if (text === undefined || text === '') return undefined;

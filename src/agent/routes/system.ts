@@ -16,10 +16,10 @@ type Deps = Pick<AgentDeps, 'db' | 'host' | 'pump' | 'log'>;
 const tag = 'system';
 const Any = Type.Unsafe<unknown>({ type: 'object' });
 const CHECK_WITHIN = 3000;
-/** Milliseconds: the queue is looked at every 1.5 s; a look that takes twenty times that will not end. */
+/** Milliseconds after which a look at the queue counts as stuck: it is looked at every 1.5 s. */
 const LOOKS_WITHIN = 30_000;
 
-/** Whether this process can do its work: the database and, on it, the queue. */
+/** Tells whether this process can do its work: whether the database and, on it, the queue answer. */
 export function healthRoute(deps: Deps, path: '/' | '/ok'): AgentRoute {
   return route({
     method: 'get',
@@ -95,11 +95,11 @@ const metricsRoute = ({ metrics }: SystemFacts): AgentRoute =>
     method: 'get',
     path: '/metrics',
     id: 'metrics',
-    summary: 'Figures for Prometheus, or as JSON',
+    summary: 'Metrics for Prometheus, or as JSON',
     tag,
     access: 'open',
     query: Type.Object({ format: Type.Optional(StringEnum(['prometheus', 'json'])) }),
-    answers: { 200: ok('Figures.') },
+    answers: { 200: ok('Metrics.') },
     handler: async ({ query }) => {
       if (query.format === 'json') return json(await metrics.json());
       const { text: body, type } = await metrics.prometheus();

@@ -1,9 +1,9 @@
 import type { MultitaskStrategy } from '../../schema/run.ts';
 
-/** What becomes of a new run and of those before it on its thread. */
+/** Says what becomes of a new run, and of those before it on its thread. */
 export type Admission = { admitted: false } | { admitted: true; stop: 'interrupt' | 'rollback' | undefined };
 
-/** The multitask strategies: a run on an idle thread is always admitted and stops nothing. */
+/** Applies the multitask strategies: a run on an idle thread is always admitted, and stops nothing. */
 export function admit(strategy: MultitaskStrategy, unfinished: number): Admission {
   if (unfinished === 0) return { admitted: true, stop: undefined };
   switch (strategy) {

@@ -21,7 +21,10 @@ export type TellStoppedDeps = {
 
 export type CancelDeps = TellStoppedDeps & { db: Database };
 
-/** Ends (or deletes) waiting runs at once, and marks running ones, so that their worker, or whoever takes them up after it, stops them. */
+/**
+ * Ends (or deletes) waiting runs at once, and marks running ones. Their worker stops those, or whoever takes them up
+ * after it.
+ */
 export async function stopRuns(tx: Db, active: ActiveRun[], action: StopAction): Promise<StoppedRuns> {
   const ids = (status: ActiveRun['status']): string[] => active.filter((run) => run.status === status).map((run) => run.run_id);
   const pending = ids('pending');

@@ -19,7 +19,7 @@ export type CreateDeps = InsertDeps &
     log: Log;
   };
 
-/** A run that was made, as it was made; `subscription`: what is heard of it, where it is followed. */
+/** A run in the state in which it was made. `subscription`: what is heard of it, where it is followed. */
 export type CreatedRun = { run: Run; subscription: Subscription | undefined };
 
 type CreateOptions = {
@@ -32,15 +32,19 @@ type CreateOptions = {
 };
 
 /**
- * Makes a run, which then waits for a worker or starts at once: the way in for every protocol. It takes one statement when nobody has to be
- * stopped or refused, else one transaction that holds the thread. Throws `Invalid`, `Rejected` or `NotFound` for what the body asks, and
- * `Conflict` when the thread is busy and the strategy is to reject.
+ * Makes a run, which waits for a worker or starts at once: the way in for every protocol. It takes one statement when
+ * no other run has to be stopped and none can refuse it, else one transaction that holds the thread. Throws `Invalid`,
+ * `Rejected` or `NotFound` for what the body asks, and `Conflict` when the thread is busy and the strategy is to
+ * reject.
  */
 export async function createRun(deps: CreateDeps, body: RunCreate, { threadId, follow, request }: CreateOptions): Promise<CreatedRun> {
   return make(deps, await planRun(deps, body, { threadId, request }), { follow, request });
 }
 
-/** Makes runs on threads of their own: none when one of them has to be refused; what is wrong with one is told with its place in the list. */
+/**
+ * Makes runs on threads of their own, or none when one of them has to be refused. A refusal names the place in the
+ * list.
+ */
 export async function createRuns(deps: CreateDeps, bodies: RunCreate[], request: RequestFacts): Promise<Run[]> {
   const all: PlannedRun[] = [];
   for (const [at, body] of bodies.entries()) all.push(await planRun(deps, body, { threadId: undefined, request }).catch(rethrowAt(at)));
@@ -70,7 +74,7 @@ async function make(
     if (tokens.length > 0) await insertFeedbackTokens(deps.db, next, tokens);
     const { run } = await insertPlanned(deps, next);
     deps.log.debug({ run_id, thread_id: run.thread_id }, 'run created');
-    // It was when it was made, however soon it started.
+    // The answer tells of the moment at which it was made, however soon it started.
     return { run: { ...run, status: 'pending' }, subscription };
   } catch (error) {
     subscription?.close();

@@ -2,12 +2,12 @@ import type { RunError, RunStatus } from '../../schema/run.ts';
 import type { Outcome } from '../threads/protocol.ts';
 
 /**
- * Why a run was told to stop: by a client (`interrupt`, `rollback`), by its time limit, because this process shuts down, or because another
- * worker has the run by now (`lost`).
+ * Why a run was told to stop: by a client (`interrupt`, `rollback`), by its time limit, because this process shuts
+ * down, or because another worker has the run by now (`lost`).
  */
 export type StopReason = 'interrupt' | 'rollback' | 'timeout' | 'shutdown' | 'lost';
 
-/** How the graph thread ended under a run: ended on purpose, for this run's or another's sake, or by itself. */
+/** How the graph thread ended under a run: it was ended for this run's or another's sake, or it crashed. */
 export type ThreadLoss = 'killed' | 'crashed';
 
 /** The end of a run that is written into its row, with what its graph said of the thread. */
@@ -24,18 +24,21 @@ export type FinishEnd = {
   stateUnknown: boolean;
 };
 
-/** How a run ends here: written down, deleted with what it did, given back to the queue, or none of our business any more. */
+/** How a run ends here: written down, undone, given back to the queue, or no longer of any concern to this process. */
 export type End =
   | FinishEnd
   | { kind: 'roll-back' }
-  /** `alone`: its next attempt gets a thread of its own. `losesLife`: this attempt counts against its maximum of attempts. */
+  /**
+   * `alone`: its next attempt gets a thread of its own. `losesLife`: this attempt counts against its maximum of
+   * attempts.
+   */
   | { kind: 'hand-back'; alone: boolean; losesLife: boolean }
   | { kind: 'forget' };
 
 /** What stays the same over the whole life of a run. `alone`: it has a graph thread of its own. */
 export type RunFacts = { alone: boolean; timeoutSeconds: number };
 
-/** The end of a run whose graph has told its outcome. A graph that finished before it heard of a stop has finished. */
+/** Decides the end of a run from what its graph told. A graph that finished before it heard of a stop has finished. */
 export function endOfGraph(outcome: Outcome, stop: StopReason | undefined, { timeoutSeconds }: RunFacts): End {
   const { values, interrupts } = outcome;
   const rest = outcome.waiting ? 'interrupted' : 'idle';
@@ -50,8 +53,9 @@ export function endOfGraph(outcome: Outcome, stop: StopReason | undefined, { tim
 }
 
 /**
- * The end of a run whose graph thread is gone, or that never got one. A thread that crashes takes all its runs with it, and nobody knows
- * which one was to blame: each goes on in a thread of its own, and only one that crashes that, too, loses a life.
+ * Decides the end of a run whose graph thread is gone, or that never got one. A crash takes all runs of the thread with
+ * it, and nobody knows which one was to blame. So each of them continues in a thread of its own, and only a run that
+ * crashes that one, too, loses a life.
  */
 export function endWithoutGraph(loss: ThreadLoss, stop: StopReason | undefined, { alone, timeoutSeconds }: RunFacts): End {
   const said = { values: undefined, interrupts: undefined, stateUnknown: true };
@@ -70,7 +74,10 @@ export function endWithoutGraph(loss: ThreadLoss, stop: StopReason | undefined, 
   }
 }
 
-/** The end of a run whose result the database does not take (larger than a field can be): another attempt would end alike. */
+/**
+ * Decides the end of a run whose result the database does not take (larger than a field can be). Another attempt would
+ * end alike, so the run fails.
+ */
 export function refusedEnd(reason: Error): FinishEnd & { error: RunError } {
   const error = { error: 'ResultNotStored', message: `The database refused the result of the run: ${reason.message}.` };
   return { ...failed(error), error, values: undefined, interrupts: undefined, stateUnknown: false };

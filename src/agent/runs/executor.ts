@@ -16,7 +16,7 @@ import { Publisher, type PublishedRun } from '../stream/publisher.ts';
 import type { GraphHost } from '../threads/host.ts';
 import type { SpanExporter } from '../tracing/exporter.ts';
 import type { End, RunFacts, StopReason } from './end.ts';
-import { finish, sayLastEvents } from './ends/finish.ts';
+import { finish, sayError, sayLastEvents } from './ends/finish.ts';
 import { forget } from './ends/forget.ts';
 import { handBack } from './ends/hand-back.ts';
 import { rollBack } from './ends/roll-back.ts';
@@ -54,14 +54,14 @@ type HeldRun = PublishedRun & {
 type WrittenEnd = { more: boolean; status?: RunStatus };
 
 /**
- * Executes claimed runs in the graph threads and carries what comes of them to the database and to readers. It decides nothing: it holds
- * each run's life, tells the machine of `life.ts` what happened, and does what that answers.
+ * Executes claimed runs in the graph threads and carries what comes of them to the database and to readers. It decides
+ * nothing: it holds each run's life, tells the machine of `life.ts` what happened, and does what that answers.
  */
 export class Executor {
   readonly #deps: Deps & { finishes: Batcher<FinishRun, Finished | undefined> };
   readonly #held = new Map<string, HeldRun>();
   readonly #pending = new PendingRequests();
-  /** How many runs came to which end in this process. */
+  /** Counts the runs that came to each end in this process. */
   readonly ended = new Map<RunStatus, number>();
 
   constructor(deps: Deps) {
@@ -72,7 +72,7 @@ export class Executor {
     return this.#held.size;
   }
 
-  /** The runs under way, each with the number of its attempt. */
+  /** Returns the runs under way, each with the number of its attempt. */
   attempts(): Map<string, number> {
     return new Map([...this.#held].map(([id, { run }]) => [id, run.attempt]));
   }
@@ -81,7 +81,7 @@ export class Executor {
     return this.#held.has(runId);
   }
 
-  /** Executes a run; settles when it is over, with its thread where that has another run waiting. Never fails. */
+  /** Executes a run. Settles when it is over, with its thread if another run waits there. Never fails. */
   execute(run: Claimed): Promise<string | undefined> {
     return new Promise((released) => {
       const facts = { alone: run.alone, timeoutSeconds: this.#deps.jobs.timeoutSeconds };
@@ -98,7 +98,7 @@ export class Executor {
     });
   }
 
-  /** Asks a run to stop; one that has not begun here hears of it when it begins. */
+  /** Asks a run to stop. One that has not begun here hears of it when it begins. */
   stop(runId: string, reason: StopReason): void {
     const held = this.#held.get(runId);
     if (held === undefined) this.#pending.addStop(runId, reason);
@@ -181,7 +181,7 @@ export class Executor {
         return;
       case 'say-error':
         void this.#try(held, async () => {
-          await this.#deps.publisher.publishError(held, effect.end.error);
+          await sayError(this.#deps, held, effect.error);
           return { event: 'last-events-said', feedback: undefined };
         });
         return;
@@ -196,7 +196,7 @@ export class Executor {
     }
   }
 
-  /** Does a part of the end, and tells the machine what came of it. */
+  /** Does one part of the end, and tells the machine what came of it. */
   async #try(held: HeldRun, work: () => Promise<LifeEvent>): Promise<void> {
     const event = await work().catch((error: unknown): LifeEvent => {
       const passes = error instanceof Unavailable || error instanceof Conflict;

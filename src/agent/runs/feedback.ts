@@ -2,7 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FeedbackToken } from '../db/feedback.ts';
 
-/** Tells where clients find this server: as configured, else as the request that makes the run found it (behind a proxy, as that says). */
+/**
+ * Returns how clients reach this server: the configured address, else the one of the request that makes the run (behind
+ * a proxy, the one that the proxy forwards).
+ */
 export function addressOf({
   publicUrl,
   prefix,

@@ -6,7 +6,10 @@ const CREDENTIALS = new Set(['authorization', 'proxy-authorization', 'cookie', '
 
 type Passes = (name: string) => boolean;
 
-/** Which headers become configurable values of a run (`http.configurable_headers` of gx.json). Without rules none do; exclusion wins. */
+/**
+ * Decides which headers become configurable values of a run (`http.configurable_headers` of gx.json). Without rules
+ * none do; an exclusion wins.
+ */
 export function passingHeaders(rules: HeaderPatterns | undefined): Passes {
   const includes = patterns(rules?.includes, rules?.include);
   const excludes = patterns(rules?.excludes, rules?.exclude);
@@ -18,7 +21,10 @@ export function passingHeaders(rules: HeaderPatterns | undefined): Passes {
   };
 }
 
-/** The passing headers of one request under their lower-case names; a header that came several times is one value, joined by commas. */
+/**
+ * Returns the headers of a request that pass, under their lower-case names. The values of a repeated header are joined
+ * by commas.
+ */
 export function configurableHeaders(headers: IncomingHttpHeaders, passes: Passes): Record<string, string> {
   const passing = Object.entries(headers).filter(([name, value]) => value !== undefined && passes(name));
   return Object.fromEntries(passing.map(([name, value]) => [name, [value].flat().join(', ')]));

@@ -28,7 +28,10 @@ async function wake({ pump, signals }: InsertDeps): Promise<void> {
   else await signals.send({ about: 'ticket' });
 }
 
-/** The short way: with a free slot here and a free thread, the run starts with its first write. Undefined: it has not been made. */
+/**
+ * Takes the short way: with a free slot here and a free thread, the run starts with the statement that stores it.
+ * Returns undefined when the run was not stored.
+ */
 async function insertStarted({ db, pump, tickets }: InsertDeps, run: NewRun): Promise<Inserted | undefined> {
   const seat = run.multitask_strategy === 'enqueue' && run.after_seconds === 0 ? pump.seat() : undefined;
   if (seat === undefined) return undefined;
@@ -63,7 +66,10 @@ function claimed({ graph_id, readers }: NewRun, { run, thread_readers, empty }: 
 const insertWaiting = ({ tickets }: InsertDeps, db: Db, run: NewRun): Promise<Inserted | undefined> =>
   insertRun(db, run, { sql: tickets.sql, payload: tickets.payload(run) });
 
-/** The other strategies decide on the unfinished runs of the thread; none can come in between. */
+/**
+ * Decides on the unfinished runs of the thread, as the strategies beside `enqueue` ask, while no other run can come in
+ * between.
+ */
 async function insertHolding(deps: InsertDeps, run: NewRun): Promise<Inserted | undefined> {
   let stopped: StoppedRuns | undefined;
   const inserted = await deps.db.transaction(async (tx) => {

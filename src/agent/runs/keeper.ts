@@ -33,7 +33,10 @@ type Deps = {
 const CLEAN_SECONDS = 30;
 const WATCH_SECONDS = 5;
 
-/** The clockwork of a process: says that its runs live, takes up those of dead workers, forgets what has expired. */
+/**
+ * Does the recurring work of a process: says that its runs live, takes up those of dead workers, deletes what has
+ * expired.
+ */
 export class Keeper {
   readonly #deps: Deps;
   readonly #timers: NodeJS.Timeout[] = [];
@@ -69,8 +72,8 @@ export class Keeper {
   }
 
   /**
-   * Says in one statement that all runs of this process live; the answer also brings the stops whose signal was missed. `toStop`: runs that are
-   * to stop, and may be this process's before it knows.
+   * Says in one statement that all runs of this process live. The answer also brings the stops whose signal was missed.
+   * `toStop`: runs that others want stopped, and that may be this process's before it knows.
    */
   async renew(toStop: string[] = []): Promise<void> {
     const { db, executor, jobs, signals } = this.#deps;
@@ -85,7 +88,10 @@ export class Keeper {
     for (const { run_id, cancel } of renewed) if (cancel !== null) executor.stop(run_id, cancel);
   }
 
-  /** Settles runs whose worker has gone silent: back to the queue, or to the end that was asked for, or to an error after too many lives. */
+  /**
+   * Settles runs whose worker has gone silent: they go back to the queue, come to the end that was asked for, or fail
+   * after too many lives.
+   */
   async takeUp(): Promise<void> {
     const { db, tickets, jobs, signals, eventLog, log } = this.#deps;
     const lost = await db.transaction(async (tx) => {
@@ -100,7 +106,7 @@ export class Keeper {
     if (lost.length > 0) await signals.send({ about: 'ticket' });
   }
 
-  /** Notices the ends of followed runs elsewhere whose signal got lost. */
+  /** Notices the ends of followed runs elsewhere when their signal got lost. */
   async watch(): Promise<void> {
     const { db, readers, executor } = this.#deps;
     const followed = readers.followedHere().filter((id) => !executor.has(id));

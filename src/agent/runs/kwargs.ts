@@ -14,7 +14,7 @@ export type RequestOrigin = { requestId: string; headers: JsonObject };
 
 const object = (value: unknown): JsonObject => (value ?? {}) as JsonObject;
 
-/** Fields whose function is not built are refused by name: dropping them silently would change what was asked for. */
+/** Refuses fields whose function is not built, by name: to drop them silently would change what was asked for. */
 export function checkFields(body: RunCreate, threadId: string | undefined): void {
   const refuse = (field: string, msg: string): never => {
     throw new Invalid([{ loc: ['body', field], msg, type: 'not_supported' }]);
@@ -33,13 +33,15 @@ export function checkFields(body: RunCreate, threadId: string | undefined): void
 const isInput = (input: unknown): boolean =>
   input !== undefined && input !== null && (typeof input !== 'object' || Object.keys(input).length > 0);
 
-/** The command, when it says anything. */
+/** Returns the command, when it says anything. */
 function commandIn({ command }: RunCreate): JsonObject | null {
   const given = [command?.['update'], command?.['resume'], command?.['goto']];
   return given.some((part) => part !== undefined && part !== null) ? command! : null;
 }
 
-/** The call that a run stands for: the assistant's configuration, the thread's, then the request's. */
+/**
+ * Returns the call that a run stands for: the configuration of the assistant, then the thread's, then the request's.
+ */
 export function runKwargs(body: RunCreate, from: RunContext, ids: Ids & { temporary: boolean; origin: RequestOrigin }): RunKwargs {
   return {
     input: body.input ?? null,
@@ -59,7 +61,10 @@ export function runKwargs(body: RunCreate, from: RunContext, ids: Ids & { tempor
   };
 }
 
-/** Names in `configurable` that tell of the call itself; a request can't forge them, and they are no settings of the graph. */
+/**
+ * The names in `configurable` that describe the call itself. A request can't forge them, and they are no settings of
+ * the graph.
+ */
 const OWN = new Set([
   'run_id',
   'thread_id',
@@ -72,14 +77,20 @@ const OWN = new Set([
 ]);
 const isOwn = (name: string): boolean => OWN.has(name) || name.startsWith('langgraph_auth_') || name.startsWith('__');
 
-/** What the caller settles: `context` and `configurable` are two names for it, so what is given under one is given under both. */
+/**
+ * Returns the settings that the caller gives. `context` and `configurable` are two names for them: what is given under
+ * one is given under both.
+ */
 function settings(body: RunCreate, from: RunContext): JsonObject {
   const given = isGiven(body.context) ? body.context : object(body.config?.['configurable']);
   const merged = { ...from.context, ...object(from.config['configurable']), ...object(from.thread_config?.['configurable']), ...given };
   return Object.fromEntries(Object.entries(merged).filter(([name]) => !isOwn(name)));
 }
 
-/** Nobody is authenticated, so the names of the caller are there and empty; a `user_id` of the request is the graph's own affair. */
+/**
+ * The caller's names are there and empty, because nobody is authenticated. A `user_id` in the request is the graph's
+ * own affair.
+ */
 const NOBODY = { langgraph_auth_user: null, langgraph_auth_user_id: '', langgraph_auth_permissions: [] };
 
 function configurableOf(body: RunCreate, from: RunContext, { run_id, thread_id, origin }: Ids & { origin: RequestOrigin }): JsonObject {
@@ -99,7 +110,10 @@ function configurableOf(body: RunCreate, from: RunContext, { run_id, thread_id, 
 
 const CHECKPOINT_FIELDS = ['checkpoint_ns', 'checkpoint_id', 'checkpoint_map'];
 
-/** The checkpoint that the run is to go on from, of the three fields that may name it: its id, with namespace and map. */
+/**
+ * Returns the checkpoint from which the run is to continue (id, namespace and map), from the three fields that may name
+ * it.
+ */
 export function requestedCheckpoint({ checkpoint_id, checkpoint, config }: RunCreate): JsonObject {
   const asked: JsonObject = { ...object(config?.['configurable']), ...given(checkpoint), ...given({ checkpoint_id }) };
   return given(Object.fromEntries(CHECKPOINT_FIELDS.map((name) => [name, asked[name]])));

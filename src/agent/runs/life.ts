@@ -1,3 +1,4 @@
+import type { RunError } from '../../schema/run.ts';
 import type { Outcome } from '../threads/protocol.ts';
 import {
   endOfGraph,
@@ -11,12 +12,13 @@ import {
 } from './end.ts';
 
 /*
- * The life of a run under way in this process, as a machine: what happens to it in a state leads to the next state and to effects.
- * Nothing is done here; `executor.ts` carries the effects out, and tells what came of them as events.
+ * The life of a run under way in this process, as a machine: an event in a state leads to the next state and to effects.
+ * Nothing is done here. `executor.ts` carries out the effects, and reports what came of them as events.
  *
  *   taken -> executing -> stopping -> saying -> writing -> ended
  *
- * A run may leave out states on its way to the right; only a result that the database refuses goes back, from writing to saying.
+ * A run may skip states on its way to the right. Only a result that the database refuses leads back, from writing to
+ * saying.
  */
 
 /** Key -> the address at which feedback on the run is given. */
@@ -29,7 +31,9 @@ export type Life =
   | { at: 'executing' }
   /** Its graph was told to stop. */
   | { at: 'stopping'; stop: StopReason }
-  /** Its last events are on their way to its readers. `feedback` is known once they have been said for the first time. */
+  /**
+   * Its last events are on their way to its readers. `feedback` is known once they have been said for the first time.
+   */
   | { at: 'saying'; end: FinishEnd; feedback: Feedback }
   /** Its end is being written down. */
   | { at: 'writing'; end: End; feedback: Feedback }
@@ -68,7 +72,7 @@ export type Effect =
   /** Says the last events of the run (feedback addresses, error); `last-events-said` or `end-postponed` follows. */
   | { do: 'say-last-events'; end: FinishEnd }
   /** Says the error that takes the place of the result; `last-events-said` follows. */
-  | { do: 'say-error'; end: FinishEnd }
+  | { do: 'say-error'; error: RunError }
   /** Writes the end down and tells the readers; `end-written`, `end-postponed` or `end-refused` follows. */
   | { do: 'write-end'; end: End; feedback: Feedback }
   | { do: 'log'; level: 'warn' | 'error'; error: Error; message: string }
@@ -87,14 +91,18 @@ const LONGEST_TIMER = 0x7fffffff;
 const setObeyTimer: Effect = { do: 'set-timer', timer: 'obey', milliseconds: OBEY_WITHIN, expires: { event: 'obey-time-over' } };
 const stay = (life: Life): Step => [life, []];
 
-/** A run that this process has just claimed. `stop`: what others asked of it before it began here. */
+/**
+ * Begins the life of a run that this process has just claimed. `stop`: what others asked of it before it began here.
+ */
 export function beginLife(stop: StopReason | undefined, { timeoutSeconds }: RunFacts): Step {
   const milliseconds = Math.min(timeoutSeconds * 1000, LONGEST_TIMER);
   const limit: Effect = { do: 'set-timer', timer: 'limit', milliseconds, expires: { event: 'stop-asked', reason: 'timeout' } };
   return [{ at: 'taken', stop }, stop === undefined ? [limit] : [limit, setObeyTimer]];
 }
 
-/** What an event makes of a life. An event that means nothing in a state leaves it as it is, without effects. */
+/**
+ * Returns what an event makes of a life. An event that means nothing in a state leaves it as it is, without effects.
+ */
 export function nextLife(life: Life, event: LifeEvent, facts: RunFacts): Step {
   switch (life.at) {
     case 'taken':
@@ -150,11 +158,11 @@ function endedByThread(life: Life, event: LifeEvent, { stop, facts }: { stop: St
   return stay(life);
 }
 
-/** The first reason counts, but a rollback outranks an interrupt. */
+/** Returns the reason that counts: the first one, but a rollback outranks an interrupt. */
 const stronger = (stop: StopReason | undefined, asked: StopReason): StopReason =>
   stop === undefined || (stop === 'interrupt' && asked === 'rollback') ? asked : stop;
 
-/** An end that is decided changes no more, whatever is asked of the run from now on. */
+/** Begins the end of a run. Once decided it changes no more, whatever is asked of the run from now on. */
 function ending(end: End): Step {
   const clear: Effect[] = [
     { do: 'clear-timer', timer: 'limit' },
@@ -192,9 +200,10 @@ function whenWriting(life: Extract<Life, { at: 'writing' }>, event: LifeEvent): 
 }
 
 /**
- * A database that is away, or busy with the same rows, is waited for: until it comes back nobody else can take the run, and after that the
- * lease decides. A result that it refuses fails the run at once: executed again, it would come to the same. Any other end that it refuses
- * is given up: the lease runs out, and another worker takes the run up from its last checkpoint.
+ * Waits for a database that is away, or busy with the same rows: until it comes back nobody else can take the run, and
+ * after that the lease decides. A result that the database refuses fails the run at once, since another attempt would
+ * come to the same. Any other refused end is given up: the lease runs out, and another worker takes the run up from its
+ * last checkpoint.
  */
 function endNotWritten(life: Extract<Life, { at: 'saying' | 'writing' }>, event: LifeEvent): Step {
   const { end, feedback } = life;
@@ -212,7 +221,7 @@ function endNotWritten(life: Extract<Life, { at: 'saying' | 'writing' }>, event:
       { at: 'saying', end: refused, feedback },
       [
         { do: 'log', level: 'error', error, message },
-        { do: 'say-error', end: refused },
+        { do: 'say-error', error: refused.error },
       ],
     ];
   }

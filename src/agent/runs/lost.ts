@@ -17,9 +17,9 @@ type Settling = { tickets: Tickets; maxAttempts: number; lifeSeconds: number };
 export type Settled = Lost & { ended: boolean };
 
 /**
- * Decides and writes what becomes of a run whose worker is gone: back to the queue, or the end that was asked for, or an error after too many
- * lives. A life counts from the moment a worker takes the run: one that dies with it before its first step can't be told from one that dies of
- * it.
+ * Decides and writes what becomes of a run whose worker is gone. It goes back to the queue, comes to the end that was
+ * asked for, or fails after too many lives. A life counts from the moment a worker takes the run: a worker that died
+ * before the run's first step can't be told from one that died of it.
  */
 export async function settleLost(tx: Db, run: Lost, { tickets, maxAttempts, lifeSeconds }: Settling): Promise<Settled> {
   const sayLast = (...events: [event: string, json: string][]): Promise<void> =>
@@ -46,7 +46,10 @@ export async function settleLost(tx: Db, run: Lost, { tickets, maxAttempts, life
 
 export type TellLostDeps = { db: Db; readers: Pick<Readers, 'wake' | 'end'>; host: GraphHost; log: Log };
 
-/** Tells readers of the runs and of their threads, once what became of them is committed; their threads stand where they left them. */
+/**
+ * Tells readers of the runs and of their threads, once what became of them is committed. The state of the threads is
+ * read anew.
+ */
 export async function tellLost(deps: TellLostDeps, runs: Settled[]): Promise<void> {
   for (const run of runs) {
     const { run_id, readers, thread_readers, ended } = run;

@@ -5,8 +5,8 @@ import type { StopReason } from './end.ts';
 const BEGINS_WITHIN = 10_000;
 
 /**
- * What other processes ask of runs that have not begun here: they see a claim in the database before its answer reaches the worker. Each
- * request is kept for ten seconds from the last time it was made.
+ * What other processes ask of runs that have not begun here: they see a claim in the database before its answer reaches
+ * this worker. Each request is kept for ten seconds from the last time it was made.
  */
 export class PendingRequests {
   readonly #stops = new Map<string, { reason: StopReason; timer: NodeJS.Timeout }>();
@@ -30,7 +30,10 @@ export class PendingRequests {
     readers.set(reader, setTimeout(forget, BEGINS_WITHIN).unref());
   }
 
-  /** Takes what was asked of the run that begins now: a stop is for one beginning, readers stay for the thread's next run. */
+  /**
+   * Takes what was asked of the run that begins now. A stop is for one beginning; readers stay for the thread's next
+   * run.
+   */
   take({ run_id, thread_id }: Pick<Claimed, 'run_id' | 'thread_id'>): { stop: StopReason | undefined; readers: string[] } {
     const stop = this.#stops.get(run_id);
     clearTimeout(stop?.timer);

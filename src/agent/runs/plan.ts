@@ -62,7 +62,7 @@ export async function planRun(
       origin: { requestId: request.requestId, headers: configurableHeaders(request.headers, deps.requests.passes) },
     }),
     multitask_strategy: body.multitask_strategy ?? 'enqueue',
-    // In whole milliseconds: an interval takes no number as small as a double can be.
+    // Rounded to whole milliseconds: an interval takes no number as small as a double can be.
     after_seconds: Math.round((body.after_seconds ?? 0) * 1000) / 1000,
     thread: {
       create: stateless || body.if_not_exists === 'create',
@@ -73,8 +73,8 @@ export async function planRun(
 }
 
 /**
- * Throws `NotFound` for a checkpoint that the thread does not have: a graph that is told to go on from it would begin from nothing, without a
- * word.
+ * Throws `NotFound` for a checkpoint that the thread does not have. A graph told to continue from it would silently
+ * start from nothing.
  */
 export async function checkCheckpoint(db: Db, threadId: string, { checkpoint_id, checkpoint_ns }: JsonObject): Promise<void> {
   if (typeof checkpoint_id !== 'string' || checkpoint_id === '') return;

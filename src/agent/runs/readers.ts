@@ -26,9 +26,10 @@ export type FollowedRun = { progress: RunProgress; subscription: Subscription };
 export type FollowedThread = { threadId: string; subscription: Subscription };
 
 /**
- * The one door to the readers of runs and threads, for whatever protocol they speak: they follow a run (or all runs of a thread), read its
- * events or wait for its result; who changes a run tells them that there is more to read, or that it is over. Readers in this process hear of
- * it by the bus. Those in other processes are registered in the row of the run, or of the thread, and hear of it by a signal.
+ * The one door to the readers of runs and threads, for whatever protocol they speak. Readers follow a run (or all runs
+ * of a thread), read its events or wait for its result. Whoever changes a run tells its readers that there is more to
+ * read, or that it is over. Readers in this process hear of it by the bus. Those in other processes are registered in
+ * the row of the run, or of the thread, and hear of it by a signal.
  */
 export class Readers {
   readonly #deps: Deps;
@@ -40,8 +41,8 @@ export class Readers {
   /* Following. */
 
   /**
-   * Prepares for a run that is about to be made, so that its reader misses nothing. The run's row is to be made with `registered` as its
-   * readers; `made` has to be called once it is, or was refused.
+   * Prepares for a run that is about to be made, so that its reader misses nothing. Its row has to name `registered` as
+   * its readers, and `made` has to be called once the run is made or refused.
    */
   expectRun(
     runId: string,
@@ -53,8 +54,8 @@ export class Readers {
   }
 
   /**
-   * Follows a run until the signal: registers this process among its readers, and tells the process that runs it. Throws `NotFound` when
-   * there is no such run, or (with `threadId`) none on that thread.
+   * Follows a run until the signal: registers this process among its readers, and tells the process that executes it.
+   * Throws `NotFound` when there is no such run or, with `threadId`, none on that thread.
    */
   async followRun(run: { runId: string; threadId: string | undefined }, signal: AbortSignal): Promise<FollowedRun> {
     const { db, bus, signals } = this.#deps;
@@ -85,12 +86,12 @@ export class Readers {
 
   /* Reading. */
 
-  /** The events of a run that is followed since before it was made, until it ends. */
+  /** Returns the events of a run that is followed since before it was made, until it ends. */
   eventsFromStart(reading: Pick<RunReading, 'run_id' | 'subscription' | 'resumable' | 'wanted'>): AsyncGenerator<SseEvent[]> {
     return runEvents(this.#deps, { ...reading, from: { ms: 0, seq: 0 }, replay: false, ended: false });
   }
 
-  /** The events of a followed run behind the cursor; without one, those that come from now on. */
+  /** Returns the events of a followed run behind the cursor; without one, those that come from now on. */
   async eventsAfter(
     cursor: Cursor | undefined,
     { progress, subscription }: FollowedRun,
@@ -102,7 +103,10 @@ export class Readers {
     return runEvents(this.#deps, { run_id, subscription, from, replay: cursor !== undefined, ended, resumable, wanted });
   }
 
-  /** The events of all runs of a followed thread behind the cursor, those to come included, until the reader leaves or the server stops. */
+  /**
+   * Yields the events of all runs of a followed thread behind the cursor and those to come, until the reader leaves or
+   * the server stops.
+   */
   async *threadEvents(
     { threadId, subscription }: FollowedThread,
     { from, modes }: { from: Cursor | undefined; modes: ThreadStreamMode[] },
@@ -116,7 +120,10 @@ export class Readers {
     }
   }
 
-  /** Waits for the end of a followed run and answers its final state, as `finalState` does; undefined when the reader left before. */
+  /**
+   * Waits for the end of a followed run and returns its final state (see `finalState`); undefined when the reader left
+   * before.
+   */
   async waitForEnd(run: RunIds, subscription: Subscription): Promise<{ state: unknown } | undefined> {
     try {
       for (;;) {
@@ -130,7 +137,7 @@ export class Readers {
     }
   }
 
-  /** The final state of a run that has ended, as `finalState` does. */
+  /** Reads the final state of a run that has ended (see `finalState`). */
   stateOf(run: RunIds): Promise<unknown> {
     return finalState(this.#deps.db, run, undefined);
   }
@@ -149,7 +156,10 @@ export class Readers {
     await this.#signalOthers(readers, { about: 'end', run_id: runId });
   }
 
-  /** Tells those who follow a thread of something that no run did: `json` is asked for only if somebody follows it. */
+  /**
+   * Tells those who follow a thread of an event that no run brought about. `json` is asked for only if somebody
+   * follows.
+   */
   async tellThread(threadId: string, event: string, json: () => Promise<string>): Promise<void> {
     const { db, eventLog } = this.#deps;
     const readers = await threadReaders(db, threadId);

@@ -8,8 +8,8 @@ import { parsed } from '../threads/json-text.ts';
 type Deps = { db: Db; host: GraphHost; log: Log };
 
 /**
- * Writes down where a thread stands by its last checkpoint, after a run whose graph could not tell any more: its thread was ended, or its worker is
- * gone. It is what searches show; a failure leaves it as it was.
+ * Writes down where a thread stands by its last checkpoint, after a run whose graph could not tell: its graph thread
+ * was ended, or its worker is gone. Searches show it; a failure leaves it as it was.
  */
 export async function refreshThread(
   { db, host, log }: Deps,

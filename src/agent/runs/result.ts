@@ -7,8 +7,9 @@ import type { RunResult } from '../stream/bus.ts';
 type Json = Record<string, unknown>;
 
 /**
- * What clients are told at the end of a run: the final state of its thread, with what that waits for (`__interrupt__`) and where feedback is
- * given (`__feedback__`), or its error (`__error__`). `result`: what it came to, where it ended in this process; else it is read.
+ * Returns what clients are told at the end of a run: the final state of its thread, with the interrupts that it waits
+ * for (`__interrupt__`) and where feedback is given (`__feedback__`), or its error (`__error__`). `result`: what the
+ * run came to in this process; without it, the rows are read.
  */
 export async function finalState(
   db: Db,

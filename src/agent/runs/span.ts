@@ -8,7 +8,7 @@ const NAMES: Record<Exclude<End['kind'], 'finish'>, string> = {
   forget: 'lost',
 };
 
-/** An attempt of a run as the root of its trace. Times are milliseconds since 1970. */
+/** Returns the span of one attempt of a run, the root of its trace. Times are milliseconds since 1970. */
 export function runSpan(
   { run_id, thread_id, graph_id, attempt }: Pick<Claimed, 'run_id' | 'thread_id' | 'graph_id' | 'attempt'>,
   runEnd: End,

@@ -50,13 +50,13 @@ export class Bus {
     for (const key of this.#listeners.keys()) this.publish(key, message);
   }
 
-  /** A run is followed before it is made, so that nothing of it is missed: until `made`, that it is nowhere to be found tells nothing. */
+  /** Notes a run that is followed before it is made. Until `made`, its absence from the database means nothing. */
   expect(runId: string): { made(): void } {
     this.#unmade.add(runId);
     return { made: () => void this.#unmade.delete(runId) };
   }
 
-  /** The runs that somebody in this process follows, without those that are still being made. */
+  /** Returns the runs that somebody in this process follows, without those that are still being made. */
   followedRuns(): string[] {
     return [...this.#listeners.keys()].filter((key) => !key.startsWith('thread:') && !this.#unmade.has(key));
   }

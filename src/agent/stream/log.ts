@@ -12,7 +12,7 @@ const RUNS_PER_SIGNAL = 90;
 
 type Entry = StoredEvent & { readers: Iterable<string> };
 
-/** Writes events for readers in other processes, and for clients that come back: in batches, one statement at a time. */
+/** Writes events for readers in other processes and for clients that come back, in batches, one statement at a time. */
 export class EventLog {
   readonly #db: Db;
   /** How long events are kept. */
@@ -20,7 +20,7 @@ export class EventLog {
   readonly #log: Log;
   #waiting: Entry[] = [];
   #writing = false;
-  /** Events that came, and that went; those who wait for one of them. */
+  /** Counts events that came, and that went; and who waits for one of them. */
   #came = 0;
   #went = 0;
   #listeners: { upTo: number; resolve: () => void }[] = [];
@@ -68,7 +68,7 @@ export class EventLog {
   }
 }
 
-/** One signal for each process that waits for something in the batch, in parts that fit. */
+/** Returns one signal for each process that waits for something in the batch, in parts that fit. */
 function signalsOf(batch: Entry[]): { channel: string; payload: string }[] {
   const waiting = new Map<string, Map<string, string>>();
   for (const { run_id, thread_id, readers } of batch)

@@ -1,5 +1,4 @@
 import type { Log } from '../../log.ts';
-import type { RunError } from '../../schema/run.ts';
 import { RUN_DONE, runDone, type Cursor, type RunEvent } from '../../schema/stream-event.ts';
 import { threadKey, type Bus } from './bus.ts';
 import type { EventLog } from './log.ts';
@@ -44,17 +43,16 @@ export class Publisher {
   }
 
   /**
-   * Publishes the error of the run, where it has one, as its last event. Settles when all that was published is where readers in other
-   * processes find it: they stop looking at the end.
+   * Settles when all that was published of the run is where readers in other processes find it: they stop looking at
+   * its end.
    */
-  async publishError(published: PublishedRun, error: RunError | null): Promise<void> {
-    if (error !== null) this.publish(published, [['error', JSON.stringify(error)]]);
+  async stored(published: PublishedRun): Promise<void> {
     if (isKept(published)) await this.#deps.eventLog.written();
   }
 
   /**
-   * Tells those who follow the thread that the run is over, and what it came to can be read. Nobody waits for it to be told, and the thread's
-   * next run may have begun elsewhere: its id tells of the moment of the last event, so that it stands before that run.
+   * Tells those who follow the thread that the run is over. Its result can be read by now, and the thread's next run
+   * may have begun elsewhere: the event bears the time of the last one, so that it stands before that run.
    */
   publishDone(published: PublishedRun): void {
     this.publish(published, [[RUN_DONE, runDone(published.run.run_id)]], published.at.ms || Date.now());

@@ -6,15 +6,18 @@ const REMEMBERED = 200;
 const BEGINNING: Cursor = { ms: 0, seq: 0 };
 
 /**
- * How far a reader of a thread has read each of its runs. Clocks of workers differ, and the end of one run may arrive after the beginning of
- * the next: one position for all would lose events.
+ * How far a reader of a thread has read each of its runs. The clocks of workers differ, and the end of one run may
+ * arrive after the beginning of the next: one position for all would lose events.
  */
 export class ReadPositions {
   readonly #ofRun = new Map<string, Cursor>();
   readonly #since: number | undefined;
   #start: Cursor;
 
-  /** `since`: milliseconds, by this server's clock. Runs made later are read from their first event, whatever their workers' clocks say. */
+  /**
+   * `since`: milliseconds, by this server's clock. A run made later is read from its first event, whatever its worker's
+   * clock says.
+   */
   private constructor(start: Cursor, since?: number) {
     this.#start = start;
     this.#since = since;

@@ -26,8 +26,8 @@ export type RunReading = {
 const PAGE = 500;
 
 /**
- * One reader's way through a run: what is stored, then what comes, without gap or duplicate, until the run ends. What came together goes on
- * together. Throws `Unavailable` when the reader was too slow.
+ * Yields the events of a run to one reader: what is stored, then what comes, without gap or duplicate, until the run
+ * ends. Events that came together are yielded together. Throws `Unavailable` when the reader was too slow.
  */
 export async function* runEvents(source: EventSource, reading: RunReading): AsyncGenerator<SseEvent[]> {
   const { subscription, wanted, resumable } = reading;
@@ -42,7 +42,7 @@ export async function* runEvents(source: EventSource, reading: RunReading): Asyn
   }
 }
 
-/** True for the end of a run that ended in this process: all its events have been said here. */
+/** True for the end of a run that ended in this process: all its events were published here. */
 const endedHere = (message: BusMessage): boolean => message.kind === 'end' && message.result !== undefined;
 
 async function* allEvents(source: EventSource, { run_id, subscription, from, replay, ended }: RunReading): AsyncGenerator<RunEvent[]> {

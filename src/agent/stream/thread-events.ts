@@ -18,7 +18,7 @@ export type ThreadReading = {
 
 const PAGE = 500;
 
-/** Events of all runs of the thread, those to come included; it ends when the client leaves or the server stops. */
+/** Yields the events of all runs of the thread, those to come included, until the client leaves or the server stops. */
 export async function* threadEvents(source: EventSource, { threadId, subscription, from, modes }: ThreadReading): AsyncGenerator<SseEvent> {
   const positions = ReadPositions.from(from);
   const shown = function* (runId: string, event: RunEvent): Generator<SseEvent> {

@@ -1,9 +1,15 @@
 import { RUN_DONE, type StreamMode, type ThreadStreamMode } from '../../schema/stream-event.ts';
 
-/** What a reader asked for: kinds of events, and namespaces of graphs as event names carry them (`sub:<task id>|...`, `""` is the root). */
+/**
+ * What a reader asked for: kinds of events, and namespaces of graphs as event names carry them (`sub:<task id>|...`;
+ * `""` is the root).
+ */
 export type Wanted = { modes: StreamMode[] | undefined; namespaces: string[] | undefined };
 
-/** Whether a reader asked for the event: its mode stands before the first pipe of its name, its namespace after it. What is told of the run itself always goes out. */
+/**
+ * Tells whether a reader asked for the event. Its mode stands before the first pipe of its name, its namespace after
+ * it. Events about the run itself always go out.
+ */
 export function isWanted(event: string, { modes, namespaces }: Wanted): boolean {
   const [name = '', ...namespace] = event.split('|');
   if (name === RUN_DONE) return false;
@@ -14,7 +20,7 @@ export function isWanted(event: string, { modes, namespaces }: Wanted): boolean 
   return modes.includes(name === 'messages' ? 'messages-tuple' : (name as StreamMode));
 }
 
-/** How an event looks in a stream of the whole thread; undefined when it was not asked for. */
+/** Returns the name of an event in a stream of the whole thread; undefined when it was not asked for. */
 export function inThreadStream(event: string, modes: ThreadStreamMode[]): string | undefined {
   if (event === RUN_DONE) return modes.includes('lifecycle') ? 'metadata' : undefined;
   if (event === 'state_update') return modes.includes('state_update') ? event : undefined;

@@ -46,7 +46,7 @@ const show = {
   abort: () => 'abort',
   kill: () => 'kill',
   'say-last-events': () => 'say last events',
-  'say-error': ({ end }: Extract<Effect, { do: 'say-error' }>) => `say ${end.error?.error}`,
+  'say-error': (effect: Extract<Effect, { do: 'say-error' }>) => `say ${effect.error.error}`,
   'write-end': (effect: Extract<Effect, { do: 'write-end' }>) =>
     `write ${effect.end.kind === 'finish' ? effect.end.status : effect.end.kind}`,
   log: ({ level }: Extract<Effect, { do: 'log' }>) => level,

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Log } from '../../../log.ts';
-import type { RunStatus } from '../../../schema/run.ts';
+import type { RunError, RunStatus } from '../../../schema/run.ts';
 import type { Batcher } from '../../db/batcher.ts';
 import { finishedBefore, type Finished, type FinishRun } from '../../db/ends.ts';
 import { feedbackUrls } from '../../db/feedback.ts';
@@ -32,14 +32,17 @@ type Published = PublishedRun & { run: Claimed };
 type Feedback = Record<string, string> | undefined;
 
 /**
- * Milliseconds that the end of a run whose thread was ended waits until its state is read: another graph thread has to load the graphs for
- * that.
+ * Milliseconds that the end waits for the state of a run whose graph thread was ended: another thread may have to load
+ * the graphs first.
  */
 const READ_STATE_WITHIN = 5000;
 /** Seconds that the result of a temporary run is kept for readers in other processes. */
 const KEPT_FOR_READERS = 60;
 
-/** Says the last events of a run to all who read it; answers where feedback on it is given, if it was asked for and came to an end of its own. */
+/**
+ * Says the last events of a run to all who read it. Returns where feedback on it is given, if feedback was asked for
+ * and the run was not interrupted.
+ */
 export async function sayLastEvents(
   { db, publisher }: Pick<Deps, 'db' | 'publisher'>,
   published: Published,
@@ -49,11 +52,20 @@ export async function sayLastEvents(
   const wanted = kwargs.feedback_keys !== null && end.status !== 'interrupted';
   const feedback = wanted ? await feedbackUrls(db, run_id) : undefined;
   if (feedback !== undefined) publisher.publish(published, [['feedback', JSON.stringify(feedback)]]);
-  await publisher.publishError(published, end.error);
+  if (end.error !== null) publisher.publish(published, [['error', JSON.stringify(end.error)]]);
+  await publisher.stored(published);
   return feedback;
 }
 
-/** The end of a run that its graph, its time limit or a client brought about: it is written down, and its readers hear its result. */
+/** Says the error that takes the place of a refused result, after all that was said of the run before. */
+export async function sayError({ publisher }: Pick<Deps, 'publisher'>, published: Published, error: RunError): Promise<void> {
+  publisher.publish(published, [['error', JSON.stringify(error)]]);
+  await publisher.stored(published);
+}
+
+/**
+ * Writes the end of a run that its graph, its time limit or a client brought about, and tells its readers the result.
+ */
 export async function finish(
   deps: Deps,
   published: Published,
@@ -68,7 +80,7 @@ export async function finish(
     return { more: true };
   }
   publisher.publishDone(published);
-  // Who waits for the end looks at the thread next.
+  // Whoever waits for the end looks at the thread next.
   if (end.stateUnknown && !run.temporary) await Promise.race([refreshThread(deps, run), wait(READ_STATE_WITHIN)]);
   await readers.end(run.run_id, finished.readers, resultOf(end, feedback));
   const elsewhere = finished.readers.some((reader) => reader !== signals.processId);
@@ -77,7 +89,7 @@ export async function finish(
   return { more: finished.more, status: end.status };
 }
 
-/** Undefined: the run is no longer ours to end. */
+/** Writes the end into the row. Returns undefined when the run is no longer this process's to end. */
 async function written({ db, finishes, signals }: Deps, { run_id }: Claimed, end: FinishEnd): Promise<Finished | undefined> {
   const { status, error, rest, values, interrupts } = end;
   const row: FinishRun = { run_id, worker: signals.processId, status, error, thread: { status: rest, values, interrupts } };

@@ -4,13 +4,13 @@ import { isThere } from '../../db/runs.ts';
 
 type Ids = { run_id: string; thread_id: string };
 
-/** The end of a run that is no longer this process's: another worker has it, or it was deleted. */
+/** Leaves a run alone that is no longer this process's: another worker has it, or it was deleted. */
 export async function forget({ db }: { db: Db }, run: Ids): Promise<{ more: boolean }> {
   await dropIfDeleted(db, run);
   return { more: false };
 }
 
-/** Deletes what the graph of a deleted run, or thread, wrote after the deletion: nothing of it is left. */
+/** Deletes what the graph of a deleted run, or thread, wrote after the deletion. */
 export async function dropIfDeleted(db: Db, { run_id, thread_id }: Ids): Promise<void> {
   const is = await isThere(db, { run_id, thread_id });
   if (!is.thread) await deleteCheckpoints(db, [thread_id]);

@@ -19,7 +19,7 @@ type Deps = TellLostDeps & {
 
 type HandBack = Extract<End, { kind: 'hand-back' }>;
 
-/** The end of an attempt whose run goes on elsewhere, before any new run begins: it goes back to the queue. */
+/** Gives a run back to the queue: it continues elsewhere, before any new run begins. */
 export async function handBack(deps: Deps, run: Claimed, { alone, losesLife }: HandBack): Promise<{ more: boolean }> {
   const { db, signals, tickets, log } = deps;
   if (losesLife) await loseLife(deps, run.run_id);
@@ -31,7 +31,7 @@ export async function handBack(deps: Deps, run: Claimed, { alone, losesLife }: H
   return { more: true };
 }
 
-/** A run that ends its own thread, or whose database went away, is one of a lost worker: what always fails ends some day. */
+/** Counts the attempt against the run, as if its worker were lost: what fails each time comes to an end some day. */
 async function loseLife(deps: Deps, runId: string): Promise<void> {
   const { db, signals, tickets, jobs, eventLog } = deps;
   const settled = await db.transaction(async (tx) => {

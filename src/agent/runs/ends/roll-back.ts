@@ -7,7 +7,7 @@ import type { Readers } from '../readers.ts';
 
 type Deps = { db: Db; publisher: Pick<Publisher, 'publishDone'>; readers: Pick<Readers, 'end'>; log: Log };
 
-/** The end of a run that is undone: it is deleted with its checkpoints, and its readers hear that it is over. */
+/** Undoes a run: deletes it with its checkpoints, and tells its readers that it is over. */
 export async function rollBack({ db, publisher, readers, log }: Deps, published: PublishedRun): Promise<{ more: boolean }> {
   const { run_id, thread_id } = published.run;
   await deleteRunCheckpoints(db, thread_id, run_id);

@@ -6,7 +6,10 @@ import type { AgentDeps } from './deps.ts';
 
 /** Milliseconds for which an answer is good: all pods of a deployment are scraped, each every 15 or 30 seconds. */
 const GOOD_FOR = 10_000;
-/** Milliseconds in which it has to come: a scrape is given up after ten seconds by default, and must tell of a database that hangs. */
+/**
+ * Milliseconds within which an answer has to come: scrapes give up after ten seconds by default, and are to report a
+ * database that hangs.
+ */
 const WITHIN = 2000;
 
 const HELP: Record<keyof DatabaseStats, string> = {
@@ -21,19 +24,22 @@ const HELP: Record<keyof DatabaseStats, string> = {
 };
 const NAMES = Object.keys(HELP) as (keyof DatabaseStats)[];
 
-/** What the database answers, or undefined: a scrape neither fails nor hangs with it. */
+/** Returns what the database answers, or undefined: a scrape neither fails nor hangs with it. */
 export async function inTime<T>(answer: Promise<T>, log: Log): Promise<T | undefined> {
   const late = new Promise<never>((_, reject) => setTimeout(reject, WITHIN, new Error('no answer in time')).unref());
   try {
     return await Promise.race([answer, late]);
   } catch (error) {
-    log.warn({ err: asError(error) }, 'figures could not be read from the database');
+    log.warn({ err: asError(error) }, 'metrics could not be read from the database');
     return undefined;
   }
 }
 
-/** Figures of the database itself. One that does not answer in time is told by `gx_database_up`, and the others are no numbers. */
-export function databaseFigures({ db, log }: Pick<AgentDeps, 'db' | 'log'>, registers: Registry[]): () => Promise<object> {
+/**
+ * Makes the metrics of the database itself. When it does not answer in time, `gx_database_up` is 0 and the others are
+ * not numbers.
+ */
+export function databaseMetrics({ db, log }: Pick<AgentDeps, 'db' | 'log'>, registers: Registry[]): () => Promise<object> {
   const up = new Gauge({ name: 'gx_database_up', help: '1 when the database answered.', registers });
   const gauges = NAMES.map((name) => [name, new Gauge({ name: `gx_database_${name}`, help: HELP[name], registers })] as const);
   let asked: Promise<DatabaseStats | undefined> | undefined;
