@@ -48,13 +48,8 @@ export async function invoke(spec: RunSpec, deps: InvokeDeps): Promise<Outcome> 
   const progress: Progress = { events: new EventsOfRun(spec.kwargs.stream_mode) };
   deps.emit('metadata', toJson({ run_id: spec.run_id, attempt: spec.attempt }));
   try {
-    await using run = deps.saver.begin(spec, {
-      ahead: goesAhead(spec.kwargs),
-      written: spec.kwargs.resumable ? deps.written : undefined,
-    });
-    const outcome = await carryOut(spec, deps, progress);
-    await run.stored();
-    return outcome;
+    const storing = { ahead: goesAhead(spec.kwargs), written: spec.kwargs.resumable ? deps.written : undefined };
+    return await deps.saver.during(spec, storing, () => carryOut(spec, deps, progress));
   } catch (error) {
     if (deps.signal.aborted) return await ended(progress, 'interrupted');
     if (error instanceof Unavailable) return { status: 'interrupted', waiting: false, retry: true };

@@ -20,11 +20,8 @@ type ListOptions = NonNullable<Parameters<BaseCheckpointSaver['list']>[1]>;
 /** `empty`: the thread has no checkpoint. */
 type RunOfThread = { thread_id: string; run_id: string; empty: boolean };
 
-/** A run whose steps are being stored; it ends with the scope that holds it. */
-export type RunUnderWay = AsyncDisposable & {
-  /** Ends the run, and throws why one of its steps could not be stored. */
-  stored(): Promise<void>;
-};
+/** `ahead`: the graph goes on before a step is stored. `written`: what a step waits for before it is stored. */
+type Storing = { ahead: boolean; written?: Barrier | undefined };
 
 type NewState = { checkpoint: Checkpoint; metadata: Metadata; newVersions: Versions };
 
@@ -67,11 +64,12 @@ export class Saver extends PostgresSaver {
   }
 
   /**
-   * Begins a run: from here to the end of its scope its steps are stored, in order. What LangGraph still writes for a graph that was
-   * stopped is waited for at the end, so that whoever takes the run back afterwards takes back all of it.
+   * Does the work of a run, whose steps are stored meanwhile, in order; throws why one could not be stored, unless the work itself
+   * failed. What LangGraph still writes for a graph that was stopped is waited for at the end, so that whoever takes the run back
+   * afterwards takes back all of it.
    */
-  begin({ thread_id, run_id, empty }: RunOfThread, { ahead, written }: { ahead: boolean; written?: Barrier | undefined }): RunUnderWay {
-    const steps = new StepsOfRun(this.#shared, { threadId: thread_id, ahead, empty, written });
+  async during<T>({ thread_id, run_id, empty }: RunOfThread, storing: Storing, work: () => Promise<T>): Promise<T> {
+    const steps = new StepsOfRun(this.#shared, { threadId: thread_id, empty, ...storing });
     this.#runs.set(run_id, steps);
     const close = async (): Promise<unknown> => {
       const failure = await steps.close();
@@ -79,13 +77,13 @@ export class Saver extends PostgresSaver {
       if (this.#runs.get(run_id) === steps) this.#runs.delete(run_id);
       return failure;
     };
-    return {
-      stored: async () => {
-        const failure = await close();
-        if (failure !== undefined) throw asError(failure);
-      },
-      [Symbol.asyncDispose]: async () => void (await close()),
-    };
+    const result = await work().catch(async (error: unknown) => {
+      await close();
+      throw error;
+    });
+    const failure = await close();
+    if (failure !== undefined) throw asError(failure);
+    return result;
   }
 
   /** Steps of a run count among its own; a state written by hand is nobody's. Undefined when the run is over. */
