@@ -60,7 +60,8 @@ async function report(kube: Kube, pod: KubeObject, signal: AbortSignal): Promise
   }
 }
 
-function statusFor({ containers, restartPolicy }: Spec): object {
+/** What a kubelet reports of a pod with this spec. */
+export function statusFor({ containers, restartPolicy }: Spec): object {
   if (refOf({ containers }) !== '') return buildFor({ containers });
   if (restartPolicy !== 'Always') return ended(containers);
   if (containers.some(({ image }) => image.includes('unplaced'))) {

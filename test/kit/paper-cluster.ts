@@ -1,0 +1,194 @@
+import { NotFound } from '../../src/errors.ts';
+import type { OperatorSettings } from '../../src/config/operator.ts';
+import { Cache, keyOf } from '../../src/kube/cache.ts';
+import { kinds, type Kind, type Kube, type KubeObject, type Ref } from '../../src/kube/kube.ts';
+import { reconcileDeployment } from '../../src/operator/deployment/reconcile.ts';
+import { createCaches, writable, type Caches } from '../../src/operator/family/caches.ts';
+import type { OperatorDeps } from '../../src/operator/family/deps.ts';
+import { conditionsOf } from '../../src/operator/kernel/conditions.ts';
+import type { Reconcile } from '../../src/operator/kernel/controller.ts';
+import { Writer } from '../../src/operator/kernel/writer.ts';
+import { leanPod } from '../../src/operator/projections.ts';
+import { reconcileRevision } from '../../src/operator/revision/reconcile.ts';
+import { API_VERSION, type DeploymentResource, type RevisionResource } from '../../src/schema/custom-resources.ts';
+import { statusFor } from './fake-kubelet.ts';
+import { silentLog } from './log.ts';
+import { settings } from './objects.ts';
+import { recorded, type Record } from './recorded-reads.ts';
+
+/*
+ * A cluster on paper: objects in memory, the reconciles as they are, and in turn what Kubernetes would make of their writes. It knows no
+ * time and no failures; it is there to see what a reconcile reads.
+ */
+
+export type Reader = 'deployment' | 'revision';
+/** Told of each read: whose reconcile read, its key, and what. */
+export type OnRead = (reader: Reader, key: string, read: Parameters<Record>[0]) => void;
+/** Told before each pass. */
+export type OnPass = (caches: Caches) => void;
+
+type Resource = DeploymentResource | RevisionResource;
+type Stored = Map<string, KubeObject>;
+type Template = {
+  metadata: { labels: { [name: string]: string }; annotations: { [name: string]: string } };
+  spec: Parameters<typeof statusFor>[0];
+};
+
+export function paperCluster({ onRead, onPass }: { onRead: OnRead; onPass: OnPass }, overrides: Partial<OperatorSettings> = {}) {
+  const caches = createCaches();
+  const unwatched = new Map<string, Stored>();
+  let version = 0;
+  const storeOf = ({ kind }: { kind: string }): Stored => {
+    const known = unwatched.get(kind) ?? new Map<string, KubeObject>();
+    unwatched.set(kind, known);
+    return known;
+  };
+  const stored = <T extends object>(object: T): T => {
+    const { metadata, ...rest } = object as unknown as KubeObject;
+    version += 1;
+    const { resourceVersion: _, ...given } = metadata;
+    const uid = metadata.uid ?? `uid-${version}`;
+    const whole = {
+      ...rest,
+      metadata: { creationTimestamp: '2026-01-01T00:00:00Z', generation: 1, uid, ...given, resourceVersion: String(version) },
+    };
+    return JSON.parse(JSON.stringify(whole)) as T;
+  };
+  const cacheOf = (kind: { apiVersion: string; kind: string }): Cache | undefined => cacheIn(caches, kind);
+  const put = (kind: Kind, object: KubeObject): KubeObject => {
+    const made = stored(object);
+    const cache = cacheOf(kind);
+    if (cache === undefined) storeOf(kind).set(keyOf(made.metadata), made);
+    else cache.offer(made);
+    return made;
+  };
+  const kube = {
+    get: async (kind: Kind, ref: Ref) => {
+      const found = storeOf(kind).get(keyOf(ref));
+      if (found === undefined) throw new NotFound(`${kind.kind} ${ref.name}`);
+      return found;
+    },
+    find: async (kind: Kind, ref: Ref) => storeOf(kind).get(keyOf(ref)),
+    all: async (kind: Kind) => [...storeOf(kind).values()],
+    create: async (kind: Kind, object: KubeObject) => put(kind, object),
+    apply: async (kind: Kind, object: KubeObject) => put(kind, merged(cacheOf(kind), object)),
+    jsonPatch: async (kind: Kind, ref: Ref) => storeOf(kind).get(keyOf(ref)),
+    delete: async (kind: Kind, ref: Ref) => {
+      version += 1;
+      storeOf(kind).delete(keyOf(ref));
+      return cacheOf(kind)?.remove(keyOf(ref), BigInt(version)) ?? true;
+    },
+    podLog: async () => '',
+  } as unknown as Kube;
+  const now = new Date('2026-01-01T00:00:20Z');
+  const pass = async <T extends Resource>(
+    reader: Reader,
+    cache: Cache<T>,
+    key: string,
+    reconcile: (deps: OperatorDeps) => Reconcile<T, NonNullable<T['status']>>,
+  ): Promise<void> => {
+    const object = cache.get(key);
+    if (object === undefined) return;
+    onPass(caches);
+    const record: Record = (read) => onRead(reader, key, read);
+    const seen = recordedCaches(caches, record);
+    const writer = new Writer(kube, writable(caches));
+    const deps: OperatorDeps = { kube, caches: seen, writer, settings: settings(overrides), absences: () => [] };
+    const report = await reconcile(deps)(recorded(object, record), { signal: new AbortController().signal, log: silentLog(), now });
+    const at = { generation: object.metadata.generation ?? 0, now: now.toISOString() };
+    const conditions = conditionsOf(report, object.status?.conditions ?? [], at);
+    const status = { ...report.status, conditions, observedGeneration: at.generation };
+    cache.offer(stored({ ...object, status }));
+  };
+  /** Every workload and set has the pods that it asks for, as a kubelet reports them. */
+  const run = (): void => {
+    for (const cache of [caches.workloads, caches.statefulSets]) for (const workload of cache.list()) cache.offer(runPods(workload));
+    for (const job of storeOf(kinds.job).values()) podOf(job, (job.spec as { template: Template }).template);
+  };
+  const podOf = (owner: KubeObject, template: Template): KubeObject => {
+    const { metadata, spec } = template;
+    const own = { ...metadata, name: `${owner.metadata.name}-0`, namespace: owner.metadata.namespace };
+    const pod = stored(
+      leanPod({
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: own as KubeObject['metadata'],
+        status: statusFor({ restartPolicy: 'Always', ...spec }),
+      }),
+    );
+    const before = caches.pods.get(keyOf(pod.metadata));
+    caches.pods.offer({ ...pod, metadata: { ...pod.metadata, ...(before?.metadata.uid !== undefined && { uid: before.metadata.uid }) } });
+    return pod;
+  };
+  const runPods = (workload: KubeObject): KubeObject => {
+    const { replicas = 1, template } = workload.spec as { replicas?: number; template: Template };
+    const pod = replicas === 0 ? undefined : podOf(workload, template);
+    const isReady = JSON.stringify(pod?.status ?? {}).includes('"type":"Ready","status":"True"');
+    const ready = isReady ? replicas : 0;
+    if (replicas === 0) {
+      version += 1;
+      caches.pods.remove(`${workload.metadata.namespace}/${workload.metadata.name}-0`, BigInt(version));
+    }
+    const counts = { replicas, updatedReplicas: replicas, availableReplicas: ready, readyReplicas: ready };
+    return stored({ ...workload, status: { observedGeneration: workload.metadata.generation, ...counts } });
+  };
+  /** Changes the spec of the deployment, as a person does. */
+  const ask = (key: string, change: (spec: DeploymentResource['spec']) => Partial<DeploymentResource['spec']>): void => {
+    const { metadata, ...rest } = caches.deployments.get(key) as DeploymentResource;
+    const spec = { ...rest.spec, ...change(rest.spec) };
+    caches.deployments.offer(stored({ ...rest, spec, metadata: { ...metadata, generation: (metadata.generation ?? 1) + 1 } }));
+  };
+  /** Reconciles everything, and lets Kubernetes act upon it, so many times. */
+  const turns = async (count: number): Promise<void> => {
+    for (let turn = 0; turn < count; turn += 1) {
+      for (const key of keysOf(caches.deployments)) await pass('deployment', caches.deployments, key, reconcileDeployment);
+      for (const key of keysOf(caches.revisions)) await pass('revision', caches.revisions, key, reconcileRevision);
+      run();
+    }
+  };
+  return { caches, put, ask, turns, pass };
+}
+
+const keysOf = <T extends KubeObject>(cache: Cache<T>): string[] => cache.list().map(({ metadata }) => keyOf(metadata));
+
+const CACHES: { [kind: string]: keyof Caches } = {
+  [`${API_VERSION} Deployment`]: 'deployments',
+  [`${API_VERSION} Revision`]: 'revisions',
+  [`${API_VERSION} TracingProject`]: 'tracingProjects',
+  [`${API_VERSION} Listener`]: 'listeners',
+  'apps/v1 Deployment': 'workloads',
+  'apps/v1 StatefulSet': 'statefulSets',
+  'v1 Service': 'services',
+  'networking.k8s.io/v1 NetworkPolicy': 'policies',
+  'policy/v1 PodDisruptionBudget': 'budgets',
+  'v1 Pod': 'pods',
+};
+
+/** The cache of a kind; undefined of one that is not watched. */
+export function cacheIn(caches: Caches, { apiVersion, kind }: { apiVersion: string; kind: string }): Cache | undefined {
+  const name = CACHES[`${apiVersion} ${kind}`];
+  return name && (caches[name] as unknown as Cache);
+}
+
+/** As server-side apply leaves it, for one who applies all fields: its status and identity stay. */
+function merged(cache: Cache | undefined, object: KubeObject): KubeObject {
+  const before = cache?.get(keyOf(object.metadata));
+  if (before === undefined) return object;
+  const { generation = 1, uid, creationTimestamp } = before.metadata;
+  const kept = { ...(uid !== undefined && { uid }), ...(creationTimestamp !== undefined && { creationTimestamp }) };
+  return { ...before, ...object, metadata: { ...object.metadata, ...kept, generation: generation + 1 } };
+}
+
+/** Caches whose objects record what is read of them. */
+function recordedCaches(caches: Caches, record: Record): Caches {
+  const over = (cache: Cache): Cache => {
+    const whole = (object: object | undefined) => object && recorded(object, record);
+    return {
+      get: (key: string) => whole(cache.get(key)),
+      list: () => cache.list().map(whole),
+      byIndex: (index: string, value: string) => cache.byIndex(index, value).map(whole),
+      keysByIndex: (index: string, value: string) => cache.keysByIndex(index, value),
+    } as unknown as Cache;
+  };
+  return Object.fromEntries(Object.entries(caches).map(([name, cache]) => [name, over(cache as Cache)])) as unknown as Caches;
+}
