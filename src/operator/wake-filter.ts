@@ -4,7 +4,8 @@ import { DATABASE_READY, READY, ROLLED_OUT, type Condition } from '../schema/con
 import type { DeploymentResource, RevisionResource } from '../schema/custom-resources.ts';
 import { canonicalJson } from '../schema/revision-of.ts';
 import { ENDED } from '../schema/revision.ts';
-import { addressOf } from './database/address.ts';
+import { databaseOf } from './database/engines.ts';
+import { isUnderWay } from './family/complete.ts';
 import { statusOfPod } from './pods/diagnose.ts';
 import { conditionIn, isTrue } from './kernel/conditions.ts';
 import { factsOf } from './pods/workload-state.ts';
@@ -14,7 +15,7 @@ import { factsOf } from './pods/workload-state.ts';
  */
 
 /** The change of a child may make a difference to a reconcile of its owner (pure). */
-export const isNews = ({ before, after }: Change): boolean => {
+export const concernsOwner = ({ before, after }: Change): boolean => {
   if (after === undefined) return true;
   if (before === undefined) return !isUntold(after);
   return canonicalJson(readOf(before)) !== canonicalJson(readOf(after));
@@ -25,37 +26,41 @@ const isUntold = (object: KubeObject): boolean =>
   object.kind === 'Pod' && Object.values(statusOfPod(object)).every((value) => value === undefined || value === 'Pending');
 
 /** The change of a deployment may make a difference to its revisions (pure): what its status says of itself does not. */
-export const isNewsToRevisions = ({ before, after }: Change): boolean =>
+export const concernsRevisions = ({ before, after }: Change): boolean =>
   before === undefined || after === undefined || canonicalJson(readByRevisions(before)) !== canonicalJson(readByRevisions(after));
 
 function readByRevisions(object: KubeObject): object {
   const deployment = object as DeploymentResource & KubeObject;
-  const database = { address: addressOf(deployment), ready: isTrue(deployment, DATABASE_READY) };
+  const database = { address: databaseOf(deployment.spec).address(deployment), ready: isTrue(deployment, DATABASE_READY) };
   return { ...askedOf(object), status: { active: deployment.status?.activeRevision, database } };
 }
 
 /** The change of a revision may make a difference to its deployment (pure): each step of a rollout that goes well does not. */
-export const isNewsToDeployment = ({ before, after }: Change): boolean =>
+export const concernsDeployment = ({ before, after }: Change): boolean =>
   before === undefined || after === undefined || canonicalJson(readByDeployment(before)) !== canonicalJson(readByDeployment(after));
 
 function readByDeployment(object: KubeObject): object {
-  const { status = {} } = object as RevisionResource & KubeObject;
+  const revision = object as RevisionResource & KubeObject;
+  const { status = {} } = revision;
   const { phase, reason, message, serverVersion, endedAt } = status;
   const over = phase !== undefined && ENDED.includes(phase) ? { phase, endedAt, ready: said(conditionIn({ status }, READY)) } : undefined;
   // Of the database the deployment knows best.
   const trouble = reason === undefined || reason === 'DatabaseNotReady' ? undefined : [reason, message];
-  return { ...askedOf(object), status: { over, trouble, serverVersion, rolledOut: isTrue({ status }, ROLLED_OUT) } };
+  return {
+    ...askedOf(object),
+    status: { over, trouble, serverVersion, underWay: isUnderWay(revision), rolledOut: isTrue({ status }, ROLLED_OUT) },
+  };
 }
 
 /**
  * The answer to a write of the object's own reconcile, which changes nothing that is asked of it, tells of what others asked meanwhile (pure). Where
  * the answer comes before the watch tells of them, nothing else does.
  */
-export const isAskedAnew = ({ before, after }: Change): boolean =>
+export const isAskedByOthers = ({ before, after }: Change): boolean =>
   before !== undefined && after !== undefined && canonicalJson(askedBySomeone(before)) !== canonicalJson(askedBySomeone(after));
 
 /** The same of a child, whose status others write. */
-export const isToldAnew = ({ before, after }: Change): boolean =>
+export const isReportedByOthers = ({ before, after }: Change): boolean =>
   before !== undefined &&
   after !== undefined &&
   canonicalJson({ status: statusRead(before) }) !== canonicalJson({ status: statusRead(after) });

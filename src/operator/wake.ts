@@ -4,10 +4,10 @@ import type { RevisionResource, TracingProjectResource } from '../schema/custom-
 import { DEPLOYMENT, REVISION } from '../schema/labels.ts';
 import { labelValue } from '../schema/names.ts';
 import { BY_DEPLOYMENT, BY_NAME, type Caches } from './family/caches.ts';
-import { selectedBy } from './deployment/service.ts';
-import { isEnded } from './deployment/history.ts';
+import { selectedBy } from './family/deployment.ts';
+import { isEnded } from './family/revisions.ts';
 import type { WorkQueue } from './kernel/queue.ts';
-import { isAskedAnew, isNews, isNewsToDeployment, isNewsToRevisions, isToldAnew } from './wake-filter.ts';
+import { isAskedByOthers, concernsOwner, concernsDeployment, concernsRevisions, isReportedByOthers } from './wake-filter.ts';
 
 export type Queues = { deployments: WorkQueue; revisions: WorkQueue; listeners: WorkQueue };
 
@@ -25,21 +25,21 @@ export function wireWakeUps(caches: Caches, { deployments, revisions, listeners 
   });
   on(caches.deployments, (change) => {
     const { key, before, after, via } = change;
-    answered(deployments, key, { via, isOthers: isAskedAnew(change) });
+    answered(deployments, key, { via, isOthers: isAskedByOthers(change) });
     // One that goes leaves its name to those that wait for it in other namespaces.
     if (before !== undefined && after === undefined)
       for (const namesake of caches.deployments.keysByIndex(BY_NAME, before.metadata.name)) wake(deployments, namesake, via);
-    if (via !== 'list' && !isNewsToRevisions(change)) return;
+    if (via !== 'list' && !concernsRevisions(change)) return;
     for (const revision of caches.revisions.keysByIndex(BY_DEPLOYMENT, key)) wake(revisions, revision, via);
   });
   on(caches.revisions, (change) => {
     const { key, before, after, via } = change;
     const { metadata, spec } = (after ?? before) as RevisionResource;
     const deployment = keyIn(metadata.namespace, spec.deployment);
-    if (via === 'list' || isNewsToDeployment(change)) wake(deployments, deployment, via);
+    if (via === 'list' || concernsDeployment(change)) wake(deployments, deployment, via);
     // Another reconcile made it; its status is its own's.
     if (before === undefined) wake(revisions, key, via);
-    else answered(revisions, key, { via, isOthers: isAskedAnew(change) });
+    else answered(revisions, key, { via, isOthers: isAskedByOthers(change) });
     // One that ends gives its place to another.
     for (const other of caches.revisions.byIndex(BY_DEPLOYMENT, deployment)) {
       const sibling = keyIn(other.metadata.namespace, other.metadata.name);
@@ -78,11 +78,11 @@ function onChild(cache: Cache, annotation: string, queue: WorkQueue): void {
   const tell = (object: KubeObject | undefined, change: Change): void => {
     const owner = object?.metadata.annotations?.[annotation];
     if (object === undefined || owner === undefined) return;
-    answered(queue, keyIn(object.metadata.namespace, owner), { via: change.via, isOthers: isToldAnew(change) });
+    answered(queue, keyIn(object.metadata.namespace, owner), { via: change.via, isOthers: isReportedByOthers(change) });
   };
   on(cache, (change) => {
     const { before, after, via } = change;
-    if (via === 'watch' && !isNews(change)) return;
+    if (via === 'watch' && !concernsOwner(change)) return;
     tell(after, change);
     if (before?.metadata.annotations?.[annotation] !== after?.metadata.annotations?.[annotation]) tell(before, change);
   });

@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest';
 import type { KubeObject } from '../../src/kube/kube.ts';
-import { isNews, isNewsToDeployment, isNewsToRevisions } from '../../src/operator/wake-filter.ts';
+import { concernsOwner, concernsDeployment, concernsRevisions } from '../../src/operator/wake-filter.ts';
 
 const object = (kind: string, status: object, metadata: object = {}): KubeObject => ({
   apiVersion: 'v1',
   kind,
   metadata: { name: 'x', namespace: 'n', generation: 1, ...metadata },
-  spec: { replicas: 1 },
+  spec: { replicas: 1, template: {} },
   status,
 });
 
 const change = (before: KubeObject | undefined, after: KubeObject | undefined): boolean =>
-  isNews({ key: 'n/x', before, after, via: 'watch' });
+  concernsOwner({ key: 'n/x', before, after, via: 'watch' });
 
 const up = { observedGeneration: 1, replicas: 1, updatedReplicas: 1, availableReplicas: 1, readyReplicas: 1 };
 const progressing = { type: 'Progressing', status: 'True', reason: 'NewReplicaSetCreated' };
@@ -79,7 +79,7 @@ test('of a deployment, its revisions care for its spec, its database and who is 
   const database = { type: 'DatabaseReady', status: 'True', message: 'The database answers.' };
   const told = (status: object): KubeObject => object('Deployment', status);
   const toRevisions = (before: object, after: object): boolean =>
-    isNewsToRevisions({ key: 'n/x', before: told(before), after: told(after), via: 'watch' });
+    concernsRevisions({ key: 'n/x', before: told(before), after: told(after), via: 'watch' });
   expect(toRevisions({ phase: 'UNKNOWN' }, { phase: 'READY', message: 'It serves.', conditions: [ready] })).toBe(false);
   expect(toRevisions({ databaseSecret: 'x-db' }, { databaseSecret: 'x-db', conditions: [database] })).toBe(true);
   expect(toRevisions({}, { activeRevision: 'x-00001' })).toBe(true);
@@ -87,20 +87,22 @@ test('of a deployment, its revisions care for its spec, its database and who is 
   // The first pods start beside their database.
   expect(toRevisions({}, { databaseSecret: 'x-db', conditions: [{ ...database, status: 'False' }] })).toBe(true);
   const was = object('Deployment', {});
-  const wakes = (after: KubeObject): boolean => isNewsToRevisions({ key: 'n/x', before: was, after, via: 'watch' });
+  const wakes = (after: KubeObject): boolean => concernsRevisions({ key: 'n/x', before: was, after, via: 'watch' });
   expect([wakes({ ...was, spec: { hibernate: true } }), wakes({ ...was, metadata: { ...was.metadata, resourceVersion: '9' } })]).toEqual([
     true,
     false,
   ]);
 });
 
-test('of a revision, its deployment cares for its end, its trouble and its version, not for each step', () => {
+test('of a revision, its deployment cares for its begin, its end, its trouble and its version, not for each step', () => {
   const told = (status: object): KubeObject => object('Revision', status);
   const toDeployment = (before: object, after: object): boolean =>
-    isNewsToDeployment({ key: 'n/x', before: told(before), after: told(after), via: 'watch' });
+    concernsDeployment({ key: 'n/x', before: told(before), after: told(after), via: 'watch' });
   const waits = { phase: 'AWAITING_DEPLOY', reason: 'DatabaseNotReady', message: 'Waiting for the database.' };
   const starts = { phase: 'DEPLOYING', message: 'The pods are starting.', startedAt: 't', conditions: [{ ...ready, status: 'False' }] };
-  expect([toDeployment({}, waits), toDeployment(waits, starts)]).toEqual([false, false]);
+  expect([toDeployment({}, waits), toDeployment({ ...waits, startedAt: 't' }, starts)]).toEqual([false, false]);
+  // From then on its pods count.
+  expect(toDeployment(waits, starts)).toBe(true);
   expect(toDeployment(starts, { ...starts, reason: 'ImagePullFailed', message: 'No such image.' })).toBe(true);
   const deployed = { phase: 'DEPLOYED', message: 'It serves.', endedAt: 't', conditions: [ready] };
   expect(toDeployment(starts, deployed)).toBe(true);
@@ -108,5 +110,7 @@ test('of a revision, its deployment cares for its end, its trouble and its versi
   expect(toDeployment(deployed, { ...deployed, serverVersion: '1.2.3' })).toBe(true);
   expect(toDeployment(deployed, { ...deployed, apiTemplate: 'a/b/c/1' })).toBe(false);
   const was = told(starts);
-  expect(isNewsToDeployment({ key: 'n/x', before: was, after: { ...was, spec: { hash: 'other' } }, via: 'watch' })).toBe(true);
+  expect(concernsDeployment({ key: 'n/x', before: was, after: { ...was, spec: { hash: 'other', template: {} } }, via: 'watch' })).toBe(
+    true,
+  );
 });

@@ -6,12 +6,10 @@ import { labelValue, names } from '../../schema/names.ts';
 import type { OperatorDeps } from '../family/deps.ts';
 import type { Reconcile } from '../kernel/controller.ts';
 import { settled, waiting, type Report } from '../kernel/outcome.ts';
-import { databaseSet } from '../database/own/set.ts';
-import { dataOwner } from '../family/metadata.ts';
-import { listCredentials } from '../database/own/credentials/list.ts';
+import { databaseOf } from '../database/engines.ts';
+import { isOrphan } from '../pods/workload-state.ts';
 import type { DeploymentStatusFields } from './status.ts';
 import { tenantIn } from './tracing-project.ts';
-import { claimName } from '../database/own/volume.ts';
 
 const LOOK_AGAIN = 2;
 const CHILDREN: Kind[] = [
@@ -30,10 +28,11 @@ export const finalizeDeployment =
   (deps: OperatorDeps): Reconcile<DeploymentResource, DeploymentStatusFields> =>
   async (deployment, { signal }) => {
     const children = await remaining(deps, deployment, signal);
-    if (children.some(isLost)) await holdAgain(deps, deployment, { children, signal });
+    const database = databaseOf(deployment.spec);
+    await database.hold(deps, deployment, { children, signal });
     for (const child of removable(children)) await deps.writer.remove(child, signal);
     if (children.length > 0) return leaving(deployment, children);
-    const data = await removeData(deps, deployment, signal);
+    const data = await database.release(deps, deployment, signal);
     if (data.length > 0) return leaving(deployment, data);
     await removeTracingProject(deps, deployment, signal);
     return { ...leaving(deployment, []), outcome: settled('Nothing is left.', 'Deleted') };
@@ -54,23 +53,8 @@ export function removable(children: KubeObject[]): KubeObject[] {
   const isAgent = ({ kind, metadata }: KubeObject): boolean =>
     AGENT_KINDS.includes(kind) || (kind === 'Pod' && metadata.labels?.[COMPONENT] !== 'database');
   const next = children.some(isAgent) ? children.filter(isAgent) : children;
-  const stays = children.some(isLost) ? ['Pod', 'StatefulSet'] : ['Pod'];
+  const stays = children.some((child) => isOrphan(child, 'database')) ? ['Pod', 'StatefulSet'] : ['Pod'];
   return next.filter(({ kind, metadata }) => !stays.includes(kind) && metadata.deletionTimestamp === undefined);
-}
-
-/** A database pod without its set: the deployment was deleted between the two steps in which a volume grows. */
-const isLost = ({ kind, metadata }: KubeObject): boolean =>
-  kind === 'Pod' &&
-  metadata.labels?.[COMPONENT] === 'database' &&
-  (metadata.ownerReferences ?? []).length === 0 &&
-  metadata.deletionTimestamp === undefined;
-
-type Left = { children: KubeObject[]; signal: AbortSignal };
-
-/** Makes the set again, which takes the pod and goes together with it: the operator itself has no right to delete pods. */
-async function holdAgain({ writer, settings }: OperatorDeps, deployment: DeploymentResource, { children, signal }: Left): Promise<void> {
-  if (children.some(({ kind }) => kind === 'StatefulSet')) return;
-  await writer.reconcile([databaseSet(deployment, settings, {})], [], signal);
 }
 
 /** Live, not from the caches: the finalizer must not go before its objects. */
@@ -88,21 +72,6 @@ async function remaining({ kube }: OperatorDeps, { metadata }: DeploymentResourc
     .all(kinds.secret, { ...scope, labelSelector: `${SECRETS_OF}=${labelValue(metadata.name)}` }, signal)
     .catch(unlessForbidden);
   return [...lists.flat().filter(isMine), ...secrets];
-}
-
-/** The volume and its credential, where the policy is Delete and the data is this deployment's own. */
-async function removeData({ kube, settings }: OperatorDeps, deployment: DeploymentResource, signal: AbortSignal): Promise<KubeObject[]> {
-  const { namespace } = deployment.metadata;
-  const policy = deployment.spec.deletionPolicy ?? settings.deletionPolicy;
-  if (policy === 'Retain' || deployment.spec.database?.external !== undefined) return [];
-  const claim = claimName(deployment);
-  const credentials = await listCredentials({ kube }, deployment, signal).catch(unlessForbidden);
-  const admin = names.databaseAdmin(deployment.metadata.name, dataOwner(deployment));
-  for (const secret of [...credentials.map((known) => known.secret), admin])
-    await kube.delete(kinds.secret, { namespace, name: secret }, {}, signal).catch(unlessForbidden);
-  await kube.delete(kinds.volumeClaim, { namespace, name: claim }, {}, signal);
-  const scope = { ...(namespace !== undefined && { namespace }) };
-  return kube.all(kinds.volumeClaim, { ...scope, fieldSelector: `metadata.name=${claim}` }, signal);
 }
 
 async function removeTracingProject({ kube, caches, settings }: OperatorDeps, deployment: DeploymentResource, signal: AbortSignal) {

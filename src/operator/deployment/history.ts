@@ -1,10 +1,6 @@
-import { ROLLED_OUT } from '../../schema/conditions.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
 import { newestFirst, revisionOf, templateHash } from '../../schema/revision-of.ts';
-import { ENDED } from '../../schema/revision.ts';
-import { isTrue } from '../kernel/conditions.ts';
-
-export const isEnded = ({ status }: RevisionResource): boolean => status?.phase !== undefined && ENDED.includes(status.phase);
+import { isEnded } from '../family/revisions.ts';
 
 /** The revision that the deployment's present template asks for and nobody has made yet. */
 export function missingRevision(deployment: DeploymentResource, revisions: RevisionResource[]): RevisionResource | undefined {
@@ -13,14 +9,6 @@ export function missingRevision(deployment: DeploymentResource, revisions: Revis
   const wanted = revisionOf(deployment);
   // A deployment seen late must not bring back a revision that was already collected.
   return newest !== undefined && newest.spec.number >= wanted.spec.number ? undefined : wanted;
-}
-
-/** The newest revision whose pods are all there: the one to serve. An earlier one stays until then. */
-export function activeOf(revisions: RevisionResource[], current: string | undefined): RevisionResource | undefined {
-  const fit = (revision: RevisionResource): boolean =>
-    isTrue(revision, ROLLED_OUT) && (revision.status?.phase === 'DEPLOYED' || !isEnded(revision));
-  const ordered = newestFirst(revisions);
-  return ordered.find(fit) ?? ordered.find(({ metadata }) => metadata.name === current);
 }
 
 export type History = { limit: number; days: number; now: Date };

@@ -1,57 +1,41 @@
-import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
+import { databaseOf } from '../database/engines.ts';
 import type { OperatorDeps } from '../family/deps.ts';
 import type { Reconcile } from '../kernel/controller.ts';
-import { noLaterThan, type Outcome, type Statement } from '../kernel/outcome.ts';
-import { desiredDeployment } from './desired.ts';
-import { externalSecret } from '../database/external/secret.ts';
-import { databaseReplicas } from '../database/own/hibernate.ts';
-import { observeDeployment, type DeploymentWorld } from './observe.ts';
-import { activeOf, missingRevision, nextExpiry, outdated } from './history.ts';
-import { completeRevision } from '../family/complete.ts';
-import { growVolume } from '../database/own/volume.ts';
-import { rotatePassword, type PasswordState } from '../database/own/credentials/rotate.ts';
-import { prepare, type Prepared } from './obstacle.ts';
-import { keepCertificate, type Kept } from '../database/own/tls/keep.ts';
-import { deploymentReport, type DeploymentStatusFields } from './status.ts';
+import { noLaterThan, type Outcome } from '../kernel/outcome.ts';
+import { decide, type Plan } from './decide.ts';
+import { nextExpiry } from './history.ts';
+import { named, observeDeployment, type DeploymentWorld } from './observe.ts';
+import { obstacle } from './obstacle.ts';
+import { deploymentReport, type DeploymentStatusFields, type Written } from './status.ts';
 
 /** Keeps the newest revision, the database and the Service of a deployment as its spec and its revisions ask. */
 export const reconcileDeployment =
   (deps: OperatorDeps): Reconcile<DeploymentResource, DeploymentStatusFields> =>
   async (deployment, { signal, now }) => {
-    const { caches, settings, writer } = deps;
-    const before = observeDeployment(caches, deployment);
-    const complete = await completeRevision(deps, before.revisions, { signal, now });
-    const active = activeOf(before.revisions, deployment.status?.activeRevision)?.metadata.name;
-    const prepared = await prepare(deps, deployment, { world: before, signal });
-    const { trouble } = prepared;
-    let growth: Statement | undefined;
-    let database: KubeObject | undefined;
-    let certificate: Kept | undefined;
-    const limit = deployment.spec.revisionHistoryLimit ?? settings.revisionHistoryLimit;
-    const history = { limit, days: settings.revisionHistoryDays, now };
-    const password = await databaseSecret(deps, deployment, { world: before, prepared, signal, now });
-    if (trouble === undefined) {
-      const given = { database: before.database, active: complete ?? active, replicas: databaseReplicas(deployment, before) };
-      const desired = desiredDeployment(deployment, settings, given);
-      certificate = await keepCertificate(deps, deployment, { set: desired.find(isSet), world: before, signal, now });
-      database = (await writer.reconcile(desired, before.children, signal)).find(isSet);
-      const revision = missingRevision(deployment, before.revisions);
-      if (revision !== undefined) await writer.create(revision, signal);
-      for (const old of outdated(before.revisions, active, history)) await writer.remove(old, signal);
-      growth = await growVolume(deps, deployment, { database: before.database, signal });
-    }
+    const { caches, settings } = deps;
     const world = observeDeployment(caches, deployment);
-    const report = deploymentReport(deployment, { world, active, trouble, growth, password, database, certificate, now }, settings);
-    const due = [password.separation?.again, password.again, certificate?.again, nextExpiry(world.revisions, active, history)];
+    const plan = decide(deployment, { world, settings, now });
+    const held = await obstacle(deps, deployment, { world, signal });
+    const database = databaseOf(deployment.spec);
+    const pass = { view: world, objects: plan.objects, isHeld: held !== undefined, signal, now };
+    const prepared = await database.prepare(deps, deployment, pass);
+    const trouble = held ?? prepared.trouble;
+    const written = trouble === undefined ? await write(deps, plan, { deployment, world, signal }) : { world, objects: [] };
+    const step = trouble === undefined ? await database.step(deps, deployment, pass) : undefined;
+    const report = deploymentReport(deployment, { written, active: plan.active, trouble, prepared, step, now }, settings);
+    const due = [...prepared.again, nextExpiry(written.world.revisions, plan.active, plan.history)];
     return { ...report, outcome: due.reduce<Outcome>(noLaterThan, report.outcome) };
   };
 
-const isSet = ({ kind }: KubeObject): boolean => kind === 'StatefulSet';
+type Before = { deployment: DeploymentResource; world: DeploymentWorld; signal: AbortSignal };
 
-type Scene = { world: DeploymentWorld; prepared: Prepared; signal: AbortSignal; now: Date };
-
-async function databaseSecret(deps: OperatorDeps, deployment: DeploymentResource, scene: Scene): Promise<PasswordState> {
-  if (deployment.spec.database?.external === undefined) return rotatePassword(deps, deployment, scene);
-  return { secret: await externalSecret(deps, deployment, scene) };
+/** Applies the objects, makes the revision that is asked for, and removes those that are too many. */
+async function write({ writer }: Pick<OperatorDeps, 'writer'>, plan: Plan, { deployment, world, signal }: Before): Promise<Written> {
+  const objects = await writer.reconcile(plan.objects, world.children, signal);
+  const { revision, outdated } = plan;
+  const made = revision !== undefined && (await writer.create(revision, signal)) ? [revision] : [];
+  for (const old of outdated) await writer.remove(old, signal);
+  const revisions = [...world.revisions.filter((known) => !outdated.includes(known)), ...made];
+  return { objects, world: { ...world, ...named(deployment, objects), revisions } };
 }

@@ -1,63 +1,16 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
-import { COMPONENT, DEPLOYMENT, NODE_PORT, REVISION, selectorOf } from '../../schema/labels.ts';
-import { labelValue, names } from '../../schema/names.ts';
-import { DATABASE_PORT } from '../database/own/set.ts';
+import { NODE_PORT, selectorOf } from '../../schema/labels.ts';
+import { names } from '../../schema/names.ts';
+import { disruptionBudget } from '../family/disruption-budget.ts';
 import { ownedMetadata } from '../family/metadata.ts';
+import { replicasAllowed } from '../family/replicas.ts';
 
 export const SERVICE_PORT = 80;
 
-/** The database's stable name inside the cluster. */
-export function databaseService(deployment: DeploymentResource): KubeObject {
-  const { name } = deployment.metadata;
-  return {
-    apiVersion: 'v1',
-    kind: 'Service',
-    metadata: ownedMetadata(deployment, 'database', names.database(name)),
-    spec: {
-      clusterIP: 'None',
-      selector: selectorOf(name, 'database'),
-      // The pod is not ready while its guard is started again, and Postgres answers all the same. One that starts refuses by itself.
-      publishNotReadyAddresses: true,
-      ports: [{ name: 'postgres', port: DATABASE_PORT, targetPort: 'postgres', protocol: 'TCP' }],
-    },
-  };
-}
-
-/** Only the deployment's own pods reach its database: its agents, and those that tell it of a password. */
-export function databasePolicy(deployment: DeploymentResource): KubeObject {
-  const { name } = deployment.metadata;
-  return {
-    apiVersion: 'networking.k8s.io/v1',
-    kind: 'NetworkPolicy',
-    metadata: ownedMetadata(deployment, 'database', names.databasePolicy(name)),
-    spec: {
-      podSelector: { matchLabels: selectorOf(name, 'database') },
-      policyTypes: ['Ingress'],
-      ingress: [
-        {
-          from: [
-            {
-              podSelector: {
-                matchLabels: { [DEPLOYMENT]: labelValue(name) },
-                matchExpressions: [{ key: COMPONENT, operator: 'In', values: ['api', 'queue', 'password'] }],
-              },
-            },
-          ],
-          ports: [{ protocol: 'TCP', port: DATABASE_PORT }],
-        },
-      ],
-    },
-  };
-}
-
 /** A revision that no pod belongs to: where the Service points while nothing serves. */
 const NOBODY = 'none';
-
-/** The revision whose pods a Service sends clients to, as its label says; undefined for the Service of a database, and without one (pure). */
-export const selectedBy = (service: KubeObject | undefined): string | undefined =>
-  (service?.spec as { selector?: Record<string, string> } | undefined)?.selector?.[REVISION];
 
 /** What clients of the agent reach: the api pods of the active revision, and nothing while there is none. */
 export function agentService(deployment: DeploymentResource, settings: OperatorSettings, active: string | undefined): KubeObject {
@@ -96,4 +49,15 @@ export function urlOf(deployment: DeploymentResource, settings: OperatorSettings
     return `http://${settings.nodeHost}:${nodePort}`;
   }
   return `http://${names.service(name)}.${namespace}.svc.${settings.clusterDomain}`;
+}
+
+/**
+ * A drain takes the api pods that serve one at a time; a single one it takes at once, so that no drain waits for ever. Queue pods need no
+ * budget: one that leaves finishes its runs or hands them to another.
+ */
+export function agentBudget(deployment: DeploymentResource, settings: OperatorSettings, active: string | undefined): KubeObject[] {
+  if (active === undefined || replicasAllowed(deployment, 'api', settings) < 2) return [];
+  const { name } = deployment.metadata;
+  const selector = selectorOf(name, 'api', active);
+  return [disruptionBudget(deployment, { component: 'agent', name: names.agentBudget(name), selector, maxUnavailable: 1 })];
 }

@@ -12,81 +12,81 @@ import {
 import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
 import type { DeploymentStatus } from '../../schema/deployment.ts';
-import { RECONCILE_NOW } from '../../schema/labels.ts';
 import { names } from '../../schema/names.ts';
 import { newestFirst } from '../../schema/revision-of.ts';
 import { conditionIn } from '../kernel/conditions.ts';
 import { noLaterThan, settled, stalled, UNDER_WAY, waiting, type Outcome, type Report, type Statement } from '../kernel/outcome.ts';
-import { seenTemplate } from '../pods/settled-template.ts';
-import { availableReplicas, replicasOf } from '../pods/workload-state.ts';
-import { replicasWanted } from '../revision/objects/sizes.ts';
-import { databaseStatement, PODLESS } from '../database/ready.ts';
-import type { PasswordState } from '../database/own/credentials/rotate.ts';
+import { areAgentsGone, availableReplicas, replicasOf } from '../pods/workload-state.ts';
+import { replicasWanted } from '../family/replicas.ts';
+import type { DatabaseReport, Prepared } from '../database/database.ts';
+import { databaseOf } from '../database/engines.ts';
+import { reconcileRequest } from '../family/deployment.ts';
 import type { DeploymentWorld } from './observe.ts';
-import { isEnded } from './history.ts';
-import { roomOf } from '../database/own/fullness.ts';
-import { isAsleep } from '../database/own/hibernate.ts';
+import { isEnded } from '../family/revisions.ts';
 import { urlOf } from './service.ts';
 import { fieldsWithoutEffect } from './without-effect.ts';
 
 export type DeploymentStatusFields = NonNullable<DeploymentResource['status']>;
 
+/** The world as it was seen, with what was written since in it; and the objects that were written or found as they are to be. */
+export type Written = { world: DeploymentWorld; objects: KubeObject[] };
+
 export type DeploymentView = {
-  world: DeploymentWorld;
+  written: Written;
   active: string | undefined;
+  /** What stands in the way of everything else. */
   trouble?: Outcome | undefined;
-  growth?: Statement | undefined;
-  password?: PasswordState;
-  /** The set of the own database as it is by now. */
-  database?: KubeObject | undefined;
-  /** Of the own database, where it was looked after. */
-  certificate?: { until?: string } | undefined;
+  prepared: Prepared;
+  /** What the database could not do by the apply of its objects. */
+  step?: Statement | undefined;
   now: Date;
 };
 
 /** Characters of a message. */
 const MOST = 4096;
 
-/** Observed objects -> status, conditions and outcome of a deployment (pure). */
+/** Observed objects -> status, conditions and outcome of a deployment. */
 export function deploymentReport(
   deployment: DeploymentResource,
-  { world, active, trouble, growth, password, database: set, certificate, now }: DeploymentView,
+  { written: { world, objects }, active, trouble, prepared, step, now }: DeploymentView,
   settings: OperatorSettings,
 ): Report<DeploymentStatusFields> {
+  const engine = databaseOf(deployment.spec);
+  const database = engine.report(deployment, { view: world, written: objects, settings, active, secret: prepared.secret, now });
   const newest = newestFirst(world.revisions)[0];
   const hibernates = deployment.spec.hibernate === true;
-  const database = databaseStatement(deployment, world, { settings, now, active, secret: password?.secret });
   const serving = servingStatement(world, { active, hibernates, settings });
-  const seen = {
+  const state = {
     newest,
     active,
-    database,
+    database: database.ready,
     serving,
     hibernates,
-    asleep: isAsleep(world),
+    asleep: areAgentsGone(world.workloads, world.agentPods) && engine.isStopped(world),
     before: deployment.status?.phase,
-    poll: pollOf(deployment, world),
+    poll: database.poll,
   };
-  const outcome = trouble ?? stillRotating(outcomeOf(seen), password?.rotation);
-  const room = roomOf(deployment, world.databasePods, now);
-  const handled = deployment.metadata.annotations?.[RECONCILE_NOW];
+  const outcome = trouble ?? butFor(prepared.underWay, outcomeOf(state));
+  const handled = reconcileRequest(deployment);
   return {
-    outcome: noLaterThan(outcome, room.again),
+    outcome: noLaterThan(outcome, database.again),
     statements: [
-      database,
+      database.ready,
       serving,
       UNGUARDED,
-      ...[room.statement, growth, password?.rotation, password?.separation?.statement].flatMap((statement) => statement ?? []),
-      ...withoutEffect(fieldsWithoutEffect(deployment, settings)),
+      ...database.statements,
+      ...(step === undefined ? [] : [step]),
+      ...prepared.statements,
+      ...withoutEffect(fieldsWithoutEffect(deployment, settings, engine.withoutEffect)),
     ],
     status: {
-      phase: phaseOf(seen),
+      phase: phaseOf(state),
       url: urlOf(deployment, settings, world.service),
       ...revisionFields(world.revisions, active),
-      ...databaseFields(deployment, { set, certificate }, password),
+      ...databaseFields(deployment, prepared, database),
       ...(outcome.kind === 'stalled' && { reason: outcome.reason }),
       message: outcome.message.slice(0, MOST),
-      ...(handled !== undefined && { lastHandledReconcileAt: handled.slice(0, 128) }),
+      ...(handled !== undefined && { lastHandledReconcileAt: handled }),
     },
   };
 }
@@ -102,32 +102,23 @@ function revisionFields(revisions: RevisionResource[], active: string | undefine
   };
 }
 
-/** All else is as asked: what is under way is the password. */
-const stillRotating = (outcome: Outcome, rotation: Statement | undefined): Outcome =>
-  rotation === undefined || outcome.kind !== 'settled' ? outcome : waiting(rotation.reason, rotation.message);
+/** Where all else is as asked, the outcome is what the database has under way. */
+const butFor = (underWay: Statement | undefined, outcome: Outcome): Outcome =>
+  underWay === undefined || outcome.kind !== 'settled' ? outcome : waiting(underWay.reason, underWay.message);
 
 /** A Secret that is gone or spoilt stays the one that pods were started with. */
-function databaseFields(
-  { status }: DeploymentResource,
-  { set, certificate }: { set: KubeObject | undefined; certificate: { until?: string } | undefined },
-  { secret, requestedAt, separation }: PasswordState = { secret: undefined },
-): DeploymentStatusFields {
-  const { databaseSecret, databaseSecretVersion, databaseAdminSecret } = status ?? {};
-  const told = secret !== undefined && 'secret' in secret ? secret : { secret: databaseSecret, version: databaseSecretVersion };
-  const fields = {
-    databaseSecret: told.secret,
-    databaseSecretVersion: told.version,
-    databaseAdminSecret: separation?.admin ?? databaseAdminSecret,
-    databaseTemplate: seenTemplate(set, status?.databaseTemplate),
-    databaseCertificateUntil: certificate === undefined ? status?.databaseCertificateUntil : certificate.until,
-    passwordRequestedAt: requestedAt,
+function databaseFields({ status }: DeploymentResource, { secret, status: fields }: Prepared, { template }: DatabaseReport) {
+  const { databaseSecret, databaseSecretVersion } = status ?? {};
+  const named = secret !== undefined && 'secret' in secret ? secret : { secret: databaseSecret, version: databaseSecretVersion };
+  return {
+    ...(named.secret !== undefined && { databaseSecret: named.secret }),
+    ...(named.version !== undefined && { databaseSecretVersion: named.version }),
+    ...fields,
+    ...(template !== undefined && { databaseTemplate: template }),
   };
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
-const SECRET_POLL = 10;
-
-type Seen = {
+type State = {
   newest: RevisionResource | undefined;
   active: string | undefined;
   database: Statement;
@@ -135,16 +126,11 @@ type Seen = {
   hibernates: boolean;
   asleep: boolean;
   before: DeploymentStatus | undefined;
-  /** Seconds: nothing wakes a deployment when the Secret of its external database appears, or why its own has no pod. */
+  /** Seconds after which to look again while the database is not ready. */
   poll: number | undefined;
 };
 
-function pollOf({ spec }: DeploymentResource, { databasePods }: DeploymentWorld): number | undefined {
-  if (spec.database?.external !== undefined) return SECRET_POLL;
-  return databasePods.length === 0 ? PODLESS + 1 : undefined;
-}
-
-function phaseOf({ newest, active, database, serving, hibernates, before }: Seen): DeploymentStatus {
+function phaseOf({ newest, active, database, serving, hibernates, before }: State): DeploymentStatus {
   if (serving.status === 'True') return 'READY';
   if (hibernates || serving.reason === SCALED_TO_ZERO) return 'UNUSED';
   const isWaking = active !== undefined && (before === 'UNUSED' || before === 'AWAITING_DATABASE');
@@ -153,7 +139,7 @@ function phaseOf({ newest, active, database, serving, hibernates, before }: Seen
   return isFirstUnderWay || (active === undefined && database.status !== 'True') ? 'AWAITING_DATABASE' : 'UNKNOWN';
 }
 
-function outcomeOf({ newest, active, database, serving, hibernates, asleep, poll }: Seen): Outcome {
+function outcomeOf({ newest, active, database, serving, hibernates, asleep, poll }: State): Outcome {
   if (newest === undefined) return waiting('RevisionMissing', 'The revision is being made.');
   const { name } = newest.metadata;
   const isDeployed = newest.status?.phase === 'DEPLOYED';
@@ -191,9 +177,9 @@ function failed({ metadata, status }: RevisionResource): Outcome {
   return stalled(reason, `Revision ${metadata.name} ended as ${phase}. ${message}`.trim());
 }
 
-type Asked = { active: string | undefined; hibernates: boolean; settings: OperatorSettings };
+type Served = { active: string | undefined; hibernates: boolean; settings: OperatorSettings };
 
-function servingStatement({ workloads, revisions }: DeploymentWorld, { active, hibernates, settings }: Asked): Statement {
+function servingStatement({ workloads, revisions }: DeploymentWorld, { active, hibernates, settings }: Served): Statement {
   if (active === undefined)
     return { type: SERVING, status: 'False', reason: 'NothingDeployed', message: 'No revision has been deployed yet.' };
   const api = workloads.find(({ metadata }) => metadata.name === names.apiWorkload(active));

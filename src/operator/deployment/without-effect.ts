@@ -1,12 +1,14 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
-import { replicasAllowed, replicasWanted, type WorkloadComponent } from '../revision/objects/sizes.ts';
+import type { Database } from '../database/database.ts';
+import { replicasAllowed, replicasWanted, type WorkloadComponent } from '../family/replicas.ts';
 
-/** Of an external database only the number of connections is ours to keep to. */
-const SIZES_OF_OWN = ['dbCpu', 'dbCpuLimit', 'dbMemoryMb', 'dbMemoryLimitMb', 'dbStorageGi'] as const;
-
-/** Fields of the spec that are stored but change nothing today, sorted (pure). */
-export function fieldsWithoutEffect(deployment: DeploymentResource, settings: OperatorSettings): string[] {
+/** Fields of the spec that are stored but change nothing today, those of the database first. */
+export function fieldsWithoutEffect(
+  deployment: DeploymentResource,
+  settings: OperatorSettings,
+  database: Database['withoutEffect'],
+): string[] {
   const spec = deployment.spec.template.resourceSpec ?? {};
   const hasRange = (component: WorkloadComponent): boolean =>
     replicasAllowed(deployment, component, settings) > replicasWanted(deployment, component, settings);
@@ -19,7 +21,6 @@ export function fieldsWithoutEffect(deployment: DeploymentResource, settings: Op
     ['sidecars.restartPolicy', spec.sidecars?.some(({ restartPolicy }) => restartPolicy === 'OnFailure') === true],
     ['redisMemoryMb', spec.redisMemoryMb !== undefined],
   ];
-  if (deployment.spec.database?.external !== undefined)
-    fields.unshift(...SIZES_OF_OWN.map((name): [string, boolean] => [name, spec[name] !== undefined]));
-  return fields.filter(([, isIdle]) => isIdle).map(([name]) => name);
+  const ofDatabase = database.map((name): [string, boolean] => [name, spec[name] !== undefined]);
+  return [...ofDatabase, ...fields].filter(([, isIdle]) => isIdle).map(([name]) => name);
 }

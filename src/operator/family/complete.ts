@@ -1,27 +1,76 @@
-import type { RevisionResource } from '../../schema/custom-resources.ts';
-import { names } from '../../schema/names.ts';
-import { isEnded } from '../deployment/history.ts';
-import type { OperatorDeps } from './deps.ts';
-import { isRolledOut } from '../pods/workload-state.ts';
-import { decide } from '../revision/decide.ts';
-import { observeRevision } from '../revision/observe.ts';
-import { hasStarted } from '../revision/rollout-order.ts';
+import type { OperatorSettings } from '../../config/operator.ts';
+import type { KubeObject } from '../../kube/kube.ts';
+import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
+import { INTERRUPT } from '../../schema/labels.ts';
+import { hashOf, templateHash } from '../../schema/revision-of.ts';
+import { isPodReady } from '../pods/diagnose.ts';
+import { isRolledOut, replicasOf } from '../pods/workload-state.ts';
+import { connectionsOf } from './connections.ts';
+import { hasStarted, imageOf, isEnded, rolloutOrderOf } from './revisions.ts';
+import { replicasAllowed, replicasWanted, type WorkloadComponent } from './replicas.ts';
 
-type Asked = { signal: AbortSignal; now: Date };
+/** The workloads of a revision, and its api pods, as the caches have them. */
+export type RevisionPods = { api: KubeObject | undefined; queue: KubeObject | undefined; apiPods: KubeObject[] };
+
+type Sizes = Pick<OperatorSettings, 'profile'>;
+
+/** The workload has a size within its range, and all of it is there. */
+export function isWorkloadUp(revision: RevisionResource, component: WorkloadComponent, pods: RevisionPods, settings: Sizes): boolean {
+  const workload = pods[component];
+  const replicas = replicasOf(workload);
+  const [least, most] = [replicasWanted(revision, component, settings), replicasAllowed(revision, component, settings)];
+  return isRolledOut(workload) && replicas >= least && replicas <= most;
+}
+
+/** What its pods run is known of them alone, and kept from here on: the watch of workloads may be ahead of that of pods. */
+const isSeen = ({ api, apiPods }: RevisionPods): boolean => replicasOf(api) === 0 || apiPods.some(isPodReady);
+
+/** The api pods can take requests, and were seen. */
+export const isApiUp = (revision: RevisionResource, pods: RevisionPods, settings: Sizes): boolean =>
+  isWorkloadUp(revision, 'api', pods, settings) && isSeen(pods);
+
+/** The spec of a revision is the one that it was made with. One seen for the first time must be what its own hash says. */
+export function isAsMade(revision: RevisionResource): boolean {
+  const known = revision.status?.specHash;
+  return known === undefined ? revision.spec.hash === templateHash(revision) : known === hashOf(revision.spec);
+}
+
+/** The Secret with its values is its own by now, or it has none. */
+const hasEnvironment = ({ spec, status }: RevisionResource): boolean =>
+  spec.template.secretName === undefined || status?.secretName !== undefined;
+
+const hasImage = (revision: RevisionResource): boolean => revision.spec.source !== 'git' || imageOf(revision) !== undefined;
+
+/** Its rollout has begun, and its status tells all that has to be known before its pods count. */
+export const isUnderWay = (revision: RevisionResource): boolean =>
+  hasStarted(revision) && !isEnded(revision) && hasImage(revision) && hasEnvironment(revision);
+
+export type RolloutView = {
+  deployment: DeploymentResource;
+  /** All revisions of the deployment, this one among them. */
+  siblings: RevisionResource[];
+  pods: RevisionPods;
+  isDatabaseReady: boolean;
+  /** The Service sends clients to it. */
+  isServing: boolean;
+};
 
 /**
- * Name of the one of a deployment's revisions that is under way and whose pods are all there, by what is seen now. Its own reconcile sees the same and
- * waits for the traffic, so that neither has to tell the other by a write.
+ * All pods of a revision are there, so that the deployment may send it traffic. The reconcile of the deployment and that of the revision
+ * both see it for themselves, so that neither has to tell the other by a write.
  */
-export async function completeRevision(deps: OperatorDeps, revisions: RevisionResource[], asked: Asked): Promise<string | undefined> {
-  const { caches, settings } = deps;
-  const revision = revisions.find((one) => hasStarted(one) && !isEnded(one));
-  if (revision === undefined) return undefined;
-  const { namespace, name } = revision.metadata;
-  const workloads = [names.apiWorkload(name), names.queueWorkload(name)].map((workload) =>
-    caches.workloads.get(`${namespace}/${workload}`),
+export function isComplete(revision: RevisionResource, view: RolloutView, settings: Sizes): boolean {
+  const { deployment, siblings, pods, isDatabaseReady, isServing } = view;
+  return (
+    isUnderWay(revision) &&
+    isDatabaseReady &&
+    isApiUp(revision, pods, settings) &&
+    isWorkloadUp(revision, 'queue', pods, settings) &&
+    deployment.metadata.deletionTimestamp === undefined &&
+    deployment.spec.hibernate !== true &&
+    (revision.metadata.annotations?.[INTERRUPT] === undefined || isServing) &&
+    rolloutOrderOf(revision, siblings) === 'go' &&
+    connectionsOf(revision, settings).problem === undefined &&
+    isAsMade(revision)
   );
-  if (!workloads.every(isRolledOut)) return undefined;
-  const world = await observeRevision(deps, revision, asked);
-  return decide({ revision, world, settings }).complete === true ? name : undefined;
 }

@@ -1,5 +1,5 @@
 import type { OperatorSettings } from '../../config/operator.ts';
-import { replicasAllowed, type Templated } from '../revision/objects/sizes.ts';
+import { replicasAllowed, type Templated } from './replicas.ts';
 
 /** 3 that Postgres keeps for superusers, 1 of a change of the password, 6 for people and backups. */
 const RESERVED = 10;
@@ -25,7 +25,7 @@ export type Connections = {
  * How the connections of a database are shared among the pods (pure): the one place where it is decided. A number that the spec gives is
  * kept to; the install's default grows with the pods, so that each gets what it needs.
  */
-export function connectionsOf(of: Templated, settings: OperatorSettings): Connections {
+export function connectionsOf(of: Templated, settings: Pick<OperatorSettings, 'profile'>): Connections {
   const asked = of.spec.template.resourceSpec?.dbMaxConnections;
   const pods = Math.max(1, replicasAllowed(of, 'api', settings) + replicasAllowed(of, 'queue', settings));
   const needed = RESERVED + GENERATIONS * pods * LEAST;

@@ -1,4 +1,5 @@
 import type { KubeObject } from '../../kube/kube.ts';
+import { COMPONENT, type Component } from '../../schema/labels.ts';
 
 type WorkloadStatus = {
   observedGeneration?: number;
@@ -22,6 +23,10 @@ export function isRolledOut(workload: KubeObject | undefined): boolean {
   return replicas === wanted && updatedReplicas === wanted && availableReplicas === wanted;
 }
 
+/** No pod of a deployment's agents is left, and none is to come. */
+export const areAgentsGone = (workloads: KubeObject[], agentPods: KubeObject[]): boolean =>
+  agentPods.length === 0 && workloads.every((workload) => replicasOf(workload) === 0);
+
 export const availableReplicas = (workload: KubeObject | undefined): number => statusOf(workload).availableReplicas ?? 0;
 
 export const isSetUp = (statefulSet: KubeObject | undefined): boolean => (statusOf(statefulSet).readyReplicas ?? 0) >= 1;
@@ -42,3 +47,10 @@ export function replicaFailure(workload: KubeObject | undefined): string | undef
   const failure = conditions.find(({ type, status }) => type === 'ReplicaFailure' && status === 'True');
   return failure && (failure.message ?? '');
 }
+
+/** A pod of this component that no workload owns any more, and that nobody has deleted. */
+export const isOrphan = ({ kind, metadata }: KubeObject, component: Component): boolean =>
+  kind === 'Pod' &&
+  metadata.labels?.[COMPONENT] === component &&
+  (metadata.ownerReferences ?? []).length === 0 &&
+  metadata.deletionTimestamp === undefined;

@@ -1,18 +1,17 @@
 import { DATABASE_READY, HIBERNATED, SUSPENDED } from '../../schema/conditions.ts';
 import { INTERRUPT } from '../../schema/labels.ts';
 import type { RevisionResource } from '../../schema/custom-resources.ts';
-import { hashOf, templateHash } from '../../schema/revision-of.ts';
-import { isEnded } from '../deployment/history.ts';
+import { isApiUp, isAsMade, isWorkloadUp } from '../family/complete.ts';
 import { connectionsOf } from '../family/connections.ts';
-import { diagnose, isPodReady, readySince, type Diagnosis } from '../pods/diagnose.ts';
+import { isNothingServing, mayStart } from '../family/deployment.ts';
+import { replicasWanted, type WorkloadComponent } from '../family/replicas.ts';
+import { imageOf, isEnded } from '../family/revisions.ts';
+import { diagnose, readySince, type Diagnosis } from '../pods/diagnose.ts';
 import { conditionIn } from '../kernel/conditions.ts';
 import { isRolledOut, replicasOf } from '../pods/workload-state.ts';
 import { building } from './build/decide.ts';
 import { idle, type Decision, type Situation, type Step, type Wish } from './decision.ts';
-import { imageOf } from './image.ts';
-import { isAlone, mayStart } from '../family/may-start.ts';
 import type { RevisionWorld } from './observe.ts';
-import { replicasAllowed, replicasWanted, type WorkloadComponent } from './objects/sizes.ts';
 
 /** The next step of a revision (pure). The first question with an answer decides. */
 export function decide(situation: Situation): Decision {
@@ -43,10 +42,7 @@ const gone: Step = ({ revision, world }) => {
 
 /** The API server's own check is blind inside free-form parts: a swapped key compares as equal there. */
 const specChanged: Step = ({ revision }) => {
-  const known = revision.status?.specHash;
-  // One seen for the first time must be what its own hash says: not a copy that somebody made with another content.
-  const isAsMade = known === undefined ? revision.spec.hash === templateHash(revision) : known === hashOf(revision.spec);
-  if (isAsMade) return undefined;
+  if (isAsMade(revision)) return undefined;
   const phase = revision.status?.phase;
   const message = 'The spec of a revision was changed after it was made; the change is refused.';
   const stays = phase !== undefined && isEnded(revision) ? phase : 'DEPLOY_FAILED';
@@ -105,7 +101,7 @@ const buildless: Step = ({ revision, settings }) =>
     : undefined;
 
 const skipped: Step = ({ revision, world }) =>
-  world.turn === 'skip'
+  world.order === 'skip'
     ? idle('SKIPPED', 'A newer revision was asked for before this one got its turn.', withoutBuild(revision))
     : undefined;
 
@@ -120,7 +116,7 @@ const hibernating: Step = ({ revision, world }) =>
     : undefined;
 
 const queued: Step = ({ world }) =>
-  world.turn === 'wait' ? idle('QUEUED', 'Waiting for the rollout of an earlier revision to end.') : undefined;
+  world.order === 'wait' ? idle('QUEUED', 'Waiting for the rollout of an earlier revision to end.') : undefined;
 
 function progress({ revision, world, settings }: Situation): Decision {
   const begun = { started: true };
@@ -128,25 +124,25 @@ function progress({ revision, world, settings }: Situation): Decision {
   if (problem !== undefined) return idle('CREATE_FAILED', problem, { ...begun, reason: 'Refused' });
   const api = replicasWanted(revision, 'api', settings);
   const queue = replicasWanted(revision, 'queue', settings);
-  if (!mayStart(world)) return idle('AWAITING_DEPLOY', NO_DATABASE, { ...begun, reason: 'DatabaseNotReady' });
+  const readiness = { deployment: world.deployment, hasAddress: world.address !== undefined, isDatabaseReady: world.databaseReady };
+  if (!mayStart(readiness)) return idle('AWAITING_DEPLOY', NO_DATABASE, { ...begun, reason: 'DatabaseNotReady' });
   if (world.environment.secret === 'missing') {
     const message = `The Secret ${revision.spec.template.secretName} is not there.`;
     return idle('AWAITING_DEPLOY', message, { ...begun, reason: 'SecretMissing' });
   }
   if (!world.databaseReady) return besideDatabase({ api, queue }, { world, settings });
-  if (!isUp(world.api, [api, replicasAllowed(revision, 'api', settings)]) || !isSeen(world)) {
+  if (!isApiUp(revision, world, settings)) {
     // Beside one that serves, no run is taken by pods of a revision that may not start. Where nothing serves, none is to be lost.
-    return deploying({ wish: isAlone(world) ? { api, queue } : { api }, of: ['api'] }, { world, settings });
+    return deploying({ wish: isNothingServing(world.deployment) ? { api, queue } : { api }, of: ['api'] }, { world, settings });
   }
-  if (!isUp(world.queue, [queue, replicasAllowed(revision, 'queue', settings)]))
-    return deploying({ wish: { api, queue }, of: ['queue'] }, { world, settings });
+  if (!isWorkloadUp(revision, 'queue', world, settings)) return deploying({ wish: { api, queue }, of: ['queue'] }, { world, settings });
   return complete({ ...begun, complete: true, wish: { api, queue } }, { revision, world });
 }
 
 /** Pods that run can do no more than wait; what keeps them from running is told at once. */
 function besideDatabase(wish: Wish, view: View): Decision {
-  const told = deploying({ wish, of: ['api', 'queue'] }, view);
-  if (told.reason !== undefined) return told;
+  const beside = deploying({ wish, of: ['api', 'queue'] }, view);
+  if (beside.reason !== undefined) return beside;
   return idle('AWAITING_DEPLOY', NO_DATABASE, { started: true, reason: 'DatabaseNotReady', wish });
 }
 
@@ -157,12 +153,12 @@ const SWITCH = 30_000;
 function complete(done: Partial<Decision>, { revision, world }: Pick<Situation, 'revision' | 'world'>): Decision {
   if (world.hasTraffic) return idle('DEPLOYED', SERVES, { ...done, rolledOut: true });
   const left = Math.min(SWITCH, completeSince(world) + SWITCH - world.now.getTime());
-  if (left > 0) return { ...idle('DEPLOYING', STARTING), ...lastTold(revision), ...done, again: left / 1000 };
+  if (left > 0) return { ...idle('DEPLOYING', STARTING), ...lastReported(revision), ...done, again: left / 1000 };
   return idle('DEPLOYING', 'All pods are ready; traffic is being switched.', { ...done, rolledOut: true });
 }
 
 /** What its status says of a rollout that has begun (pure). */
-function lastTold({ status }: RevisionResource): Partial<Decision> {
+function lastReported({ status }: RevisionResource): Partial<Decision> {
   const { phase, message, reason } = status ?? {};
   if ((phase !== 'AWAITING_DEPLOY' && phase !== 'DEPLOYING') || message === undefined) return {};
   return { phase, message, ...(reason !== undefined && { reason }) };
@@ -172,23 +168,16 @@ function lastTold({ status }: RevisionResource): Partial<Decision> {
 const completeSince = ({ apiPods, queuePods }: RevisionWorld): number =>
   Math.max(0, ...[...apiPods, ...queuePods].flatMap((pod) => readySince(pod) ?? []));
 
-/** The workload has a size within the range, and all of it is there. */
-const isUp = (workload: RevisionWorld['api'], [least, most]: [number, number]): boolean =>
-  isRolledOut(workload) && replicasOf(workload) >= least && replicasOf(workload) <= most;
-
-/** What its pods run is known of them alone, and kept from here on: the watch of workloads may be ahead of that of pods. */
-const isSeen = ({ api, apiPods }: RevisionWorld): boolean => replicasOf(api) === 0 || apiPods.some(isPodReady);
-
 type View = Pick<Situation, 'world' | 'settings'>;
 
 function deploying({ wish, of }: { wish: Wish; of: WorkloadComponent[] }, view: View): Decision {
   const diagnosis = volumeless(view) ?? troubleOf(view, of, databaseSince(view));
-  const told = diagnosis?.early === undefined ? diagnosis : undefined;
-  return idle('DEPLOYING', told?.message ?? STARTING, {
+  const trouble = diagnosis?.early === undefined ? diagnosis : undefined;
+  return idle('DEPLOYING', trouble?.message ?? STARTING, {
     started: true,
     wish,
     diagnosis,
-    ...(told && { reason: told.reason }),
+    ...(trouble && { reason: trouble.reason }),
   });
 }
 

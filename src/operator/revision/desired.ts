@@ -3,16 +3,15 @@ import type { KubeObject } from '../../kube/kube.ts';
 import type { RevisionResource } from '../../schema/custom-resources.ts';
 import { DATABASE_ADDRESS } from '../../schema/labels.ts';
 import { stampOf, type DatabaseAddress } from '../database/address.ts';
-import { isEnded } from '../deployment/history.ts';
+import { replicasAllowed } from '../family/replicas.ts';
+import { imageOf, isEnded } from '../family/revisions.ts';
 import { settledTemplate, withTemplateHash } from '../pods/settled-template.ts';
 import { replicasOf } from '../pods/workload-state.ts';
 import type { Wish } from './decision.ts';
-import { imageOf } from './image.ts';
 import { readdressed } from './objects/addressed.ts';
-import { replicasAllowed } from './objects/sizes.ts';
 import { workload } from './objects/workload.ts';
 
-export type RevisionGiven = {
+export type RevisionPlan = {
   wish: Wish;
   secretName: string | undefined;
   address: DatabaseAddress | undefined;
@@ -24,8 +23,8 @@ export type RevisionGiven = {
 };
 
 /** The workloads a revision shall have, the api before the queue (pure). */
-export function desiredRevision(revision: RevisionResource, given: RevisionGiven, settings: OperatorSettings): KubeObject[] {
-  const { wish, secretName, address, live, deploymentId = revision.spec.deploymentUid, image = imageOf(revision) } = given;
+export function desiredRevision(revision: RevisionResource, plan: RevisionPlan, settings: OperatorSettings): KubeObject[] {
+  const { wish, secretName, address, live, deploymentId = revision.spec.deploymentUid, image = imageOf(revision) } = plan;
   // Without an address nothing has been started, or the deployment is about to tell it again.
   if (address === undefined) return [];
   return (['api', 'queue'] as const).flatMap((component) => {

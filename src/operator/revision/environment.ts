@@ -1,29 +1,38 @@
-import type { KubeObject } from '../../kube/kube.ts';
-import { API_VERSION, type RevisionResource } from '../../schema/custom-resources.ts';
-import { DEPLOYMENT, MANAGED_BY, OPERATOR, REVISION, SECRETS_OF } from '../../schema/labels.ts';
-import { labelValue, names } from '../../schema/names.ts';
+import { NotFound } from '../../errors.ts';
+import { kinds, type Kube } from '../../kube/kube.ts';
+import type { RevisionResource } from '../../schema/custom-resources.ts';
 
-/** A revision's own copy of a Secret that its user may still change: what was deployed stays what was deployed (pure). */
-export function adoptSecret({ metadata, spec }: RevisionResource, secret: { type?: string; data?: Record<string, string> }): KubeObject {
-  return {
-    apiVersion: 'v1',
-    kind: 'Secret',
-    metadata: {
-      name: names.secretCopy(metadata.name),
-      ...(metadata.namespace !== undefined && { namespace: metadata.namespace }),
-      labels: {
-        [DEPLOYMENT]: labelValue(spec.deployment),
-        [REVISION]: labelValue(metadata.name),
-        [SECRETS_OF]: labelValue(spec.deployment),
-        [MANAGED_BY]: OPERATOR,
-      },
-      annotations: { [DEPLOYMENT]: spec.deployment, [REVISION]: metadata.name },
-      ownerReferences: [{ apiVersion: API_VERSION, kind: 'Revision', name: metadata.name, uid: metadata.uid ?? '', controller: true }],
-    },
-    type: 'Opaque',
-    immutable: true,
-    data: secret.data ?? {},
-  };
+/**
+ * The Secret whose keys become the pods' environment: none is asked for, it is not there, nobody has looked yet, it is ready under this name,
+ * or it was found and has to be copied.
+ */
+export type Environment =
+  | { secret: 'none' | 'missing' | 'unread' }
+  | { secret: 'ready'; name: string }
+  | { secret: 'to-copy'; source: { data?: Record<string, string> } };
+
+type Reading = { siblings: RevisionResource[]; isNeeded: boolean; signal: AbortSignal };
+
+/** Finds the Secret of a revision: it is read once, when the first pods are about to be made; from then on the status remembers. */
+export async function environmentOf(
+  { kube }: { kube: Pick<Kube, 'get'> },
+  revision: RevisionResource,
+  { siblings, isNeeded, signal }: Reading,
+): Promise<Environment> {
+  const { namespace } = revision.metadata;
+  const chosen = revision.status?.secretName;
+  const wanted = revision.spec.template.secretName;
+  if (chosen !== undefined) return { secret: 'ready', name: chosen };
+  if (wanted === undefined) return { secret: 'none' };
+  if (!isNeeded) return { secret: 'unread' };
+  const name = secretToRead(revision, siblings) ?? wanted;
+  const secret = await kube.get(kinds.secret, { namespace, name }, signal).catch((error: unknown) => {
+    if (error instanceof NotFound) return undefined;
+    throw error;
+  });
+  if (secret === undefined) return { secret: 'missing' };
+  // Another revision's copy goes with that revision.
+  return secret.immutable === true && name === wanted ? { secret: 'ready', name } : { secret: 'to-copy', source: secret };
 }
 
 /**

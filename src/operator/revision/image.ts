@@ -14,7 +14,3 @@ export function repeatedImage({ spec }: RevisionResource, siblings: RevisionReso
   if (image === undefined || imageDigest === undefined) return former.status?.image;
   return `${repositoryOf(image)}@${imageDigest}`;
 }
-
-/** What the pods of a revision run: built, repeated, or named by its spec (pure). */
-export const imageOf = ({ spec, status }: RevisionResource): string | undefined =>
-  status?.image ?? spec.template.sourceRevisionConfig?.imageUri;

@@ -5,6 +5,7 @@ import { names } from '../../schema/names.ts';
 import type { OperatorDeps } from '../family/deps.ts';
 import type { Reconcile } from '../kernel/controller.ts';
 import type { Report } from '../kernel/outcome.ts';
+import { adoptSecret } from './adopt-secret.ts';
 import { buildJob } from './build/job.ts';
 import { decide, secondsLeft } from './decide.ts';
 import { desiredRevision } from './desired.ts';
@@ -22,6 +23,7 @@ export const reconcileRevision =
     const world = await observeRevision(deps, revision, { signal, now });
     const situation = { revision, world, settings };
     const decision = decide(situation);
+    const secretName = await adoptSecret(deps, revision, { environment: world.environment, signal });
     // Before the pods are taken away, because their logs go with them.
     const tail = await logTail(kube, revision, { decision, signal, log });
     if (decision.build === 'drop')
@@ -31,7 +33,6 @@ export const reconcileRevision =
       // Only looked for by its labels a moment ago: one that is there without them is not ours.
       if (!(await writer.create(job, signal))) throw taken(`Job ${job.metadata.name}`);
     }
-    const secretName = world.environment.secret === 'ready' ? world.environment.name : undefined;
     const given = {
       wish: decision.wish,
       secretName,
@@ -51,6 +52,7 @@ export const reconcileRevision =
       decision,
       world,
       secondsLeft: secondsLeft(situation),
+      secretName,
       logTail: tail,
       serverVersion: version,
       standing,

@@ -3,11 +3,10 @@ import type { RevisionResource } from '../../schema/custom-resources.ts';
 import type { RevisionStatus } from '../../schema/revision.ts';
 import { dateTimeOf } from '../../schema/types.ts';
 import { Denied, type KubeRefused } from '../../kube/errors.ts';
-import { isEnded } from '../deployment/history.ts';
+import { imageOf, isEnded } from '../family/revisions.ts';
 import { stalled, waiting, type Outcome, type Report } from '../kernel/outcome.ts';
 import { wasPaused } from './decide.ts';
 import { idle } from './decision.ts';
-import { imageOf } from './image.ts';
 import { statements, type RevisionStatusFields } from './status.ts';
 
 type Refusal = {

@@ -5,7 +5,7 @@ import { hashOf } from '../../schema/revision-of.ts';
 import { ENDED } from '../../schema/revision.ts';
 import { dateTimeOf } from '../../schema/types.ts';
 import type { KubeObject } from '../../kube/kube.ts';
-import { isEnded } from '../deployment/history.ts';
+import { imageOf, isEnded } from '../family/revisions.ts';
 import { statusOfPod } from '../pods/diagnose.ts';
 import { digestIn } from './image-name.ts';
 import { noLaterThan, settled, stalled, UNDER_WAY, waiting, type Outcome, type Report, type Statement } from '../kernel/outcome.ts';
@@ -13,7 +13,6 @@ import { seenTemplate } from '../pods/settled-template.ts';
 import { wasPaused } from './decide.ts';
 import type { Decision } from './decision.ts';
 import type { RevisionWorld } from './observe.ts';
-import { imageOf } from './image.ts';
 import { workloadName } from './objects/workload.ts';
 
 export type RevisionStatusFields = NonNullable<RevisionResource['status']>;
@@ -22,6 +21,8 @@ export type RevisionView = {
   decision: Decision;
   world: RevisionWorld;
   secondsLeft: number;
+  /** Of the Secret that its pods get. */
+  secretName?: string | undefined;
   logTail: string | undefined;
   serverVersion?: string | undefined;
   /** Its workloads as they are by now. */
@@ -56,12 +57,15 @@ function templatesSeen({ metadata, status }: RevisionResource, { decision, stand
 }
 
 /** What stays as it was first told. */
-function writtenOnce(revision: RevisionResource, { decision, world, logTail, serverVersion }: RevisionView): RevisionStatusFields {
+function writtenOnce(
+  revision: RevisionResource,
+  { decision, world, secretName, logTail, serverVersion }: RevisionView,
+): RevisionStatusFields {
   const { spec, status: before = {} } = revision;
   const time = dateTimeOf(world.now);
   const found = {
     specHash: hashOf(spec),
-    secretName: world.environment.secret === 'ready' ? world.environment.name : undefined,
+    secretName,
     imageDigest: decision.rolledOut ? digestOf(revision, world) : undefined,
     startedAt: decision.started ? time : undefined,
     endedAt: ENDED.includes(decision.phase) ? time : undefined,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { operatorConfig } from '../../../src/config/operator.ts';
 import { AlreadyExists } from '../../../src/kube/errors.ts';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../../src/kube/kube.ts';
-import { addressOf } from '../../../src/operator/database/address.ts';
+import { databaseOf } from '../../../src/operator/database/engines.ts';
 import { desiredDeployment } from '../../../src/operator/deployment/desired.ts';
 import { withHash } from '../../../src/operator/kernel/owned.ts';
 import { desiredRevision } from '../../../src/operator/revision/desired.ts';
@@ -112,7 +112,11 @@ function given(pattern: KubeObject[], deployment: DeploymentResource) {
     const found = pattern.find(({ kind, metadata: { name } }) => kind === 'Deployment' && name.endsWith(suffix));
     return (found?.spec as { replicas: number } | undefined)?.replicas ?? 0;
   };
-  return { wish: { api: replicas('-api'), queue: replicas('-queue') }, secretName: undefined, address: addressOf(deployment) };
+  return {
+    wish: { api: replicas('-api'), queue: replicas('-queue') },
+    secretName: undefined,
+    address: databaseOf(deployment.spec).address(deployment),
+  };
 }
 
 /** Replaces all that is the pattern's own in its text. */

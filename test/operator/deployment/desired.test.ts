@@ -53,8 +53,8 @@ describe('storage of a database that is there', () => {
 
 test('fields whose function is not built yet are named', () => {
   const given = deployment({ template: { resourceSpec: { minScale: 1, maxScale: 3, redisMemoryMb: 64 } } });
-  expect(fieldsWithoutEffect(given, settings())).toEqual(['maxScale', 'queueMaxScale', 'redisMemoryMb']);
-  expect(fieldsWithoutEffect(deployment(), settings())).toEqual([]);
+  expect(fieldsWithoutEffect(given, settings(), [])).toEqual(['maxScale', 'queueMaxScale', 'redisMemoryMb']);
+  expect(fieldsWithoutEffect(deployment(), settings(), [])).toEqual([]);
 });
 
 test.each(['separate', 'set', 'retire'] as const)('the pod that tells the database of a password: %s', async (task) => {

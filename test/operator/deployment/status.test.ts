@@ -19,7 +19,9 @@ const api = (name: string): KubeObject => ({
 const report = (world: Partial<DeploymentWorld>, active?: string, of = deployment()) => {
   const lists = { revisions: [], foreign: [], children: [], databasePods: [], agentPods: [], passwordPods: [], workloads: [] };
   const empty = { ...lists, database: undefined, service: undefined };
-  return deploymentReport(of, { world: { ...empty, ...world }, active, now: new Date() }, settings());
+  const prepared = { secret: undefined, statements: [], status: {}, again: [] };
+  const written = { world: { ...empty, ...world }, objects: [] };
+  return deploymentReport(of, { written, active, prepared, now: new Date() }, settings());
 };
 const deployed = { phase: 'DEPLOYED' as const };
 const scaledToZero = revision(deployment({ metadata: { generation: 1 }, template: { resourceSpec: { minScale: 0 } } }), {

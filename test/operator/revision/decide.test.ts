@@ -46,7 +46,7 @@ const readyFor = (seconds: number): KubeObject => ({
 const world = (given: Partial<RevisionWorld> = {}): RevisionWorld => ({
   deployment: deployment(),
   isForeign: false,
-  turn: 'go',
+  order: 'go',
   isPick: false,
   hasTraffic: false,
   databaseReady: true,
@@ -146,8 +146,8 @@ describe('a rollout', () => {
       { phase: 'DEPLOYING', complete: true, again: 30 },
     ],
     ['is deployed when it serves', { api: up(), queue: up(), hasTraffic: true }, { phase: 'DEPLOYED', rolledOut: true }],
-    ['waits its turn', { turn: 'wait' }, { phase: 'QUEUED', started: false }],
-    ['is skipped when a newer one came', { turn: 'skip' }, { phase: 'SKIPPED' }],
+    ['waits its turn', { order: 'wait' }, { phase: 'QUEUED', started: false }],
+    ['is skipped when a newer one came', { order: 'skip' }, { phase: 'SKIPPED' }],
     ['does nothing once its deployment is gone', { deployment: undefined }, { wish: {} }],
   ])('%s', (_, given, expected) => {
     expect(next(given)).toMatchObject(expected);
@@ -217,7 +217,7 @@ describe('a deployment that hibernates', () => {
     const late = { phase: 'DEPLOYING' as const, startedAt: '2026-01-01T00:00:00Z' };
     const seen = next({ deployment: asleep(), api: starting() }, late);
     expect(seen).toMatchObject({ phase: 'QUEUED', reason: 'Hibernated', wish: { api: 0 }, started: false });
-    expect(next({ deployment: asleep(), turn: 'skip' }).phase).toBe('SKIPPED');
+    expect(next({ deployment: asleep(), order: 'skip' }).phase).toBe('SKIPPED');
   });
 });
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { desiredDeployment } from '../../../src/operator/deployment/desired.ts';
 import { desiredRevision } from '../../../src/operator/revision/desired.ts';
-import { replicasWanted } from '../../../src/operator/revision/objects/sizes.ts';
+import { replicasWanted } from '../../../src/operator/family/replicas.ts';
 import type { OperatorSettings } from '../../../src/config/operator.ts';
 import type { DeploymentSpec } from '../../../src/schema/custom-resources.ts';
 import { ResourceSpec as Described, UNUSED_RESOURCE_FIELDS } from '../../../src/schema/resource-spec.ts';

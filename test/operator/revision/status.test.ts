@@ -18,11 +18,11 @@ const world = (now: string): RevisionWorld => ({
   isForeign: false,
   isPick: false,
   hasTraffic: false,
-  turn: 'go',
+  order: 'go',
   databaseReady: true,
   databaseSince: undefined,
   address: { secretName: 'db', key: 'uri' },
-  environment: { secret: 'ready', name: 'env' },
+  environment: { secret: 'none' },
   repeated: undefined,
   missing: [],
   absences: [],
@@ -43,7 +43,7 @@ const decided = (given: Partial<Decision>): Decision => ({
 });
 const told = (given: Partial<Decision>, status: Status = {}, now = '2026-01-02T00:00:00Z') => {
   const of = revision(deployment(), { status });
-  return revisionReport(of, { decision: decided(given), world: world(now), secondsLeft: 100, logTail: undefined });
+  return revisionReport(of, { decision: decided(given), world: world(now), secondsLeft: 100, secretName: 'env', logTail: undefined });
 };
 
 test('times, hash, Secret and digest are written once', () => {

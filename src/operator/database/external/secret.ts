@@ -3,16 +3,11 @@ import { kinds } from '../../../kube/kube.ts';
 import { DATABASE_READY } from '../../../schema/conditions.ts';
 import type { DeploymentResource } from '../../../schema/custom-resources.ts';
 import { URI_KEY, type ExternalDatabase } from '../../../schema/database-spec.ts';
-import { RECONCILE_NOW } from '../../../schema/labels.ts';
+import { isRequestHandled } from '../../family/deployment.ts';
 import type { OperatorDeps } from '../../family/deps.ts';
 import { isPodReady } from '../../pods/diagnose.ts';
 import { isTrue } from '../../kernel/conditions.ts';
-import type { DeploymentWorld } from '../../deployment/observe.ts';
-
-/** What is known of the Secret that names the database: which one and in what state, or a sentence on what is wrong with it. */
-export type DatabaseSecret = { secret: string; version?: string } | { problem: string };
-
-type Scene = { world: DeploymentWorld; signal: AbortSignal };
+import type { DatabasePass, DatabaseSecret, DatabaseView } from '../database.ts';
 
 /**
  * The Secret of an external database. It is not watched: a settled deployment reads nothing. It is read when the spec or the
@@ -21,11 +16,11 @@ type Scene = { world: DeploymentWorld; signal: AbortSignal };
 export async function externalSecret(
   { kube }: Pick<OperatorDeps, 'kube'>,
   deployment: DeploymentResource,
-  { world, signal }: Scene,
+  { view, signal }: Pick<DatabasePass, 'view' | 'signal'>,
 ): Promise<DatabaseSecret> {
   const external = deployment.spec.database?.external as ExternalDatabase;
   const { databaseSecret, databaseSecretVersion: version } = deployment.status ?? {};
-  if (databaseSecret === external.secretName && isCalm(deployment, world))
+  if (databaseSecret === external.secretName && isCalm(deployment, view))
     return { secret: databaseSecret, ...(version !== undefined && { version }) };
   const ref = { namespace: deployment.metadata.namespace, name: external.secretName };
   const found = await kube.get(kinds.secret, ref, signal).catch((error: unknown) => {
@@ -37,15 +32,11 @@ export async function externalSecret(
   return { secret: external.secretName, version: found?.metadata.resourceVersion ?? '' };
 }
 
-function isCalm(deployment: DeploymentResource, { agentPods }: DeploymentWorld): boolean {
+function isCalm(deployment: DeploymentResource, { agentPods }: DatabaseView): boolean {
   const { metadata, status } = deployment;
   const isSeen = status?.observedGeneration === metadata.generation;
-  return isTrue(deployment, DATABASE_READY) && isHandled(deployment) && isSeen && agentPods.every(isPodReady);
+  return isTrue(deployment, DATABASE_READY) && isRequestHandled(deployment) && isSeen && agentPods.every(isPodReady);
 }
-
-/** Nobody has asked to look again since the last time (pure). */
-export const isHandled = ({ metadata, status }: DeploymentResource): boolean =>
-  status?.lastHandledReconcileAt === metadata.annotations?.[RECONCILE_NOW]?.slice(0, 128);
 
 /** What is wrong with the Secret, without a word of its values; undefined when nothing is (pure). */
 export function problemOf({ secretName, key = URI_KEY }: ExternalDatabase, data: Record<string, string> | undefined): string | undefined {

@@ -1,16 +1,14 @@
 import type { KubeObject } from '../../../kube/kube.ts';
 import { VOLUME_HAS_ROOM } from '../../../schema/conditions.ts';
 import type { DeploymentResource } from '../../../schema/custom-resources.ts';
-import { isPodOver, isPodReady, statusOfPod, type ContainerStatus } from '../../pods/diagnose.ts';
+import { statusOfPod, type ContainerStatus } from '../../pods/diagnose.ts';
 import { conditionIn } from '../../kernel/conditions.ts';
 import type { Statement } from '../../kernel/outcome.ts';
-import { isSetUp } from '../../pods/workload-state.ts';
-import type { DeploymentWorld } from '../../deployment/observe.ts';
 import { GUARD } from './guard.ts';
 
 type Level = 'roomy' | 'nearly-full' | 'almost-full' | 'full';
-type Told = { level: Level; used: number; size: number };
-type Room = {
+type Fullness = { level: Level; used: number; size: number };
+type FullnessReport = {
   /** Unless there is room. */
   statement?: Statement;
   /** Seconds after which no message is a message. */
@@ -24,12 +22,11 @@ const SILENCE = 30;
  * How full the volume of the own database is, as the guard in its pod told when it last ended (pure). It says nothing while the volume has
  * room. What was said of an earlier pod stands until the guard of the next has had its say: the volume is the same.
  */
-export function roomOf({ spec, status }: DeploymentResource, pods: KubeObject[], now: Date): Room {
-  if (spec.database?.external !== undefined) return {};
+export function fullnessOf({ status }: DeploymentResource, pods: KubeObject[], now: Date): FullnessReport {
   const pod = pods.find(({ metadata }) => metadata.deletionTimestamp === undefined);
   const guard = guardIn(pod);
-  const told = toldBy(guard);
-  if (told !== undefined) return told.level === 'roomy' ? {} : { statement: statementOf(told) };
+  const reported = reportedBy(guard);
+  if (reported !== undefined) return reported.level === 'roomy' ? {} : { statement: statementOf(reported) };
   const before = conditionIn({ status }, VOLUME_HAS_ROOM);
   if (before === undefined || isWithoutGuard(pod)) return {};
   const silent = silenceOf(guard, now);
@@ -61,7 +58,7 @@ const guardIn = (pod: KubeObject | undefined): ContainerStatus | undefined =>
 const isWithoutGuard = (pod: KubeObject | undefined): boolean =>
   pod !== undefined && (statusOfPod(pod).containerStatuses ?? []).length > 0 && guardIn(pod) === undefined;
 
-function toldBy(guard: ContainerStatus | undefined): Told | undefined {
+function reportedBy(guard: ContainerStatus | undefined): Fullness | undefined {
   const { message = '' } = guard?.state?.terminated ?? guard?.lastState?.terminated ?? {};
   const [, level, used, size] = /^(roomy|nearly-full|almost-full|full) (\d+) ([1-9]\d*)\s*$/.exec(message) ?? [];
   return level === undefined ? undefined : { level: level as Level, used: Number(used), size: Number(size) };
@@ -81,14 +78,9 @@ const WORDS: Record<Exclude<Level, 'roomy'>, { reason: string; remedy: string }>
   full: { reason: 'Full', remedy: `The database takes no writes until there is room, so that it goes on to answer. ${GROW}` },
 };
 
-function statementOf({ level, used, size }: Told): Statement {
+function statementOf({ level, used, size }: Fullness): Statement {
   const { reason, remedy } = WORDS[level as keyof typeof WORDS];
   const [inUse, all] = [used, size].map((bytes) => (bytes / 2 ** 30).toFixed(1));
   const message = `The database's volume was ${Math.floor((100 * used) / size)} % full when this was told (${inUse} of ${all} Gi). ${remedy}`;
   return { type: VOLUME_HAS_ROOM, status: 'False', reason, message, event: 'Warning' };
 }
-
-/** Whether the own database takes connections: as its set says, or its pod, which the set is behind when the guard has been away (pure). */
-export const isDatabaseUp = ({ database, databasePods }: Pick<DeploymentWorld, 'database' | 'databasePods'>): boolean =>
-  isSetUp(database) ||
-  databasePods.some((pod) => isGuardAway(pod) || (isPodReady(pod) && !isPodOver(pod) && pod.metadata.deletionTimestamp === undefined));

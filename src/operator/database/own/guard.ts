@@ -3,7 +3,7 @@ import type { DeploymentResource } from '../../../schema/custom-resources.ts';
 import { names } from '../../../schema/names.ts';
 import { dataOwner } from '../../family/metadata.ts';
 import { DATA, PGDATA, restrictedContainer } from './postgres-image.ts';
-import { servedTls } from './tls/secret.ts';
+import { servedTls } from './tls/served.ts';
 
 export const GUARD = 'guard';
 

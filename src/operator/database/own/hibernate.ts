@@ -1,16 +1,13 @@
 import type { DeploymentResource } from '../../../schema/custom-resources.ts';
-import { replicasOf } from '../../pods/workload-state.ts';
-import type { DeploymentWorld } from '../../deployment/observe.ts';
+import { areAgentsGone, replicasOf } from '../../pods/workload-state.ts';
+import type { DatabaseView } from '../database.ts';
 
-type Pods = Pick<DeploymentWorld, 'workloads' | 'agentPods'>;
+/** Pods the database is to have: none while the deployment hibernates, but only after the agents, which write until they end. */
+export const databaseReplicas = (
+  { spec }: Pick<DeploymentResource, 'spec'>,
+  { workloads, agentPods }: Pick<DatabaseView, 'workloads' | 'agentPods'>,
+): number => (spec.hibernate === true && areAgentsGone(workloads, agentPods) ? 0 : 1);
 
-/** Pods the database is to have: none while the deployment hibernates, but only after the agents, which write until they end (pure). */
-export const databaseReplicas = ({ spec }: Pick<DeploymentResource, 'spec'>, world: Pods): number =>
-  spec.hibernate === true && areAgentsGone(world) ? 0 : 1;
-
-const areAgentsGone = ({ workloads, agentPods }: Pods): boolean =>
-  agentPods.length === 0 && workloads.every((workload) => replicasOf(workload) === 0);
-
-/** No pod of the deployment is left (pure). */
-export const isAsleep = (world: Pods & Pick<DeploymentWorld, 'database' | 'databasePods'>): boolean =>
-  areAgentsGone(world) && world.databasePods.length === 0 && (world.database === undefined || replicasOf(world.database) === 0);
+/** No pod of the database is left. */
+export const isStopped = ({ database, databasePods }: DatabaseView): boolean =>
+  databasePods.length === 0 && (database === undefined || replicasOf(database) === 0);

@@ -3,33 +3,14 @@ import type { KubeObject } from '../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../schema/custom-resources.ts';
 import { DEPLOYMENT, ownLabels, selectorOf } from '../../../schema/labels.ts';
 import { names } from '../../../schema/names.ts';
-import { connectionsOf } from '../../family/connections.ts';
 import { cores, mebibytes } from '../../kernel/quantity.ts';
-import { within } from '../../revision/objects/sizes.ts';
 import { OWNER } from './credentials/sql.ts';
+import { DATABASE_PORT, databaseSize } from './size.ts';
 import { guard } from './guard.ts';
 import { databaseArguments } from './settings.ts';
 import { childMetadata, dataOwner, ownedMetadata } from '../../family/metadata.ts';
 import { DATA, PGDATA, restrictedContainer, restrictedPod } from './postgres-image.ts';
-import { servedTls } from './tls/secret.ts';
-
-export const DATABASE_PORT = 5432;
-
-/** What the spec asks of the database, with the install's defaults. */
-export function databaseSize(deployment: DeploymentResource, settings: OperatorSettings) {
-  const { profile } = settings;
-  const spec = deployment.spec.template.resourceSpec ?? {};
-  const cpu = within(spec.dbCpu, profile.database.cpu, spec.dbCpuLimit);
-  const memoryMb = within(spec.dbMemoryMb, profile.database.memoryMb, spec.dbMemoryLimitMb);
-  return {
-    cpu,
-    cpuLimit: spec.dbCpuLimit ?? cpu * 2,
-    memoryMb,
-    memoryLimitMb: spec.dbMemoryLimitMb ?? memoryMb * 2,
-    storageGi: spec.dbStorageGi ?? profile.database.storageGi,
-    maxConnections: connectionsOf(deployment, settings).max,
-  };
-}
+import { servedTls } from './tls/served.ts';
 
 /** The database of a deployment. `live` keeps what can't be changed later: the volume claim. */
 export function databaseSet(

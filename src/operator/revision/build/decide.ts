@@ -3,7 +3,7 @@ import type { KubeObject } from '../../../kube/kube.ts';
 import { BUILD_CONTAINER } from '../../../schema/names.ts';
 import { diagnose, statusOfPod, type Diagnosis } from '../../pods/diagnose.ts';
 import { idle, type Decision, type Situation, type Step } from '../decision.ts';
-import { imageOf } from '../image.ts';
+import { imageOf } from '../../family/revisions.ts';
 import { targetImage } from './job.ts';
 import { builtBy } from './result.ts';
 

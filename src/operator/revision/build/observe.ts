@@ -4,7 +4,7 @@ import { COMPONENT, DEPLOYMENT, INTERRUPT } from '../../../schema/labels.ts';
 import { labelValue, names } from '../../../schema/names.ts';
 import type { OperatorDeps } from '../../family/deps.ts';
 import { statusOfPod } from '../../pods/diagnose.ts';
-import { imageOf } from '../image.ts';
+import { imageOf } from '../../family/revisions.ts';
 
 /** What is there of a revision's build. Jobs are not watched: their pods are, and tell nearly all. */
 export type BuildWorld = {

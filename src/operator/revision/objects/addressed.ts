@@ -1,9 +1,8 @@
-import type { DatabaseAddress } from '../../database/address.ts';
-import { knownTls } from '../../database/own/tls/secret.ts';
+import { authorityMount, type DatabaseAddress } from '../../database/address.ts';
 import { AGENT_CONTAINER } from '../../../schema/names.ts';
 
-type Named = { name: string };
-export type Addressed = { variables: Named[]; mounts: Named[]; volumes: Named[] };
+type NamedEntry = { name: string };
+export type Addressed = { variables: NamedEntry[]; mounts: NamedEntry[]; volumes: NamedEntry[] };
 
 const GIVEN = 'GX_DATABASE_ADDRESS';
 const URI = 'DATABASE_URI';
@@ -19,8 +18,8 @@ const WAIT = 120;
  */
 export function addressed({ secretName, key, authority }: DatabaseAddress): Addressed {
   const valueFrom = { secretKeyRef: { name: secretName, key } };
-  if (authority === undefined) return { variables: [{ name: URI, valueFrom } as Named], mounts: [], volumes: [] };
-  const { volume, mount, parameters } = knownTls(authority);
+  if (authority === undefined) return { variables: [{ name: URI, valueFrom } as NamedEntry], mounts: [], volumes: [] };
+  const { volume, mount, parameters } = authorityMount(authority);
   const value = `$(${GIVEN})?${new URLSearchParams(parameters).toString().replaceAll('%2F', '/')}`;
   const variables = [
     { name: GIVEN, valueFrom },
@@ -30,8 +29,8 @@ export function addressed({ secretName, key, authority }: DatabaseAddress): Addr
   return { variables, mounts: [mount], volumes: [volume] };
 }
 
-type Container = { name: string; env?: Named[]; volumeMounts?: Named[] };
-type PodSpec = { containers: Container[]; volumes?: Named[] };
+type Container = { name: string; env?: NamedEntry[]; volumeMounts?: NamedEntry[] };
+type PodSpec = { containers: Container[]; volumes?: NamedEntry[] };
 
 /** A pod as it is, with its database at another address (pure). */
 export function readdressed<T extends PodSpec>(pod: T, address: DatabaseAddress): T {
@@ -50,4 +49,4 @@ export function readdressed<T extends PodSpec>(pod: T, address: DatabaseAddress)
 }
 
 /** The authority's own volume goes by one name. */
-const without = (named: Named[] = []): Named[] => named.filter(({ name }) => name !== knownTls('').volume.name);
+const without = (named: NamedEntry[] = []): NamedEntry[] => named.filter(({ name }) => name !== authorityMount('').volume.name);

@@ -4,8 +4,9 @@ import { API_VERSION, type RevisionResource } from '../../../schema/custom-resou
 import { DATABASE_ADDRESS, DEPLOYMENT, ownLabels, REVISION, selectorOf } from '../../../schema/labels.ts';
 import { names } from '../../../schema/names.ts';
 import { stampOf } from '../../database/address.ts';
+import type { WorkloadComponent } from '../../family/replicas.ts';
 import { podSpec } from './pod.ts';
-import type { WorkloadComponent, WorkloadWish } from './sizes.ts';
+import type { WorkloadWish } from './sizes.ts';
 
 export const workloadName = (revision: string, component: WorkloadComponent): string =>
   component === 'api' ? names.apiWorkload(revision) : names.queueWorkload(revision);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../../src/kube/kube.ts';
-import { databaseStatement } from '../../../../src/operator/database/ready.ts';
-import { isGuardAway, roomOf } from '../../../../src/operator/database/own/fullness.ts';
+import { isGuardAway, fullnessOf } from '../../../../src/operator/database/own/fullness.ts';
+import { ownStatement } from '../../../../src/operator/database/own/ready.ts';
 import { deployment, settings } from '../../../kit/objects.ts';
 
 const NOW = new Date('2026-01-01T00:10:00Z');
@@ -40,7 +40,7 @@ describe('a volume that fills', () => {
     ['full', 9.6, 'Full', 96],
   ])('%s is told with its figures and what to do', (level, used, reason, percent) => {
     for (const away of [true, false]) {
-      const { statement, again } = roomOf(deployment(), [pod({ ended: words(level, used), away })], NOW);
+      const { statement, again } = fullnessOf(deployment(), [pod({ ended: words(level, used), away })], NOW);
       expect(statement).toMatchObject({ type: 'VolumeHasRoom', status: 'False', reason, event: 'Warning' });
       expect(statement?.message).toContain(`was ${percent} % full when this was told (${used} of 10.0 Gi)`);
       expect(statement?.message).toContain('Raise template.resourceSpec.dbStorageGi');
@@ -49,17 +49,12 @@ describe('a volume that fills', () => {
   });
 
   test('that has room again is no condition', () => {
-    expect(roomOf(warned, [pod({ ended: words('roomy', 2) })], NOW)).toEqual({});
+    expect(fullnessOf(warned, [pod({ ended: words('roomy', 2) })], NOW)).toEqual({});
   });
 
   test('that never had anything to tell is none', () => {
-    expect(roomOf(deployment(), [pod({})], NOW)).toEqual({});
-    expect(roomOf(deployment(), [], NOW)).toEqual({});
-  });
-
-  test('is no matter of an external database', () => {
-    const external = deployment({ spec: { database: { external: { secretName: 'given' } } }, status: { conditions: [condition] } });
-    expect(roomOf(external, [pod({ ended: words('full', 9.6) })], NOW)).toEqual({});
+    expect(fullnessOf(deployment(), [pod({})], NOW)).toEqual({});
+    expect(fullnessOf(deployment(), [], NOW)).toEqual({});
   });
 });
 
@@ -72,27 +67,26 @@ describe('what was told stands', () => {
     ['when a node has lost its words', [pod({ restarts: 1 })]],
     ['when somebody else wrote them', [pod({ ended: 'The container could not be located', reason: 'ContainerStatusUnknown' })]],
   ])('%s', (_situation, pods) => {
-    expect(roomOf(warned, pods, NOW)).toEqual({ statement: stands });
+    expect(fullnessOf(warned, pods, NOW)).toEqual({ statement: stands });
   });
 
   test('for as long as a new guard may have something to tell', () => {
-    expect(roomOf(warned, [pod({ since: 10 })], NOW)).toEqual({ statement: stands, again: 20 });
-    expect(roomOf(warned, [pod({ since: 30 })], NOW)).toEqual({});
+    expect(fullnessOf(warned, [pod({ since: 10 })], NOW)).toEqual({ statement: stands, again: 20 });
+    expect(fullnessOf(warned, [pod({ since: 30 })], NOW)).toEqual({});
   });
 
   test('not, where the pod is of a version without a guard', () => {
     const { status, ...old } = pod({});
     const containerStatuses = (status as { containerStatuses: object[] }).containerStatuses.slice(0, 1);
-    expect(roomOf(warned, [{ ...old, status: { containerStatuses } }], NOW)).toEqual({});
+    expect(fullnessOf(warned, [{ ...old, status: { containerStatuses } }], NOW)).toEqual({});
   });
 });
 
 describe('a database whose guard is started again', () => {
   const set: KubeObject = { apiVersion: 'apps/v1', kind: 'StatefulSet', metadata: { name: 'chat-db' }, spec: { replicas: 1 }, status: {} };
   const said = (databasePods: KubeObject[]) => {
-    const lists = { revisions: [], foreign: [], children: [], agentPods: [], passwordPods: [], workloads: [] };
-    const world = { ...lists, databasePods, database: set, service: undefined };
-    return databaseStatement(deployment(), world, { settings: settings(), now: NOW, active: undefined, secret: undefined });
+    const view = { databasePods, database: set, agentPods: [], passwordPods: [], workloads: [] };
+    return ownStatement(deployment(), { view, settings: settings(), now: NOW });
   };
   const away = pod({ ended: words('full', 9.6), away: true });
   const { containerStatuses } = away.status as { containerStatuses: { name: string }[] };

@@ -4,8 +4,8 @@ import { names } from '../../../../src/schema/names.ts';
 import { conditionOf, testNamespace, until } from '../../../kit/api-server.ts';
 import { dyingDoor, type DyingDoor } from '../../../kit/dying-door.ts';
 import { fakeKubelet, type FakeKubelet } from '../../../kit/fake-kubelet.ts';
-import { newDeployment } from '../../../kit/objects.ts';
-import { look, operatorFor, type RunningOperator } from '../../../kit/operator.ts';
+import { newDeployment, settings } from '../../../kit/objects.ts';
+import { look, operatorFor, untilIdle, type RunningOperator } from '../../../kit/operator.ts';
 
 /* There is no volume provisioner: the test itself tells the API server that claims are bound. */
 const storageClass: Kind = { apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', plural: 'storageclasses', namespaced: false };
@@ -42,11 +42,9 @@ const requested = ({ spec }: KubeObject): string => (spec as { resources: { requ
 const templateOf = ({ spec }: KubeObject): string =>
   requested((spec as { volumeClaimTemplates: KubeObject[] }).volumeClaimTemplates[0] as KubeObject);
 
-async function deployed(name: string): Promise<void> {
-  await kube.create(
-    kinds.deployment,
-    newDeployment(namespace, { metadata: { name }, template: { resourceSpec: { dbStorageGi: 10 } }, spec: { deletionPolicy: 'Delete' } }),
-  );
+async function deployed(name: string, resourceSpec: object = { dbStorageGi: 10 }): Promise<void> {
+  const given = { metadata: { name }, template: { resourceSpec }, spec: { deletionPolicy: 'Delete' as const } };
+  await kube.create(kinds.deployment, newDeployment(namespace, given));
   await see.untilReady(name);
   const { metadata } = await claim(name);
   await kube.patchStatus(kinds.volumeClaim, { namespace, name: metadata.name }, { phase: 'Bound' });
@@ -87,6 +85,50 @@ test('a database that is asked to be larger grows while its pod runs, and is nev
   expect(requested(await claim('grows'))).toBe('20Gi');
   await untilEvent('grows', 'Normal', 'Growing');
   await untilEvent('grows', 'Warning', 'NeverShrinks');
+});
+
+/** The installation's default volume, while an operator of this identity works. */
+async function withDefault(storageGi: number, identity: string): Promise<void> {
+  await operator.stop();
+  const { profile } = settings();
+  const database = { ...profile.database, storageGi };
+  const given = { storageClass: namespace, profile: { ...profile, database } };
+  operator = await operatorFor({ namespace, kubeconfig: inject('kubeconfig') }, { identity, settings: given });
+  await operator.leading;
+}
+
+/** Waits until the present operator has looked at the deployment on request. */
+async function lookedAt(name: string, request: string): Promise<void> {
+  const annotations = { 'gx.dev/reconcile-requested-at': request };
+  await kube.jsonPatch(kinds.deployment, { namespace, name }, [{ op: 'add', path: '/metadata/annotations', value: annotations }]);
+  await until('it has looked', async () => (await see.deployment(name)).status?.lastHandledReconcileAt === request);
+  await untilIdle(operator);
+}
+
+test('a live database keeps the default that it was made with, whatever the default of the installation becomes', async () => {
+  await deployed('settled', {});
+  const [pod, before, volume] = [await databasePod('settled'), await set('settled'), await claim('settled')];
+  expect(requested(volume)).toBe('10Gi');
+  for (const [storageGi, identity] of [
+    [20, 'raised'],
+    [5, 'lowered'],
+  ] as const) {
+    await withDefault(storageGi, identity);
+    await lookedAt('settled', identity);
+    expect(requested(await claim('settled'))).toBe('10Gi');
+    expect(conditionOf(await see.deployment('settled'), 'VolumeGrown')).toBeUndefined();
+    expect((await set('settled')).metadata).toMatchObject({ uid: before.metadata.uid, generation: before.metadata.generation });
+    expect((await databasePod('settled')).metadata.uid).toBe(pod.metadata.uid);
+  }
+  await deployed('fresh', {});
+  expect(requested(await claim('fresh'))).toBe('5Gi');
+  // A size that somebody asks for is compared with the volume itself.
+  await kube.jsonPatch(kinds.deployment, { namespace, name: 'settled' }, [
+    { op: 'add', path: '/spec/template/resourceSpec', value: { dbStorageGi: 12 } },
+  ]);
+  await until('the set is made again', async () => templateOf(await set('settled')) === '12Gi');
+  expect(requested(await claim('settled'))).toBe('12Gi');
+  await withDefault(10, 'as-before');
 });
 
 test.each([0, 1, 2, 3])('an operator that dies after write %i of a growth leaves the rest to the next one', async (writes) => {

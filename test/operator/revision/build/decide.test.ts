@@ -32,7 +32,7 @@ const next = (given: Partial<RevisionWorld>, status: Status = { phase: 'AWAITING
     absences: [],
     deployment: of,
     isForeign: false,
-    turn: 'go',
+    order: 'go',
     isPick: false,
     hasTraffic: false,
     databaseReady: true,
@@ -94,7 +94,7 @@ describe('a build', () => {
   });
 
   test.each<[string, Partial<RevisionWorld>, string]>([
-    ['a newer revision came', { turn: 'skip' }, 'SKIPPED'],
+    ['a newer revision came', { order: 'skip' }, 'SKIPPED'],
     ['the deployment hibernates', { deployment: deployment({ ...fromGit('main'), spec: { hibernate: true } }) }, 'QUEUED'],
   ])('is given up when %s', (_, given, phase) => {
     expect(next(given, { phase: 'BUILDING' })).toMatchObject({ phase, build: 'drop' });

@@ -3,10 +3,10 @@ import type { KubeObject } from '../../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../../schema/custom-resources.ts';
 import { DEPLOYMENT, ownLabels, PASSWORD_TASK } from '../../../../schema/labels.ts';
 import { names } from '../../../../schema/names.ts';
-import { authorityOf } from '../../address.ts';
+import { authorityMount } from '../../address.ts';
 import { dataOwner, ownedMetadata } from '../../../family/metadata.ts';
 import { restrictedContainer, restrictedPod } from '../postgres-image.ts';
-import { knownTls } from '../tls/secret.ts';
+import { authorityOf } from '../tls/served.ts';
 import type { Credential } from './credential.ts';
 import type { Task } from './next-step.ts';
 import { separationSql } from './roles-sql.ts';
@@ -29,14 +29,14 @@ exec ${PSQL} "$NEXT" -c 'select 1'`,
 const FOR_EVER = 2_147_483_647;
 
 /** Of a separation, `from` and `to` are the one credential that is there. */
-export type Given = { task: Task; from: Credential; to: Credential };
+export type PasswordTask = { task: Task; from: Credential; to: Credential };
 
 /** The pod that says one thing to the database: the operator itself connects to none (pure). */
-export function passwordJob(deployment: DeploymentResource, { task, from, to }: Given, settings: OperatorSettings): KubeObject {
+export function passwordJob(deployment: DeploymentResource, { task, from, to }: PasswordTask, settings: OperatorSettings): KubeObject {
   const { name } = deployment.metadata;
   const job = names.passwordJob(name, task, to.number);
   const authority = authorityOf(deployment);
-  const tls = authority === undefined ? undefined : knownTls(authority);
+  const tls = authority === undefined ? undefined : authorityMount(authority);
   return {
     apiVersion: 'batch/v1',
     kind: 'Job',
@@ -69,7 +69,7 @@ export function passwordJob(deployment: DeploymentResource, { task, from, to }: 
 }
 
 /** What psql takes beside an address. */
-function connecting(tls: ReturnType<typeof knownTls> | undefined): object[] {
+function connecting(tls: ReturnType<typeof authorityMount> | undefined): object[] {
   const { sslmode, sslrootcert } = tls?.parameters ?? {};
   // A password gets into a database that its guard has made read-only, too: it takes some hundred bytes.
   const options = { PGCONNECT_TIMEOUT: '10', PGOPTIONS: '-c default_transaction_read_only=off' };
@@ -77,7 +77,7 @@ function connecting(tls: ReturnType<typeof knownTls> | undefined): object[] {
   return Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [{ name, value }]));
 }
 
-function environment(deployment: DeploymentResource, { task, from, to }: Given): object[] {
+function environment(deployment: DeploymentResource, { task, from, to }: PasswordTask): object[] {
   const admin = names.databaseAdmin(deployment.metadata.name, dataOwner(deployment));
   const known = (variable: string, secret: string, key: string, optional = false): object => ({
     name: variable,

@@ -6,17 +6,17 @@ import { names } from '../../../../schema/names.ts';
 import type { OperatorDeps } from '../../../family/deps.ts';
 import { isUnconfigured } from '../../../pods/diagnose.ts';
 import type { Statement } from '../../../kernel/outcome.ts';
-import { isHandled } from '../../external/secret.ts';
+import { isRequestHandled } from '../../../family/deployment.ts';
 import { lostCredential } from './secret.ts';
 import { dataOwner } from '../../../family/metadata.ts';
-import type { DeploymentWorld } from '../../../deployment/observe.ts';
+import type { DatabaseView } from '../../database.ts';
 
 /**
  * Whether the Secret in use has to be looked for (pure): Secrets are not watched, and a settled deployment reads none. A pod can't be started
  * for want of one, or a person asks to look.
  */
-export const isDoubted = (deployment: DeploymentResource, { agentPods }: Pick<DeploymentWorld, 'agentPods'>): boolean =>
-  agentPods.some(isUnconfigured) || !isHandled(deployment);
+export const isDoubted = (deployment: DeploymentResource, { agentPods }: Pick<DatabaseView, 'agentPods'>): boolean =>
+  agentPods.some(isUnconfigured) || !isRequestHandled(deployment);
 
 /** Which password of the own database has this Secret's name; undefined: none (pure). */
 export function numberOf(secret: string, deployment: DeploymentResource): number | undefined {
@@ -25,7 +25,7 @@ export function numberOf(secret: string, deployment: DeploymentResource): number
   return numbers.find((number) => secret === names.databaseSecret(deployment.metadata.name, owner, number));
 }
 
-type Scene = { used: string; hasAdmin: boolean; signal: AbortSignal };
+type Loss = { used: string; hasAdmin: boolean; signal: AbortSignal };
 
 /**
  * The Secret that pods are started with was deleted. Its password can't be known again, but the admin can set another one: a Secret without
@@ -35,7 +35,7 @@ type Scene = { used: string; hasAdmin: boolean; signal: AbortSignal };
 export async function markLost(
   { kube, writer }: Pick<OperatorDeps, 'kube' | 'writer'>,
   deployment: DeploymentResource,
-  { used, hasAdmin, signal }: Scene,
+  { used, hasAdmin, signal }: Loss,
 ): Promise<Statement | undefined> {
   const { name, namespace } = deployment.metadata;
   const admin = names.databaseAdmin(name, dataOwner(deployment));

@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../../../kube/kube.ts';
 import { DATABASE_ADDRESS } from '../../../../schema/labels.ts';
 import { isRolledOut, replicasOf } from '../../../pods/workload-state.ts';
-import type { DeploymentWorld } from '../../../deployment/observe.ts';
+import type { DatabaseView } from '../../database.ts';
 import type { Credential } from './credential.ts';
 
 /** What a pod tells the database: to have the roles of today, a next password, the end of the former one. */
@@ -46,7 +46,7 @@ export function nextStep({ credentials, used, requestedAt, isDone, isEverywhere 
 }
 
 /** Whether pods of the deployment all read the address from this Secret (pure). Pods that leave still use what they were started with. */
-export const isUsedEverywhere = ({ agentPods, workloads }: Pick<DeploymentWorld, 'agentPods' | 'workloads'>, secret: string): boolean =>
+export const isUsedEverywhere = ({ agentPods, workloads }: Pick<DatabaseView, 'agentPods' | 'workloads'>, secret: string): boolean =>
   agentPods.every((pod) => isStamped(pod.metadata.annotations, secret)) &&
   workloads.every((workload) => replicasOf(workload) === 0 || (isRolledOut(workload) && isStamped(templateAnnotations(workload), secret)));
 

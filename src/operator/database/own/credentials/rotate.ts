@@ -3,19 +3,17 @@ import { kinds, type KubeObject } from '../../../../kube/kube.ts';
 import { PASSWORD_ROTATED } from '../../../../schema/conditions.ts';
 import type { DeploymentResource } from '../../../../schema/custom-resources.ts';
 import { names } from '../../../../schema/names.ts';
-import type { OperatorDeps } from '../../../family/deps.ts';
 import { conditionIn } from '../../../kernel/conditions.ts';
 import type { Statement } from '../../../kernel/outcome.ts';
-import { isDatabaseUp } from '../fullness.ts';
-import type { DatabaseSecret } from '../../external/secret.ts';
+import { isDatabaseUp } from '../ready.ts';
 import { databaseCredential } from './secret.ts';
-import type { DeploymentWorld } from '../../../deployment/observe.ts';
+import type { DatabaseDeps, DatabasePass, DatabaseSecret } from '../../database.ts';
 import type { Credential } from './credential.ts';
 import { isUsedEverywhere, nextStep, type Step, type Task } from './next-step.ts';
 import { listCredentials } from './list.ts';
 import { isDoubted, markLost } from './lost.ts';
 import { separateRoles, type Separation } from './separate.ts';
-import { isDone, tell } from './job-pod.ts';
+import { isDone, runTask } from './job-pod.ts';
 
 /** The Secret pods are to be started with, what is under way, and the request that has been fulfilled. */
 export type PasswordState = {
@@ -27,44 +25,46 @@ export type PasswordState = {
   again?: number;
 };
 
-/** `prepared`: as they were found or made a moment ago, where somebody had to look already. */
-type Scene = { world: DeploymentWorld; prepared: { credentials?: Credential[]; admin?: string }; signal: AbortSignal; now: Date };
+type Pass = Pick<DatabasePass, 'view' | 'signal' | 'now'> & {
+  /** The credentials and the admin's Secret as they were found or made a moment ago, where somebody had to look already. */
+  first: { credentials?: Credential[]; admin?: string };
+};
 
 /** Marking, making and forgetting are done at once; the other steps wait for the database or the pods. */
 const STEPS_AT_ONCE = 5;
 const LOOK_AGAIN = 30;
 
 /** The state of an own database's roles and password, brought one step on. A settled deployment reads no Secret. */
-export async function rotatePassword(deps: OperatorDeps, deployment: DeploymentResource, scene: Scene): Promise<PasswordState> {
-  const known = deployment.status?.databaseAdminSecret ?? scene.prepared.admin;
-  const separation = known === undefined ? await separateRoles(deps, deployment, scene) : { admin: known };
-  return { ...(await changePassword(deps, deployment, { ...scene, hasAdmin: separation.admin !== undefined })), separation };
+export async function rotatePassword(deps: DatabaseDeps, deployment: DeploymentResource, pass: Pass): Promise<PasswordState> {
+  const known = deployment.status?.databaseAdminSecret ?? pass.first.admin;
+  const separation = known === undefined ? await separateRoles(deps, deployment, pass) : { admin: known };
+  return { ...(await changePassword(deps, deployment, { ...pass, hasAdmin: separation.admin !== undefined })), separation };
 }
 
-type Changing = Scene & { hasAdmin: boolean };
+type Changing = Pass & { hasAdmin: boolean };
 
 /** Brings a change of the password one step on. */
-async function changePassword(deps: OperatorDeps, deployment: DeploymentResource, scene: Changing): Promise<PasswordState> {
+async function changePassword(deps: DatabaseDeps, deployment: DeploymentResource, pass: Changing): Promise<PasswordState> {
   const { databaseSecret: used, passwordRequestedAt: fulfilled } = deployment.status ?? {};
   const requestedAt = deployment.spec.database?.passwordRequestedAt;
   const isUnderWay = conditionIn(deployment, PASSWORD_ROTATED) !== undefined;
   const isAsked = requestedAt !== undefined && requestedAt !== fulfilled;
-  if (used !== undefined && !isUnderWay && !isAsked && !isDoubted(deployment, scene.world))
+  if (used !== undefined && !isUnderWay && !isAsked && !isDoubted(deployment, pass.view))
     return { secret: { secret: used }, ...(fulfilled !== undefined && { requestedAt: fulfilled }) };
-  const look = async (count: number) => (count === 0 && scene.prepared.credentials) || listCredentials(deps, deployment, scene.signal);
+  const look = async (count: number) => (count === 0 && pass.first.credentials) || listCredentials(deps, deployment, pass.signal);
   for (let count = 0; count < STEPS_AT_ONCE; count += 1) {
-    const state = await oneStep({ deps, deployment, scene, credentials: await look(count) });
+    const state = await oneStep({ deps, deployment, pass, credentials: await look(count) });
     if (state !== undefined) return state;
   }
   return { secret: used === undefined ? undefined : { secret: used }, rotation: underWay('Making', 'A new password is being made.') };
 }
 
-type Taking = { deps: OperatorDeps; deployment: DeploymentResource; scene: Changing; credentials: Credential[] };
+type Taking = { deps: DatabaseDeps; deployment: DeploymentResource; pass: Changing; credentials: Credential[] };
 
 /** Undefined: done, and the next step can be taken at once. */
-async function oneStep(given: Taking): Promise<PasswordState | undefined> {
-  const { deps, deployment, credentials, scene } = given;
-  const { world, hasAdmin, signal } = scene;
+async function oneStep(taking: Taking): Promise<PasswordState | undefined> {
+  const { deps, deployment, credentials, pass } = taking;
+  const { view, hasAdmin, signal } = pass;
   const used = deployment.status?.databaseSecret;
   if (used !== undefined && credentials.every(({ secret }) => secret !== used)) {
     const lost = await markLost(deps, deployment, { used, hasAdmin, signal });
@@ -74,13 +74,13 @@ async function oneStep(given: Taking): Promise<PasswordState | undefined> {
     credentials,
     used,
     requestedAt: deployment.spec.database?.passwordRequestedAt,
-    isDone: (task, number) => isDone(world, names.passwordJob(deployment.metadata.name, task, number)),
-    isEverywhere: (secret) => isUsedEverywhere(world, secret),
+    isDone: (task, number) => isDone(view, names.passwordJob(deployment.metadata.name, task, number)),
+    isEverywhere: (secret) => isUsedEverywhere(view, secret),
   });
-  return take(step, given);
+  return take(step, taking);
 }
 
-async function take(step: Step, { deps, deployment, scene, credentials }: Taking): Promise<PasswordState | undefined> {
+async function take(step: Step, { deps, deployment, pass, credentials }: Taking): Promise<PasswordState | undefined> {
   const used = deployment.status?.databaseSecret;
   const known = used === undefined ? undefined : { secret: used };
   switch (step.do) {
@@ -90,10 +90,10 @@ async function take(step: Step, { deps, deployment, scene, credentials }: Taking
       return { secret, ...(only?.requestedAt !== undefined && { requestedAt: only.requestedAt }) };
     }
     case 'make':
-      await deps.writer.create(next(deployment, step.number, deps), scene.signal);
+      await deps.writer.create(next(deployment, step.number, deps), pass.signal);
       return undefined;
     case 'run':
-      return { secret: known, rotation: await run(step, { deps, deployment, scene, credentials }) };
+      return { secret: known, rotation: await run(step, { deps, deployment, pass, credentials }) };
     case 'use':
     case 'await-pods':
       return {
@@ -101,21 +101,21 @@ async function take(step: Step, { deps, deployment, scene, credentials }: Taking
         rotation: underWay('ReplacingPods', 'The pods are being replaced in turn; both passwords work.'),
       };
     case 'forget':
-      await forget(deps, deployment, step, scene.signal);
+      await forget(deps, deployment, step, pass.signal);
       return undefined;
   }
 }
 
-function next(deployment: DeploymentResource, number: number, { settings }: OperatorDeps): KubeObject {
+function next(deployment: DeploymentResource, number: number, { settings }: DatabaseDeps): KubeObject {
   const requestedAt = deployment.spec.database?.passwordRequestedAt;
   return databaseCredential(deployment, settings, { random: randomBytes, number, requestedAt });
 }
 
-async function run(step: Extract<Step, { do: 'run' }>, { deps, deployment, scene }: Taking): Promise<Statement> {
-  if (!scene.hasAdmin)
+async function run(step: Extract<Step, { do: 'run' }>, { deps, deployment, pass }: Taking): Promise<Statement> {
+  if (!pass.hasAdmin)
     return underWay('SeparatingRoles', 'A new password waits until the agents are no superusers of the database any more.');
-  if (!isDatabaseUp(scene.world)) return underWay('DatabaseNotReady', 'A new password waits for the database.');
-  const trouble = await tell(deps, deployment, step, scene);
+  if (!isDatabaseUp(pass.view)) return underWay('DatabaseNotReady', 'A new password waits for the database.');
+  const trouble = await runTask(deps, deployment, step, pass);
   const lost = step.from.isLost === true ? ` The Secret ${step.from.secret} with the former one was deleted.` : '';
   const said = `${lost}${trouble === undefined ? '' : ` ${trouble}`}`;
   return step.task === 'set'
@@ -124,7 +124,7 @@ async function run(step: Extract<Step, { do: 'run' }>, { deps, deployment, scene
 }
 
 /** The former credential last: while it is there, whoever comes after a crash goes on from here. */
-async function forget({ kube }: OperatorDeps, deployment: DeploymentResource, step: Extract<Step, { do: 'forget' }>, signal: AbortSignal) {
+async function forget({ kube }: DatabaseDeps, deployment: DeploymentResource, step: Extract<Step, { do: 'forget' }>, signal: AbortSignal) {
   const { name, namespace } = deployment.metadata;
   for (const task of ['set', 'retire'] satisfies Task[]) {
     const job = names.passwordJob(name, task, step.to.number);

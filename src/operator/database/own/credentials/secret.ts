@@ -5,14 +5,14 @@ import { MADE_WITH_ROLES, PASSWORD_LOST, PASSWORD_NUMBER, PASSWORD_REQUESTED } f
 import { names } from '../../../../schema/names.ts';
 import { ADMIN, loginOf, OWNER } from './sql.ts';
 import { scramVerifier } from './verifier.ts';
-import { DATABASE_PORT } from '../set.ts';
+import { DATABASE_PORT } from '../size.ts';
 import { childMetadata, dataOwner } from '../../../family/metadata.ts';
 
 /** 32 characters. */
 const PASSWORD_BYTES = 24;
 const SALT_BYTES = 16;
 
-type Given = {
+type NewPassword = {
   random: (bytes: number) => Buffer;
   /** Of the password, from 0. */
   number: number;
@@ -26,7 +26,7 @@ type Given = {
 export function databaseCredential(
   deployment: DeploymentResource,
   settings: OperatorSettings,
-  { random, number, requestedAt }: Given,
+  { random, number, requestedAt }: NewPassword,
 ): KubeObject {
   const { name } = deployment.metadata;
   const asked = requestedAt === undefined ? {} : { [PASSWORD_REQUESTED]: requestedAt };
@@ -51,7 +51,7 @@ export function lostCredential(deployment: DeploymentResource, number: number): 
 export const adminCredential = (
   deployment: DeploymentResource,
   settings: OperatorSettings,
-  { random, isNew }: Pick<Given, 'random'> & { /** Of a database that is not made yet. */ isNew: boolean },
+  { random, isNew }: Pick<NewPassword, 'random'> & { /** Of a database that is not made yet. */ isNew: boolean },
 ): KubeObject =>
   credential(deployment, settings, {
     name: names.databaseAdmin(deployment.metadata.name, dataOwner(deployment)),
@@ -61,7 +61,7 @@ export const adminCredential = (
     random,
   });
 
-type Login = Pick<Given, 'random'> & {
+type Login = Pick<NewPassword, 'random'> & {
   name: string;
   annotations: Record<string, string>;
   user: string;

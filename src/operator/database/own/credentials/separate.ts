@@ -6,14 +6,13 @@ import { MADE_WITH_ROLES } from '../../../../schema/labels.ts';
 import type { DeploymentResource } from '../../../../schema/custom-resources.ts';
 import { names } from '../../../../schema/names.ts';
 import { PASSWORD_PODS } from '../../../family/caches.ts';
-import type { OperatorDeps } from '../../../family/deps.ts';
 import type { Statement } from '../../../kernel/outcome.ts';
 import { adminCredential } from './secret.ts';
 import { dataOwner } from '../../../family/metadata.ts';
-import type { DeploymentWorld } from '../../../deployment/observe.ts';
-import { isDatabaseUp } from '../fullness.ts';
+import type { DatabaseDeps, DatabasePass } from '../../database.ts';
+import { isDatabaseUp } from '../ready.ts';
 import { listCredentials } from './list.ts';
-import { isDone, podOf, tell } from './job-pod.ts';
+import { isDone, podOf, runTask } from './job-pod.ts';
 
 export type Separation = {
   /** The admin's Secret, once the agents' own role is no superuser. */
@@ -24,7 +23,7 @@ export type Separation = {
   again?: number;
 };
 
-type Scene = { world: DeploymentWorld; signal: AbortSignal; now: Date };
+type Pass = Pick<DatabasePass, 'view' | 'signal' | 'now'>;
 
 /** Databases that are told at the same time: after an upgrade of the platform all of them are to be. */
 const AT_ONCE = 10;
@@ -34,8 +33,8 @@ const LOOK_AGAIN = 30;
  * Gives a database that was made when its agents were superusers the roles of today: once, while it runs, a few at a time. A database
  * made with these roles says so in its admin's Secret.
  */
-export async function separateRoles(deps: OperatorDeps, deployment: DeploymentResource, scene: Scene): Promise<Separation> {
-  const { world, signal } = scene;
+export async function separateRoles(deps: DatabaseDeps, deployment: DeploymentResource, pass: Pass): Promise<Separation> {
+  const { view, signal } = pass;
   const { name, namespace } = deployment.metadata;
   const admin = names.databaseAdmin(name, dataOwner(deployment));
   const secret = await deps.kube.get(kinds.secret, { namespace, name: admin }, signal).catch((error: unknown) => {
@@ -43,19 +42,19 @@ export async function separateRoles(deps: OperatorDeps, deployment: DeploymentRe
     throw error;
   });
   if (secret?.metadata.annotations?.[MADE_WITH_ROLES] !== undefined) return { admin };
-  if (!isDatabaseUp(world)) return {};
+  if (!isDatabaseUp(view)) return {};
   const current = (await listCredentials(deps, deployment, signal)).at(-1);
   if (current === undefined) return {};
   const job = names.passwordJob(name, 'separate', current.number);
-  if (isDone(world, job)) {
+  if (isDone(view, job)) {
     await deps.kube.delete(kinds.job, { namespace, name: job }, { propagation: 'Background' }, signal);
     return { admin };
   }
   const busy = deps.caches.pods.keysByIndex(PASSWORD_PODS, PASSWORD_PODS).length;
-  if (podOf(world, job) === undefined && busy >= AT_ONCE) return { again: LOOK_AGAIN };
+  if (podOf(view, job) === undefined && busy >= AT_ONCE) return { again: LOOK_AGAIN };
   if (secret === undefined)
     await deps.writer.create(adminCredential(deployment, deps.settings, { random: randomBytes, isNew: false }), signal);
-  const trouble = await tell(deps, deployment, { task: 'separate', from: current, to: current }, scene);
+  const trouble = await runTask(deps, deployment, { task: 'separate', from: current, to: current }, pass);
   const said = trouble === undefined ? '' : ` ${trouble}`;
   const message = `The agents' login is being made no superuser of the database any more.${said}`;
   return { statement: { type: ROLES_SEPARATED, status: 'False', reason: 'SeparatingRoles', message, event: 'Normal' } };

@@ -4,36 +4,36 @@ import type { DeploymentResource } from '../../../../schema/custom-resources.ts'
 import { MANAGED_BY, OPERATOR } from '../../../../schema/labels.ts';
 import { names } from '../../../../schema/names.ts';
 import { dateTimeOf } from '../../../../schema/types.ts';
-import type { OperatorDeps } from '../../../family/deps.ts';
-import { isHandled } from '../../external/secret.ts';
+import { isRequestHandled } from '../../../family/deployment.ts';
 import { ownedMetadata } from '../../../family/metadata.ts';
-import { databaseHosts, servesTls, tlsSecret } from './secret.ts';
-import type { DeploymentWorld } from '../../../deployment/observe.ts';
+import { databaseHosts, tlsSecret } from './secret.ts';
+import { servesTls } from './served.ts';
+import type { DatabaseDeps, DatabasePass } from '../../database.ts';
 import { secondsLeft, stuckFor, whatIsDue, type TlsData } from './due.ts';
 import { made } from './make.ts';
 
 /** Until when the database's certificate holds, and the seconds after which to look again; nothing of a database that serves no TLS. */
 export type Kept = { until?: string; again?: number };
 
-type Scene = { /** The database as it is to be. */ set: KubeObject | undefined; world: DeploymentWorld; signal: AbortSignal; now: Date };
+type Pass = Pick<DatabasePass, 'view' | 'signal' | 'now'> & { /** The database as it is to be. */ set: KubeObject | undefined };
 
 /**
  * Keeps a certificate for a database that serves TLS. Its Secret is not watched: the status knows until when it holds, and it is read when
  * that nears, when somebody asks for a reconcile, and when a pod does not get on. A settled deployment reads nothing.
  */
-export async function keepCertificate(deps: OperatorDeps, deployment: DeploymentResource, scene: Scene): Promise<Kept> {
-  if (!servesTls(scene.set)) return {};
-  const { world, now } = scene;
+export async function keepCertificate(deps: DatabaseDeps, deployment: DeploymentResource, pass: Pass): Promise<Kept> {
+  if (!servesTls(pass.set)) return {};
+  const { view, now } = pass;
   const known = deployment.status?.databaseCertificateUntil;
-  const stuck = stuckFor([...world.databasePods, ...world.agentPods], now);
-  const left = known === undefined || !isHandled(deployment) ? 0 : secondsLeft(new Date(known), { stuck, now });
-  const until = known !== undefined && left > 0 ? new Date(known) : await renewed(deps, deployment, scene);
+  const stuck = stuckFor([...view.databasePods, ...view.agentPods], now);
+  const left = known === undefined || !isRequestHandled(deployment) ? 0 : secondsLeft(new Date(known), { stuck, now });
+  const until = known !== undefined && left > 0 ? new Date(known) : await renewed(deps, deployment, pass);
   const again = left > 0 ? left : secondsLeft(until, { now });
   return { until: dateTimeOf(until), again: Math.max(1, Math.ceil(again)) };
 }
 
 /** Reads the Secret and makes of it what is due. Until when the certificate holds. */
-async function renewed({ kube, writer, settings }: OperatorDeps, deployment: DeploymentResource, { now, signal }: Scene): Promise<Date> {
+async function renewed({ kube, writer, settings }: DatabaseDeps, deployment: DeploymentResource, { now, signal }: Pass): Promise<Date> {
   const hosts = databaseHosts(deployment, settings);
   const ref = { namespace: deployment.metadata.namespace, name: names.databaseTls(deployment.metadata.name) };
   const isNew = deployment.metadata.generation === 1 && deployment.status?.databaseCertificateUntil === undefined;

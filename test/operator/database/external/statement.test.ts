@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
-import type { KubeObject } from '../../../src/kube/kube.ts';
-import { databaseStatement } from '../../../src/operator/database/ready.ts';
-import { problemOf, type DatabaseSecret } from '../../../src/operator/database/external/secret.ts';
-import type { DeploymentWorld } from '../../../src/operator/deployment/observe.ts';
-import { deployment, settings } from '../../kit/objects.ts';
+import type { KubeObject } from '../../../../src/kube/kube.ts';
+import type { DatabaseSecret } from '../../../../src/operator/database/database.ts';
+import { problemOf } from '../../../../src/operator/database/external/secret.ts';
+import { externalStatement } from '../../../../src/operator/database/external/statement.ts';
 
 const encoded = (text: string): string => Buffer.from(text).toString('base64');
 
@@ -33,12 +32,8 @@ const pod = (ready: boolean, more: { revision?: string; running?: boolean; delet
     },
   };
 };
-const said = (agentPods: KubeObject[], secret: DatabaseSecret | undefined) => {
-  const lists = { revisions: [], foreign: [], children: [], databasePods: [], passwordPods: [], workloads: [] };
-  const world: DeploymentWorld = { ...lists, agentPods, database: undefined, service: undefined };
-  const of = deployment({ spec: { database: { external: { secretName: 'given' } } } });
-  return databaseStatement(of, world, { settings: settings(), now: new Date(), active: 'chat-00001', secret });
-};
+const said = (agentPods: KubeObject[], secret: DatabaseSecret | undefined) =>
+  externalStatement({ view: { agentPods }, active: 'chat-00001', secret });
 const good = { secret: 'given', version: '1' };
 
 test.each<[string, KubeObject[], DatabaseSecret | undefined, string]>([
@@ -52,23 +47,4 @@ test.each<[string, KubeObject[], DatabaseSecret | undefined, string]>([
   ['before its Secret was read', [], undefined, 'False'],
 ])('an external database %s', (_, pods, secret, status) => {
   expect(said(pods, secret)).toMatchObject({ type: 'DatabaseReady', status, reason: status === 'True' ? 'External' : 'DatabaseNotReady' });
-});
-
-test.each<[number, KubeObject[], string]>([
-  [10, [], 'The database does not answer yet.'],
-  [
-    31,
-    [],
-    'The database does not answer yet. Its pod is not there; the events of StatefulSet chat-db say why (a quota, or an admission policy).',
-  ],
-  [31, [pod(false, { running: false })], 'The database does not answer yet.'],
-])('an own database whose set is %i s old, with pods %j', (age, databasePods, message) => {
-  const now = new Date('2026-01-01T00:10:00Z');
-  const creationTimestamp = new Date(now.getTime() - age * 1000).toISOString();
-  const database: KubeObject = { apiVersion: 'apps/v1', kind: 'StatefulSet', metadata: { name: 'chat-db', creationTimestamp }, status: {} };
-  const lists = { revisions: [], foreign: [], children: [], agentPods: [], passwordPods: [], workloads: [] };
-  const world: DeploymentWorld = { ...lists, databasePods, database, service: undefined };
-  expect(databaseStatement(deployment(), world, { settings: settings(), now, active: undefined, secret: undefined })).toMatchObject({
-    message,
-  });
 });

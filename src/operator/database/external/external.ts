@@ -1,0 +1,30 @@
+import { DATABASE_READY } from '../../../schema/conditions.ts';
+import { URI_KEY } from '../../../schema/database-spec.ts';
+import { isTrue } from '../../kernel/conditions.ts';
+import { addressIn } from '../address.ts';
+import type { Database } from '../database.ts';
+import { externalSecret } from './secret.ts';
+import { externalStatement } from './statement.ts';
+
+/** Seconds after which the Secret is read again that does not name a database: nothing tells when it appears. */
+const SECRET_POLL = 10;
+
+/** A database that somebody else runs, named by a Secret. The operator makes none of its objects, and removes none. */
+export const external: Database = {
+  address: (deployment) => addressIn(deployment, deployment.spec.database?.external?.key ?? URI_KEY),
+  takesConnections: (deployment) => isTrue(deployment, DATABASE_READY),
+  desired: () => [],
+  prepare: async (deps, deployment, pass) => ({
+    secret: await externalSecret(deps, deployment, pass),
+    statements: [],
+    status: {},
+    again: [],
+  }),
+  step: () => Promise.resolve(undefined),
+  report: (_deployment, facts) => ({ ready: externalStatement(facts), statements: [], poll: SECRET_POLL }),
+  isStopped: () => true,
+  // Only the number of connections is the operator's to keep to.
+  withoutEffect: ['dbCpu', 'dbCpuLimit', 'dbMemoryMb', 'dbMemoryLimitMb', 'dbStorageGi'],
+  hold: () => Promise.resolve(),
+  release: () => Promise.resolve([]),
+};

@@ -1,0 +1,25 @@
+import type { KubeObject } from '../../../kube/kube.ts';
+import { REVISION } from '../../../schema/labels.ts';
+import type { Statement } from '../../kernel/outcome.ts';
+import { isPodReady, isPodUp } from '../../pods/diagnose.ts';
+import type { DatabaseFacts } from '../database.ts';
+import { notReady, ready } from '../ready.ts';
+
+type Facts = Pick<DatabaseFacts, 'active' | 'secret'> & { view: { agentPods: KubeObject[] } };
+
+/**
+ * What a deployment says of its external database. The operator connects to no database. Agent pods do, and say so: they are ready while
+ * queue and database answer, and alive without them. When all those that run are alive and none is ready, it is the database.
+ */
+export function externalStatement({ view, active, secret }: Facts): Statement {
+  if (secret === undefined) return notReady('The Secret of the external database has not been read yet.');
+  if ('problem' in secret) return notReady(secret.problem);
+  const serving = view.agentPods
+    .filter(({ metadata }) => isOf(metadata, active) && metadata.deletionTimestamp === undefined)
+    .filter(isPodUp);
+  if (serving.length > 0 && !serving.some(isPodReady))
+    return notReady(`No pod reaches the database that the Secret ${secret.secret} names; they run on and try again.`);
+  return ready(`The Secret ${secret.secret} names an external database.`, 'External');
+}
+
+const isOf = ({ annotations }: KubeObject['metadata'], revision: string | undefined): boolean => annotations?.[REVISION] === revision;

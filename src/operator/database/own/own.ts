@@ -1,0 +1,37 @@
+import { URI_KEY } from '../../../schema/database-spec.ts';
+import { seenTemplate } from '../../pods/settled-template.ts';
+import { addressIn } from '../address.ts';
+import type { Database } from '../database.ts';
+import { desiredDatabase } from './desired.ts';
+import { fullnessOf } from './fullness.ts';
+import { isStopped } from './hibernate.ts';
+import { prepareDatabase } from './prepare.ts';
+import { isAnswering, ownStatement, PODLESS } from './ready.ts';
+import { holdPod, removeData } from './release.ts';
+import { authorityOf } from './tls/served.ts';
+import { growVolume } from './volume.ts';
+
+/** The managed database: one Postgres of the deployment's own, in a set of one pod with a volume that outlives it. */
+export const own: Database = {
+  address: (deployment) => addressIn(deployment, URI_KEY, authorityOf(deployment)),
+  takesConnections: (_deployment, view) => isAnswering(view),
+  desired: desiredDatabase,
+  prepare: prepareDatabase,
+  step: growVolume,
+  report(deployment, facts) {
+    const { view, written, now } = facts;
+    const { statement, again } = fullnessOf(deployment, view.databasePods, now);
+    const set = written.find(({ kind }) => kind === 'StatefulSet');
+    return {
+      ready: ownStatement(deployment, facts),
+      statements: statement === undefined ? [] : [statement],
+      template: seenTemplate(set, deployment.status?.databaseTemplate),
+      again,
+      poll: view.databasePods.length === 0 ? PODLESS + 1 : undefined,
+    };
+  },
+  isStopped,
+  withoutEffect: [],
+  hold: holdPod,
+  release: removeData,
+};

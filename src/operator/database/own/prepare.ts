@@ -1,0 +1,65 @@
+import { randomBytes } from 'node:crypto';
+import type { DeploymentResource } from '../../../schema/custom-resources.ts';
+import { DATABASE_OF } from '../../../schema/labels.ts';
+import { names } from '../../../schema/names.ts';
+import { dataOwner } from '../../family/metadata.ts';
+import { stalled, type Outcome } from '../../kernel/outcome.ts';
+import type { DatabaseDeps, DatabasePass, Prepared } from '../database.ts';
+import { credentialsAmong, type Credential } from './credentials/credential.ts';
+import { listCredentials } from './credentials/list.ts';
+import { rotatePassword, type PasswordState } from './credentials/rotate.ts';
+import { adminCredential, databaseCredential } from './credentials/secret.ts';
+import { keepCertificate, type Kept } from './tls/keep.ts';
+
+/** Makes the credential and the certificate of a managed database, and brings a change of its password one step on. */
+export async function prepareDatabase(deps: DatabaseDeps, deployment: DeploymentResource, pass: DatabasePass): Promise<Prepared> {
+  const { view, objects, isHeld, signal } = pass;
+  const first = isHeld || view.database !== undefined ? {} : await firstCredential(deps, deployment, signal);
+  const password = await rotatePassword(deps, deployment, { ...pass, first });
+  const set = objects.find(({ kind }) => kind === 'StatefulSet');
+  const mayGoOn = !isHeld && first.trouble === undefined;
+  const certificate = mayGoOn ? await keepCertificate(deps, deployment, { ...pass, set }) : undefined;
+  return { ...(first.trouble && { trouble: first.trouble }), ...prepared(deployment, password, certificate) };
+}
+
+function prepared({ status }: DeploymentResource, password: PasswordState, certificate: Kept | undefined): Prepared {
+  const { secret, rotation, requestedAt, separation, again } = password;
+  return {
+    secret,
+    statements: [rotation, separation?.statement].flatMap((statement) => statement ?? []),
+    underWay: rotation,
+    status: given({
+      databaseAdminSecret: separation?.admin ?? status?.databaseAdminSecret,
+      databaseCertificateUntil: certificate === undefined ? status?.databaseCertificateUntil : certificate.until,
+      passwordRequestedAt: requestedAt,
+    }),
+    again: [separation?.again, again, certificate?.again],
+  };
+}
+
+const given = (fields: Record<string, string | undefined>): Prepared['status'] =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+
+/** What can't be, and the credentials where they had to be looked at or were made; the admin's, where it was made. */
+type First = { trouble?: Outcome; credentials?: Credential[]; admin?: string };
+
+/** Only looked at while there is no database: a settled deployment reads no Secret. The first password is made, unless one was kept. */
+async function firstCredential(deps: DatabaseDeps, deployment: DeploymentResource, signal: AbortSignal): Promise<First> {
+  const { name, annotations } = deployment.metadata;
+  const known = isNew(deployment) ? [] : await listCredentials(deps, deployment, signal);
+  if (known.length > 0) return { credentials: known };
+  // Another password over a volume that is there would lock everybody out.
+  if (annotations?.[DATABASE_OF] !== undefined || deployment.status?.databaseSecret !== undefined) {
+    const secret = deployment.status?.databaseSecret ?? names.databaseSecret(name, dataOwner(deployment));
+    return { trouble: stalled('SecretMissing', `The kept database's credential ${secret} is not there.`) };
+  }
+  const requestedAt = deployment.spec.database?.passwordRequestedAt;
+  const admin = adminCredential(deployment, deps.settings, { random: randomBytes, isNew: true });
+  const made = databaseCredential(deployment, deps.settings, { random: randomBytes, number: 0, requestedAt });
+  for (const secret of [admin, made]) await deps.writer.create(secret, signal);
+  return { credentials: credentialsAmong([made], deployment), admin: admin.metadata.name };
+}
+
+/** Its data is its own and its spec was never changed: there is no other password than the first, if there is one at all. */
+const isNew = ({ metadata, status }: DeploymentResource): boolean =>
+  metadata.generation === 1 && metadata.annotations?.[DATABASE_OF] === undefined && status?.databaseSecret === undefined;

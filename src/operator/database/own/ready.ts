@@ -1,0 +1,45 @@
+import type { KubeObject } from '../../../kube/kube.ts';
+import { HIBERNATED } from '../../../schema/conditions.ts';
+import type { DeploymentResource } from '../../../schema/custom-resources.ts';
+import type { Statement } from '../../kernel/outcome.ts';
+import { diagnose, isPodOver, isPodReady } from '../../pods/diagnose.ts';
+import { isSetUp, replicasOf } from '../../pods/workload-state.ts';
+import type { DatabaseFacts, DatabaseView } from '../database.ts';
+import { notReady, ready } from '../ready.ts';
+import { isGuardAway, withoutGuards } from './fullness.ts';
+
+type Live = Pick<DatabaseView, 'database' | 'databasePods'>;
+
+/** Whether the database is up: as its set says, or its pod, which the set is behind when the guard has been away. */
+export const isDatabaseUp = ({ database, databasePods }: Live): boolean =>
+  isSetUp(database) ||
+  databasePods.some((pod) => isGuardAway(pod) || (isPodReady(pod) && !isPodOver(pod) && pod.metadata.deletionTimestamp === undefined));
+
+/** Whether it takes connections. A set scaled to zero counts its last pod for a moment longer. */
+export const isAnswering = (live: Live): boolean => isDatabaseUp(live) && replicasOf(live.database) > 0;
+
+/** What a deployment says of its managed database. */
+export function ownStatement(
+  { spec }: DeploymentResource,
+  { view, settings, now }: Pick<DatabaseFacts, 'view' | 'settings' | 'now'>,
+): Statement {
+  if (isAnswering(view)) return ready('The database answers.');
+  if (spec.hibernate === true) return notReady('The database is stopped; its volume is kept.', HIBERNATED);
+  const patience = { now: now.getTime(), imagePullSeconds: settings.imagePullPatienceSeconds };
+  const cause = diagnose(undefined, withoutGuards(view.databasePods), patience)?.message ?? podless(view, now);
+  return notReady(['The database does not answer yet.', cause].filter(Boolean).join(' '));
+}
+
+/** Seconds after which a set without a pod is reported: its controller makes one within some milliseconds, or says in events why not. */
+export const PODLESS = 30;
+
+function podless({ database: set, databasePods }: Live, now: Date): string | undefined {
+  if (set === undefined || databasePods.length > 0) return undefined;
+  const age = ageOf(set, now);
+  return age < PODLESS
+    ? undefined
+    : `Its pod is not there; the events of StatefulSet ${set.metadata.name} say why (a quota, or an admission policy).`;
+}
+
+const ageOf = ({ metadata }: KubeObject, now: Date): number =>
+  (now.getTime() - Date.parse(metadata.creationTimestamp ?? now.toISOString())) / 1000;

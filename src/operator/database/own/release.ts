@@ -1,0 +1,51 @@
+import { Forbidden } from '../../../errors.ts';
+import { kinds, type KubeObject } from '../../../kube/kube.ts';
+import type { DeploymentResource } from '../../../schema/custom-resources.ts';
+import { names } from '../../../schema/names.ts';
+import { dataOwner } from '../../family/metadata.ts';
+import { isOrphan } from '../../pods/workload-state.ts';
+import type { DatabaseDeps } from '../database.ts';
+import { listCredentials } from './credentials/list.ts';
+import { databaseSet } from './set.ts';
+import { claimName } from './volume.ts';
+
+type Left = { children: KubeObject[]; signal: AbortSignal };
+
+/**
+ * Makes the set of a deployment that goes again where its pod is left alone: the deployment was deleted between the two steps in which a
+ * volume grows. The set takes the pod, and goes together with it: the operator itself has no right to delete pods.
+ */
+export async function holdPod(
+  { writer, settings }: DatabaseDeps,
+  deployment: DeploymentResource,
+  { children, signal }: Left,
+): Promise<void> {
+  const isLost = children.some((child) => isOrphan(child, 'database'));
+  if (!isLost || children.some(({ kind }) => kind === 'StatefulSet')) return;
+  await writer.reconcile([databaseSet(deployment, settings, {})], [], signal);
+}
+
+/** Removes the volume and its credentials, where the policy is Delete; what is left of the volume. */
+export async function removeData(
+  { kube, settings }: DatabaseDeps,
+  deployment: DeploymentResource,
+  signal: AbortSignal,
+): Promise<KubeObject[]> {
+  const { namespace } = deployment.metadata;
+  const policy = deployment.spec.deletionPolicy ?? settings.deletionPolicy;
+  if (policy === 'Retain') return [];
+  const claim = claimName(deployment);
+  const credentials = await listCredentials({ kube }, deployment, signal).catch(unlessForbidden);
+  const admin = names.databaseAdmin(deployment.metadata.name, dataOwner(deployment));
+  for (const secret of [...credentials.map((known) => known.secret), admin])
+    await kube.delete(kinds.secret, { namespace, name: secret }, {}, signal).catch(unlessForbidden);
+  await kube.delete(kinds.volumeClaim, { namespace, name: claim }, {}, signal);
+  const scope = { ...(namespace !== undefined && { namespace }) };
+  return kube.all(kinds.volumeClaim, { ...scope, fieldSelector: `metadata.name=${claim}` }, signal);
+}
+
+/** A right that was taken back, or that went with a namespace that is being deleted, must not hold the deployment for ever. */
+const unlessForbidden = (error: unknown): [] => {
+  if (error instanceof Forbidden) return [];
+  throw error;
+};

@@ -1,0 +1,23 @@
+import type { KubeObject } from '../../../kube/kube.ts';
+import type { DeploymentResource } from '../../../schema/custom-resources.ts';
+import { selectorOf } from '../../../schema/labels.ts';
+import { names } from '../../../schema/names.ts';
+import { ownedMetadata } from '../../family/metadata.ts';
+import { DATABASE_PORT } from './size.ts';
+
+/** The database's stable name inside the cluster. */
+export function databaseService(deployment: DeploymentResource): KubeObject {
+  const { name } = deployment.metadata;
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: ownedMetadata(deployment, 'database', names.database(name)),
+    spec: {
+      clusterIP: 'None',
+      selector: selectorOf(name, 'database'),
+      // The pod is not ready while its guard is started again, and Postgres answers all the same. One that starts refuses by itself.
+      publishNotReadyAddresses: true,
+      ports: [{ name: 'postgres', port: DATABASE_PORT, targetPort: 'postgres', protocol: 'TCP' }],
+    },
+  };
+}

@@ -1,0 +1,33 @@
+import type { OperatorSettings } from '../../../config/operator.ts';
+import type { KubeObject } from '../../../kube/kube.ts';
+import type { DeploymentResource } from '../../../schema/custom-resources.ts';
+import { connectionsOf } from '../../family/connections.ts';
+import { within } from '../../family/replicas.ts';
+import { quantity } from '../../kernel/quantity.ts';
+
+export const DATABASE_PORT = 5432;
+
+/** What the spec asks of the database, in cores, Mi and Gi, with the installation's defaults. */
+export function databaseSize(deployment: DeploymentResource, settings: Pick<OperatorSettings, 'profile'>) {
+  const { profile } = settings;
+  const spec = deployment.spec.template.resourceSpec ?? {};
+  const cpu = within(spec.dbCpu, profile.database.cpu, spec.dbCpuLimit);
+  const memoryMb = within(spec.dbMemoryMb, profile.database.memoryMb, spec.dbMemoryLimitMb);
+  return {
+    cpu,
+    cpuLimit: spec.dbCpuLimit ?? cpu * 2,
+    memoryMb,
+    memoryLimitMb: spec.dbMemoryLimitMb ?? memoryMb * 2,
+    storageGi: spec.dbStorageGi ?? profile.database.storageGi,
+    maxConnections: connectionsOf(deployment, settings).max,
+  };
+}
+
+export type StorageRequest = { resources: { requests: { storage: string } } };
+type SetSpec = { volumeClaimTemplates?: { spec: StorageRequest }[] };
+
+/** Bytes of the volume that a live set was made with; undefined without one. */
+export function storageOf(live: KubeObject | undefined): number | undefined {
+  const stored = (live?.spec as SetSpec | undefined)?.volumeClaimTemplates?.[0]?.spec.resources.requests.storage;
+  return stored === undefined ? undefined : quantity(stored);
+}

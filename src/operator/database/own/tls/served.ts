@@ -1,0 +1,37 @@
+import type { KubeObject } from '../../../../kube/kube.ts';
+import type { DeploymentResource } from '../../../../schema/custom-resources.ts';
+import { names } from '../../../../schema/names.ts';
+
+/** Where the database finds its certificate and its key, which the kubelet keeps as new as their Secret. */
+const SERVER = '/etc/gx-database-tls';
+const SERVES = 'tls';
+
+/** Postgres takes a key of root's only when nobody but its own group may read it, too. */
+const KEY_MODE = 0o440;
+
+/** What makes the pod of a database serve TLS: its volume, its mount, and Postgres' settings. */
+export const servedTls = (deployment: DeploymentResource) => ({
+  volume: {
+    name: SERVES,
+    secret: { secretName: names.databaseTls(deployment.metadata.name), defaultMode: KEY_MODE, items: items('tls.crt', 'tls.key') },
+  },
+  mount: { name: SERVES, mountPath: SERVER, readOnly: true },
+  settings: {
+    ssl: 'on',
+    ssl_cert_file: `${SERVER}/tls.crt`,
+    ssl_key_file: `${SERVER}/tls.key`,
+    ssl_min_protocol_version: 'TLSv1.3',
+  },
+});
+
+const items = (...keys: string[]): object[] => keys.map((key) => ({ key, path: key }));
+
+/** The pods of this set serve TLS: made so, and not kept from a time before. */
+export const servesTls = (set: KubeObject | undefined): boolean => {
+  const volumes = (set?.spec as { template?: { spec?: { volumes?: { name: string }[] } } } | undefined)?.template?.spec?.volumes ?? [];
+  return volumes.some(({ name }) => name === SERVES);
+};
+
+/** The Secret by which pods know the deployment's own database, once that serves TLS. */
+export const authorityOf = ({ metadata, status }: DeploymentResource): string | undefined =>
+  status?.databaseCertificateUntil === undefined ? undefined : names.databaseTls(metadata.name);

@@ -1,0 +1,60 @@
+import type { OperatorSettings } from '../../config/operator.ts';
+import type { KubeObject } from '../../kube/kube.ts';
+import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
+import { COMPONENT, REVISION } from '../../schema/labels.ts';
+import { names } from '../../schema/names.ts';
+import { databaseOf } from '../database/engines.ts';
+import { isComplete } from '../family/complete.ts';
+import { hasTraffic } from '../family/deployment.ts';
+import { activeOf } from '../family/revisions.ts';
+import { desiredDeployment } from './desired.ts';
+import { missingRevision, outdated, type History } from './history.ts';
+import type { DeploymentWorld } from './observe.ts';
+
+/** What a deployment is to have. */
+export type Plan = {
+  /** Name of the revision that serves, as its own status tells. */
+  active: string | undefined;
+  objects: KubeObject[];
+  /** The revision that is asked for and not there. */
+  revision: RevisionResource | undefined;
+  /** Revisions that are to be collected. */
+  outdated: RevisionResource[];
+  history: History;
+};
+
+type Seen = { world: DeploymentWorld; settings: OperatorSettings; now: Date };
+
+/** What a deployment is to have, by its spec and by what is there. */
+export function decide(deployment: DeploymentResource, { world, settings, now }: Seen): Plan {
+  const active = activeOf(world.revisions, deployment.status?.activeRevision)?.metadata.name;
+  const limit = deployment.spec.revisionHistoryLimit ?? settings.revisionHistoryLimit;
+  const history = { limit, days: settings.revisionHistoryDays, now };
+  const complete = completeRevision(deployment, world, settings);
+  return {
+    active,
+    objects: desiredDeployment(deployment, settings, { ...world, active: complete ?? active }),
+    revision: missingRevision(deployment, world.revisions),
+    outdated: outdated(world.revisions, active, history),
+    history,
+  };
+}
+
+/** Name of the revision under way whose pods are all there: traffic is sent to it before its own status says so. */
+function completeRevision(deployment: DeploymentResource, world: DeploymentWorld, settings: OperatorSettings): string | undefined {
+  const { revisions, service, workloads, agentPods } = world;
+  const database = databaseOf(deployment.spec);
+  const isDatabaseReady = database.address(deployment) !== undefined && database.takesConnections(deployment, world);
+  const named = (name: string): KubeObject | undefined => workloads.find(({ metadata }) => metadata.name === name);
+  const complete = revisions.find((revision) => {
+    const { name } = revision.metadata;
+    const pods = {
+      api: named(names.apiWorkload(name)),
+      queue: named(names.queueWorkload(name)),
+      apiPods: agentPods.filter(({ metadata }) => metadata.labels?.[COMPONENT] === 'api' && metadata.annotations?.[REVISION] === name),
+    };
+    const view = { deployment, siblings: revisions, pods, isDatabaseReady, isServing: hasTraffic(service, name) };
+    return isComplete(revision, view, settings);
+  });
+  return complete?.metadata.name;
+}

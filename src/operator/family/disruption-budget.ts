@@ -1,0 +1,24 @@
+import type { KubeObject } from '../../kube/kube.ts';
+import type { DeploymentResource } from '../../schema/custom-resources.ts';
+import type { Component } from '../../schema/labels.ts';
+import { ownedMetadata } from './metadata.ts';
+
+type Budget = {
+  component: Component;
+  name: string;
+  selector: Record<string, string>;
+  /** Pods that may be away. */ maxUnavailable: number;
+};
+
+/** A budget of a deployment's pods, which drains of nodes keep to. */
+export const disruptionBudget = (deployment: DeploymentResource, { component, name, selector, maxUnavailable }: Budget): KubeObject => ({
+  apiVersion: 'policy/v1',
+  kind: 'PodDisruptionBudget',
+  metadata: ownedMetadata(deployment, component, name),
+  spec: {
+    maxUnavailable,
+    selector: { matchLabels: selector },
+    // A pod that is not ready serves nobody: by default such pods would hold up a drain as well.
+    unhealthyPodEvictionPolicy: 'AlwaysAllow',
+  },
+});

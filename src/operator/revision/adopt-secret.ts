@@ -1,0 +1,48 @@
+import { taken } from '../../kube/errors.ts';
+import { kinds, type KubeObject } from '../../kube/kube.ts';
+import { API_VERSION, type RevisionResource } from '../../schema/custom-resources.ts';
+import { DEPLOYMENT, MANAGED_BY, OPERATOR, REVISION, SECRETS_OF } from '../../schema/labels.ts';
+import { labelValue, names } from '../../schema/names.ts';
+import type { OperatorDeps } from '../family/deps.ts';
+import type { Environment } from './environment.ts';
+
+/** Makes the revision's own copy of a Secret that its user may still change. The name of the Secret that its pods get. */
+export async function adoptSecret(
+  { kube, writer }: Pick<OperatorDeps, 'kube' | 'writer'>,
+  revision: RevisionResource,
+  { environment, signal }: { environment: Environment; signal: AbortSignal },
+): Promise<string | undefined> {
+  if (environment.secret === 'ready') return environment.name;
+  if (environment.secret !== 'to-copy') return undefined;
+  const copy = secretCopy(revision, environment.source);
+  const { namespace, name } = copy.metadata;
+  if (!(await writer.create(copy, signal)) && !isOf(revision, await kube.get(kinds.secret, { namespace, name }, signal)))
+    throw taken(`Secret ${name}`);
+  return name;
+}
+
+const isOf = (revision: RevisionResource, { metadata }: KubeObject): boolean =>
+  metadata.ownerReferences?.some(({ uid }) => uid === revision.metadata.uid) === true;
+
+/** A revision's own copy of a Secret that its user may still change: what was deployed stays what was deployed (pure). */
+export function secretCopy({ metadata, spec }: RevisionResource, secret: { data?: Record<string, string> }): KubeObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: {
+      name: names.secretCopy(metadata.name),
+      ...(metadata.namespace !== undefined && { namespace: metadata.namespace }),
+      labels: {
+        [DEPLOYMENT]: labelValue(spec.deployment),
+        [REVISION]: labelValue(metadata.name),
+        [SECRETS_OF]: labelValue(spec.deployment),
+        [MANAGED_BY]: OPERATOR,
+      },
+      annotations: { [DEPLOYMENT]: spec.deployment, [REVISION]: metadata.name },
+      ownerReferences: [{ apiVersion: API_VERSION, kind: 'Revision', name: metadata.name, uid: metadata.uid ?? '', controller: true }],
+    },
+    type: 'Opaque',
+    immutable: true,
+    data: secret.data ?? {},
+  };
+}
