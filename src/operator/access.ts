@@ -5,7 +5,7 @@ import { listenerAccess } from './listener/access.ts';
 import { revisionAccess } from './revision/access.ts';
 import { secretAccess } from './secrets/access.ts';
 
-/** One rule per resource, its verbs together, sorted: what a chart prints (pure). */
+/** One rule per resource, its verbs together, sorted: what a chart prints. */
 export function merged(rules: PolicyRule[]): PolicyRule[] {
   const verbs = new Map<string, Set<string>>();
   for (const rule of rules) {

@@ -14,7 +14,7 @@ import { listenerReport } from './listener/status.ts';
 import type { Queues } from './wake.ts';
 import { reconcileRevision, revisionRefused } from './revision/reconcile.ts';
 
-type Given = {
+type Parts = {
   deps: OperatorDeps;
   queues: Queues;
   record: Recorder;
@@ -26,7 +26,7 @@ type Given = {
 type Running = { start(): void; stop(): Promise<void> };
 
 /** One controller per kind. */
-export function createControllers({ deps, queues, record, log, metrics, config }: Given): Running[] {
+export function createControllers({ deps, queues, record, log, metrics, config }: Parts): Running[] {
   const shared = { kube: deps.kube, record, log, workers: config.workers, clock: () => new Date() };
   const deployments = new Controller({
     ...shared,

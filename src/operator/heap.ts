@@ -6,7 +6,7 @@ const LARGE = 200 * 2 ** 20;
 const LOOK = 5000;
 
 /**
- * Percent by which the heap may grow before V8 collects it again (pure); 0: as V8 likes. Beside what a large one keeps, V8 would let half as
+ * Percent by which the heap may grow before V8 collects it again; 0: as V8 likes. Beside what a large one keeps, V8 would let half as
  * much garbage gather; a small one is cheaper when it is collected seldom.
  */
 export const growthOf = (usedBytes: number): number => (usedBytes > LARGE ? 20 : 0);

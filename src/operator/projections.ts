@@ -1,16 +1,17 @@
 import type { KubeObject } from '../kube/kube.ts';
+import type { ObjectMeta } from '../schema/custom-resources.ts';
 import { statusOfPod } from './pods/diagnose.ts';
 
-/** Of a pod only what a diagnosis reads: its status, and whose it is. */
+/** Keeps of a pod only what a diagnosis reads: its status, and whose it is. */
 export function leanPod(pod: KubeObject): KubeObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp, labels, annotations } = pod.metadata;
   const { phase, reason, message, conditions, containerStatuses, initContainerStatuses } = statusOfPod(pod);
   const metadata = { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp, labels, annotations };
-  const known = Object.fromEntries(Object.entries(metadata).filter(([, value]) => value !== undefined));
+  const known: Partial<ObjectMeta> = Object.fromEntries(Object.entries(metadata).filter(([, value]) => value !== undefined));
   return {
     apiVersion: pod.apiVersion,
     kind: pod.kind,
-    metadata: known as unknown as KubeObject['metadata'],
+    metadata: { ...known, name },
     status: { phase, ...(reason !== undefined && { reason, message }), conditions, containerStatuses, initContainerStatuses },
   };
 }

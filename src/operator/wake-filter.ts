@@ -14,7 +14,7 @@ import { factsOf } from './pods/workload-state.ts';
  * Kubernetes writes a workload and its pods some ten times until they are ready, and most of it says nothing that a reconcile reads.
  */
 
-/** The change of a child may make a difference to a reconcile of its owner (pure). */
+/** The change of a child may make a difference to a reconcile of its owner. */
 export const concernsOwner = ({ before, after }: Change): boolean => {
   if (after === undefined) return true;
   if (before === undefined) return !isUntold(after);
@@ -25,7 +25,7 @@ export const concernsOwner = ({ before, after }: Change): boolean => {
 const isUntold = (object: KubeObject): boolean =>
   object.kind === 'Pod' && Object.values(statusOfPod(object)).every((value) => value === undefined || value === 'Pending');
 
-/** The change of a deployment may make a difference to its revisions (pure): what its status says of itself does not. */
+/** The change of a deployment may make a difference to its revisions: what its status says of itself does not. */
 export const concernsRevisions = ({ before, after }: Change): boolean =>
   before === undefined || after === undefined || canonicalJson(readByRevisions(before)) !== canonicalJson(readByRevisions(after));
 
@@ -35,7 +35,7 @@ function readByRevisions(object: KubeObject): object {
   return { ...askedOf(object), status: { active: deployment.status?.activeRevision, database } };
 }
 
-/** The change of a revision may make a difference to its deployment (pure): each step of a rollout that goes well does not. */
+/** The change of a revision may make a difference to its deployment: each step of a rollout that goes well does not. */
 export const concernsDeployment = ({ before, after }: Change): boolean =>
   before === undefined || after === undefined || canonicalJson(readByDeployment(before)) !== canonicalJson(readByDeployment(after));
 
@@ -53,7 +53,7 @@ function readByDeployment(object: KubeObject): object {
 }
 
 /**
- * The answer to a write of the object's own reconcile, which changes nothing that is asked of it, tells of what others asked meanwhile (pure). Where
+ * The answer to a write of the object's own reconcile, which changes nothing that is asked of it, tells of what others asked meanwhile. Where
  * the answer comes before the watch tells of them, nothing else does.
  */
 export const isAskedByOthers = ({ before, after }: Change): boolean =>

@@ -8,7 +8,7 @@ import { MANAGED_BY, OPERATOR } from '../schema/labels.ts';
 import type { Caches } from './family/caches.ts';
 import { leanPod } from './projections.ts';
 
-type Given = {
+type Parts = {
   kube: Kube;
   log: Log;
   caches: Caches;
@@ -23,7 +23,7 @@ const PAGES_AT_ONCE = 2;
 const OURS = `${MANAGED_BY}=${OPERATOR}`;
 
 /** One watch per kind and namespace worked on; of built-in kinds only what this operator made. */
-export function watches({ kube, log, caches, observer, config, timings }: Given): Watch[] {
+export function watches({ kube, log, caches, observer, config, timings }: Parts): Watch[] {
   const places = config.namespaces.length === 0 ? [undefined] : config.namespaces;
   const pages = new Limiter(PAGES_AT_ONCE);
   const watch = (namespaces: (string | undefined)[], source: { kind: Kind; cache: Intake; labelSelector?: string }) =>

@@ -23,10 +23,10 @@ export type Plan = {
   history: History;
 };
 
-type Seen = { world: DeploymentWorld; settings: OperatorSettings; now: Date };
+type Present = { world: DeploymentWorld; settings: OperatorSettings; now: Date };
 
 /** What a deployment is to have, by its spec and by what is there. */
-export function decide(deployment: DeploymentResource, { world, settings, now }: Seen): Plan {
+export function decide(deployment: DeploymentResource, { world, settings, now }: Present): Plan {
   const active = activeOf(world.revisions, deployment.status?.activeRevision)?.metadata.name;
   const limit = deployment.spec.revisionHistoryLimit ?? settings.revisionHistoryLimit;
   const history = { limit, days: settings.revisionHistoryDays, now };

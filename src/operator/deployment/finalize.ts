@@ -58,7 +58,11 @@ export function removable(children: KubeObject[]): KubeObject[] {
 }
 
 /** Live, not from the caches: the finalizer must not go before its objects. */
-async function remaining({ kube }: OperatorDeps, { metadata }: DeploymentResource, signal: AbortSignal): Promise<KubeObject[]> {
+async function remaining(
+  { kube }: Pick<OperatorDeps, 'kube'>,
+  { metadata }: DeploymentResource,
+  signal: AbortSignal,
+): Promise<KubeObject[]> {
   const scope = { ...(metadata.namespace !== undefined && { namespace: metadata.namespace }) };
   const lists = await Promise.all(
     CHILDREN.map((kind) => kube.all(kind, { ...scope, labelSelector: `${DEPLOYMENT}=${labelValue(metadata.name)}` }, signal)),
@@ -74,7 +78,9 @@ async function remaining({ kube }: OperatorDeps, { metadata }: DeploymentResourc
   return [...lists.flat().filter(isMine), ...secrets];
 }
 
-async function removeTracingProject({ kube, caches, settings }: OperatorDeps, deployment: DeploymentResource, signal: AbortSignal) {
+type Removing = Pick<OperatorDeps, 'kube' | 'caches' | 'settings'>;
+
+async function removeTracingProject({ kube, caches, settings }: Removing, deployment: DeploymentResource, signal: AbortSignal) {
   if (deployment.spec.deleteTracingProject !== true) return;
   const { namespace, name } = deployment.metadata;
   const project = names.tracingProject(tenantIn(deployment, caches, settings), name);

@@ -15,7 +15,7 @@ export type History = { limit: number; days: number; now: Date };
 
 /**
  * Revisions to be collected, failed ones among them: beyond the limit, or ended too long ago. The serving one, the one that served before it,
- * the newest one and those under way stay (pure).
+ * the newest one and those under way stay.
  */
 export function outdated(revisions: RevisionResource[], active: string | undefined, history: History): RevisionResource[] {
   const previous = previousOf(revisions, active);
@@ -24,7 +24,7 @@ export function outdated(revisions: RevisionResource[], active: string | undefin
   );
 }
 
-/** Seconds until the next of them is too old, at most a day; undefined when none ever is (pure). */
+/** Seconds until the next of them is too old, at most a day; undefined when none ever is. */
 export function nextExpiry(revisions: RevisionResource[], active: string | undefined, history: History): number | undefined {
   const previous = previousOf(revisions, active);
   const left = endedBefore(revisions, active)

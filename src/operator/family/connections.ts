@@ -22,7 +22,7 @@ export type Connections = {
 };
 
 /**
- * How the connections of a database are shared among the pods (pure): the one place where it is decided. A number that the spec gives is
+ * How the connections of a database are shared among the pods: the one place where it is decided. A number that the spec gives is
  * kept to; the install's default grows with the pods, so that each gets what it needs.
  */
 export function connectionsOf(of: Templated, settings: Pick<OperatorSettings, 'profile'>): Connections {

@@ -32,7 +32,7 @@ function summary({ kind, reason, message }: Outcome): Statement[] {
 }
 
 /**
- * Conditions of an object that is left alone (pure): Suspended, and those before it but Reconciling, which keep the generation they spoke
+ * Conditions of an object that is left alone: Suspended, and those before it but Reconciling, which keep the generation they spoke
  * of. One that was never looked at is not Ready.
  */
 export function pausedConditions(before: readonly Condition[], at: { generation: number; now: string }): Condition[] {

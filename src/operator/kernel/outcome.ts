@@ -18,7 +18,7 @@ export const waiting = (reason: string, message: string, after?: number): Outcom
   ...(after !== undefined && { after }),
 });
 
-/** The same outcome, looked at again after so many seconds at the latest (pure). */
+/** The same outcome, looked at again after so many seconds at the latest. */
 export const noLaterThan = (outcome: Outcome, seconds: number | undefined): Outcome =>
   seconds === undefined ? outcome : { ...outcome, after: Math.min(outcome.after ?? seconds, seconds) };
 

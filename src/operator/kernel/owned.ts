@@ -36,11 +36,11 @@ export function covers(live: unknown, wanted: unknown): boolean {
   return live === wanted || (typeof live === 'string' && typeof wanted === 'string' && sameQuantity(live, wanted));
 }
 
-type Named = { name?: unknown; uid?: unknown };
+type Entry = { name?: unknown; uid?: unknown };
 
 function coversList(live: unknown[], wanted: unknown[]): boolean {
   const keyOf = (item: unknown): unknown =>
-    typeof item === 'object' && item !== null ? ((item as Named).name ?? (item as Named).uid) : undefined;
+    typeof item === 'object' && item !== null ? ((item as Entry).name ?? (item as Entry).uid) : undefined;
   if (wanted.length > 0 && wanted.every((item) => keyOf(item) !== undefined)) {
     return wanted.every((item) => live.some((candidate) => keyOf(candidate) === keyOf(item) && covers(candidate, item)));
   }

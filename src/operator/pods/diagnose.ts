@@ -83,7 +83,7 @@ export const isPodUp = (pod: KubeObject): boolean => {
   return containerStatuses.length > 0 && containerStatuses.every(({ started, state }) => started === true && state?.running !== undefined);
 };
 
-/** The first thing wrong with a workload and its pods, worst first; undefined when they only need time (pure). */
+/** The first thing wrong with a workload and its pods, worst first; undefined when they only need time. */
 export function diagnose(workload: KubeObject | undefined, pods: KubeObject[], patience: Patience): Diagnosis | undefined {
   // One that a node gave up has a successor, which knows better.
   const found = pods

@@ -11,7 +11,7 @@ type WorkloadSpec = { template: PodTemplate };
 
 const templateOf = ({ spec }: KubeObject): PodTemplate => (spec as WorkloadSpec).template;
 
-/** The object with the hash of its own pod template (pure). */
+/** The object with the hash of its own pod template. */
 export function withTemplateHash(made: KubeObject): KubeObject {
   const annotations = { ...made.metadata.annotations, [TEMPLATE]: hashOf(templateOf(made)) };
   return { ...made, metadata: { ...made.metadata, annotations } };
@@ -19,7 +19,7 @@ export function withTemplateHash(made: KubeObject): KubeObject {
 
 /**
  * `made`, but with the pods of the live object where another version or setting of the operator would make them otherwise: an upgrade of
- * the operator restarts no pod. Pods that somebody has changed since they were `seen` are made anew, by today's (pure).
+ * the operator restarts no pod. Pods that somebody has changed since they were `seen` are made anew, by today's.
  */
 export function settledTemplate(made: KubeObject, live: KubeObject | undefined, seen: string | undefined): KubeObject {
   const known = seen?.split('/')[0] ?? live?.metadata.annotations?.[TEMPLATE];
@@ -34,7 +34,7 @@ export function settledTemplate(made: KubeObject, live: KubeObject | undefined, 
 
 /**
  * What the pods of a workload are, as the operator last saw its own write stored: to be kept in a status, which nobody else may write. The
- * same word for as long as they are the same; undefined when nothing is known (pure).
+ * same word for as long as they are the same; undefined when nothing is known.
  */
 export function seenTemplate(stored: KubeObject | undefined, before: string | undefined): string | undefined {
   if (stored === undefined) return before;

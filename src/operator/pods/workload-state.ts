@@ -31,7 +31,7 @@ export const availableReplicas = (workload: KubeObject | undefined): number => s
 
 export const isSetUp = (statefulSet: KubeObject | undefined): boolean => (statusOf(statefulSet).readyReplicas ?? 0) >= 1;
 
-/** All that is ever read of a workload's status, as answers to what is asked above (pure). */
+/** All that is ever read of a workload's status, as answers to what is asked above. */
 export const factsOf = (workload: KubeObject): object => ({
   rolledOut: isRolledOut(workload),
   available: availableReplicas(workload),

@@ -24,7 +24,7 @@ export async function adoptSecret(
 const isOf = (revision: RevisionResource, { metadata }: KubeObject): boolean =>
   metadata.ownerReferences?.some(({ uid }) => uid === revision.metadata.uid) === true;
 
-/** A revision's own copy of a Secret that its user may still change: what was deployed stays what was deployed (pure). */
+/** A revision's own copy of a Secret that its user may still change: what was deployed stays what was deployed. */
 export function secretCopy({ metadata, spec }: RevisionResource, secret: { data?: Record<string, string> }): KubeObject {
   return {
     apiVersion: 'v1',

@@ -13,7 +13,7 @@ import { building } from './build/decide.ts';
 import { idle, type Decision, type Situation, type Step, type Wish } from './decision.ts';
 import type { RevisionWorld } from './observe.ts';
 
-/** The next step of a revision (pure). The first question with an answer decides. */
+/** The next step of a revision. The first question with an answer decides. */
 export function decide(situation: Situation): Decision {
   for (const step of [gone, specChanged, ended, interrupted, buildless, skipped, hibernating, queued, building]) {
     const decision = step(situation);
@@ -157,7 +157,7 @@ function complete(done: Partial<Decision>, { revision, world }: Pick<Situation, 
   return idle('DEPLOYING', 'All pods are ready; traffic is being switched.', { ...done, rolledOut: true });
 }
 
-/** What its status says of a rollout that has begun (pure). */
+/** What its status says of a rollout that has begun. */
 function lastReported({ status }: RevisionResource): Partial<Decision> {
   const { phase, message, reason } = status ?? {};
   if ((phase !== 'AWAITING_DEPLOY' && phase !== 'DEPLOYING') || message === undefined) return {};

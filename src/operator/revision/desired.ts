@@ -22,7 +22,7 @@ export type RevisionPlan = {
   live?: { api?: KubeObject | undefined; queue?: KubeObject | undefined };
 };
 
-/** The workloads a revision shall have, the api before the queue (pure). */
+/** The workloads a revision shall have, the api before the queue. */
 export function desiredRevision(revision: RevisionResource, plan: RevisionPlan, settings: OperatorSettings): KubeObject[] {
   const { wish, secretName, address, live, deploymentId = revision.spec.deploymentUid, image = imageOf(revision) } = plan;
   // Without an address nothing has been started, or the deployment is about to tell it again.

@@ -1,4 +1,3 @@
-import { NotFound } from '../../errors.ts';
 import { kinds, type Kube } from '../../kube/kube.ts';
 import type { RevisionResource } from '../../schema/custom-resources.ts';
 
@@ -15,7 +14,7 @@ type Reading = { siblings: RevisionResource[]; isNeeded: boolean; signal: AbortS
 
 /** Finds the Secret of a revision: it is read once, when the first pods are about to be made; from then on the status remembers. */
 export async function environmentOf(
-  { kube }: { kube: Pick<Kube, 'get'> },
+  { kube }: { kube: Pick<Kube, 'find'> },
   revision: RevisionResource,
   { siblings, isNeeded, signal }: Reading,
 ): Promise<Environment> {
@@ -26,17 +25,14 @@ export async function environmentOf(
   if (wanted === undefined) return { secret: 'none' };
   if (!isNeeded) return { secret: 'unread' };
   const name = secretToRead(revision, siblings) ?? wanted;
-  const secret = await kube.get(kinds.secret, { namespace, name }, signal).catch((error: unknown) => {
-    if (error instanceof NotFound) return undefined;
-    throw error;
-  });
+  const secret = await kube.find(kinds.secret, { namespace, name }, signal);
   if (secret === undefined) return { secret: 'missing' };
   // Another revision's copy goes with that revision.
   return secret.immutable === true && name === wanted ? { secret: 'ready', name } : { secret: 'to-copy', source: secret };
 }
 
 /**
- * The Secret whose values a revision gets (pure): that of its template, or, of a revision that repeats an earlier one, what that one got. A
+ * The Secret whose values a revision gets: that of its template, or, of a revision that repeats an earlier one, what that one got. A
  * user's Secret may have other values by now.
  */
 export function secretToRead({ spec }: RevisionResource, siblings: RevisionResource[]): string | undefined {

@@ -14,7 +14,7 @@ function spelledOut(repository: string): string {
 
 /**
  * The digest by which a registry knows the image that a container runs, from its `imageID`; undefined where it came into the node another
- * way, because nobody could pull it by that (pure).
+ * way, because nobody could pull it by that.
  */
 export function digestIn(imageId: string, image: string): string | undefined {
   const [repository = '', digest] = imageId.split('@');

@@ -1,4 +1,3 @@
-import { NotFound } from '../../errors.ts';
 import { keyOf } from '../../kube/cache.ts';
 import { kinds, type KubeObject } from '../../kube/kube.ts';
 import type { Span } from '../../kube/lease.ts';
@@ -62,7 +61,7 @@ function deploymentOf(
 
 /** Observes what is there for a revision, and writes nothing. */
 export async function observeRevision(
-  deps: OperatorDeps,
+  deps: Pick<OperatorDeps, 'kube' | 'caches' | 'settings' | 'absences'>,
   revision: RevisionResource,
   { signal, now }: { signal: AbortSignal; now: Date },
 ): Promise<RevisionWorld> {
@@ -104,17 +103,9 @@ async function missingSecrets(
   { pods, signal }: { pods: KubeObject[]; signal: AbortSignal },
 ): Promise<string[]> {
   const { namespace } = revision.metadata;
-  const isThere = (name: string): Promise<boolean> =>
-    kube.get(kinds.secret, { namespace, name }, signal).then(
-      () => true,
-      (error: unknown) => {
-        if (error instanceof NotFound) return false;
-        throw error;
-      },
-    );
   const wanted = secretsWaitedFor(revision, pods);
-  const found = await Promise.all(wanted.map(isThere));
-  return wanted.filter((_, index) => found[index] === false);
+  const found = await Promise.all(wanted.map((name) => kube.find(kinds.secret, { namespace, name }, signal)));
+  return wanted.filter((_, index) => found[index] === undefined);
 }
 
 type DatabaseState = Pick<RevisionWorld, 'address' | 'databaseReady' | 'databaseSince'>;

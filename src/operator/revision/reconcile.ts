@@ -61,7 +61,7 @@ export const reconcileRevision =
 
 /** What it means for a revision that the API server refused one of its objects. */
 export const revisionRefused =
-  ({ caches, settings, absences }: OperatorDeps) =>
+  ({ caches, settings, absences }: Pick<OperatorDeps, 'caches' | 'settings' | 'absences'>) =>
   (revision: RevisionResource, refusal: KubeRefused | Denied, now: Date): Report<RevisionStatusFields> | undefined => {
     const { namespace, name } = revision.metadata;
     const world = { deployment: caches.deployments.get(`${namespace}/${revision.spec.deployment}`), absences: absences(), now };

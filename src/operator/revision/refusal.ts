@@ -22,7 +22,7 @@ type Refusal = {
 const QUOTA_POLL = 10;
 
 /**
- * The API server refused one of the objects (pure). A quota may get room: until the deadline the revision waits for it. Anything else the spec
+ * The API server refused one of the objects. A quota may get room: until the deadline the revision waits for it. Anything else the spec
  * asks for can't be: before a workload is there, so that no pod could ever come, the revision could not be created; afterwards its rollout has
  * failed. Undefined for the repair of a revision that has ended, which is tried again.
  */

@@ -14,7 +14,7 @@ const HEAD = 65_536;
 const PATIENCE = 5000;
 const VERSION = /"server_version":"([\w.+-]{1,64})"/;
 
-type Seen = { decision: Decision; world: RevisionWorld; signal: AbortSignal; log: Log };
+type Rollout = { decision: Decision; world: RevisionWorld; signal: AbortSignal; log: Log };
 
 /**
  * The version that a server tells in the first lines of its log, read once when its revision is out; undefined when it tells none. By the
@@ -23,7 +23,7 @@ type Seen = { decision: Decision; world: RevisionWorld; signal: AbortSignal; log
 export async function serverVersion(
   kube: Kube,
   revision: RevisionResource,
-  { decision, world, signal, log }: Seen,
+  { decision, world, signal, log }: Rollout,
 ): Promise<string | undefined> {
   const { phase, serverVersion: known } = revision.status ?? {};
   const isNews = decision.rolledOut && phase === 'DEPLOYING' && known === undefined && !isTrue(revision, ROLLED_OUT);

@@ -29,7 +29,7 @@ export type RevisionView = {
   standing?: KubeObject[];
 };
 
-/** What was decided -> status, conditions and outcome of a revision (pure). */
+/** What was decided -> status, conditions and outcome of a revision. */
 export function revisionReport(revision: RevisionResource, view: RevisionView): Report<RevisionStatusFields> {
   const { phase, message, reason } = view.decision;
   return {
@@ -108,7 +108,7 @@ function lookAgain({ decision, secondsLeft }: RevisionView): number | undefined 
   return Math.max(1, Math.ceil(Math.min(soon, secondsLeft)));
 }
 
-/** What is said of the rollout, and of the build (pure). */
+/** What is said of the rollout, and of the build. */
 export function statements(revision: RevisionResource, decision: Decision): Statement[] {
   const { phase, rolledOut, message, reason } = decision;
   const rollout: Statement = rolledOut

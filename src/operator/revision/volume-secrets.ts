@@ -6,7 +6,7 @@ type Source = { secretName?: unknown; name?: unknown; optional?: unknown };
 type Volume = { secret?: Source | null; projected?: { sources?: { secret?: Source }[] } | null };
 
 /**
- * Secrets that the pods of a revision wait for, by name, once they wait for a volume (pure). A node tells by events alone that one is
+ * Secrets that the pods of a revision wait for, by name, once they wait for a volume. A node tells by events alone that one is
  * missing.
  */
 export function secretsWaitedFor({ spec }: RevisionResource, pods: KubeObject[]): string[] {

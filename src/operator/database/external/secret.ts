@@ -1,4 +1,3 @@
-import { NotFound } from '../../../errors.ts';
 import { kinds } from '../../../kube/kube.ts';
 import { DATABASE_READY } from '../../../schema/conditions.ts';
 import type { DeploymentResource } from '../../../schema/custom-resources.ts';
@@ -23,10 +22,7 @@ export async function externalSecret(
   if (databaseSecret === external.secretName && isCalm(deployment, view))
     return { secret: databaseSecret, ...(version !== undefined && { version }) };
   const ref = { namespace: deployment.metadata.namespace, name: external.secretName };
-  const found = await kube.get(kinds.secret, ref, signal).catch((error: unknown) => {
-    if (error instanceof NotFound) return undefined;
-    throw error;
-  });
+  const found = await kube.find(kinds.secret, ref, signal);
   const problem = problemOf(external, found?.data);
   if (problem !== undefined) return { problem };
   return { secret: external.secretName, version: found?.metadata.resourceVersion ?? '' };
@@ -38,7 +34,7 @@ function isCalm(deployment: DeploymentResource, { agentPods }: DatabaseView): bo
   return isTrue(deployment, DATABASE_READY) && isRequestHandled(deployment) && isSeen && agentPods.every(isPodReady);
 }
 
-/** What is wrong with the Secret, without a word of its values; undefined when nothing is (pure). */
+/** What is wrong with the Secret, without a word of its values; undefined when nothing is. */
 export function problemOf({ secretName, key = URI_KEY }: ExternalDatabase, data: Record<string, string> | undefined): string | undefined {
   if (data === undefined) return `The Secret ${secretName} of the external database is not there.`;
   const value = data[key];

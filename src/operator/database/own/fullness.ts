@@ -19,7 +19,7 @@ type FullnessReport = {
 const SILENCE = 30;
 
 /**
- * How full the volume of the own database is, as the guard in its pod told when it last ended (pure). It says nothing while the volume has
+ * How full the volume of the own database is, as the guard in its pod told when it last ended. It says nothing while the volume has
  * room. What was said of an earlier pod stands until the guard of the next has had its say: the volume is the same.
  */
 export function fullnessOf({ status }: DeploymentResource, pods: KubeObject[], now: Date): FullnessReport {
@@ -35,14 +35,14 @@ export function fullnessOf({ status }: DeploymentResource, pods: KubeObject[], n
   return { statement: { type, status: holds, reason, message }, ...(silent > 0 && { again: SILENCE - silent }) };
 }
 
-/** Postgres is ready, and its pod is not only because its guard has just told something (pure). */
+/** Postgres is ready, and its pod is not only because its guard has just told something. */
 export const isGuardAway = (pod: KubeObject): boolean => {
   const { containerStatuses = [] } = statusOfPod(pod);
   const [away, ...others] = containerStatuses.filter(({ ready }) => ready !== true);
   return pod.metadata.deletionTimestamp === undefined && away?.name === GUARD && others.length === 0 && containerStatuses.length > 1;
 };
 
-/** The pods without what their guards go through, which is not why a database does not answer (pure). */
+/** The pods without what their guards go through, which is not why a database does not answer. */
 export const withoutGuards = (pods: KubeObject[]): KubeObject[] =>
   pods.map((pod) => {
     const { containerStatuses, ...status } = statusOfPod(pod);

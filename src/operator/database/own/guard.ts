@@ -9,7 +9,7 @@ export const GUARD = 'guard';
 
 /**
  * Beside Postgres in its pod: has it read a renewed certificate, makes the database read-only before its volume is full, and tells how full it is by its termination message,
- * the one word of a pod that needs no rights and no request to be heard (dev/images/postgres/gx-postgres-guard; read in fullness.ts) (pure).
+ * the one word of a pod that needs no rights and no request to be heard (dev/images/postgres/gx-postgres-guard; read in fullness.ts).
  */
 export const guard = (deployment: DeploymentResource, settings: OperatorSettings): object => ({
   name: GUARD,

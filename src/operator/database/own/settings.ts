@@ -1,7 +1,7 @@
 type DatabaseSize = { memoryMb: number; maxConnections: number };
 
 /**
- * Postgres' own settings for a database of so much memory (Mi) and so many connections (pure). Shares of memory are the usual ones of its
+ * Postgres' own settings for a database of so much memory (Mi) and so many connections. Shares of memory are the usual ones of its
  * documentation ("Resource Consumption"); those of the log follow its chapter "WAL Configuration". How large the log gets is the image's to
  * say, which sees the volume: a volume that grows must not restart the pod. `more` settings are taken as they are.
  */

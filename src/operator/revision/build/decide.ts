@@ -13,7 +13,7 @@ const LOOK_FOR_POD = 5;
 /** The image is remembered first; its pods are made in the next reconcile. */
 const NEXT = { started: true, again: 1 };
 
-/** The next step of a revision that has yet to be built (pure); nothing to say of one that has its image. */
+/** The next step of a revision that has yet to be built; nothing to say of one that has its image. */
 export const building: Step = (situation) => {
   const { revision, world, settings } = situation;
   const { builder } = settings;

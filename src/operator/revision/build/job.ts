@@ -16,7 +16,7 @@ const REGISTRY = '/gx/registry';
 export const targetImage = ({ metadata, spec }: RevisionResource, { repository }: Builder): string =>
   `${repository}/${metadata.namespace}/${spec.deployment}:${metadata.name}`;
 
-/** The Job that builds a revision from its repository, by the administrator's image (pure). */
+/** The Job that builds a revision from its repository, by the administrator's image. */
 export function buildJob(revision: RevisionResource, builder: Builder, { imagePullPolicy }: OperatorSettings): KubeObject {
   const { metadata, spec } = revision;
   const labels = ownLabels(spec.deployment, 'build', metadata.name);

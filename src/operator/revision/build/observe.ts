@@ -14,13 +14,13 @@ export type BuildWorld = {
   job: KubeObject | undefined;
 };
 
-type Scene = { deployment: DeploymentResource | undefined; pods: KubeObject[]; signal: AbortSignal };
+type BuildInputs = { deployment: DeploymentResource | undefined; pods: KubeObject[]; signal: AbortSignal };
 
 /** Undefined where nothing is to be built: there is an image or no builder, or the revision is not to go on. */
 export async function observeBuild(
   { kube, settings }: Pick<OperatorDeps, 'kube' | 'settings'>,
   revision: RevisionResource,
-  { deployment, pods, signal }: Scene,
+  { deployment, pods, signal }: BuildInputs,
 ): Promise<BuildWorld | undefined> {
   const { metadata, spec } = revision;
   const mayGo = deployment !== undefined && deployment.spec.hibernate !== true && metadata.annotations?.[INTERRUPT] === undefined;

@@ -8,7 +8,7 @@ const COMMIT = /^[0-9a-f]{7,64}$/;
 
 /**
  * What a builder wrote as its termination message: the image's name alone, or `{"image": ..., "commit": ...}`. Else a sentence on what is
- * wrong with it. Only the name that was asked for is taken: a build runs its author's commands, which must not name another's image (pure).
+ * wrong with it. Only the name that was asked for is taken: a build runs its author's commands, which must not name another's image.
  */
 export function builtBy(message: string | undefined, target: string): Built | { problem: string } {
   const text = (message ?? '').trim();

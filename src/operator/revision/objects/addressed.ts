@@ -13,7 +13,7 @@ const WAIT = 120;
 
 /**
  * What tells a pod where its database is, and to wait for it where that is the deployment's own: the wrong address of another one is to be
- * told at once (pure). The address stands alone: a user's own client that gets nothing else comes encrypted, too,
+ * told at once. The address stands alone: a user's own client that gets nothing else comes encrypted, too,
  * and knows whom it talks to.
  */
 export function addressed({ secretName, key, authority }: DatabaseAddress): Addressed {
@@ -32,7 +32,7 @@ export function addressed({ secretName, key, authority }: DatabaseAddress): Addr
 type Container = { name: string; env?: NamedEntry[]; volumeMounts?: NamedEntry[] };
 type PodSpec = { containers: Container[]; volumes?: NamedEntry[] };
 
-/** A pod as it is, with its database at another address (pure). */
+/** A pod as it is, with its database at another address. */
 export function readdressed<T extends PodSpec>(pod: T, address: DatabaseAddress): T {
   const { variables, mounts, volumes } = addressed(address);
   const containers = pod.containers.map((container) =>

@@ -16,7 +16,7 @@ export type Credential = {
   isLost?: true;
 };
 
-/** The credentials among Secrets, oldest first: those of this deployment's data alone (pure). */
+/** The credentials among Secrets, oldest first: those of this deployment's data alone. */
 export function credentialsAmong(secrets: KubeObject[], deployment: DeploymentResource): Credential[] {
   const owner = dataOwner(deployment);
   return secrets

@@ -31,7 +31,7 @@ const FOR_EVER = 2_147_483_647;
 /** Of a separation, `from` and `to` are the one credential that is there. */
 export type PasswordTask = { task: Task; from: Credential; to: Credential };
 
-/** The pod that says one thing to the database: the operator itself connects to none (pure). */
+/** The pod that says one thing to the database: the operator itself connects to none. */
 export function passwordJob(deployment: DeploymentResource, { task, from, to }: PasswordTask, settings: OperatorSettings): KubeObject {
   const { name } = deployment.metadata;
   const job = names.passwordJob(name, task, to.number);

@@ -1,4 +1,3 @@
-import { NotFound } from '../../../../errors.ts';
 import { kinds } from '../../../../kube/kube.ts';
 import { PASSWORD_ROTATED } from '../../../../schema/conditions.ts';
 import type { DeploymentResource } from '../../../../schema/custom-resources.ts';
@@ -12,13 +11,13 @@ import { dataOwner } from '../../../family/metadata.ts';
 import type { DatabaseView } from '../../database.ts';
 
 /**
- * Whether the Secret in use has to be looked for (pure): Secrets are not watched, and a settled deployment reads none. A pod can't be started
+ * Whether the Secret in use has to be looked for: Secrets are not watched, and a settled deployment reads none. A pod can't be started
  * for want of one, or a person asks to look.
  */
 export const isDoubted = (deployment: DeploymentResource, { agentPods }: Pick<DatabaseView, 'agentPods'>): boolean =>
   agentPods.some(isUnconfigured) || !isRequestHandled(deployment);
 
-/** Which password of the own database has this Secret's name; undefined: none (pure). */
+/** Which password of the own database has this Secret's name; undefined: none. */
 export function numberOf(secret: string, deployment: DeploymentResource): number | undefined {
   const owner = dataOwner(deployment);
   const numbers = [0, Number(/-(\d+)$/.exec(secret)?.[1] ?? 0)];
@@ -40,10 +39,7 @@ export async function markLost(
   const { name, namespace } = deployment.metadata;
   const admin = names.databaseAdmin(name, dataOwner(deployment));
   const number = numberOf(used, deployment);
-  const isThere = await kube.get(kinds.secret, { namespace, name: admin }, signal).catch((error: unknown) => {
-    if (error instanceof NotFound) return undefined;
-    throw error;
-  });
+  const isThere = await kube.find(kinds.secret, { namespace, name: admin }, signal);
   if (number !== undefined && hasAdmin && isThere !== undefined) {
     await writer.create(lostCredential(deployment, number), signal);
     return undefined;

@@ -28,7 +28,7 @@ export type Rotation = {
 };
 
 /**
- * Two logins with the same rights take turns, so that the former one works until the last pod has the next (pure): make the next
+ * Two logins with the same rights take turns, so that the former one works until the last pod has the next: make the next
  * credential, let the database know it, replace the pods in turn, take the former one its login, forget it. Each step follows from what is
  * there, so that it is found half done or done by whoever comes after a crash. A password that is lost is followed by the next one.
  */
@@ -45,7 +45,7 @@ export function nextStep({ credentials, used, requestedAt, isDone, isEverywhere 
   return isDone('retire', to.number) ? { do: 'forget', from, to } : { do: 'run', task: 'retire', from, to };
 }
 
-/** Whether pods of the deployment all read the address from this Secret (pure). Pods that leave still use what they were started with. */
+/** Whether pods of the deployment all read the address from this Secret. Pods that leave still use what they were started with. */
 export const isUsedEverywhere = ({ agentPods, workloads }: Pick<DatabaseView, 'agentPods' | 'workloads'>, secret: string): boolean =>
   agentPods.every((pod) => isStamped(pod.metadata.annotations, secret)) &&
   workloads.every((workload) => replicasOf(workload) === 0 || (isRolledOut(workload) && isStamped(templateAnnotations(workload), secret)));

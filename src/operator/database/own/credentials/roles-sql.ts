@@ -4,7 +4,7 @@ import { ADMIN, OWNER, SUPERUSER } from './sql.ts';
 const MOVER = 'gx_mover';
 
 /**
- * Makes the roles of a database whose first login was its superuser into those of today (pure), in one transaction: the superuser gets
+ * Makes the roles of a database whose first login was its superuser into those of today, in one transaction: the superuser gets
  * another name and no password, the old name and password belong to a role that owns the data and has no other right, and a third one may
  * set passwords (psql's variable `verifier` is its own). Sessions are ended, and new ones wait for the end of this: none goes on as a
  * superuser, and pods connect again with what they have. Extensions stay the superuser's.

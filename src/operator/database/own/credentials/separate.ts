@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { NotFound } from '../../../../errors.ts';
 import { kinds } from '../../../../kube/kube.ts';
 import { ROLES_SEPARATED } from '../../../../schema/conditions.ts';
 import { MADE_WITH_ROLES } from '../../../../schema/labels.ts';
@@ -37,10 +36,7 @@ export async function separateRoles(deps: DatabaseDeps, deployment: DeploymentRe
   const { view, signal } = pass;
   const { name, namespace } = deployment.metadata;
   const admin = names.databaseAdmin(name, dataOwner(deployment));
-  const secret = await deps.kube.get(kinds.secret, { namespace, name: admin }, signal).catch((error: unknown) => {
-    if (error instanceof NotFound) return undefined;
-    throw error;
-  });
+  const secret = await deps.kube.find(kinds.secret, { namespace, name: admin }, signal);
   if (secret?.metadata.annotations?.[MADE_WITH_ROLES] !== undefined) return { admin };
   if (!isDatabaseUp(view)) return {};
   const current = (await listCredentials(deps, deployment, signal)).at(-1);

@@ -6,11 +6,11 @@ export const SUPERUSER = 'postgres';
 export const OWNER = 'gx';
 export const ADMIN = 'gx_admin';
 
-/** The login of the nth password: the owner itself, then two that take turns (pure). */
+/** The login of the nth password: the owner itself, then two that take turns. */
 export const loginOf = (number: number, owner = OWNER): string => (number === 0 ? owner : `${owner}_${number % 2 === 1 ? 'a' : 'b'}`);
 
 /**
- * Said by the admin. Lets a login in with a password, given to psql as the variable `verifier`, besides those that are let in already (pure). It acts as the
+ * Said by the admin. Lets a login in with a password, given to psql as the variable `verifier`, besides those that are let in already. It acts as the
  * owner from its first statement on: whoever made a table, both logins own it. Saying it twice changes nothing.
  */
 export const setSql = (login: string, owner = OWNER): string => `
@@ -20,7 +20,7 @@ export const setSql = (login: string, owner = OWNER): string => `
   ${login === owner ? '' : `grant ${owner} to ${login}; alter role ${login} set role = '${owner}';`}
   alter role ${login} login password :'verifier';`;
 
-/** Said by the admin. Lets a login in no more, and ends what is still connected under it (pure). What it owns stays where it is. */
+/** Said by the admin. Lets a login in no more, and ends what is still connected under it. What it owns stays where it is. */
 export const retireSql = (login: string): string => `
   alter role ${login} nologin password null;
   select count(pg_terminate_backend(pid)) from pg_stat_activity where usename = '${login}' and pid <> pg_backend_pid();`;

@@ -6,7 +6,7 @@ const LENGTH = 32;
 
 /**
  * What Postgres stores of a password (RFC 5803): `SCRAM-SHA-256$iterations:salt$StoredKey:ServerKey`. Sent in place of the password, so
- * that no log of statements ever holds it. Passwords of ASCII only: others would have to be normalised first (pure).
+ * that no log of statements ever holds it. Passwords of ASCII only: others would have to be normalised first.
  */
 export function scramVerifier(password: string, salt: Buffer): string {
   const salted = pbkdf2Sync(password, salt, ITERATIONS, LENGTH, 'sha256');

@@ -67,12 +67,12 @@ function read({ certificate: pem, key }: Pair): Signer {
 }
 
 /** A new authority: it signs the certificates of one database, and nothing below it may sign. `name` has at most 64 characters. */
-export function newAuthority(name: string, given: Given): Pair {
+export function newAuthority(name: string, making: Making): Pair {
   const { publicKey, privateKey } = newKey();
   const signer = { name, id: idOf(publicKey), key: privateKey };
   const extensions = [...OF_AUTHORITIES, extension(OID.subjectKey, octets(signer.id))];
   const made = {
-    certificate: certificate({ subject: name, publicKey, extensions, life: AUTHORITY_LIFE }, signer, given),
+    certificate: certificate({ subject: name, publicKey, extensions, life: AUTHORITY_LIFE }, signer, making),
     key: pemOf(privateKey),
   };
   signers.set(made, signer);
@@ -80,7 +80,7 @@ export function newAuthority(name: string, given: Given): Pair {
 }
 
 /** A certificate with a key of its own for a server of these names, the first of which (64 characters at most) is its subject. */
-export function newCertificate(authority: Pair, names: [string, ...string[]], given: Given): Pair & { until: Date } {
+export function newCertificate(authority: Pair, names: [string, ...string[]], making: Making): Pair & { until: Date } {
   const { publicKey, privateKey } = newKey();
   const signer = signers.get(authority) ?? read(authority);
   const extensions = [
@@ -89,15 +89,16 @@ export function newCertificate(authority: Pair, names: [string, ...string[]], gi
     extension(OID.subjectKey, octets(idOf(publicKey))),
     extension(OID.authorityKey, sequence(field(0, signer.id, false))),
   ];
-  const signed = certificate({ subject: names[0], publicKey, extensions, life: LIFE }, signer, given);
-  return { certificate: signed, key: pemOf(privateKey), until: new Date(given.now.getTime() + LIFE) };
+  const signed = certificate({ subject: names[0], publicKey, extensions, life: LIFE }, signer, making);
+  return { certificate: signed, key: pemOf(privateKey), until: new Date(making.now.getTime() + LIFE) };
 }
 
-export type Given = { now: Date; random: (bytes: number) => Buffer };
+/** When something is made, and the source of chance. */
+export type Making = { now: Date; random: (bytes: number) => Buffer };
 type Wanted = { subject: string; publicKey: Buffer; extensions: Buffer[]; life: number };
 
 /** Version 3 of RFC 5280. */
-function certificate({ subject, publicKey, extensions, life }: Wanted, signer: Signer, { now, random }: Given): string {
+function certificate({ subject, publicKey, extensions, life }: Wanted, signer: Signer, { now, random }: Making): string {
   const [first = 0, ...rest] = random(16);
   const told = sequence(
     field(0, integer(2)),

@@ -2,7 +2,7 @@
  * The encoding of certificates (DER, ITU-T X.690), as far as they are written here: nothing is read, Node's own X509Certificate does that.
  */
 
-/** One value: its tag, its length, its content (pure). */
+/** One value: its tag, its length, its content. */
 export function value(tag: number, ...content: Uint8Array[]): Buffer {
   const body = Buffer.concat(content);
   return Buffer.concat([Buffer.from([tag, ...lengthOf(body.length)]), body]);

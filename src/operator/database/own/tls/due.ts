@@ -9,10 +9,10 @@ export type TlsData = { 'ca.crt': string; 'ca.key': string; 'tls.crt': string; '
 /** Nothing, until then; another certificate of the same authority; or, where that is of no use, all of it. */
 export type Due = { due: 'nothing'; until: Date } | { due: 'certificate'; authority: Pair } | { due: 'all' };
 
-type Asked = { names: string[]; now: Date };
+type Wanted = { names: string[]; now: Date };
 
-/** What has to be made of what the Secret holds, whoever wrote it (pure). */
-export function whatIsDue(data: Partial<TlsData>, { names, now }: Asked): Due {
+/** What has to be made of what the Secret holds, whoever wrote it. */
+export function whatIsDue(data: Partial<TlsData>, { names, now }: Wanted): Due {
   const authority = soundPair(data['ca.crt'], data['ca.key']);
   // One that ends before the next certificate would is of no use for it.
   if (authority?.ca !== true || !holds(authority, now) || authority.validToDate.getTime() < now.getTime() + LIFE) return { due: 'all' };
@@ -26,7 +26,7 @@ export function whatIsDue(data: Partial<TlsData>, { names, now }: Asked): Due {
   return { due: 'certificate', authority: { certificate: data['ca.crt'] as string, key: data['ca.key'] as string } };
 }
 
-/** When a certificate that holds until then is to be renewed: after two thirds of its life (pure). */
+/** When a certificate that holds until then is to be renewed: after two thirds of its life. */
 export const dueAt = (until: Date): Date => new Date(until.getTime() - LIFE / 3);
 
 /** Seconds. A timer of Node's takes 24.8 days at most. */
@@ -34,7 +34,7 @@ const LONGEST = 20 * 86_400;
 /** Seconds in which most pods have their volumes and are ready. */
 const PATIENCE = 30;
 
-/** Seconds until the Secret is to be looked at, which holds a certificate until then; `stuck` are those of a pod that does not get on (pure). */
+/** Seconds until the Secret is to be looked at, which holds a certificate until then; `stuck` are those of a pod that does not get on. */
 export const secondsLeft = (until: Date, { stuck = 0, now }: { stuck?: number | undefined; now: Date }): number =>
   Math.min(LONGEST, (dueAt(until).getTime() - now.getTime()) / 1000, stuck > 0 ? PATIENCE - stuck : LONGEST);
 
@@ -51,7 +51,7 @@ function soundPair(certificate: string | undefined, key: string | undefined): X5
 
 const holds = ({ validFromDate, validToDate }: X509Certificate, now: Date): boolean => validFromDate <= now && now < validToDate;
 
-/** Seconds since the oldest of the pods was made that do not get on, for which their certificate may be the reason (pure). */
+/** Seconds since the oldest of the pods was made that do not get on, for which their certificate may be the reason. */
 export function stuckFor(pods: KubeObject[], now: Date): number | undefined {
   const ages = pods.filter(isStuck).map(({ metadata }) => (now.getTime() - Date.parse(metadata.creationTimestamp ?? '')) / 1000);
   return ages.length === 0 ? undefined : Math.max(...ages);

@@ -1,4 +1,4 @@
-import { NotFound, Unavailable } from '../../../../errors.ts';
+import { Unavailable } from '../../../../errors.ts';
 import { kinds, type JsonPatch, type KubeObject } from '../../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../../schema/custom-resources.ts';
 import { MANAGED_BY, OPERATOR } from '../../../../schema/labels.ts';
@@ -37,7 +37,7 @@ async function renewed({ kube, writer, settings }: DatabaseDeps, deployment: Dep
   const hosts = databaseHosts(deployment, settings);
   const ref = { namespace: deployment.metadata.namespace, name: names.databaseTls(deployment.metadata.name) };
   const isNew = deployment.metadata.generation === 1 && deployment.status?.databaseCertificateUntil === undefined;
-  const found = isNew ? undefined : await kube.get(kinds.secret, ref, signal).catch(unlessMissing);
+  const found = isNew ? undefined : await kube.find(kinds.secret, ref, signal);
   if (found === undefined) {
     const { data, until } = made(hosts, now);
     if (await writer.create(tlsSecret(deployment, data), signal)) return until;
@@ -67,8 +67,3 @@ function ownership(deployment: DeploymentResource, { metadata }: KubeObject): Js
 
 const decoded = (data: Record<string, string> = {}): Partial<TlsData> =>
   Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString('utf8')]));
-
-const unlessMissing = (error: unknown): undefined => {
-  if (error instanceof NotFound) return undefined;
-  throw error;
-};
