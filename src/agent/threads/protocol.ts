@@ -82,8 +82,6 @@ export type Outcome = {
   /** True when the last checkpoint has nodes left to do. */
   waiting: boolean;
   error?: Failure;
-  /** Key -> where feedback on the run is given; the server adds it where it writes the end down. */
-  feedback?: Record<string, string>;
   /** True when not the graph failed but the database under its checkpoints: another try may succeed. */
   retry?: boolean;
 };

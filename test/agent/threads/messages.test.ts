@@ -1,0 +1,178 @@
+import { randomUUID } from 'node:crypto';
+import { resolve } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readGraphsFile } from '../../../src/agent/gx-json/read.ts';
+import { GraphHost } from '../../../src/agent/threads/host.ts';
+import { parsed } from '../../../src/agent/threads/json-text.ts';
+import type { FromThread, Operation, Outcome, RunSpec, ThreadStart, ToThread } from '../../../src/agent/threads/protocol.ts';
+import type { RunListener } from '../../../src/agent/threads/thread.ts';
+import { openWorker, type OpenRunner } from '../../../src/agent/threads/worker.ts';
+import { createLog } from '../../../src/log.ts';
+import type { RunKwargs } from '../../../src/schema/run.ts';
+import { eventually } from '../../kit/eventually.ts';
+import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
+
+/* Whatever the server and a graph thread say to each other could go to another process: each message is plain JSON, and all kinds are seen. */
+
+const log = createLog({ level: 'silent', process: 'test' });
+
+let database: TestDatabase;
+let host: GraphHost;
+const said: (ToThread | FromThread)[] = [];
+
+/** A worker whose messages are written down, in both directions. */
+const openRecorded: OpenRunner = (listener, limits) => {
+  const runner = openWorker(
+    {
+      ...listener,
+      message: (message) => {
+        said.push(message);
+        listener.message(message);
+      },
+    },
+    limits,
+  );
+  return {
+    ...runner,
+    send: (message) => {
+      said.push(message);
+      runner.send(message);
+    },
+  };
+};
+
+const startOf = (config: string): ThreadStart => {
+  const { graphs, index, env } = readGraphsFile(resolve(config));
+  return {
+    graphs,
+    index,
+    env,
+    database: { uri: database.uri, poolSize: 3, statementTimeoutSeconds: 30 },
+    logLevel: 'silent',
+    traced: true,
+  };
+};
+
+const hostOf = (start: ThreadStart): GraphHost =>
+  new GraphHost({ start, threads: 1, keep: 1, heapMegabytes: 256, log, open: openRecorded });
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  host = hostOf(startOf('test/agent/wire/contract/graphs/gx.json'));
+  await host.open();
+});
+
+afterAll(async () => {
+  await host.close();
+  await database.drop();
+});
+
+/** The path of the first part that JSON can't carry as it is; undefined for what is plain. */
+function notPlain(value: unknown, path = ''): string | undefined {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return undefined;
+  if (typeof value === 'number') return Number.isFinite(value) && !Object.is(value, -0) ? undefined : path;
+  if (typeof value !== 'object') return path;
+  const isList = Array.isArray(value);
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (!isList && prototype !== Object.prototype && prototype !== null) return path;
+  // In an object a field that is undefined counts as absent; in a list it would become null.
+  const parts = Object.entries(value).filter(([, part]) => isList || part !== undefined);
+  return parts.map(([name, part]) => notPlain(part, `${path}/${name}`)).find((found) => found !== undefined);
+}
+
+const kwargs: RunKwargs = {
+  input: { left: 2, pause: 0 },
+  command: null,
+  config: { configurable: {}, recursion_limit: 25, tags: [], metadata: {} },
+  context: null,
+  stream_mode: ['values', 'updates', 'custom'],
+  interrupt_before: null,
+  interrupt_after: null,
+  webhook: null,
+  feedback_keys: null,
+  temporary: false,
+  subgraphs: false,
+  resumable: true,
+  checkpoint_during: null,
+  durability: 'async',
+};
+
+async function run(thread_id: string, more: Partial<RunSpec> = {}, started?: (runId: string) => void): Promise<Outcome> {
+  const run_id = randomUUID();
+  const spec: RunSpec = { run_id, thread_id, graph_id: 'steps', attempt: 1, kwargs, empty: true, alone: false, ...more };
+  const { promise, resolve: done, reject } = Promise.withResolvers<Outcome>();
+  const listener: RunListener = {
+    events: () => undefined,
+    spans: () => undefined,
+    written: () => Promise.resolve(),
+    done,
+    gone: (reason) => reject(new Error(reason)),
+  };
+  await host.run(spec, listener);
+  started?.(run_id);
+  return promise;
+}
+
+const OPERATIONS: Record<Operation, true> = {
+  state: true,
+  history: true,
+  update: true,
+  supersteps: true,
+  schemas: true,
+  graph: true,
+  subgraphs: true,
+  embed: true,
+};
+
+const KINDS: Record<ToThread['kind'] | FromThread['kind'], true> = {
+  start: true,
+  run: true,
+  abort: true,
+  written: true,
+  call: true,
+  ready: true,
+  broken: true,
+  beat: true,
+  events: true,
+  wait: true,
+  spans: true,
+  done: true,
+  result: true,
+  failed: true,
+};
+
+test('every kind of message, and every operation, is plain JSON', async () => {
+  const thread_id = randomUUID();
+  const at = { graph_id: 'steps', thread_id };
+  expect(await run(thread_id)).toMatchObject({ status: 'success' });
+  const slow = { kwargs: { ...kwargs, input: { left: 20, pause: 200 } } };
+  expect(await run(randomUUID(), slow, (runId) => host.abort(runId))).toMatchObject({ status: 'interrupted' });
+
+  expect(parsed(await host.call('state', { ...at, subgraphs: true })).values).toMatchObject({ done: 2 });
+  expect(parsed(await host.call('history', { ...at, limit: 2, metadata: null }))).toHaveLength(2);
+  expect(parsed(await host.call('update', { ...at, values: { left: 1 }, as_node: 'step' })).thread.waiting).toBe(true);
+  const supersteps = [{ updates: [{ values: { left: 1 }, as_node: '__input__' }] }];
+  expect(parsed(await host.call('supersteps', { ...at, thread_id: randomUUID(), supersteps })).answer).toBeDefined();
+  expect(parsed(await host.call('schemas', { graph_id: 'nested' })).state_schema).toBeDefined();
+  expect(parsed(await host.call('graph', { graph_id: 'nested', xray: true }))).toMatchObject({ nodes: expect.anything() as unknown });
+  expect(Object.keys(parsed(await host.call('subgraphs', { graph_id: 'nested', recurse: true })))).toEqual(['sub']);
+  expect(parsed(await host.call('embed', { texts: ['red'] }))).toEqual([[1, 0, 0]]);
+  await expect(host.call('schemas', { graph_id: 'nowhere' })).rejects.toMatchObject({ status: 404 });
+
+  const start = startOf('test/agent/wire/contract/graphs/gx.json');
+  const lost = hostOf({ ...start, graphs: [{ ...start.graphs[0]!, file: '/nowhere.ts' }] });
+  await expect(lost.open()).rejects.toThrow('/nowhere.ts');
+  await lost.close();
+
+  await eventually('every kind is seen', () => Promise.resolve(Object.keys(KINDS).every((kind) => said.some((one) => one.kind === kind))));
+  const asked = new Set(said.flatMap((message) => (message.kind === 'call' ? [message.operation] : [])));
+  expect([...asked].toSorted()).toEqual(Object.keys(OPERATIONS).toSorted());
+  for (const message of said) {
+    expect([message.kind, notPlain(message)]).toEqual([message.kind, undefined]);
+    expect(JSON.parse(JSON.stringify(message))).toEqual(message);
+  }
+});
+
+test('an operation that the thread does not know is answered, not passed over', async () => {
+  await expect(host.call('dance' as Operation, { texts: [] })).rejects.toMatchObject({ status: 501 });
+});

@@ -1,0 +1,32 @@
+import { Annotation, END, START, StateGraph } from '@langchain/langgraph';
+
+const State = Annotation.Root({
+  count: Annotation<number>({
+    reducer: (_, given) => {
+      if (given > 10) throw new TypeError('the reducer is broken');
+      return given;
+    },
+    default: () => 0,
+  }),
+});
+
+/** Takes small numbers, and fails in its own code over larger ones. */
+export const graph = new StateGraph(State)
+  .addNode('step', () => ({ count: 1 }))
+  .addEdge(START, 'step')
+  .addEdge('step', END)
+  .compile();
+
+/** Can't make its graph. */
+export const unmade = (): never => {
+  throw new RangeError('no graph today');
+};
+
+/** Throws what must not be looked at. */
+export const hostile = (): never => {
+  const refuse = (): never => {
+    throw new Error('do not touch');
+  };
+  // oxlint-disable-next-line typescript/only-throw-error -- that is what it is here for
+  throw new Proxy({}, { get: refuse, getPrototypeOf: refuse, ownKeys: refuse });
+};
