@@ -35,14 +35,13 @@ const BYTEA_ARRAY = 1001;
 const isoTime = (text: string): string => `${text.replace(' ', 'T')}:00`;
 
 const types: CustomTypesConfig = {
-  // The cast is for pg's type, which has one overload for each form of a value.
-  getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
+  getTypeParser: (oid: number, format?: 'text' | 'binary') => {
     if (oid === TIMESTAMPTZ && format !== 'binary') return isoTime;
     if (oid === INT8 && format !== 'binary') return Number;
     if (oid === BYTEA_ARRAY && format !== 'binary') return byteaArray;
     // oxlint-disable-next-line typescript/no-unsafe-enum-assignment -- the enum only lists the types that pg knows by name
     return builtIn.getTypeParser(oid, format);
-  }) as never,
+  },
 };
 
 /** The pool of one process or thread. Nothing is connected before the first statement. */

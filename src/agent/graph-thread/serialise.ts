@@ -33,7 +33,8 @@ function plain(message: OwnMessage): Record<string, unknown> {
   return data;
 }
 
-/** LangChain's spelling of field names. It never changes, and is asked for each field of each message: so it is kept for the whole thread. */
+/** Names of fields -> as LangChain writes them. */
+// oxlint-disable-next-line house/module-state -- names that never change, asked for at each field of each message
 const WRITTEN = new Map<string, string>();
 const REMEMBERED = 200;
 

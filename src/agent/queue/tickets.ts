@@ -29,6 +29,7 @@ export async function openTickets(
 ): Promise<Tickets> {
   let { pool } = preparing;
   const executeSql = async (text: string, values: unknown[] = []): Promise<{ rows: Record<string, unknown>[] }> => {
+    // A text of several statements has a list of results, which pg's types do not know.
     const result = (await pool.query(text, values)) as unknown as
       | { rows: Record<string, unknown>[] }
       | { rows: Record<string, unknown>[] }[];

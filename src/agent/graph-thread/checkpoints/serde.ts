@@ -58,10 +58,8 @@ function messageName({ lc, type, id, kwargs }: Json): string | undefined {
   return Object.hasOwn(TYPES, name) && isObject(kwargs) && isPlain(kwargs) ? name : undefined;
 }
 
-/**
- * Names as they are written -> names of the constructor's fields, by class: its alias, else camel case, as LangChain's loader does.
- * Classes do not change, and each message asks for each of its fields: so the names are kept for the whole thread.
- */
+/** Names as they are written -> the constructor's fields, by class: its alias, else camel case, as LangChain's loader does. */
+// oxlint-disable-next-line house/module-state -- names that never change, asked for at each field of each message
 const FIELDS = new Map<string, Map<string, string>>();
 
 function fieldsOf(name: string): Map<string, string> {
