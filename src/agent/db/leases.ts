@@ -94,7 +94,7 @@ export function renewLeases(db: Db, runIds: string[], { worker, leaseSeconds }: 
 }
 
 /** Gives a run back: it goes on from its last checkpoint elsewhere, in a thread of its own when it must be kept from others. */
-export async function handBack(db: Db, runId: string, { worker, alone }: { worker: string; alone: boolean }): Promise<void> {
+export async function giveBack(db: Db, runId: string, { worker, alone }: { worker: string; alone: boolean }): Promise<void> {
   await db.query({
     text: `update gx.run set status = 'pending', worker = null, lease_until = null, alone = alone or $3, updated_at = now()
       where run_id = $1 and worker = $2 and status = 'running'`,

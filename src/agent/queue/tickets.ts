@@ -7,8 +7,8 @@ export type Tickets = {
   /** The insert of pg-boss, to be part of the statement that makes the run. Its one parameter takes `payload`. */
   sql: (parameter: number) => string;
   payload(run: { run_id: string; thread_id: string; after_seconds?: number }): string;
-  /** Sends a ticket. `again`: the run was under way before, so it continues before any new one begins. */
-  send(db: Db, run: { run_id: string; thread_id: string }, options?: { again?: boolean }): Promise<void>;
+  /** Sends a ticket. `continued`: the run was under way before, so it continues before any new one begins. */
+  send(db: Db, run: { run_id: string; thread_id: string }, options?: { continued?: boolean }): Promise<void>;
   /**
    * Returns a statement that takes at most `$limit` due tickets and yields their `thread_id`, for the statement that
    * claims their runs.
@@ -52,8 +52,8 @@ export async function openTickets(
   return {
     sql: (parameter) => insert.replaceAll('$1', () => `$${parameter}`),
     payload,
-    send: async (target, run, { again = false } = {}) => {
-      await target.query({ name: 'ticket_send', text: insert, values: [again ? first(run) : payload(run)] });
+    send: async (target, run, { continued = false } = {}) => {
+      await target.query({ name: 'ticket_send', text: insert, values: [continued ? first(run) : payload(run)] });
     },
     takeSql: (limit) => TAKE.replace('$limit', `$${limit}`),
     close: () => boss.stop({ graceful: false, close: false }),

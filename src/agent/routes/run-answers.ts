@@ -15,7 +15,7 @@ import { cursorOf, modesOf } from './stream-query.ts';
  */
 
 /** What answering runs takes. */
-export type AnswerDeps = CreateDeps & CancelDeps & { readers: Readers };
+export type RunRouteDeps = CreateDeps & CancelDeps & { readers: Readers };
 
 type Target = { threadId: string | undefined; request: Pick<Request, 'requestId' | 'headers' | 'signal'> };
 
@@ -23,13 +23,13 @@ const pathOf = (run: { thread_id: string; run_id: string }, threadId: string | u
   threadId === undefined ? `/runs/${run.run_id}` : `/threads/${run.thread_id}/runs/${run.run_id}`;
 
 /** Makes a run and answers it at once. */
-export async function answerRun(deps: AnswerDeps, body: RunCreate, { threadId, request }: Target): Promise<Reply> {
+export async function answerRun(deps: RunRouteDeps, body: RunCreate, { threadId, request }: Target): Promise<Reply> {
   const { run } = await createRun(deps, body, { threadId, request, follow: undefined });
   return json(run, 200, { 'content-location': pathOf(run, threadId) });
 }
 
 /** Makes a run and answers its final state. */
-export async function answerEnd(deps: AnswerDeps, body: RunCreate, { threadId, request }: Target): Promise<Reply> {
+export async function answerEnd(deps: RunRouteDeps, body: RunCreate, { threadId, request }: Target): Promise<Reply> {
   const { run, subscription } = await createRun(deps, body, { threadId, request, follow: request.signal });
   const path = `/threads/${run.thread_id}/runs/${run.run_id}`;
   const cancel = body.on_disconnect === 'cancel';
@@ -42,7 +42,7 @@ export async function answerEnd(deps: AnswerDeps, body: RunCreate, { threadId, r
 type StreamTarget = Target & { namespaces: string[] | undefined };
 
 /** Makes a run and streams its events. */
-export async function answerStream(deps: AnswerDeps, body: RunCreate, { threadId, request, namespaces }: StreamTarget): Promise<Reply> {
+export async function answerStream(deps: RunRouteDeps, body: RunCreate, { threadId, request, namespaces }: StreamTarget): Promise<Reply> {
   const { signal } = request;
   const { run, subscription } = await createRun(deps, body, { threadId, request, follow: signal });
   const { run_id } = run;
@@ -59,7 +59,7 @@ export async function answerStream(deps: AnswerDeps, body: RunCreate, { threadId
  * that.
  */
 async function stateAtEnd(
-  deps: AnswerDeps,
+  deps: RunRouteDeps,
   run: { run_id: string; thread_id: string },
   { subscription, cancel }: { subscription: FollowedRun['subscription']; cancel: boolean },
 ): Promise<unknown> {
@@ -91,7 +91,7 @@ type Join = {
 };
 
 /** Answers the final state of a run that was made before. */
-export async function answerJoin(deps: AnswerDeps, { runId, threadId, signal, query }: Omit<Join, 'headers'>): Promise<Reply> {
+export async function answerJoin(deps: RunRouteDeps, { runId, threadId, signal, query }: Omit<Join, 'headers'>): Promise<Reply> {
   const { progress, subscription } = await deps.readers.followRun({ runId, threadId }, signal);
   if (!isUnfinished(progress.status)) {
     subscription.close();
@@ -101,7 +101,7 @@ export async function answerJoin(deps: AnswerDeps, { runId, threadId, signal, qu
 }
 
 /** Streams the events of a run that was made before, from now or from an event on. */
-export async function answerJoinStream(deps: AnswerDeps, { runId, threadId, headers, signal, query }: Join): Promise<Reply> {
+export async function answerJoinStream(deps: RunRouteDeps, { runId, threadId, headers, signal, query }: Join): Promise<Reply> {
   const wanted = { modes: modesOf(query.stream_mode, { field: 'stream_mode', modes: STREAM_MODES }), namespaces: query.namespace };
   const cursor = cursorOf(headers);
   const followed = await deps.readers.followRun({ runId, threadId }, signal);

@@ -8,13 +8,22 @@ import { deleteRuns, getRun, listRuns, selectActive } from '../db/runs.ts';
 import { getThread } from '../db/threads.ts';
 import { cancelRuns } from '../runs/cancel.ts';
 import { ok, refused, route, RunPath, ThreadPath, type AgentRoute } from './route.ts';
-import { answerEnd, answerJoin, answerJoinStream, answerRun, answerStream, AnyState, eventStream, type AnswerDeps } from './run-answers.ts';
+import {
+  answerEnd,
+  answerJoin,
+  answerJoinStream,
+  answerRun,
+  answerStream,
+  AnyState,
+  eventStream,
+  type RunRouteDeps,
+} from './run-answers.ts';
 
 const tag = 'runs';
 const access = 'write' as const;
 const busy = { 409: { description: 'The thread is busy and the strategy is reject.' } };
 
-const createRunRoute = (deps: AnswerDeps): AgentRoute =>
+const createRunRoute = (deps: RunRouteDeps): AgentRoute =>
   route({
     method: 'post',
     path: '/threads/{thread_id}/runs',
@@ -28,7 +37,7 @@ const createRunRoute = (deps: AnswerDeps): AgentRoute =>
     handler: (request) => answerRun(deps, request.body, { threadId: request.params.thread_id, request }),
   });
 
-const waitRunRoute = (deps: AnswerDeps): AgentRoute =>
+const waitRunRoute = (deps: RunRouteDeps): AgentRoute =>
   route({
     method: 'post',
     path: '/threads/{thread_id}/runs/wait',
@@ -42,7 +51,7 @@ const waitRunRoute = (deps: AnswerDeps): AgentRoute =>
     handler: (request) => answerEnd(deps, request.body, { threadId: request.params.thread_id, request }),
   });
 
-const streamRunRoute = (deps: AnswerDeps): AgentRoute =>
+const streamRunRoute = (deps: RunRouteDeps): AgentRoute =>
   route({
     method: 'post',
     path: '/threads/{thread_id}/runs/stream',
@@ -58,7 +67,7 @@ const streamRunRoute = (deps: AnswerDeps): AgentRoute =>
       answerStream(deps, request.body, { threadId: request.params.thread_id, request, namespaces: request.query.namespace }),
   });
 
-const listRunsRoute = (deps: AnswerDeps): AgentRoute =>
+const listRunsRoute = (deps: RunRouteDeps): AgentRoute =>
   route({
     method: 'get',
     path: '/threads/{thread_id}/runs',
@@ -76,7 +85,7 @@ const listRunsRoute = (deps: AnswerDeps): AgentRoute =>
     },
   });
 
-const getRunRoute = (deps: AnswerDeps): AgentRoute =>
+const getRunRoute = (deps: RunRouteDeps): AgentRoute =>
   route({
     method: 'get',
     path: '/threads/{thread_id}/runs/{run_id}',
@@ -93,7 +102,7 @@ const getRunRoute = (deps: AnswerDeps): AgentRoute =>
     },
   });
 
-const deleteRunRoute = (deps: AnswerDeps): AgentRoute =>
+const deleteRunRoute = (deps: RunRouteDeps): AgentRoute =>
   route({
     method: 'delete',
     path: '/threads/{thread_id}/runs/{run_id}',
@@ -106,7 +115,7 @@ const deleteRunRoute = (deps: AnswerDeps): AgentRoute =>
     handler: ({ params, signal }) => remove(deps, params, signal),
   });
 
-const joinRunRoute = (deps: AnswerDeps): AgentRoute =>
+const joinRunRoute = (deps: RunRouteDeps): AgentRoute =>
   route({
     method: 'get',
     path: '/threads/{thread_id}/runs/{run_id}/join',
@@ -120,7 +129,7 @@ const joinRunRoute = (deps: AnswerDeps): AgentRoute =>
     handler: ({ params, query, signal }) => answerJoin(deps, { runId: params.run_id, threadId: params.thread_id, query, signal }),
   });
 
-const joinStreamRoute = (deps: AnswerDeps): AgentRoute =>
+const joinStreamRoute = (deps: RunRouteDeps): AgentRoute =>
   route({
     method: 'get',
     path: '/threads/{thread_id}/runs/{run_id}/stream',
@@ -135,7 +144,7 @@ const joinStreamRoute = (deps: AnswerDeps): AgentRoute =>
       answerJoinStream(deps, { runId: params.run_id, threadId: params.thread_id, query, signal, headers }),
   });
 
-const cancelRunRoute = (deps: AnswerDeps): AgentRoute =>
+const cancelRunRoute = (deps: RunRouteDeps): AgentRoute =>
   route({
     method: 'post',
     path: '/threads/{thread_id}/runs/{run_id}/cancel',
@@ -156,7 +165,11 @@ const picked = (record: object, names: string[]): object =>
  * Deletes a run. One that is under way is rolled back first, and its worker has the last word: nothing of it is written
  * after the answer.
  */
-async function remove(deps: AnswerDeps, { thread_id, run_id }: { thread_id: string; run_id: string }, signal: AbortSignal): Promise<Reply> {
+async function remove(
+  deps: RunRouteDeps,
+  { thread_id, run_id }: { thread_id: string; run_id: string },
+  signal: AbortSignal,
+): Promise<Reply> {
   const run = await getRun(deps.db, thread_id, run_id);
   if (run === undefined) throw new NotFound(`Run with ID ${run_id} not found`);
   if (isUnfinished(run.status)) {
@@ -173,7 +186,7 @@ async function remove(deps: AnswerDeps, { thread_id, run_id }: { thread_id: stri
 type CancelOptions = { wait?: string; action?: 'interrupt' | 'rollback'; signal: AbortSignal };
 
 async function cancel(
-  deps: AnswerDeps,
+  deps: RunRouteDeps,
   { thread_id, run_id }: { thread_id: string; run_id: string },
   options: CancelOptions,
 ): Promise<Reply> {
@@ -188,7 +201,7 @@ async function cancel(
 }
 
 /** Runs on a thread. */
-export const threadRunRoutes = (deps: AnswerDeps): AgentRoute[] => [
+export const threadRunRoutes = (deps: RunRouteDeps): AgentRoute[] => [
   createRunRoute(deps),
   waitRunRoute(deps),
   streamRunRoute(deps),

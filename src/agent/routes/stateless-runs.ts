@@ -7,12 +7,12 @@ import { selectActive } from '../db/runs.ts';
 import { cancelRuns } from '../runs/cancel.ts';
 import { createRuns } from '../runs/create.ts';
 import { ok, refused, route, type AgentRoute } from './route.ts';
-import { answerEnd, answerJoinStream, answerRun, answerStream, AnyState, eventStream, type AnswerDeps } from './run-answers.ts';
+import { answerEnd, answerJoinStream, answerRun, answerStream, AnyState, eventStream, type RunRouteDeps } from './run-answers.ts';
 
 const tag = 'runs';
 const access = 'write' as const;
 
-const createStatelessRunRoute = (deps: AnswerDeps): AgentRoute =>
+const createStatelessRunRoute = (deps: RunRouteDeps): AgentRoute =>
   route({
     method: 'post',
     path: '/runs',
@@ -25,7 +25,7 @@ const createStatelessRunRoute = (deps: AnswerDeps): AgentRoute =>
     handler: (request) => answerRun(deps, request.body, { threadId: undefined, request }),
   });
 
-const waitStatelessRunRoute = (deps: AnswerDeps): AgentRoute =>
+const waitStatelessRunRoute = (deps: RunRouteDeps): AgentRoute =>
   route({
     method: 'post',
     path: '/runs/wait',
@@ -38,7 +38,7 @@ const waitStatelessRunRoute = (deps: AnswerDeps): AgentRoute =>
     handler: (request) => answerEnd(deps, request.body, { threadId: undefined, request }),
   });
 
-const streamStatelessRunRoute = (deps: AnswerDeps): AgentRoute =>
+const streamStatelessRunRoute = (deps: RunRouteDeps): AgentRoute =>
   route({
     method: 'post',
     path: '/runs/stream',
@@ -52,7 +52,7 @@ const streamStatelessRunRoute = (deps: AnswerDeps): AgentRoute =>
     handler: (request) => answerStream(deps, request.body, { threadId: undefined, request, namespaces: request.query.namespace }),
   });
 
-const createRunsRoute = (deps: AnswerDeps): AgentRoute =>
+const createRunsRoute = (deps: RunRouteDeps): AgentRoute =>
   route({
     method: 'post',
     path: '/runs/batch',
@@ -65,7 +65,7 @@ const createRunsRoute = (deps: AnswerDeps): AgentRoute =>
     handler: async (request) => json(await createRuns(deps, request.body, request)),
   });
 
-const joinStatelessStreamRoute = (deps: AnswerDeps): AgentRoute =>
+const joinStatelessStreamRoute = (deps: RunRouteDeps): AgentRoute =>
   route({
     method: 'get',
     path: '/runs/{run_id}/stream',
@@ -80,7 +80,7 @@ const joinStatelessStreamRoute = (deps: AnswerDeps): AgentRoute =>
       answerJoinStream(deps, { runId: params.run_id, threadId: undefined, query, signal, headers }),
   });
 
-const cancelRunsRoute = (deps: AnswerDeps): AgentRoute =>
+const cancelRunsRoute = (deps: RunRouteDeps): AgentRoute =>
   route({
     method: 'post',
     path: '/runs/cancel',
@@ -102,7 +102,7 @@ const cancelRunsRoute = (deps: AnswerDeps): AgentRoute =>
   });
 
 /** Runs on a thread of their own. */
-export const statelessRunRoutes = (deps: AnswerDeps): AgentRoute[] => [
+export const statelessRunRoutes = (deps: RunRouteDeps): AgentRoute[] => [
   createStatelessRunRoute(deps),
   waitStatelessRunRoute(deps),
   streamStatelessRunRoute(deps),

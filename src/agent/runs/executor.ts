@@ -20,7 +20,7 @@ import { finish, sayError, sayLastEvents } from './ends/finish.ts';
 import { forget } from './ends/forget.ts';
 import { handBack } from './ends/hand-back.ts';
 import { rollBack } from './ends/roll-back.ts';
-import { beginLife, nextLife, type Effect, type Life, type LifeEvent, type Step, type TimerName } from './life.ts';
+import { beginLife, nextLife, type Effect, type Life, type LifeEvent, type LifeStep, type TimerName } from './life.ts';
 import { PendingRequests } from './pending-requests.ts';
 import type { Readers } from './readers.ts';
 import { runSpan } from './span.ts';
@@ -85,10 +85,10 @@ export class Executor {
   execute(run: Claimed): Promise<string | undefined> {
     return new Promise((released) => {
       const facts = { alone: run.alone, timeoutSeconds: this.#deps.jobs.timeoutSeconds };
-      const asked = this.#pending.take(run);
-      const readers = new Set([...run.readers, ...asked.readers]);
+      const requested = this.#pending.take(run);
+      const readers = new Set([...run.readers, ...requested.readers]);
       readers.delete(this.#deps.signals.processId);
-      const [life, effects] = beginLife(asked.stop ?? run.cancel ?? undefined, facts);
+      const [life, effects] = beginLife(requested.stop ?? run.cancel ?? undefined, facts);
       const held: HeldRun = { run, facts, life, startedAt: Date.now(), at: { ms: 0, seq: 0 }, readers, timers: new Map(), released };
       this.#held.set(run.run_id, held);
       const { run_id, thread_id, graph_id, attempt } = run;
@@ -102,7 +102,7 @@ export class Executor {
   stop(runId: string, reason: StopReason): void {
     const held = this.#held.get(runId);
     if (held === undefined) this.#pending.addStop(runId, reason);
-    else this.#tell(held, { event: 'stop-asked', reason });
+    else this.#dispatch(held, { event: 'stop-requested', reason });
   }
 
   /** Adds a process that reads the run. */
@@ -136,22 +136,22 @@ export class Executor {
           events: (batch) => publisher.publish(held, batch),
           written: () => eventLog.written(),
           spans: (spans) => exporter?.add(spans),
-          done: (outcome) => this.#tell(held, { event: 'graph-ended', outcome }),
-          gone: (loss) => this.#tell(held, { event: 'thread-gone', loss }),
+          done: (outcome) => this.#dispatch(held, { event: 'graph-ended', outcome }),
+          gone: (loss) => this.#dispatch(held, { event: 'thread-gone', loss }),
         },
       );
-      this.#tell(held, { event: 'given' });
+      this.#dispatch(held, { event: 'given' });
     } catch (error) {
       log.error({ err: asError(error), run_id }, 'run could not be given to a graph thread');
-      this.#tell(held, { event: 'not-given' });
+      this.#dispatch(held, { event: 'not-given' });
     }
   }
 
-  #tell(held: HeldRun, event: LifeEvent): void {
+  #dispatch(held: HeldRun, event: LifeEvent): void {
     this.#carryOut(held, nextLife(held.life, event, held.facts));
   }
 
-  #carryOut(held: HeldRun, [life, effects]: Step): void {
+  #carryOut(held: HeldRun, [life, effects]: LifeStep): void {
     held.life = life;
     for (const effect of effects) this.#do(held, effect);
   }
@@ -164,7 +164,7 @@ export class Executor {
         clearTimeout(held.timers.get(effect.timer));
         held.timers.set(
           effect.timer,
-          setTimeout(() => this.#tell(held, effect.expires), effect.milliseconds),
+          setTimeout(() => this.#dispatch(held, effect.expires), effect.milliseconds),
         );
         return;
       case 'clear-timer':
@@ -202,7 +202,7 @@ export class Executor {
       const passes = error instanceof Unavailable || error instanceof Conflict;
       return { event: passes ? 'end-postponed' : 'end-refused', error: asError(error) };
     });
-    this.#tell(held, event);
+    this.#dispatch(held, event);
   }
 
   async #write(held: HeldRun, { end, feedback }: Extract<Effect, { do: 'write-end' }>): Promise<boolean> {

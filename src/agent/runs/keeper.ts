@@ -14,7 +14,7 @@ import type { Tickets } from '../queue/tickets.ts';
 import type { EventLog } from '../stream/log.ts';
 import type { GraphHost } from '../threads/host.ts';
 import type { Executor } from './executor.ts';
-import { settleLost, tellLost, type Settled } from './lost.ts';
+import { settleLost, tellLost, type SettledRun } from './lost.ts';
 import type { Readers } from './readers.ts';
 
 type Deps = {
@@ -96,7 +96,7 @@ export class Keeper {
     const { db, tickets, jobs, signals, eventLog, log } = this.#deps;
     const lost = await db.transaction(async (tx) => {
       const found = await expired(tx, jobs);
-      const settled: Settled[] = [];
+      const settled: SettledRun[] = [];
       for (const run of found)
         settled.push(await settleLost(tx, run, { tickets, maxAttempts: jobs.maxAttempts, lifeSeconds: eventLog.lifeSeconds }));
       return settled;

@@ -44,7 +44,7 @@ export type LifeEvent =
   | { event: 'given' }
   /** No graph thread could be had for it. */
   | { event: 'not-given' }
-  | { event: 'stop-asked'; reason: StopReason }
+  | { event: 'stop-requested'; reason: StopReason }
   /** The time in which its graph was to obey is over. */
   | { event: 'obey-time-over' }
   | { event: 'thread-gone'; loss: ThreadLoss }
@@ -79,7 +79,7 @@ export type Effect =
   /** Gives the slot back; the run is none of this process's any more. `more`: its thread has another run waiting. */
   | { do: 'release'; end: End; more: boolean };
 
-export type Step = [life: Life, effects: Effect[]];
+export type LifeStep = [life: Life, effects: Effect[]];
 
 /** Milliseconds a graph gets to obey before its thread is ended. */
 const OBEY_WITHIN = 2000;
@@ -89,21 +89,21 @@ const TRY_AGAIN = 500;
 const LONGEST_TIMER = 0x7fffffff;
 
 const setObeyTimer: Effect = { do: 'set-timer', timer: 'obey', milliseconds: OBEY_WITHIN, expires: { event: 'obey-time-over' } };
-const stay = (life: Life): Step => [life, []];
+const stay = (life: Life): LifeStep => [life, []];
 
 /**
  * Begins the life of a run that this process has just claimed. `stop`: what others asked of it before it began here.
  */
-export function beginLife(stop: StopReason | undefined, { timeoutSeconds }: RunFacts): Step {
+export function beginLife(stop: StopReason | undefined, { timeoutSeconds }: RunFacts): LifeStep {
   const milliseconds = Math.min(timeoutSeconds * 1000, LONGEST_TIMER);
-  const limit: Effect = { do: 'set-timer', timer: 'limit', milliseconds, expires: { event: 'stop-asked', reason: 'timeout' } };
+  const limit: Effect = { do: 'set-timer', timer: 'limit', milliseconds, expires: { event: 'stop-requested', reason: 'timeout' } };
   return [{ at: 'taken', stop }, stop === undefined ? [limit] : [limit, setObeyTimer]];
 }
 
 /**
  * Returns what an event makes of a life. An event that means nothing in a state leaves it as it is, without effects.
  */
-export function nextLife(life: Life, event: LifeEvent, facts: RunFacts): Step {
+export function nextLife(life: Life, event: LifeEvent, facts: RunFacts): LifeStep {
   switch (life.at) {
     case 'taken':
       return whenTaken(life, event, facts);
@@ -119,7 +119,7 @@ export function nextLife(life: Life, event: LifeEvent, facts: RunFacts): Step {
   }
 }
 
-function whenTaken(life: Extract<Life, { at: 'taken' }>, event: LifeEvent, facts: RunFacts): Step {
+function whenTaken(life: Extract<Life, { at: 'taken' }>, event: LifeEvent, facts: RunFacts): LifeStep {
   const { stop } = life;
   switch (event.event) {
     case 'given':
@@ -128,7 +128,7 @@ function whenTaken(life: Extract<Life, { at: 'taken' }>, event: LifeEvent, facts
       return [{ at: 'stopping', stop }, [{ do: 'abort' }, setObeyTimer]];
     case 'not-given':
       return ending(endWithoutGraph('killed', stop, facts));
-    case 'stop-asked':
+    case 'stop-requested':
       return [{ at: 'taken', stop: stronger(stop, event.reason) }, stop === undefined ? [setObeyTimer] : []];
     case 'obey-time-over':
       return [life, [{ do: 'kill' }]];
@@ -137,10 +137,10 @@ function whenTaken(life: Extract<Life, { at: 'taken' }>, event: LifeEvent, facts
   }
 }
 
-function whenInThread(life: Extract<Life, { at: 'executing' | 'stopping' }>, event: LifeEvent, facts: RunFacts): Step {
+function whenInThread(life: Extract<Life, { at: 'executing' | 'stopping' }>, event: LifeEvent, facts: RunFacts): LifeStep {
   const stop = life.at === 'stopping' ? life.stop : undefined;
   switch (event.event) {
-    case 'stop-asked':
+    case 'stop-requested':
       return [
         { at: 'stopping', stop: stronger(stop, event.reason) },
         stop === undefined ? [{ do: 'abort' }, setObeyTimer] : [{ do: 'abort' }],
@@ -152,7 +152,7 @@ function whenInThread(life: Extract<Life, { at: 'executing' | 'stopping' }>, eve
   }
 }
 
-function endedByThread(life: Life, event: LifeEvent, { stop, facts }: { stop: StopReason | undefined; facts: RunFacts }): Step {
+function endedByThread(life: Life, event: LifeEvent, { stop, facts }: { stop: StopReason | undefined; facts: RunFacts }): LifeStep {
   if (event.event === 'thread-gone') return ending(endWithoutGraph(event.loss, stop, facts));
   if (event.event === 'graph-ended') return ending(endOfGraph(event.outcome, stop, facts));
   return stay(life);
@@ -163,7 +163,7 @@ const stronger = (stop: StopReason | undefined, asked: StopReason): StopReason =
   stop === undefined || (stop === 'interrupt' && asked === 'rollback') ? asked : stop;
 
 /** Begins the end of a run. Once decided it changes no more, whatever is asked of the run from now on. */
-function ending(end: End): Step {
+function ending(end: End): LifeStep {
   const clear: Effect[] = [
     { do: 'clear-timer', timer: 'limit' },
     { do: 'clear-timer', timer: 'obey' },
@@ -173,7 +173,7 @@ function ending(end: End): Step {
   return [{ at: 'saying', end, feedback: undefined }, [...clear, { do: 'say-last-events', end }]];
 }
 
-function whenSaying(life: Extract<Life, { at: 'saying' }>, event: LifeEvent): Step {
+function whenSaying(life: Extract<Life, { at: 'saying' }>, event: LifeEvent): LifeStep {
   const { end } = life;
   switch (event.event) {
     case 'last-events-said': {
@@ -187,7 +187,7 @@ function whenSaying(life: Extract<Life, { at: 'saying' }>, event: LifeEvent): St
   }
 }
 
-function whenWriting(life: Extract<Life, { at: 'writing' }>, event: LifeEvent): Step {
+function whenWriting(life: Extract<Life, { at: 'writing' }>, event: LifeEvent): LifeStep {
   const { end, feedback } = life;
   switch (event.event) {
     case 'end-written':
@@ -205,7 +205,7 @@ function whenWriting(life: Extract<Life, { at: 'writing' }>, event: LifeEvent): 
  * come to the same. Any other refused end is given up: the lease runs out, and another worker takes the run up from its
  * last checkpoint.
  */
-function endNotWritten(life: Extract<Life, { at: 'saying' | 'writing' }>, event: LifeEvent): Step {
+function endNotWritten(life: Extract<Life, { at: 'saying' | 'writing' }>, event: LifeEvent): LifeStep {
   const { end, feedback } = life;
   if (event.event === 'end-postponed') {
     const retry: Effect = { do: 'set-timer', timer: 'retry', milliseconds: TRY_AGAIN, expires: { event: 'retry-time-over' } };

@@ -14,14 +14,14 @@ import { refreshThread } from './refresh.ts';
 type Settling = { tickets: Tickets; maxAttempts: number; lifeSeconds: number };
 
 /** A lost run, and whether it has ended; else it is back in the queue. */
-export type Settled = Lost & { ended: boolean };
+export type SettledRun = Lost & { ended: boolean };
 
 /**
  * Decides and writes what becomes of a run whose worker is gone. It goes back to the queue, comes to the end that was
  * asked for, or fails after too many lives. A life counts from the moment a worker takes the run: a worker that died
  * before the run's first step can't be told from one that died of it.
  */
-export async function settleLost(tx: Db, run: Lost, { tickets, maxAttempts, lifeSeconds }: Settling): Promise<Settled> {
+export async function settleLost(tx: Db, run: Lost, { tickets, maxAttempts, lifeSeconds }: Settling): Promise<SettledRun> {
   const sayLast = (...events: [event: string, json: string][]): Promise<void> =>
     appendLast(tx, run, [...events, [RUN_DONE, runDone(run.run_id)]], lifeSeconds);
   if (run.cancel === 'rollback') {
@@ -38,7 +38,7 @@ export async function settleLost(tx: Db, run: Lost, { tickets, maxAttempts, life
     await sayLast(['error', JSON.stringify(error)]);
   } else {
     await requeueLost(tx, [run.run_id]);
-    await tickets.send(tx, run, { again: true });
+    await tickets.send(tx, run, { continued: true });
     return { ...run, ended: false };
   }
   return { ...run, ended: true };
@@ -50,7 +50,7 @@ export type TellLostDeps = { db: Db; readers: Pick<Readers, 'wake' | 'end'>; hos
  * Tells readers of the runs and of their threads, once what became of them is committed. The state of the threads is
  * read anew.
  */
-export async function tellLost(deps: TellLostDeps, runs: Settled[]): Promise<void> {
+export async function tellLost(deps: TellLostDeps, runs: SettledRun[]): Promise<void> {
   for (const run of runs) {
     const { run_id, readers, thread_readers, ended } = run;
     await deps.readers.wake(run, [...new Set([...readers, ...thread_readers])]);

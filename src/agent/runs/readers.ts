@@ -164,8 +164,8 @@ export class Readers {
     const { db, eventLog } = this.#deps;
     const readers = await threadReaders(db, threadId);
     if (readers.length === 0) return;
-    const told = { ms: Date.now(), seq: 1, event, json: await json() };
-    eventLog.append({ run_id: newId(), thread_id: threadId, readers }, [told]);
+    const stored = { ms: Date.now(), seq: 1, event, json: await json() };
+    eventLog.append({ run_id: newId(), thread_id: threadId, readers }, [stored]);
   }
 
   /** Settles when everything that was said so far is written where readers in other processes find it, or lost. */

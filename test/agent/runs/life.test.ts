@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { FinishEnd, StopReason } from '../../../src/agent/runs/end.ts';
-import { beginLife, nextLife, type Effect, type Life, type LifeEvent, type Step } from '../../../src/agent/runs/life.ts';
+import { beginLife, nextLife, type Effect, type Life, type LifeEvent, type LifeStep } from '../../../src/agent/runs/life.ts';
 
 const facts = { alone: false, timeoutSeconds: 60 };
 const done: FinishEnd = {
@@ -29,7 +29,7 @@ const lives: { [At in Life['at']]: Extract<Life, { at: At }> } = {
 const events: { [Name in LifeEvent['event']]: Extract<LifeEvent, { event: Name }> } = {
   given: { event: 'given' },
   'not-given': { event: 'not-given' },
-  'stop-asked': { event: 'stop-asked', reason: 'rollback' },
+  'stop-requested': { event: 'stop-requested', reason: 'rollback' },
   'obey-time-over': { event: 'obey-time-over' },
   'thread-gone': { event: 'thread-gone', loss: 'crashed' },
   'graph-ended': { event: 'graph-ended', outcome: { status: 'success', waiting: false, values: '{}' } },
@@ -54,7 +54,7 @@ const show = {
 };
 
 /** `state: effect, effect`; the state with its stop or its end. */
-function shown([life, effects]: Step): string {
+function shown([life, effects]: LifeStep): string {
   const detail = 'stop' in life ? life.stop : 'end' in life ? (life.end.kind === 'finish' ? life.end.status : life.end.kind) : undefined;
   const texts = effects.map((effect) => (show[effect.do] as (effect: Effect) => string)(effect));
   return `${life.at}${detail === undefined ? '' : ` ${detail}`}${texts.length === 0 ? '' : `: ${texts.join(', ')}`}`;
@@ -70,7 +70,7 @@ const table: Record<Life['at'], Record<LifeEvent['event'], string>> = {
   taken: {
     given: 'executing',
     'not-given': handedBack,
-    'stop-asked': 'taken rollback: obey in 2000',
+    'stop-requested': 'taken rollback: obey in 2000',
     'obey-time-over': 'taken: kill',
     'thread-gone': handedBack,
     'graph-ended': finished,
@@ -83,7 +83,7 @@ const table: Record<Life['at'], Record<LifeEvent['event'], string>> = {
   executing: {
     given: nothing,
     'not-given': nothing,
-    'stop-asked': 'stopping rollback: abort, obey in 2000',
+    'stop-requested': 'stopping rollback: abort, obey in 2000',
     'obey-time-over': nothing,
     'thread-gone': handedBack,
     'graph-ended': finished,
@@ -96,7 +96,7 @@ const table: Record<Life['at'], Record<LifeEvent['event'], string>> = {
   stopping: {
     given: nothing,
     'not-given': nothing,
-    'stop-asked': 'stopping rollback: abort',
+    'stop-requested': 'stopping rollback: abort',
     'obey-time-over': 'stopping interrupt: kill',
     'thread-gone': 'saying interrupted: no limit, no obey, say last events',
     'graph-ended': finished,
@@ -109,7 +109,7 @@ const table: Record<Life['at'], Record<LifeEvent['event'], string>> = {
   saying: {
     given: nothing,
     'not-given': nothing,
-    'stop-asked': nothing,
+    'stop-requested': nothing,
     'obey-time-over': nothing,
     'thread-gone': nothing,
     'graph-ended': nothing,
@@ -122,7 +122,7 @@ const table: Record<Life['at'], Record<LifeEvent['event'], string>> = {
   writing: {
     given: nothing,
     'not-given': nothing,
-    'stop-asked': nothing,
+    'stop-requested': nothing,
     'obey-time-over': nothing,
     'thread-gone': nothing,
     'graph-ended': nothing,
@@ -135,7 +135,7 @@ const table: Record<Life['at'], Record<LifeEvent['event'], string>> = {
   ended: {
     given: nothing,
     'not-given': nothing,
-    'stop-asked': nothing,
+    'stop-requested': nothing,
     'obey-time-over': nothing,
     'thread-gone': nothing,
     'graph-ended': nothing,
@@ -157,7 +157,7 @@ test.each(pairs)('%s, %s', (at, name) => {
 test('a run begins with its time limit, which no timer of Node exceeds', () => {
   expect(shown(beginLife(undefined, facts))).toBe('taken: limit in 60000');
   expect(shown(beginLife(undefined, { ...facts, timeoutSeconds: 1e9 }))).toBe('taken: limit in 2147483647');
-  expect(beginLife(undefined, facts)[1]).toMatchObject([{ expires: { event: 'stop-asked', reason: 'timeout' } }]);
+  expect(beginLife(undefined, facts)[1]).toMatchObject([{ expires: { event: 'stop-requested', reason: 'timeout' } }]);
 });
 
 test('a run that was to stop before it began is told so by the thread that gets it, and has its time to obey from then on', () => {
@@ -181,7 +181,7 @@ test('the first reason counts, but a rollback outranks an interrupt', () => {
   const reasons: StopReason[] = ['interrupt', 'rollback', 'timeout', 'shutdown', 'lost'];
   const outranked = reasons.flatMap((stop) =>
     reasons.flatMap((reason) => {
-      const next = (['taken', 'stopping'] as const).map((at) => nextLife({ at, stop }, { event: 'stop-asked', reason }, facts)[0]);
+      const next = (['taken', 'stopping'] as const).map((at) => nextLife({ at, stop }, { event: 'stop-requested', reason }, facts)[0]);
       return next.every((life) => 'stop' in life && life.stop === stop)
         ? []
         : [[stop, reason, ...next.map((life) => 'stop' in life && life.stop)]];
@@ -191,7 +191,7 @@ test('the first reason counts, but a rollback outranks an interrupt', () => {
 });
 
 test('a second stop of a run without a thread does not put off the time to obey', () => {
-  expect(shown(nextLife({ at: 'taken', stop: 'interrupt' }, events['stop-asked'], facts))).toBe('taken rollback');
+  expect(shown(nextLife({ at: 'taken', stop: 'interrupt' }, events['stop-requested'], facts))).toBe('taken rollback');
 });
 
 test('a refused result fails the run, whose readers hear it after what they have heard; an error that is refused as well is given up', () => {

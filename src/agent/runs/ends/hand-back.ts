@@ -1,6 +1,6 @@
 import type { JobSettings } from '../../../config/agent.ts';
 import type { Log } from '../../../log.ts';
-import { crashed, handBack as giveBack, type Claimed } from '../../db/leases.ts';
+import { crashed, giveBack, type Claimed } from '../../db/leases.ts';
 import type { Database } from '../../db/pool.ts';
 import type { Signals } from '../../db/signals.ts';
 import type { Tickets } from '../../queue/tickets.ts';
@@ -25,7 +25,7 @@ export async function handBack(deps: Deps, run: Claimed, { alone, losesLife }: H
   if (losesLife) await loseLife(deps, run.run_id);
   else {
     await giveBack(db, run.run_id, { worker: signals.processId, alone });
-    await tickets.send(db, run, { again: true });
+    await tickets.send(db, run, { continued: true });
   }
   log.info({ run_id: run.run_id }, 'run handed back');
   return { more: true };
