@@ -5,6 +5,7 @@ import { sameQuantity } from './quantity.ts';
 /** Hash of what was last applied, on each applied object. */
 export const APPLIED = 'gx.dev/applied';
 
+// oxlint-disable-next-line house/module-state -- the answers of a pure function, kept as long as their object is
 const hashes = new WeakMap<KubeObject, string>();
 
 /** Hash of an intent, which is never changed after it was made: asked for up to four times on its way to the API server. */

@@ -59,6 +59,7 @@ function newKey(): { publicKey: Buffer; privateKey: KeyObject } {
 type Signer = { name: string; id: Buffer; key: KeyObject };
 
 /** Authorities made here: their first certificate is signed at once, without reading them again. */
+// oxlint-disable-next-line house/module-state -- what a certificate says, kept as long as the certificate is
 const signers = new WeakMap<Pair, Signer>();
 
 function read({ certificate: pem, key }: Pair): Signer {

@@ -1,0 +1,4 @@
+// at: src/operator/kernel/planted.ts
+// rule: directions
+import { reconcile } from '../deployment/reconcile.ts';
+export const planted = reconcile;
