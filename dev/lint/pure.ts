@@ -2,8 +2,8 @@ import { matchesGlob } from 'node:path';
 import { eachImport, fileOf, isWithin } from './imports.ts';
 import type { Node, Rule } from './rule.ts';
 
-/** `files`: globs of pure files. `uses`: what they may import beside each other. */
-type Options = { files: string[]; uses: string[] };
+/** `files`: globs of pure files. `thin`: those among them that are not. `uses`: what pure files may import beside each other. */
+type Options = { files: string[]; thin: string[]; uses: string[] };
 
 const EFFECTS = new Set(['process', 'performance', 'fetch', 'setTimeout', 'setInterval', 'setImmediate', 'queueMicrotask', 'console']);
 const RANDOM = new Set(['randomBytes', 'randomUUID', 'randomInt', 'getRandomValues', 'webcrypto']);
@@ -12,8 +12,9 @@ const RANDOM = new Set(['randomBytes', 'randomUUID', 'randomInt', 'getRandomValu
 export const pure: Rule = {
   meta: { type: 'problem', schema: false },
   create(context) {
-    const [{ files, uses }] = context.options as [Options];
-    const isPure = (path: string): boolean => files.some((glob) => matchesGlob(path, glob));
+    const [{ files, thin, uses }] = context.options as [Options];
+    const isOneOf = (globs: string[], path: string): boolean => globs.some((glob) => matchesGlob(path, glob));
+    const isPure = (path: string): boolean => isOneOf(files, path) && !isOneOf(thin, path);
     if (!isPure(fileOf(context))) return {};
     const report = (node: Node, what: string): void => context.report({ node, message: `A pure file ${what}` });
     const waits = (node: Node): void => {
