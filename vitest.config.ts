@@ -10,7 +10,7 @@ const needs = (file: string): string => {
   const text = readFileSync(file, 'utf8');
   if (file.startsWith('test/faults/') && /\.\/scene/.test(text)) return 'faults';
   if (file.startsWith('test/crash/')) return 'crash';
-  if (/kit\/(api-server|stage)/.test(text)) return 'kube';
+  if (/kit\/(api-server|stage)|inject\('kubeconfig'\)/.test(text)) return 'kube';
   if (/kit\/(postgres|agent-pair)/.test(text)) return 'agent';
   return file.startsWith('test/charts/') ? 'charts' : 'unit';
 };

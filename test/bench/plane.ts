@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import process from 'node:process';
-import { until } from '../kit/api-server.ts';
+import { until } from '../kit/until.ts';
 import { LEASHED } from '../kit/leash.ts';
 
 export type Ask = <T>(method: string, path: string, body?: unknown) => Promise<T>;

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { kinds } from '../../src/kube/kube.ts';
 import type { Deployment } from '../../src/schema/deployment.ts';
 import { REVISION_STATUSES, type Revision } from '../../src/schema/revision.ts';
-import { until } from '../kit/api-server.ts';
+import { until } from '../kit/until.ts';
 import { dyingDoor, type DyingDoor } from '../kit/dying-door.ts';
 import { fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
 import { operatorFor, type RunningOperator } from '../kit/operator.ts';

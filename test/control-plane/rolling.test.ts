@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Deployment } from '../../src/schema/deployment.ts';
-import { until } from '../kit/api-server.ts';
+import { until } from '../kit/until.ts';
 import { creation, startPlane, type Plane } from './kit/api-server-plane.ts';
 
 /** Milliseconds after which a load balancer has heard of a change of readiness: the probe's period and the way to every node. */

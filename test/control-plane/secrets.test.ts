@@ -2,7 +2,8 @@ import { expect, inject, test } from 'vitest';
 import { SecretValues } from '../../src/control-plane/secrets.ts';
 import { kinds, type Kube } from '../../src/kube/kube.ts';
 import type { Deployment } from '../../src/schema/deployment.ts';
-import { auditEvents, until } from '../kit/api-server.ts';
+import { auditEvents } from '../kit/audit-log.ts';
+import { until } from '../kit/until.ts';
 import { creation, startPlane } from './kit/api-server-plane.ts';
 
 const secrets = [{ name: 'TOKEN', value: 'hidden-value' }];

@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { connect } from '../../src/kube/client.ts';
 import { kinds, type Kube } from '../../src/kube/kube.ts';
-import { until } from '../kit/api-server.ts';
+import { until } from '../kit/until.ts';
 
 const namespace = `start-${randomUUID().slice(0, 8)}`;
 let kube: Kube;

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Kube } from '../../src/kube/kube.ts';
 import type { Deployment } from '../../src/schema/deployment.ts';
-import { until } from '../kit/api-server.ts';
+import { until } from '../kit/until.ts';
 import { fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
 import { operatorFor, type RunningOperator } from '../kit/operator.ts';
 import { creation, startPlane, type Plane } from './kit/api-server-plane.ts';
@@ -160,9 +160,9 @@ describe("the vendor's CLI", () => {
     const following = spawn(cli, argsOf(['logs', '--name', 'talking', '--follow']), { cwd, env });
     let heard = '';
     following.stdout.on('data', (piece: Buffer) => (heard += piece.toString()));
-    await until('the old lines are there', () => Promise.resolve(heard.includes('no model')));
+    await until('the old lines are there', () => heard.includes('no model'));
     lines.push('2026-11-21T10:00:02Z a new line');
-    await until('the new line is there', () => Promise.resolve(heard.includes('a new line')));
+    await until('the new line is there', () => heard.includes('a new line'));
     following.kill('SIGKILL');
     expect([...heard.matchAll(/graph loaded|no model|a new line/g)].map(([word]) => word)).toEqual([
       'graph loaded',

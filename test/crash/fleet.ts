@@ -1,5 +1,5 @@
 import process from 'node:process';
-import { eventually } from '../kit/eventually.ts';
+import { until } from '../kit/until.ts';
 import { spawnAgent, startAgent, type AgentProcess } from '../kit/agent-server.ts';
 
 const GRAPHS = 'test/crash/graphs/gx.json';
@@ -63,7 +63,7 @@ export class Fleet {
 
   /** Settles when all but one are ready: a cluster has others that go on. */
   async complete(): Promise<void> {
-    await eventually('the others are ready', async () => {
+    await until('the others are ready', async () => {
       for (const one of this.#alive) if (one.process.exitCode !== null) this.#failed ??= one.output();
       const answers = await Promise.all(this.#alive.map(async ({ url }) => (await fetch(`${url}/ok`).catch(() => undefined))?.ok === true));
       return answers.filter(Boolean).length >= this.#alive.length - 1 || this.#failed !== undefined;

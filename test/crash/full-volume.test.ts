@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { eventually } from '../kit/eventually.ts';
+import { until } from '../kit/until.ts';
 import { smallVolume, type SmallVolume } from './small-volume.ts';
 
 /* The database's volume fills, as in a pod: the scripts of the image on a volume of 640 MiB, of which a twentieth is 32. */
@@ -30,7 +30,7 @@ describe('the volume of a database', () => {
     await write();
     volume.leave(SIZE * 0.04);
     expect(await level()).toBe('full');
-    await eventually(
+    await until(
       'the open session takes no writes',
       () =>
         write().then(
@@ -42,7 +42,7 @@ describe('the volume of a database', () => {
     expect((await session.query('select * from kept')).rows.length).toBeGreaterThan(0);
     volume.leave(SIZE * 0.3);
     expect(await level()).toBe('roomy');
-    await eventually(
+    await until(
       'it takes writes',
       () =>
         write().then(
@@ -70,7 +70,7 @@ async function fillTheLog(): Promise<void> {
   await session.end().catch(() => undefined);
 }
 
-const waitsFor = (what: string, holds: () => Promise<boolean>): Promise<boolean> => eventually(what, holds, 10);
+const waitsFor = (what: string, holds: () => Promise<boolean>): Promise<boolean> => until(what, holds, 10);
 const answerOf = async (text: string): Promise<string> => {
   const session = await volume.connect();
   const answer = await session.query(text).then(

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { AgentProcess } from '../kit/agent-server.ts';
-import { eventually } from '../kit/eventually.ts';
+import { until } from '../kit/until.ts';
 import { freshDatabase, type TestDatabase } from '../kit/postgres.ts';
 import { say, worker as startWorker } from './fleet.ts';
 
@@ -21,7 +21,7 @@ afterAll(async () => {
 });
 
 const turns = (status: number): Promise<true> =>
-  eventually(`it answers ${status}`, async () => (await fetch(`${worker.url}/ok`)).status === status, 90);
+  until(`it answers ${status}`, async () => (await fetch(`${worker.url}/ok`)).status === status, 90);
 
 test('a worker that hangs at the queue turns /ok red within 40 seconds, and green once it goes on', async () => {
   const holder = new Client({ connectionString: database.uri });

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { AgentProcess } from '../kit/agent-server.ts';
-import { eventually } from '../kit/eventually.ts';
+import { until } from '../kit/until.ts';
 import { api as startApi, say, worker as startWorker } from './fleet.ts';
 import { byRun, openJournal, seconds } from './journal.ts';
 import { mortalPostgres, type MortalPostgres } from './postgres.ts';
@@ -43,7 +43,7 @@ test('all that was answered is there after the restarts, and every run comes to 
   const back: number[] = [];
   for (let death = 0; death < 2; death += 1) {
     created.push(...(await Promise.all(Array.from({ length: 10 }, create))));
-    await eventually('they run', () => Promise.resolve(journal.lines().length >= created.length));
+    await until('they run', () => journal.lines().length >= created.length);
     await wait(2 * PAUSE);
     const storm = Promise.all(Array.from({ length: 20 }, async (_, at) => wait(at * 10).then(create)));
     await wait(100);
@@ -53,11 +53,7 @@ test('all that was answered is there after the restarts, and every run comes to 
     await wait(3000);
     await postgres.restart();
     const restarted = Date.now();
-    await eventually(
-      'all are well again',
-      async () => (await Promise.all([api, ...workers].map(health))).every((status) => status === 200),
-      30,
-    );
+    await until('all are well again', async () => (await Promise.all([api, ...workers].map(health))).every((status) => status === 200), 30);
     back.push(Date.now() - restarted);
   }
   const refused = created.filter(({ status }) => status !== 200);
@@ -65,7 +61,7 @@ test('all that was answered is there after the restarts, and every run comes to 
   const runs = created.filter(({ status }) => status === 200).map(({ body }) => body as { run_id: string; thread_id: string });
   const ended = await Promise.all(
     runs.map(({ thread_id, run_id }) =>
-      eventually('the run is over', async () => {
+      until('the run is over', async () => {
         const run = await api.client.runs.get(thread_id, run_id);
         return run.status !== 'pending' && run.status !== 'running' && run;
       }),

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { AgentProcess } from '../kit/agent-server.ts';
-import { eventually } from '../kit/eventually.ts';
+import { until } from '../kit/until.ts';
 import { freshDatabase, type TestDatabase } from '../kit/postgres.ts';
 import { api as startApi, pidOf, say, worker as startWorker } from './fleet.ts';
 import { byRun, movesOf, openJournal, seconds } from './journal.ts';
@@ -29,7 +29,7 @@ async function create(input: object): Promise<{ thread_id: string; run_id: strin
 }
 
 async function over(ids: string[]): Promise<Row[]> {
-  const rows = await eventually('the runs are over', async () => {
+  const rows = await until('the runs are over', async () => {
     const found = await database.sql<Row>('select run_id, status, attempt, lost from gx.run where run_id = any($1)', [ids]);
     return found.every(({ status }) => status !== 'pending' && status !== 'running') && found;
   });
@@ -43,7 +43,7 @@ test('SIGTERM under load: short runs finish in the grace, the others are handed 
   // Half a minute: they outlast the start of the second worker, however busy the machine is.
   const long = await Promise.all(Array.from({ length: 10 }, () => create({ left: 20, pause: 1500 })));
   const short = await Promise.all(Array.from({ length: 10 }, () => create({ left: 3, pause: 200 })));
-  await eventually('all are at work', () => Promise.resolve(byRun(journal.lines()).size === 20));
+  await until('all are at work', () => byRun(journal.lines()).size === 20);
   const second = await startWorker({ database: database.uri, env });
   const asked = Date.now();
   expect(await first.kill('SIGTERM')).toBe(0);
@@ -68,7 +68,7 @@ test('a job that is delivered twenty times to two workers is executed once', asy
   await database.sql(again, [ids]);
   await over(ids);
   await database.sql(again, [ids]);
-  await eventually('every job was looked at', async () => (await database.sql('select 1 from pgboss.job')).length === 0);
+  await until('every job was looked at', async () => (await database.sql('select 1 from pgboss.job')).length === 0);
   for (const id of ids) expect(journal.of(id).map(({ left }) => left)).toEqual([3, 2, 1]);
   await Promise.all(workers.map((one) => one.kill('SIGKILL')));
 }, 120_000);

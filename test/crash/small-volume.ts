@@ -22,7 +22,7 @@ import { Client } from 'pg';
 import { accountForPostgres } from '../../src/agent/dev/embedded-postgres/account.ts';
 import { binariesFor } from '../../src/agent/dev/embedded-postgres/binaries.ts';
 import { environment } from '../../src/agent/dev/embedded-postgres/initialise.ts';
-import { eventually } from '../kit/eventually.ts';
+import { until } from '../kit/until.ts';
 
 /* A volume of its own with what a database's pod runs on it: the scripts of the image, and a real Postgres. Mounting takes root. */
 
@@ -119,7 +119,7 @@ export function smallVolume(mebibytes: number): SmallVolume {
       closeSync(said);
       return keep(child);
     },
-    answers: async () => void (await eventually('Postgres answers', async () => (await connect()).end().then(() => true), 60)),
+    answers: async () => void (await until('Postgres answers', async () => (await connect()).end().then(() => true), 60)),
     guardTells: async () => {
       const [code] = (await once(guard !== undefined && running.has(guard) ? guard : startGuard(), 'exit')) as [number];
       if (code !== 0) throw new Error(`the guard ended with ${code}`);

@@ -1,7 +1,6 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { AgentProcess } from '../kit/agent-server.ts';
-import { eventually } from '../kit/eventually.ts';
+import { until } from '../kit/until.ts';
 import { freshDatabase, type TestDatabase } from '../kit/postgres.ts';
 import { api as startApi, pidOf, say, worker as startWorker } from './fleet.ts';
 import { openJournal } from './journal.ts';
@@ -60,7 +59,7 @@ test('readers of a killed process go on at another one, without gap and without 
   const following = Promise.all(readers.map((seen) => follow(first, () => alive, seen)));
   following.catch(() => undefined);
   const allHave = (events: number): Promise<true> =>
-    eventually(`every reader has ${events} events`, () => Promise.resolve(readers.every(({ length }) => length >= events)));
+    until(`every reader has ${events} events`, () => readers.every(({ length }) => length >= events));
   await allHave(STEPS / 4);
   await first.kill('SIGKILL');
   await allHave(STEPS / 2);
@@ -98,7 +97,7 @@ test.each(['sync', 'async'] as const)(
       streamResumable: true,
     });
     const count = `select 1 from gx.checkpoints where thread_id = $1`;
-    while ((await slow.sql(count, [thread_id])).length < 4) await wait(20);
+    await until('some checkpoints are stored', async () => (await slow.sql(count, [thread_id])).length >= 4);
     await first.kill('SIGKILL');
     const second = await startWorker(options);
     await reader.client.runs.join(thread_id, run_id);

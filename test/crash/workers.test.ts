@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { AgentProcess } from '../kit/agent-server.ts';
-import { eventually } from '../kit/eventually.ts';
+import { until } from '../kit/until.ts';
 import { freshDatabase, type TestDatabase } from '../kit/postgres.ts';
 import { api as startApi, Fleet, say } from './fleet.ts';
 import { byRun, movesOf, openJournal, seconds, type Line, type Move } from './journal.ts';
@@ -53,7 +53,7 @@ async function create(number: number): Promise<string> {
 
 /** One of the living workers that have just begun a step. A new one works before anybody has seen it ready. */
 async function oneAtWork(): Promise<number> {
-  return eventually('a worker is at work', async () => {
+  return until('a worker is at work', async () => {
     await wait(50);
     const alive = new Set(fleet.pids);
     const pids = journal.recent().flatMap(({ pid, at }) => (alive.has(pid) && at > Date.now() - PAUSE ? [pid] : []));
@@ -90,7 +90,7 @@ test(`${KILLS * RUNS_PER_KILL} runs come to an end while ${KILLS} workers are ki
     await fleet.complete();
   }
   const unfinished = `select 1 from gx.run where status in ('pending', 'running')`;
-  await eventually('all runs are over', async () => (await database.sql(unfinished)).length === 0, 240);
+  await until('all runs are over', async () => (await database.sql(unfinished)).length === 0, 240);
   runs = await rows();
   lines = byRun(journal.lines());
   moves = [...lines.values()].flatMap(movesOf);
@@ -156,7 +156,7 @@ test('no job and no event is left behind', async () => {
   const counts = `select (select count(*)::int from pgboss.job) as jobs, (select count(*)::int from gx.stream_event) as events`;
   const [before] = await database.sql<{ jobs: number; events: number }>(counts);
   const started = Date.now();
-  const after = await eventually(
+  const after = await until(
     'both tables are empty',
     async () => {
       const [row] = await database.sql<{ jobs: number; events: number }>(counts);

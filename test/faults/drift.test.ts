@@ -3,7 +3,7 @@ import { Conflict } from '../../src/errors.ts';
 import { KubeRefused } from '../../src/kube/errors.ts';
 import { kinds, type JsonPatch, type Kind, type KubeObject } from '../../src/kube/kube.ts';
 import { covers } from '../../src/operator/kernel/owned.ts';
-import { until } from '../kit/api-server.ts';
+import { until } from '../kit/until.ts';
 import { deploy, untilSettled } from './life.ts';
 import { inLanes, scene, untilQuiet, type Scene } from './scene.ts';
 

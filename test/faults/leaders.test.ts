@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { kinds } from '../../src/kube/kube.ts';
 import { faultProxy, isWrite } from '../kit/fault-proxy.ts';
-import { until } from '../kit/api-server.ts';
+import { until } from '../kit/until.ts';
 import { change, deploy, faultFree, IMAGE, NAME, settledFirst, untilSettled } from './life.ts';
 import { converged, report, scene } from './scene.ts';
 
@@ -19,11 +19,7 @@ async function handover(signal: NodeJS.Signals): Promise<number> {
   first.signal(signal);
   const started = performance.now();
   await change(IMAGE, 'agent:2')(given);
-  await until(
-    'the change has its revision',
-    async () => (await given.see.deployment(NAME)).status?.latestRevision === `${NAME}-00002`,
-    60_000,
-  );
+  await until('the change has its revision', async () => (await given.see.deployment(NAME)).status?.latestRevision === `${NAME}-00002`, 60);
   const seconds = (performance.now() - started) / 1000;
   expect(second.end()).toBeUndefined();
   wire.stop();
@@ -54,12 +50,12 @@ test.concurrent('a leader that is stopped, and wakes when another one leads, wri
   first.signal('SIGSTOP');
   const second = given.process('second');
   await change(IMAGE, 'agent:2')(given);
-  await second.leading(40_000);
+  await second.leading(40);
   await untilSettled(given);
   const from = wire.journal.length;
   first.signal('SIGCONT');
   const outcome = await converged('a stopped leader wakes', given, clean);
-  await until('the stopped one knows', async () => first.end() !== undefined, 20_000);
+  await until('the stopped one knows', async () => first.end() !== undefined, 20);
   report([outcome]);
   expect(outcome.faults).toEqual([]);
   expect(wire.journal.slice(from).filter(isWrite)).toEqual([]);

@@ -1,7 +1,7 @@
 import { NotFound } from '../../src/errors.ts';
 import { kinds } from '../../src/kube/kube.ts';
 import type { DeploymentResource } from '../../src/schema/custom-resources.ts';
-import { until } from '../kit/api-server.ts';
+import { until } from '../kit/until.ts';
 import { newDeployment } from '../kit/objects.ts';
 import type { World } from './oracle.ts';
 import { scene, untilQuiet, type Scene } from './scene.ts';
@@ -21,8 +21,8 @@ export const change =
 export const remove = ({ kube, namespace }: Scene): Promise<boolean> => kube.delete(kinds.deployment, { namespace, name: NAME });
 
 /** Ready, and the workloads of earlier revisions are at zero. */
-export async function untilSettled({ kube, namespace, see }: Scene, limit = 60_000): Promise<void> {
-  await see.untilReady(NAME, limit);
+export async function untilSettled({ kube, namespace, see }: Scene, seconds = 60): Promise<void> {
+  await see.untilReady(NAME, seconds);
   type Size = { replicas?: number };
   await until('only one pair has pods', async () => {
     const workloads = await kube.all(kinds.workload, { namespace });

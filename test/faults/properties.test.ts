@@ -3,7 +3,7 @@ import { KubeRefused } from '../../src/kube/errors.ts';
 import { kinds, type KubeObject } from '../../src/kube/kube.ts';
 import { DeploymentSpec, type DeploymentResource } from '../../src/schema/custom-resources.ts';
 import { DEPLOYMENT, REVISION } from '../../src/schema/labels.ts';
-import { until } from '../kit/api-server.ts';
+import { until } from '../kit/until.ts';
 import { newDeployment } from '../kit/objects.ts';
 import { differences, type World } from './oracle.ts';
 import { inLanes, scene, type Scene } from './scene.ts';
@@ -14,7 +14,7 @@ import { variantsOf, type Variant } from './values.ts';
  * refused with a sentence, or ends as Ready or Stalled with a reason; with the first spec again, the children are those of the beginning.
  */
 const LANES = 6;
-const END_WITHIN = 30_000;
+const END_WITHIN = 30;
 
 const base = (namespace: string, name: string): DeploymentResource =>
   newDeployment(namespace, { metadata: { name }, spec: { progressDeadlineSeconds: 10, revisionHistoryLimit: 1 } });

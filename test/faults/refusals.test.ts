@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { kinds } from '../../src/kube/kube.ts';
 import type { Asked, Verdict } from '../kit/fault-proxy.ts';
-import { until } from '../kit/api-server.ts';
+import { until } from '../kit/until.ts';
 import { change, deploy, faultFree, IMAGE, remove, untilGone, untilSettled } from './life.ts';
 import type { World } from './oracle.ts';
 import { converged, inLanes, report, scene, type Outcome } from './scene.ts';

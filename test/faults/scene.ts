@@ -2,7 +2,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { NotFound } from '../../src/errors.ts';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import { createCaches, writable } from '../../src/operator/family/caches.ts';
-import { testNamespace, until } from '../kit/api-server.ts';
+import { testNamespace } from '../kit/api-server.ts';
+import { until } from '../kit/until.ts';
 import { fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
 import { faultProxy, isWrite, type FaultProxy } from '../kit/fault-proxy.ts';
 import { look, operatorFor, type RunningOperator } from '../kit/operator.ts';
@@ -83,7 +84,7 @@ async function objectsIn(kube: Kube, namespace: string): Promise<KubeObject[]> {
 }
 
 /** No write for a while. */
-export const untilQuiet = ({ proxy }: Pick<Scene, 'proxy'>): Promise<void> =>
+export const untilQuiet = ({ proxy }: Pick<Scene, 'proxy'>): Promise<true> =>
   until('nothing is written any more', () => performance.now() - (proxy.journal.findLast(isWrite)?.at ?? 0) > 700);
 
 /** How a scenario went, as it is printed. */
@@ -94,7 +95,7 @@ export async function converged(scenario: string, { world, proxy }: Pick<Scene, 
   const started = performance.now();
   const from = proxy.journal.length;
   const late = (): boolean => performance.now() - started > CONVERGED_WITHIN * 1000;
-  while (differences(await world(), clean).length > 0 && !late()) await wait(150);
+  await until('the world is as without the fault', async () => late() || differences(await world(), clean).length === 0);
   const seconds = (performance.now() - started) / 1000;
   await wait(STILL);
   const sent = proxy.journal.slice(from);

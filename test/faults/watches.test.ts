@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { kinds, type KubeObject } from '../../src/kube/kube.ts';
 import { REVISION } from '../../src/schema/labels.ts';
 import { names } from '../../src/schema/names.ts';
-import { until } from '../kit/api-server.ts';
+import { until } from '../kit/until.ts';
 import type { Asked } from '../kit/fault-proxy.ts';
 import { change, deploy, faultFree, IMAGE, NAME, remove, settledFirst, untilGone, untilSettled } from './life.ts';
 import type { World } from './oracle.ts';
@@ -133,7 +133,7 @@ test.concurrent('events that come three seconds late', async () => {
   let last = Date.now();
   given.proxy.rules = { event: () => Math.max(0, (last = Math.max(last, Date.now() + 3000)) - Date.now()) };
   await deploy(given);
-  await untilSettled(given, 120_000);
+  await untilSettled(given, 120);
   await update(given);
   await wait(5000);
   given.proxy.rules = {};
@@ -156,8 +156,11 @@ test.concurrent('watches that stay open and say nothing are given up, and what t
   const silent = given.proxy.journal.slice(0, deaf).filter(({ verb }) => verb === 'watch');
   given.proxy.rules = { event: (asked) => (silent.some((entry) => entry.path === asked.path) ? 'drop' : 'pass') };
   const started = performance.now();
-  const limit = CONVERGED_WITHIN * 1000;
-  await until('the change is seen', async () => (await given.see.deployment(NAME)).status?.activeRevision === `${NAME}-00002`, limit);
+  await until(
+    'the change is seen',
+    async () => (await given.see.deployment(NAME)).status?.activeRevision === `${NAME}-00002`,
+    CONVERGED_WITHIN,
+  );
   process.stdout.write(`what silent watches kept back was done after ${((performance.now() - started) / 1000).toFixed(0)} s\n`);
   expect(await faultsAfter('silent watches', given, clean)).toEqual([]);
   await operator.stop();

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { parse, stringify } from 'yaml';
 import type { Kind, Kube, KubeObject } from '../../src/kube/kube.ts';
 import type { PolicyRule } from '../../src/operator/kernel/access-rule.ts';
-import { until } from './api-server.ts';
+import { until } from './until.ts';
 
 const RBAC = 'rbac.authorization.k8s.io';
 const role: Kind = { apiVersion: `${RBAC}/v1`, kind: 'Role', plural: 'roles', namespaced: true };
@@ -50,7 +50,7 @@ function rightIn({ apiGroups: [group = ''], resources: [path = ''], verbs: [verb
 }
 
 /** Until an API server that was given a role goes by it: it hears of roles by watches of its own. */
-export const untilMay = (kube: Kube, who: string, right: string, namespace?: string): Promise<void> =>
+export const untilMay = (kube: Kube, who: string, right: string, namespace?: string): Promise<true> =>
   until(`${who} may ${right}`, () => may(kube, who, right, namespace));
 
 /**

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { resolve } from 'node:path';
 import { Client } from '@langchain/langgraph-sdk';
-import { eventually } from './eventually.ts';
+import { until } from './until.ts';
 
 export type AgentProcess = {
   url: string;
@@ -62,7 +62,7 @@ export async function spawnAgent({ database, config = GRAPHS, env = {}, port }: 
 export async function startAgent(options: Options): Promise<AgentProcess> {
   const agent = await spawnAgent(options);
   try {
-    await eventually(
+    await until(
       'the agent server is ready',
       async () => {
         if (agent.process.exitCode !== null) throw new Error(agent.output());

@@ -5,7 +5,6 @@ import { rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import { execFileSync } from 'node:child_process';
 import { inject } from 'vitest';
 import { ensureParts } from '../../dev/cluster/parts.ts';
@@ -14,6 +13,7 @@ import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kub
 import { customResourceDefinition } from '../../src/schema/crd.ts';
 import { KINDS } from '../../src/schema/custom-resources.ts';
 import { kill, leashed } from './leash.ts';
+import { until } from './until.ts';
 
 /*
  * A real API server for tests: etcd and kube-apiserver, with the controllers that make workloads into pods and collect garbage.
@@ -215,21 +215,6 @@ const run = ({ dir, tools }: Place, tool: string, args: string[]): ChildProcess 
 const doesAnswer = async (kube: Kube, signal?: AbortSignal): Promise<boolean> =>
   (await kube.list(kinds.namespace, {}, signal)).items.length > 0;
 
-/** Polls a condition; for what has no event to wait for. */
-export async function until(what: string, condition: () => Promise<boolean> | boolean, limit = 60_000): Promise<void> {
-  const end = Date.now() + limit;
-  let last: unknown;
-  while (Date.now() < end) {
-    try {
-      if (await condition()) return;
-    } catch (error) {
-      last = error;
-    }
-    await wait(50);
-  }
-  throw new Error(`not within ${limit / 1000} s: ${what}`, { cause: last });
-}
-
 async function installDefinitions(kube: Kube): Promise<void> {
   const kind = kinds.customResourceDefinition;
   const definitions = KINDS.map((known) => customResourceDefinition(known) as KubeObject);
@@ -278,23 +263,4 @@ export async function testNamespace(
   const namespace = `${name}-${Math.random().toString(36).slice(2, 8)}`;
   await kube.create(kinds.namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
   return { kube, namespace, kubeconfig };
-}
-
-export type AuditEvent = {
-  verb: string;
-  userAgent: string;
-  requestURI: string;
-  objectRef?: { resource: string; namespace?: string; name?: string; subresource?: string };
-  responseStatus?: { code: number };
-};
-
-/** Requests the API server answered to clients whose user agent begins so, oldest first. */
-export function auditEvents(auditLog: string, userAgent: string): AuditEvent[] {
-  const text = readFileSync(auditLog, 'utf8');
-  // The last line may be half there.
-  const lines = text
-    .slice(0, text.lastIndexOf('\n') + 1)
-    .split('\n')
-    .filter(Boolean);
-  return lines.map((line) => JSON.parse(line) as AuditEvent).filter((event) => event.userAgent?.startsWith(userAgent));
 }

@@ -4,13 +4,13 @@ import { openSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { kinds, type Kube } from '../../src/kube/kube.ts';
-import { until } from './api-server.ts';
+import { until } from './until.ts';
 
 /** An operator in a process of its own, as in a pod: it can be killed, and it can be stopped in the middle of anything. */
 export type OperatorProcess = {
   identity: string;
   /** Resolves when its name stands in the lease. */
-  leading(limit?: number): Promise<void>;
+  leading(seconds?: number): Promise<true>;
   signal(signal: NodeJS.Signals): void;
   /** How it ended; undefined while it runs. */
   end(): { code: number | null; signal: NodeJS.Signals | null } | undefined;
@@ -46,7 +46,7 @@ export function operatorProcess(given: Given): OperatorProcess {
   const ended = once(child, 'exit');
   return {
     identity,
-    leading: (limit) => until(`${identity} leads`, async () => (await holderOf(kube, namespace, lease)) === identity, limit),
+    leading: (seconds) => until(`${identity} leads`, async () => (await holderOf(kube, namespace, lease)) === identity, seconds),
     signal: (signal) => void child.kill(signal),
     end: () => endOf(child),
     kill: async () => {

@@ -4,7 +4,7 @@ import { startOperator, type Operator, type OperatorOptions } from '../../src/op
 import type { OperatorConfig, OperatorSettings } from '../../src/config/operator.ts';
 import type { Log } from '../../src/log.ts';
 import type { DeploymentResource, RevisionResource } from '../../src/schema/custom-resources.ts';
-import { until } from './api-server.ts';
+import { until } from './until.ts';
 import { silentLog } from './log.ts';
 import { config, settings } from './objects.ts';
 
@@ -55,7 +55,7 @@ export async function metricOf({ port }: Pick<Operator, 'port'>, name: string, l
 }
 
 /** Nothing waits for the operator, and it is at nothing. */
-export const untilIdle = (operator: Pick<Operator, 'port'>): Promise<void> =>
+export const untilIdle = (operator: Pick<Operator, 'port'>): Promise<true> =>
   until('the operator is idle', async () => {
     const [waiting, active] = [await metricOf(operator, 'workqueue_depth'), await metricOf(operator, 'controller_runtime_active_workers')];
     return waiting + active === 0;
@@ -72,9 +72,9 @@ export function look(kube: Kube, namespace: string) {
     workload,
     service: (name: string): Promise<KubeObject> => kube.get(kinds.service, { namespace, name }),
     secret: (name: string) => kube.get(kinds.secret, { namespace, name }),
-    untilPhase: (name: string, phase: string, limit?: number): Promise<void> =>
-      until(`revision ${name} is ${phase}`, async () => (await revision(name)).status?.phase === phase, limit),
-    untilReady: (name: string, limit?: number): Promise<void> =>
+    untilPhase: (name: string, phase: string, seconds?: number): Promise<true> =>
+      until(`revision ${name} is ${phase}`, async () => (await revision(name)).status?.phase === phase, seconds),
+    untilReady: (name: string, seconds?: number): Promise<true> =>
       until(
         `deployment ${name} is Ready`,
         async () => {
@@ -82,7 +82,7 @@ export function look(kube: Kube, namespace: string) {
           const ready = status?.conditions?.find(({ type }) => type === 'Ready');
           return ready?.status === 'True' && ready.observedGeneration === metadata.generation;
         },
-        limit,
+        seconds,
       ),
   };
 }

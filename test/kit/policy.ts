@@ -1,5 +1,5 @@
 import type { Kind, Kube } from '../../src/kube/kube.ts';
-import { until } from './api-server.ts';
+import { until } from './until.ts';
 
 const GROUP = 'admissionregistration.k8s.io/v1';
 const policies: Kind = { apiVersion: GROUP, kind: 'ValidatingAdmissionPolicy', plural: 'validatingadmissionpolicies', namespaced: false };

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createRecorder, cut, NOTE_LENGTH } from '../../src/kube/events.ts';
 import { kinds, type Kube } from '../../src/kube/kube.ts';
-import { testNamespace, until } from '../kit/api-server.ts';
+import { testNamespace } from '../kit/api-server.ts';
+import { until } from '../kit/until.ts';
 import { silentLog } from '../kit/log.ts';
 import { newDeployment } from '../kit/objects.ts';
 

@@ -8,7 +8,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Unavailable } from '../../src/errors.ts';
 import { connect } from '../../src/kube/client.ts';
 import { kinds, type Kube, type KubeObject, type WatchEvent } from '../../src/kube/kube.ts';
-import { testNamespace, until } from '../kit/api-server.ts';
+import { testNamespace } from '../kit/api-server.ts';
+import { until } from '../kit/until.ts';
 import { tcpProxy } from '../kit/tcp-proxy.ts';
 
 let kube: Kube;

@@ -3,7 +3,9 @@ import { Cache } from '../../src/kube/cache.ts';
 import { connect } from '../../src/kube/client.ts';
 import { kinds, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import { Reflector, type WatchTimings } from '../../src/kube/watch.ts';
-import { auditEvents, startApiServer, until, type ApiServer } from '../kit/api-server.ts';
+import { startApiServer, type ApiServer } from '../kit/api-server.ts';
+import { auditEvents } from '../kit/audit-log.ts';
+import { until } from '../kit/until.ts';
 import { silentLog } from '../kit/log.ts';
 import { tcpProxy, type TcpProxy } from '../kit/tcp-proxy.ts';
 
@@ -89,7 +91,7 @@ test('after kill -9 and restart of the API server the watch goes on, without a s
   await server.restart();
   const back = Date.now();
   await create('after');
-  await until('the next object is seen', () => namesIn(cache).includes('after'), 30_000);
+  await until('the next object is seen', () => namesIn(cache).includes('after'), 30);
   expect(Date.now() - back).toBeLessThan(30_000);
   expect(auditEvents(server.auditLog, 'test/killed').length).toBeLessThan(12);
 });
@@ -107,7 +109,7 @@ test('a deletion during an outage is found, also when the old version is gone (4
   await server.kill();
   await server.restart();
   proxy.mend();
-  await until('the cache is right again', () => namesIn(cache).join() === 'made-meanwhile,stays', 30_000);
+  await until('the cache is right again', () => namesIn(cache).join() === 'made-meanwhile,stays', 30);
   expect(namesIn(cache)).toEqual(['made-meanwhile', 'stays']);
 });
 
@@ -130,7 +132,7 @@ test('a watch that stays open and says nothing is given up', async () => {
   await until('the watch works', () => namesIn(cache).includes('heard'));
   proxy.silence();
   await create('unheard');
-  await until('the object is seen all the same', () => namesIn(cache).includes('unheard'), 10_000);
+  await until('the object is seen all the same', () => namesIn(cache).includes('unheard'), 10);
   expect(namesIn(cache)).toContain('unheard');
 });
 
@@ -155,7 +157,7 @@ test('on a connection that lives, a watch that says nothing is given up within h
   await until('the watch works', () => namesIn(cache).includes('heard'));
   isDeaf = true;
   await create('unheard');
-  await until('the object is seen all the same', () => namesIn(cache).includes('unheard'), 35_000);
+  await until('the object is seen all the same', () => namesIn(cache).includes('unheard'), 35);
   expect(seen.relists).toBe(1);
 });
 
@@ -173,7 +175,7 @@ test('a watch that nothing happens to goes on from a bookmark each time, so that
       await kube.create(kinds.secret, { apiVersion: 'v1', kind: 'Secret', metadata: elsewhere });
       return new Set(versions()).size >= 3;
     },
-    45_000,
+    45,
   );
   expect(seen.relists).toBe(1);
 });

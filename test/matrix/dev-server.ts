@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import process from 'node:process';
-import { eventually } from '../kit/eventually.ts';
+import { until } from '../kit/until.ts';
 
 /** `dev`, as a user starts it, on the Node of their choice. */
 export async function startDev(node: string, config: string): Promise<{ url: string } & AsyncDisposable> {
@@ -16,7 +16,7 @@ export async function startDev(node: string, config: string): Promise<{ url: str
   };
   const address = (): string | undefined => /^Ready after .*: (http\S+)$/m.exec(output)?.[1];
   const isOver = (): boolean => child.exitCode !== null || child.signalCode !== null;
-  await eventually('dev is ready', async () => address() !== undefined || isOver(), 60).catch(() => undefined);
+  await until('dev is ready', async () => address() !== undefined || isOver(), 60).catch(() => undefined);
   const url = address();
   if (url !== undefined) return { url, [Symbol.asyncDispose]: stop };
   await stop();

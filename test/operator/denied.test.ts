@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import { renderer } from '../charts/render.ts';
 import { may as mayIn, untilMay } from '../kit/account.ts';
-import { testNamespace, until } from '../kit/api-server.ts';
+import { testNamespace } from '../kit/api-server.ts';
+import { until } from '../kit/until.ts';
 
 /* The chart's own roles on a real API server, which is asked what each of the two accounts may do. */
 const SYSTEM = 'gx-system';

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { ensureTools } from '../../dev/cluster/parts.ts';
 import { kinds, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import type { DeploymentSpec } from '../../src/schema/custom-resources.ts';
-import { until } from '../kit/api-server.ts';
+import { until } from '../kit/until.ts';
 import { fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
 import { kubectlFor, type Kubectl } from '../kit/kubectl.ts';
 import { newDeployment } from '../kit/objects.ts';
@@ -51,7 +51,7 @@ const podsOf = async (name: string, component: string): Promise<string[]> => {
   const pods = await kube.all(kinds.pod, { namespace, labelSelector: `gx.dev/deployment=${name},gx.dev/component=${component}` });
   return pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined).map(({ metadata }) => metadata.name);
 };
-const untilAllowed = (name: string, allowed: number): Promise<void> =>
+const untilAllowed = (name: string, allowed: number): Promise<true> =>
   until(`the budget ${name} allows ${allowed}`, async () => {
     const { status } = (await kube.get(kinds.disruptionBudget, { namespace, name })) as Budget;
     return status?.disruptionsAllowed === allowed;

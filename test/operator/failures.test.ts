@@ -3,7 +3,8 @@ import { revisionAnswer } from '../../src/control-plane/revisions/resource.ts';
 import { kinds, type Kind, type Kube } from '../../src/kube/kube.ts';
 import { names } from '../../src/schema/names.ts';
 import { REVISION } from '../../src/schema/labels.ts';
-import { testNamespace, until } from '../kit/api-server.ts';
+import { testNamespace } from '../kit/api-server.ts';
+import { until } from '../kit/until.ts';
 import { fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
 import { withLog } from '../kit/given-log.ts';
 import { newDeployment } from '../kit/objects.ts';
@@ -142,7 +143,7 @@ test.each([
         metadata: { name: 'small', namespace: own.namespace },
         spec: { hard: { [counted]: to } },
       });
-    const told = (revision: string): Promise<void> =>
+    const told = (revision: string): Promise<true> =>
       until(`${revision} tells it early`, async () => (await there.revision(revision)).status?.reason === 'QuotaExceeded');
     await limit(most);
     await own.kube.create(kinds.deployment, newDeployment(own.namespace, { spec: { progressDeadlineSeconds: LONG } }));
@@ -186,7 +187,7 @@ test('a volume of a Secret that is not there is told while it can still be made,
   await until('they are found', async () => (await see.revision('volume-00001')).status?.reason === undefined);
 });
 
-const untilReasonIs = (name: string, reason: string): Promise<void> =>
+const untilReasonIs = (name: string, reason: string): Promise<true> =>
   until(
     `${name} says ${reason}`,
     async () => (await see.deployment(name)).status?.conditions?.find(({ type }) => type === 'Ready')?.reason === reason,

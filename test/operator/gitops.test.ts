@@ -3,12 +3,12 @@ import { ensureTools } from '../../dev/cluster/parts.ts';
 import { kinds, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import { isRolledOut } from '../../src/operator/pods/workload-state.ts';
 import type { DeploymentResource } from '../../src/schema/custom-resources.ts';
-import { testNamespace, until } from '../kit/api-server.ts';
+import { testNamespace } from '../kit/api-server.ts';
+import { still, until } from '../kit/until.ts';
 import { fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
 import { kubectlFor, type Kubectl } from '../kit/kubectl.ts';
 import { newDeployment } from '../kit/objects.ts';
 import { look, operatorFor, untilIdle, type RunningOperator } from '../kit/operator.ts';
-import { still } from '../kit/still.ts';
 
 /* Deployments kept in git, by kubectl itself on a real API server. */
 let kube: Kube;

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { Unavailable } from '../../src/errors.ts';
 import { kinds, type Kube } from '../../src/kube/kube.ts';
 import { names } from '../../src/schema/names.ts';
-import { until } from '../kit/api-server.ts';
+import { until } from '../kit/until.ts';
 import { newDeployment } from '../kit/objects.ts';
 import { metricOf } from '../kit/operator.ts';
 import { clearStage, setStage } from '../kit/stage.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { revisionAnswer } from '../../src/control-plane/revisions/resource.ts';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import type { DeploymentSpec } from '../../src/schema/custom-resources.ts';
-import { until } from '../kit/api-server.ts';
+import { until } from '../kit/until.ts';
 import type { FakeKubelet } from '../kit/fake-kubelet.ts';
 import { BUILDER, fromGit, newDeployment } from '../kit/objects.ts';
 import type { look, RunningOperator } from '../kit/operator.ts';

@@ -3,7 +3,7 @@ import { ensureTools } from '../../dev/cluster/parts.ts';
 import { kinds, type KubeObject } from '../../src/kube/kube.ts';
 import type { DeploymentSpec } from '../../src/schema/custom-resources.ts';
 import { startPlane, type Plane } from '../control-plane/kit/api-server-plane.ts';
-import { until } from '../kit/api-server.ts';
+import { until } from '../kit/until.ts';
 import { digestFor, fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
 import { kubectlFor, type Kubectl } from '../kit/kubectl.ts';
 import { newDeployment } from '../kit/objects.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds, type KubeObject } from '../../src/kube/kube.ts';
 import { isRolledOut } from '../../src/operator/pods/workload-state.ts';
 import { names } from '../../src/schema/names.ts';
-import { until } from '../kit/api-server.ts';
+import { until } from '../kit/until.ts';
 import { newDeployment } from '../kit/objects.ts';
 import { untilIdle } from '../kit/operator.ts';
 import { clearStage, setStage, type Stage } from '../kit/stage.ts';

@@ -4,12 +4,12 @@ import { kinds, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import { isRolledOut } from '../../src/operator/pods/workload-state.ts';
 import { names } from '../../src/schema/names.ts';
 import { REVISION } from '../../src/schema/labels.ts';
-import { auditEvents, until } from '../kit/api-server.ts';
+import { auditEvents } from '../kit/audit-log.ts';
+import { still, until } from '../kit/until.ts';
 import { DIGEST, type FakeKubelet } from '../kit/fake-kubelet.ts';
 import { newDeployment } from '../kit/objects.ts';
 import { look, metricOf, untilIdle, type RunningOperator } from '../kit/operator.ts';
 import { clearStage, setStage } from '../kit/stage.ts';
-import { still } from '../kit/still.ts';
 
 /* The operator on a real API server with the cluster's own controllers; pods are told ready or broken by a kubelet's double. */
 let kube: Kube;
@@ -215,7 +215,7 @@ describe('secrets', () => {
 });
 
 describe('deletion', () => {
-  const gone = (name: string): Promise<void> =>
+  const gone = (name: string): Promise<true> =>
     until(`${name} is gone`, async () =>
       see.deployment(name).then(
         () => false,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
-import { until } from '../kit/api-server.ts';
+import { until } from '../kit/until.ts';
 import type { FakeKubelet } from '../kit/fake-kubelet.ts';
 import { BUILDER, fromGit, newDeployment } from '../kit/objects.ts';
 import type { look, RunningOperator } from '../kit/operator.ts';

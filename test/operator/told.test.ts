@@ -2,12 +2,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ensureTools } from '../../dev/cluster/parts.ts';
 import { kinds, type Kube } from '../../src/kube/kube.ts';
 import type { DeploymentSpec } from '../../src/schema/custom-resources.ts';
-import { testNamespace, until } from '../kit/api-server.ts';
+import { testNamespace } from '../kit/api-server.ts';
+import { still, until } from '../kit/until.ts';
 import { fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
 import { kubectlFor, type Kubectl } from '../kit/kubectl.ts';
 import { BUILDER, fromGit, newDeployment } from '../kit/objects.ts';
 import { look, operatorFor, type RunningOperator } from '../kit/operator.ts';
-import { still } from '../kit/still.ts';
 
 /* What a person sees who asks kubectl: golden files, with what differs from run to run replaced. Their diff is read as a user reads it. */
 let kube: Kube;
@@ -83,12 +83,12 @@ const deploy = (name: string, spec: Partial<DeploymentSpec> = {}, image = 'agent
 };
 const change = (name: string, path: string, value: unknown): Promise<object> =>
   kube.jsonPatch(kinds.deployment, { namespace, name }, [{ op: 'add', path, value }]);
-const untilReason = (name: string, reason: string): Promise<void> =>
+const untilReason = (name: string, reason: string): Promise<true> =>
   until(
     `${name} says ${reason}`,
     async () => (await see.deployment(name)).status?.conditions?.find(({ type }) => type === 'Ready')?.reason === reason,
   );
-const untilEvent = (name: string, line: RegExp): Promise<void> =>
+const untilEvent = (name: string, line: RegExp): Promise<true> =>
   until(`an event of ${name} says so`, async () => line.test(await inNamespace('events', '--for', `gxd/${name}`)));
 /** All has been said: the newest revision, and the deployment of it. */
 const untilQuiet = (name: string): Promise<string> =>

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds } from '../../src/kube/kube.ts';
-import { conditionOf, testNamespace, until } from '../kit/api-server.ts';
+import { conditionOf, testNamespace } from '../kit/api-server.ts';
+import { until } from '../kit/until.ts';
 import { fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
 import { newDeployment } from '../kit/objects.ts';
 import { look, operatorFor, type RunningOperator } from '../kit/operator.ts';

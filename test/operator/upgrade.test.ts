@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { kinds, type JsonPatch, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import { isRolledOut } from '../../src/operator/pods/workload-state.ts';
-import { auditEvents, testNamespace, until } from '../kit/api-server.ts';
+import { testNamespace } from '../kit/api-server.ts';
+import { auditEvents } from '../kit/audit-log.ts';
+import { still, until } from '../kit/until.ts';
 import { fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
 import { newDeployment, settings } from '../kit/objects.ts';
 import { look, metricOf, operatorFor, untilIdle, type RunningOperator } from '../kit/operator.ts';
-import { still } from '../kit/still.ts';
 
 /* An operator of another version, with other images and settings, takes over: no pod may notice. */
 let kube: Kube;

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds, type Kube } from '../../src/kube/kube.ts';
-import { testNamespace, until } from '../kit/api-server.ts';
+import { testNamespace } from '../kit/api-server.ts';
+import { until } from '../kit/until.ts';
 import { fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
 import { newDeployment } from '../kit/objects.ts';
 import { look, operatorFor, type RunningOperator } from '../kit/operator.ts';
@@ -40,7 +41,7 @@ const ready = async (): Promise<string> => {
   const found = status?.conditions?.find(({ type }) => type === 'Ready');
   return found?.observedGeneration === metadata.generation ? `${found?.status} ${found?.reason}` : '';
 };
-const untilReadyIs = (said: string): Promise<void> => until(`Ready is ${said}`, async () => (await ready()) === said);
+const untilReadyIs = (said: string): Promise<true> => until(`Ready is ${said}`, async () => (await ready()) === said);
 
 test('just created, and nobody has looked at it: in progress', async () => {
   await kube.create(kinds.deployment, newDeployment(namespace));

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { Client } from '@langchain/langgraph-sdk';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
 import { agentUrl, call, untilDeployed, type Api } from '../../dev/run/control-plane.ts';
-import { eventually } from '../kit/eventually.ts';
+import { until } from '../kit/until.ts';
 import { kubectlFor, type Kubectl } from '../kit/kubectl.ts';
 
 type Listed = { items: { kind: string; metadata: { name: string; uid: string; labels?: Record<string, string> } }[] };
@@ -81,7 +81,7 @@ describe('a deployment made by REST', () => {
     const [secret, pod] = [`${name}-db-tls`, `${name}-db-0`];
     await kubectl('patch', 'secret', secret, '--namespace', NAMESPACE, '--type=merge', '--patch={"data":{"tls.key":""}}');
     await kubectl('annotate', 'gxd', name, '--namespace', NAMESPACE, 'gx.dev/reconcile-requested-at=now');
-    const number = await eventually('it is renewed', async () => {
+    const number = await until('it is renewed', async () => {
       const { data } = await kubectl.json<{ data: Record<string, string> }>('get', 'secret', secret, '--namespace', NAMESPACE);
       return data['tls.key'] !== '' && new X509Certificate(Buffer.from(data['tls.crt'] ?? '', 'base64')).serialNumber;
     });
@@ -89,7 +89,7 @@ describe('a deployment made by REST', () => {
     await kubectl('annotate', 'pod', pod, '--namespace', NAMESPACE, 'example.com/look=now');
     const script = `const { Client } = require('/app/node_modules/pg'); const c = new Client(process.env.DATABASE_URI);
       c.connect().then(() => { console.log(c.connection.stream.getPeerCertificate().serialNumber); return c.end(); });`;
-    await eventually('it is shown', async () => (await inPod(`deploy/${name}-00001-api`, 'node', '-e', script)).trim() === number, 240);
+    await until('it is shown', async () => (await inPod(`deploy/${name}-00001-api`, 'node', '-e', script)).trim() === number, 240);
     expect(await sessions()).toEqual(before);
   });
 
@@ -110,7 +110,7 @@ describe('a deployment made by REST', () => {
 
   test('tells the version that its pods report, and shows what they log', async () => {
     const path = `/v2/deployments/${deployment.id}`;
-    const version = await eventually(
+    const version = await until(
       'the version is read',
       async () => (await call<{ image_version: string | null }>(api, 'GET', path)).image_version ?? undefined,
     );
@@ -126,9 +126,9 @@ describe('a deployment made by REST', () => {
     const pod = pods.items.find((item) => item.metadata.name.startsWith(name));
     expect(pod).toBeDefined();
     await kubectl('delete', 'pod', pod?.metadata.name ?? '', '--namespace', NAMESPACE, '--wait=true');
-    const state = await eventually('the state comes back', () => client.threads.getState(thread.thread_id));
+    const state = await until('the state comes back', () => client.threads.getState(thread.thread_id));
     expect(text(state)).toContain('remember me');
-    const again = await eventually('runs work again', () =>
+    const again = await until('runs work again', () =>
       client.runs.wait(thread.thread_id, 'echo', { input: { messages: [{ role: 'human', content: 'still here' }] } }),
     );
     expect(JSON.stringify(again)).toContain('remember me');
@@ -144,7 +144,7 @@ describe('a deployment made by REST', () => {
       const answer = await call<{ status: string; reason: string }>(api, 'GET', path);
       return answer.status === 'DEPLOY_FAILED' && answer;
     };
-    const revision = await eventually('the revision fails', fails, 240);
+    const revision = await until('the revision fails', fails, 240);
     expect(revision.reason).toBe('ImagePullFailed');
     const now = await call<Answer & { active_revision_id: string }>(api, 'GET', `/v2/deployments/${deployment.id}`);
     expect(now).toMatchObject({ status: 'READY', active_revision_id: deployment.latest_revision_id });
@@ -154,11 +154,11 @@ describe('a deployment made by REST', () => {
 
   test('deletion by REST leaves the kept volume and its credentials, and nothing else', async () => {
     await call(api, 'DELETE', `/v2/deployments/${deployment.id}`);
-    await eventually('GET answers 404', async () => {
+    await until('GET answers 404', async () => {
       const response = await fetch(`${api.url}/v2/deployments/${deployment.id}`, { headers: { 'x-api-key': api.key } });
       return response.status === 404;
     });
-    const left = await eventually('only kept data is left', async () => {
+    const left = await until('only kept data is left', async () => {
       const objects = await leftOf(name);
       return objects.every((object) => /^(PersistentVolumeClaim|Secret)\//.test(object)) && objects;
     });
@@ -204,7 +204,7 @@ describe('a deployment applied with kubectl alone', () => {
 
   test('deletion by kubectl leaves nothing when the policy says Delete', async () => {
     await kubectl('delete', 'gxd', name, '--namespace', NAMESPACE, '--wait=true', '--timeout=120s');
-    await eventually('nothing is left', async () => (await leftOf(name)).length === 0);
+    await until('nothing is left', async () => (await leftOf(name)).length === 0);
     expect(await leftOf(name)).toEqual([]);
   });
 });

@@ -3,7 +3,7 @@ import { Client } from '@langchain/langgraph-sdk';
 import { expect, inject, test } from 'vitest';
 import { agentUrl, call, untilDeployed, type Api } from '../../dev/run/control-plane.ts';
 import type { DeploymentResource } from '../../src/schema/custom-resources.ts';
-import { eventually } from '../kit/eventually.ts';
+import { until } from '../kit/until.ts';
 import { kubectlFor } from '../kit/kubectl.ts';
 import { prober } from '../kit/prober.ts';
 
@@ -26,7 +26,7 @@ async function restartGuard(namespace: string): Promise<void> {
   const { restartCount } = await guard();
   // Which ends what was executed in it as well.
   await kubectl('exec', `${name}-db-0`, '-c', 'guard', '-n', namespace, '--', 'kill', '-TERM', '1').catch(() => undefined);
-  const again = await eventually('the guard runs again', async () => {
+  const again = await until('the guard runs again', async () => {
     const now = await guard();
     return now.ready && now.restartCount === restartCount + 1 && now;
   });
@@ -43,7 +43,7 @@ test('a password is changed twice under load, and the guard of the volume starte
     secrets: [],
   });
   const url = agentUrl(await untilDeployed(api, created, () => undefined));
-  await eventually('it answers', async () => (await fetch(`${url}/ok`)).ok);
+  await until('it answers', async () => (await fetch(`${url}/ok`)).ok);
   const all = await kubectl.json<{ items: (DeploymentResource & Place)[] }>('get', 'gxd', '-A');
   const found = all.items.find(({ metadata }) => metadata.name === name);
   const { namespace } = found?.metadata ?? { namespace: '' };

@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Client } from '@langchain/langgraph-sdk';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
 import { agentUrl, call, untilDeployed, type Api } from '../../dev/run/control-plane.ts';
-import { eventually } from '../kit/eventually.ts';
+import { until } from '../kit/until.ts';
 import { kubectlFor } from '../kit/kubectl.ts';
 import { prober } from '../kit/prober.ts';
 
@@ -49,7 +49,7 @@ describe('a deployment under load', () => {
     });
     const first = await untilDeployed(api, created, quiet);
     const url = agentUrl(first);
-    await eventually('it answers', async () => (await fetch(`${url}/ok`)).ok);
+    await until('it answers', async () => (await fetch(`${url}/ok`)).ok);
     const client = new Client({ apiUrl: url, apiKey: null, callerOptions: { maxRetries: 0 } });
     // Without the database, which may take longer than /ok waits for it: the runs need it anyway.
     const asked = prober(async () => {

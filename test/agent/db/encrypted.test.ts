@@ -5,7 +5,7 @@ import { openDatabase, type Database } from '../../../src/agent/db/pool.ts';
 import { reachDatabase } from '../../../src/agent/db/reach.ts';
 import { openSignals, type Signal } from '../../../src/agent/db/signals.ts';
 import { StartError, Unavailable } from '../../../src/errors.ts';
-import { eventually } from '../../kit/eventually.ts';
+import { until } from '../../kit/until.ts';
 import { silentLog } from '../../kit/log.ts';
 import { authority, encryptedPostgres, type EncryptedPostgres } from '../../kit/postgres-tls.ts';
 
@@ -59,7 +59,7 @@ test('the connection that listens is encrypted, too', async () => {
   const signals = openSignals({ db, uri: addressOf(), processId: 'one' }, silentLog());
   await signals.listen(handlers);
   await signals.send({ about: 'ticket' });
-  await eventually('it is heard', async () => heard.length > 0);
+  await until('it is heard', async () => heard.length > 0);
   const text = `select ssl from pg_stat_ssl join pg_stat_activity using (pid) where application_name = 'gx-signals'`;
   expect(await db.query({ text })).toEqual([{ ssl: true }]);
   await signals.close();
@@ -81,7 +81,7 @@ test('a renewed certificate is shown to new connections, and those that are ther
   const [before] = await sessionOf(lasting);
   const first = await shown();
   await server.renew();
-  await eventually('another certificate is shown', async () => (await shown()) !== first);
+  await until('another certificate is shown', async () => (await shown()) !== first);
   expect(await sessionOf(lasting)).toEqual([before]);
 });
 
@@ -94,7 +94,7 @@ test('a pool goes on with another authority as soon as its file has that', async
   await server.renew(next);
   // One connection is held, so that the next statement takes a new one.
   await db.transaction(async () => {
-    await eventually('the new one is not known', () =>
+    await until('the new one is not known', () =>
       db.query({ text: 'select 1' }).then(
         () => false,
         (error: unknown) => error instanceof Unavailable,

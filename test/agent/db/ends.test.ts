@@ -4,7 +4,7 @@ import { openDatabase, type Database } from '../../../src/agent/db/pool.ts';
 import { finishedBefore, finishRuns } from '../../../src/agent/db/ends.ts';
 import { registerReader } from '../../../src/agent/db/runs.ts';
 import { insertThreads, refreshThreadState, runsOf } from '../../../src/agent/db/threads.ts';
-import { eventually } from '../../kit/eventually.ts';
+import { until } from '../../kit/until.ts';
 import { silentLog } from '../../kit/log.ts';
 import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
 
@@ -56,7 +56,7 @@ test('a reader that had to wait for a claim knows who has the run', async () => 
   });
   const progress = registerReader(db, run_id, reader);
   const waits = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-  await eventually('it waits', async () => (await database.sql(waits)).length > 0);
+  await until('it waits', async () => (await database.sql(waits)).length > 0);
   claim();
   await claiming;
   expect(await progress).toMatchObject({ status: 'running', worker });

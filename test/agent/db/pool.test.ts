@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { setTimeout as wait } from 'node:timers/promises';
 import { openDatabase, type Database, type Db } from '../../../src/agent/db/pool.ts';
 import { Conflict, Unavailable } from '../../../src/errors.ts';
-import { eventually } from '../../kit/eventually.ts';
+import { until } from '../../kit/until.ts';
 import { silentLog } from '../../kit/log.ts';
 import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
 
@@ -44,7 +44,7 @@ test.each([
 test('so does one that is lost while a statement is under way', async () => {
   const sleeping = db.transaction((tx) => tx.query({ text: 'select pg_sleep(30)' }));
   const end = `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'pool-test' and query like '%sleep%'`;
-  const ended = eventually('it sleeps', async () => (await server.sql(end)).length > 0);
+  const ended = until('it sleeps', async () => (await server.sql(end)).length > 0);
   await expect(sleeping).rejects.toThrow(Unavailable);
   await ended;
   expect(await db.query({ text: 'select 1 as one' })).toEqual([{ one: 1 }]);

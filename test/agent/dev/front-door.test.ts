@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
 import { openFrontDoor, type FrontDoor } from '../../../src/agent/dev/front-door.ts';
 import { StartError } from '../../../src/errors.ts';
-import { eventually } from '../../kit/eventually.ts';
+import { until } from '../../kit/until.ts';
 
 describe('the port that stays open', () => {
   const servers: Server[] = [];
@@ -54,7 +54,7 @@ describe('the port that stays open', () => {
     const leaving = new AbortController();
     await fetch(`http://127.0.0.1:${door.port}/stream`, { signal: leaving.signal });
     leaving.abort();
-    expect(await eventually('the server noticed', async () => gone, 5)).toBe(true);
+    expect(await until('the server noticed', async () => gone, 5)).toBe(true);
   });
 
   test('a taken port is refused with a sentence', async () => {

@@ -8,7 +8,7 @@ import path from 'node:path';
 import process from 'node:process';
 import { Client } from '@langchain/langgraph-sdk';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { eventually } from '../../kit/eventually.ts';
+import { until } from '../../kit/until.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../../..');
@@ -39,7 +39,7 @@ function launch(
 
 async function dev(args: string[]): Promise<Dev> {
   const { child, output, ended } = launch(args);
-  const url = await eventually(
+  const url = await until(
     'dev is ready',
     async () => /Ready after .*: (http:\S+)/.exec(output())?.[1] ?? (child.exitCode === null ? undefined : 'none'),
     90,
@@ -86,7 +86,7 @@ describe('dev', () => {
   });
   afterEach(async () => {
     for (const child of started.splice(0)) child.kill('SIGKILL');
-    await eventually('Postgres is gone', async () => !alive(), 60);
+    await until('Postgres is gone', async () => !alive(), 60);
     rmSync(folder, { recursive: true, force: true });
   });
 
@@ -114,9 +114,9 @@ describe('dev', () => {
     const running = await dev(['--config', config]);
     expect(await answer(running)).toBe('That was message 1 of this thread.');
     change('graph.ts', { 'That was message': 'Now it is' });
-    await eventually('the new graph answers', async () => (await answer(running)).startsWith('Now it is'), 60);
+    await until('the new graph answers', async () => (await answer(running)).startsWith('Now it is'), 60);
     change('graph.ts', { '.compile()': '.compile(' });
-    await eventually('the error is told', async () => running.output().includes('not reloaded'), 60);
+    await until('the error is told', async () => running.output().includes('not reloaded'), 60);
     expect(
       running
         .output()
@@ -125,7 +125,7 @@ describe('dev', () => {
     ).toHaveLength(1);
     expect(await answer(running)).toMatch(/^Now it is/);
     change('graph.ts', { '.compile(': '.compile()', 'Now it is': 'At last' });
-    await eventually('the mended graph answers', async () => (await answer(running)).startsWith('At last'), 60);
+    await until('the mended graph answers', async () => (await answer(running)).startsWith('At last'), 60);
   });
 
   test('a run that a reload cuts off goes on', async () => {
@@ -134,9 +134,9 @@ describe('dev', () => {
     const { thread_id } = await running.client.threads.create();
     const long = { messages: [{ role: 'human', content: 'word '.repeat(60).trim() }] };
     const run = await running.client.runs.create(thread_id, 'echo', { input: long });
-    await eventually('it runs', async () => (await running.client.runs.get(thread_id, run.run_id)).status === 'running', 30);
+    await until('it runs', async () => (await running.client.runs.get(thread_id, run.run_id)).status === 'running', 30);
     change('graph.ts', { 'MILLISECONDS_PER_WORD = 1000': 'MILLISECONDS_PER_WORD = 1', 'That was message': 'Now it is' });
-    await eventually('it has ended well', async () => (await running.client.runs.get(thread_id, run.run_id)).status === 'success', 60);
+    await until('it has ended well', async () => (await running.client.runs.get(thread_id, run.run_id)).status === 'success', 60);
     expect(lastSaid((await running.client.threads.getState(thread_id)).values)).toBe('Now it is 1 of this thread.');
   });
 
@@ -176,7 +176,7 @@ describe('dev', () => {
   test('ends at Ctrl-C while it waits for the database that it is given', async () => {
     const nobody = 'postgresql://gx@127.0.0.1:1/gx';
     const { child, ended, output } = launch(['--config', config, '--database-uri', nobody], { GX_POSTGRES_WAIT_SECONDS: '3600' });
-    await eventually('it waits', async () => output().includes('waiting for the database'), 60);
+    await until('it waits', async () => output().includes('waiting for the database'), 60);
     child.kill('SIGINT');
     expect(await ended).toBe(0);
   });
@@ -184,7 +184,7 @@ describe('dev', () => {
   test('logs for a program when told so', async () => {
     const running = await dev(['--config', config, '--log-json']);
     // Lines wait a moment for others before they are written.
-    const ready = await eventually(
+    const ready = await until(
       'its log says that it is ready',
       async () =>
         running

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { watchFolders } from '../../../src/agent/dev/watch.ts';
-import { eventually } from '../../kit/eventually.ts';
+import { until } from '../../kit/until.ts';
 
 /** Longer than the quiet that ends a burst. */
 const BURST = 400;
@@ -14,7 +14,7 @@ describe('watching the files of an agent', () => {
   let told: string[];
   let watcher: { stop(): void };
   const write = (name: string): void => writeFileSync(path.join(folder, name), String(Math.random()));
-  const toldOf = (count: number): Promise<boolean> => eventually(`told ${count} times`, async () => told.length === count, 5);
+  const toldOf = (count: number): Promise<boolean> => until(`told ${count} times`, async () => told.length === count, 5);
 
   beforeEach(() => {
     folder = mkdtempSync(path.join(tmpdir(), 'gx-watch-'));

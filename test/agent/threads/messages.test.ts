@@ -9,7 +9,7 @@ import type { RunListener } from '../../../src/agent/threads/thread.ts';
 import { openWorker, type OpenRunner } from '../../../src/agent/threads/worker.ts';
 import { createLog } from '../../../src/log.ts';
 import type { RunKwargs } from '../../../src/schema/run.ts';
-import { eventually } from '../../kit/eventually.ts';
+import { until } from '../../kit/until.ts';
 import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
 
 /* Whatever the server and a graph thread say to each other could go to another process: each message is plain JSON, and all kinds are seen. */
@@ -164,7 +164,7 @@ test('every kind of message, and every operation, is plain JSON', async () => {
   await expect(lost.open()).rejects.toThrow('/nowhere.ts');
   await lost.close();
 
-  await eventually('every kind is seen', () => Promise.resolve(Object.keys(KINDS).every((kind) => said.some((one) => one.kind === kind))));
+  await until('every kind is seen', () => Promise.resolve(Object.keys(KINDS).every((kind) => said.some((one) => one.kind === kind))));
   const asked = new Set(said.flatMap((message) => (message.kind === 'call' ? [message.operation] : [])));
   expect([...asked].toSorted()).toEqual(Object.keys(OPERATIONS).toSorted());
   for (const message of said) {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { startCollector, type Collected, type Collector } from '../../kit/collector.ts';
-import { eventually } from '../../kit/eventually.ts';
+import { until } from '../../kit/until.ts';
 import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
 
 /* Runs of a real agent server, as their traces arrive at a collector. */
@@ -37,7 +37,7 @@ async function traced(graph: string, of: AgentProcess = agent): Promise<{ runId:
   const { thread_id } = await of.client.threads.create();
   const { run_id } = await of.client.runs.create(thread_id, graph, { input, streamMode: ['values', 'messages-tuple'] });
   await of.client.runs.join(thread_id, run_id);
-  const spans = await eventually('the trace is whole', () => {
+  const spans = await until('the trace is whole', () => {
     const found = collector.spans.filter(({ attributes, traceId }) => attributes['gx.run_id'] === run_id || traceId === traceIdOf(run_id));
     return Promise.resolve(found.some(({ name }) => name.startsWith('run ')) && found);
   });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { EXIT } from '../../../src/errors.ts';
 import { startPair, type AgentPair } from '../../kit/agent-pair.ts';
 import { failedStart, startAgent } from '../../kit/agent-server.ts';
-import { eventually } from '../../kit/eventually.ts';
+import { until } from '../../kit/until.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
 
 /* What breaks around a server that goes on: connections, threads, other processes. */
@@ -63,7 +63,7 @@ test('a stream joined from another process has neither gap nor duplicate, whenev
 test('a stream without memory gives what comes after the join', async () => {
   const { thread_id } = await api.client.threads.create();
   const run = await api.client.runs.create(thread_id, 'steps', { ...long, streamMode: ['custom'] });
-  await eventually('it is under way', async () => (await api.client.threads.getState(thread_id)).next.length > 0);
+  await until('it is under way', async () => (await api.client.threads.getState(thread_id)).next.length > 0);
   const seen: number[] = [];
   for await (const event of api.client.runs.joinStream(thread_id, run.run_id)) {
     seen.push(...lefts([event]));
@@ -92,10 +92,10 @@ test('a character that no text of the database holds is refused by name, and the
 test('lost database connections cost no run', async () => {
   const { thread_id } = await api.client.threads.create();
   const run = await api.client.runs.create(thread_id, 'steps', { input: { left: 15, pause: 300 } });
-  await eventually('it runs', async () => (await api.client.runs.get(thread_id, run.run_id)).status === 'running');
+  await until('it runs', async () => (await api.client.runs.get(thread_id, run.run_id)).status === 'running');
   const cut = 'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()';
   await database.sql(cut).catch(() => undefined);
-  await eventually('both are well', async () => (await fetch(`${api.url}/ok`)).ok && (await fetch(`${queue.url}/ok`)).ok, 60);
+  await until('both are well', async () => (await fetch(`${api.url}/ok`)).ok && (await fetch(`${queue.url}/ok`)).ok, 60);
   const state = await api.client.runs.join(thread_id, run.run_id);
   expect(state).toMatchObject({ done: 15 });
   expect(await api.client.runs.get(thread_id, run.run_id)).toMatchObject({ status: 'success' });
@@ -117,7 +117,7 @@ test('a result that the database refuses fails its run at once, with the reason,
     ...[3, 2, 1].map((left) => ['custom', { left }]),
     ['error', error],
   ]);
-  await eventually('its thread hears of the end', () => Promise.resolve(isOver(thread)), 60);
+  await until('its thread hears of the end', () => isOver(thread), 60);
   await thread.leave();
   expect(thread.told.slice(-2)).toEqual([
     ['error', error],
@@ -141,7 +141,7 @@ test('a graph that ends its thread three times is given up, and its neighbours g
   expect(body).toMatchObject({ __error__: { error: 'WorkerLost' } });
   const { __error__: error } = body as { __error__: object };
   expect((await read).filter(({ event }) => event !== 'metadata' && event !== 'values')).toMatchObject([{ event: 'error', data: error }]);
-  await eventually('its thread hears of the next run', () => Promise.resolve(isOver(thread) && thread.told.length > 3), 60);
+  await until('its thread hears of the next run', () => isOver(thread) && thread.told.length > 3, 60);
   await thread.leave();
   const told = thread.told.filter(([, data]) => data['run_id'] === run.run_id || data['error'] !== undefined);
   expect(told.at(-2)).toEqual(['error', error]);
@@ -170,9 +170,9 @@ test.each(['interrupt', 'rollback'] as const)('who follows a thread hears of the
   const { thread_id } = await api.client.threads.create();
   const thread = await followed(thread_id);
   const { run_id } = await api.client.runs.create(thread_id, 'steps', long);
-  await eventually('it runs', () => Promise.resolve(thread.told.length > 0));
+  await until('it runs', () => thread.told.length > 0);
   expect((await post(`/threads/${thread_id}/runs/${run_id}/cancel?wait=1&action=${action}`, {})).status).toBe(200);
-  await eventually('the thread hears of it', () => Promise.resolve(isOver(thread)), 60);
+  await until('the thread hears of it', () => isOver(thread), 60);
   await thread.leave();
   expect(thread.told[0]).toEqual(['metadata', { run_id, attempt: 1 }]);
   expect(thread.told.at(-1)).toEqual(['metadata', { status: 'run_done', run_id }]);
@@ -182,7 +182,7 @@ test('a process that is told to stop gives its waiting clients the end of runs e
   const leaving = await startAgent({ database: database.uri, env: { N_JOBS_PER_WORKER: '0' } });
   const { thread_id } = await leaving.client.threads.create();
   const waiting = leaving.client.runs.wait(thread_id, 'steps', { input: { left: 8, pause: 250 } });
-  await eventually('the run is under way', async () => {
+  await until('the run is under way', async () => {
     const status = (await api.client.runs.list(thread_id))[0]?.status;
     return status !== undefined && status !== 'pending';
   });
@@ -193,11 +193,11 @@ test('a process that is told to stop gives its waiting clients the end of runs e
 test('a stuck graph is cancelled too', async () => {
   const { thread_id } = await api.client.threads.create();
   const run = await api.client.runs.create(thread_id, 'broken', { input: { how: 'spin' }, durability: 'sync' });
-  await eventually('it is stuck', () => Promise.resolve(queue.output().includes('spinning')));
+  await until('it is stuck', () => queue.output().includes('spinning'));
   await api.client.runs.cancel(thread_id, run.run_id, true);
   expect((await api.client.runs.get(thread_id, run.run_id)).status).toBe('interrupted');
   // What it left is where its thread stands, though it never told.
-  const thread = await eventually('its thread is looked at', async () => {
+  const thread = await until('its thread is looked at', async () => {
     const found = await api.client.threads.get(thread_id);
     return found.status === 'interrupted' && found;
   });
@@ -207,9 +207,9 @@ test('a stuck graph is cancelled too', async () => {
 test('a thread deleted under its run is gone, and the worker free', async () => {
   const { thread_id } = await api.client.threads.create();
   await api.client.runs.create(thread_id, 'steps', long);
-  await eventually('it runs', async () => (await api.client.threads.getState(thread_id)).next.length > 0);
+  await until('it runs', async () => (await api.client.threads.getState(thread_id)).next.length > 0);
   await api.client.threads.delete(thread_id);
-  const active = await eventually(
+  const active = await until(
     'nothing runs',
     async () => {
       const metrics = (await fetch(`${queue.url}/metrics?format=json`).then((answer) => answer.json())) as { workers: { active: number } };

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
-import { eventually } from '../../kit/eventually.ts';
+import { until } from '../../kit/until.ts';
 import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
 
 /* Whatever a graph does, it does to its own run: the server, its threads and the neighbours go on. */
@@ -70,7 +70,7 @@ describe('a graph that', () => {
 
   test('fails after its run has ended is told in the log, and ends no thread', async () => {
     expect(await broken('late')).toMatchObject({ result: 'done' });
-    await eventually(
+    await until(
       'both are in the log',
       () => Promise.resolve(/nobody waited/.test(agent.output()) && /nobody catches/.test(agent.output())),
       60,
@@ -82,7 +82,7 @@ describe('a graph that', () => {
   test('never ends can be cancelled', async () => {
     const { thread_id } = await agent.client.threads.create();
     const run = await agent.client.runs.create(thread_id, 'broken', { input: { how: 'never' } });
-    await eventually('it runs', async () => (await agent.client.runs.get(thread_id, run.run_id)).status === 'running');
+    await until('it runs', async () => (await agent.client.runs.get(thread_id, run.run_id)).status === 'running');
     await agent.client.runs.cancel(thread_id, run.run_id, true);
     expect((await agent.client.runs.get(thread_id, run.run_id)).status).toBe('interrupted');
     await goesOn();
@@ -100,7 +100,7 @@ describe('a graph that', () => {
       expect(await broken(how)).toMatchObject({
         __error__: { error: 'WorkerLost', message: expect.stringMatching(/given up after 3 attempts/) as string },
       });
-      const rows = await eventually('the neighbours are done', async () => {
+      const rows = await until('the neighbours are done', async () => {
         const found = await database.sql('select status, lost from gx.run where run_id = any($1)', [ids]);
         return found.every(({ status }) => status === 'success') && found;
       });

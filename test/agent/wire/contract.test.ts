@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
-import { eventually } from '../../kit/eventually.ts';
+import { until } from '../../kit/until.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
 
 /* The finer points of the interface, over the wire. */
@@ -191,7 +191,7 @@ test('a run that resumed and was rolled back leaves the question as it was', asy
   await agent.client.runs.wait(thread_id, 'slow', { input: { request: 'go' } });
   const asked = await agent.client.threads.getState(thread_id);
   const run = await agent.client.runs.create(thread_id, 'slow', { command: { resume: 'yes' } });
-  await eventually('the answer is taken', async () => (await agent.client.threads.getState(thread_id)).next.includes('work'));
+  await until('the answer is taken', async () => (await agent.client.threads.getState(thread_id)).next.includes('work'));
   await call('POST', `/threads/${thread_id}/runs/${run.run_id}/cancel?wait=1&action=rollback`);
   expect(await agent.client.threads.getState(thread_id)).toEqual(asked);
   const state = await agent.client.runs.wait(thread_id, 'slow', { command: { resume: 'no' } });
@@ -359,7 +359,7 @@ test('items of the store are found by meaning, unless they were kept out', async
 });
 
 test('figures carry the names that existing dashboards ask for', async () => {
-  const text = await eventually('the queue is counted', async () => {
+  const text = await until('the queue is counted', async () => {
     const found = await fetch(`${agent.url}/metrics`).then((answer) => answer.text());
     return /num_pending_runs\{.*\} \d/.test(found) && found;
   });

@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startAgent } from '../../kit/agent-server.ts';
-import { eventually } from '../../kit/eventually.ts';
+import { until } from '../../kit/until.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
 import { prober } from '../../kit/prober.ts';
 
@@ -32,10 +32,10 @@ test('a server that is to stop serves on until load balancers know, and sends it
       if (pick === leaving) connections.add(answer.headers.get('connection'));
     }, 10),
   );
-  await eventually('the load is on', () => Promise.resolve(connections.has('keep-alive')), 30);
+  await until('the load is on', () => connections.has('keep-alive'), 30);
   expect([...connections]).toEqual(['keep-alive']);
   const gone = leaving.kill();
-  await eventually('clients are sent away', () => Promise.resolve(connections.has('close')), 30);
+  await until('clients are sent away', () => connections.has('close'), 30);
   pick = staying;
   expect(await gone).toBe(0);
   for (const one of await Promise.all(load.map(({ stop }) => stop()))) {

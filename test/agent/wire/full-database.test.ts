@@ -8,7 +8,7 @@ import { openDatabase } from '../../../src/agent/db/pool.ts';
 import { startPostgres, type EmbeddedPostgres } from '../../../src/agent/dev/embedded-postgres/start.ts';
 import { silentLog } from '../../kit/log.ts';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
-import { eventually } from '../../kit/eventually.ts';
+import { until } from '../../kit/until.ts';
 
 /*
  * A database becomes read-only, as its guard makes it when its volume is full (docs/reference/database.md), and takes writes again. A Postgres of
@@ -45,7 +45,7 @@ async function takesWrites(does: boolean): Promise<void> {
   const setting = 'default_transaction_read_only';
   await sql.query(`alter system ${does ? `reset ${setting}` : `set ${setting} = 'yes'`}`);
   await sql.query('select pg_reload_conf()');
-  await eventually('the server has heard it', async () => {
+  await until('the server has heard it', async () => {
     const { status } = await post('/threads', {});
     return does ? status === 200 : status === 503;
   });
@@ -76,10 +76,7 @@ test('a database that takes no writes is read, refuses what writes with a senten
   const behind = await client.runs.create(thread_id, 'steps', { input: { left: 1 }, multitaskStrategy: 'enqueue' });
   const other = await client.threads.create();
   const writing = await client.runs.create(other.thread_id, 'steps', { input: { left: 15, pause: 800 } });
-  await eventually(
-    'both run',
-    async () => (await run(silent.run_id)).status === 'running' && (await run(writing.run_id)).status === 'running',
-  );
+  await until('both run', async () => (await run(silent.run_id)).status === 'running' && (await run(writing.run_id)).status === 'running');
   await takesWrites(false);
   const since = Date.now();
 
@@ -92,17 +89,17 @@ test('a database that takes no writes is read, refuses what writes with a senten
   expect((await client.runs.list(thread_id)).map(({ run_id }) => run_id)).toContain(silent.run_id);
   expect((await fetch(`${agent.url}/ok`)).status).toBe(200);
   // Told within the ten seconds for which an answer is good.
-  await eventually('its figures say so', async () => (await figures()).get('read_only') === 1, 60);
+  await until('its figures say so', async () => (await figures()).get('read_only') === 1, 60);
 
   // Longer than a lease: nobody may be taken for dead only because he could not write that he lives.
-  await eventually('a lease has run out', () => Promise.resolve(Date.now() - since > LEAST_READ_ONLY * 1000));
+  await until('a lease has run out', () => Date.now() - since > LEAST_READ_ONLY * 1000);
   expect(agent.process.exitCode).toBeNull();
   expect(await run(writing.run_id)).toMatchObject({ status: 'running' });
   expect(await run(behind.run_id)).toMatchObject({ status: 'pending' });
   await takesWrites(true);
 
   for (const { run_id } of [silent, behind, writing])
-    await eventually('it ends', async () => ['success', 'error'].includes((await run(run_id)).status), 60);
+    await until('it ends', async () => ['success', 'error'].includes((await run(run_id)).status), 60);
   expect(await client.threads.getState(other.thread_id)).toMatchObject({ values: { done: 15, left: 0 } });
   // A life is spent where a write was refused, and one at the most.
   for (const { run_id } of [silent, behind, writing]) {
@@ -129,7 +126,7 @@ test('a worker that could not write that it lives has the time of a lease for it
   const { thread_id } = await agent.client.threads.create();
   const { run_id } = await agent.client.runs.create(thread_id, 'steps', { input: {}, afterSeconds: 3600 });
   const db = openDatabase({ uri: postgres.uri, poolSize: 1, statementTimeoutSeconds: 60, name: 'test' }, silentLog());
-  await eventually('the server itself has run for longer', async () => {
+  await until('the server itself has run for longer', async () => {
     const { rows } = await sql.query<{ age: number }>('select extract(epoch from now() - pg_postmaster_start_time())::int as age');
     return (rows[0]?.age ?? 0) > MUCH;
   });
@@ -152,7 +149,7 @@ test('a worker that could not write that it lives has the time of a lease for it
 
 test('the figures of a database are all there, told in docs, and those of one that is gone neither hang nor fail a scrape', async () => {
   const told = readFileSync('docs/reference/metrics.md', 'utf8');
-  const known = await eventually('the database answers in time', async () => {
+  const known = await until('the database answers in time', async () => {
     const found = await figures();
     return found.get('up') === 1 && found;
   });
@@ -164,6 +161,6 @@ test('the figures of a database are all there, told in docs, and those of one th
   expect(known.get('rows_live')).toBeGreaterThan(0);
   expect(known.get('size_bytes')).toBeGreaterThan(1_000_000);
   await postgres.stop();
-  await eventually('it is told', async () => (await figures()).get('up') === 0, 60);
+  await until('it is told', async () => (await figures()).get('up') === 0, 60);
   expect(Number.isNaN((await figures()).get('connections'))).toBe(true);
 });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
-import { eventually } from '../../kit/eventually.ts';
+import { until } from '../../kit/until.ts';
 import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
 
 /* /ok tells of a process that can't do its work, as long as it can't. */
@@ -31,7 +31,7 @@ const ok = async (): Promise<{ status: number; body: unknown }> => {
 };
 const WELL = { status: 200, body: { ok: true, services: { database: 'healthy', queue: 'healthy' } } };
 const turns = (what: string, status: number): Promise<unknown> =>
-  eventually(what, async () => {
+  until(what, async () => {
     const answer = await ok();
     return answer.status === status && answer;
   });
@@ -42,7 +42,7 @@ test('workers that can not be brought up again turn it red, and green once they 
   const run = await agent.client.runs.create(thread_id, 'fragile', { input: {} });
   expect(await turns('it is red', 503)).toMatchObject({ body: { ok: false, services: { database: 'healthy', queue: 'unhealthy' } } });
   // Nothing is started here meanwhile: another process may take it.
-  await eventually('the run waits', async () => (await agent.client.runs.get(thread_id, run.run_id)).status === 'pending');
+  await until('the run waits', async () => (await agent.client.runs.get(thread_id, run.run_id)).status === 'pending');
   // Whoever only asks whether the process lives is answered that it does.
   expect((await fetch(`${agent.url}/ok?check_db=0`)).status).toBe(200);
   rmSync(join(folder, 'broken'));

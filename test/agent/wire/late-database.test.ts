@@ -3,7 +3,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { EXIT } from '../../../src/errors.ts';
 import { failedStart, freePort, spawnAgent, type AgentProcess } from '../../kit/agent-server.ts';
-import { eventually } from '../../kit/eventually.ts';
+import { until } from '../../kit/until.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
 
 /* What a start does about a database that is not there yet. Who is to wait has more time than a test lasts. */
@@ -66,7 +66,7 @@ const told = (agent: { output: string }, words: string): Record<string, unknown>
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
 const waits = (agent: AgentProcess): Promise<unknown> =>
-  eventually('it waits', () => Promise.resolve(told({ output: agent.output() }, 'waiting for the database').length > 0), 30);
+  until('it waits', () => told({ output: agent.output() }, 'waiting for the database').length > 0, 30);
 
 describe('a start that may wait for its database', () => {
   test('goes on when somebody listens there and Postgres has started, and tells of the wait twice', async () => {
@@ -75,7 +75,7 @@ describe('a start that may wait for its database', () => {
     await waits(agent);
     let starting = 2;
     await listenAt(port, (client) => (starting-- > 0 ? startingUp(client) : forward(client)));
-    await eventually('it is ready', async () => (await fetch(`${agent.url}/ok`).catch(() => undefined))?.ok, 30);
+    await until('it is ready', async () => (await fetch(`${agent.url}/ok`).catch(() => undefined))?.ok, 30);
     const output = agent.output();
     expect(starting).toBeLessThan(0);
     expect(told({ output }, 'waiting for the database')).toMatchObject([{ reason: expect.stringMatching(/ECONNREFUSED/) as string }]);

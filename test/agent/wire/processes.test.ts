@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
-import { eventually } from '../../kit/eventually.ts';
+import { until } from '../../kit/until.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
 
 /* One process answers requests, others execute runs, as in a cluster. */
@@ -47,7 +47,7 @@ test('a run whose worker is killed continues from its last checkpoint on another
     input: { left: 8, pause: 250, journal: file },
     durability: 'sync',
   });
-  await eventually('some steps are done', () => Promise.resolve(journal(file).length >= 3), 60);
+  await until('some steps are done', () => journal(file).length >= 3, 60);
   await first.kill('SIGKILL');
   const second = await worker();
   const state = await api.client.runs.join(thread.thread_id, run.run_id);
@@ -64,7 +64,7 @@ test('SIGTERM hands a run that outlasts the grace back to another worker', async
   const first = await worker({ BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: '1' });
   const thread = await api.client.threads.create();
   const run = await api.client.runs.create(thread.thread_id, 'steps', { input: { left: 12, pause: 250, journal: file } });
-  await eventually('some steps are done', () => Promise.resolve(journal(file).length >= 2), 60);
+  await until('some steps are done', () => journal(file).length >= 2, 60);
   expect(await first.kill('SIGTERM')).toBe(0);
   const second = await worker();
   expect(await api.client.runs.join(thread.thread_id, run.run_id)).toMatchObject({ done: 12 });
@@ -76,7 +76,7 @@ test('a graph that never yields stops neither /ok nor other runs', async () => {
   const thread = await api.client.threads.create();
   const spinning = await api.client.runs.create(thread.thread_id, 'broken', { input: { how: 'spin' } });
   expect((await fetch(`${queue.url}/ok`)).status).toBe(200);
-  const run = await eventually(
+  const run = await until(
     'the run is ended',
     async () => {
       const answer = await api.client.runs.get(thread.thread_id, spinning.run_id);

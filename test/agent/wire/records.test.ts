@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
-import { eventually } from '../../kit/eventually.ts';
+import { until } from '../../kit/until.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
 
 /* Records as clients see them: threads and their state, assistants, the store, the server's own pages. */
@@ -62,7 +62,7 @@ describe('threads', () => {
     const search = { status: 'busy', ids: [thread_id], select: ['status'], extract: { graph: 'metadata.graph_id' } };
     expect((await call('POST', '/threads/search', search)).body).toEqual([{ status: 'busy', extracted: { graph: 'steps' } }]);
     await expect(agent.client.threads.updateState(thread_id, { values: { left: 1 } })).rejects.toMatchObject({ status: 409 });
-    await eventually('a step is done', async () => (await agent.client.threads.getState(thread_id)).next.includes('step'));
+    await until('a step is done', async () => (await agent.client.threads.getState(thread_id)).next.includes('step'));
     await agent.client.runs.cancel(thread_id, run.run_id, true);
     await expect.poll(() => agent.client.threads.get(thread_id)).toMatchObject({ status: 'interrupted' });
   });
@@ -166,7 +166,7 @@ describe('runs', () => {
     const answer = await call('POST', '/runs/wait', { assistant_id: 'steps', input: { left: 2 } });
     expect(answer.body).toMatchObject({ done: 2 });
     const threadId = /threads\/([^/]+)/.exec(answer.headers.get('content-location') ?? '')?.[1];
-    await eventually('the thread is gone', async () => (await call('GET', `/threads/${threadId}`)).status === 404);
+    await until('the thread is gone', async () => (await call('GET', `/threads/${threadId}`)).status === 404);
     const batch = await call('POST', '/runs/batch', [
       { assistant_id: 'steps', input: { left: 1 } },
       { assistant_id: 'chat', input: human('x') },
@@ -216,13 +216,13 @@ describe('a stream of a thread', () => {
     const body = { assistant_id: 'steps', input: { left: 1 }, stream_mode: ['custom'] };
     for (const _ of [1, 2]) await call('POST', `/threads/${thread_id}/runs/wait`, body);
     await agent.client.threads.updateState(thread_id, { values: { done: 1 } });
-    await eventually('the state is told', () => Promise.resolve(text.includes('event: state_update')), 60);
+    await until('the state is told', () => text.includes('event: state_update'), 60);
     const names = text.match(/^event: \S+/gm)?.map((line) => line.slice(7));
     expect(names).toEqual(['metadata', 'custom', 'metadata', 'metadata', 'custom', 'metadata', 'state_update']);
     expect(text.match(/"status":"run_done"/g)).toHaveLength(2);
     leave.abort();
     await reading;
-    await eventually('the thread is let go', async () => {
+    await until('the thread is let go', async () => {
       const [row] = await database.sql<{ readers: string }>('select readers::text from gx.thread where thread_id = $1', [thread_id]);
       return row?.readers === '{}';
     });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
-import { eventually } from '../../kit/eventually.ts';
+import { until } from '../../kit/until.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
 
 /* What gx.json and the environment change about the server itself. */
@@ -72,7 +72,7 @@ describe('with the environment of a deployment', () => {
   test('figures and facts carry its names, runs are counted by their end', async () => {
     const { thread_id } = await agent.client.threads.create();
     await agent.client.runs.wait(thread_id, 'steps', { input: { left: 1 } });
-    const text = await eventually('the queue is counted', async () => {
+    const text = await until('the queue is counted', async () => {
       const found = await (await fetch(`${agent.url}/metrics`)).text();
       return /num_pending_runs\{.*\} \d/.test(found) && found;
     });
@@ -93,7 +93,7 @@ describe('with the environment of a deployment', () => {
     expect(messages[0]?.content).toHaveLength(4096);
     const [run] = await agent.client.runs.list(thread_id);
     expect(run?.status).toBe('success');
-    await eventually('the log tells it', async () => agent.output().includes('message is too large for streams'), 30);
+    await until('the log tells it', async () => agent.output().includes('message is too large for streams'), 30);
   });
 
   test('a page of a public site may call it in a private network', async () => {
@@ -126,7 +126,7 @@ test('items that were stored before there was an index are found by meaning afte
   try {
     const found = async (): Promise<string[]> =>
       (await agent.client.store.searchItems(['paint'], { query: 'blue' })).items.map(({ key }) => key);
-    await eventually('the item is indexed', async () => (await found()).length > 0, 30);
+    await until('the item is indexed', async () => (await found()).length > 0, 30);
     expect(await found()).toEqual(['old']);
   } finally {
     await agent.kill();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
-import { eventually } from '../../kit/eventually.ts';
+import { until } from '../../kit/until.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
 
 /* A worker dies after a run's last checkpoint and before its end is written down: what the next attempt makes of it. */
@@ -24,7 +24,7 @@ async function takenUp(runId: string): Promise<void> {
     `update gx.run set status = 'running', worker = gen_random_uuid(), lease_until = now() - interval '1 minute', ended_at = null where run_id = $1`,
     [runId],
   );
-  await eventually(
+  await until(
     'it ended again',
     async () => {
       const [run] = await database.sql<{ status: string; attempt: number }>('select status, attempt from gx.run where run_id = $1', [

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startPair, type AgentPair } from '../../kit/agent-pair.ts';
-import { eventually } from '../../kit/eventually.ts';
+import { until } from '../../kit/until.ts';
 
 /* What is said of runs before their graph has begun. No heartbeat comes to their help here. */
 
@@ -14,7 +14,7 @@ afterAll(() => stop());
 
 /** How the run ended. */
 const endOf = ({ thread_id, run_id }: { thread_id: string; run_id: string }): Promise<string> =>
-  eventually(
+  until(
     'it has ended',
     async () => {
       const { status } = await api.client.runs.get(thread_id, run_id);
@@ -44,11 +44,11 @@ test('a stop that comes with the claim itself, before the worker knows that it h
 
 test('a stop while the thread that is to execute the run is still loading its graphs is obeyed', async () => {
   const stuck = await started('spin');
-  await eventually('it is stuck', () => Promise.resolve(queue.output().includes('spinning')));
+  await until('it is stuck', () => queue.output().includes('spinning'));
   // From now on runs are given to another thread, which has to be started.
   await wait(2000);
   const { thread_id, run_id } = await started('never');
-  await eventually('it is taken', async () => (await api.client.runs.get(thread_id, run_id)).status === 'running');
+  await until('it is taken', async () => (await api.client.runs.get(thread_id, run_id)).status === 'running');
   await api.client.runs.cancel(thread_id, run_id, true);
   expect((await api.client.runs.get(thread_id, run_id)).status).toBe('interrupted');
   await api.client.runs.cancel(stuck.thread_id, stuck.run_id, true);
@@ -56,10 +56,10 @@ test('a stop while the thread that is to execute the run is still loading its gr
 
 test('a run that was to stop when its worker handed it back does not go on elsewhere', async () => {
   const { thread_id, run_id } = await started('never');
-  await eventually('it is under way', async () => (await api.client.threads.getState(thread_id)).next.length > 0);
+  await until('it is under way', async () => (await api.client.threads.getState(thread_id)).next.length > 0);
   // What happens when another graph ends the thread of both in the moment between the request and the word of it.
   await database.sql(`update gx.run set cancel = 'interrupt' where run_id = $1`, [run_id]);
-  await eventually('its thread is ended', async () => {
+  await until('its thread is ended', async () => {
     const killer = await started('die');
     await api.client.runs.join(killer.thread_id, killer.run_id);
     return (await api.client.runs.get(thread_id, run_id)).status !== 'running';

@@ -4,7 +4,7 @@ import { closeSync, globSync, mkdtempSync, openSync, readFileSync } from 'node:f
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { eventually } from '../../kit/eventually.ts';
+import { until } from '../../kit/until.ts';
 
 /** A server under test, answering. */
 export type BenchServer = {
@@ -27,7 +27,7 @@ export async function startServer({ command, args, env = {}, cwd, port, health }
   const url = `http://127.0.0.1:${port}`;
   const answers = async (): Promise<boolean> =>
     child.exitCode !== null || (health === undefined ? listens(port) : (await fetch(url + health).catch(() => undefined))?.ok === true);
-  await eventually(`${command} answers`, answers, 60).catch(() => ended(child));
+  await until(`${command} answers`, answers, 60).catch(() => ended(child));
   if (child.exitCode !== null || child.signalCode !== null)
     throw new Error(`${command} does not start: ${readFileSync(logFile, 'utf8').slice(-2000)}`);
   const pid = child.pid!;

@@ -1,5 +1,5 @@
 import { openSync, readSync, closeSync, statSync } from 'node:fs';
-import type { AuditEvent } from '../../kit/api-server.ts';
+import type { AuditEvent } from '../../kit/audit-log.ts';
 
 type Timed = AuditEvent & { requestReceivedTimestamp: string };
 

@@ -5,7 +5,7 @@ import { openSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
-import { until } from '../../kit/api-server.ts';
+import { until } from '../../kit/until.ts';
 import { LEASHED } from '../../kit/leash.ts';
 
 /** The operator as in a pod: a process of its own, which can be asked and looked at from outside. */

@@ -11,7 +11,8 @@ import { READY } from '../../../src/schema/conditions.ts';
 import { API_VERSION, type DeploymentResource, type RevisionResource } from '../../../src/schema/custom-resources.ts';
 import { names } from '../../../src/schema/names.ts';
 import { hashOf } from '../../../src/schema/revision-of.ts';
-import { conditionOf, until } from '../../kit/api-server.ts';
+import { conditionOf } from '../../kit/api-server.ts';
+import { until } from '../../kit/until.ts';
 import { SETTINGS } from './process.ts';
 
 /*

@@ -1,7 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { kinds, type Kube } from '../../../src/kube/kube.ts';
 import { READY } from '../../../src/schema/conditions.ts';
-import { conditionOf, until } from '../../kit/api-server.ts';
+import { conditionOf } from '../../kit/api-server.ts';
+import { until } from '../../kit/until.ts';
 import { AuditTrail, isChildWrite } from './audit.ts';
 import type { Given } from './creation.ts';
 import { bestAtOnce, CHILDREN, writeFamilies, type Written } from './limits.ts';
@@ -27,8 +28,8 @@ const TURN = 2500;
 const TURNS = 200;
 /** Deployments with which the operator's program gets warm, as the client's does while it looks how it writes best. */
 const FIRST = 50;
-/** Milliseconds until they serve, at the most. */
-const PATIENCE = 300_000;
+/** Seconds until they serve, at the most. */
+const PATIENCE = 300;
 
 type Span = { from: number; to: number };
 

@@ -4,7 +4,7 @@ import { kinds, type Kube } from '../../../src/kube/kube.ts';
 import { API_VERSION } from '../../../src/schema/custom-resources.ts';
 import type { Deployment } from '../../../src/schema/deployment.ts';
 import { faultProxy } from '../../kit/fault-proxy.ts';
-import { until } from '../../kit/api-server.ts';
+import { until } from '../../kit/until.ts';
 import { creation, letGo, startPlane, TENANT_A } from '../kit/api-server-plane.ts';
 
 /* What the API server answers with 409 beside "already exists": it counted a quota twice at a time, and made nothing. */

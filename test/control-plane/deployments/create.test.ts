@@ -6,7 +6,7 @@ import { kinds } from '../../../src/kube/kube.ts';
 import type { Deployment, WrittenDeployment } from '../../../src/schema/deployment.ts';
 import { revisionOf } from '../../../src/schema/revision-of.ts';
 import type { Revision } from '../../../src/schema/revision.ts';
-import { until } from '../../kit/api-server.ts';
+import { until } from '../../kit/until.ts';
 import { creation, letGo, startPlane, TENANT_A, type Plane } from '../kit/api-server-plane.ts';
 
 let plane: Plane;

@@ -10,7 +10,7 @@ import { connect } from '../../../src/kube/client.ts';
 import { kinds, type Kube } from '../../../src/kube/kube.ts';
 import { createLog } from '../../../src/log.ts';
 import { API_VERSION, type ListenerResource } from '../../../src/schema/custom-resources.ts';
-import { until } from '../../kit/api-server.ts';
+import { until } from '../../kit/until.ts';
 
 export const TENANT_A = '00000000-0000-4000-8000-000000000000';
 export const TENANT_B = '11111111-1111-4111-8111-111111111111';

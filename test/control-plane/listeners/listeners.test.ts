@@ -5,7 +5,7 @@ import type { Listener } from '../../../src/control-plane/listeners/resource.ts'
 import { API_VERSION } from '../../../src/schema/custom-resources.ts';
 import type { Deployment } from '../../../src/schema/deployment.ts';
 import { TENANT } from '../../../src/schema/labels.ts';
-import { until } from '../../kit/api-server.ts';
+import { until } from '../../kit/until.ts';
 import { creation, startPlane, TENANT_A, TENANT_B, type Plane } from '../kit/api-server-plane.ts';
 
 let plane: Plane;

@@ -4,7 +4,7 @@ import { kinds } from '../../../src/kube/kube.ts';
 import { API_VERSION, type DeploymentSpec } from '../../../src/schema/custom-resources.ts';
 import type { Deployment } from '../../../src/schema/deployment.ts';
 import { REVISION_STATUSES, type Revision, type RevisionStatus } from '../../../src/schema/revision.ts';
-import { until } from '../../kit/api-server.ts';
+import { until } from '../../kit/until.ts';
 import { fakeKubelet, type FakeKubelet } from '../../kit/fake-kubelet.ts';
 import { BUILDER, newDeployment } from '../../kit/objects.ts';
 import { operatorFor, type RunningOperator } from '../../kit/operator.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds } from '../../../src/kube/kube.ts';
 import { API_VERSION } from '../../../src/schema/custom-resources.ts';
-import { until } from '../../kit/api-server.ts';
+import { until } from '../../kit/until.ts';
 import { creation, startPlane, TENANT_A, TENANT_B, type Plane } from '../kit/api-server-plane.ts';
 
 type Page = { resources: { id: string; name: string; tenant_id: string }[] };

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds, type Kube } from '../../../src/kube/kube.ts';
-import { until } from '../../kit/api-server.ts';
+import { until } from '../../kit/until.ts';
 import { newDeployment } from '../../kit/objects.ts';
 import { clearStage, setStage, type Stage } from '../../kit/stage.ts';
 

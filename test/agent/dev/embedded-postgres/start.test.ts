@@ -9,7 +9,7 @@ import { Client } from 'pg';
 import { afterAll, describe, expect, test } from 'vitest';
 import { startPostgres, type EmbeddedPostgres } from '../../../../src/agent/dev/embedded-postgres/start.ts';
 import { StartError } from '../../../../src/errors.ts';
-import { eventually } from '../../../kit/eventually.ts';
+import { until } from '../../../kit/until.ts';
 import { freshDatabase } from '../../../kit/postgres.ts';
 
 const START = new URL('../../../../src/agent/dev/embedded-postgres/start.ts', import.meta.url).href;
@@ -108,7 +108,7 @@ describe('embedded Postgres', () => {
     const pid = Number(readFileSync(path.join(home, 'crashed', 'data', 'postmaster.pid'), 'utf8').split('\n')[0]);
     process.kill(pid, 'SIGKILL');
     await server.ended;
-    const again = await eventually('the data can be used again', () => start('crashed'), 40);
+    const again = await until('the data can be used again', () => start('crashed'), 40);
     expect(await answers(again.uri)).toBe(true);
     await again.stop();
   });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds, type Kube, type KubeObject } from '../../../../src/kube/kube.ts';
-import { conditionOf, until } from '../../../kit/api-server.ts';
+import { conditionOf } from '../../../kit/api-server.ts';
+import { until } from '../../../kit/until.ts';
 import { type FakeKubelet } from '../../../kit/fake-kubelet.ts';
 import { newDeployment } from '../../../kit/objects.ts';
 import { look, type RunningOperator } from '../../../kit/operator.ts';
@@ -24,7 +25,7 @@ const secret = (name: string, stringData: Record<string, string>): Promise<KubeO
 const deploy = (name: string, external: object, spec: object = {}): Promise<object> =>
   kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name }, spec: { database: { external } as never, ...spec } }));
 const said = async (name: string) => (await see.deployment(name)).status?.conditions?.find(({ type }) => type === 'DatabaseReady');
-const saysOf = (name: string, status: string, words: string): Promise<void> =>
+const saysOf = (name: string, status: string, words: string): Promise<true> =>
   until(`the database of ${name} is ${status}: ${words}`, async () => {
     const found = await said(name);
     return found?.status === status && found.message.includes(words);
@@ -68,7 +69,7 @@ test('a Secret that is missing, or is no address, is told with a sentence; the r
   await saysOf('early', 'False', 'is not an address');
   expect(JSON.stringify(await see.deployment('early'))).not.toContain('canary');
   await secret('later', { uri: ADDRESS });
-  await see.untilReady('early', 40_000);
+  await see.untilReady('early', 40);
 });
 
 test('a database that is lost is told by the pods that run on without being ready, and so is its return', async () => {

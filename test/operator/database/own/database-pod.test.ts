@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import type { OperatorSettings } from '../../../../src/config/operator.ts';
 import { kinds, type Kube, type KubeObject } from '../../../../src/kube/kube.ts';
-import { testNamespace, until } from '../../../kit/api-server.ts';
+import { testNamespace } from '../../../kit/api-server.ts';
+import { until } from '../../../kit/until.ts';
 import { fakeKubelet, type FakeKubelet } from '../../../kit/fake-kubelet.ts';
 import { newDeployment } from '../../../kit/objects.ts';
 import { look, operatorFor, type RunningOperator } from '../../../kit/operator.ts';

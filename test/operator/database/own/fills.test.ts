@@ -5,7 +5,8 @@ import { Reflector } from '../../../../src/kube/watch.ts';
 import type { Condition } from '../../../../src/schema/conditions.ts';
 import type { DeploymentResource } from '../../../../src/schema/custom-resources.ts';
 import { names } from '../../../../src/schema/names.ts';
-import { conditionOf, testNamespace, until } from '../../../kit/api-server.ts';
+import { conditionOf, testNamespace } from '../../../kit/api-server.ts';
+import { until } from '../../../kit/until.ts';
 import { fakeKubelet, type FakeKubelet } from '../../../kit/fake-kubelet.ts';
 import { silentLog } from '../../../kit/log.ts';
 import { newDeployment } from '../../../kit/objects.ts';
@@ -94,7 +95,7 @@ test('a volume that fills is told level by level, and the deployment stays ready
   }
   await guardTells(`roomy ${40 * 2 ** 20} ${100 * 2 ** 20}\n`);
   await until('it is told no more', async () => (await reasonOf('VolumeHasRoom')) === undefined);
-  await until('all of it was seen', () => Promise.resolve(seen.at(-1)?.conditions?.every(({ type }) => type !== 'VolumeHasRoom') === true));
+  await until('all of it was seen', () => seen.at(-1)?.conditions?.every(({ type }) => type !== 'VolumeHasRoom') === true);
   // Not even for a moment.
   for (const status of seen)
     expect(status?.conditions?.filter(({ type }) => ['Ready', 'DatabaseReady', 'Serving'].includes(type)).map((one) => one.status)).toEqual(

@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { eventually } from '../../../kit/eventually.ts';
+import { until } from '../../../kit/until.ts';
 
 /*
  * The script of the guard, with doubles of what measures the volume (df), makes the reserve (fallocate) and talks to Postgres (psql, which
@@ -29,7 +29,6 @@ function measured(percent: number, size = 10 * GIB): void {
   writeFileSync(at('measured.new'), `Used Avail\n${used} ${size - used}\n`);
   renameSync(at('measured.new'), at('measured'));
 }
-const until = (what: string, holds: () => boolean): Promise<boolean> => eventually(what, () => Promise.resolve(holds()), 60);
 
 beforeEach(() => {
   folder = mkdtempSync(path.join(tmpdir(), 'gx-guard-'));

@@ -3,7 +3,7 @@ import { deploymentStatus } from '../../../../src/control-plane/deployments/reso
 import { kinds, type Kube } from '../../../../src/kube/kube.ts';
 import type { DeploymentResource } from '../../../../src/schema/custom-resources.ts';
 import { names } from '../../../../src/schema/names.ts';
-import { until } from '../../../kit/api-server.ts';
+import { until } from '../../../kit/until.ts';
 import { type FakeKubelet } from '../../../kit/fake-kubelet.ts';
 import { newDeployment } from '../../../kit/objects.ts';
 import { look, type RunningOperator } from '../../../kit/operator.ts';
@@ -29,7 +29,7 @@ const conditionsOf = ({ status }: DeploymentResource): Record<string, string> =>
 
 const pods = (name: string) => kube.all(kinds.pod, { namespace, labelSelector: `gx.dev/deployment=${name}` });
 
-const untilAsleep = (name: string): Promise<void> =>
+const untilAsleep = (name: string): Promise<true> =>
   until(`${name} hibernates`, async () => conditionsOf(await see.deployment(name)).Ready === 'True Hibernated');
 
 test('a deployment that hibernates has no pod, keeps its data and its revision, and wakes as it was', async () => {

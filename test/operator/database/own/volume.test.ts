@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../../../src/kube/kube.ts';
 import { names } from '../../../../src/schema/names.ts';
-import { conditionOf, testNamespace, until } from '../../../kit/api-server.ts';
+import { conditionOf, testNamespace } from '../../../kit/api-server.ts';
+import { until } from '../../../kit/until.ts';
 import { dyingDoor, type DyingDoor } from '../../../kit/dying-door.ts';
 import { fakeKubelet, type FakeKubelet } from '../../../kit/fake-kubelet.ts';
 import { newDeployment, settings } from '../../../kit/objects.ts';
@@ -52,7 +53,7 @@ async function deployed(name: string, resourceSpec: object = { dbStorageGi: 10 }
 
 type Told = { regarding?: { name: string }; type?: string; reason?: string };
 /** Once: what stays as it is is not said again. */
-const untilEvent = (name: string, type: string, reason: string): Promise<void> =>
+const untilEvent = (name: string, type: string, reason: string): Promise<true> =>
   until(`one event of ${name} says ${reason}`, async () => {
     const all = (await kube.all(kinds.event, { namespace })) as Told[];
     return all.filter((told) => told.regarding?.name === name && told.type === type && told.reason === reason).length === 1;

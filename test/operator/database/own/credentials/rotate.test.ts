@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { kinds, type Kube, type KubeObject } from '../../../../../src/kube/kube.ts';
-import { until } from '../../../../kit/api-server.ts';
+import { until } from '../../../../kit/until.ts';
 import { type FakeKubelet } from '../../../../kit/fake-kubelet.ts';
 import { newDeployment } from '../../../../kit/objects.ts';
 import { look, operatorFor, type RunningOperator } from '../../../../kit/operator.ts';
@@ -36,8 +36,8 @@ const deploy = (name: string, spec: object = {}): Promise<object> =>
 const ask = (name: string, passwordRequestedAt: string): Promise<object> =>
   kube.jsonPatch(kinds.deployment, { namespace, name }, [{ op: 'add', path: '/spec/database', value: { passwordRequestedAt } }]);
 const [MONDAY, TUESDAY] = ['2026-01-05T00:00:00Z', '2026-01-06T00:00:00Z'];
-const untilFulfilled = (name: string, request: string): Promise<void> =>
-  until(`the password of ${name} is changed`, async () => (await see.deployment(name)).status?.passwordRequestedAt === request, 40_000);
+const untilFulfilled = (name: string, request: string): Promise<true> =>
+  until(`the password of ${name} is changed`, async () => (await see.deployment(name)).status?.passwordRequestedAt === request, 40);
 const rotation = async (name: string) => (await see.deployment(name)).status?.conditions?.find(({ type }) => type === 'PasswordRotated');
 const readFrom = async (name: string): Promise<string[]> => {
   const pods = await kube.all(kinds.pod, { namespace, labelSelector: `gx.dev/deployment=${name},gx.dev/component in (api,queue)` });

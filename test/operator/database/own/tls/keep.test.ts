@@ -3,12 +3,12 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { kinds, type Kube, type KubeObject } from '../../../../../src/kube/kube.ts';
 import { newCertificate } from '../../../../../src/operator/database/own/tls/certificate.ts';
 import { seenTemplate, withTemplateHash } from '../../../../../src/operator/pods/settled-template.ts';
-import { auditEvents, until } from '../../../../kit/api-server.ts';
+import { auditEvents } from '../../../../kit/audit-log.ts';
+import { still, until } from '../../../../kit/until.ts';
 import { type FakeKubelet } from '../../../../kit/fake-kubelet.ts';
 import { newDeployment } from '../../../../kit/objects.ts';
 import { look, metricOf, operatorFor, untilIdle, type RunningOperator } from '../../../../kit/operator.ts';
 import { clearStage, setStage } from '../../../../kit/stage.ts';
-import { still } from '../../../../kit/still.ts';
 
 let kube: Kube;
 let namespace: string;
