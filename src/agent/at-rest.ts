@@ -2,32 +2,44 @@ import { performance, type EventLoopUtilization } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
 
 /*
- * What V8 would do late or not at all: after a burst of work its heaps stay as large as they were, some 60 MB a server. A thread that has
- * had next to nothing to do for a while collects once (some 60 ms), so that the pod gives back what it does not need.
+ * V8 leaves its heaps as large as they were after a burst of work, some 60 MB a server. A thread that has had next to
+ * nothing to do for a while therefore collects garbage once (some 60 ms), so that the pod gives back what it does not
+ * need.
  */
 
 const LOOK_EVERY = 10_000;
 
-/** Share of the time between two looks in which the event loop did something: probes and heartbeats need less. */
+/**
+ * A thread rests when its event loop was busy for less than this share of the time; probes and heartbeats need less.
+ */
 const RESTING = 0.05;
 
-/** Bytes of heap more than after the last collection: for less the pause is not worth it. */
+/** Bytes that the heap must have grown since the last collection: for less the pause is not worth it. */
 const WORTH = 8 * 1024 * 1024;
 
-/** Looks at rest in a row before it: whoever pauses between two questions is not made to wait. */
+/**
+ * How many looks in a row must find the thread at rest, so that a client that pauses between two requests does not
+ * wait.
+ */
 const PATIENCE = 3;
 
 type Look = { /** 0 to 1 since the last look. */ utilization: number; /** Bytes that the heap takes. */ heap: number };
 export type Rest = { looks: number; heap: number };
 
-/** Whether to collect now, and what to remember until the next look (pure). `heap` of a rest: the smallest since the last collection. */
+/**
+ * Returns whether to collect now, and what to remember until the next look. `heap` of a rest is the smallest since the
+ * last collection.
+ */
 export function resting({ looks, heap }: Rest, now: Look): Rest & { collect: boolean } {
   const inRow = now.utilization < RESTING ? looks + 1 : 0;
   const least = Math.min(heap, now.heap);
   return { looks: inRow, heap: least, collect: inRow >= PATIENCE && now.heap > least + WORTH };
 }
 
-/** Looks after the heap of this thread for as long as it lives. Nothing happens unless Node was started with `--expose-gc`. */
+/**
+ * Looks after the heap of this thread for as long as it lives. Nothing happens unless Node was started with
+ * `--expose-gc`.
+ */
 export function collectAtRest(): void {
   const { gc } = globalThis;
   if (gc === undefined) return;

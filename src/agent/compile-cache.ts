@@ -3,8 +3,9 @@ import type { ThreadStart } from './threads/protocol.ts';
 import { openWorker } from './threads/worker.ts';
 
 /*
- * Run once when the image is built, with NODE_COMPILE_CACHE set: loads all that the server and its graph threads load. From then on no
- * process parses TypeScript, which saves each thread the 22 MB of Node's parser, and the start half of its time.
+ * Runs once when the image is built, with NODE_COMPILE_CACHE set, and loads all that the server and its graph threads
+ * load. From then on no process parses TypeScript, which saves each thread the 22 MB of Node's parser, and the start
+ * half of its time.
  */
 
 /** Enough to load everything, and no graph. */

@@ -3,7 +3,7 @@ import type { JsonObject } from '../schema/agent-types.ts';
 
 /* The nodes that a call names. LangGraph passes over names that its graph does not have; here they are refused. */
 
-/** What a call may name nodes in, as it is asked for and as it is stored. */
+/** The parts of a call that name nodes, as it is sent and as it is stored. */
 type Call = {
   interrupt_before?: '*' | string[] | null;
   interrupt_after?: '*' | string[] | null;
@@ -12,23 +12,32 @@ type Call = {
 
 type NamedNode = { field: string; node: string };
 
-/** LangGraph's own names: a graph is entered at the one, which nothing can go to, and left at the other, before which nothing stops. */
+/**
+ * LangGraph's own nodes. A graph is entered at the first, which nothing can go to, and left at the second, before which
+ * nothing stops.
+ */
 const START = '__start__';
 const END = '__end__';
 
-/** Node names as LangGraph takes them: all, some, or none. It knows `'*'` only by itself: in a list it would be a node's name. */
+/**
+ * Returns node names as LangGraph takes them: all, some, or none. It knows `'*'` only by itself: in a list it would be
+ * a node's name.
+ */
 export const someNodes = (nodes: '*' | string[] | null | undefined): '*' | string[] | null => {
   if (nodes?.includes('*') === true) return '*';
   return nodes && nodes.length > 0 ? nodes : null;
 };
 
-/** The first node that a call names and a graph of these nodes does not have (pure). A subgraph's nodes are none of the graph's: LangGraph.js does not hand the call's stops on to it. */
+/**
+ * Returns the first node that a call names and a graph of these nodes does not have. The nodes of a subgraph do not
+ * count, because LangGraph.js does not hand the call's stops on to it.
+ */
 export function unknownNode(call: Call, nodes: string[]): NamedNode | undefined {
   const known = new Set(nodes);
   return named(call).find(({ field, node }) => !known.has(node) || (field === GOTO && node === START));
 }
 
-/** Throws `Invalid` for it; a graph whose nodes are not known (undefined) is asked when the run begins. */
+/** Throws `Invalid` for such a node. A graph whose nodes are not known (undefined) is asked when the run begins. */
 export function checkNodes(call: Call, nodes: string[] | undefined): void {
   const unknown = nodes && unknownNode(call, nodes);
   if (unknown) throw new Invalid([{ loc: ['body', ...unknown.field.split('.')], msg: sentence(unknown, nodes), type: 'value_error' }]);

@@ -39,10 +39,13 @@ export function getAssistants(db: Db, assistantIds: string[]): Promise<Assistant
   });
 }
 
-/** `context` and `config.configurable` are one: a new context leaves the other settings of the config, and new settings leave the context. */
+/**
+ * `context` and `config.configurable` mirror each other: a new context keeps the other settings of the config, and new
+ * settings keep the context.
+ */
 const MIRROR = `case when coalesce($6, context) = '{}' then '{}'::jsonb else jsonb_build_object('configurable', coalesce($6, context)) end`;
 
-/** The next version: what is given replaces, metadata is merged. */
+/** Makes the assistant's next version: fields that are given replace the old ones, metadata is merged. */
 export async function patchAssistant(db: Db, assistantId: string, patch: Partial<NewAssistant>): Promise<Assistant | undefined> {
   const [row] = await db.query<Assistant>({
     text: `with a as (
@@ -94,7 +97,10 @@ export async function listVersions(
 
 export type DeletedAssistant = { threads: string[] };
 
-/** Deletes the assistant; `threads` are those that belong to it, for the caller to go on with. Undefined: not there. */
+/**
+ * Deletes the assistant, and returns the threads that belong to it, for the caller to go on with. Undefined when it is
+ * not there.
+ */
 export function deleteAssistant(db: Database, assistantId: string): Promise<DeletedAssistant | undefined> {
   return db.transaction(async (tx) => {
     const gone = await tx.query({ text: 'delete from gx.assistant where assistant_id = $1 returning 1', values: [assistantId] });
@@ -117,7 +123,7 @@ export async function activeRunsOf(db: Db, assistantId: string): Promise<string[
 
 type Filters = Pick<AssistantSearch, 'metadata' | 'graph_id' | 'name'> & { graphs: string[] };
 
-/** The one place that decides which assistants a search may see: those whose graph this server has. */
+/** Decides, in one place, which assistants a search may see: those whose graph this server has. */
 function where({ metadata, graph_id, name, graphs }: Filters, parameters: unknown[]): string {
   const parameter = (value: unknown): string => `$${parameters.push(value)}`;
   const conditions = [`graph_id = any(${parameter(graphs)})`];
@@ -127,7 +133,7 @@ function where({ metadata, graph_id, name, graphs }: Filters, parameters: unknow
   return conditions.join(' and ');
 }
 
-/** One row more than asked for tells that there is a next page. */
+/** Returns one row more than asked for where there is a next page. */
 export function searchAssistants(db: Db, search: AssistantSearch & { graphs: string[] }): Promise<Partial<Assistant>[]> {
   const parameters: unknown[] = [];
   const condition = where(search, parameters);

@@ -4,7 +4,7 @@ import { runContexts, type RunContextKey, type RunContext } from './runs.ts';
 import { insertThreads, type NewThread } from './threads.ts';
 import { Batcher } from './batcher.ts';
 
-/** What many clients ask for at the same time, each for itself: those that come while a statement is under way share the next one. */
+/** Statements that many clients ask for at the same time: those that come while one is under way share the next one. */
 export type BatchedStatements = {
   /** Undefined when the id is taken. */
   insertThread(thread: NewThread): Promise<Thread | undefined>;

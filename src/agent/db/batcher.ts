@@ -1,14 +1,15 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { Unavailable } from '../../errors.ts';
 
-/** So many fit into one statement: beyond it, sharing saves nothing any more. */
+/** The most items of one statement: beyond it, sharing saves nothing any more. */
 const MOST = 100;
 
 type Waiting<Item, Result> = { item: Item; resolve: (result: Result) => void; reject: (error: unknown) => void };
 
 /**
- * Writes that come while one is under way go together in the next: alone each costs a round trip, and nobody waits when there is only one.
- * `write` answers one result for each item, in their order. When it fails for several, each is tried alone, so that only the faulty one fails.
+ * Sends what comes while a statement is under way together in the next one: alone each item would cost a round trip,
+ * and a single item waits for nothing. `write` returns one result for each item, in their order. When it fails for
+ * several items, each is tried alone, so that only the faulty one fails.
  */
 export class Batcher<Item, Result> {
   readonly #write: (items: Item[]) => Promise<Result[]>;

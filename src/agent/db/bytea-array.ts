@@ -1,8 +1,8 @@
 type Nested = (Buffer | null | Nested)[];
 
 /**
- * `{{"\\\\x6869",NULL},{...}}`: an array of `bytea` as Postgres prints it. pg's own parser goes through it letter by letter, which for the
- * messages of a long thread costs more than all else of a run.
+ * Parses an array of `bytea` as Postgres prints it: `{{"\\\\x6869",NULL},{...}}`. pg's own parser goes through it
+ * letter by letter, which for the messages of a long thread costs more than all the rest of a run.
  */
 export function byteaArray(text: string): Nested {
   const stack: Nested[] = [[]];

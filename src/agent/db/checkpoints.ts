@@ -32,8 +32,8 @@ const BEFORE = `case when o.run_id is not distinct from excluded.run_id then o.b
 const WRITE_FIELDS = 'w (thread_id, checkpoint_ns, checkpoint_id, task_id, run_id, replaces, idx, channel, type, blob)';
 
 /**
- * What several runs, or several tasks of one, have to write at the same time, in one statement: checkpoints with the channel values
- * that are new in them, and what tasks wrote. Errors and interrupts replace what stood in their place.
+ * Writes the steps of several runs, or of several tasks of one run, in one statement: checkpoints with the channel
+ * values that are new in them, and what tasks wrote. Errors and interrupts replace what stood in their place.
  */
 export async function writeSteps(db: Db, steps: Step[]): Promise<void> {
   const puts = steps.flatMap((step) => ('put' in step ? [step.put] : []));
@@ -118,7 +118,10 @@ export type WhichCheckpoints = {
 
 const VALUE = `case type when 'json' then convert_from(blob, 'UTF8')::json when 'bytes' then to_json(encode(blob, 'base64')) end`;
 
-/** Checkpoints, newest first, each with its values and what tasks wrote on it: one statement, and one text to parse for each. */
+/**
+ * Returns checkpoints, newest first, each with its values and what tasks wrote on it: in one statement, with one text
+ * to parse for each.
+ */
 export function readCheckpoints(
   db: Db,
   { threadId, namespace, checkpointId, before, metadata, limit }: WhichCheckpoints,
@@ -179,7 +182,10 @@ export async function deleteCheckpoints(db: Db, threadIds: string[]): Promise<vo
 
 const SAME = `w.thread_id = $1 and (w.checkpoint_ns, w.checkpoint_id, w.task_id, w.idx) = (own.checkpoint_ns, own.checkpoint_id, own.task_id, own.idx)`;
 
-/** Removes what one run left, also at a checkpoint it resumed from: the thread's newest checkpoint is again the one before it, as it was. */
+/**
+ * Removes what one run left, also at a checkpoint that it resumed from: the thread's newest checkpoint is again the one
+ * before the run, as it was.
+ */
 export async function deleteRunCheckpoints(db: Db, threadId: string, runId: string): Promise<void> {
   await db.query({
     text: `with gone as (
@@ -217,7 +223,7 @@ export async function keepLatestCheckpoints(db: Db, threadId: string): Promise<v
 type Size = { count: number; bytes: number };
 export type Storage = { checkpoints: Size; channel_values: Size & { by_channel: Record<string, Size> }; pending_writes: Size };
 
-/** What a thread's checkpoints take up, in rows and bytes. */
+/** Returns what a thread's checkpoints take up, in rows and bytes. */
 export async function checkpointStorage(db: Db, threadId: string): Promise<Storage> {
   const rows = await db.query<{ kind: string; channel: string; count: number; bytes: number }>({
     text: `select 'checkpoints' as kind, '' as channel, count(*) as count, coalesce(sum(pg_column_size(c.*)), 0)::bigint as bytes

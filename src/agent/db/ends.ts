@@ -2,7 +2,7 @@ import type { RunStatus } from '../../schema/run.ts';
 import { fieldText, toField } from './json-field.ts';
 import type { Db } from './pool.ts';
 
-/* How a run ends that its worker carried to its end. */
+/* The end of a run that its worker has carried to its end. */
 
 export type FinishRun = {
   run_id: string;
@@ -18,8 +18,9 @@ export type Finished = { readers: string[]; more: boolean };
 const MORE = `exists (select 1 from gx.run p where p.thread_id = r.thread_id and p.status = 'pending' and p.due_at <= now()) as more`;
 
 /**
- * Ends runs of one worker and writes down where their threads rest, in one statement. Undefined in a run's place: it is no longer ours to end.
- * Rows are locked as everywhere: threads before runs, each in the order of their ids, or an admission on the thread and an end would wait for each other.
+ * Ends runs of one worker and writes down where their threads rest, in one statement. A run that is no longer this
+ * worker's has undefined in its place. Rows are locked as everywhere, threads before runs and each in the order of
+ * their ids: else an admission on the thread and an end would wait for each other.
  */
 export async function finishRuns(db: Db, runs: FinishRun[]): Promise<(Finished | undefined)[]> {
   const rows = await db.query<Finished & { run_id: string }>({
@@ -56,7 +57,7 @@ export async function finishRuns(db: Db, runs: FinishRun[]): Promise<(Finished |
   return runs.map(({ run_id }) => found.get(run_id));
 }
 
-/** An end that the worker wrote before, and whose answer it never got; undefined where there is none. */
+/** Returns an end that the worker wrote before and whose answer it never got; undefined where there is none. */
 export async function finishedBefore(
   db: Db,
   { run_id, worker, status }: Pick<FinishRun, 'run_id' | 'worker' | 'status'>,

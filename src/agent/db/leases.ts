@@ -26,7 +26,10 @@ const HEADS = `select distinct on (r.thread_id) r.run_id, r.graph_id, r.due_at f
   where r.status = 'pending' and r.due_at <= now()
     and not exists (select 1 from gx.run x where x.thread_id = r.thread_id and x.status = 'running')`;
 
-/** The rows of several runs are locked in the order of their ids, here and wherever else: two that want the same ones never wait for each other. */
+/**
+ * The rows of several runs are locked in the order of their ids, here and everywhere else: two that want the same rows
+ * never wait for each other.
+ */
 const LOCKED = `head as materialized (
     select r.run_id from gx.run r join heads using (run_id) where heads.graph_id = any($3) order by r.run_id for no key update of r)`;
 
@@ -36,7 +39,10 @@ const TAKE = `update gx.run r set status = 'running', attempt = r.attempt + 1, w
   returning r.run_id, r.thread_id, r.graph_id, r.attempt, r.kwargs, r.temporary, r.resumable, r.alone, r.cancel, r.readers || t.readers as readers,
     not exists (select 1 from gx.checkpoints c where c.thread_id = r.thread_id::text) as empty`;
 
-/** Takes the head run of each thread. Two takers of one thread meet at the unique index: the later one gets a `Conflict`. */
+/**
+ * Takes the head run of each thread. Two takers of one thread meet at the unique index: the later one gets a
+ * `Conflict`.
+ */
 export function claimThreads(db: Db, threadIds: string[], { worker, leaseSeconds, graphs }: Claim): Promise<Claimed[]> {
   return db.query<Claimed>({
     name: 'run_claim',
@@ -47,8 +53,9 @@ export function claimThreads(db: Db, threadIds: string[], { worker, leaseSeconds
 }
 
 /**
- * The same for the threads that the next tickets point at; tells how many tickets there were. A `Conflict` leaves them where they were.
- * `takeSql` is the queue's statement, with the number of the parameter that limits it.
+ * Takes the head runs of the threads that the next tickets point at, and returns how many tickets there were. A
+ * `Conflict` leaves the tickets where they were. `takeSql` is the queue's statement, with the number of the parameter
+ * that limits it.
  */
 export async function claimByTickets(
   db: Db,
@@ -66,7 +73,7 @@ export async function claimByTickets(
   return { tickets: rows[0]?.tickets ?? 0, runs: rows.filter(({ run_id }) => run_id !== null) };
 }
 
-/** Threads whose turn has come but whom no ticket has brought here: the safety net under the queue. */
+/** Returns threads whose turn has come but that no ticket has brought here: the safety net under the queue. */
 export async function stragglers(db: Db, { graphs, limit }: { graphs: string[]; limit: number }): Promise<string[]> {
   const rows = await db.query<{ thread_id: string }>({
     name: 'run_stragglers',
@@ -93,7 +100,10 @@ export function renewLeases(db: Db, runIds: string[], { worker, leaseSeconds }: 
   });
 }
 
-/** Gives a run back: it goes on from its last checkpoint elsewhere, in a thread of its own when it must be kept from others. */
+/**
+ * Gives a run back: it goes on from its last checkpoint elsewhere, in a thread of its own when it must be kept from
+ * others.
+ */
 export async function giveBack(db: Db, runId: string, { worker, alone }: { worker: string; alone: boolean }): Promise<void> {
   await db.query({
     text: `update gx.run set status = 'pending', worker = null, lease_until = null, alone = alone or $3, updated_at = now()
@@ -118,8 +128,9 @@ export type Lost = {
 const LOST = `r.run_id, r.thread_id, r.graph_id, r.temporary, r.cancel, r.lost, r.readers, (select t.readers from gx.thread t where t.thread_id = r.thread_id) as thread_readers`;
 
 /**
- * Running runs whose worker has been silent for longer than its lease, locked for what follows. A database that was down, or
- * took no writes, heard nobody: after its start, or the change of its settings that opens it again, every worker has the time of a lease to say that it lives.
+ * Returns running runs whose worker has been silent for longer than its lease, locked for what follows. A database that
+ * was down, or took no writes, heard nobody: after its start, or the change of its settings that opens it again, every
+ * worker has the time of a lease to say that it lives.
  */
 export function expired(tx: Db, { leaseSeconds }: { leaseSeconds: number }): Promise<Lost[]> {
   return tx.query<Lost>({
@@ -130,7 +141,7 @@ export function expired(tx: Db, { leaseSeconds }: { leaseSeconds: number }): Pro
   });
 }
 
-/** The same for one run whose life here is over. */
+/** Returns one run whose attempt here is over, locked for what follows. */
 export function crashed(tx: Db, runId: string, worker: string): Promise<Lost[]> {
   return tx.query<Lost>({
     text: `select ${LOST} from gx.run r where run_id = $1 and worker = $2 and status = 'running' for update of r`,

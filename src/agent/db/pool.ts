@@ -44,7 +44,7 @@ const types: CustomTypesConfig = {
   },
 };
 
-/** The pool of one process or thread. Nothing is connected before the first statement. */
+/** Opens the pool of one process or thread. Nothing is connected before the first statement. */
 export function openDatabase(options: PoolOptions, log: Log): Database {
   const pool = new Pool({
     connectionString: options.uri,
@@ -57,7 +57,8 @@ export function openDatabase(options: PoolOptions, log: Log): Database {
     types,
   });
   pool.on('error', (error) => log.warn({ err: error }, 'idle database connection lost'));
-  // One that breaks between two statements of its holder tells it with the next; unheard, the event would end the process.
+  // A connection that breaks between two statements of its holder says so with the next one; an event without a listener
+  // would end the process.
   pool.on('connect', (client) => client.on('error', () => undefined));
   return {
     pool,
@@ -107,11 +108,14 @@ const CLOSED_CODES = ['57P01', '57P02', '57P03'];
 /** Postgres' too_many_connections: it is there, for others. */
 const FULL = '53300';
 
-/** Postgres' read_only_sql_transaction (its guard closes a database whose volume is all but full: docs/reference/database.md), and disk_full. */
+/**
+ * Postgres' disk_full, and read_only_sql_transaction: its guard closes a database whose volume is all but full
+ * (docs/reference/database.md).
+ */
 const NO_ROOM_CODES = ['25006', '53100'];
 const NO_ROOM = 'The database takes no writes, because its volume is full or somebody made it read-only; it can be read. Try again later.';
 
-/** A database's error in our words; `cause` keeps the original. */
+/** Returns a database's error in our words; `cause` keeps the original. */
 function translated(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const code = codeOf(error);
@@ -123,10 +127,13 @@ function translated(error: unknown): unknown {
   return error;
 }
 
-/** pg's own words for it. */
+/** pg's own words for a lost connection. */
 const LOST = /Connection terminated|connection error and is not queryable|timeout exceeded when trying to connect/i;
 
-/** OpenSSL's and Node's words for a server whose certificate is not trusted: it has run out, or another authority's has not reached this pod yet. */
+/**
+ * OpenSSL's and Node's codes for a server whose certificate is not trusted: it has expired, or a new authority's has
+ * not reached this pod yet.
+ */
 const UNTRUSTED = /^(CERT_|SELF_SIGNED_CERT|DEPTH_ZERO_|UNABLE_TO_(GET_ISSUER|VERIFY)_|ERR_TLS_)/;
 
 const codeOf = (error: unknown): string => (error as { code?: string }).code ?? '';
@@ -135,7 +142,9 @@ const codeOf = (error: unknown): string => (error as { code?: string }).code ?? 
 export const isAway = (error: unknown): boolean =>
   [...NOBODY_CODES, ...CLOSED_CODES].includes(codeOf(error)) || LOST.test(error instanceof Error ? error.message : '');
 
-/** True when the statement failed because the database went away, is full or can't be trusted, not because it was wrong. */
+/**
+ * True when the statement failed because the database went away, is full or can't be trusted, not because it was wrong.
+ */
 const isLost = (error: unknown): boolean => isAway(error) || codeOf(error) === FULL || UNTRUSTED.test(codeOf(error));
 
 export const withoutPassword = (uri: string): string => uri.replace(/\/\/([^:/@]+):[^@]*@/, '//$1:***@');

@@ -9,8 +9,9 @@ const PAUSE = 500;
 type Patience = { seconds: number; log: Log; signal: AbortSignal };
 
 /**
- * Connects, so that a wrong address fails the start with a sentence. A database that is not there yet is tried again until the seconds have
- * passed; with 0 there is one attempt. Throws the signal's reason when that is aborted meanwhile, and leaves the attempt under way behind.
+ * Connects, so that a wrong address fails the start with a sentence. A database that is not there yet is tried again
+ * until the seconds have passed; with 0 there is one attempt. Throws the signal's reason when that is aborted
+ * meanwhile, and leaves the attempt under way behind.
  */
 export async function reachDatabase(db: Database, uri: string, { seconds, log, signal }: Patience): Promise<void> {
   const began = performance.now();

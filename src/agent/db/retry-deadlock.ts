@@ -1,10 +1,13 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Conflict } from '../../errors.ts';
 
-/** Milliseconds before the next try; the database has chosen this statement to give way, so the others are soon done. */
+/** Milliseconds before each further try: the database chose this statement to give way, so the others are soon done. */
 const PAUSES = [10, 40, 160, 640];
 
-/** Runs a statement that stands alone again when it was undone to break a deadlock. The last failure is thrown. */
+/**
+ * Sends a statement that stands alone, and sends it again when it was undone to break a deadlock. Throws the last
+ * failure.
+ */
 export async function retryDeadlock<T>(statement: () => Promise<T>): Promise<T> {
   for (const pause of PAUSES) {
     try {

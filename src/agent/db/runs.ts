@@ -33,7 +33,10 @@ export type TicketSql = (parameter: number) => string;
 
 const SHOWN = 'run_id, thread_id, assistant_id, created_at, updated_at, status, metadata, kwargs, multitask_strategy';
 
-/** Seconds after its due time in which a temporary thread goes that nobody removed (its worker died at the wrong moment), once nothing runs on it. */
+/**
+ * Seconds after its due time at which a temporary thread is removed that nobody else removed, because its worker died
+ * at the wrong moment.
+ */
 const FORGOTTEN = 300;
 
 /** A worker with a free slot for the run that is being made. */
@@ -47,8 +50,9 @@ const FREE = `t.runs = $15 and not exists (
     select 1 from gx.run x where x.thread_id = t.thread_id and (x.status = 'running' or (x.status = 'pending' and x.due_at <= now())))`;
 
 /**
- * Thread, run and ticket in one statement. With a starter, the run is that worker's at once if its thread is free, and needs no ticket;
- * if not, it comes back as pending. Nothing comes back when the thread is missing and not to be made.
+ * Inserts thread, run and ticket in one statement. With a starter, the run is that worker's at once if its thread is
+ * free, and needs no ticket; if not, it comes back as pending. Returns undefined when the thread is missing and not to
+ * be made.
  */
 export async function insertRun(
   db: Db,
@@ -100,7 +104,10 @@ export async function insertRun(
 
 export type RunContextKey = { assistantId: string; threadId: string };
 
-/** For each, the assistant with what the thread adds, if there is one, and the number of runs ever put on it; undefined when there is no such assistant. */
+/**
+ * Returns for each key the assistant, with what the thread adds, if there is one, and the number of runs ever put on
+ * it; undefined when there is no such assistant.
+ */
 export async function runContexts(db: Db, asked: RunContextKey[]): Promise<((RunContext & { thread_runs: number }) | undefined)[]> {
   const rows = await db.query<RunContext & { thread_runs: number; place: number }>({
     name: 'run_context',
@@ -116,7 +123,7 @@ export async function runContexts(db: Db, asked: RunContextKey[]): Promise<((Run
 
 export type ActiveRun = { run_id: string; status: 'pending' | 'running'; worker: string | null };
 
-/** Locks the thread against other admissions and tells its unfinished runs; undefined when there is no such thread. */
+/** Locks the thread against other admissions and returns its unfinished runs; undefined when there is no such thread. */
 export async function lockActive(tx: Db, threadId: string): Promise<ActiveRun[] | undefined> {
   const [thread] = await tx.query({
     name: 'thread_lock',
@@ -185,7 +192,10 @@ export async function runProgress(db: Db, runId: string): Promise<RunProgress | 
   return run;
 }
 
-/** Registers the process as a reader of the run while that is unfinished, in one statement with the answer: where the run stands. */
+/**
+ * Registers the process as a reader of the run while that is unfinished, in one statement with the answer: where the
+ * run stands.
+ */
 export async function registerReader(db: Db, runId: string, reader: string): Promise<RunProgress | undefined> {
   const [run] = await db.query<RunProgress>({
     name: 'run_reader',
@@ -210,7 +220,7 @@ export async function endedOf(db: Db, runIds: string[]): Promise<string[]> {
   return rows.map((row) => row.run_id);
 }
 
-/** Deletes runs that have not ended any other way (rollback, DELETE). Tells their readers. */
+/** Deletes runs that have not ended any other way (rollback, DELETE); returns their readers. */
 export function deleteRuns(
   db: Db,
   runIds: string[],

@@ -6,7 +6,7 @@ const LISTENING = 1;
 /** Of a pool: a transaction holds one while a statement beside it waits for another. */
 const LEAST = 2;
 
-type Given = {
+type ConnectionBudget = {
   /** All that the process may open; undefined: nobody counts. */
   connections: number | undefined;
   poolSize: number;
@@ -15,10 +15,10 @@ type Given = {
 };
 
 /**
- * Shares out what a process may open (pure): half of it to the threads, the rest to the server, and fewer threads when it is not enough
- * for all of them.
+ * Shares out the connections of a process: half of them to the threads, the rest to the server, and fewer threads when
+ * they are not enough for all.
  */
-export function shareOut({ connections, poolSize, threads }: Given): Shares {
+export function shareOut({ connections, poolSize, threads }: ConnectionBudget): Shares {
   const wanted = Math.max(LEAST, Math.ceil(poolSize / 4));
   if (connections === undefined) return { server: poolSize, threads, perThread: wanted };
   const open = Math.max(2 * LEAST, connections - LISTENING);

@@ -37,7 +37,10 @@ export type SignalConnection = Signals & {
   close(): Promise<void>;
 };
 
-/** The signals of one process. Whoever has it can send at once; it hears others on a connection of its own, which is replaced when it breaks. */
+/**
+ * Opens the signals of one process. It can send at once, and hears others on a connection of its own, which is replaced
+ * when it breaks.
+ */
 export function openSignals({ db, uri, processId }: { db: Db; uri: string; processId: string }, log: Log): SignalConnection {
   const notes = new Batcher((some: Note[]) => notify(db, some));
   const listener = new Listener({ uri, channels: [EVERYBODY, channelOf(processId)] }, log);

@@ -39,8 +39,9 @@ export type DatabaseStats = {
 };
 
 /**
- * How the database does, in one statement that any login may send. Sessions of a login are seen by itself and not by the owner whose role it
- * acts in (docs/how-to/databases.md, "Change the password"), so that role is laid down for as long as the statement takes.
+ * Returns how the database does, in one statement that any login may send. A login sees its own sessions, but not as
+ * the owner whose role it acts in (docs/how-to/databases.md, "Change the password"), so it gives up that role for as
+ * long as the statement takes.
  */
 export async function databaseStats(db: Db): Promise<DatabaseStats> {
   const [row] = await db.query<DatabaseStats>({

@@ -10,7 +10,10 @@ const LISTS: Record<string, string> = { $in: '= any', $nin: '<> all' };
 /** LangGraph's operators. */
 export const OPERATORS = [...Object.keys(COMPARISONS), ...Object.keys(LISTS)];
 
-/** One condition for each field of the filter: an exact value, or operators. What begins with `$` and is none is refused: it would be looked for as a value. */
+/**
+ * Returns one condition for each field of the filter: an exact value, or operators. A name that begins with `$` and is
+ * no operator is refused: it would be searched for as a value.
+ */
 export function filterConditions(filter: Record<string, unknown>, parameter: Parameter): string[] {
   return Object.entries(filter).flatMap(([field, wanted]) => {
     const names = typeof wanted === 'object' && wanted !== null && !Array.isArray(wanted) ? Object.keys(wanted) : [];

@@ -4,12 +4,12 @@ import type { Database, Db } from './pool.ts';
 import { filterConditions, labelConditions } from './store-filter.ts';
 import { hasMany, nearestSql, productSql, SLICES, type ItemVectors, type Nearness } from './store-vectors.ts';
 
-type Place = { namespace: string[]; key: string };
+type ItemKey = { namespace: string[]; key: string };
 
 const COLUMNS = 'namespace, key, value, created_at, updated_at';
 const ALIVE = '(expires_at is null or expires_at > now())';
 
-type NewItem = Place & { value: object; ttl: number | null; indexed?: ItemVectors | undefined };
+type NewItem = ItemKey & { value: object; ttl: number | null; indexed?: ItemVectors | undefined };
 
 /** Stores an item with its vectors; what it had before is replaced as a whole. */
 export async function putItem(db: Db, { namespace, key, value, ttl, indexed }: NewItem): Promise<void> {
@@ -31,7 +31,7 @@ export async function putItem(db: Db, { namespace, key, value, ttl, indexed }: N
 }
 
 /** The item; reading it puts its expiry off, unless asked not to. */
-export async function getItem(db: Db, { namespace, key, refresh = true }: Place & { refresh?: boolean }): Promise<StoreItem | undefined> {
+export async function getItem(db: Db, { namespace, key, refresh = true }: ItemKey & { refresh?: boolean }): Promise<StoreItem | undefined> {
   const [item] = await db.query<StoreItem & { expires_at: string | null }>({
     name: 'store_get',
     text: `select ${COLUMNS}, expires_at from gx.store_item where namespace = $1 and key = $2 and ${ALIVE}`,
@@ -43,7 +43,7 @@ export async function getItem(db: Db, { namespace, key, refresh = true }: Place 
   return found;
 }
 
-async function refreshItems(db: Db, items: Place[]): Promise<void> {
+async function refreshItems(db: Db, items: ItemKey[]): Promise<void> {
   for (const { namespace, key } of items)
     await db.query({
       name: 'store_refresh',
@@ -53,7 +53,7 @@ async function refreshItems(db: Db, items: Place[]): Promise<void> {
     });
 }
 
-export async function deleteItem(db: Db, { namespace, key }: Place): Promise<void> {
+export async function deleteItem(db: Db, { namespace, key }: ItemKey): Promise<void> {
   await db.query({ name: 'store_delete', text: 'delete from gx.store_item where namespace = $1 and key = $2', values: [namespace, key] });
 }
 
@@ -89,7 +89,10 @@ function newest(db: Db, search: StoreSearch): Promise<FoundItem[]> {
   });
 }
 
-/** The nearest vector of an item counts. Few are compared one by one, so that a small namespace is searched exactly; many by the index. */
+/**
+ * The nearest vector of an item counts. Few are compared one by one, so that a small namespace is searched exactly;
+ * many by the index.
+ */
 async function nearest(db: Database, search: StoreSearch, { vector, by }: Near): Promise<FoundItem[]> {
   const { limit, offset } = search;
   const values: unknown[] = [limit, offset, vector];

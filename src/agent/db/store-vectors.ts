@@ -1,8 +1,9 @@
 import type { Database, Db } from './pool.ts';
 
 /*
- * Search by meaning: unit vectors stand in real[] columns, which every Postgres has; where the database has pgvector, it compares them,
- * and finds the nearest of many by an index. Facts about pgvector: its README (0.8: iterative scans, at most 2,000 dimensions in an index).
+ * Search by meaning: unit vectors stand in real[] columns, which every Postgres has; where the database has pgvector,
+ * it compares them, and finds the nearest of many by an index. Facts about pgvector: its README (0.8: iterative scans,
+ * at most 2,000 dimensions in an index).
  */
 
 /** The nearest are found among at most so many by comparing all: exact, and some ten milliseconds with pgvector. */
@@ -16,7 +17,10 @@ export type Nearness = 'sql' | 'pgvector' | 'index';
 /** Vectors of an item's texts (all of `dims` numbers); none keep it out of searches by meaning. */
 export type ItemVectors = { dims: number; index: unknown; vectors: number[][] };
 
-/** Makes pgvector and its index for vectors of this length ready. Without the extension, or the right to create it, search stays in SQL. */
+/**
+ * Makes pgvector and its index for vectors of this length ready. Without the extension, or the right to create it,
+ * search stays in SQL.
+ */
 export async function prepareVectors(db: Database, dims: number): Promise<Nearness> {
   const available = await db.query({ text: `select 1 from pg_available_extensions where name = 'vector'` });
   if (available.length === 0) return 'sql';
@@ -69,7 +73,10 @@ export const productSql = (by: Nearness, parameter: string): string =>
     ? `(select sum(x * y)::float8 from unnest(v.embedding, ${parameter}::real[]) as pair (x, y))`
     : `-(v.embedding::vector <#> ${parameter}::real[]::vector)`;
 
-/** SQL of the places of the nearest vectors, found by the index; `over` more than are wanted, since an item may have several. */
+/**
+ * SQL of the places of the nearest vectors, found by the index; `over` more than are wanted, since an item may have
+ * several.
+ */
 export const nearestSql = (dims: number, { near, over, where }: { near: string; over: string; where: string }): string => {
   const distance = `v.embedding::vector(${dims}) <#> ${near}::real[]::vector(${dims})`;
   return `select i.namespace, i.key, -(${distance}) as product from gx.store_vector v join gx.store_item i using (namespace, key)
@@ -102,7 +109,10 @@ export async function setVectors(db: Db, { namespace, key, updated_at }: Unindex
   });
 }
 
-/** SQL of one row for each `dims` numbers of a flat array: pg sends arrays of arrays as text that grows with every quote. */
+/**
+ * SQL of one row for each `dims` numbers of a flat array: pg sends arrays of arrays as text that grows with every
+ * quote.
+ */
 export const SLICES = (flat: string, dims: string): string =>
   `(select n, (${flat}::real[])[(n - 1) * ${dims}::int + 1 : n * ${dims}::int] as slice
     from generate_series(1, cardinality(${flat}::real[]) / ${dims}::int) as n)`;

@@ -62,7 +62,10 @@ export async function patchThread(db: Db, threadId: string, metadata: object): P
 
 export type ThreadRest = { status: 'idle' | 'interrupted' | 'error'; values: unknown; interrupts: unknown; metadata?: object };
 
-/** Writes where the thread rests after its state was changed by hand. It counts as a run does: one that is being made looks at the thread again. */
+/**
+ * Writes where the thread rests after its state was changed by hand. The change counts as a run does, so that a run
+ * that is being made looks at the thread again.
+ */
 export async function setThreadState(db: Db, threadId: string, { status, values, interrupts, metadata = {} }: ThreadRest): Promise<void> {
   await db.query({
     text: `update gx.thread set status = $2, "values" = $3, interrupts = $4, metadata = metadata || $5, error = null,
@@ -77,7 +80,10 @@ export async function runsOf(db: Db, threadId: string): Promise<number | undefin
   return thread?.runs;
 }
 
-/** The same for what a run left that could not tell it itself; not once another one was made, which will. `runs`: as `runsOf` told before the state was read. */
+/**
+ * Writes where the thread rests after a run that could not say so itself, unless another run was made since, which
+ * will. `runs` is what `runsOf` returned before the state was read.
+ */
 export async function refreshThreadState(
   db: Db,
   threadId: string,
@@ -91,7 +97,7 @@ export async function refreshThreadState(
   });
 }
 
-/** Deletes threads with all that belongs to them; tells which there were. */
+/** Deletes threads with all that belongs to them; returns which there were. */
 export function deleteThreads(db: Database, threadIds: string[]): Promise<string[]> {
   return db.transaction(async (tx) => {
     const rows = await tx.query<{ thread_id: string }>({
@@ -107,7 +113,10 @@ export function deleteThreads(db: Database, threadIds: string[]): Promise<string
   });
 }
 
-/** A temporary thread has no checkpoints and one run: it goes at once, or a little later when another process still has to read it. */
+/**
+ * Removes a temporary thread, which has no checkpoints and one run: at once, or a little later when another process
+ * still has to read it.
+ */
 export async function retireThread(db: Db, threadId: string, { afterSeconds }: { afterSeconds: number }): Promise<void> {
   if (afterSeconds > 0)
     await db.query({
@@ -181,7 +190,7 @@ function where({ metadata, values, status, ids }: Filters, parameters: unknown[]
   return conditions.join(' and ');
 }
 
-/** One row more than asked for tells that there is a next page. */
+/** Returns one row more than asked for where there is a next page. */
 export function searchThreads(db: Db, search: ThreadSearch): Promise<Partial<Thread>[]> {
   const parameters: unknown[] = [];
   const fields: readonly string[] =
@@ -197,7 +206,10 @@ function byColumn(search: ThreadSearch, fields: readonly string[], parameters: u
     order by t.${search.sort_by ?? 'updated_at'} ${search.sort_order ?? 'desc'}, t.thread_id ${page}`;
 }
 
-/** In the order of their names. "busy" is no column that an index could sort: the pages of each status are put together. */
+/**
+ * The statuses in the order of their names. "busy" is no column that an index could sort: the pages of each status are
+ * put together.
+ */
 const STATUSES = ['busy', 'error', 'idle', 'interrupted'] as const;
 
 function byStatus(search: ThreadSearch, fields: readonly string[], parameters: unknown[]): string {

@@ -2,7 +2,10 @@ import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { StartError } from '../../errors.ts';
 
-/** The port that stays open while servers behind it come and go. A connection belongs to the server that was there when it came. */
+/**
+ * The port that stays open while servers behind it come and go. A connection belongs to the server that was there when
+ * it came.
+ */
 export type FrontDoor = {
   port: number;
   /** From now on, connections go to this port of this machine. The first ones wait until it is known. */

@@ -17,7 +17,10 @@ import { welcome } from './welcome.ts';
 type Running = { stop(): Promise<void> };
 type Stage = { options: DevOptions; log: Log; signal: AbortSignal; closing: (() => Promise<void> | void)[] };
 
-/** The agent server on a developer's machine. Whatever was started is stopped again, also when a later part does not start. */
+/**
+ * The agent server on a developer's machine. Whatever was started is stopped again, also when a later part does not
+ * start.
+ */
 export async function runDev(args: string[], signal: AbortSignal): Promise<Running | void> {
   const options = devOptions(args);
   if (options === undefined) {

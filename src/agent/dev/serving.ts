@@ -9,8 +9,9 @@ type AgentServer = Awaited<ReturnType<typeof startAgentServer>>;
 type Deps = { config: () => AgentConfig; log: Log; door: FrontDoor; signal: AbortSignal };
 
 /**
- * The server behind the door. A reload starts the next one beside it and stops the old one once the new one answers, so that code that does not
- * load takes nothing away. Runs of the old one are handed back, and go on in the new one from their last step.
+ * The server behind the door. A reload starts the next server beside it and stops the old one once the new one answers,
+ * so that code that does not load takes nothing away. Runs of the old server are handed back, and go on in the new one
+ * from their last step.
  */
 export class Serving {
   readonly #deps: Deps;

@@ -2,7 +2,7 @@ import { Command, Send } from '@langchain/langgraph';
 
 type Goto = string | { node: string; input: unknown };
 
-/** A command as clients write it, in LangGraph's form. */
+/** Returns a command, as clients write it, in LangGraph's form. */
 export function commandOf(command: Record<string, unknown>): Command {
   const { update, resume } = command;
   const goto = [command['goto'] ?? []].flat() as Goto[];

@@ -5,7 +5,9 @@ import type { Graph, MakeGraph } from './load.ts';
 type Json = Record<string, unknown>;
 type Deps = { graphOf: (graphId: string) => MakeGraph };
 
-/** Returns what the graph takes and gives, as JSON Schema: from its zod schemas, else from the names of its channels. */
+/**
+ * Returns what the graph takes and gives, as JSON Schema: from its zod schemas, else from the names of its channels.
+ */
 export async function describeSchemas({ graph_id }: Args<'schemas'>, deps: Deps): Promise<Answer<'schemas'>> {
   return { graph_id, ...schemasOf(await load(graph_id, deps)) };
 }

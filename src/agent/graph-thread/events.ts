@@ -8,7 +8,7 @@ export type Emitted = [event: string, data: unknown];
 /** A chunk as LangGraph streams it: the namespace of the subgraph, the mode, the payload. */
 export type Chunk = { namespace: string[]; mode: string; payload: unknown };
 
-/** The modes to ask LangGraph for. `values` is always among them: the last one is the run's result. */
+/** Returns the modes to ask LangGraph for. `values` is always among them, because the last one is the run's result. */
 export function graphModes(wanted: StreamMode[]): string[] {
   const asked = wanted.filter((mode) => mode !== 'events').map((mode) => (mode === 'messages-tuple' ? 'messages' : mode));
   return [...new Set([...asked, 'values'])];
@@ -21,8 +21,8 @@ const FORMS: Record<string, ((payload: unknown) => unknown) | undefined> = {
 };
 
 /**
- * Turns one run's chunks into its events. It remembers the messages so far, because `messages` mode sends each message whole at every token,
- * and the last state, because an interrupt is told together with it.
+ * Turns one run's chunks into its events. It remembers the messages so far, because the mode `messages` sends each
+ * message whole at every token, and the last state, because an interrupt is sent together with it.
  */
 export class EventsOfRun {
   readonly #wanted: StreamMode[];
@@ -37,7 +37,9 @@ export class EventsOfRun {
     this.#wanted = wanted;
   }
 
-  /** An event's data as JSON text; the last state, which is most often the last event too, is written once. */
+  /**
+   * Returns an event's data as JSON text. The last state, which most often is the last event too, is serialised once.
+   */
   text(data: unknown): string {
     if (data !== this.values || data === undefined) return toJson(data);
     if (this.#written?.of !== data) this.#written = { of: data, json: toJson(data) };

@@ -25,10 +25,13 @@ export function refusalOf(thrown: unknown): { status: number; message: string } 
   return { status: 500, message: `The graph failed: ${error}: ${message}` };
 }
 
-/** LangGraph's errors for values and nodes that a graph does not take. They are known by name: the user's graph brings its own classes. */
+/**
+ * LangGraph's errors for values and nodes that a graph does not take. They are known by name: the user's graph brings
+ * its own classes.
+ */
 const NAMES = new Set(['InvalidUpdateError', 'EmptyInputError']);
 
-/** LangChain's code for a message that is none. */
+/** Codes of LangGraph's and LangChain's errors for the same, and for a message that is none. */
 const CODES = new Set(['MESSAGE_COERCION_FAILURE', 'INVALID_CONCURRENT_GRAPH_UPDATE', 'INVALID_GRAPH_NODE_RETURN_VALUE']);
 
 /** Sentences that LangGraph throws as plain errors, where a caller wrote something that can't be. */

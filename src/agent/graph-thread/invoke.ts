@@ -31,7 +31,7 @@ type Config = Record<string, unknown> & { configurable: Record<string, unknown> 
 
 const { version, langgraphVersion } = versions();
 
-/** What the metadata of every run tells of the server that executes it. */
+/** What the metadata of every run says about the server that executes it. */
 const SERVER = {
   langgraph_version: langgraphVersion,
   langgraph_api_version: version,
@@ -43,7 +43,10 @@ const SERVER = {
 /** What is known of a run while it is under way. */
 type Progress = { events: EventsOfRun; graph?: Graph; config?: Config };
 
-/** Runs one graph to its end, its stop, or its failure; the outcome says how it went. Throws only where the outcome can't be told. */
+/**
+ * Runs one graph to its end, its stop, or its failure; the outcome says how it went. Throws only where the outcome
+ * can't be serialised.
+ */
 export async function invoke(spec: RunSpec, deps: InvokeDeps): Promise<Outcome> {
   const progress: Progress = { events: new EventsOfRun(spec.kwargs.stream_mode) };
   deps.emit('metadata', toJson({ run_id: spec.run_id, attempt: spec.attempt }));
@@ -72,17 +75,20 @@ async function carryOut(spec: RunSpec, deps: InvokeDeps, progress: Progress): Pr
 /** "sync" waits for each step; and before a step of a resumable stream come its events, one by one. */
 const goesAhead = ({ durability, resumable }: RunSpec['kwargs']): boolean => durability !== 'sync' && !resumable;
 
-/** Made for this call, or in another revision than the one that took the run: only now it is known what there is to stop at. */
+/**
+ * Refuses nodes that the graph does not have. A graph that is made for each call, or that another revision has changed,
+ * shows its nodes only now.
+ */
 function refuseUnknown({ kwargs }: RunSpec, nodes: string[] | undefined): void {
   const unknown = nodes && unknownNode(kwargs, nodes);
   if (unknown) throw new UnknownNode(unknown, nodes);
 }
 
-/** What a client may settle of a call; other keys of its `config` are nobody's. */
-type Asked = { recursion_limit?: number; max_concurrency?: number | null; run_name?: string | null };
+/** The settings of a call that a client may choose; other keys of its `config` mean nothing. */
+type CallSettings = { recursion_limit?: number; max_concurrency?: number | null; run_name?: string | null };
 
 function callConfig({ run_id, attempt, kwargs, thread_id }: RunSpec, { saver, store, handler, signal }: InvokeDeps): Config {
-  const { configurable, recursion_limit, max_concurrency, run_name, tags, metadata } = kwargs.config as Config & Asked;
+  const { configurable, recursion_limit, max_concurrency, run_name, tags, metadata } = kwargs.config as Config & CallSettings;
   return {
     tags,
     metadata: { ...(metadata as object), run_attempt: attempt, ...SERVER },
@@ -141,14 +147,14 @@ function toChunk(chunk: unknown, subgraphs: boolean): Chunk {
 
 const result = (events: EventsOfRun): { values?: string } => (events.values === undefined ? {} : { values: events.text(events.values) });
 
-/** A finished graph rests; one that stopped on the way is asked what it waits for. */
+/** Returns how the run ended. A graph that stopped on the way is asked what it waits for. */
 async function ended({ events, graph, config }: Progress, status: 'success' | 'interrupted'): Promise<Outcome> {
   if (graph === undefined || config === undefined || (!events.stopped && status === 'success'))
     return { ...result(events), status, waiting: false, interrupts: '{}' };
   const { thread_id, __pregel_checkpointer } = config.configurable;
   const state = await graph.getState({ configurable: { thread_id, __pregel_checkpointer } }).catch(() => undefined);
   if (state === undefined) return { ...result(events), status, waiting: false };
-  // Stopped before it told any state, the thread stands where its last checkpoint is.
+  // A run that was stopped before it sent any state stands where the last checkpoint of its thread is.
   const values = events.values === undefined && state.createdAt !== undefined ? { values: toJson(state.values) } : result(events);
   return { ...values, status, waiting: state.next.length > 0, interrupts: toJson(interruptsOf(state)) };
 }

@@ -5,7 +5,9 @@ import type { GraphSource } from '../gx-json/read.ts';
 
 type Config = Record<string, unknown>;
 
-/** A compiled graph, known by what it can do: the user's graph brings its own copy of LangGraph, so classes say nothing. */
+/**
+ * A compiled graph, known by what it can do: the user's graph brings its own copy of LangGraph, so classes say nothing.
+ */
 export type Graph = {
   nodes?: Record<string, unknown>;
   streamChannelsAsIs?: unknown;
@@ -33,13 +35,13 @@ export type Snapshot = {
   tasks: { id: string; name: string; path?: unknown; error?: unknown; interrupts?: unknown[]; state?: unknown; result?: unknown }[];
 };
 
-/** The graph for one call: fixed, or made by the user's function from the call's configuration. */
+/** Returns the graph for one call: always the same, or made by the user's function from the call's configuration. */
 export type MakeGraph = (config: Config) => Promise<Graph>;
 
-/** `nodes`: the names of its nodes, undefined where each call may make others. */
+/** `nodes` are the names of its nodes, undefined where each call may make others. */
 export type LoadedGraph = { make: MakeGraph; nodes: string[] | undefined };
 
-/** Loads every graph of gx.json. The first that can't be loaded is a `StartError` that names it. */
+/** Loads every graph of gx.json. Throws a `StartError` that names the first one that can't be loaded. */
 export async function loadGraphs(sources: GraphSource[]): Promise<Map<string, LoadedGraph>> {
   const graphs = new Map<string, LoadedGraph>();
   for (const source of sources) graphs.set(source.graphId, await loadGraph(source));
@@ -73,7 +75,7 @@ function maker(exported: unknown, at: string): LoadedGraph {
   return { make: () => Promise.resolve(graph), nodes: nodesOf(graph) };
 }
 
-/** The names of the graph's own nodes; one that runs elsewhere does not tell them. */
+/** Returns the names of the graph's own nodes; undefined for a graph that runs elsewhere. */
 export const nodesOf = ({ nodes }: Graph): string[] | undefined => nodes && Object.keys(nodes);
 
 function compiled(value: unknown, at: string): Graph {

@@ -16,9 +16,13 @@ import { loadGraphs, type LoadedGraph, type MakeGraph } from './load.ts';
 import { Running } from './running.ts';
 import { PgStore } from './store.ts';
 
-/* The thread that users' graphs run in, by the protocol of threads/protocol.ts. It decides nothing about runs: it is told. */
+/*
+ * The thread that users' graphs run in, by the protocol of threads/protocol.ts. It decides nothing about runs.
+ */
 
-/** Shares of a processor's time between two beats, and of the heap, above which another thread should take what comes. */
+/**
+ * Shares of a processor's time between two beats, and of the heap, above which another thread should take what comes.
+ */
 const BUSY = 0.9;
 const HEAP_IN_USE = 0.5;
 
@@ -52,7 +56,10 @@ const graphIn =
   (graphId: string): MakeGraph =>
     graphs.get(graphId)?.make ?? (() => Promise.reject(new NotFound(`Graph "${graphId}" is not part of this revision.`)));
 
-/** What a graph leaves behind (a timer that throws, a promise nobody waits for) is logged, and ends neither its neighbours nor their thread. */
+/**
+ * What a graph leaves behind (a timer that throws, a promise nobody waits for) is logged, and ends neither its
+ * neighbours nor their thread.
+ */
 function survive(log: Log): void {
   process.on('unhandledRejection', (thrown) => log.error({ err: asError(thrown) }, 'unhandled rejection in a graph'));
   process.on('uncaughtException', (thrown) => log.error({ err: asError(thrown) }, 'uncaught exception in a graph'));
@@ -62,8 +69,8 @@ function survive(log: Log): void {
 }
 
 /**
- * Says that the thread lives, and whether it can take more: what it waits for (a model, the database, a processor that others use)
- * does not count as work.
+ * Says that the thread lives, and whether it can take more: what it waits for (a model, the database, a processor that
+ * others use) does not count as work.
  */
 function beat(): void {
   let before = { at: performance.now(), used: process.threadCpuUsage() };

@@ -5,18 +5,21 @@ import type { Saver } from './checkpoints/saver.ts';
 import { toJson } from './serialise.ts';
 import { interruptsOf } from './snapshot.ts';
 
-/* Where a run goes on whose worker died under it. */
+/* Where the next attempt of a run begins, after the worker of the last one has died. */
 
 type Config = { configurable: Record<string, unknown> };
 
-/** True when an earlier attempt left a checkpoint: the run goes on from there, with no input. A temporary run leaves none. */
+/**
+ * True when an earlier attempt left a checkpoint: the run goes on from there, with no input. A temporary run leaves
+ * none.
+ */
 export async function isUnderWay({ run_id, thread_id, attempt, kwargs }: RunSpec, saver: Saver): Promise<boolean> {
   if (attempt === 1 || kwargs.temporary) return false;
   const last = await saver.getTuple({ configurable: { thread_id, checkpoint_ns: '' } });
   return (last?.metadata as { run_id?: string } | undefined)?.run_id === run_id;
 }
 
-/** The call without the checkpoint that the run began from: it has one of its own. */
+/** Returns the call without the checkpoint that the run began from: the run has one of its own by now. */
 export function fromLast<C extends Config>(config: C): C {
   const { checkpoint_id: _id, checkpoint_map: _map, ...configurable } = config.configurable;
   return { ...config, configurable };
@@ -30,8 +33,8 @@ const areAt = (names: string[], nodes: Nodes): boolean =>
   names.some((name) => (nodes === '*' ? name !== START : nodes?.includes(name) === true));
 
 /**
- * The end of a run that had come to where it was told to stop, when its worker died before that was written down: without an input, LangGraph
- * would take it for the word to go on. Undefined for one that was on its way.
+ * Returns the end of a run that had come to where it was to stop, when its worker died before that was written down:
+ * LangGraph would take the missing input for the word to go on. Undefined for a run that was on its way.
  */
 export async function stopReached(graph: Graph, config: Config, kwargs: RunKwargs): Promise<Outcome | undefined> {
   const before: Nodes = kwargs.interrupt_before ?? graph.interruptBefore;
@@ -45,7 +48,7 @@ export async function stopReached(graph: Graph, config: Config, kwargs: RunKwarg
   return { status: 'success', waiting: true, values: toJson(last.values), interrupts: toJson(interruptsOf(last)) };
 }
 
-/** The nodes that led to a state; none when it was no step that did. */
+/** Returns the nodes that led to a state; none when no step did. */
 async function nodesBefore(graph: Graph, { metadata, parentConfig }: Snapshot, own: Config['configurable']): Promise<string[]> {
   if (metadata?.['source'] !== 'loop' || parentConfig === undefined) return [];
   return (await graph.getState({ configurable: { ...parentConfig.configurable, ...own } })).next;

@@ -22,7 +22,7 @@ export class Running {
     this.#deps = deps;
   }
 
-  /** Carries a run out and tells all that comes of it. Never fails. */
+  /** Carries out a run, and sends all that comes of it. Never fails. */
   async run(spec: RunSpec): Promise<void> {
     const { tell, traced, graphOf } = this.#deps;
     const { run_id } = spec;
@@ -87,5 +87,5 @@ export class Running {
   }
 }
 
-/** A result that can't be told (it has cycles, or its parts throw when they are read) is the graph's failure. */
+/** A result that can not be serialised (it has cycles, or its parts throw when they are read) is the failure of the graph. */
 const broken = (thrown: unknown): Outcome => ({ status: 'error', waiting: false, error: failureOf(thrown) });

@@ -18,7 +18,10 @@ type OwnMessage = Message & {
   _getType?: () => string;
 };
 
-/** Returns a message as clients know it. The common classes are read here: `toDict` looks through all their ancestors at each call. */
+/**
+ * Returns a message as clients know it. The common classes are read here: `toDict` looks through all their ancestors at
+ * each call.
+ */
 function plain(message: OwnMessage): Record<string, unknown> {
   const { lc_kwargs: given, lc_aliases: aliases = {} } = message;
   const common = message.lc_serializable === true && given !== undefined && message._getType !== undefined;
@@ -48,7 +51,10 @@ function written(name: string): string {
   return snake;
 }
 
-/** Returns any value of a graph as one line of JSON, with messages in the form that clients know (`{type, content, id, ...}`). */
+/**
+ * Returns any value of a graph as one line of JSON, with messages in the form that clients know (`{type, content, id,
+ * ...}`).
+ */
 export function toJson(value: unknown): string {
   return (
     JSON.stringify(value, function replace(this: Record<string, unknown>, key: string, given: unknown) {

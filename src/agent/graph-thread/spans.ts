@@ -2,20 +2,21 @@ import type { RunSpec } from '../threads/protocol.ts';
 import { newSpanId, rootSpanId, traceIdOf, type Span } from '../tracing/span.ts';
 
 /*
- * What a graph does, as spans below the run's own: its nodes, and the models, tools and retrievers they call. Told by LangChain's callbacks;
- * a handler is a plain object, because the user's graph brings its own copy of the library.
+ * The spans of what a graph does, below the run's own: its nodes, and the models, tools and retrievers that they call.
+ * LangChain's callbacks report them to a handler, which is a plain object because the user's graph brings its own copy
+ * of the library.
  */
 
 /** Spans of one run; a loop of thousands of steps is not worth a collector's memory. */
 const MOST = 1000;
-/** Spans that cross to the HTTP thread in one message. */
+/** Spans that cross to the server in one message. */
 const MESSAGE = 100;
 
 type Attributes = Span['attributes'];
 /** A call under way: the span it is, or the one it happens in. */
 type Call = { spanId: string; span?: Omit<Span, 'end'> };
-/** `told` is what the call is as a span; one without belongs to the span around it. */
-type Begin = { runId: string; parentRunId: string | undefined; told: { name: string; attributes: Attributes } | undefined };
+/** `shown` is what the call is as a span; a call without it belongs to the span around it. */
+type CallStart = { runId: string; parentRunId: string | undefined; shown: { name: string; attributes: Attributes } | undefined };
 
 const now = (): number => performance.timeOrigin + performance.now();
 
@@ -36,12 +37,12 @@ class GraphSpans {
     this.#send = send;
   }
 
-  begin({ runId, parentRunId, told }: Begin): void {
+  begin({ runId, parentRunId, shown }: CallStart): void {
     const parentSpanId = this.#calls.get(parentRunId ?? '')?.spanId ?? this.#root;
-    if (told === undefined || this.#made >= MOST) return void this.#calls.set(runId, { spanId: parentSpanId });
+    if (shown === undefined || this.#made >= MOST) return void this.#calls.set(runId, { spanId: parentSpanId });
     this.#made += 1;
     const spanId = newSpanId();
-    this.#calls.set(runId, { spanId, span: { traceId: this.#traceId, spanId, parentSpanId, start: now(), ...told } });
+    this.#calls.set(runId, { spanId, span: { traceId: this.#traceId, spanId, parentSpanId, start: now(), ...shown } });
   }
 
   end(runId: string, more: Attributes = {}, error?: unknown): void {
@@ -60,7 +61,7 @@ class GraphSpans {
     this.#done = [];
   }
 
-  /** What was cut off by the run's end ends with it. */
+  /** Ends the calls that the run's end has cut off. */
   close(): void {
     for (const runId of this.#calls.keys()) this.end(runId);
     this.flush();
@@ -68,12 +69,15 @@ class GraphSpans {
 }
 
 type Metadata = Record<string, unknown>;
-/** What LangChain says at the beginning of a call: `[what, input, runId, parentRunId, ...]`, the rest in an order of its kind. */
-type Said = unknown[];
+/**
+ * The arguments of LangChain's callback at the beginning of a call: `[what, input, runId, parentRunId, ...]`; the order
+ * of the rest depends on the kind of call.
+ */
+type CallbackArgs = unknown[];
 type Kind = {
   metadata: number;
   name: number;
-  tell: (name: string, metadata: Metadata, said: Said) => { name: string; attributes: Attributes } | undefined;
+  tell: (name: string, metadata: Metadata, args: CallbackArgs) => { name: string; attributes: Attributes } | undefined;
 };
 
 const TOOL_LIKE = { metadata: 5, name: 6 };
@@ -98,11 +102,11 @@ const MODEL: Kind = {
   }),
 };
 
-/** The name it was called by, else the class. */
-const nameOf = ([what, ...rest]: Said, kind: Kind): string =>
+/** Returns the name that the call was given, else the name of its class. */
+const nameOf = ([what, ...rest]: CallbackArgs, kind: Kind): string =>
   (rest[kind.name - 1] ?? (what as { id?: string[] } | undefined)?.id?.at(-1) ?? '') as string;
 
-/** A callback handler for the config of a graph, and the end of it. */
+/** Returns a callback handler for the config of a graph, and what to call at the end of the run. */
 export function graphSpans(
   spec: Pick<RunSpec, 'run_id' | 'attempt'>,
   send: (spans: Span[]) => void,
@@ -110,10 +114,10 @@ export function graphSpans(
   const spans = new GraphSpans(spec, send);
   const begin =
     (kind: Kind) =>
-    (...said: Said): void => {
-      const [, , runId, parentRunId] = said as (string | undefined)[];
-      const told = kind.tell(nameOf(said, kind), (said[kind.metadata] ?? {}) as Metadata, said);
-      spans.begin({ runId: String(runId), parentRunId, told });
+    (...args: CallbackArgs): void => {
+      const [, , runId, parentRunId] = args as (string | undefined)[];
+      const shown = kind.tell(nameOf(args, kind), (args[kind.metadata] ?? {}) as Metadata, args);
+      spans.begin({ runId: String(runId), parentRunId, shown });
     };
   const end = (_output: unknown, runId: string): void => spans.end(runId);
   const fail = (error: unknown, runId: string): void => spans.end(runId, {}, error);
@@ -141,7 +145,7 @@ export function graphSpans(
 
 type Generated = { generations?: { message?: { usage_metadata?: { input_tokens?: number; output_tokens?: number } } }[][] };
 
-/** Tokens of a model's answer, by OpenTelemetry's names. */
+/** Returns the tokens of a model's answer, by OpenTelemetry's names. */
 function usageOf(output: unknown): Attributes {
   const { input_tokens: given, output_tokens: made } = (output as Generated)?.generations?.[0]?.[0]?.message?.usage_metadata ?? {};
   return {

@@ -5,7 +5,7 @@ import { Problem, StartError } from '../../errors.ts';
 /** `store.index` of gx.json. */
 export type StoreIndex = { file: string; exportName: string; dims: number; fields: string[] };
 
-/** Unit vectors of texts, in their order. */
+/** Returns a vector of length one for each text, in their order. */
 export type Embed = (texts: string[]) => Promise<number[][]>;
 
 /** Loads the user's embedding: a function from texts to vectors, or an object of LangChain's `Embeddings`. */
@@ -30,7 +30,10 @@ function unit(vector: number[]): number[] {
   return length === 0 ? vector : vector.map((number) => number / length);
 }
 
-/** Returns the texts of a value that are searched by meaning: at the paths asked for, else at those of gx.json. `$` is the whole value. */
+/**
+ * Returns the texts of a value that are searched by meaning: at the paths asked for, else at those of gx.json. `$` is
+ * the whole value.
+ */
 export function textsOf(value: object, index: unknown, { fields }: Pick<StoreIndex, 'fields'>): string[] {
   if (index === false) return [];
   const paths = Array.isArray(index) ? (index as string[]) : fields;

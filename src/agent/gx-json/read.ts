@@ -18,7 +18,7 @@ export type GraphsFile = {
   index: StoreIndex | undefined;
 };
 
-/** Reads gx.json. Whatever is wrong with it is a `StartError` that names the file and the field. */
+/** Reads gx.json. Throws whatever is wrong with it as a `StartError` that names the file and the field. */
 export function readGraphsFile(configPath: string): GraphsFile {
   const file = path.resolve(configPath);
   const settings = validated(parsed(file), file);
@@ -72,7 +72,10 @@ function storeIndex({ store }: GxJson, folder: string): StoreIndex | undefined {
   return { file, exportName, dims, fields };
 }
 
-/** `env` of gx.json: a map, or the path of a file of NAME=value lines. A list of names asks nothing of the server. */
+/**
+ * Returns `env` of gx.json, which is a map or the path of a file of NAME=value lines. A list of names asks nothing of
+ * the server.
+ */
 function environment({ env }: GxJson, file: string): Record<string, string> {
   if (env === undefined || Array.isArray(env)) return {};
   if (typeof env !== 'string') return env;

@@ -6,7 +6,7 @@ import { textsOf, type Embed, type StoreIndex } from './embed.ts';
 
 type Deps = { db: Database; index: Pick<StoreIndex, 'dims' | 'fields'>; embed: Embed };
 
-/** Items embedded at a time while older ones are taken up. */
+/** How many older items are embedded at a time. */
 const BATCH = 50;
 
 /** Searches by meaning over the store, as `store.index` of gx.json asks for it. */
@@ -18,7 +18,10 @@ export class SemanticSearch {
     this.#deps = deps;
   }
 
-  /** What is stored with an item so that it is found; `index` is what its writer asked for: nothing, false, or paths. */
+  /**
+   * Returns what is stored with an item so that it is found. `index` is what its writer asked for: nothing, false, or
+   * paths.
+   */
   async vectorsOf(value: object, index: unknown): Promise<ItemVectors> {
     const { embed, index: settings } = this.#deps;
     return { dims: settings.dims, index, vectors: await embed(textsOf(value, index, settings)) };
@@ -38,7 +41,7 @@ export class SemanticSearch {
     return this.#by;
   }
 
-  /** Gives vectors to the items that were stored without, until none is left; tells how many there were. */
+  /** Gives vectors to the items that were stored without, until none is left; returns how many there were. */
   async catchUp(signal: AbortSignal): Promise<number> {
     const { db, index } = this.#deps;
     for (let items = 0; ;) {

@@ -29,9 +29,9 @@ const REST = 60_000;
 const LOOK_EVERY = 5000;
 
 /**
- * The host keeps the threads that graphs run in: it starts another when every one is stuck or full, and those beyond `keep` end
- * when they have had nothing to do for a while. Runs in one thread share statements and warm code: spread over two threads, each
- * run costs a quarter more CPU, and the pod 70 MB.
+ * The host keeps the threads that graphs run in: it starts another when every one is stuck or full, and those beyond
+ * `keep` end when they have had nothing to do for a while. Runs in one thread share statements and warm code: spread
+ * over two threads, each run costs a quarter more CPU, and the pod 70 MB.
  */
 export class GraphHost {
   readonly #options: HostSettings & { open: OpenRunner };
@@ -61,7 +61,10 @@ export class GraphHost {
     return Object.hasOwn(this.#nodes, graphId) ? (this.#nodes[graphId] ?? undefined) : undefined;
   }
 
-  /** False when the graphs can't be loaded any more, so that nothing could run here. A graph that is busy or stuck changes nothing. */
+  /**
+   * False when the graphs can't be loaded any more, so that nothing could run here. A graph that is busy or stuck
+   * changes nothing.
+   */
   get well(): boolean {
     return !this.#failed;
   }
@@ -84,7 +87,10 @@ export class GraphHost {
     await thread.kill();
   }
 
-  /** Asks a graph thread. A refusal is a `Problem` with the thread's status; one that does not answer in time is `Unavailable`. */
+  /**
+   * Asks a graph thread. A refusal is a `Problem` with the thread's status; one that does not answer in time is
+   * `Unavailable`.
+   */
   async call<K extends Operation>(operation: K, args: Args<K>): Promise<JsonText<Answer<K>>> {
     const thread = await this.#pick();
     let timer: NodeJS.Timeout | undefined;

@@ -11,7 +11,10 @@ const OWN = 200;
 /** Megabytes: with less LangGraph can't be loaded, and V8 takes no more unless it is told to. */
 const HEAP = { least: 128, most: 4096 };
 
-/** Returns how many threads there may be, and the heap of each: a graph that takes more loses its thread before the pod is killed for it. */
+/**
+ * Returns how many threads there may be, and the heap of each: a graph that takes more loses its thread before the pod
+ * is killed for it.
+ */
 export function threadLimits({ threads: asked, heapMegabytes: heap }: Pick<JobSettings, 'threads' | 'heapMegabytes'>): {
   threads: number;
   heapMegabytes: number;

@@ -138,14 +138,20 @@ type OfThread = OfGraph & { thread_id: string; checkpoint?: JsonObject | null | 
 export type Operations = {
   /** The state of a thread. */
   state: { args: OfThread & { subgraphs?: boolean | null | undefined }; answer: ThreadState };
-  /** Earlier states, newest first. `before` is a checkpoint, or its id; `metadata` has to be contained in the checkpoint's. */
+  /**
+   * Earlier states, newest first. `before` is a checkpoint, or its id; `metadata` has to be contained in the
+   * checkpoint's.
+   */
   history: {
     args: OfThread & { limit: number; before?: unknown; metadata?: JsonObject | null | undefined };
     answer: ThreadState[];
   };
   /** Writes state as a node would. The caller holds the thread meanwhile, so that no run begins on it. */
   update: { args: OfThread & { values?: unknown; as_node?: string | null | undefined }; answer: WrittenState };
-  /** Writes a history of states. Each update has `values` or a `command`, and the node that is to have made it (`as_node`). */
+  /**
+   * Writes a history of states. Each update has `values` or a `command`, and the node that is to have made it
+   * (`as_node`).
+   */
   supersteps: { args: OfThread & { supersteps: { updates: JsonObject[] }[] }; answer: WrittenState };
   schemas: { args: OfGraph; answer: OfGraph & GraphSchemas };
   /** Nodes and edges, with as many levels of subgraphs as `xray` asks for. */

@@ -21,7 +21,10 @@ export type RunnerListener = {
 /** Opens a runner, which waits for `start`. `heapMegabytes` is what it may take before it crashes. */
 export type OpenRunner = (listener: RunnerListener, limits: { heapMegabytes: number }) => Runner;
 
-/** Node's default is 48: with 12 a thread takes 45 MB less, at the same CPU time a run (docs/decisions/0001-worker-threads.md). */
+/**
+ * Node's default is 48: with 12 a thread takes 45 MB less, at the same CPU time a run
+ * (docs/decisions/0001-worker-threads.md).
+ */
 const YOUNG_MEGABYTES = 12;
 
 /** Opens a runner in a worker thread of this process. */

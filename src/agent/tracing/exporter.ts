@@ -5,7 +5,10 @@ import type { Log } from '../../log.ts';
 import { versions } from '../versions.ts';
 import { otlpBody, type Span } from './span.ts';
 
-/** OpenTelemetry's defaults for a batch and for what may wait: some megabytes at most, whatever becomes of the collector. */
+/**
+ * OpenTelemetry's defaults for a batch, and for how many spans may wait: some megabytes, whatever becomes of the
+ * collector.
+ */
 const BATCH = 512;
 const WAITING = 2048;
 
@@ -13,11 +16,11 @@ const WAITING = 2048;
 const LATER = [429, 502, 503, 504];
 const PAUSES = [1000, 4000];
 
-/** Between two complaints in the log about the same collector. */
+/** Milliseconds between two warnings in the log about the same collector. */
 const QUIET_MILLISECONDS = 60_000;
 const FAREWELL_MILLISECONDS = 3000;
 
-/** Sends spans to a collector (OTLP over HTTP, as JSON) beside the work: in batches, bounded, and never in anybody's way. */
+/** Sends spans to a collector (OTLP over HTTP, as JSON) in bounded batches, and never makes a run wait. */
 export class SpanExporter {
   readonly #settings: TracingSettings;
   readonly #log: Log;
@@ -68,7 +71,7 @@ export class SpanExporter {
     }
   }
 
-  /** The problem that remains after the last try; undefined when the batch arrived. */
+  /** Returns the problem that remains after the last try; undefined when the batch arrived. */
   async #deliver(body: string): Promise<string | undefined> {
     for (let attempt = 0; ; attempt += 1) {
       const { status, problem } = await this.#post(body);

@@ -15,10 +15,13 @@ export type Span = {
   error?: string;
 };
 
-/** Every attempt of a run belongs to its one trace, and whoever knows the run's id knows the trace's. */
+/**
+ * Returns the id of a run's trace: all attempts of a run belong to one, and whoever knows the run's id knows the
+ * trace's.
+ */
 export const traceIdOf = (runId: string): string => runId.replaceAll('-', '').toLowerCase();
 
-/** The span of one attempt, known to the thread that runs the graph before the attempt has ended. */
+/** Returns the id of an attempt's span, which the thread that runs the graph needs before the attempt has ended. */
 export const rootSpanId = (runId: string, attempt: number): string =>
   createHash('sha256').update(`${runId}/${attempt}`).digest('hex').slice(0, 16);
 
@@ -46,7 +49,7 @@ function otlpSpan({ start, end, attributes, error, ...ids }: Span): object {
   };
 }
 
-/** As text, because 64 bits are more than a number holds. */
+/** Returns nanoseconds as text, because 64 bits are more than a number holds. */
 const nanoseconds = (milliseconds: number): string => {
   const whole = Math.floor(milliseconds);
   return String(BigInt(whole) * 1_000_000n + BigInt(Math.round((milliseconds - whole) * 1e6)));

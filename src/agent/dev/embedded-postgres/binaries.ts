@@ -40,7 +40,10 @@ function installedFolder(): string {
   }
 }
 
-/** npm packages hold no symbolic links: a script makes them after the installation, and some installations forbid scripts. */
+/**
+ * npm packages hold no symbolic links: a script makes them after the installation, and some installations forbid
+ * scripts.
+ */
 function completeLibraries(folder: string): boolean {
   const list = path.join(folder, 'native', 'pg-symlinks.json');
   const links = existsSync(list) ? (JSON.parse(readFileSync(list, 'utf8')) as Symlink[]) : [];

@@ -8,10 +8,13 @@ import type { Account } from './account.ts';
 
 export const USER = 'gx';
 
-type Place = { folder: string; bin: string; account: Account | undefined };
+type Installation = { folder: string; bin: string; account: Account | undefined };
 
-/** Makes the data folder once; the password is kept beside it. A start that was cut off leaves nothing that a later one would take for data. */
-export async function initialise({ folder, bin, account }: Place): Promise<{ data: string; password: string }> {
+/**
+ * Makes the data folder once; the password is kept beside it. A start that was cut off leaves nothing that a later one
+ * would take for data.
+ */
+export async function initialise({ folder, bin, account }: Installation): Promise<{ data: string; password: string }> {
   const data = path.join(folder, 'data');
   const passwordFile = path.join(folder, 'password');
   if (existsSync(path.join(data, 'PG_VERSION'))) {
@@ -28,7 +31,7 @@ export async function initialise({ folder, bin, account }: Place): Promise<{ dat
   return { data, password };
 }
 
-async function initdb({ bin, folder, account }: Place, data: string, passwordFile: string): Promise<void> {
+async function initdb({ bin, folder, account }: Installation, data: string, passwordFile: string): Promise<void> {
   const access = ['--username', USER, '--pwfile', passwordFile, '--auth', 'scram-sha-256'];
   const words = ['--encoding', 'UTF8', '--locale', 'C', '--locale-provider', 'builtin', '--builtin-locale', 'C.UTF-8'];
   const child = spawn(path.join(bin, 'initdb'), ['--pgdata', data, '--no-sync', '--no-instructions', ...access, ...words], {

@@ -9,7 +9,7 @@ type Owner = { pid: number; birth: string; what: string };
 /** Milliseconds in which a Postgres whose owner was killed has stopped by itself. */
 const STOPS_WITHIN = 30_000;
 
-/** Takes the data for this process, or tells who has it. Postgres' own lock stays the last word. */
+/** Takes the data for this process, or throws who has it. Postgres' own lock stays the last word. */
 export async function claim(folder: string, what: string): Promise<() => void> {
   const file = path.join(folder, 'owner.json');
   const owner = ownerOf(file);
@@ -49,7 +49,10 @@ function ownerOf(file: string): Owner | undefined {
 
 const BIRTH_FIELD = 19;
 
-/** Tells a process from a later one that got its number: when it was born, in ticks since the machine was. Only Linux says so. */
+/**
+ * Returns when a process was born, in ticks since the machine started, which tells it from a later one that got its
+ * number. Only Linux says so.
+ */
 const birthOf = (pid: number): string => statOf(pid)?.[BIRTH_FIELD] ?? '';
 
 function statOf(pid: number): string[] | undefined {
@@ -71,7 +74,10 @@ async function left(folder: string): Promise<void> {
   }
 }
 
-/** The process that serves the data now. After a restart of a container or machine, its number may be another program's. */
+/**
+ * Returns the process that serves the data now. After a restart of a container or machine, its number may be another
+ * program's.
+ */
 function postmasterOf(folder: string): number | undefined {
   const data = path.join(folder, 'data');
   const file = path.join(data, 'postmaster.pid');

@@ -38,8 +38,9 @@ const READY_WITHIN = 30_000;
 const LOOK_EVERY = 10;
 
 /**
- * Postgres and, beside it, a watcher that reads from the other end of our pipe: it ends when we close it and when we are gone, however
- * we went, and Postgres is told to stop: clients that are leaving get a second for it. A session of its own keeps the terminal's Ctrl-C from reaching Postgres before its clients leave.
+ * Starts Postgres and, beside it, a watcher that reads from the other end of our pipe. The pipe ends when we close it,
+ * and when we are gone, however we went; then the watcher stops Postgres, and gives clients that are leaving a second.
+ * A session of its own keeps the terminal's Ctrl-C from reaching Postgres before its clients leave.
  */
 const SUPERVISE = `"$@" 3<&- & server=$!
 (read -r _ <&3; exec 3<&-; kill -TERM $server; sleep 1; kill -INT $server) >/dev/null 2>&1 & watcher=$!
@@ -72,7 +73,10 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
   }
 }
 
-/** The folder itself, or, where Postgres' account can't go there, one elsewhere that it links to. What exists keeps its owner. */
+/**
+ * Returns the folder itself, or, where Postgres' account can't enter it, another one that it links to. A folder that
+ * exists keeps its owner.
+ */
 function placeFor(asked: string, account: Account | undefined): { folder: string; account: Account | undefined } {
   const parent = path.dirname(asked);
   mkdirSync(parent, { recursive: true });
@@ -90,9 +94,9 @@ function placeFor(asked: string, account: Account | undefined): { folder: string
   return { folder, account };
 }
 
-type Place = { bin: string; folder: string; data: string; account: Account | undefined };
+type Installation = { bin: string; folder: string; data: string; account: Account | undefined };
 
-function launch({ bin, folder, data, account }: Place, args: string[]): ChildProcess {
+function launch({ bin, folder, data, account }: Installation, args: string[]): ChildProcess {
   const log = openSync(path.join(folder, 'log'), 'w', 0o600);
   const child = spawn('/bin/sh', ['-c', SUPERVISE, 'sh', path.join(bin, 'postgres'), '-D', data, ...args], {
     cwd: folder,

@@ -35,8 +35,9 @@ const NO_TASK = '00000000-0000-0000-0000-000000000000';
 const OWN_SINCE = 4;
 
 /**
- * LangGraph's Postgres saver on the same tables, with a step written, and a checkpoint read, in one statement.
- * Versions are unique texts: two checkpoints that fork from the same parent must not share a stored channel value.
+ * LangGraph's Postgres saver on the same tables, but a step is written, and a checkpoint read, in one statement.
+ * Versions are unique texts, because two checkpoints that fork from the same parent must not share a stored channel
+ * value.
  */
 export class Saver extends PostgresSaver {
   readonly #db: Database;
@@ -64,9 +65,9 @@ export class Saver extends PostgresSaver {
   }
 
   /**
-   * Does the work of a run, whose steps are stored meanwhile, in order; throws why one could not be stored, unless the work itself
-   * failed. What LangGraph still writes for a graph that was stopped is waited for at the end, so that whoever takes the run back
-   * afterwards takes back all of it.
+   * Does the work of a run, whose steps are stored meanwhile, in order; throws why one could not be stored, unless the
+   * work itself failed. At the end it waits for what LangGraph still writes for a graph that was stopped, so that
+   * whoever takes the run back afterwards takes back all of it.
    */
   async during<T>({ thread_id, run_id, empty }: RunOfThread, storing: Storing, work: () => Promise<T>): Promise<T> {
     const steps = new StepsOfRun(this.#shared, { threadId: thread_id, empty, ...storing });
@@ -126,7 +127,10 @@ export class Saver extends PostgresSaver {
     for (const row of rows) yield await this.#tuple(row, tasklessWrites(row));
   }
 
-  /** `reduced`: the writes that LangGraph will put through the channels' reducers, which want messages as they know them. */
+  /**
+   * `reduced`: the writes that LangGraph will put through the channels' reducers, which want messages as they know
+   * them.
+   */
   async #tuple(row: StoredCheckpoint, reduced: unknown[]): Promise<CheckpointTuple> {
     const { thread_id, checkpoint_ns, checkpoint, metadata } = row;
     const at = (checkpoint_id: string): Config => ({ configurable: { thread_id, checkpoint_ns, checkpoint_id } });
@@ -200,7 +204,10 @@ export class Saver extends PostgresSaver {
 
 const tasklessWrites = ({ writes }: StoredCheckpoint): unknown[] => (writes ?? []).filter(([task]) => task === NO_TASK);
 
-/** The pool as the parent class wants it, with a name for each of its few statements, so that they are planned once. */
+/**
+ * Returns the pool as the parent class wants it, with a name for each of its few statements, so that they are planned
+ * once.
+ */
 function namedStatements(db: Database): Pool {
   const names = new Map<string, string>();
   const used = {

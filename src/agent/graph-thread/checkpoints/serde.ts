@@ -1,7 +1,10 @@
 import type { SerializerProtocol } from '@langchain/langgraph-checkpoint';
 import * as langchain from '@langchain/core/messages';
 
-/* The form in which values of channels are stored: LangGraph's, with a short way for what states are mostly made of: plain data, messages. */
+/*
+ * The form in which values of channels are stored: LangGraph's, with a short way for plain data and messages, which
+ * most states are made of.
+ */
 
 type Json = Record<string, unknown>;
 type Message = new (fields: Json) => object;
@@ -58,7 +61,10 @@ function messageName({ lc, type, id, kwargs }: Json): string | undefined {
   return Object.hasOwn(TYPES, name) && isObject(kwargs) && isPlain(kwargs) ? name : undefined;
 }
 
-/** Names as they are written -> the constructor's fields, by class: its alias, else camel case, as LangChain's loader does. */
+/**
+ * Names as they are written -> the constructor's fields, by class: its alias, else camel case, as LangChain's loader
+ * does.
+ */
 // oxlint-disable-next-line house/module-state -- names that never change, asked for at each field of each message
 const FIELDS = new Map<string, Map<string, string>>();
 
@@ -136,7 +142,10 @@ function plainOnly(_: string, value: unknown): unknown {
   return value;
 }
 
-/** LangGraph's serialiser, but it reads a message ten times faster: without a promise for each of its parts, and without parsing it twice. */
+/**
+ * LangGraph's serialiser, but it reads a message ten times faster: without a promise for each of its parts, and without
+ * parsing it twice.
+ */
 export class Serde implements SerializerProtocol {
   readonly #own: SerializerProtocol;
 

@@ -17,14 +17,14 @@ type RunSettings = {
 };
 
 /**
- * The steps of one run, stored in the order in which they came: each statement takes all that came while the last one was under
- * way. After a failure nothing more is stored, so that what is there is always a beginning of what there was.
+ * The steps of one run, stored in the order in which they came: each statement takes all that came while the last one
+ * was under way. After a failure nothing more is stored, so that what is there is always a beginning of what there was.
  */
 export class StepsOfRun {
   readonly threadId: string | undefined;
   /**
-   * What each step waits for before it is stored: the run's next attempt goes on behind what is stored, and would not send the
-   * events before it again.
+   * What each step waits for before it is stored: the run's next attempt goes on behind what is stored, and would not
+   * send the events before it again.
    */
   readonly written: Barrier | undefined;
   readonly #shared: SharedWrites;
@@ -45,7 +45,9 @@ export class StepsOfRun {
     this.written = written;
   }
 
-  /** True once, where the thread has no checkpoint: the run, which asks for the last one first, is spared the question. */
+  /**
+   * True once, where the thread has no checkpoint: the run, which asks for the last one first, is spared the question.
+   */
   isFirstLook(): boolean {
     const first = this.#empty;
     this.#empty = false;
@@ -64,7 +66,9 @@ export class StepsOfRun {
     }
   }
 
-  /** Settles when the step is stored. For a run that goes ahead it settles at once, until a step could not be stored. */
+  /**
+   * Settles when the step is stored. For a run that goes ahead it settles at once, until a step could not be stored.
+   */
   add(step: Step): Promise<void> {
     this.#waiting.push(step);
     this.#sending ??= this.#send();
@@ -78,7 +82,10 @@ export class StepsOfRun {
     await Promise.allSettled([...this.#underWay, this.#sending]);
   }
 
-  /** Ends the run: waits for what LangGraph still writes for a graph that was stopped, drops what comes later, returns what failed. */
+  /**
+   * Ends the run: waits for what LangGraph still writes for a graph that was stopped, drops what comes later, returns
+   * what failed.
+   */
   async close(): Promise<unknown> {
     this.#closed = true;
     await Promise.allSettled(this.#underWay);
