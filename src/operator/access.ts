@@ -5,7 +5,7 @@ import { listenerAccess } from './listener/access.ts';
 import { revisionAccess } from './revision/access.ts';
 import { secretAccess } from './secrets/access.ts';
 
-/** One rule per resource, its verbs together, sorted: what a chart prints. */
+/** Returns one rule per resource, its verbs together, sorted, as a chart prints them. */
 export function merged(rules: PolicyRule[]): PolicyRule[] {
   const verbs = new Map<string, Set<string>>();
   for (const rule of rules) {
@@ -29,8 +29,8 @@ export function merged(rules: PolicyRule[]): PolicyRule[] {
 }
 
 /**
- * Rules of the operator: in each namespace worked on (a ClusterRole where that is all of them), on the Secrets of each namespace of agents,
- * and in its own namespace.
+ * Permissions of the operator: in each namespace worked on (a ClusterRole where that is all of them), on the Secrets of
+ * each namespace of agents, and in its own namespace.
  */
 export const operatorAccess = {
   worked: merged([...deploymentAccess, ...revisionAccess, ...eventAccess]),

@@ -25,7 +25,7 @@ type Parts = {
 
 type Running = { start(): void; stop(): Promise<void> };
 
-/** One controller per kind. */
+/** Creates one controller per kind. */
 export function createControllers({ deps, queues, record, log, metrics, config }: Parts): Running[] {
   const shared = { kube: deps.kube, record, log, workers: config.workers, clock: () => new Date() };
   const deployments = new Controller({
@@ -37,7 +37,7 @@ export function createControllers({ deps, queues, record, log, metrics, config }
       kind: kinds.deployment,
       cache: deps.caches.deployments,
       reconcile: reconcileDeployment(deps),
-      // A quota may get room by itself.
+      // A quota may get room by itself, so that the deployment is tried again.
       refused: (deployment, refusal) => (refusal instanceof Denied ? undefined : refusedDeployment(deployment, refusal.message)),
       finalizer: { name: FINALIZER, finalize: finalizeDeployment(deps) },
       isPaused: ({ spec }) => spec.suspend === true,

@@ -1,13 +1,13 @@
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 
-/** Bytes of a heap that is mostly cached objects, which stay: some 4,000 deployments. */
+/** Bytes from which on a heap is mostly cached objects, which stay: some 4,000 deployments. */
 const LARGE = 200 * 2 ** 20;
-/** Milliseconds. */
+/** Milliseconds between two looks. */
 const LOOK = 5000;
 
 /**
- * Percent by which the heap may grow before V8 collects it again; 0: as V8 likes. Beside what a large one keeps, V8 would let half as
- * much garbage gather; a small one is cheaper when it is collected seldom.
+ * Returns the percentage by which the heap may grow before V8 collects it again; 0 leaves that to V8. Beside what a
+ * large heap keeps, V8 would let half as much garbage gather; a small one is cheaper when it is collected seldom.
  */
 export const growthOf = (usedBytes: number): number => (usedBytes > LARGE ? 20 : 0);
 

@@ -18,9 +18,9 @@ import { sweepSecrets } from './secrets/sweep.ts';
 import { wireWakeUps } from './wake.ts';
 import { watches } from './watches.ts';
 
-/** Secrets that nothing refers to for so long are removed. */
+/** Milliseconds after which Secrets that nothing refers to are removed. */
 const SWEEP_EVERY = 600_000;
-/** A leader that did not renew for so long is stuck: the probe restarts it. */
+/** Milliseconds after which a leader that did not renew is stuck: the probe restarts it. */
 const OVERDUE = 30_000;
 
 export type OperatorOptions = {
@@ -38,7 +38,7 @@ export type Operator = {
   port: number;
   /** Resolves when this process leads. */
   leading: Promise<void>;
-  /** How it ended: a process that lost its lease must exit, because another one works now. */
+  /** How it ended. A process that lost its lease must exit, because another one works now. */
   ended: Promise<'stopped' | 'lost'>;
   /** Running reconciles finish, the lease is released, watches close. */
   stop(): Promise<void>;
@@ -76,7 +76,7 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     await Promise.race([end, work()]);
     return end;
   };
-  /** A view older than that of the leader before would undo its work. */
+  /** Work begins with a view that is no older than the last leader's, whose work it would undo. */
   const work = async (): Promise<void> => {
     await Promise.all(parts.reflectors.map((reflector) => reflector.reach(parts.election.since)));
     for (const controller of parts.controllers) controller.start();
@@ -99,7 +99,10 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
 
 type End = 'stopped' | 'lost';
 
-/** Milliseconds that an object rests after it was looked at: a pod that starts changes its owners five times within a moment, and what we write ourselves comes back as a change. */
+/**
+ * Milliseconds that an object rests after it was looked at. A pod that starts changes its owners five times within a
+ * moment, and what the operator writes itself comes back as a change.
+ */
 const PACE = 100;
 
 function assemble({ config, kube, log, times = {} }: OperatorOptions, metrics: OperatorMetrics) {
@@ -107,11 +110,12 @@ function assemble({ config, kube, log, times = {} }: OperatorOptions, metrics: O
   const lease = { namespace: config.namespace, name: config.leaseName, identity: config.identity };
   const renewed = (): void => Object.values(queues).forEach((queue) => queue.resume());
   const election = new Election({ kube, log, ...lease, renewed, ...(times.lease && { seconds: times.lease }) });
-  // What can't be written is not begun: it would fail again and again, and wait long for its next turn when all is well.
+  // What can't be written is not begun: it would fail again and again, and wait long for its next turn when all is
+  // well.
   const queueOf = (kind: string): WorkQueue => new WorkQueue(metrics.queue(kind), PACE, () => election.holds);
   const queues = { deployments: queueOf('deployment'), revisions: queueOf('revision'), listeners: queueOf('listener') };
   wireWakeUps(caches, queues);
-  // All but the lease itself goes through the fence.
+  // All writes but those of the lease go through the fence.
   const door = kube.fenced?.(() => election.holds) ?? kube;
   const writer = new Writer(door, writable(caches));
   const deps: OperatorDeps = { kube: door, caches, settings: config.settings, writer, absences: () => election.absences };
@@ -124,7 +128,10 @@ function assemble({ config, kube, log, times = {} }: OperatorOptions, metrics: O
   };
 }
 
-/** The signal before leadership, or how leadership ended; a failure to lead ends the process like a lost lease. */
+/**
+ * Resolves with the signal before leadership, or with how leadership ended. A failure to lead ends the process like a
+ * lost lease.
+ */
 async function firstEnd(lead: Promise<End>, signal: AbortSignal, log: Log): Promise<End> {
   const stopped = new Promise<End>((resolve) => {
     signal.addEventListener('abort', () => resolve('stopped'), { once: true });

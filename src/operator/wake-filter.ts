@@ -11,7 +11,9 @@ import { conditionIn, isTrue } from './kernel/conditions.ts';
 import { factsOf } from './pods/workload-state.ts';
 
 /*
- * Kubernetes writes a workload and its pods some ten times until they are ready, and most of it says nothing that a reconcile reads.
+ * Filters changes that make no difference to a reconcile: Kubernetes writes a workload and its pods some ten times
+ * until they are ready, and a reconcile reads little of it. A test compares these filters with what the reconciles read
+ * (test/operator/wake-reads.test.ts).
  */
 
 /** The change of a child may make a difference to a reconcile of its owner. */
@@ -21,11 +23,11 @@ export const concernsOwner = ({ before, after }: Change): boolean => {
   return canonicalJson(readOf(before)) !== canonicalJson(readOf(after));
 };
 
-/** A pod that nobody has said a word of yet: it was waited for already. */
+/** A pod without any status yet: it was expected already. */
 const isUntold = (object: KubeObject): boolean =>
   object.kind === 'Pod' && Object.values(statusOfPod(object)).every((value) => value === undefined || value === 'Pending');
 
-/** The change of a deployment may make a difference to its revisions: what its status says of itself does not. */
+/** The change of a deployment may make a difference to its revisions; what its status says of itself does not. */
 export const concernsRevisions = ({ before, after }: Change): boolean =>
   before === undefined || after === undefined || canonicalJson(readByRevisions(before)) !== canonicalJson(readByRevisions(after));
 
@@ -35,7 +37,7 @@ function readByRevisions(object: KubeObject): object {
   return { ...askedOf(object), status: { active: deployment.status?.activeRevision, database } };
 }
 
-/** The change of a revision may make a difference to its deployment: each step of a rollout that goes well does not. */
+/** The change of a revision may make a difference to its deployment; each step of a rollout that goes well does not. */
 export const concernsDeployment = ({ before, after }: Change): boolean =>
   before === undefined || after === undefined || canonicalJson(readByDeployment(before)) !== canonicalJson(readByDeployment(after));
 
@@ -44,7 +46,7 @@ function readByDeployment(object: KubeObject): object {
   const { status = {} } = revision;
   const { phase, reason, message, serverVersion, endedAt } = status;
   const over = phase !== undefined && ENDED.includes(phase) ? { phase, endedAt, ready: said(conditionIn({ status }, READY)) } : undefined;
-  // Of the database the deployment knows best.
+  // The deployment itself knows best of the database.
   const trouble = reason === undefined || reason === 'DatabaseNotReady' ? undefined : [reason, message];
   return {
     ...askedOf(object),
@@ -53,19 +55,19 @@ function readByDeployment(object: KubeObject): object {
 }
 
 /**
- * The answer to a write of the object's own reconcile, which changes nothing that is asked of it, tells of what others asked meanwhile. Where
- * the answer comes before the watch tells of them, nothing else does.
+ * The answer to a write of the object's own reconcile, which changes nothing that is asked of it, shows what others
+ * asked meanwhile. Where it comes before the watch's event, nothing else shows it.
  */
 export const isAskedByOthers = ({ before, after }: Change): boolean =>
   before !== undefined && after !== undefined && canonicalJson(askedBySomeone(before)) !== canonicalJson(askedBySomeone(after));
 
-/** The same of a child, whose status others write. */
+/** The answer shows the same of a child, whose status others write. */
 export const isReportedByOthers = ({ before, after }: Change): boolean =>
   before !== undefined &&
   after !== undefined &&
   canonicalJson({ status: statusRead(before) }) !== canonicalJson({ status: statusRead(after) });
 
-/** Its finalizers are the reconcile's own. */
+/** Returns what others change of an object; its finalizers are the reconcile's own. */
 function askedBySomeone({ metadata }: KubeObject): object {
   const { generation, deletionTimestamp, labels, annotations } = metadata as Record<string, unknown>;
   return { generation, deletionTimestamp, labels, annotations };
@@ -74,26 +76,26 @@ function askedBySomeone({ metadata }: KubeObject): object {
 const said = (condition: Condition | undefined): string[] | undefined =>
   condition && [condition.status, condition.reason, condition.message];
 
-/** What others ask of an object. */
+/** Returns what others ask of an object. */
 function askedOf({ metadata, spec }: KubeObject): object {
-  const { resourceVersion: _version, managedFields: _fields, ...told } = metadata as Record<string, unknown>;
-  return { metadata: told, spec };
+  const { resourceVersion: _version, managedFields: _fields, ...asked } = metadata as Record<string, unknown>;
+  return { metadata: asked, spec };
 }
 
-/** Of an object what a reconcile may read. */
+/** Returns what a reconcile may read of an object. */
 function readOf(object: KubeObject): object {
   const { resourceVersion: _version, managedFields: _fields, annotations = {}, ...metadata } = object.metadata as Record<string, unknown>;
-  const { 'deployment.kubernetes.io/revision': _turn, ...told } = annotations as Record<string, string>;
+  const { 'deployment.kubernetes.io/revision': _turn, ...kept } = annotations as Record<string, string>;
   // Where generations are counted, another spec is another generation.
   const spec = object.metadata.generation === undefined ? object.spec : undefined;
-  return { metadata: { ...metadata, annotations: told }, spec, status: statusRead(object) };
+  return { metadata: { ...metadata, annotations: kept }, spec, status: statusRead(object) };
 }
 
 function statusRead(object: KubeObject): object | undefined {
   switch (object.kind) {
     case 'Pod': {
       const { conditions = [], ...status } = statusOfPod(object);
-      // That it was scheduled, or initialised, shows by what its containers do next.
+      // What its containers do next shows that it was scheduled or initialised.
       const read = conditions.filter(({ type, status: is }) => type === 'Ready' || type === 'DisruptionTarget' || is === 'False');
       return { ...status, conditions: read.map(({ type, status: is, reason, message }) => ({ type, is, reason, message })) };
     }

@@ -12,21 +12,21 @@ import { isAskedByOthers, concernsOwner, concernsDeployment, concernsRevisions, 
 export type Queues = { deployments: WorkQueue; revisions: WorkQueue; listeners: WorkQueue };
 
 /**
- * Milliseconds after which an object is looked at that only our own write has changed. The reconcile that wrote knows of it, and what
- * Kubernetes makes of it wakes the object sooner.
+ * Milliseconds after which an object is looked at that only our own write has changed. The reconcile that wrote it
+ * knows of it, and what Kubernetes makes of it wakes the object sooner.
  */
 const ECHO = 20_000;
 
-/** Which change wakes whom. Handlers only put keys into queues. */
+/** Wires which change wakes whom. Handlers only put keys into queues. */
 export function wireWakeUps(caches: Caches, { deployments, revisions, listeners }: Queues): void {
-  // What one names, another may have lost or won.
+  // A namespace that one listener names, another may have lost or won.
   on(caches.listeners, ({ via }) => {
     for (const { metadata } of caches.listeners.list()) wake(listeners, keyIn(metadata.namespace, metadata.name), via);
   });
   on(caches.deployments, (change) => {
     const { key, before, after, via } = change;
     answered(deployments, key, { via, isOthers: isAskedByOthers(change) });
-    // One that goes leaves its name to those that wait for it in other namespaces.
+    // A deployment that goes leaves its name to those that wait for it in other namespaces.
     if (before !== undefined && after === undefined)
       for (const namesake of caches.deployments.keysByIndex(BY_NAME, before.metadata.name)) wake(deployments, namesake, via);
     if (via !== 'list' && !concernsRevisions(change)) return;
@@ -37,10 +37,10 @@ export function wireWakeUps(caches: Caches, { deployments, revisions, listeners 
     const { metadata, spec } = (after ?? before) as RevisionResource;
     const deployment = keyIn(metadata.namespace, spec.deployment);
     if (via === 'list' || concernsDeployment(change)) wake(deployments, deployment, via);
-    // Another reconcile made it; its status is its own's.
+    // Its deployment's reconcile made it; only its own writes its status.
     if (before === undefined) wake(revisions, key, via);
     else answered(revisions, key, { via, isOthers: isAskedByOthers(change) });
-    // One that ends gives its place to another.
+    // A revision that ends gives its place to another.
     for (const other of caches.revisions.byIndex(BY_DEPLOYMENT, deployment)) {
       const sibling = keyIn(other.metadata.namespace, other.metadata.name);
       if (!isEnded(other) && sibling !== key) wake(revisions, sibling, via);
@@ -49,7 +49,7 @@ export function wireWakeUps(caches: Caches, { deployments, revisions, listeners 
   for (const cache of [caches.workloads, caches.pods]) onChild(cache, REVISION, revisions);
   for (const cache of [caches.workloads, caches.statefulSets, caches.services, caches.policies, caches.budgets, caches.pods])
     onChild(cache, DEPLOYMENT, deployments);
-  // The one that a Service begins to select has what it waited for.
+  // The revision that a Service begins to select has what it waited for.
   on(caches.services, ({ before, after, via }) => {
     const [former, selected] = [before, after].map(selectedBy);
     if (selected === undefined || selected === former) return;
@@ -73,7 +73,7 @@ const keyIn = (namespace: string | undefined, name: string): string => `${namesp
 
 const on = <T extends KubeObject>(cache: Cache<T>, handle: (change: Change<T>) => void): void => cache.onChange(handle);
 
-/** A child says whose it is in an annotation. */
+/** Wakes the owner of a child, which names it in an annotation. */
 function onChild(cache: Cache, annotation: string, queue: WorkQueue): void {
   const tell = (object: KubeObject | undefined, change: Change): void => {
     const owner = object?.metadata.annotations?.[annotation];

@@ -17,12 +17,12 @@ type Parts = {
   timings?: Partial<WatchTimings> | undefined;
 };
 
-/** One page is read and taken in while the API server makes the next. */
+/** Pages that are fetched at once: one is read and taken in while the API server makes the next. */
 const PAGES_AT_ONCE = 2;
 
 const OURS = `${MANAGED_BY}=${OPERATOR}`;
 
-/** One watch per kind and namespace worked on; of built-in kinds only what this operator made. */
+/** Creates one watch per kind and namespace worked on; of built-in kinds it sees only what this operator made. */
 export function watches({ kube, log, caches, observer, config, timings }: Parts): Watch[] {
   const places = config.namespaces.length === 0 ? [undefined] : config.namespaces;
   const pages = new Limiter(PAGES_AT_ONCE);

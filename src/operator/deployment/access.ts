@@ -1,17 +1,17 @@
 import { GROUP } from '../../schema/custom-resources.ts';
 import type { PolicyRule } from '../kernel/access-rule.ts';
 
-/** What reconciling deployments needs, in each namespace worked on. */
+/** Permissions that reconciling deployments needs, in each namespace worked on. */
 export const deploymentAccess: PolicyRule[] = [
   { apiGroups: [GROUP], resources: ['deployments'], verbs: ['get', 'list', 'watch', 'patch'] },
   { apiGroups: [GROUP], resources: ['deployments/status', 'revisions/status'], verbs: ['patch'] },
-  // Who sets blockOwnerDeletion must be allowed to change the owner's finalizers.
+  // Whoever sets blockOwnerDeletion must be allowed to change the owner's finalizers.
   { apiGroups: [GROUP], resources: ['deployments/finalizers', 'revisions/finalizers'], verbs: ['update'] },
   { apiGroups: [GROUP], resources: ['revisions'], verbs: ['list', 'watch', 'create', 'delete'] },
   { apiGroups: [GROUP], resources: ['tracingprojects'], verbs: ['list', 'watch', 'create', 'delete'] },
   { apiGroups: ['apps'], resources: ['statefulsets'], verbs: ['list', 'watch', 'create', 'patch', 'delete'] },
   { apiGroups: [''], resources: ['services'], verbs: ['list', 'watch', 'create', 'patch', 'delete'] },
-  // Only for as long as a password is being changed.
+  // Jobs exist only while a password is being changed.
   { apiGroups: ['batch'], resources: ['jobs'], verbs: ['list', 'create', 'delete'] },
   { apiGroups: ['networking.k8s.io'], resources: ['networkpolicies'], verbs: ['list', 'watch', 'create', 'patch', 'delete'] },
   { apiGroups: ['policy'], resources: ['poddisruptionbudgets'], verbs: ['list', 'watch', 'create', 'patch', 'delete'] },

@@ -25,7 +25,7 @@ export type Plan = {
 
 type Present = { world: DeploymentWorld; settings: OperatorSettings; now: Date };
 
-/** What a deployment is to have, by its spec and by what is there. */
+/** Returns what a deployment is to have, by its spec and by what is there. */
 export function decide(deployment: DeploymentResource, { world, settings, now }: Present): Plan {
   const active = activeOf(world.revisions, deployment.status?.activeRevision)?.metadata.name;
   const limit = deployment.spec.revisionHistoryLimit ?? settings.revisionHistoryLimit;
@@ -40,7 +40,9 @@ export function decide(deployment: DeploymentResource, { world, settings, now }:
   };
 }
 
-/** Name of the revision under way whose pods are all there: traffic is sent to it before its own status says so. */
+/**
+ * Returns the name of the revision under way whose pods are all there: it gets traffic before its own status says so.
+ */
 function completeRevision(deployment: DeploymentResource, world: DeploymentWorld, settings: OperatorSettings): string | undefined {
   const { revisions, service, workloads, agentPods } = world;
   const database = databaseOf(deployment.spec);

@@ -7,7 +7,10 @@ import { agentBudget, agentService } from './service.ts';
 
 type Live = Partial<DatabaseView> & { /** Name of the revision that gets the traffic. */ active?: string | undefined };
 
-/** Everything a deployment has beside its revisions, in the order in which it is made: its database, then what leads to its agents. */
+/**
+ * Returns everything that a deployment has beside its revisions, in the order in which it is made: its database, then
+ * what leads to its agents.
+ */
 export function desiredDeployment(
   deployment: DeploymentResource,
   settings: OperatorSettings,

@@ -2,20 +2,20 @@ import type { DeploymentResource, RevisionResource } from '../../schema/custom-r
 import { newestFirst, revisionOf, templateHash } from '../../schema/revision-of.ts';
 import { isEnded } from '../family/revisions.ts';
 
-/** The revision that the deployment's present template asks for and nobody has made yet. */
+/** Returns the revision that the present template asks for and nobody has made yet. */
 export function missingRevision(deployment: DeploymentResource, revisions: RevisionResource[]): RevisionResource | undefined {
   const newest = newestFirst(revisions)[0];
   if (newest?.spec.hash === templateHash(deployment)) return undefined;
   const wanted = revisionOf(deployment);
-  // A deployment seen late must not bring back a revision that was already collected.
+  // A stale deployment must not bring back a revision that was already collected.
   return newest !== undefined && newest.spec.number >= wanted.spec.number ? undefined : wanted;
 }
 
 export type History = { limit: number; days: number; now: Date };
 
 /**
- * Revisions to be collected, failed ones among them: beyond the limit, or ended too long ago. The serving one, the one that served before it,
- * the newest one and those under way stay.
+ * Returns the revisions to be collected, failed ones among them: those beyond the limit, or ended too long ago. The
+ * serving one, the one that served before it, the newest one and those under way stay.
  */
 export function outdated(revisions: RevisionResource[], active: string | undefined, history: History): RevisionResource[] {
   const previous = previousOf(revisions, active);
@@ -24,7 +24,7 @@ export function outdated(revisions: RevisionResource[], active: string | undefin
   );
 }
 
-/** Seconds until the next of them is too old, at most a day; undefined when none ever is. */
+/** Returns the seconds until the next of them is too old, at most a day; undefined when none ever is. */
 export function nextExpiry(revisions: RevisionResource[], active: string | undefined, history: History): number | undefined {
   const previous = previousOf(revisions, active);
   const left = endedBefore(revisions, active)
@@ -35,7 +35,7 @@ export function nextExpiry(revisions: RevisionResource[], active: string | undef
 
 const DAY = 86_400;
 
-/** Those that are through, newest first, but for the newest one of all and the serving one. */
+/** Returns the revisions that have ended, newest first, without the newest one of all and the serving one. */
 const endedBefore = (revisions: RevisionResource[], active: string | undefined): RevisionResource[] =>
   newestFirst(revisions)
     .slice(1)

@@ -9,7 +9,7 @@ import { isPodOver } from '../pods/diagnose.ts';
 /** What is there for a deployment, as the caches have it. */
 export type DeploymentWorld = DatabaseView & {
   revisions: RevisionResource[];
-  /** Revisions that an earlier deployment of the same name left, not gone yet. */
+  /** Revisions of an earlier deployment of the same name, which are not gone yet. */
   foreign: RevisionResource[];
   children: KubeObject[];
   /** The Service of the agents. */
@@ -40,7 +40,7 @@ export function observeDeployment(caches: Caches, deployment: DeploymentResource
   };
 }
 
-/** The set and the Service of a deployment among its objects. */
+/** Finds the set and the Service of a deployment among its objects. */
 export function named({ metadata }: DeploymentResource, objects: KubeObject[]): Pick<DeploymentWorld, 'database' | 'service'> {
   const at = (kind: string, name: string): KubeObject | undefined =>
     objects.find((object) => object.kind === kind && object.metadata.name === name);

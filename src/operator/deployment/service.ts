@@ -9,10 +9,13 @@ import { replicasAllowed } from '../family/replicas.ts';
 
 export const SERVICE_PORT = 80;
 
-/** A revision that no pod belongs to: where the Service points while nothing serves. */
+/** The label of no revision: the Service selects it while nothing serves. */
 const NOBODY = 'none';
 
-/** What clients of the agent reach: the api pods of the active revision, and nothing while there is none. */
+/**
+ * Returns the Service that clients of the agent reach: it selects the api pods of the active revision, and nothing
+ * while there is none.
+ */
 export function agentService(deployment: DeploymentResource, settings: OperatorSettings, active: string | undefined): KubeObject {
   const { name, annotations } = deployment.metadata;
   const nodePort = Number(annotations?.[NODE_PORT]);
@@ -39,7 +42,7 @@ export function agentService(deployment: DeploymentResource, settings: OperatorS
 
 type ServiceSpec = { type?: string; ports?: { nodePort?: number }[] };
 
-/** Where the agent answers: the user's own address, else the node port, else the name inside the cluster. */
+/** Returns where the agent answers: the user's own address, else the node port, else the name inside the cluster. */
 export function urlOf(deployment: DeploymentResource, settings: OperatorSettings, service: KubeObject | undefined): string {
   const { name, namespace } = deployment.metadata;
   const custom = deployment.spec.sourceConfig?.customUrl;
@@ -52,8 +55,8 @@ export function urlOf(deployment: DeploymentResource, settings: OperatorSettings
 }
 
 /**
- * A drain takes the api pods that serve one at a time; a single one it takes at once, so that no drain waits for ever. Queue pods need no
- * budget: one that leaves finishes its runs or hands them to another.
+ * Returns the budget by which a drain takes the serving api pods one at a time. It takes a single one at once, so that
+ * no drain waits for ever. Queue pods need no budget: one that leaves finishes its runs or hands them to another.
  */
 export function agentBudget(deployment: DeploymentResource, settings: OperatorSettings, active: string | undefined): KubeObject[] {
   if (active === undefined || replicasAllowed(deployment, 'api', settings) < 2) return [];

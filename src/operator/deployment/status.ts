@@ -28,7 +28,7 @@ import { fieldsWithoutEffect } from './without-effect.ts';
 
 export type DeploymentStatusFields = NonNullable<DeploymentResource['status']>;
 
-/** The world as it was seen, with what was written since in it; and the objects that were written or found as they are to be. */
+/** The world as it was seen, updated with what was written since; and the objects as they were applied. */
 export type Written = { world: DeploymentWorld; objects: KubeObject[] };
 
 export type DeploymentView = {
@@ -37,7 +37,7 @@ export type DeploymentView = {
   /** What stands in the way of everything else. */
   trouble?: Outcome | undefined;
   prepared: Prepared;
-  /** What the database could not do by the apply of its objects. */
+  /** What the database says of the step after its objects were applied. */
   step?: Statement | undefined;
   now: Date;
 };
@@ -45,7 +45,7 @@ export type DeploymentView = {
 /** Characters of a message. */
 const MOST = 4096;
 
-/** Observed objects -> status, conditions and outcome of a deployment. */
+/** Makes the status, the conditions and the outcome of a deployment of what was observed. */
 export function deploymentReport(
   deployment: DeploymentResource,
   { written: { world, objects }, active, trouble, prepared, step, now }: DeploymentView,
@@ -102,11 +102,14 @@ function revisionFields(revisions: RevisionResource[], active: string | undefine
   };
 }
 
-/** Where all else is as asked, the outcome is what the database has under way. */
+/** Returns what the database has under way, where all else is as asked. */
 const butFor = (underWay: Statement | undefined, outcome: Outcome): Outcome =>
   underWay === undefined || outcome.kind !== 'settled' ? outcome : waiting(underWay.reason, underWay.message);
 
-/** A Secret that is gone or spoilt stays the one that pods were started with. */
+/**
+ * Returns what the status says of the database. A Secret that is gone or spoilt stays the one that pods were started
+ * with.
+ */
 function databaseFields({ status }: DeploymentResource, { secret, status: fields }: Prepared, { template }: DatabaseReport) {
   const { databaseSecret, databaseSecretVersion } = status ?? {};
   const named = secret !== undefined && 'secret' in secret ? secret : { secret: databaseSecret, version: databaseSecretVersion };
@@ -145,7 +148,7 @@ function outcomeOf({ newest, active, database, serving, hibernates, asleep, poll
   const isDeployed = newest.status?.phase === 'DEPLOYED';
   if (isEnded(newest) && !isDeployed) return failed(newest);
   if (hibernates)
-    // Of the same pods a workload may tell later than they do.
+    // A workload may report later than its pods that they are gone.
     return asleep && serving.status !== 'True'
       ? settled('All pods are stopped; the data is kept.', HIBERNATED)
       : waiting('Hibernating', 'The pods are being stopped.');
@@ -154,7 +157,7 @@ function outcomeOf({ newest, active, database, serving, hibernates, asleep, poll
   return isAsAsked(serving) ? wholeOrNot(newest, serving) : waiting(serving.reason, serving.message);
 }
 
-/** Traffic is served while some pods, those of the queue perhaps, are broken: not as asked. */
+/** Returns the outcome while traffic is served: not settled while some pods, those of the queue perhaps, are broken. */
 function wholeOrNot(newest: RevisionResource, serving: Statement): Outcome {
   const trouble = conditionIn(newest, READY);
   return trouble?.status === 'False'
@@ -164,9 +167,12 @@ function wholeOrNot(newest: RevisionResource, serving: Statement): Outcome {
 
 const isAsAsked = ({ status, reason }: Statement): boolean => status === 'True' || reason === SCALED_TO_ZERO;
 
-/** Without the revision's own words, which change at every step; only what is wrong is repeated here. */
+/**
+ * Returns the outcome of a rollout. It repeats of the revision's own words only what is wrong, because they change at
+ * every step.
+ */
 function rolling({ metadata, status }: RevisionResource): Outcome {
-  // Here the database is ready: a revision that still says otherwise is about to notice.
+  // The database is ready here: a revision that still says otherwise is about to notice.
   const reason = status?.reason === 'DatabaseNotReady' ? undefined : status?.reason;
   const said = reason === undefined ? '' : ` ${status?.message ?? ''}`;
   return waiting(reason ?? UNDER_WAY, `Revision ${metadata.name} is being rolled out.${said}`);
@@ -197,7 +203,10 @@ function servingStatement({ workloads, revisions }: DeploymentWorld, { active, h
   return { type: SERVING, status: 'False', reason: 'NoReplicaAvailable', message: `No api pod of revision ${active} is available.` };
 }
 
-/** The operator can't see into the agent, and an agent asks nobody for credentials unless its gx.json says how. */
+/**
+ * The statement that calls are not authenticated, as far as the operator knows: it can't see into the agent, which asks
+ * for credentials only if its gx.json says so.
+ */
 const UNGUARDED: Statement = {
   type: UNAUTHENTICATED,
   status: 'True',
@@ -217,13 +226,13 @@ const withoutEffect = (fields: string[]): Statement[] =>
         },
       ];
 
-/** The API server refused one of the objects: only another spec or setting helps. */
+/** Reports that the API server refused one of the objects: only another spec or setting helps. */
 export function refusedDeployment(deployment: DeploymentResource, message: string): Report<DeploymentStatusFields> {
   const { conditions = [], observedGeneration: _, ...status } = deployment.status ?? {};
-  const told = `The cluster refuses what the deployment asks for: ${message}`.slice(0, MOST);
+  const sentence = `The cluster refuses what the deployment asks for: ${message}`.slice(0, MOST);
   return {
-    outcome: stalled('Refused', told),
-    status: { ...status, reason: 'Refused', message: told },
+    outcome: stalled('Refused', sentence),
+    status: { ...status, reason: 'Refused', message: sentence },
     statements: conditions.filter(({ type }) => [DATABASE_READY, SERVING, UNAUTHENTICATED, VOLUME_HAS_ROOM].includes(type)),
   };
 }

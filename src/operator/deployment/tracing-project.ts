@@ -6,11 +6,11 @@ import { labelValue, names } from '../../schema/names.ts';
 import { namedTenant, ownersOf, tenantOf } from '../../schema/tenancy.ts';
 import { BY_NAME, type Caches } from '../family/caches.ts';
 
-/** The tenant a deployment belongs to, as REST sees it. */
+/** Returns the tenant that a deployment belongs to, as REST sees it. */
 export const tenantIn = (deployment: DeploymentResource, { listeners }: Pick<Caches, 'listeners'>, settings: OperatorSettings): string =>
   tenantOf(deployment, ownersOf(listeners.list()), settings.defaultTenantId);
 
-/** Whether the deployment has its tracing project, still needs it, or may not have it. */
+/** Tells whether the deployment has its tracing project, still needs it, or may not have it. */
 export function tracingState(
   deployment: DeploymentResource,
   caches: Pick<Caches, 'deployments' | 'listeners' | 'tracingProjects'>,

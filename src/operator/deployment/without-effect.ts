@@ -3,7 +3,7 @@ import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import type { Database } from '../database/database.ts';
 import { replicasAllowed, replicasWanted, type WorkloadComponent } from '../family/replicas.ts';
 
-/** Fields of the spec that are stored but change nothing today, those of the database first. */
+/** Returns the fields of the spec that are stored but change nothing today, those of the database first. */
 export function fieldsWithoutEffect(
   deployment: DeploymentResource,
   settings: OperatorSettings,
@@ -13,11 +13,11 @@ export function fieldsWithoutEffect(
   const hasRange = (component: WorkloadComponent): boolean =>
     replicasAllowed(deployment, component, settings) > replicasWanted(deployment, component, settings);
   const fields: [string, boolean][] = [
-    // Nobody tells this platform of a push.
+    // Nothing notifies this platform of a push.
     ['buildOnPush', deployment.spec.sourceConfig?.buildOnPush === true],
     ['maxScale', hasRange('api')],
     ['queueMaxScale', hasRange('queue')],
-    // Containers of a workload's pods are always started again.
+    // Kubernetes always restarts the containers of a workload's pods.
     ['sidecars.restartPolicy', spec.sidecars?.some(({ restartPolicy }) => restartPolicy === 'OnFailure') === true],
     ['redisMemoryMb', spec.redisMemoryMb !== undefined],
   ];

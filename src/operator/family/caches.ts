@@ -13,14 +13,17 @@ import type { Watched } from '../kernel/writer.ts';
 
 export const BY_DEPLOYMENT = 'deployment';
 export const BY_REVISION = 'revision';
-/** Deployments and tracing projects by a name that is one of the whole cluster's. */
+/** Indexes deployments and tracing projects by a name that is unique in the whole cluster. */
 export const BY_NAME = 'name';
-/** Deployments and revisions by the Secrets they refer to. */
+/** Indexes deployments and revisions by the Secrets that they refer to. */
 export const BY_SECRET = 'secret';
-/** All pods that tell a database of its password. */
+/** Indexes all pods that change a password. */
 export const PASSWORD_PODS = 'password';
 
-/** `namespace/name` of the deployment or revision an object was made for; children say it in an annotation of the label's key. */
+/**
+ * Returns `namespace/name` of the deployment or revision that an object was made for; children say it in an annotation
+ * of the label's key.
+ */
 const named = (annotation: string): IndexBy => {
   return ({ metadata }) => {
     const name = metadata.annotations?.[annotation];
@@ -53,8 +56,9 @@ export type Caches = {
 };
 
 /**
- * Of ten thousand deployments nearly all are at rest: their objects are packed. Of each kind those that changed last stay as they are, as many
- * as some hundreds of new deployments have on their way to their pods: some 40 MB at most, of all kinds together.
+ * Of ten thousand deployments nearly all are at rest, so their objects are packed. Those of each kind that changed last
+ * stay unpacked, as many as some hundreds of new deployments have on their way to their pods: some 40 MB at most, of
+ * all kinds together.
  */
 const PACKED = { packed: true, recent: 1000 };
 
@@ -71,7 +75,7 @@ export const createCaches = (): Caches => ({
   pods: new Cache({ ...children, [PASSWORD_PODS]: passwordPods }, PACKED),
 });
 
-/** What reconcilers write, and where its answers are kept. Secrets are kept nowhere. */
+/** Returns what reconcilers write, and the cache that keeps the answers. Secrets are kept nowhere. */
 export const writable = (caches: Caches): Watched[] => [
   { kind: kinds.revision, cache: caches.revisions },
   { kind: kinds.tracingProject, cache: caches.tracingProjects },

@@ -22,20 +22,25 @@ export function isWorkloadUp(revision: RevisionResource, component: WorkloadComp
   return isRolledOut(workload) && replicas >= least && replicas <= most;
 }
 
-/** What its pods run is known of them alone, and kept from here on: the watch of workloads may be ahead of that of pods. */
+/**
+ * One of its pods was seen ready: the watch of workloads may be ahead of that of pods, and only pods say what they run.
+ */
 const isSeen = ({ api, apiPods }: RevisionPods): boolean => replicasOf(api) === 0 || apiPods.some(isPodReady);
 
 /** The api pods can take requests, and were seen. */
 export const isApiUp = (revision: RevisionResource, pods: RevisionPods, settings: Sizes): boolean =>
   isWorkloadUp(revision, 'api', pods, settings) && isSeen(pods);
 
-/** The spec of a revision is the one that it was made with. One seen for the first time must be what its own hash says. */
+/**
+ * The revision has the spec that it was made with. One seen for the first time must be what its own hash says, not a
+ * copy that somebody made with other content.
+ */
 export function isAsMade(revision: RevisionResource): boolean {
   const known = revision.status?.specHash;
   return known === undefined ? revision.spec.hash === templateHash(revision) : known === hashOf(revision.spec);
 }
 
-/** The Secret with its values is its own by now, or it has none. */
+/** Its status names the Secret that its pods get, or it asks for none. */
 const hasEnvironment = ({ spec, status }: RevisionResource): boolean =>
   spec.template.secretName === undefined || status?.secretName !== undefined;
 
@@ -56,8 +61,8 @@ export type RolloutView = {
 };
 
 /**
- * All pods of a revision are there, so that the deployment may send it traffic. The reconcile of the deployment and that of the revision
- * both see it for themselves, so that neither has to tell the other by a write.
+ * All pods of a revision are there, so that the deployment may send it traffic. The reconcile of the deployment and
+ * that of the revision both see it for themselves, so that neither has to report it to the other by a write.
  */
 export function isComplete(revision: RevisionResource, view: RolloutView, settings: Sizes): boolean {
   const { deployment, siblings, pods, isDatabaseReady, isServing } = view;

@@ -1,29 +1,38 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import { replicasAllowed, type Templated } from './replicas.ts';
 
-/** 3 that Postgres keeps for superusers, 1 of a change of the password, 6 for people and backups. */
+/**
+ * Connections that no pod gets: 3 that Postgres keeps for superusers, 1 for a change of the password, 6 for people and
+ * backups.
+ */
 const RESERVED = 10;
-/** Two revisions stand side by side during a switch; pods that are replaced in turn and still end their runs count no more than that. */
+/**
+ * Revisions that stand side by side during a switch. Pods that are replaced in turn, and still end their runs, count no
+ * more than that.
+ */
 const GENERATIONS = 2;
-/** What an agent server needs: 1 that listens, 2 of its own, 2 of one graph thread. */
+/** Connections that an agent server needs: 1 that listens, 2 of its own, 2 of one graph thread. */
 const LEAST = 5;
-/** What an agent server makes use of: 1 that listens, 20 of its own, 4 graph threads with 5 each, with some room. */
+/**
+ * Connections that an agent server makes use of: 1 that listens, 20 of its own, 4 graph threads with 5 each, with some
+ * room.
+ */
 const MOST = 44;
-/** `dbMaxConnections` ends there. */
+/** The greatest `dbMaxConnections`. */
 const LIMIT = 10_000;
 
 export type Connections = {
-  /** `max_connections` of the own database; of an external one what the deployment may use. */
+  /** `max_connections` of a managed database; of an external one what the deployment may use. */
   max: number;
-  /** Of one pod, api or queue. */
+  /** Connections of one pod, api or queue. */
   perPod: number;
   /** Why the pods don't fit, when they don't. */
   problem?: string;
 };
 
 /**
- * How the connections of a database are shared among the pods: the one place where it is decided. A number that the spec gives is
- * kept to; the install's default grows with the pods, so that each gets what it needs.
+ * Shares the connections of a database among the pods. A number that the spec gives stands; the installation's default
+ * grows with the pods, so that each gets what it needs.
  */
 export function connectionsOf(of: Templated, settings: Pick<OperatorSettings, 'profile'>): Connections {
   const asked = of.spec.template.resourceSpec?.dbMaxConnections;

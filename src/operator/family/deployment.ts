@@ -9,13 +9,13 @@ export const isNothingServing = (deployment: DeploymentResource | undefined): bo
 type Readiness = { deployment: DeploymentResource | undefined; hasAddress: boolean; isDatabaseReady: boolean };
 
 /**
- * Whether a revision's pods may be made: once the database takes connections. Where nothing serves yet they start beside it, so that
- * images are pulled and volumes are attached meanwhile; the server waits for its database.
+ * The pods of a revision may be made once the database takes connections. Where nothing serves yet they start beside
+ * it, so that images are pulled and volumes are attached meanwhile; the server waits for its database.
  */
 export const mayStart = ({ deployment, hasAddress, isDatabaseReady }: Readiness): boolean =>
   hasAddress && (isDatabaseReady || isNothingServing(deployment));
 
-/** The last request to reconcile at once, as the status keeps it. */
+/** Returns the last request to reconcile at once, as the status keeps it. */
 export const reconcileRequest = ({ metadata }: DeploymentResource): string | undefined =>
   metadata.annotations?.[RECONCILE_NOW]?.slice(0, 128);
 
@@ -23,7 +23,10 @@ export const reconcileRequest = ({ metadata }: DeploymentResource): string | und
 export const isRequestHandled = (deployment: DeploymentResource): boolean =>
   deployment.status?.lastHandledReconcileAt === reconcileRequest(deployment);
 
-/** The revision whose pods a Service sends clients to, as its label says; undefined for the Service of a database, and without one. */
+/**
+ * Returns the label of the revision that a Service sends clients to; undefined for the Service of a database, and
+ * without one.
+ */
 export const selectedBy = (service: KubeObject | undefined): string | undefined =>
   (service?.spec as { selector?: Record<string, string> } | undefined)?.selector?.[REVISION];
 

@@ -4,12 +4,12 @@ import type { Span } from '../../kube/lease.ts';
 import type { Caches } from './caches.ts';
 import type { Writer } from '../kernel/writer.ts';
 
-/** What reconcilers work with: they read caches, and write through the writer. */
+/** What reconcilers work with: they read caches and write through the writer. */
 export type OperatorDeps = {
   kube: Kube;
   writer: Writer;
   caches: Caches;
   settings: OperatorSettings;
-  /** When no operator worked. */
+  /** Returns when no operator worked. */
   absences: () => Span[];
 };

@@ -10,7 +10,7 @@ type Budget = {
   /** Pods that may be away. */ maxUnavailable: number;
 };
 
-/** A budget of a deployment's pods, which drains of nodes keep to. */
+/** Returns a budget of a deployment's pods, which drains of nodes keep to. */
 export const disruptionBudget = (deployment: DeploymentResource, { component, name, selector, maxUnavailable }: Budget): KubeObject => ({
   apiVersion: 'policy/v1',
   kind: 'PodDisruptionBudget',
@@ -18,7 +18,7 @@ export const disruptionBudget = (deployment: DeploymentResource, { component, na
   spec: {
     maxUnavailable,
     selector: { matchLabels: selector },
-    // A pod that is not ready serves nobody: by default such pods would hold up a drain as well.
+    // A pod that is not ready serves nobody; by default it would hold up a drain as well.
     unhealthyPodEvictionPolicy: 'AlwaysAllow',
   },
 });

@@ -1,7 +1,10 @@
 import { API_VERSION, type DeploymentResource, type ObjectMeta } from '../../schema/custom-resources.ts';
 import { DATABASE_OF, DEPLOYMENT, ownLabels, type Component } from '../../schema/labels.ts';
 
-/** Metadata of an object made for a deployment: the user's labels first, so that they never replace ours. */
+/**
+ * Returns the metadata of an object made for a deployment. The user's labels come first, so that they never replace
+ * ours.
+ */
 export function childMetadata(deployment: DeploymentResource, component: Component, name: string): ObjectMeta {
   const { labels, annotations } = deployment.spec.template.resourceSpec ?? {};
   return {
@@ -26,5 +29,7 @@ export const ownedMetadata = (deployment: DeploymentResource, component: Compone
   ],
 });
 
-/** Whose data the deployment works on: its own, or that of an earlier one it was told to take over. */
+/**
+ * Returns the uid of the deployment that the data belongs to: its own, or that of an earlier one that it takes over.
+ */
 export const dataOwner = ({ metadata }: DeploymentResource): string => metadata.annotations?.[DATABASE_OF] ?? metadata.uid ?? '';

@@ -9,11 +9,11 @@ export const isEnded = ({ status }: RevisionResource): boolean => status?.phase 
 /** Its rollout has begun: it holds the one place there is. */
 export const hasStarted = ({ status }: RevisionResource): boolean => status?.startedAt !== undefined;
 
-/** What the pods of a revision run: built, repeated, or named by its spec. */
+/** Returns the image that the pods of a revision run: built, repeated, or named by its spec. */
 export const imageOf = ({ spec, status }: RevisionResource): string | undefined =>
   status?.image ?? spec.template.sourceRevisionConfig?.imageUri;
 
-/** The newest revision whose pods are all there: the one to serve. An earlier one stays until then. */
+/** Returns the revision to serve: the newest one whose pods are all there. An earlier one stays until then. */
 export function activeOf(revisions: RevisionResource[], current: string | undefined): RevisionResource | undefined {
   const fit = (revision: RevisionResource): boolean =>
     isTrue(revision, ROLLED_OUT) && (revision.status?.phase === 'DEPLOYED' || !isEnded(revision));
@@ -25,8 +25,8 @@ export function activeOf(revisions: RevisionResource[], current: string | undefi
 export type RolloutOrder = 'go' | 'wait' | 'skip';
 
 /**
- * The place of a revision among those of its deployment: one rollout at a time. One that is under way goes on; of those that wait only the
- * newest gets to roll out, the others are skipped.
+ * Returns what a revision may do among those of its deployment, where one rolls out at a time. One under way goes on;
+ * of those that wait only the newest gets to roll out, and the others are skipped.
  */
 export function rolloutOrderOf(revision: RevisionResource, siblings: RevisionResource[]): RolloutOrder {
   const open = newestFirst(siblings).filter((other) => !isEnded(other));

@@ -1,9 +1,9 @@
 import type { PolicyRule } from './access-rule.ts';
 
-/** What the kernel needs in the operator's own namespace: its Lease. */
+/** Permissions that the kernel needs in the operator's own namespace: its Lease. */
 export const leaseAccess: PolicyRule[] = [
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'update'] },
 ];
 
-/** What the kernel needs wherever it works: events about what changed. */
+/** Permissions that the kernel needs wherever it works: events about what changed. */
 export const eventAccess: PolicyRule[] = [{ apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create'] }];

@@ -2,8 +2,8 @@ import { READY, RECONCILING, STALLED, SUSPENDED, type Condition } from '../../sc
 import type { Outcome, Statement } from './outcome.ts';
 
 /**
- * All conditions of an object, by kstatus' rules: Ready always, Reconciling and Stalled only while true. `lastTransitionTime` moves only
- * when a status flips, so that the same state gives the same bytes.
+ * Returns all conditions of an object, by kstatus' rules: Ready always, Reconciling and Stalled only while true.
+ * `lastTransitionTime` moves only when a status flips, so that the same state gives the same bytes.
  */
 export function conditionsOf(
   { outcome, statements }: { outcome: Outcome; statements: Statement[] },
@@ -32,8 +32,8 @@ function summary({ kind, reason, message }: Outcome): Statement[] {
 }
 
 /**
- * Conditions of an object that is left alone: Suspended, and those before it but Reconciling, which keep the generation they spoke
- * of. One that was never looked at is not Ready.
+ * Returns the conditions of an object that is left alone: Suspended, and those before it but Reconciling, which keep
+ * their generation. One that was never looked at is not Ready.
  */
 export function pausedConditions(before: readonly Condition[], at: { generation: number; now: string }): Condition[] {
   const state = { reason: 'Suspended', message: 'Reconciling is paused by spec.suspend.', observedGeneration: at.generation };

@@ -207,7 +207,7 @@ export class Controller<T extends Resource<S>, S extends Status> {
     const at = { generation: object.metadata.generation ?? 0, now: dateTimeOf(context.now) };
     const conditions = conditionsOf(report, object.status?.conditions ?? [], at);
     const isStored = await this.#store(object, { ...dropUndefined(report.status), conditions }, context);
-    if (isStored) for (const told of statedEvents(object.status, report.statements)) this.#options.record(object, told);
+    if (isStored) for (const event of statedEvents(object.status, report.statements)) this.#options.record(object, event);
   }
 
   /** Nothing is sent when the status is as it was, which is false; an event tells what a person cares about. */
@@ -217,14 +217,14 @@ export class Controller<T extends Resource<S>, S extends Status> {
     const patch = statusPatch(object.status, status);
     if (patch === undefined) return false;
     const { namespace, name } = object.metadata;
-    // Not the reconcile's own signal: what it found is told also when it ran out of time.
+    // Not the reconcile's own signal: what it found is reported also when it ran out of time.
     const send = () => kube.patchStatus(reconciler.kind, { namespace, name }, patch, AbortSignal.timeout(10_000));
     const stored = await reconciler.cache.write(keyOf(object.metadata), send).catch(unlessGone);
     if (stored === undefined) return false;
-    const told = transition(object.status, status);
-    if (told === undefined) return true;
-    record(object, told);
-    log.info({ reason: told.reason, phase: status.phase }, 'state changed');
+    const event = transition(object.status, status);
+    if (event === undefined) return true;
+    record(object, event);
+    log.info({ reason: event.reason, phase: status.phase }, 'state changed');
     return true;
   }
 

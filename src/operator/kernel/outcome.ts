@@ -1,6 +1,9 @@
 import type { Condition } from '../../schema/conditions.ts';
 
-/** Why it waits when all goes as it should. The phase tells how far it is; an event tells of the end, or of what goes wrong. */
+/**
+ * The reason of waiting when all goes as it should. The phase says how far it is; an event reports the end, or what
+ * goes wrong.
+ */
 export const UNDER_WAY = 'RollingOut';
 
 /**
@@ -18,19 +21,22 @@ export const waiting = (reason: string, message: string, after?: number): Outcom
   ...(after !== undefined && { after }),
 });
 
-/** The same outcome, looked at again after so many seconds at the latest. */
+/** Returns the same outcome, looked at again after so many seconds at the latest. */
 export const noLaterThan = (outcome: Outcome, seconds: number | undefined): Outcome =>
   seconds === undefined ? outcome : { ...outcome, after: Math.min(outcome.after ?? seconds, seconds) };
 
 export const stalled = (reason: string, message: string): Outcome => ({ kind: 'stalled', reason, message });
 
-/** A condition as a reconciler states it; times and generations are the kernel's. */
+/** A condition as a reconciler states it; the kernel adds times and generations. */
 export type Statement = Pick<Condition, 'type' | 'status' | 'reason' | 'message'> & {
-  /** An event tells of it as well, once for each reason: what Ready does not tell. */
+  /** An event reports it as well, once for each reason, because Ready does not. */
   event?: 'Normal' | 'Warning';
 };
 
-/** What a reconcile hands back: the whole status but its conditions, and the conditions beside Ready, Reconciling and Stalled. */
+/**
+ * What a reconcile returns: the whole status but its conditions, and the conditions beside Ready, Reconciling and
+ * Stalled.
+ */
 export type Report<Status extends object> = {
   outcome: Outcome;
   status: Omit<Status, 'conditions' | 'observedGeneration'>;

@@ -2,20 +2,23 @@ import type { KubeObject } from '../../kube/kube.ts';
 import { hashOf } from '../../schema/revision-of.ts';
 import { sameQuantity } from './quantity.ts';
 
-/** Hash of what was last applied, on each applied object. */
+/** The annotation with the hash of what was last applied, on each applied object. */
 export const APPLIED = 'gx.dev/applied';
 
 // oxlint-disable-next-line house/module-state -- the answers of a pure function, kept as long as their object is
 const hashes = new WeakMap<KubeObject, string>();
 
-/** Hash of an intent, which is never changed after it was made: asked for up to four times on its way to the API server. */
+/**
+ * Returns the hash of an intent, which is never changed after it was made: it is asked for up to four times on its way
+ * to the API server. The entries go with their intents.
+ */
 export function intentHash(intent: KubeObject): string {
   const hash = hashes.get(intent) ?? hashOf(intent);
   hashes.set(intent, hash);
   return hash;
 }
 
-/** The object as it is applied: with the hash of itself. */
+/** Returns the object as it is applied: with the hash of itself. */
 export function withHash(intent: KubeObject): KubeObject {
   const annotations = { ...intent.metadata.annotations, [APPLIED]: intentHash(intent) };
   return { ...intent, metadata: { ...intent.metadata, annotations } };
@@ -54,7 +57,7 @@ function isEmpty(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.values(value).every(isEmpty);
 }
 
-/** What has to be written so that the existing objects become the desired ones. */
+/** Returns what has to be written so that the existing objects become the desired ones. */
 export function difference(desired: KubeObject[], existing: KubeObject[]): { apply: KubeObject[]; remove: KubeObject[] } {
   const at = ({ kind, metadata }: KubeObject): string => `${kind}/${metadata.name}`;
   const live = new Map(existing.map((object) => [at(object), object]));

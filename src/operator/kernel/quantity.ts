@@ -13,20 +13,20 @@ const SUFFIXES: Record<string, number> = {
   Ti: 2 ** 40,
 };
 
-/** The number a Kubernetes quantity stands for; undefined when it is none. */
+/** Returns the number that a Kubernetes quantity stands for; undefined when it is none. */
 export function quantity(text: string): number | undefined {
   const [, digits, suffix = ''] = /^([0-9]+(?:\.[0-9]+)?)([a-zA-Z]*)$/.exec(text) ?? [];
   const factor = SUFFIXES[suffix];
   return digits === undefined || factor === undefined ? undefined : Number(digits) * factor;
 }
 
-/** The API server writes quantities its own way: `1000m` comes back as `1`. */
+/** Compares by value, because the API server writes quantities its own way: `1000m` comes back as `1`. */
 export function sameQuantity(a: string, b: string): boolean {
   const [left, right] = [quantity(a), quantity(b)];
   return left !== undefined && right !== undefined && Math.abs(left - right) <= Math.abs(left) * 1e-9;
 }
 
-/** Cores as Kubernetes writes them: `2`, `500m`. */
+/** Returns cores as Kubernetes writes them: `2`, `500m`. */
 export const cores = (value: number): string => (Number.isInteger(value) ? String(value) : `${Math.round(value * 1000)}m`);
 
 export const mebibytes = (value: number): string => `${value}Mi`;

@@ -7,7 +7,10 @@ import { UNDER_WAY, type Statement } from './outcome.ts';
 
 export type Status = { observedGeneration?: number; conditions?: Condition[]; phase?: string; logTail?: string };
 
-/** What has to be sent so that `before` becomes `after`: nothing when they are the same; a field that is gone is sent as null. */
+/**
+ * Returns what has to be sent so that `before` becomes `after`: nothing when they are the same; a field that is gone is
+ * sent as null.
+ */
 export function statusPatch(before: object | undefined, after: object): object | undefined {
   if (canonicalJson(before ?? {}) === canonicalJson(after)) return undefined;
   const gone = Object.keys(before ?? {}).filter((name) => !(name in after));
@@ -16,7 +19,7 @@ export function statusPatch(before: object | undefined, after: object): object |
 
 export type Transition = { type: 'Normal' | 'Warning'; reason: string; action: string; note: string };
 
-/** Events of what was stated beside Ready, where it says another thing than before. */
+/** Returns events of what was stated beside Ready, where it says another thing than before. */
 export const statedEvents = (before: Status | undefined, statements: readonly Statement[]): Transition[] =>
   statements.flatMap(({ event, type, reason, message }) =>
     event === undefined || conditionIn({ status: before }, type)?.reason === reason
@@ -24,7 +27,9 @@ export const statedEvents = (before: Status | undefined, statements: readonly St
       : [{ type: event, reason, action: 'Reconcile', note: message }],
   );
 
-/** The event worth telling between two statuses; undefined when nothing a person cares about did change. */
+/**
+ * Returns the event worth reporting between two statuses; undefined when nothing that a person cares about has changed.
+ */
 export function transition(before: Status | undefined, after: Status): Transition | undefined {
   const ready = conditionIn({ status: after }, READY);
   if (ready === undefined) return undefined;
@@ -35,18 +40,21 @@ export function transition(before: Status | undefined, after: Status): Transitio
   return { type: isStalled ? 'Warning' : 'Normal', reason: ready.reason, action: 'Reconcile', note: withLog(ready.message, after) };
 }
 
-/** The phase or what Ready says has changed, or nothing but a change by the user helps from here on: not that something new is not there yet, nor that it is on its way, nor the same sentence twice. */
+/**
+ * A person cares that the phase or what Ready says has changed, or that nothing but a change by the user helps from
+ * here on. Nobody cares that something new is not there yet, that it is on its way, or for the same sentence twice.
+ */
 function isNews(before: Status | undefined, after: Status, { ready, isStalled }: { ready: Condition; isStalled: boolean }): boolean {
   const old = conditionIn({ status: before }, READY);
   if (old === undefined) return ready.status === 'True' || isStalled;
   if (old.status !== ready.status) return true;
   if (old.reason !== ready.reason) return ready.reason !== UNDER_WAY;
-  // What was feared has come: the reason was told while it could still pass.
+  // What was feared has come: the reason was reported while it could still pass.
   if (isStalled && conditionIn({ status: before }, STALLED) === undefined) return true;
   return before?.phase !== after.phase && old.message !== ready.message;
 }
 
-/** An event has little room: the sentence whole, then the last of the log lines. */
+/** Returns the text of an event, which has little room: the sentence whole, then the last of the log lines. */
 function withLog(sentence: string, { logTail = '' }: Status): string {
   const log = logTail.trim();
   const room = NOTE_LENGTH - Buffer.byteLength(sentence) - '\n'.length;

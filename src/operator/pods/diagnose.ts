@@ -9,11 +9,13 @@ export type Diagnosis = {
   reason: FailureReason;
   message: string;
   final: boolean;
-  /** Every start looks like this for a while: told only when time is up. So many seconds it has looked so, at most. */
+  /**
+   * Every start looks like this for a while, at most for so many seconds by now: it is reported only when time is up.
+   */
   early?: number;
   /** Seconds after which it becomes final by itself. */
   again?: number;
-  /** Whose log tells more; `previous` when the container has been restarted since. */
+  /** The container whose log says more; `previous` when it has been restarted since. */
   log?: { pod: string; container: string; previous: boolean };
 };
 
@@ -31,7 +33,7 @@ export type ContainerStatus = {
 type PodCondition = { type: string; status: string; reason?: string; message?: string; lastTransitionTime?: string };
 export type PodStatus = {
   phase?: string;
-  /** Why a node gave the pod up, where it did. */
+  /** Why a node gave the pod up, where one did. */
   reason?: string;
   message?: string;
   conditions?: PodCondition[];
@@ -41,13 +43,13 @@ export type PodStatus = {
 
 export type Patience = {
   now: number;
-  /** Seconds an image may fail to be pulled. */
+  /** Seconds for which an image may fail to be pulled. */
   imagePullSeconds: number;
-  /** In milliseconds since the epoch: what the pods need was not there before, so that they ended then is not their fault. */
+  /** Until when the ends of pods are excused, in milliseconds since the epoch: what they need was not there before. */
   excusedUntil?: number | undefined;
 };
 
-/** Restarts after which a container that ends again is taken for broken. */
+/** Restarts after which a container that exits again is taken for broken. */
 const RESTARTS = 3;
 const HOPELESS_PULL = ['InvalidImageName', 'ErrImageNeverPull'];
 /** The container is there or nearly so, and the node can't run it. */
@@ -62,30 +64,35 @@ const readyOf = (pod: KubeObject): PodCondition | undefined =>
 
 export const isPodReady = (pod: KubeObject): boolean => readyOf(pod) !== undefined;
 
-/** Milliseconds since the epoch; undefined while it is not, or where nobody tells. */
+/**
+ * Returns since when the pod is ready, in milliseconds since the epoch; undefined while it is not, or where nothing
+ * says so.
+ */
 export function readySince(pod: KubeObject): number | undefined {
   const since = readyOf(pod)?.lastTransitionTime;
   return since === undefined ? undefined : Date.parse(since);
 }
 
-/** It runs no more, whoever ended it, and stays in the list of pods until somebody removes it. */
+/** The pod runs no more, whoever ended it, and stays in the list of pods until somebody removes it. */
 export const isPodOver = (pod: KubeObject): boolean => ['Failed', 'Succeeded'].includes(statusOfPod(pod).phase ?? '');
 
-/** A container can't be started for want of a Secret or of a key. */
+/** A container can't be started because a Secret or a key is missing. */
 export const isUnconfigured = (pod: KubeObject): boolean => {
   const { containerStatuses = [], initContainerStatuses = [] } = statusOfPod(pod);
   return [...initContainerStatuses, ...containerStatuses].some(({ state }) => state?.waiting?.reason === 'CreateContainerConfigError');
 };
 
-/** All its containers have started and run, whether or not they are ready. */
+/** All containers have started and run, whether or not they are ready. */
 export const isPodUp = (pod: KubeObject): boolean => {
   const { containerStatuses = [] } = statusOfPod(pod);
   return containerStatuses.length > 0 && containerStatuses.every(({ started, state }) => started === true && state?.running !== undefined);
 };
 
-/** The first thing wrong with a workload and its pods, worst first; undefined when they only need time. */
+/**
+ * Returns the first thing that is wrong with a workload and its pods, worst first; undefined when they only need time.
+ */
 export function diagnose(workload: KubeObject | undefined, pods: KubeObject[], patience: Patience): Diagnosis | undefined {
-  // One that a node gave up has a successor, which knows better.
+  // A pod that a node gave up has a successor, which knows better.
   const found = pods
     .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
     .toSorted((a, b) => Number(isPodOver(a)) - Number(isPodOver(b)) || (a.metadata.name < b.metadata.name ? -1 : 1))
@@ -93,7 +100,7 @@ export function diagnose(workload: KubeObject | undefined, pods: KubeObject[], p
   return found.find(({ final }) => final) ?? found[0] ?? diagnoseWorkload(workload);
 }
 
-/** Pods that were never made: a quota, or an admission rule. */
+/** Reports pods that were never made: a quota or an admission rule refused them. */
 function diagnoseWorkload(workload: KubeObject | undefined): Diagnosis | undefined {
   const message = replicaFailure(workload);
   if (message === undefined) return undefined;
@@ -105,7 +112,9 @@ function diagnoseWorkload(workload: KubeObject | undefined): Diagnosis | undefin
   };
 }
 
-/** By its node: for want of room, or because the node does not take it. Not when it ended by itself. */
+/**
+ * Reports a pod that its node gave up, for want of room or because it does not take it, and none that ended by itself.
+ */
 function givenUp(pod: KubeObject): Diagnosis | undefined {
   const { phase, reason, message = '' } = statusOfPod(pod);
   if (phase !== 'Failed' || reason === undefined) return undefined;
@@ -136,18 +145,18 @@ const notEnded = (diagnosis: Diagnosis, { name }: ContainerStatus): Diagnosis =>
 
 const ageOf = ({ metadata }: KubeObject, { now }: Patience): number => (now - Date.parse(metadata.creationTimestamp ?? '')) / 1000;
 
-/** The first of all, where it waits to be made: those after it wait for it. */
+/** Returns the first container where it waits to be made: those after it wait for it. */
 function notMadeYet(pod: KubeObject): ContainerStatus | undefined {
   const { containerStatuses = [], initContainerStatuses = [] } = statusOfPod(pod);
   const [first] = [...initContainerStatuses, ...containerStatuses];
   return ['ContainerCreating', 'PodInitializing'].includes(first?.state?.waiting?.reason ?? '') ? first : undefined;
 }
 
-/** None of its containers has been made, as long as a volume or the network is not there. */
+/** None of its containers has been made, because a volume or the network is not there. */
 export const isWaitingForVolumes = (pod: KubeObject): boolean =>
   notMadeYet(pod) !== undefined && pod.metadata.deletionTimestamp === undefined;
 
-/** Volumes that are not there, or no network, are told by events alone. */
+/** Reports a pod whose containers are not made: events alone say that volumes or the network are missing. */
 function notMade(pod: KubeObject, patience: Patience): Diagnosis | undefined {
   const waiting = notMadeYet(pod);
   if (waiting === undefined) return undefined;
@@ -170,11 +179,14 @@ function diagnoseRun(pod: KubeObject, container: ContainerStatus, patience: Pati
   return state?.running !== undefined && ready === false ? notReady(pod, container, patience) : undefined;
 }
 
-/** It may have ended because the database was not there: only what it does now tells. A time that nobody told is null in the API server's answers. */
+/**
+ * It may have ended because the database was not there: only what it does now counts. The API server answers null for a
+ * time that nobody reported.
+ */
 const isExcused = ({ reason, finishedAt }: State, { now, excusedUntil }: Patience): boolean =>
   excusedUntil !== undefined && reason !== 'OOMKilled' && (finishedAt ? Date.parse(finishedAt) : now) <= excusedUntil;
 
-/** One that ends well is broken, too, when it is to run on and does so again and again. */
+/** A container that exits with 0 is broken, too, when it should run on and exits again and again. */
 function failedEnd({ state, lastState }: ContainerStatus): State | undefined {
   const end = state?.terminated ?? lastState?.terminated;
   return state?.waiting?.reason === 'CrashLoopBackOff' || (end?.exitCode ?? 0) !== 0 ? end : undefined;
@@ -198,7 +210,8 @@ function pullFailed(pod: KubeObject, { name, image, state }: ContainerStatus, pa
 
 function notConfigured({ name, state }: ContainerStatus): Diagnosis {
   const said = state?.waiting?.message ?? '';
-  // "container has runAsNonRoot and image will run as root", or "... has non-numeric user": no time changes an image.
+  // The words are "container has runAsNonRoot and image will run as root" or "... has non-numeric user"; no time
+  // changes an image.
   if (said.includes('runAsNonRoot')) return { reason: 'Refused', message: `Container ${name} may not run: ${said}`, final: true };
   return { reason: 'SecretMissing', message: `Container ${name} can't be configured: ${said}`, final: false };
 }
@@ -211,7 +224,7 @@ function crashed(pod: KubeObject, { name, state }: ContainerStatus, { ended, res
   if (name === AGENT_CONTAINER && ended.exitCode === EXIT.migration) {
     return { reason: 'MigrationFailed', message: `Container ${name} could not bring the database to its version.`, final, log };
   }
-  // Not final: a database that comes back ends it.
+  // It is not final, because a database that comes back ends it.
   if (name === AGENT_CONTAINER && ended.exitCode === EXIT.database) {
     return { reason: 'DatabaseNotReady', message: `Container ${name} can't reach its database.`, final: false, log };
   }
@@ -219,7 +232,10 @@ function crashed(pod: KubeObject, { name, state }: ContainerStatus, { ended, res
   return { reason: 'CrashLooping', message: [how, lastWords(ended)].filter(Boolean).join(': ').replace(/\.?$/, '.'), final, log };
 }
 
-/** What a container left as its termination message, where it does: an error of Postgres takes a line and its detail another. */
+/**
+ * Returns the last two lines of a container's termination message: an error of Postgres takes a line, and its detail
+ * another.
+ */
 const lastWords = ({ message = '' }: State): string => message.trim().split('\n').slice(-2).join(' ').slice(0, 500);
 
 const notReady = (pod: KubeObject, { name }: ContainerStatus, patience: Patience): Diagnosis => ({

@@ -31,7 +31,7 @@ export const availableReplicas = (workload: KubeObject | undefined): number => s
 
 export const isSetUp = (statefulSet: KubeObject | undefined): boolean => (statusOf(statefulSet).readyReplicas ?? 0) >= 1;
 
-/** All that is ever read of a workload's status, as answers to what is asked above. */
+/** Returns all that is ever read of a workload's status, as answers to the questions above. */
 export const factsOf = (workload: KubeObject): object => ({
   rolledOut: isRolledOut(workload),
   available: availableReplicas(workload),
@@ -41,7 +41,7 @@ export const factsOf = (workload: KubeObject): object => ({
 
 type WorkloadCondition = { type: string; status: string; message?: string };
 
-/** Why its pods can't be made, in the API server's words: a quota, or an admission rule. */
+/** Returns why its pods can't be made, in the API server's words: a quota, or an admission rule. */
 export function replicaFailure(workload: KubeObject | undefined): string | undefined {
   const { conditions = [] } = (workload?.status as { conditions?: WorkloadCondition[] } | undefined) ?? {};
   const failure = conditions.find(({ type, status }) => type === 'ReplicaFailure' && status === 'True');

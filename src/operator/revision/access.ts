@@ -1,7 +1,7 @@
 import { GROUP } from '../../schema/custom-resources.ts';
 import type { PolicyRule } from '../kernel/access-rule.ts';
 
-/** What reconciling revisions needs, in each namespace worked on. */
+/** Permissions that reconciling revisions needs, in each namespace worked on. */
 export const revisionAccess: PolicyRule[] = [
   { apiGroups: [GROUP], resources: ['revisions'], verbs: ['list', 'watch'] },
   { apiGroups: [GROUP], resources: ['revisions/status'], verbs: ['patch'] },

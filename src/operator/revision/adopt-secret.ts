@@ -6,7 +6,10 @@ import { labelValue, names } from '../../schema/names.ts';
 import type { OperatorDeps } from '../family/deps.ts';
 import type { Environment } from './environment.ts';
 
-/** Makes the revision's own copy of a Secret that its user may still change. The name of the Secret that its pods get. */
+/**
+ * Makes the revision's own copy of a Secret that its user may still change. Returns the name of the Secret that its
+ * pods get.
+ */
 export async function adoptSecret(
   { kube, writer }: Pick<OperatorDeps, 'kube' | 'writer'>,
   revision: RevisionResource,
@@ -24,7 +27,9 @@ export async function adoptSecret(
 const isOf = (revision: RevisionResource, { metadata }: KubeObject): boolean =>
   metadata.ownerReferences?.some(({ uid }) => uid === revision.metadata.uid) === true;
 
-/** A revision's own copy of a Secret that its user may still change: what was deployed stays what was deployed. */
+/**
+ * Returns a revision's own copy of a Secret that its user may still change: what was deployed stays what was deployed.
+ */
 export function secretCopy({ metadata, spec }: RevisionResource, secret: { data?: Record<string, string> }): KubeObject {
   return {
     apiVersion: 'v1',

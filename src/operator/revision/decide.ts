@@ -13,7 +13,7 @@ import { building } from './build/decide.ts';
 import { idle, type Decision, type Situation, type Step, type Wish } from './decision.ts';
 import type { RevisionWorld } from './observe.ts';
 
-/** The next step of a revision. The first question with an answer decides. */
+/** Decides the next step of a revision. The first question with an answer decides. */
 export function decide(situation: Situation): Decision {
   for (const step of [gone, specChanged, ended, interrupted, buildless, skipped, hibernating, queued, building]) {
     const decision = step(situation);
@@ -22,7 +22,7 @@ export function decide(situation: Situation): Decision {
   return withinDeadline({ ...progress(situation), image: situation.world.repeated }, situation);
 }
 
-/** Seconds in which the watch of deployments tells of the one that a new revision belongs to. */
+/** Seconds in which the watch of deployments reports the one that a new revision belongs to. */
 const SEEN_SOON = 30;
 
 const NO_DATABASE = 'Waiting for the database.';
@@ -63,17 +63,20 @@ const ended: Step = ({ revision, world, settings }) => {
   return idle(phase, SERVES, { wish, rolledOut: true, diagnosis: trouble });
 };
 
-/** Seconds that a pod which replaces another may take to be ready without a word: a server loads its graphs within some. */
+/**
+ * Seconds that a pod which replaces another may take to be ready before it is reported: a server loads its graphs
+ * within some.
+ */
 const START = 60;
 
-/** What is there is scaled down; nothing is made. */
+/** Scales down what is there, and makes nothing. */
 const takenDown = (world: RevisionWorld): Wish => ({ ...(world.api && { api: 0 }), ...(world.queue && { queue: 0 }), down: true });
 
-/** Another revision serves, and this one no longer does: a status that somebody wrote by hand stops no pods. */
+/** Another revision serves, and this one no longer does. A status that somebody wrote by hand stops no pods. */
 const isSuperseded = ({ metadata }: RevisionResource, { deployment, isPick }: RevisionWorld): boolean =>
   !isPick && deployment?.status?.activeRevision !== undefined && deployment.status.activeRevision !== metadata.name;
 
-/** The deployment hibernates, or wakes and its database is not there yet: agents started now would only fail. */
+/** The deployment hibernates, or it wakes and its database is not there yet: agents started now would only fail. */
 const isResting = ({ deployment, databaseReady, api, queue }: RevisionWorld): boolean =>
   deployment?.spec.hibernate === true ||
   (!databaseReady && [api, queue].every((workload) => workload !== undefined && replicasOf(workload) === 0));
@@ -89,7 +92,7 @@ const interrupted: Step = ({ revision, world }) => {
   });
 };
 
-/** A build that nobody waits for any more is given up. */
+/** Gives up a build that nobody waits for any more. */
 const withoutBuild = ({ status }: RevisionResource): Pick<Decision, 'build'> =>
   status?.phase === 'AWAITING_BUILD' || status?.phase === 'BUILDING' ? { build: 'drop' } : {};
 
@@ -105,7 +108,7 @@ const skipped: Step = ({ revision, world }) =>
     ? idle('SKIPPED', 'A newer revision was asked for before this one got its turn.', withoutBuild(revision))
     : undefined;
 
-/** A rollout that hibernation comes between starts anew afterwards, with all its time. */
+/** A rollout that hibernation interrupts starts anew afterwards, with all its time. */
 const hibernating: Step = ({ revision, world }) =>
   world.deployment?.spec.hibernate === true
     ? idle('QUEUED', 'The deployment hibernates; the rollout begins when it wakes.', {
@@ -132,24 +135,24 @@ function progress({ revision, world, settings }: Situation): Decision {
   }
   if (!world.databaseReady) return besideDatabase({ api, queue }, { world, settings });
   if (!isApiUp(revision, world, settings)) {
-    // Beside one that serves, no run is taken by pods of a revision that may not start. Where nothing serves, none is to be lost.
+    // Beside a serving revision, pods of one that may not start take no runs. Where nothing serves, no run can be lost.
     return deploying({ wish: isNothingServing(world.deployment) ? { api, queue } : { api }, of: ['api'] }, { world, settings });
   }
   if (!isWorkloadUp(revision, 'queue', world, settings)) return deploying({ wish: { api, queue }, of: ['queue'] }, { world, settings });
   return complete({ ...begun, complete: true, wish: { api, queue } }, { revision, world });
 }
 
-/** Pods that run can do no more than wait; what keeps them from running is told at once. */
+/** Pods that run can only wait for the database; what keeps them from running is reported at once. */
 function besideDatabase(wish: Wish, view: View): Decision {
   const beside = deploying({ wish, of: ['api', 'queue'] }, view);
   if (beside.reason !== undefined) return beside;
   return idle('AWAITING_DEPLOY', NO_DATABASE, { started: true, reason: 'DatabaseNotReady', wish });
 }
 
-/** Milliseconds in which the deployment sends traffic to a complete revision; longer than that is worth a word, and a write. */
+/** Milliseconds in which the deployment sends traffic to a complete revision; a longer wait is reported. */
 const SWITCH = 30_000;
 
-/** Until it serves, it says what it said before: what is over in a moment is not worth a write. */
+/** Until it serves, the revision says what it said before: what is over in a moment is not worth a write. */
 function complete(done: Partial<Decision>, { revision, world }: Pick<Situation, 'revision' | 'world'>): Decision {
   if (world.hasTraffic) return idle('DEPLOYED', SERVES, { ...done, rolledOut: true });
   const left = Math.min(SWITCH, completeSince(world) + SWITCH - world.now.getTime());
@@ -157,14 +160,14 @@ function complete(done: Partial<Decision>, { revision, world }: Pick<Situation, 
   return idle('DEPLOYING', 'All pods are ready; traffic is being switched.', { ...done, rolledOut: true });
 }
 
-/** What its status says of a rollout that has begun. */
+/** Returns what the status says of a rollout that has begun. */
 function lastReported({ status }: RevisionResource): Partial<Decision> {
   const { phase, message, reason } = status ?? {};
   if ((phase !== 'AWAITING_DEPLOY' && phase !== 'DEPLOYING') || message === undefined) return {};
   return { phase, message, ...(reason !== undefined && { reason }) };
 }
 
-/** When the last of its pods got ready, in milliseconds; 0 where that is not known. */
+/** Returns when the last of its pods got ready, in milliseconds since the epoch; 0 where that is not known. */
 const completeSince = ({ apiPods, queuePods }: RevisionWorld): number =>
   Math.max(0, ...[...apiPods, ...queuePods].flatMap((pod) => readySince(pod) ?? []));
 
@@ -181,10 +184,10 @@ function deploying({ wish, of }: { wish: Wish; of: WorkloadComponent[] }, view: 
   });
 }
 
-/** What pods did without their database is not held against them. */
+/** Returns until when failures of pods are excused, because they had no database. */
 const databaseSince = ({ world }: View): number | undefined => (world.databaseReady ? world.databaseSince : Infinity);
 
-/** The one thing that keeps a volume away which the operator can see. */
+/** Reports the one reason for a missing volume that the operator can see. */
 const volumeless = ({ world }: View): Diagnosis | undefined =>
   world.missing.length === 0
     ? undefined
@@ -199,12 +202,15 @@ function troubleOf({ world, settings }: View, components: WorkloadComponent[], e
   return found.find(({ final }) => final) ?? found[0];
 }
 
-/** Until this pass, which nobody has told of yet: the time does not count against it. */
+/** The revision was suspended until now, as its status still says: that time does not count against it. */
 export const wasPaused = (revision: RevisionResource): boolean => conditionIn(revision, SUSPENDED) !== undefined;
 
 type Timed = { revision: RevisionResource; world: Pick<RevisionWorld, 'deployment' | 'absences' | 'now'>; settings: Situation['settings'] };
 
-/** Seconds a revision has left before it has failed, counted from the end of its build where it has one, and while an operator worked. */
+/**
+ * Returns the seconds that a revision has left before it has failed. They count from the end of its build where it has
+ * one, and only while an operator worked.
+ */
 export function secondsLeft({ revision, world, settings }: Timed): number {
   const limit = world.deployment?.spec.progressDeadlineSeconds ?? settings.progressDeadlineSeconds;
   const { builtAt, startedAt = world.now.toISOString() } = wasPaused(revision) ? {} : (revision.status ?? {});
@@ -213,7 +219,7 @@ export function secondsLeft({ revision, world, settings }: Timed): number {
   return limit - (span.to - span.from - alone.reduce((sum, length) => sum + length, 0)) / 1000;
 }
 
-/** What the deployment knows of its database, once that is what the revision failed of. */
+/** Returns what the deployment knows of its database, where that is what the revision failed of. */
 const databaseTrouble = ({ reason }: Decision, { world }: Situation): string[] =>
   reason === 'DatabaseNotReady' ? [conditionIn(world.deployment ?? {}, DATABASE_READY)?.message ?? ''].filter(Boolean) : [];
 
@@ -222,14 +228,14 @@ const unready = (decision: Decision, situation: Situation): { reason: string; me
   message: [decision.message, ...databaseTrouble(decision, situation)].join(' '),
 });
 
-/** A quota has refused one of its workloads until now: only its status knows. */
+/** Returns why a quota has refused one of its workloads until now; only the status knows. */
 function withoutRoom({ wish }: Decision, { revision, world }: Situation): { reason: string; message: string } | undefined {
   const { reason, message = '' } = revision.status ?? {};
   const isMissing = (['api', 'queue'] as const).some((component) => wish[component] !== undefined && world[component] === undefined);
   return isMissing && reason === 'QuotaExceeded' ? { reason, message } : undefined;
 }
 
-/** A rollout that is late, or that no waiting helps, has failed; what it has of pods is taken back. */
+/** Fails a rollout that is late, or that no waiting helps, and takes its pods back. */
 function withinDeadline(decision: Decision, situation: Situation): Decision {
   if (decision.complete || decision.phase === 'CREATE_FAILED') return decision;
   const { diagnosis } = decision;

@@ -4,11 +4,11 @@ import type { RevisionStatus } from '../../schema/revision.ts';
 import type { Diagnosis } from '../pods/diagnose.ts';
 import type { RevisionWorld } from './observe.ts';
 
-/** Replicas of one workload; undefined: it is not made, and if it is there it stays as it is. */
+/** Replicas of each workload. Undefined: it is not made, and if it is there it stays as it is. */
 export type Wish = {
   api?: number;
   queue?: number;
-  /** Nobody may scale them up again: they are taken down. */
+  /** They are taken down, and nobody may scale them up again. */
   down?: true;
 };
 
@@ -21,13 +21,13 @@ export type Decision = {
   wish: Wish;
   /** The build's Job is made, or given up. */
   build?: 'make' | 'drop';
-  /** Found out now: the image that the pods are to run, and the commit it was built from. */
+  /** Found in this pass: the image that the pods are to run, and the commit that it was built from. */
   image?: string | undefined;
   commitSha?: string | undefined;
   started: boolean;
-  /** All its pods are there: the deployment may send it traffic. */
+  /** All pods are there: the deployment may send it traffic. */
   complete?: boolean;
-  /** That is told, by a condition: when it serves, or when traffic is late. */
+  /** A condition says so: once it serves, or when traffic is late. */
   rolledOut: boolean;
   /** Seconds after which to look again, where nothing wakes the revision by itself. */
   again?: number;
@@ -36,7 +36,7 @@ export type Decision = {
 export type Situation = { revision: RevisionResource; world: RevisionWorld; settings: OperatorSettings };
 export type Step = (situation: Situation) => Decision | undefined;
 
-/** A decision that makes no pods. */
+/** Returns a decision that makes no pods. */
 export const idle = (phase: RevisionStatus, message: string, more: Partial<Decision> = {}): Decision => ({
   phase,
   message,

@@ -15,17 +15,17 @@ export type RevisionPlan = {
   wish: Wish;
   secretName: string | undefined;
   address: DatabaseAddress | undefined;
-  /** As REST shows it; the deployment's uid unless it brought one along. */
+  /** The deployment's id as REST shows it: its uid unless it brought one along. */
   deploymentId?: string | undefined;
-  /** Found out in this very pass. */
+  /** The image, where it was found in this very pass. */
   image?: string | undefined;
   live?: { api?: KubeObject | undefined; queue?: KubeObject | undefined };
 };
 
-/** The workloads a revision shall have, the api before the queue. */
+/** Returns the workloads that a revision shall have, the api before the queue. */
 export function desiredRevision(revision: RevisionResource, plan: RevisionPlan, settings: OperatorSettings): KubeObject[] {
   const { wish, secretName, address, live, deploymentId = revision.spec.deploymentUid, image = imageOf(revision) } = plan;
-  // Without an address nothing has been started, or the deployment is about to tell it again.
+  // Without an address nothing has been started, or the deployment is about to report it again.
   if (address === undefined) return [];
   return (['api', 'queue'] as const).flatMap((component) => {
     const wanted = wish[component];
@@ -39,15 +39,18 @@ export function desiredRevision(revision: RevisionResource, plan: RevisionPlan, 
 }
 
 /**
- * Somebody has changed the size within its range, and so owns the field. At the wanted size it is still applied: a field that its only
- * owner lets go falls back to 1.
+ * Somebody has changed the size within its range, and so owns the field. At the wanted size it is still applied,
+ * because a field that its only owner gives up falls back to 1.
  */
 const isScaledByOthers = (live: KubeObject | undefined, { wanted, limit }: { wanted: number; limit: number }): boolean =>
   live !== undefined && replicasOf(live) > wanted && replicasOf(live) <= limit;
 
 type PodTemplate = { metadata?: { annotations?: Record<string, string> }; spec: Parameters<typeof readdressed>[0] };
 
-/** The workload with the database at this address: the one thing that is not its pods' to keep. With another one they are replaced in turn. */
+/**
+ * Returns the workload with the database at this address, the one thing of its pods that does not stay as it was. With
+ * another address they are replaced in turn.
+ */
 function withAddress(made: KubeObject, address: DatabaseAddress): KubeObject {
   const { template, ...spec } = made.spec as { template: PodTemplate };
   const { annotations } = template.metadata ?? {};

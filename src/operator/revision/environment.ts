@@ -32,8 +32,8 @@ export async function environmentOf(
 }
 
 /**
- * The Secret whose values a revision gets: that of its template, or, of a revision that repeats an earlier one, what that one got. A
- * user's Secret may have other values by now.
+ * Returns the name of the Secret whose values a revision gets: that of its template or, of a revision that repeats an
+ * earlier one, what that one got. A user's Secret may have other values by now.
  */
 export function secretToRead({ spec }: RevisionResource, siblings: RevisionResource[]): string | undefined {
   const { secretName } = spec.template;

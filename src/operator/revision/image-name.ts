@@ -1,11 +1,11 @@
-/** An image's name without tag and digest. */
+/** Returns an image's name without tag and digest. */
 export function repositoryOf(image: string): string {
   const [named = ''] = image.split('@');
   const colon = named.indexOf(':', named.lastIndexOf('/') + 1);
   return colon < 0 ? named : named.slice(0, colon);
 }
 
-/** As container runtimes spell it out: `redis` is `docker.io/library/redis`. */
+/** Spells a name out as container runtimes do: `redis` is `docker.io/library/redis`. */
 function spelledOut(repository: string): string {
   const [first = '', ...rest] = repository.split('/');
   if (rest.length > 0 && (/[.:]/.test(first) || first === 'localhost')) return repository;
@@ -13,8 +13,8 @@ function spelledOut(repository: string): string {
 }
 
 /**
- * The digest by which a registry knows the image that a container runs, from its `imageID`; undefined where it came into the node another
- * way, because nobody could pull it by that.
+ * Returns the digest by which a registry knows the image that a container runs, from its `imageID`. Undefined where the
+ * image came to the node in another way, because nobody could pull it by that digest.
  */
 export function digestIn(imageId: string, image: string): string | undefined {
   const [repository = '', digest] = imageId.split('@');

@@ -6,10 +6,15 @@ import type { Decision } from './decision.ts';
 
 const LINES = 50;
 const LENGTH = 16_000;
-/** A node that does not answer by then may be gone, and its pod's last words are no reason to wait with the verdict. */
+/**
+ * Milliseconds that a node has to answer. One that does not may be gone, and its pod's last words are no reason to
+ * delay the result.
+ */
 const PATIENCE = 2000;
 
-/** The last lines that a failed pod wrote; undefined when there is nothing to read, which is no reason to fail. */
+/**
+ * Reads the last lines that a failed pod wrote; undefined when there is nothing to read, which is no reason to fail.
+ */
 export async function logTail(
   kube: Kube,
   revision: RevisionResource,

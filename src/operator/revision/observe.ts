@@ -18,38 +18,38 @@ import { repeatedImage } from './image.ts';
 import { workloadName } from './objects/workload.ts';
 import { secretsWaitedFor } from './volume-secrets.ts';
 
-/** What is there for a revision. */
+/** What is there for a revision, as the caches have it and as was read for it. */
 export type RevisionWorld = {
   deployment: DeploymentResource | undefined;
-  /** Another deployment has the name of the one it belonged to. */
+  /** Another deployment has the name of the one that it belonged to. */
   isForeign: boolean;
   order: RolloutOrder;
-  /** Of all its siblings it is the one to serve, whatever the deployment's status says at the moment. */
+  /** Among its siblings it is the one to serve, whatever the deployment's status says at the moment. */
   isPick: boolean;
   databaseReady: boolean;
-  /** Since when the own database takes connections, in milliseconds since the epoch, where that is seen. */
+  /** Since when the managed database takes connections, in milliseconds since the epoch, where that is known. */
   databaseSince: number | undefined;
   /** The Service sends clients to it. */
   hasTraffic: boolean;
-  /** Where its pods read the database's address; undefined while the deployment has not told. */
+  /** Where its pods read the database's address; undefined until the deployment's status has it. */
   address: DatabaseAddress | undefined;
   environment: Environment;
-  /** Of a rollback, the very image that is deployed again. */
+  /** The very image that is deployed again, in a rollback. */
   repeated: string | undefined;
   /** Secrets that volumes of its pods wait for and that are not there. */
   missing: string[];
-  /** Only looked at while there is no image yet, and it is this revision's turn. */
+  /** Its build, only looked at while there is no image yet and it may roll out. */
   build: BuildWorld | undefined;
   api: KubeObject | undefined;
   queue: KubeObject | undefined;
   apiPods: KubeObject[];
   queuePods: KubeObject[];
-  /** When no operator worked: nothing could get on then. */
+  /** When no operator worked, so that nothing could get on. */
   absences: Span[];
   now: Date;
 };
 
-/** The deployment of this very uid; another of its name is a later one. */
+/** Finds the deployment of this very uid; another of its name is a later one. */
 function deploymentOf(
   { caches }: Pick<OperatorDeps, 'caches'>,
   { metadata, spec }: RevisionResource,

@@ -24,13 +24,13 @@ export const reconcileRevision =
     const situation = { revision, world, settings };
     const decision = decide(situation);
     const secretName = await adoptSecret(deps, revision, { environment: world.environment, signal });
-    // Before the pods are taken away, because their logs go with them.
+    // The log is read before the pods are taken away, because it goes with them.
     const tail = await logTail(kube, revision, { decision, signal, log });
     if (decision.build === 'drop')
       await kube.delete(kinds.job, { namespace: revision.metadata.namespace, name: names.buildJob(revision.metadata.name) }, {}, signal);
     if (decision.build === 'make' && settings.builder !== undefined) {
       const job = buildJob(revision, settings.builder, settings);
-      // Only looked for by its labels a moment ago: one that is there without them is not ours.
+      // The Job was looked for by its labels a moment ago: one that is there without them is not ours.
       if (!(await writer.create(job, signal))) throw taken(`Job ${job.metadata.name}`);
     }
     const given = {
@@ -59,7 +59,7 @@ export const reconcileRevision =
     });
   };
 
-/** What it means for a revision that the API server refused one of its objects. */
+/** Reports what it means for a revision that the API server refused one of its objects. */
 export const revisionRefused =
   ({ caches, settings, absences }: Pick<OperatorDeps, 'caches' | 'settings' | 'absences'>) =>
   (revision: RevisionResource, refusal: KubeRefused | Denied, now: Date): Report<RevisionStatusFields> | undefined => {

@@ -13,24 +13,25 @@ type Refusal = {
   refusal: KubeRefused | Denied;
   /** One of its workloads is there. */
   isMade: boolean;
-  /** Until its deadline. */
+  /** Seconds until its deadline. */
   secondsLeft: number;
   now: Date;
 };
 
-/** Seconds after which a quota is asked again: nobody tells that it has got room. */
+/** Seconds after which a quota is asked again: nothing wakes the revision when it gets room. */
 const QUOTA_POLL = 10;
 
 /**
- * The API server refused one of the objects. A quota may get room: until the deadline the revision waits for it. Anything else the spec
- * asks for can't be: before a workload is there, so that no pod could ever come, the revision could not be created; afterwards its rollout has
- * failed. Undefined for the repair of a revision that has ended, which is tried again.
+ * Reports that the API server refused one of the objects. A quota may get room, so the revision waits for it until the
+ * deadline. Nothing else that the spec asks for becomes possible: a revision without a workload could not be created,
+ * one with a workload has failed to roll out. Undefined for the repair of a revision that has ended, which is tried
+ * again.
  */
 export function refusedRevision(revision: RevisionResource, refused: Refusal): Report<RevisionStatusFields> | undefined {
   const { refusal, isMade } = refused;
   if (isEnded(revision)) return refusal instanceof Denied ? undefined : unrepaired(revision, refusal);
   if (refusal instanceof Denied && refusal.isQuota) return withoutRoom(revision, refusal, refused);
-  return told(revision, { phase: isMade ? 'DEPLOY_FAILED' : 'CREATE_FAILED', endedAt: refused.now }, impossible(refusal));
+  return reported(revision, { phase: isMade ? 'DEPLOY_FAILED' : 'CREATE_FAILED', endedAt: refused.now }, impossible(refusal));
 }
 
 /** Characters of a message. */
@@ -44,19 +45,19 @@ function withoutRoom(revision: RevisionResource, { message: words }: Denied, { s
   const isBuilt = imageOf(revision) !== undefined;
   if (secondsLeft <= 0) {
     const failed = stalled('QuotaExceeded', `Not ready in time. ${message}`.slice(0, MOST));
-    return told(revision, { phase: isBuilt ? 'DEPLOY_FAILED' : 'BUILD_FAILED', endedAt: now }, failed);
+    return reported(revision, { phase: isBuilt ? 'DEPLOY_FAILED' : 'BUILD_FAILED', endedAt: now }, failed);
   }
   const { phase } = revision.status ?? {};
   const next = isBuilt ? 'AWAITING_DEPLOY' : 'AWAITING_BUILD';
   const again = Math.max(1, Math.ceil(Math.min(QUOTA_POLL, secondsLeft)));
   const outcome = waiting('QuotaExceeded', message.slice(0, MOST), again);
-  return told(revision, { phase: isBuilt && phase === 'DEPLOYING' ? phase : next, startedAt: now }, outcome);
+  return reported(revision, { phase: isBuilt && phase === 'DEPLOYING' ? phase : next, startedAt: now }, outcome);
 }
 
 type Step = { phase: RevisionStatus; startedAt?: Date; endedAt?: Date };
 
-/** The status as it was, with what the refusal makes of it. */
-function told(revision: RevisionResource, { phase, startedAt, endedAt }: Step, outcome: Outcome): Report<RevisionStatusFields> {
+/** Returns the status as it was, with what the refusal makes of it. */
+function reported(revision: RevisionResource, { phase, startedAt, endedAt }: Step, outcome: Outcome): Report<RevisionStatusFields> {
   const { conditions: _, observedGeneration: _generation, ...before } = revision.status ?? {};
   const { reason, message } = outcome;
   return {
@@ -73,7 +74,7 @@ function told(revision: RevisionResource, { phase, startedAt, endedAt }: Step, o
   };
 }
 
-/** It stays what it came to; its objects can't be put right. */
+/** The revision stays what it came to; its objects can't be repaired. */
 function unrepaired({ status }: RevisionResource, refusal: KubeRefused): Report<RevisionStatusFields> {
   const { conditions = [], observedGeneration: _, ...before } = status ?? {};
   const known = conditions.filter(({ type }) => type === ROLLED_OUT || type === BUILD_SUCCEEDED);

@@ -8,17 +8,17 @@ import { isTrue } from '../kernel/conditions.ts';
 import type { Decision } from './decision.ts';
 import type { RevisionWorld } from './observe.ts';
 
-/** The line stands among the first, unless a graph talks while it is loaded. */
+/** Bytes of the log that are read: the line is among the first, unless a graph logs while it is loaded. */
 const HEAD = 65_536;
-/** A kubelet answers within some milliseconds, and a rollout does not wait for one that does not. */
+/** Milliseconds that a kubelet has to answer: it needs some, and a rollout waits for no longer. */
 const PATIENCE = 5000;
 const VERSION = /"server_version":"([\w.+-]{1,64})"/;
 
 type Rollout = { decision: Decision; world: RevisionWorld; signal: AbortSignal; log: Log };
 
 /**
- * The version that a server tells in the first lines of its log, read once when its revision is out; undefined when it tells none. By the
- * log, because the operator has the right to read it already, and needs no way into the pods.
+ * Reads the version that a server logs in its first lines, once, when its revision is out; undefined when there is
+ * none. It is read from the log, because the operator may read that already and needs no way into the pods.
  */
 export async function serverVersion(
   kube: Kube,

@@ -21,15 +21,15 @@ export type RevisionView = {
   decision: Decision;
   world: RevisionWorld;
   secondsLeft: number;
-  /** Of the Secret that its pods get. */
+  /** Name of the Secret that its pods get. */
   secretName?: string | undefined;
   logTail: string | undefined;
   serverVersion?: string | undefined;
-  /** Its workloads as they are by now. */
+  /** Its workloads as they are after the writes. */
   standing?: KubeObject[];
 };
 
-/** What was decided -> status, conditions and outcome of a revision. */
+/** Makes the status, the conditions and the outcome of a revision of what was decided. */
 export function revisionReport(revision: RevisionResource, view: RevisionView): Report<RevisionStatusFields> {
   const { phase, message, reason } = view.decision;
   return {
@@ -45,7 +45,9 @@ export function revisionReport(revision: RevisionResource, view: RevisionView): 
   };
 }
 
-/** Until a revision has ended, its pods are made as today's operator makes them. */
+/**
+ * Until a revision has ended, its pods are made as today's operator makes them. Then it keeps them as they were seen.
+ */
 function templatesSeen({ metadata, status }: RevisionResource, { decision, standing = [] }: RevisionView): RevisionStatusFields {
   if (!ENDED.includes(decision.phase)) return {};
   const [api, queue] = (['api', 'queue'] as const).map((component) => {
@@ -56,7 +58,7 @@ function templatesSeen({ metadata, status }: RevisionResource, { decision, stand
   return { ...(api !== undefined && { apiTemplate: api }), ...(queue !== undefined && { queueTemplate: queue }) };
 }
 
-/** What stays as it was first told. */
+/** Returns the fields that keep their first value. */
 function writtenOnce(
   revision: RevisionResource,
   { decision, world, secretName, logTail, serverVersion }: RevisionView,
@@ -75,7 +77,7 @@ function writtenOnce(
     builtAt: decision.image !== undefined && spec.source === 'git' ? time : undefined,
     serverVersion,
   };
-  // One that is queued again, by hibernation, or was suspended, has its whole deadline before it.
+  // A revision that hibernation has queued again, or that was suspended, has its whole deadline before it.
   const known =
     decision.phase === 'QUEUED' || (wasPaused(revision) && !isEnded(revision))
       ? { ...before, startedAt: undefined, builtAt: undefined }
@@ -100,7 +102,10 @@ function outcomeOf(view: RevisionView): Outcome {
 
 const SECRET_POLL = 5;
 
-/** Pods and the database wake the revision by themselves; a Secret, an image that stays away and the deadline do not. */
+/**
+ * Returns the seconds after which to look again. Pods and the database wake the revision by themselves; a Secret, an
+ * image that stays away and the deadline do not.
+ */
 function lookAgain({ decision, secondsLeft }: RevisionView): number | undefined {
   if (decision.again !== undefined) return Math.max(1, Math.ceil(decision.again));
   if (!decision.started) return undefined;
@@ -108,7 +113,7 @@ function lookAgain({ decision, secondsLeft }: RevisionView): number | undefined 
   return Math.max(1, Math.ceil(Math.min(soon, secondsLeft)));
 }
 
-/** What is said of the rollout, and of the build. */
+/** States how the rollout and the build stand. */
 export function statements(revision: RevisionResource, decision: Decision): Statement[] {
   const { phase, rolledOut, message, reason } = decision;
   const rollout: Statement = rolledOut
@@ -117,13 +122,13 @@ export function statements(revision: RevisionResource, decision: Decision): Stat
   return revision.spec.source === 'git' ? [rollout, buildStatement(revision, decision)] : [rollout];
 }
 
-/** Unknown until the build has ended one way or the other. */
+/** States how the build stands: unknown until it has ended one way or the other. */
 function buildStatement({ status }: RevisionResource, { phase, image = status?.image, message, reason }: Decision): Statement {
-  const state = (word: Statement['status'], why: string, told: string): Statement => ({
+  const state = (word: Statement['status'], why: string, sentence: string): Statement => ({
     type: BUILD_SUCCEEDED,
     status: word,
     reason: why,
-    message: told,
+    message: sentence,
   });
   if (image !== undefined) return state('True', 'Built', `The image is ${image}.`);
   return ENDED.includes(phase) ? state('False', reason ?? wordOf(phase), message) : state('Unknown', reason ?? wordOf(phase), message);
@@ -137,7 +142,10 @@ const wordOf = (phase: string): string =>
     .map((word) => `${word[0]?.toUpperCase()}${word.slice(1)}`)
     .join('');
 
-/** Digest of the image that the api pods run, so that a moved tag does not change what a rollback brings back. */
+/**
+ * Returns the digest of the image that the api pods run, so that a moved tag does not change what a rollback brings
+ * back.
+ */
 function digestOf(revision: RevisionResource, { apiPods }: RevisionWorld): string | undefined {
   const image = imageOf(revision) ?? '';
   const ids = apiPods.flatMap((pod) => statusOfPod(pod).containerStatuses ?? []).filter(({ name }) => name === AGENT_CONTAINER);

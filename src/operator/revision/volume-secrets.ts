@@ -6,8 +6,8 @@ type Source = { secretName?: unknown; name?: unknown; optional?: unknown };
 type Volume = { secret?: Source | null; projected?: { sources?: { secret?: Source }[] } | null };
 
 /**
- * Secrets that the pods of a revision wait for, by name, once they wait for a volume. A node tells by events alone that one is
- * missing.
+ * Returns the names of Secrets that the pods of a revision wait for, once they wait for a volume. A node reports a
+ * missing one in events alone.
  */
 export function secretsWaitedFor({ spec }: RevisionResource, pods: KubeObject[]): string[] {
   if (!pods.some(isWaitingForVolumes)) return [];

@@ -27,7 +27,7 @@ export async function sweepSecrets(options: SweepOptions, signal: AbortSignal): 
   }
 }
 
-/** Where Secrets of deployments can be: no installation may list those of the whole cluster. */
+/** Returns the namespaces that can have Secrets of deployments: no installation may list those of the whole cluster. */
 const placesOf = ({ deployments, listeners }: Pick<OperatorDeps['caches'], 'deployments' | 'listeners'>): string[] => [
   ...new Set([
     ...deployments.list().flatMap(({ metadata }) => metadata.namespace ?? []),

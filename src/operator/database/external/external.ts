@@ -6,7 +6,9 @@ import type { Database } from '../database.ts';
 import { externalSecret } from './secret.ts';
 import { externalStatement } from './statement.ts';
 
-/** Seconds after which the Secret is read again that does not name a database: nothing tells when it appears. */
+/**
+ * Seconds after which a Secret that names no database is read again: nothing wakes the deployment when it is repaired.
+ */
 const SECRET_POLL = 10;
 
 /** A database that somebody else runs, named by a Secret. The operator makes none of its objects, and removes none. */

@@ -9,8 +9,8 @@ import { isTrue } from '../../kernel/conditions.ts';
 import type { DatabasePass, DatabaseSecret, DatabaseView } from '../database.ts';
 
 /**
- * The Secret of an external database. It is not watched: a settled deployment reads nothing. It is read when the spec or the
- * reconcile-now annotation changed, and whenever the database or a pod is not ready.
+ * Reads the Secret of an external database when the spec or the reconcile-now annotation has changed, and whenever the
+ * database or a pod is not ready. It is not watched, and a settled deployment reads nothing.
  */
 export async function externalSecret(
   { kube }: Pick<OperatorDeps, 'kube'>,
@@ -34,7 +34,7 @@ function isCalm(deployment: DeploymentResource, { agentPods }: DatabaseView): bo
   return isTrue(deployment, DATABASE_READY) && isRequestHandled(deployment) && isSeen && agentPods.every(isPodReady);
 }
 
-/** What is wrong with the Secret, without a word of its values; undefined when nothing is. */
+/** Returns what is wrong with the Secret, without a word of its values; undefined when nothing is. */
 export function problemOf({ secretName, key = URI_KEY }: ExternalDatabase, data: Record<string, string> | undefined): string | undefined {
   if (data === undefined) return `The Secret ${secretName} of the external database is not there.`;
   const value = data[key];

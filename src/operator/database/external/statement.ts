@@ -8,8 +8,9 @@ import { notReady, ready } from '../ready.ts';
 type Facts = Pick<DatabaseFacts, 'active' | 'secret'> & { view: { agentPods: KubeObject[] } };
 
 /**
- * What a deployment says of its external database. The operator connects to no database. Agent pods do, and say so: they are ready while
- * queue and database answer, and alive without them. When all those that run are alive and none is ready, it is the database.
+ * States whether the external database takes connections. The operator connects to no database, but agent pods do: they
+ * are ready while queue and database answer, and alive without them. When all those that run are alive and none is
+ * ready, the database is the reason.
  */
 export function externalStatement({ view, active, secret }: Facts): Statement {
   if (secret === undefined) return notReady('The Secret of the external database has not been read yet.');

@@ -4,7 +4,7 @@ import { selectorOf } from '../../../schema/labels.ts';
 import { names } from '../../../schema/names.ts';
 import { disruptionBudget } from '../../family/disruption-budget.ts';
 
-/** No drain takes the database's one pod, where its deployment asks for that. */
+/** Returns the budget that keeps drains from the database's one pod, where its deployment asks for one. */
 export function databaseBudget(deployment: DeploymentResource): KubeObject[] {
   if (deployment.spec.database?.podDisruptionBudget !== true) return [];
   const { name } = deployment.metadata;

@@ -12,19 +12,19 @@ import { databasePolicy } from './policy.ts';
 import { databaseService } from './service.ts';
 import { databaseSet } from './set.ts';
 
-/** The objects of a managed database, in the order in which they are made. */
+/** Returns the objects of a managed database, in the order in which they are made. */
 export function desiredDatabase(deployment: DeploymentResource, settings: OperatorSettings, view: DatabaseView): KubeObject[] {
   const live = view.database;
   const set = databaseSet(deployment, settings, { live, replicas: databaseReplicas(deployment, view) });
   return [databaseService(deployment), databasePolicy(deployment), ...databaseBudget(deployment), settled(deployment, set, live)];
 }
 
-/** Hash of what the deployment asks of its database's pod. */
+/** The annotation with the hash of what the deployment asks of its database's pod. */
 const ASKED = 'gx.dev/asked';
 
 /**
- * A database keeps its pod until its deployment asks for another one: another size, or, by annotation, today's image. One that never
- * answered has nothing to keep: an image that is repaired by the installation's settings gets in.
+ * A database keeps its pod until its deployment asks for another one: another size or, by annotation, today's image.
+ * One that never answered has nothing to keep, so that an image repaired by the installation's settings gets in.
  */
 function settled({ metadata, spec, status }: DeploymentResource, made: KubeObject, live: KubeObject | undefined): KubeObject {
   const { dbStorageGi: _volume, ...sizes } = spec.template.resourceSpec ?? {};

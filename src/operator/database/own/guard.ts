@@ -8,8 +8,9 @@ import { servedTls } from './tls/served.ts';
 export const GUARD = 'guard';
 
 /**
- * Beside Postgres in its pod: has it read a renewed certificate, makes the database read-only before its volume is full, and tells how full it is by its termination message,
- * the one word of a pod that needs no rights and no request to be heard (dev/images/postgres/gx-postgres-guard; read in fullness.ts).
+ * The container beside Postgres. It has Postgres reload a renewed certificate, makes the database read-only before its
+ * volume is full, and reports how full it is by its termination message, for which a pod needs no rights and no
+ * requests (dev/images/postgres/gx-postgres-guard; read in fullness.ts).
  */
 export const guard = (deployment: DeploymentResource, settings: OperatorSettings): object => ({
   name: GUARD,
@@ -20,7 +21,7 @@ export const guard = (deployment: DeploymentResource, settings: OperatorSettings
     { name: 'PGDATA', value: PGDATA },
     { name: 'CERTIFICATE', value: servedTls(deployment).settings.ssl_cert_file },
   ],
-  // A shell that sleeps; psql, on a full volume, takes some ten megabytes.
+  // It is a shell that sleeps; psql, on a full volume, takes some ten megabytes.
   resources: { requests: { cpu: '5m', memory: '16Mi' }, limits: { cpu: '100m', memory: '64Mi' } },
   securityContext: restrictedContainer,
   volumeMounts: [

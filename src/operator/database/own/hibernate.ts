@@ -2,7 +2,10 @@ import type { DeploymentResource } from '../../../schema/custom-resources.ts';
 import { areAgentsGone, replicasOf } from '../../pods/workload-state.ts';
 import type { DatabaseView } from '../database.ts';
 
-/** Pods the database is to have: none while the deployment hibernates, but only after the agents, which write until they end. */
+/**
+ * Returns the number of pods that the database is to have: none while the deployment hibernates, but only once its
+ * agents are gone, because they write until they end.
+ */
 export const databaseReplicas = (
   { spec }: Pick<DeploymentResource, 'spec'>,
   { workloads, agentPods }: Pick<DatabaseView, 'workloads' | 'agentPods'>,

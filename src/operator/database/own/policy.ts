@@ -5,7 +5,7 @@ import { labelValue, names } from '../../../schema/names.ts';
 import { ownedMetadata } from '../../family/metadata.ts';
 import { DATABASE_PORT } from './size.ts';
 
-/** Only the deployment's own pods reach its database: its agents, and those that tell it of a password. */
+/** Lets only the deployment's own pods reach its database: its agents, and those that change its password. */
 export function databasePolicy(deployment: DeploymentResource): KubeObject {
   const { name } = deployment.metadata;
   return {

@@ -40,10 +40,13 @@ function prepared({ status }: DeploymentResource, password: PasswordState, certi
 const given = (fields: Record<string, string | undefined>): Prepared['status'] =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 
-/** What can't be, and the credentials where they had to be looked at or were made; the admin's, where it was made. */
+/** What stands in the way, and the credentials and the admin's Secret where they were found or made. */
 type First = { trouble?: Outcome; credentials?: Credential[]; admin?: string };
 
-/** Only looked at while there is no database: a settled deployment reads no Secret. The first password is made, unless one was kept. */
+/**
+ * Makes the first password, unless one was kept. Credentials are read only while there is no database: a settled
+ * deployment reads no Secret.
+ */
 async function firstCredential(deps: DatabaseDeps, deployment: DeploymentResource, signal: AbortSignal): Promise<First> {
   const { name, annotations } = deployment.metadata;
   const known = isNew(deployment) ? [] : await listCredentials(deps, deployment, signal);
@@ -60,6 +63,6 @@ async function firstCredential(deps: DatabaseDeps, deployment: DeploymentResourc
   return { credentials: credentialsAmong([made], deployment), admin: admin.metadata.name };
 }
 
-/** Its data is its own and its spec was never changed: there is no other password than the first, if there is one at all. */
+/** The data is the deployment's own and its spec was never changed: if there is a password at all, it is the first. */
 const isNew = ({ metadata, status }: DeploymentResource): boolean =>
   metadata.generation === 1 && metadata.annotations?.[DATABASE_OF] === undefined && status?.databaseSecret === undefined;

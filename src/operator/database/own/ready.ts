@@ -10,12 +10,12 @@ import { isGuardAway, withoutGuards } from './fullness.ts';
 
 type Live = Pick<DatabaseView, 'database' | 'databasePods'>;
 
-/** Whether the database is up: as its set says, or its pod, which the set is behind when the guard has been away. */
+/** The database is up, as its set says, or its pod: after an absence of the guard the set is behind. */
 export const isDatabaseUp = ({ database, databasePods }: Live): boolean =>
   isSetUp(database) ||
   databasePods.some((pod) => isGuardAway(pod) || (isPodReady(pod) && !isPodOver(pod) && pod.metadata.deletionTimestamp === undefined));
 
-/** Whether it takes connections. A set scaled to zero counts its last pod for a moment longer. */
+/** It takes connections. A set scaled to zero counts its last pod for a moment longer. */
 export const isAnswering = (live: Live): boolean => isDatabaseUp(live) && replicasOf(live.database) > 0;
 
 /** What a deployment says of its managed database. */
@@ -30,7 +30,10 @@ export function ownStatement(
   return notReady(['The database does not answer yet.', cause].filter(Boolean).join(' '));
 }
 
-/** Seconds after which a set without a pod is reported: its controller makes one within some milliseconds, or says in events why not. */
+/**
+ * Seconds after which a set without a pod is reported: its controller makes one within milliseconds, or events say why
+ * not.
+ */
 export const PODLESS = 30;
 
 function podless({ database: set, databasePods }: Live, now: Date): string | undefined {

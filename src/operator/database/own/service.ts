@@ -5,7 +5,7 @@ import { names } from '../../../schema/names.ts';
 import { ownedMetadata } from '../../family/metadata.ts';
 import { DATABASE_PORT } from './size.ts';
 
-/** The database's stable name inside the cluster. */
+/** Gives the database a stable name inside the cluster. */
 export function databaseService(deployment: DeploymentResource): KubeObject {
   const { name } = deployment.metadata;
   return {
@@ -15,7 +15,8 @@ export function databaseService(deployment: DeploymentResource): KubeObject {
     spec: {
       clusterIP: 'None',
       selector: selectorOf(name, 'database'),
-      // The pod is not ready while its guard is started again, and Postgres answers all the same. One that starts refuses by itself.
+      // While the guard is started again the pod is not ready, and Postgres answers all the same. A Postgres that
+      // starts refuses by itself.
       publishNotReadyAddresses: true,
       ports: [{ name: 'postgres', port: DATABASE_PORT, targetPort: 'postgres', protocol: 'TCP' }],
     },

@@ -12,7 +12,7 @@ import { childMetadata, dataOwner, ownedMetadata } from '../../family/metadata.t
 import { DATA, PGDATA, restrictedContainer, restrictedPod } from './postgres-image.ts';
 import { servedTls } from './tls/served.ts';
 
-/** The database of a deployment. `live` keeps what can't be changed later: the volume claim. */
+/** Returns the set of a managed database. It keeps of `live` what can't be changed later: the volume claim. */
 export function databaseSet(
   deployment: DeploymentResource,
   settings: OperatorSettings,
@@ -27,7 +27,7 @@ export function databaseSet(
     spec: {
       serviceName: name,
       replicas,
-      // A broken pod of an older template must not stand in the way of the mended one.
+      // A broken pod of an older template must not stand in the way of the repaired one.
       podManagementPolicy: 'Parallel',
       selector: { matchLabels: selectorOf(metadata.name, 'database') },
       persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain', whenScaled: 'Retain' },
@@ -93,9 +93,10 @@ function container(deployment: DeploymentResource, settings: OperatorSettings): 
     args: databaseArguments(size, servedTls(deployment).settings),
     env: [
       { name: 'POSTGRES_USER', value: OWNER },
-      // Read by an empty volume alone, and gone once the password was changed.
+      // Only an empty volume reads it, and it is gone once the password was changed.
       { name: 'POSTGRES_PASSWORD', valueFrom: { secretKeyRef: { name: secret, key: 'password', optional: true } } },
-      // Makes the image's superuser another role than the agents', without a password; read by an empty volume alone, too.
+      // It makes the image's superuser another role than the agents', without a password. Only an empty volume reads
+      // it, too.
       { name: 'POSTGRES_ADMIN_PASSWORD', valueFrom: { secretKeyRef: { name: admin, key: 'password', optional: true } } },
       { name: 'POSTGRES_DB', value: OWNER },
       { name: 'PGDATA', value: PGDATA },
@@ -107,10 +108,11 @@ function container(deployment: DeploymentResource, settings: OperatorSettings): 
       limits: { cpu: cores(size.cpuLimit), memory: mebibytes(size.memoryLimitMb) },
     },
     securityContext: restrictedContainer,
-    // Its last lines, where it does not start: the deployment tells them, because nobody reads the log of a database.
+    // The deployment reports its last lines when it does not start, because nobody reads the log of a database.
     terminationMessagePolicy: 'FallbackToLogsOnError',
     ...probes,
-    // SIGTERM alone would wait for every client to leave; SIGINT rolls back and stops, and a SIGTERM after it changes nothing.
+    // SIGTERM alone would wait for every client to leave. SIGINT rolls back and stops, and a SIGTERM after it changes
+    // nothing.
     lifecycle: { preStop: { exec: { command: ['/bin/sh', '-c', 'kill -INT 1'] } } },
     volumeMounts: [
       { name: names.databaseVolume(dataOwner(deployment)), mountPath: DATA },
@@ -122,15 +124,15 @@ function container(deployment: DeploymentResource, settings: OperatorSettings): 
   };
 }
 
-// A handshake of TLS for each would be the dearest part of it.
+// A TLS handshake would be the most expensive part of each probe.
 const ask = `PGSSLMODE=disable pg_isready -q -h 127.0.0.1 -p ${DATABASE_PORT} -U "$POSTGRES_USER"`;
 const isAlive = `${ask}; [ $? -le 1 ]`;
 const shell = (command: string): object => ({ exec: { command: ['/bin/sh', '-c', command] } });
 
 /**
- * No probe needs a password. pg_isready ends with 1 for "up but refusing", which is what a database says while it replays its log after a
- * crash: started and alive, but not ready. So no replay is cut short, however long it takes, to begin anew. The hour before it says anything
- * is for an empty volume, or a slow one (as CloudNativePG's startDelay).
+ * No probe needs a password. pg_isready exits with 1 for "up but refusing", which a database says while it replays its
+ * log after a crash: it is started and alive, but not ready. So no replay is cut short, however long it takes. The hour
+ * before the first answer is for an empty or slow volume (as CloudNativePG's startDelay).
  */
 const probes = {
   startupProbe: { ...shell(isAlive), periodSeconds: 2, timeoutSeconds: 5, failureThreshold: 1800 },

@@ -1,9 +1,9 @@
 type DatabaseSize = { memoryMb: number; maxConnections: number };
 
 /**
- * Postgres' own settings for a database of so much memory (Mi) and so many connections. Shares of memory are the usual ones of its
- * documentation ("Resource Consumption"); those of the log follow its chapter "WAL Configuration". How large the log gets is the image's to
- * say, which sees the volume: a volume that grows must not restart the pod. `more` settings are taken as they are.
+ * Returns Postgres' settings for so much memory (Mi) and so many connections; `more` are taken as they are. Shares of
+ * memory follow its chapter "Resource Consumption", the log's settings "WAL Configuration". The image, which sees the
+ * volume, decides how large the log gets: a volume that grows must not restart the pod.
  */
 export function databaseArguments({ memoryMb, maxConnections }: DatabaseSize, more: Record<string, string> = {}): string[] {
   const within = (value: number, least: number, most: number): number => Math.max(least, Math.min(most, Math.floor(value)));
@@ -15,13 +15,14 @@ export function databaseArguments({ memoryMb, maxConnections }: DatabaseSize, mo
     shared_buffers: `${within(memoryMb / 4, 16, 16_384)}MB`,
     effective_cache_size: `${within(memoryMb * 0.6, 32, 1_048_576)}MB`,
     maintenance_work_mem: `${within(memoryMb / 16, 16, 2048)}MB`,
-    // Half of what the buffers leave, shared by all connections; a query may take it several times.
+    // All connections share half of what the buffers leave; a query may take it several times.
     work_mem: `${within(((memoryMb * 0.75) / 2 / maxConnections) * 1024, 1024, 65_536)}kB`,
-    // Queue and checkpoint tables change all the time: vacuum them early.
+    // Queue and checkpoint tables change all the time, so they are vacuumed early.
     autovacuum_vacuum_scale_factor: '0.05',
-    // Thrice the default: after each checkpoint a page's first change is logged as a whole page. A replay takes as long as the log's size allows.
+    // It is three times the default, because after each checkpoint the first change of a page logs the whole page. How
+    // long a replay takes depends on the log's size alone.
     checkpoint_timeout: '15min',
-    // Those whole pages are most of the log of small updates. pglz (`on`), which every build has; lz4 is a choice of whoever builds.
+    // Those whole pages are most of the log of small updates. Every build has pglz (`on`); lz4 is optional.
     wal_compression: 'on',
     jit: 'off',
     ...more,

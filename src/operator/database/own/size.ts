@@ -7,7 +7,7 @@ import { quantity } from '../../kernel/quantity.ts';
 
 export const DATABASE_PORT = 5432;
 
-/** What the spec asks of the database, in cores, Mi and Gi, with the installation's defaults. */
+/** Returns the size that the spec asks for, in cores, Mi and Gi, with the installation's defaults. */
 export function databaseSize(deployment: DeploymentResource, settings: Pick<OperatorSettings, 'profile'>) {
   const { profile } = settings;
   const spec = deployment.spec.template.resourceSpec ?? {};
@@ -26,7 +26,7 @@ export function databaseSize(deployment: DeploymentResource, settings: Pick<Oper
 export type StorageRequest = { resources: { requests: { storage: string } } };
 type SetSpec = { volumeClaimTemplates?: { spec: StorageRequest }[] };
 
-/** Bytes of the volume that a live set was made with; undefined without one. */
+/** Returns the bytes of the volume that a live set was made with; undefined without one. */
 export function storageOf(live: KubeObject | undefined): number | undefined {
   const stored = (live?.spec as SetSpec | undefined)?.volumeClaimTemplates?.[0]?.spec.resources.requests.storage;
   return stored === undefined ? undefined : quantity(stored);

@@ -12,13 +12,14 @@ import { storageOf, type StorageRequest } from './size.ts';
 
 const GIBIBYTE = 2 ** 30;
 
-/** Name of the claim that the database's one pod gets. */
+/** Returns the name of the claim that the database's one pod gets. */
 export const claimName = (deployment: DeploymentResource): string =>
   `${names.databaseVolume(dataOwner(deployment))}-${names.database(deployment.metadata.name)}-0`;
 
 /**
- * The size that the spec asks for, and how many bytes that is beyond (or, negative, below) what the live database was made with. Undefined
- * where nobody asks for a size: a live database keeps the default it was made with, whatever the installation's is today.
+ * Returns the size that the spec asks for, and the bytes by which it is beyond (or, negative, below) the live volume.
+ * Undefined where nobody asks for a size: a live database keeps the default that it was made with, whatever the
+ * installation's default is today.
  */
 export function storageAsked(
   { spec }: DeploymentResource,
@@ -30,8 +31,9 @@ export function storageAsked(
 }
 
 /**
- * Enlarges the volume of a database that is asked to be larger: its claim grows while its pod runs. The set's own template can't be changed,
- * so the set is removed without its pod, and the next pass makes it again. Each step is found done by a pass that comes after a crash.
+ * Enlarges the volume of a database that is asked to be larger: its claim grows while its pod runs. The template of a
+ * set can't be changed, so the set is removed without its pod, and the next pass makes it again. A pass that comes
+ * after a crash finds each step done or not.
  */
 export async function growVolume(
   deps: DatabaseDeps,
@@ -55,7 +57,7 @@ async function growClaim({ kube }: Pick<DatabaseDeps, 'kube'>, deployment: Deplo
   try {
     const { spec } = await kube.get(kinds.volumeClaim, ref, signal);
     const known = (spec as StorageRequest).resources.requests.storage;
-    // The claim is the floor: one that somebody enlarged by hand stays as it is.
+    // The claim is the lower bound: one that somebody enlarged by hand stays as it is.
     if ((quantity(known) ?? 0) >= gibibytes * GIBIBYTE) return undefined;
     const path = '/spec/resources/requests/storage';
     const patch = [

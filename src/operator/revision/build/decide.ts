@@ -7,13 +7,13 @@ import { imageOf } from '../../family/revisions.ts';
 import { targetImage } from './job.ts';
 import { builtBy } from './result.ts';
 
-/** A Job whose pod does not come tells so by events alone. */
+/** Seconds after which a Job without a pod is looked at again: events alone say why its pod does not come. */
 const LOOK_FOR_POD = 5;
 
-/** The image is remembered first; its pods are made in the next reconcile. */
+/** The status keeps the image first; the next reconcile makes its pods. */
 const NEXT = { started: true, again: 1 };
 
-/** The next step of a revision that has yet to be built; nothing to say of one that has its image. */
+/** Decides the next step of a revision that has yet to be built; undefined for one that has its image. */
 export const building: Step = (situation) => {
   const { revision, world, settings } = situation;
   const { builder } = settings;
@@ -57,7 +57,7 @@ function failed(pod: KubeObject): Decision {
   return buildFailed({ reason: 'BuildFailed', message: [how, message.trim().slice(0, 1000)].filter(Boolean).join(': '), ...more });
 }
 
-/** What waits longer than the deadline, or for something that will not come, is given up. */
+/** Gives up a build that waits longer than the deadline, or for something that will not come. */
 function late(pod: KubeObject, builder: Builder, situation: Situation): Decision | undefined {
   const trouble = troubleOf(pod, situation);
   const log = reads(pod);
@@ -88,7 +88,7 @@ const secondsLeft = ({ metadata }: KubeObject, { deadlineSeconds }: Builder, { w
 
 type JobStatus = { conditions?: { type: string; status: string; reason?: string; message?: string }[] };
 
-/** Its pod has not come, or is gone without having been heard. */
+/** Decides by the Job, where its pod has not come or is gone before anybody read its result. */
 function byJob(job: KubeObject, builder: Builder, situation: Situation): Decision {
   const { conditions = [] } = (job.status ?? {}) as JobStatus;
   const end = conditions.find(({ type, status }) => (type === 'Failed' || type === 'Complete') && status === 'True');

@@ -7,16 +7,19 @@ import { BUILD_CONTAINER, names } from '../../../schema/names.ts';
 import { cores, mebibytes } from '../../kernel/quantity.ts';
 import { RESTRICTED } from '../objects/containers.ts';
 
-/** The operator ends a late build itself, after reading its log; Kubernetes does where there is no operator for so long. */
+/**
+ * Seconds that Kubernetes grants a build beyond its deadline. The operator itself ends a late build, after reading its
+ * log; Kubernetes does where there is no operator for so long.
+ */
 const BEYOND_DEADLINE = 60;
 const HOME = '/workspace';
 const REGISTRY = '/gx/registry';
 
-/** The name that a revision's image is to be pushed under. */
+/** Returns the name that a revision's image is to be pushed under. */
 export const targetImage = ({ metadata, spec }: RevisionResource, { repository }: Builder): string =>
   `${repository}/${metadata.namespace}/${spec.deployment}:${metadata.name}`;
 
-/** The Job that builds a revision from its repository, by the administrator's image. */
+/** Returns the Job that builds a revision from its repository, with the administrator's image. */
 export function buildJob(revision: RevisionResource, builder: Builder, { imagePullPolicy }: OperatorSettings): KubeObject {
   const { metadata, spec } = revision;
   const labels = ownLabels(spec.deployment, 'build', metadata.name);
@@ -33,7 +36,8 @@ export function buildJob(revision: RevisionResource, builder: Builder, { imagePu
       ownerReferences: [{ ...owner, controller: true, blockOwnerDeletion: true }],
     },
     spec: {
-      // A build that fails would fail again, and its author is told at once; one whose node is drained is none that failed.
+      // A build that fails would fail again, and its author learns so at once. One whose node is drained has not
+      // failed.
       backoffLimit: 0,
       podFailurePolicy: { rules: [{ action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] }] },
       activeDeadlineSeconds: builder.deadlineSeconds + BEYOND_DEADLINE,
@@ -52,7 +56,7 @@ function podSpec(revision: RevisionResource, builder: Builder, imagePullPolicy: 
     enableServiceLinks: false,
     ...(serviceAccountName !== undefined && { serviceAccountName }),
     ...(registry !== undefined && { imagePullSecrets: [{ name: registry }] }),
-    // The user is the image's own: which one a builder needs is its maker's knowledge. It must not be root.
+    // The user is the image's own, because only its maker knows which one the builder needs. It must not be root.
     securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
     containers: [container(revision, builder, imagePullPolicy)],
     volumes: [
@@ -86,7 +90,7 @@ function container(revision: RevisionResource, builder: Builder, imagePullPolicy
   };
 }
 
-/** What a builder is told; the same names stand in docs/how-to/build-from-git.md. */
+/** Returns the variables that a builder gets; docs/how-to/build-from-git.md lists the same names. */
 function environment(revision: RevisionResource, builder: Builder): object[] {
   const { metadata, spec } = revision;
   const { repoUrl, integrationId, installCommand, buildCommand } = spec.sourceConfig ?? {};
@@ -104,6 +108,6 @@ function environment(revision: RevisionResource, builder: Builder): object[] {
     HOME,
     DOCKER_CONFIG: builder.registrySecretName === undefined ? undefined : REGISTRY,
   };
-  // Kubernetes would put in variables for `$(NAME)`; a dollar sign that is meant is written twice.
+  // Kubernetes would replace `$(NAME)` by a variable, so that a literal dollar sign is written twice.
   return Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [{ name, value: value.replaceAll('$', '$$$$') }]));
 }

@@ -6,17 +6,20 @@ import type { OperatorDeps } from '../../family/deps.ts';
 import { statusOfPod } from '../../pods/diagnose.ts';
 import { imageOf } from '../../family/revisions.ts';
 
-/** What is there of a revision's build. Jobs are not watched: their pods are, and tell nearly all. */
+/** What is there of a revision's build. Jobs are not watched: their pods are, and show nearly all. */
 export type BuildWorld = {
-  /** The newest that no drained node took away. */
+  /** The newest pod that no drained node took away. */
   pod: KubeObject | undefined;
-  /** Only read while there is no pod. */
+  /** The Job, only read while there is no pod. */
   job: KubeObject | undefined;
 };
 
 type BuildInputs = { deployment: DeploymentResource | undefined; pods: KubeObject[]; signal: AbortSignal };
 
-/** Undefined where nothing is to be built: there is an image or no builder, or the revision is not to go on. */
+/**
+ * Observes a build. Undefined where nothing is to be built: there is an image or no builder, or the revision is not to
+ * go on.
+ */
 export async function observeBuild(
   { kube, settings }: Pick<OperatorDeps, 'kube' | 'settings'>,
   revision: RevisionResource,

@@ -8,13 +8,15 @@ const GIVEN = 'GX_DATABASE_ADDRESS';
 const URI = 'DATABASE_URI';
 const PATIENCE = 'GX_POSTGRES_WAIT_SECONDS';
 const OF_ADDRESS = [GIVEN, URI, PATIENCE];
-/** Seconds in which a server waits for a database that starts beside it; then it ends, saying why, and is started anew. */
+/**
+ * Seconds for which a server waits for a database that starts beside it; then it exits, saying why, and is restarted.
+ */
 const WAIT = 120;
 
 /**
- * What tells a pod where its database is, and to wait for it where that is the deployment's own: the wrong address of another one is to be
- * told at once. The address stands alone: a user's own client that gets nothing else comes encrypted, too,
- * and knows whom it talks to.
+ * Returns what gives a pod the address of its database. The server waits for a managed database; a wrong address of
+ * another one is to be reported at once. The address says all by itself: a user's own client that gets nothing else
+ * connects encrypted, too, and verifies the server.
  */
 export function addressed({ secretName, key, authority }: DatabaseAddress): Addressed {
   const valueFrom = { secretKeyRef: { name: secretName, key } };
@@ -32,14 +34,14 @@ export function addressed({ secretName, key, authority }: DatabaseAddress): Addr
 type Container = { name: string; env?: NamedEntry[]; volumeMounts?: NamedEntry[] };
 type PodSpec = { containers: Container[]; volumes?: NamedEntry[] };
 
-/** A pod as it is, with its database at another address. */
+/** Returns a pod as it is, with its database at another address. */
 export function readdressed<T extends PodSpec>(pod: T, address: DatabaseAddress): T {
   const { variables, mounts, volumes } = addressed(address);
   const containers = pod.containers.map((container) =>
     container.name === AGENT_CONTAINER
       ? {
           ...container,
-          // Before all that may refer to them.
+          // These come before all variables that may refer to them.
           env: [...variables, ...(container.env ?? []).filter(({ name }) => !OF_ADDRESS.includes(name))],
           volumeMounts: [...without(container.volumeMounts), ...mounts],
         }
@@ -48,5 +50,5 @@ export function readdressed<T extends PodSpec>(pod: T, address: DatabaseAddress)
   return { ...pod, containers, volumes: [...without(pod.volumes), ...volumes] };
 }
 
-/** The authority's own volume goes by one name. */
+/** Returns the entries without the authority's own volume, which has a fixed name. */
 const without = (named: NamedEntry[] = []): NamedEntry[] => named.filter(({ name }) => name !== authorityMount('').volume.name);

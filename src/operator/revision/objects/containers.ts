@@ -1,11 +1,11 @@
 import type { Container } from '../../../schema/container.ts';
 
-/** Restarted on its own, Kubernetes runs it as an init container that stays. */
+/** Kubernetes runs a container that is restarted on its own as an init container that stays. */
 export const isNativeSidecar = ({ restartPolicy }: Container): boolean => restartPolicy === 'Always';
 
 export const nativeSidecar = (container: Container): object => ({ ...once(container), restartPolicy: 'Always' });
 
-/** A user's container as the pod takes it; without a security context of its own it gets the restricted one. */
+/** Returns a user's container as the pod takes it; without a security context of its own it gets the restricted one. */
 export function once(container: Container): object {
   const given = withoutNulls({ ...container, restartPolicy: null }) as Record<string, unknown>;
   return { ...given, securityContext: given.securityContext ?? RESTRICTED };
@@ -13,7 +13,10 @@ export function once(container: Container): object {
 
 export const RESTRICTED = { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } };
 
-/** REST clients send null for unset; Kubernetes wants the field gone. A false `readOnly` is what it stores as gone, too. */
+/**
+ * Drops nulls, which REST clients send for unset and Kubernetes wants gone. So does it with a false `readOnly`, which
+ * Kubernetes does not store.
+ */
 export function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (typeof value !== 'object' || value === null) return value;

@@ -8,7 +8,10 @@ import { tracingEnvironment } from './tracing.ts';
 import { resources, type WorkloadWish } from './sizes.ts';
 
 const PORT = 8000;
-/** Seconds in which the Service still sends requests to a pod that ends: nodes hear of it by and by (as long as the control plane's own). */
+/**
+ * Seconds in which the Service still sends requests to a pod that ends, because nodes learn of it with a delay (as long
+ * as the control plane's own).
+ */
 const FAREWELL = 5;
 
 export function mainContainer(revision: RevisionResource, wish: WorkloadWish, settings: OperatorSettings): object {
@@ -44,7 +47,8 @@ function environment(revision: RevisionResource, { component, address, deploymen
     text('GX_POSTGRES_MAX_CONNECTIONS', connectionsOf(revision, settings).perPod),
     text('BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS', settings.drainSeconds),
     ...tracingEnvironment(revision, deploymentId, settings),
-    // Under both names, because the first one wins. Queue pods keep the server's default, which a secret may change.
+    // The variable has both names, because the server reads the first that is set. Queue pods keep the server's
+    // default, which a secret may change.
     ...(component === 'api'
       ? [text('GX_SHUTDOWN_DELAY_SECONDS', FAREWELL), text('GX_JOBS_PER_WORKER', 0), text('N_JOBS_PER_WORKER', 0)]
       : []),
@@ -53,7 +57,10 @@ function environment(revision: RevisionResource, { component, address, deploymen
 
 const ok = (path: string): object => ({ httpGet: { path, port: 'http', scheme: 'HTTP' } });
 
-/** Ready means queue and database answer; alive means the process does, so that a lost database restarts nothing. */
+/**
+ * Ready means that queue and database answer; alive means that the process does, so that a lost database restarts
+ * nothing.
+ */
 const probes = {
   startupProbe: { ...ok('/ok?check_db=0'), periodSeconds: 2, timeoutSeconds: 3, failureThreshold: 150 },
   readinessProbe: { ...ok('/ok'), periodSeconds: 5, timeoutSeconds: 5, failureThreshold: 3 },

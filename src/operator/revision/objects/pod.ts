@@ -7,10 +7,10 @@ import type { WorkloadWish } from './sizes.ts';
 
 /** User and group of the agent server's image. */
 const AGENT_ID = 10001;
-/** What a pod gets beyond the server's own grace, to hand back its runs and close. */
+/** Seconds that a pod gets beyond the server's own grace, to hand back its runs and close. */
 const GRACE_BEYOND_DRAIN = 30;
 
-/** The pod of an api or queue workload: restricted security, and all that the resource spec asks for. */
+/** Returns the pod of an api or queue workload: restricted security, and all that the resource spec asks for. */
 export function podSpec(revision: RevisionResource, wish: WorkloadWish, settings: OperatorSettings): object {
   const spec = revision.spec.template.resourceSpec ?? {};
   const sidecars = spec.sidecars ?? [];

@@ -6,15 +6,15 @@ import { cores, mebibytes } from '../../kernel/quantity.ts';
 
 export type WorkloadWish = {
   component: WorkloadComponent;
-  /** Undefined: somebody else's. */ replicas: number | undefined;
+  /** Undefined: somebody else sets it. */ replicas: number | undefined;
   secretName: string | undefined;
   address: DatabaseAddress;
-  /** As REST shows it. */
+  /** The deployment's id as REST shows it. */
   deploymentId: string;
   image: string | undefined;
 };
 
-/** Requests as asked, limits twice that unless they are given; the queue's default to the api's. */
+/** Returns requests as asked, and limits twice that unless they are given; the queue's default to the api's. */
 export function resources({ spec }: RevisionResource, component: WorkloadComponent, { profile }: OperatorSettings): object {
   const given = spec.template.resourceSpec ?? {};
   const cpu = within(given.cpu, profile.cpu, given.cpuLimit);

@@ -4,11 +4,14 @@ import type { RevisionResource } from '../../../schema/custom-resources.ts';
 /** The key of the headers' Secret. */
 const HEADERS = 'headers';
 
-/** OpenTelemetry's environment of an agent: where its traces go, and the tracing project they belong to. None without a collector. */
+/**
+ * Returns OpenTelemetry's environment of an agent: where its traces go, and the tracing project they belong to. It is
+ * empty without a collector.
+ */
 export function tracingEnvironment({ metadata, spec }: RevisionResource, deploymentId: string, { otlp }: OperatorSettings): object[] {
   if (otlp === undefined) return [];
   const attributes = {
-    // The project that is created with the deployment, under its name.
+    // This project is created with the deployment, under its name.
     'gx.tracing_project': spec.deployment,
     'gx.deployment': spec.deployment,
     'gx.deployment_id': deploymentId,
@@ -16,10 +19,10 @@ export function tracingEnvironment({ metadata, spec }: RevisionResource, deploym
     ...(metadata.uid !== undefined && { 'gx.revision_id': metadata.uid }),
     ...(metadata.namespace !== undefined && { 'service.namespace': metadata.namespace }),
   };
-  // Names of Kubernetes need none of the escapes that the format knows.
+  // Names of Kubernetes need none of the format's escapes.
   const pairs = Object.entries(attributes).map(([name, value]) => `${name}=${value}`);
   const { headersSecret: secret } = otlp;
-  // A collector's missing credential is no reason to keep an agent from starting.
+  // A collector's missing credential must not keep an agent from starting.
   const reference = (name: string): object => ({ secretKeyRef: { name, key: HEADERS, optional: true } });
   return [
     { name: 'OTEL_EXPORTER_OTLP_ENDPOINT', value: otlp.endpoint },

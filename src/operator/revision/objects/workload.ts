@@ -11,7 +11,7 @@ import type { WorkloadWish } from './sizes.ts';
 export const workloadName = (revision: string, component: WorkloadComponent): string =>
   component === 'api' ? names.apiWorkload(revision) : names.queueWorkload(revision);
 
-/** One half of a revision's pair: the workload (apps/v1 Deployment) of its api or its queue pods. */
+/** Returns one half of a revision's pair: the workload (apps/v1 Deployment) of its api or its queue pods. */
 export function workload(revision: RevisionResource, wish: WorkloadWish, settings: OperatorSettings): KubeObject {
   const { metadata, spec } = revision;
   const { labels, annotations } = spec.template.resourceSpec ?? {};

@@ -5,18 +5,18 @@ import { names } from '../../../../schema/names.ts';
 import { dataOwner } from '../../../family/metadata.ts';
 
 /**
- * A password of an own database. Usually there is one; two while it is being changed. Which they are is read from their Secrets, which
- * live as long as the volume, so that a lost status locks nobody out.
+ * A password of a managed database: one usually, two while it is being changed. Their Secrets live as long as the
+ * volume and say which they are, so that a lost status locks nobody out.
  */
 export type Credential = {
   secret: string;
   number: number;
   requestedAt?: string;
-  /** Its Secret was deleted, and another one without a password stands for it. */
+  /** Its Secret was deleted, and another one without a password stands in its place. */
   isLost?: true;
 };
 
-/** The credentials among Secrets, oldest first: those of this deployment's data alone. */
+/** Returns the credentials of this deployment's data among Secrets, oldest first. */
 export function credentialsAmong(secrets: KubeObject[], deployment: DeploymentResource): Credential[] {
   const owner = dataOwner(deployment);
   return secrets

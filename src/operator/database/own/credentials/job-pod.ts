@@ -7,7 +7,7 @@ import { passwordJob, type PasswordTask } from './job.ts';
 
 type Pass = Pick<DatabasePass, 'view' | 'signal' | 'now'>;
 
-/** Makes the pod that tells the database, unless it is there; what it suffers from. */
+/** Makes the pod that talks to the database, unless it is there. Returns what it suffers from. */
 export async function runTask(
   deps: DatabaseDeps,
   deployment: DeploymentResource,
@@ -22,11 +22,11 @@ export async function runTask(
   return diagnose(undefined, pod === undefined ? [] : [pod], patience)?.message;
 }
 
-/** The pod of a Job by which the database is told something: not one that a node gave up, whose Job makes another. */
+/** Returns the pod of a Job, but not one that a node gave up: its Job makes another. */
 export const podOf = ({ passwordPods }: Pick<DatabaseView, 'passwordPods'>, job: string): KubeObject | undefined =>
   passwordPods.find((pod) => pod.metadata.annotations?.[PASSWORD_TASK] === job && statusOfPod(pod).phase !== 'Failed');
 
-/** Its pod has told it. */
+/** The pod of the Job has done its task. */
 export function isDone(view: Pick<DatabaseView, 'passwordPods'>, job: string): boolean {
   const pod = podOf(view, job);
   return pod !== undefined && statusOfPod(pod).phase === 'Succeeded';

@@ -5,7 +5,7 @@ import { labelValue } from '../../../../schema/names.ts';
 import type { OperatorDeps } from '../../../family/deps.ts';
 import { credentialsAmong, type Credential } from './credential.ts';
 
-/** Of a deployment's own database, oldest first. */
+/** Lists the credentials of a deployment's managed database, oldest first. */
 export async function listCredentials(
   { kube }: Pick<OperatorDeps, 'kube'>,
   deployment: DeploymentResource,

@@ -4,7 +4,7 @@ import { isRolledOut, replicasOf } from '../../../pods/workload-state.ts';
 import type { DatabaseView } from '../../database.ts';
 import type { Credential } from './credential.ts';
 
-/** What a pod tells the database: to have the roles of today, a next password, the end of the former one. */
+/** What a pod does in the database: give it the roles of today, set a next password, or end the former one. */
 export type Task = 'separate' | 'set' | 'retire';
 
 /** The next step of a change of the password. */
@@ -28,9 +28,10 @@ export type Rotation = {
 };
 
 /**
- * Two logins with the same rights take turns, so that the former one works until the last pod has the next: make the next
- * credential, let the database know it, replace the pods in turn, take the former one its login, forget it. Each step follows from what is
- * there, so that it is found half done or done by whoever comes after a crash. A password that is lost is followed by the next one.
+ * Returns the next step of a change of the password. Two logins with the same rights take turns, so that the former one
+ * works until the last pod has the next: make the next credential, set it in the database, replace the pods in turn,
+ * close the former login, remove its Secret. Each step follows from what is there, so that whoever comes after a crash
+ * goes on from there. A lost password is followed by the next one.
  */
 export function nextStep({ credentials, used, requestedAt, isDone, isEverywhere }: Rotation): Step {
   const [from, to] = [credentials.at(-2), credentials.at(-1)];
@@ -45,7 +46,9 @@ export function nextStep({ credentials, used, requestedAt, isDone, isEverywhere 
   return isDone('retire', to.number) ? { do: 'forget', from, to } : { do: 'run', task: 'retire', from, to };
 }
 
-/** Whether pods of the deployment all read the address from this Secret. Pods that leave still use what they were started with. */
+/**
+ * Pods of the deployment all read the address from this Secret. Pods that leave still use what they were started with.
+ */
 export const isUsedEverywhere = ({ agentPods, workloads }: Pick<DatabaseView, 'agentPods' | 'workloads'>, secret: string): boolean =>
   agentPods.every((pod) => isStamped(pod.metadata.annotations, secret)) &&
   workloads.every((workload) => replicasOf(workload) === 0 || (isRolledOut(workload) && isStamped(templateAnnotations(workload), secret)));

@@ -1,16 +1,17 @@
 import { ADMIN, OWNER, SUPERUSER } from './sql.ts';
 
-/** While it has all, and only while the roles are being separated. */
+/** The role that has all rights while the roles are being separated, and exists only then. */
 const MOVER = 'gx_mover';
 
 /**
- * Makes the roles of a database whose first login was its superuser into those of today, in one transaction: the superuser gets
- * another name and no password, the old name and password belong to a role that owns the data and has no other right, and a third one may
- * set passwords (psql's variable `verifier` is its own). Sessions are ended, and new ones wait for the end of this: none goes on as a
- * superuser, and pods connect again with what they have. Extensions stay the superuser's.
+ * Returns the statements that give today's roles to a database whose first login was its superuser, in one transaction.
+ * The superuser gets another name and no password; the old name and password go to a role that owns the data and has no
+ * other right; a third role may set passwords (psql's variable `verifier` is its own). Sessions end, and new ones wait
+ * for the transaction, so that none goes on as a superuser. Extensions stay the superuser's.
  *
- * Postgres keeps the role that made the cluster as it is ("the bootstrap superuser must have the SUPERUSER attribute"; REASSIGN OWNED
- * refuses it), so that it is renamed and each object handed over; a role can't rename itself, hence the mover.
+ * Postgres keeps the role that made the cluster as it is ("the bootstrap superuser must have the SUPERUSER attribute";
+ * REASSIGN OWNED refuses it). So it is renamed, and each object is handed over. A role can't rename itself, hence the
+ * mover.
  */
 export const separationSql = (owner = OWNER, admin = ADMIN, superuser = SUPERUSER): string => `
 begin;
@@ -49,7 +50,7 @@ drop owned by ${MOVER};
 drop role ${MOVER};
 commit;`;
 
-/** Everything in the database that is the bootstrap superuser's and neither the system's nor an extension's. */
+/** Hands over everything that is the bootstrap superuser's and neither the system's nor an extension's. */
 const handOver = (owner: string): string => `
   for statement in
     with foreign_to as (select classid, objid from pg_depend where deptype = 'e')

@@ -15,26 +15,26 @@ import { isDoubted, markLost } from './lost.ts';
 import { separateRoles, type Separation } from './separate.ts';
 import { isDone, runTask } from './job-pod.ts';
 
-/** The Secret pods are to be started with, what is under way, and the request that has been fulfilled. */
+/** The Secret that pods are to be started with, what is under way, and the request that has been fulfilled. */
 export type PasswordState = {
   secret: DatabaseSecret | undefined;
   rotation?: Statement;
   requestedAt?: string;
   separation?: Separation;
-  /** Seconds after which to look again: nothing tells of a Secret that somebody brings back. */
+  /** Seconds after which to look again: nothing wakes the deployment when somebody restores a Secret. */
   again?: number;
 };
 
 type Pass = Pick<DatabasePass, 'view' | 'signal' | 'now'> & {
-  /** The credentials and the admin's Secret as they were found or made a moment ago, where somebody had to look already. */
+  /** The credentials and the admin's Secret as they were found or made a moment ago, where they had to be looked at. */
   first: { credentials?: Credential[]; admin?: string };
 };
 
-/** Marking, making and forgetting are done at once; the other steps wait for the database or the pods. */
+/** Steps that are taken at once (marking, making and removing); the others wait for the database or the pods. */
 const STEPS_AT_ONCE = 5;
 const LOOK_AGAIN = 30;
 
-/** The state of an own database's roles and password, brought one step on. A settled deployment reads no Secret. */
+/** Brings the roles and the password of a managed database one step on. A settled deployment reads no Secret. */
 export async function rotatePassword(deps: DatabaseDeps, deployment: DeploymentResource, pass: Pass): Promise<PasswordState> {
   const known = deployment.status?.databaseAdminSecret ?? pass.first.admin;
   const separation = known === undefined ? await separateRoles(deps, deployment, pass) : { admin: known };
@@ -61,7 +61,7 @@ async function changePassword(deps: DatabaseDeps, deployment: DeploymentResource
 
 type Taking = { deps: DatabaseDeps; deployment: DeploymentResource; pass: Changing; credentials: Credential[] };
 
-/** Undefined: done, and the next step can be taken at once. */
+/** Takes one step. Undefined: it is done, and the next step can be taken at once. */
 async function oneStep(taking: Taking): Promise<PasswordState | undefined> {
   const { deps, deployment, credentials, pass } = taking;
   const { view, hasAdmin, signal } = pass;
@@ -123,7 +123,7 @@ async function run(step: Extract<Step, { do: 'run' }>, { deps, deployment, pass 
     : underWay('RetiringPassword', `All pods use the new password; the former one is being refused.${said}`);
 }
 
-/** The former credential last: while it is there, whoever comes after a crash goes on from here. */
+/** Removes the former credential last: while it is there, whoever comes after a crash goes on from here. */
 async function forget({ kube }: DatabaseDeps, deployment: DeploymentResource, step: Extract<Step, { do: 'forget' }>, signal: AbortSignal) {
   const { name, namespace } = deployment.metadata;
   for (const task of ['set', 'retire'] satisfies Task[]) {

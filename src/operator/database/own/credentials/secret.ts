@@ -14,14 +14,15 @@ const SALT_BYTES = 16;
 
 type NewPassword = {
   random: (bytes: number) => Buffer;
-  /** Of the password, from 0. */
+  /** Number of the password, from 0. */
   number: number;
   requestedAt: string | undefined;
 };
 
 /**
- * A credential of the database, made once and never again: another password over the same volume would lock everybody out. It has no owner,
- * because it must live as long as the volume; the deployment's finalizer removes it where the policy says so.
+ * Returns a credential of the database, made once and never again: another password over the same volume would lock
+ * everybody out. It has no owner, because it must live as long as the volume. The deployment's finalizer removes it
+ * where the policy says so.
  */
 export function databaseCredential(
   deployment: DeploymentResource,
@@ -34,12 +35,12 @@ export function databaseCredential(
     name: names.databaseSecret(name, dataOwner(deployment), number),
     annotations: { [PASSWORD_NUMBER]: String(number), ...asked },
     user: loginOf(number),
-    told: number > 0,
+    isVerified: number > 0,
     random,
   });
 }
 
-/** Stands for a credential whose Secret was deleted, so that its login is known and can be closed. */
+/** Returns what stands for a credential whose Secret was deleted, so that its login is known and can be closed. */
 export function lostCredential(deployment: DeploymentResource, number: number): KubeObject {
   const { name } = deployment.metadata;
   const metadata = childMetadata(deployment, 'database', names.databaseSecret(name, dataOwner(deployment), number));
@@ -47,7 +48,10 @@ export function lostCredential(deployment: DeploymentResource, number: number): 
   return { apiVersion: 'v1', kind: 'Secret', metadata: { ...metadata, annotations }, type: 'Opaque', immutable: true };
 }
 
-/** That of the role that sets passwords: no pod but those that tell the database of a password gets it. It lives as long as the others. */
+/**
+ * Returns the credential of the role that sets passwords. Only the pods that change a password get it, and it lives as
+ * long as the others.
+ */
 export const adminCredential = (
   deployment: DeploymentResource,
   settings: OperatorSettings,
@@ -57,7 +61,7 @@ export const adminCredential = (
     name: names.databaseAdmin(deployment.metadata.name, dataOwner(deployment)),
     annotations: isNew ? { [MADE_WITH_ROLES]: 'true' } : {},
     user: ADMIN,
-    told: !isNew,
+    isVerified: !isNew,
     random,
   });
 
@@ -65,14 +69,17 @@ type Login = Pick<NewPassword, 'random'> & {
   name: string;
   annotations: Record<string, string>;
   user: string;
-  /** A running database will be told of it, by its verifier; that of a database that is yet to be made is made with it, and spared 1 ms of hashing. */
-  told: boolean;
+  /**
+   * A running database is given its verifier. One that is yet to be made is made with the password, which spares 1 ms
+   * of hashing.
+   */
+  isVerified: boolean;
 };
 
 function credential(
   deployment: DeploymentResource,
   settings: OperatorSettings,
-  { name, annotations, user, told, random }: Login,
+  { name, annotations, user, isVerified, random }: Login,
 ): KubeObject {
   const host = `${names.database(deployment.metadata.name)}.${deployment.metadata.namespace}.svc.${settings.clusterDomain}`;
   const password = random(PASSWORD_BYTES).toString('base64url');
@@ -89,7 +96,7 @@ function credential(
       dbname: OWNER,
       user,
       password,
-      ...(told && { verifier: scramVerifier(password, random(SALT_BYTES)) }),
+      ...(isVerified && { verifier: scramVerifier(password, random(SALT_BYTES)) }),
       uri: `postgresql://${user}:${password}@${host}:${DATABASE_PORT}/${OWNER}`,
     },
   };

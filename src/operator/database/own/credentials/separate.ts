@@ -16,7 +16,7 @@ import { isDone, podOf, runTask } from './job-pod.ts';
 export type Separation = {
   /** The admin's Secret, once the agents' own role is no superuser. */
   admin?: string;
-  /** While the database is being told. */
+  /** Stated while the roles are being separated. */
   statement?: Statement;
   /** Seconds after which to look again. */
   again?: number;
@@ -24,12 +24,12 @@ export type Separation = {
 
 type Pass = Pick<DatabasePass, 'view' | 'signal' | 'now'>;
 
-/** Databases that are told at the same time: after an upgrade of the platform all of them are to be. */
+/** Databases whose roles are separated at the same time: after an upgrade of the platform all of them are to be. */
 const AT_ONCE = 10;
 const LOOK_AGAIN = 30;
 
 /**
- * Gives a database that was made when its agents were superusers the roles of today: once, while it runs, a few at a time. A database
+ * Gives today's roles to a database whose agents were made superusers: once, while it runs, a few at a time. A database
  * made with these roles says so in its admin's Secret.
  */
 export async function separateRoles(deps: DatabaseDeps, deployment: DeploymentResource, pass: Pass): Promise<Separation> {

@@ -1,17 +1,19 @@
 /**
- * Roles of an own database. The superuser has no password: it is let in by the socket inside the database's pod alone. The owner has what
- * the agents make, and no other right; it is their first login. The admin sets passwords and ends sessions, and reads no data.
+ * Roles of a managed database. The superuser has no password and gets in by the socket inside the database's pod alone.
+ * The owner, the agents' first login, has what the agents make and no other right. The admin sets passwords and ends
+ * sessions, and reads no data.
  */
 export const SUPERUSER = 'postgres';
 export const OWNER = 'gx';
 export const ADMIN = 'gx_admin';
 
-/** The login of the nth password: the owner itself, then two that take turns. */
+/** Returns the login of the nth password: the owner itself, then two that take turns. */
 export const loginOf = (number: number, owner = OWNER): string => (number === 0 ? owner : `${owner}_${number % 2 === 1 ? 'a' : 'b'}`);
 
 /**
- * Said by the admin. Lets a login in with a password, given to psql as the variable `verifier`, besides those that are let in already. It acts as the
- * owner from its first statement on: whoever made a table, both logins own it. Saying it twice changes nothing.
+ * The admin lets a login in with a password (psql's variable `verifier`), beside those that are let in already. The
+ * login acts as the owner from its first statement on, so that both logins own every table. Saying it twice changes
+ * nothing.
  */
 export const setSql = (login: string, owner = OWNER): string => `
   do $do$ begin
@@ -20,7 +22,7 @@ export const setSql = (login: string, owner = OWNER): string => `
   ${login === owner ? '' : `grant ${owner} to ${login}; alter role ${login} set role = '${owner}';`}
   alter role ${login} login password :'verifier';`;
 
-/** Said by the admin. Lets a login in no more, and ends what is still connected under it. What it owns stays where it is. */
+/** The admin closes a login and ends what is still connected under it. What it owns stays where it is. */
 export const retireSql = (login: string): string => `
   alter role ${login} nologin password null;
   select count(pg_terminate_backend(pid)) from pg_stat_activity where usename = '${login}' and pid <> pg_backend_pid();`;

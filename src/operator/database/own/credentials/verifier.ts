@@ -5,8 +5,9 @@ const ITERATIONS = 4096;
 const LENGTH = 32;
 
 /**
- * What Postgres stores of a password (RFC 5803): `SCRAM-SHA-256$iterations:salt$StoredKey:ServerKey`. Sent in place of the password, so
- * that no log of statements ever holds it. Passwords of ASCII only: others would have to be normalised first.
+ * Returns what Postgres stores of a password (RFC 5803): `SCRAM-SHA-256$iterations:salt$StoredKey:ServerKey`. It is
+ * sent in place of the password, so that no log of statements ever holds that. Passwords must be ASCII: others would
+ * have to be normalised first.
  */
 export function scramVerifier(password: string, salt: Buffer): string {
   const salted = pbkdf2Sync(password, salt, ITERATIONS, LENGTH, 'sha256');

@@ -7,9 +7,12 @@ export type Pair = { certificate: string; key: string };
 /** Milliseconds. */
 const DAY = 86_400_000;
 const AUTHORITY_LIFE = 3650 * DAY;
-/** As cert-manager's default; renewed after two thirds of it, an operator may be away for 30 days before anybody notices. */
+/**
+ * The life of a certificate is cert-manager's default. It is renewed after two thirds of it, so that an operator may be
+ * away for 30 days before anybody notices.
+ */
 export const LIFE = 90 * DAY;
-/** Clocks of nodes differ: a certificate holds from a while before it was made. */
+/** A certificate holds from a while before it was made, because clocks of nodes differ. */
 const SKEW = 3_600_000;
 
 const OID = {
@@ -28,7 +31,10 @@ const algorithm = sequence(OID.ecdsaWithSha256);
 const named = (name: string): Buffer => sequence(setOf(sequence(OID.commonName, text(name))));
 const extension = (id: Buffer, content: Buffer, isCritical = false): Buffer =>
   sequence(id, ...(isCritical ? [truth()] : []), octets(content));
-/** SubjectPublicKeyInfo of a point of this curve (RFC 5480); OpenSSL's own encoder takes longer than it does to make the key. */
+/**
+ * Encodes a key as SubjectPublicKeyInfo of this curve (RFC 5480); OpenSSL's own encoder takes longer than it does to
+ * make the key.
+ */
 function encoded(key: KeyObject): Buffer {
   const { x = '', y = '' } = key.export({ format: 'jwk' });
   return sequence(OF_CURVE, bits(Buffer.concat([UNCOMPRESSED, Buffer.from(x, 'base64url'), Buffer.from(y, 'base64url')])));
@@ -49,7 +55,7 @@ const OF_SERVERS = [
   extension(OID.extendedKeyUsage, sequence(OID.serverAuthentication)),
 ];
 
-/** Its public half is encoded. */
+/** Makes a key, whose public half comes encoded. */
 function newKey(): { publicKey: Buffer; privateKey: KeyObject } {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: CURVE });
   return { publicKey: encoded(publicKey), privateKey };
@@ -58,7 +64,7 @@ function newKey(): { publicKey: Buffer; privateKey: KeyObject } {
 /** What signs, and by which name and id it is known. */
 type Signer = { name: string; id: Buffer; key: KeyObject };
 
-/** Authorities made here: their first certificate is signed at once, without reading them again. */
+/** Authorities made here sign their first certificate at once, without being read again. */
 // oxlint-disable-next-line house/module-state -- what a certificate says, kept as long as the certificate is
 const signers = new WeakMap<Pair, Signer>();
 
@@ -67,7 +73,10 @@ function read({ certificate: pem, key }: Pair): Signer {
   return { name: subject.replace(/^CN=/, ''), id: idOf(encoded(publicKey)), key: createPrivateKey(key) };
 }
 
-/** A new authority: it signs the certificates of one database, and nothing below it may sign. `name` has at most 64 characters. */
+/**
+ * Makes an authority that signs the certificates of one database, and nothing below it may sign. `name` has at most 64
+ * characters.
+ */
 export function newAuthority(name: string, making: Making): Pair {
   const { publicKey, privateKey } = newKey();
   const signer = { name, id: idOf(publicKey), key: privateKey };
@@ -80,7 +89,10 @@ export function newAuthority(name: string, making: Making): Pair {
   return made;
 }
 
-/** A certificate with a key of its own for a server of these names, the first of which (64 characters at most) is its subject. */
+/**
+ * Makes a certificate with a key of its own for a server of these names. The first (64 characters at most) is its
+ * subject.
+ */
 export function newCertificate(authority: Pair, names: [string, ...string[]], making: Making): Pair & { until: Date } {
   const { publicKey, privateKey } = newKey();
   const signer = signers.get(authority) ?? read(authority);
@@ -94,14 +106,14 @@ export function newCertificate(authority: Pair, names: [string, ...string[]], ma
   return { certificate: signed, key: pemOf(privateKey), until: new Date(making.now.getTime() + LIFE) };
 }
 
-/** When something is made, and the source of chance. */
+/** The time of making, and the source of random bytes. */
 export type Making = { now: Date; random: (bytes: number) => Buffer };
 type Wanted = { subject: string; publicKey: Buffer; extensions: Buffer[]; life: number };
 
-/** Version 3 of RFC 5280. */
+/** Makes a certificate of version 3 of RFC 5280. */
 function certificate({ subject, publicKey, extensions, life }: Wanted, signer: Signer, { now, random }: Making): string {
   const [first = 0, ...rest] = random(16);
-  const told = sequence(
+  const content = sequence(
     field(0, integer(2)),
     // Neither negative nor short.
     integer((first & 0x7f) | 0x40, ...rest),
@@ -112,7 +124,7 @@ function certificate({ subject, publicKey, extensions, life }: Wanted, signer: S
     publicKey,
     field(3, sequence(...extensions)),
   );
-  const whole = sequence(told, algorithm, bits(sign('sha256', told, signer.key)));
+  const whole = sequence(content, algorithm, bits(sign('sha256', content, signer.key)));
   return `-----BEGIN CERTIFICATE-----\n${whole.toString('base64').replaceAll(/.{64}(?=.)/g, '$&\n')}\n-----END CERTIFICATE-----\n`;
 }
 

@@ -1,8 +1,8 @@
 /*
- * The encoding of certificates (DER, ITU-T X.690), as far as they are written here: nothing is read, Node's own X509Certificate does that.
+ * Encodes certificates (DER, ITU-T X.690), as far as they are written here. Node's own X509Certificate reads them.
  */
 
-/** One value: its tag, its length, its content. */
+/** Encodes one value: its tag, its length, its content. */
 export function value(tag: number, ...content: Uint8Array[]): Buffer {
   const body = Buffer.concat(content);
   return Buffer.concat([Buffer.from([tag, ...lengthOf(body.length)]), body]);
@@ -21,13 +21,16 @@ export const setOf = (...items: Uint8Array[]): Buffer => value(0x31, ...items);
 export const octets = (...content: Uint8Array[]): Buffer => value(0x04, ...content);
 export const text = (words: string): Buffer => value(0x0c, Buffer.from(words));
 export const truth = (): Buffer => value(0x01, Buffer.from([0xff]));
-/** A number from 0 on, its highest byte first; it must not begin with a bit that would be its sign. */
+/** Encodes a number from 0 on, its highest byte first; its first bit must not be set, because that is the sign. */
 export const integer = (...bytes: number[]): Buffer => value(0x02, Buffer.from(bytes));
 export const bits = (content: Uint8Array, unused = 0): Buffer => value(0x03, Buffer.from([unused]), content);
-/** A field that is told by its number alone, in place of (`whole` false) or around its own tag. */
+/** Encodes a field that goes by its number alone, in place of (`whole` false) or around its own tag. */
 export const field = (number: number, content: Uint8Array, whole = true): Buffer => value((whole ? 0xa0 : 0x80) | number, content);
 
-/** `1.2.840...`: the first two numbers share a byte, each of the others takes seven bits of as many bytes as it needs. */
+/**
+ * Encodes `1.2.840...`: the first two numbers share a byte, each of the others takes seven bits of as many bytes as it
+ * needs.
+ */
 export function identifier(dotted: string): Buffer {
   const [first = 0, second = 0, ...rest] = dotted.split('.').map(Number);
   const septets = (number: number, last = 0): number[] => [
@@ -37,7 +40,7 @@ export function identifier(dotted: string): Buffer {
   return value(0x06, Buffer.from([first * 40 + second, ...rest.flatMap((number) => septets(number))]));
 }
 
-/** To the second. Two digits of the year until 2049, as RFC 5280 wants it. */
+/** Encodes a time to the second. The year has two digits until 2049, as RFC 5280 wants it. */
 export function time(date: Date): Buffer {
   const digits = `${date.toISOString().replaceAll(/[-:T]|\.\d+Z/g, '')}Z`;
   return date.getUTCFullYear() < 2050 ? value(0x17, Buffer.from(digits.slice(2))) : value(0x18, Buffer.from(digits));

@@ -5,8 +5,9 @@ import { whatIsDue, type Due, type TlsData } from './due.ts';
 export type Made = { data: TlsData; until: Date };
 
 /**
- * A certificate for a server of these names by the authority that is there, or, where none is, by a new one. So, too, by a new one where that
- * which is there is no work of ours, and ours under it would be believed by nobody: its key of another kind, its name of several parts.
+ * Makes a certificate for a server of these names, signed by the authority that is there or, where none is, by a new
+ * one. It makes a new one, too, where nobody would believe a certificate under the old one: its key is of another kind,
+ * or its name has several parts.
  */
 export function made(names: [string, ...string[]], now: Date, due?: Exclude<Due, { due: 'nothing' }>): Made {
   const given = { now, random: randomBytes };

@@ -6,7 +6,7 @@ import { labelValue, names } from '../../../../schema/names.ts';
 import type { TlsData } from './due.ts';
 import { ownedMetadata } from '../../../family/metadata.ts';
 
-/** Every name that pods reach the database by, the short one first. */
+/** Returns every name that pods reach the database by, the short one first. */
 export function databaseHosts({ metadata }: DeploymentResource, { clusterDomain }: OperatorSettings): [string, ...string[]] {
   const short = names.database(metadata.name);
   const inNamespace = `${short}.${metadata.namespace}`;
@@ -14,8 +14,8 @@ export function databaseHosts({ metadata }: DeploymentResource, { clusterDomain 
 }
 
 /**
- * The Secret of the database's certificate. It goes with its deployment, because the data does not depend on it; the label lets the
- * finalizer find it.
+ * Returns the Secret of the database's certificate. It goes with its deployment, because the data does not depend on
+ * it; the finalizer finds it by its label.
  */
 export function tlsSecret(deployment: DeploymentResource, data: TlsData): KubeObject & { data: Record<string, string> } {
   const { name } = deployment.metadata;
