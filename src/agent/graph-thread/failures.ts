@@ -1,10 +1,10 @@
 import { Problem } from '../../errors.ts';
-import type { Failure } from '../threads/protocol.ts';
+import type { RunError } from '../../schema/run.ts';
 
 /* What a graph thread says about whatever was thrown. */
 
 /** Returns name and message: users' code throws texts, nothing, and objects that can't even be printed. */
-export function failureOf(thrown: unknown): Failure {
+export function failureOf(thrown: unknown): RunError {
   try {
     const { name, message } = Object(thrown) as { name?: unknown; message?: unknown };
     return { error: typeof name === 'string' ? name : 'Error', message: typeof message === 'string' ? message : String(thrown) };

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../schema/agent-types.ts';
-import type { RunKwargs } from '../../schema/run.ts';
+import type { RunError, RunKwargs } from '../../schema/run.ts';
 import type { GraphSource } from '../gx-json/read.ts';
 import type { StoreIndex } from '../gx-json/embed.ts';
 import type { Span } from '../tracing/span.ts';
@@ -70,8 +70,6 @@ export type RunSpec = {
   alone: boolean;
 };
 
-export type Failure = { error: string; message: string };
-
 /** How a run ended where it ran. */
 export type Outcome = {
   status: 'success' | 'error' | 'interrupted';
@@ -81,7 +79,7 @@ export type Outcome = {
   interrupts?: JsonText<Record<string, unknown[]>>;
   /** True when the last checkpoint has nodes left to do. */
   waiting: boolean;
-  error?: Failure;
+  error?: RunError;
   /** True when not the graph failed but the database under its checkpoints: another try may succeed. */
   retry?: boolean;
 };
