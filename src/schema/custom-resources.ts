@@ -2,11 +2,11 @@ import { Type, type Static, type TSchema } from 'typebox';
 import { COLUMNS, type Column } from './columns.ts';
 import { Conditions } from './conditions.ts';
 import { DNS_LABEL } from './container.ts';
-import { DatabaseSpec } from './database-spec.ts';
+import { DatabaseSpec, engineRules } from './database-spec.ts';
 import { DEPLOYMENT_STATUSES, SourceConfig, SourceRevisionConfigRequest, SOURCES } from './deployment.ts';
 import { orderedRules, ResourceSpec, UNUSED_RESOURCE_FIELDS } from './resource-spec.ts';
 import { REVISION_STATUSES } from './revision.ts';
-import { immutableRule, immutableRules, neverAppears, sourceRules, tagRule } from './source-fields.ts';
+import { immutableRule, immutableRules, sourceRules, tagRule } from './source-fields.ts';
 import { DateTime, resourceForm, StringEnum, Uuid, withRules, type CelRule, type ResourceForm } from './types.ts';
 
 export const GROUP = 'gx.dev';
@@ -82,7 +82,7 @@ export const DeploymentSpec = withRules(
     ...sourceRules(),
     ...immutableRules(),
     immutableRule('id'),
-    neverAppears('database.external', 'a managed database and an external one do not become each other; move the data to a new deployment'),
+    ...engineRules(),
     tagRule,
     { rule: 'self.source == oldSelf.source', message: "source: can't be changed" },
   ],

@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
-import { DateTime, withRules } from './types.ts';
+import { neverAppears } from './source-fields.ts';
+import { DateTime, withRules, type CelRule } from './types.ts';
 
 /** The key of a database's Secret that holds its address, unless the spec names another. */
 export const URI_KEY = 'uri';
@@ -45,5 +46,10 @@ export const DatabaseSpec = withRules(
     },
   ],
 );
+/** Rules of a deployment's spec: its database never becomes one of another engine. */
+export const engineRules = (): CelRule[] => [
+  neverAppears('database.external', 'a managed database and an external one do not become each other; move the data to a new deployment'),
+];
+
 export type DatabaseSpec = Static<typeof DatabaseSpec>;
 export type ExternalDatabase = Static<typeof ExternalDatabase>;
