@@ -3,7 +3,7 @@ import { PGlite } from '@electric-sql/pglite';
 import { vector } from '@electric-sql/pglite-pgvector';
 import type { Database, Db } from '../../src/agent/db/pool.ts';
 
-const FOLDER = new URL('../../src/agent/db/migrations', import.meta.url);
+const FOLDER = new URL('../../src/agent/db/migrations/', import.meta.url);
 
 /** Our tables in a Postgres with pgvector: its own code, compiled for this process. The suite's server has no pgvector. */
 export async function postgresWithVectors(): Promise<{ db: Database; close: () => Promise<void> }> {
