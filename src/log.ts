@@ -24,7 +24,10 @@ export function createLog(options: { level: string; process: string; destination
   );
 }
 
-/** Lines wait so many milliseconds for others, unless they fill the bytes: a write for each costs a busy server more than making the lines. */
+/**
+ * Lines wait this many milliseconds for others, unless they fill the bytes, because on a busy server a write for each
+ * costs more than making them.
+ */
 const GATHER = 20;
 const FULL = 8192;
 

@@ -68,7 +68,10 @@ const COMMANDS: Record<string, Command> = {
   },
 };
 
-/** Runs one command until SIGTERM or SIGINT; the exit code is 0 after a graceful stop and one of `EXIT` when the start failed. */
+/**
+ * Runs one command until SIGTERM or SIGINT. The exit code is 0 after a graceful stop, and one of `EXIT` when the start
+ * failed.
+ */
 async function main(args: string[]): Promise<void> {
   const [name = '--help', ...rest] = args;
   if (['--help', '-h', 'help'].includes(name)) {

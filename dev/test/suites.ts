@@ -13,6 +13,7 @@ export const SUITES: Record<string, Check[]> = {
     { name: 'format', command: ['oxfmt', '--check'] },
     { name: 'lint', command: ['oxlint', '--deny-warnings'] },
     { name: 'lint walls hold', command: ['node', 'dev/test/walls.ts'] },
+    { name: 'prose', command: ['node', 'dev/test/prose.ts'] },
     { name: 'types', command: ['tsc', '--noEmit'] },
     { name: 'unused code', command: ['knip', '--no-progress'] },
     { name: 'generated files are fresh', command: ['node', 'dev/generate.ts', '--check'] },

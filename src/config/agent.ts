@@ -19,7 +19,10 @@ export type AgentConfig = {
   /** Whether pages of public sites may call a server in a private network. */
   privateNetwork: boolean;
   bodyLimit: number;
-  /** Seconds after SIGTERM in which requests are still taken, at least: load balancers learn of the end only by and by. */
+  /**
+   * The least number of seconds after SIGTERM in which requests are still taken, because load balancers notice the end
+   * late.
+   */
   shutdownDelaySeconds: number;
   database: {
     uri: string;
@@ -56,8 +59,9 @@ export type JobSettings = {
 const DAY = 86_400;
 
 /**
- * Seconds. Runs of a dead worker go on elsewhere within 30: a lease that was just renewed runs out after 20, and is looked for every third of
- * that, 26.7 in all. A worker renews at every third too, so two renewals may fail before somebody else takes its runs.
+ * Seconds. Runs of a dead worker continue elsewhere within 30: a lease that was just renewed runs out after 20, and
+ * others look for it every third of that, which makes 26.7. A worker renews every third as well, so two renewals may
+ * fail before somebody else takes its runs.
  */
 const LEASE = 20;
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
@@ -76,7 +80,10 @@ function logLevel(read: SettingsReader): string {
   return level in ALIASES ? ALIASES[level as keyof typeof ALIASES] : level;
 }
 
-/** The settings of `agent-server`: GX_ names first, the names existing deployments use second. Throws one `StartError` with every problem. */
+/**
+ * Reads the settings of `agent-server`: GX_ names first, then the names that existing deployments use. Throws one
+ * `StartError` with every problem.
+ */
 export function agentConfig(env: Env, args: string[] = []): AgentConfig {
   const flags = flagsOf(args);
   const read = new SettingsReader({

@@ -1,6 +1,9 @@
 import type { SettingsReader } from './env.ts';
 
-/** The administrator's image that builds deployments of source git, and what it gets. Secrets are those of the namespace it builds in. */
+/**
+ * The administrator's image that builds deployments of source git, and what it is given. Its Secrets are those of the
+ * namespace it builds in.
+ */
 export type Builder = {
   image: string;
   command?: string[];

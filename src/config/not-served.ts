@@ -1,8 +1,9 @@
 import type { SettingsReader } from './env.ts';
 
 /*
- * Names that other servers of this interface read, and that ask for something this one does not do: passing them over would break what a deployment
- * promises (data that was to be encrypted, callers who were to be checked), so the start fails. Names that ask for nothing it lacks are left alone.
+ * Names that other servers of this interface read, and that ask for something this one does not do. Ignoring them would
+ * break what a deployment promises, such as encrypted data or authenticated callers, so the process exits at startup.
+ * Names that ask for nothing it lacks are ignored.
  */
 
 type NotServed = { names: string[]; asks?: (value: string) => boolean; instead: string };

@@ -21,7 +21,10 @@ export type OperatorSettings = {
   nodeHost?: string;
   storageClass?: string;
   clusterDomain: string;
-  /** Collector that agents send traces of their runs to, and the Secret in their namespace whose key `headers` goes along. */
+  /**
+   * Where agents send traces of their runs: the collector, and the Secret in their namespace whose key `headers` is
+   * sent along.
+   */
   otlp?: { endpoint: string; headersSecret?: string };
   /** What builds deployments of source git; without it they fail with a sentence. */
   builder?: Builder;

@@ -14,7 +14,10 @@ export type TracingSettings = {
 
 const MINUTE = 60_000;
 
-/** Undefined without an endpoint, when it is switched off, and with gRPC, which other libraries in the process may speak and this server does not. */
+/**
+ * Undefined without an endpoint, when tracing is switched off, and with gRPC, which other libraries in the process may
+ * speak but this server does not.
+ */
 export function tracingSettings(read: SettingsReader): TracingSettings | undefined {
   const exact = read.optional(['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT']);
   const base = read.optional(['OTEL_EXPORTER_OTLP_ENDPOINT']);

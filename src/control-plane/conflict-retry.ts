@@ -1,11 +1,17 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Conflict } from '../errors.ts';
 
-/** The operator's status writes change the version too, so a lost race is normal; ten in a row, with growing pauses, are not. */
+/**
+ * Losing a race is normal, because the operator's status writes change the version too. Losing ten in a row, with
+ * growing pauses, is not.
+ */
 const ATTEMPTS = 10;
 const LONGEST_PAUSE = 25;
 
-/** Reads and decides, then writes, again and again until no other writer came in between. Throws `Conflict` after ten attempts. */
+/**
+ * Reads and decides, then writes, and starts again whenever another writer came in between. Throws `Conflict` after ten
+ * attempts.
+ */
 export async function retryConflicts<T, D>(decide: () => Promise<D>, write: (decided: D) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     const decided = await decide();

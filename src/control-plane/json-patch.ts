@@ -6,7 +6,10 @@ type Json = Record<string, unknown>;
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 const escaped = (step: string): string => step.replaceAll('~', '~0').replaceAll('/', '~1');
 
-/** The least changes that make `after` of `before` below `path`: objects by key, lists as a whole (pure). */
+/**
+ * Returns the smallest patch that turns `before` into `after` below `path`. Objects are compared by key, lists as a
+ * whole.
+ */
 export function jsonPatchOf(before: unknown, after: unknown, path: string): JsonPatch {
   if (before === undefined) return after === undefined ? [] : [{ op: 'add', path, value: after }];
   if (after === undefined) return [{ op: 'remove', path }];

@@ -2,8 +2,8 @@ import { Forbidden, Problem, Rejected, Unavailable } from '../errors.ts';
 import { Denied, KubeRefused } from '../kube/errors.ts';
 
 /**
- * A refusal by the API server as this API words it. What it says of an object is a broken rule of the domain (400); what it says of our
- * own rights is nothing that the caller can mend (503), except a quota or an admission policy.
+ * Words a refusal by the API server as this API does. A refused object breaks a rule of the domain (400). Missing
+ * rights of our own are nothing that the caller can repair (503), except a quota or an admission policy.
  */
 function refusalOf(thrown: unknown): unknown {
   if (thrown instanceof KubeRefused && (thrown.status === 422 || thrown.status === 400)) {

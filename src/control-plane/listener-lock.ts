@@ -11,7 +11,8 @@ const PATIENCE_MILLISECONDS = 25_000;
 const WRITE_MILLISECONDS = 10_000;
 
 /**
- * Lets one change of Listeners run at a time, in whatever replica: whether a namespace is free cannot be asked and answered in one write.
+ * Lets one change of Listeners run at a time across all replicas. One write cannot both check that a namespace is free
+ * and take it.
  */
 export class ListenerLock {
   readonly #lease: { kube: Kube; log: Log; namespace: string };

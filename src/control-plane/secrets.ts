@@ -1,4 +1,4 @@
-import { kinds, type Kube, type KubeObject } from '../kube/kube.ts';
+import { kinds, type Kube, type SecretObject } from '../kube/kube.ts';
 import type { DeploymentResource } from '../schema/custom-resources.ts';
 import type { Secret } from '../schema/deployment.ts';
 import { PART_OF, SECRETS_OF, TENANT } from '../schema/labels.ts';
@@ -10,7 +10,6 @@ const WARM_MILLISECONDS = 3000;
 const WARM_AT_ONCE = 10;
 
 type Owner = { deployment: string; namespace: string; tenantId: string };
-type Stored = { metadata: KubeObject['metadata']; immutable?: boolean; data?: Record<string, string> };
 /** Of a Secret as it was kept. */
 type Kept = { values: Secret[]; size: number };
 
@@ -22,8 +21,9 @@ const KEPT_BYTES = 32 * 1024 * 1024;
 const ENTRY_BYTES = 200;
 
 /**
- * The values of secrets: written as immutable Secrets under names that are never given twice, so that what was read once stays
- * true and is kept in memory, within a bound. A Secret that somebody else made is read each time. Values are never logged.
+ * The values of secrets. They are written as immutable Secrets whose names are never used twice, so that a value that
+ * was read once stays true and is kept in memory, within a bound. A Secret made by somebody else is read each time.
+ * Values are never logged.
  */
 export class SecretValues {
   readonly #kube: Kube;
@@ -88,8 +88,7 @@ export class SecretValues {
     return secret === undefined ? [] : this.#keep(secret);
   }
 
-  #keep(object: object): Secret[] {
-    const { metadata, immutable, data = {} } = object as Stored;
+  #keep({ metadata, immutable, data = {} }: SecretObject): Secret[] {
     const values = Object.entries(data)
       .filter(([name]) => ENV_NAME.test(name))
       .map(([name, value]) => ({ name, value: Buffer.from(value, 'base64').toString('utf8') }));

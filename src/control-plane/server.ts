@@ -3,7 +3,7 @@ import { Unavailable } from '../errors.ts';
 import { openApiDocument } from '../http/openapi.ts';
 import type { Route } from '../http/route.ts';
 import { createApp } from '../http/server.ts';
-import { Gate } from './auth/authenticate.ts';
+import { Authenticator } from './auth/authenticate.ts';
 import { BearerTokens } from './auth/bearer.ts';
 import { whileAllowed } from './auth/while-allowed.ts';
 import type { Caller } from './caller.ts';
@@ -61,13 +61,13 @@ const wordingRefusals = (route: Route<Caller>): Route<Caller> => ({
 
 /** Streams that end when what opened them would open nothing any more. */
 const endingStreams =
-  (gate: Gate) =>
+  (authenticator: Authenticator) =>
   (route: Route<Caller>): Route<Caller> => ({
     ...route,
     handler: async (request) => {
       const reply = await route.handler(request);
       if (reply.kind !== 'sse') return reply;
-      const again = () => gate.authenticate(request.headers, route.access);
+      const again = () => authenticator.authenticate(request.headers, route.access);
       return { ...reply, events: (signal) => whileAllowed(reply.events, { signal, again }) };
     },
   });
@@ -80,8 +80,8 @@ export function controlPlaneApp(plane: ControlPlane, health: Health) {
   const metrics = createMetrics(plane.stored);
   const { kube, config, log } = plane;
   const tokens = config.oidc && new BearerTokens({ config: config.oidc, log });
-  const gate = new Gate({ kube, namespace: config.namespace, tokens });
-  const routes: Route<Caller>[] = controlPlaneRoutes(plane).map(endingStreams(gate));
+  const authenticator = new Authenticator({ kube, namespace: config.namespace, tokens });
+  const routes: Route<Caller>[] = controlPlaneRoutes(plane).map(endingStreams(authenticator));
   const all: Route<Caller>[] = [...routes, ...systemRoutes({ metrics, health, document: () => controlPlaneDocument(all) })];
   return createApp<Caller>({
     routes: [...all, ...vendorRoutes(routes)],
@@ -89,7 +89,7 @@ export function controlPlaneApp(plane: ControlPlane, health: Health) {
     invalid: 'list',
     authenticate: (headers, access) => {
       if (access !== 'open' && !health.synced()) throw new Unavailable('The control plane has not read the cluster yet; try again.');
-      return gate.authenticate(headers, access);
+      return authenticator.authenticate(headers, access);
     },
     bodyLimit: config.bodyLimit,
     onAnswer: metrics.onAnswer,

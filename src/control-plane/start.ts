@@ -9,13 +9,14 @@ import { SecretValues } from './secrets.ts';
 import { controlPlaneApp } from './server.ts';
 import { Stored } from './stored/stored.ts';
 
-type Options = { config: ControlPlaneConfig; kube: Kube; log: Log; signal: AbortSignal };
+type StartOptions = { config: ControlPlaneConfig; kube: Kube; log: Log; signal: AbortSignal };
 
 /**
- * Listens at once and is ready when the cluster was read. When the signal is aborted it is no longer ready, but answers on until `stop` has
- * waited for load balancers to learn of it; then streams end, requests under way finish, and the port closes.
+ * Listens at once, and is ready when the cluster has been read. When the signal is aborted, it is no longer ready, but
+ * it answers until `stop` has given load balancers time to notice. Then streams end, open requests finish, and the port
+ * closes.
  */
-export async function startControlPlane({ config, kube, log, signal }: Options): Promise<{ port: number; stop(): Promise<void> }> {
+export async function startControlPlane({ config, kube, log, signal }: StartOptions): Promise<{ port: number; stop(): Promise<void> }> {
   const stored = new Stored({ kube, config, log });
   let synced = false;
   const closing = new AbortController();

@@ -3,7 +3,10 @@ import { Rejected } from '../errors.ts';
 import type { Reply, Route } from '../http/route.ts';
 import type { Caller } from './caller.ts';
 
-/** Under this path the whole API speaks the vendor's words, so that the vendor's own CLI works: its base address for self-hosted planes ends so. */
+/**
+ * Under this path the whole API uses the vendor's words. The vendor's own CLI expects this path at the end of a self-
+ * hosted address.
+ */
 const PREFIX = '/api-host';
 
 /** Ours, and the vendor's for the same. */

@@ -1,6 +1,6 @@
 import { Invalid, Problem } from '../errors.ts';
 
-/** How a server words a 422: FastAPI's list (`control plane`) or one sentence (`agent server`). Both stand in the seed. */
+/** How a server words a 422: as FastAPI's list (control plane), or as one sentence (agent server). */
 export type InvalidStyle = 'list' | 'sentence';
 
 /** Any thrown value as an HTTP answer: the one place where errors become statuses. A 500 never shows its message. */

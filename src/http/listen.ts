@@ -7,10 +7,16 @@ import { answerUnreadable } from './unreadable.ts';
 /** Milliseconds an idle connection is kept (the seed's 75 s). */
 const KEEP_ALIVE = 75_000;
 
-/** Bytes of address and headers. Room for three times the hundred ids that a bulk request may name, so that too many get a 422 that says so. */
+/**
+ * Bytes of address and headers. This is three times what a bulk request with a hundred ids needs, so that one with too
+ * many ids gets a 422 that says so.
+ */
 const HEADER_LIMIT = 65_536;
 
-/** Milliseconds in which a client that goes on has sent its next request, and learns by its answer to come back elsewhere. */
+/**
+ * Milliseconds in which a busy client sends its next request, and learns from the answer to come back on another
+ * connection.
+ */
 const NEXT = 1000;
 
 /** Milliseconds between two looks for connections that fell idle while closing. */
@@ -23,7 +29,7 @@ export type Listener = {
   sendAway: () => void;
   /** Requests whose answer has not begun. */
   unanswered: () => number;
-  /** Clients may be about to ask again on a connection: an answer that left it open has ended within the last second. */
+  /** True when clients may be about to ask again: within the last second, an answer left its connection open. */
   mayBeAsked: () => boolean;
   stop: (graceMilliseconds: number) => Promise<void>;
 };
@@ -67,14 +73,17 @@ function listenError(error: NodeJS.ErrnoException, { host, port }: { host: strin
 
 type Closing = { grace: number; mayBeAsked: () => boolean };
 
-/** No new connections; idle ones close as soon as nobody is about to ask on them, busy ones when answered, all of them after the grace. */
+/**
+ * Takes no new connections. Idle ones close as soon as nobody is about to use them, busy ones after their answer, and
+ * all of them when the grace is over.
+ */
 async function close(server: Server, { grace, mayBeAsked }: Closing): Promise<void> {
   const end = performance.now() + grace;
   while (mayBeAsked() && performance.now() < end) await wait(SWEEP);
   const closed = new Promise<void>((resolve) => {
     server.close(() => resolve());
   });
-  // A connection that was busy when the closing began falls idle after its answer, and would be kept for another request.
+  // A connection that was busy when closing began falls idle after its answer, and would be kept for another request.
   const sweep = setInterval(() => {
     if (!mayBeAsked()) server.closeIdleConnections();
   }, SWEEP);

@@ -3,7 +3,10 @@ import type { Answer, Route } from './route.ts';
 type Info = { title: string; version: string; description: string };
 type Json = Record<string, unknown>;
 
-/** The routes as an OpenAPI 3.0.3 document, from the schemas that validate (pure). `security` names the schemes that guard non-open routes. */
+/**
+ * Returns the routes as an OpenAPI 3.0.3 document, made of the schemas that validate. `security` names the schemes that
+ * guard routes that are not open.
+ */
 export function openApiDocument<Caller>(
   routes: Route<Caller>[],
   info: Info,
@@ -62,8 +65,8 @@ const NOT_VALID: Answer = { description: 'Not valid.' };
 const TOO_LARGE: Answer = { description: 'The body is too large.' };
 
 /**
- * A schema as OpenAPI 3.0 spells it (an open lower bound is a flag beside `minimum`). In what a client sends, a field with a default may be
- * left out: it is filled in before the handler sees it.
+ * Spells a schema as OpenAPI 3.0 does: an open lower bound is a flag beside `minimum`. In what a client sends, a field
+ * with a default may be left out, because it is filled in before the handler sees it.
  */
 function spelled(schema: unknown, at: { sent: boolean }): unknown {
   if (Array.isArray(schema)) return schema.map((part) => spelled(part, at));

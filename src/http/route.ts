@@ -2,7 +2,10 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Static, TSchema } from 'typebox';
 import type { Log } from '../log.ts';
 
-/** One message of a server-sent event stream. `data` is sent as one line of JSON, `json` is that line already; `id` only where a client may resume. */
+/**
+ * One message of an event stream. `data` is sent as one line of JSON; `json` is such a line already. An `id` is there
+ * only where a client may resume.
+ */
 export type SseEvent = { event: string; id?: string } & ({ data: unknown } | { json: string });
 
 /** Events one by one, or those that came together, which are sent together. */
@@ -36,7 +39,10 @@ export const sse = (events: (signal: AbortSignal) => SseEvents, headers: Headers
   headers,
 });
 
-/** JSON that may take minutes: blank lines keep the connection alive until the body is known (status 200 is sent at once). */
+/**
+ * Answers with JSON that may take minutes. The status 200 is sent at once, and blank lines keep the connection alive
+ * until the body is known.
+ */
 export const slowJson = (body: (signal: AbortSignal) => Promise<unknown>, headers: Headers = {}): Reply => ({
   kind: 'slow-json',
   status: 200,

@@ -29,7 +29,10 @@ export type AppOptions<Caller> = {
   onAnswer?: (answer: { method: string; route: string; status: number; seconds: number }) => void;
 };
 
-/** Routes as a koa application: request id, access log, errors as `{detail}`, authentication, validation, handler, reply. */
+/**
+ * Builds a koa application from routes: request id, access log, errors as `{detail}`, authentication, validation,
+ * handler, reply.
+ */
 export function createApp<Caller>(options: AppOptions<Caller>): Koa {
   const app = new Koa();
   const router = new Router();
@@ -55,7 +58,10 @@ const CLIENT_LEFT = ['ERR_STREAM_PREMATURE_CLOSE', 'ECONNRESET', 'EPIPE'];
 
 const koaPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
 
-/** An id that a client or proxy chose is kept when it is short and plain; it stands in every log line of the request. */
+/**
+ * A request id from a client or proxy is kept when it is short and plain, because every log line of the request carries
+ * it.
+ */
 const REQUEST_ID = /^[\w.:/+=-]{1,128}$/;
 
 /** Outermost: identity, timing, and the only `catch` that turns an error into an answer. */
@@ -133,7 +139,10 @@ async function bodyOf<Caller>(ctx: RouterContext, route: Route<Caller>, check: C
 /** Made once: an abort without a reason would cost each request an exception with its stack. */
 const LEFT = Object.assign(new Error('the client has left, or has its answer'), { name: 'AbortError' });
 
-/** Milliseconds within which a slow answer is sent as a whole; after that its headers go ahead, so that the client learns where the run is. */
+/**
+ * Milliseconds within which a slow answer is sent as a whole. After that its headers go ahead, so that the client
+ * learns where the run is.
+ */
 const AT_ONCE = 50;
 
 async function send<Caller>(

@@ -19,8 +19,8 @@ export const SSE_HEADERS = {
 export const HEARTBEAT = `: heartbeat${NEWLINE}${NEWLINE}`;
 
 /**
- * Text chunks with `filler` whenever `seconds` pass without one, so that neither client nor proxy takes silence for death.
- * Backpressure is the stream's own: a slow reader stops the source.
+ * Sends `filler` whenever `seconds` pass without a chunk, so that neither a client nor a proxy takes the silence for a
+ * dead connection. Backpressure is the stream's own: a slow reader stops the source.
  */
 export function withHeartbeat(chunks: AsyncIterable<string>, filler: string, seconds: number, signal: AbortSignal): Readable {
   const stream = Readable.from(beating(chunks, filler, seconds * 1000, signal), { objectMode: false });

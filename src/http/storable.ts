@@ -1,6 +1,6 @@
 import { Invalid } from '../errors.ts';
 
-/** Levels of nesting: the parser of the vendor's server refuses the 1,024th; JSON.stringify and `jsonb` break at a few thousand. */
+/** Levels of nesting. JSON.stringify and `jsonb` break at a few thousand; a parser in wide use refuses the 1,024th. */
 const DEEPEST = 1000;
 
 /** Levels of a path that are told. */
@@ -10,8 +10,9 @@ const TOLD = 20;
 type Fault = { path: string[]; msg: string };
 
 /**
- * Refuses (422, naming the place) what can't be kept as it was sent: the NUL character and half surrogate pairs, which Postgres has no text for,
- * numbers beyond a double, nesting that no stack holds, and names that change an object's prototype when somebody copies them.
+ * Refuses what cannot be stored as it was sent, with a 422 that names the place: the NUL character and half surrogate
+ * pairs, which Postgres text cannot hold; numbers beyond a double; nesting that no stack holds; and names that change
+ * the prototype of an object they are copied into.
  */
 export function refuseUnstorable(value: unknown, at: 'body' | 'query' | 'path'): void {
   const fault = faultIn(value, 0);
@@ -43,7 +44,10 @@ function textFault(text: string): string | undefined {
   return text.isWellFormed() ? undefined : 'half of a surrogate pair can not be stored';
 }
 
-/** `constructor` alone is a word like any other; with a `prototype` in it, it reaches the class of the object it is copied into. */
+/**
+ * `constructor` alone is an ordinary name. With a `prototype` inside, it reaches the class of the object it is copied
+ * into.
+ */
 function nameFault(name: string, part: unknown): string | undefined {
   const isTrap =
     name === '__proto__' || (name === 'constructor' && typeof part === 'object' && part !== null && Object.hasOwn(part, 'prototype'));

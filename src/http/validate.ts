@@ -35,7 +35,10 @@ function engine(coerce: boolean): Ajv {
 /** Checks a value against a schema, fills in defaults, and throws `Invalid` with one entry per fault. */
 export type Check = (value: unknown, at: Loc) => unknown;
 
-/** Compiles checks; one per server, because compiled schemas are cached in it. Path and query text is coerced to the schema's types. */
+/**
+ * Returns a compiler of checks. Each server has one, because it caches compiled schemas. Text in paths and queries is
+ * coerced to the schema's types.
+ */
 export function createValidator(): (schema: TSchema, kind: Loc) => Check {
   const strict = engine(false);
   const coercing = engine(true);

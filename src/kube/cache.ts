@@ -1,6 +1,9 @@
 import type { KubeObject } from './kube.ts';
 
-/** How a change became known: by a list (at startup, or a later check), by a watch, or as the answer to a write of this process. */
+/**
+ * How a change became known: by a list (at startup, or a later check), by a watch, or as the answer to a write of this
+ * process.
+ */
 export type Via = 'list' | 'watch' | 'answer';
 /** What a listener of a cache is given: the object before and after; one of the two is there. */
 export type Change<T extends KubeObject = KubeObject> = { key: string; before: T | undefined; after: T | undefined; via: Via };
@@ -22,8 +25,9 @@ const versionOf = (object: KubeObject): bigint => BigInt(object.metadata.resourc
 type Held<T> = { version: bigint; kept: T | string };
 
 /**
- * The objects of one kind as last seen, with indexes. It never goes back in time: an object older than the one held is ignored, so
- * answers to our own writes may be put in at once and every reconcile reads what the one before it wrote.
+ * The objects of one kind as last seen, with indexes. It never goes back in time, because it ignores an object older
+ * than the one it holds. So answers to our own writes are added at once, and every reconcile reads what the one before
+ * it wrote.
  */
 export class Cache<T extends KubeObject = KubeObject> {
   readonly #objects = new Map<string, Held<T>>();
@@ -39,8 +43,9 @@ export class Cache<T extends KubeObject = KubeObject> {
   readonly #room: number;
 
   /**
-   * `packed` holds objects as JSON text, a third of the memory of parsed ones and next to nothing for the garbage collector: for tens of
-   * thousands of objects each of which is read seldom. Those that changed last, so many of them, stay parsed as well.
+   * `packed` keeps objects as JSON text: a third of the memory of parsed ones, and next to no work for the garbage
+   * collector. It is for tens of thousands of objects that are seldom read. The `recent` ones that changed last also
+   * stay parsed.
    */
   constructor(indexes: Record<string, IndexBy<T>> = {}, { packed = false, recent = 0 }: { packed?: boolean; recent?: number } = {}) {
     this.#packed = packed;
@@ -74,8 +79,8 @@ export class Cache<T extends KubeObject = KubeObject> {
   }
 
   /**
-   * Sends a write of the object of this key, and takes its answer in. A watch may tell of the write before its answer does: what it tells
-   * meanwhile passes for an answer, and is told again as news when it was none.
+   * Sends a write of the object of this key, and takes in its answer. A watch may report the write before its answer
+   * arrives. What it reports meanwhile counts as an answer, and is reported again as news when it was not.
    */
   async write(key: string, send: () => Promise<T>): Promise<T> {
     const meanwhile = new Set<Change<T>>();
@@ -126,7 +131,10 @@ export class Cache<T extends KubeObject = KubeObject> {
     return true;
   }
 
-  /** The end of a list whose objects were offered: forgets what it did not have within its scope. Returns the keys that are gone. */
+  /**
+   * Ends a list whose objects were offered: forgets the objects in its scope that it did not have. Returns the keys
+   * that are gone.
+   */
   forgetOthers(listed: Set<string>, version: bigint, inScope: (key: string) => boolean): string[] {
     const others = [...this.#objects.keys()].filter((key) => inScope(key) && !listed.has(key));
     return others.filter((key) => this.remove(key, version, 'list'));
@@ -142,7 +150,10 @@ export class Cache<T extends KubeObject = KubeObject> {
     return object;
   }
 
-  /** Not what a list tells: tens of thousands of objects that live for a moment each would make the heap grow by half. */
+  /**
+   * Objects from a list are not remembered: tens of thousands that live for a moment each would let the heap grow by
+   * half.
+   */
   #remember(key: string, object: T | undefined): void {
     this.#recent.delete(key);
     if (this.#room === 0 || object === undefined) return;

@@ -29,7 +29,10 @@ export type ConnectOptions = {
 /** The client as opened here: it also tells of each request sent. */
 export type ConnectedKube = Kube & {
   onRequest(listener: (sample: RequestSample) => void): void;
-  /** The same door for one that may write only while `holds`: no write leaves it afterwards, nor the repetition of an earlier one. */
+  /**
+   * Returns the same door for a process that may write only while `holds`. Afterwards no write leaves it, not even the
+   * repetition of an earlier one.
+   */
   fenced(holds: () => boolean): Kube;
 };
 

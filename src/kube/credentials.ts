@@ -13,7 +13,10 @@ const REFRESH_AFTER = 10_000;
 export type Tls = Pick<SecureContextOptions, 'ca' | 'cert' | 'key'> & { servername?: string; rejectUnauthorized?: boolean };
 export type Access = { tls: Tls; headers: Record<string, string> };
 
-/** Where the API server is and how to get in. `access` rereads files and refreshes tokens; `renew` makes the next call do so at once. */
+/**
+ * Where the API server is and how to get in. `access` rereads files and refreshes tokens; `renew` makes the next call
+ * do so at once.
+ */
 export type Credentials = { server: URL; namespace: string; access(): Promise<Access>; renew(): void };
 
 /** The given kubeconfig, else KUBECONFIG, else the pod's service account, else ~/.kube/config. */

@@ -2,7 +2,10 @@ import { Conflict, Forbidden, NotFound, Problem, Unavailable } from '../errors.t
 
 export type KubeCause = { field: string; reason: string; message: string };
 
-/** The API server refused the object itself (a schema, a CEL rule, an immutable field): the message is its own, `causes` names the fields. */
+/**
+ * The API server refused the object itself, by a schema, a CEL rule or an immutable field. The message is its own, and
+ * `causes` names the fields.
+ */
 export class KubeRefused extends Problem {
   override name = 'KubeRefused';
   readonly reason: string;
@@ -33,7 +36,10 @@ export class Denied extends Forbidden {
 const QUOTA = /exceeded quota|failed quota|status unknown for quota/;
 const POLICY = /denied (the )?request|ValidatingAdmissionPolicy/;
 
-/** 409 to a creation: an object of this name is there. Any other 409 to it (a quota counted twice at a time) made nothing. */
+/**
+ * 409 to a creation: an object of this name exists. Any other 409 to a creation, such as a quota counted twice at once,
+ * made nothing.
+ */
 export class AlreadyExists extends Conflict {
   override name = 'AlreadyExists';
 }
@@ -61,7 +67,10 @@ const parseStatus = (body: string): Status => {
   }
 };
 
-/** A JSON patch that does not fit the object (a failed `test`, a missing path) is a lost race; the API server answers 422 and this, without a cause. */
+/**
+ * A JSON patch that does not fit the object, by a failed `test` or a missing path, is a lost race. The API server
+ * answers 422 with this text and no cause.
+ */
 const PATCH_DOES_NOT_FIT = 'the server rejected our request due to an error in our request';
 
 const isFailedTest = (causes: KubeCause[], message: string): boolean =>
@@ -70,7 +79,10 @@ const isFailedTest = (causes: KubeCause[], message: string): boolean =>
 const causesOf = ({ details }: Status): KubeCause[] =>
   (details?.causes ?? []).map(({ field = '', reason = '', message = '' }) => ({ field, reason, message }));
 
-/** Server-side apply of an object that does not fit its schema (an unknown field, a name twice, no quantity) is answered 500. */
+/**
+ * Server-side apply of an object that does not fit its schema, by an unknown field, a name given twice or a bad
+ * quantity, is answered 500.
+ */
 const DOES_NOT_FIT = /^failed to (create typed patch|convert new) object/;
 
 /** Not the object's fault: no answer, too busy, or a token that has just run out. */

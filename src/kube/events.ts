@@ -10,7 +10,10 @@ export type Recorder = (regarding: object, note: EventNote) => void;
 /** Bytes, not characters, that the API server takes of a note. */
 export const NOTE_LENGTH = 1024;
 
-/** As much of the beginning of a text, or of its end, as so many bytes hold, without half a character (pure). */
+/**
+ * Returns as much of a text, from its beginning or its end, as the given number of bytes holds, without half a
+ * character.
+ */
 export function cut(text: string, bytes: number, from: 'start' | 'end' = 'start'): string {
   const whole = Buffer.from(text);
   if (whole.length <= bytes) return text;
@@ -18,7 +21,10 @@ export function cut(text: string, bytes: number, from: 'start' | 'end' = 'start'
   return part.toString().replace(from === 'start' ? /\uFFFD+$/ : /^\uFFFD+/, '');
 }
 
-/** Writes events.k8s.io/v1 events. The caller records transitions only; a lost event is no failure of what it tells about. */
+/**
+ * Returns what writes events.k8s.io/v1 events. The caller records transitions only. A lost event is logged and fails
+ * nothing.
+ */
 export function createRecorder(options: { kube: Kube; log: Log; controller: string; instance: string }): Recorder {
   const { kube, log, controller, instance } = options;
   return (regarding, { type, reason, action, note }) => {

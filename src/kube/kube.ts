@@ -86,7 +86,10 @@ export type WatchEvent<T> =
   | { type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'; object: T }
   | { type: 'ERROR'; object: { code: number; message: string } };
 
-/** The last `tailLines`, or the first `limitBytes`. `sinceTime` is an RFC 3339 time; its whole second is given again. */
+/**
+ * Which lines to read: the last `tailLines`, or the first `limitBytes`. `sinceTime` is an RFC 3339 time; lines of its
+ * whole second come again.
+ */
 export type PodLogOptions = {
   container: string;
   tailLines?: number;
@@ -99,8 +102,9 @@ export type PodLogOptions = {
 };
 
 /**
- * The one door to the API server, as raw JSON. Failures are those of `errors.ts`: 404 NotFound, 409 Conflict, 422/400 `KubeRefused`,
- * 403 Forbidden, everything that may pass Unavailable. Every call takes a signal and has a time limit of its own.
+ * The one door to the API server, as raw JSON. It throws the errors of `errors.ts`: 404 NotFound, 409 Conflict, 422 and
+ * 400 `KubeRefused`, 403 Forbidden, and Unavailable for everything that may pass. Every call takes a signal and has a
+ * time limit of its own.
  */
 export type Kube = {
   get<T extends KubeObject>(kind: Kind<T>, ref: Ref, signal?: AbortSignal): Promise<T>;
@@ -110,7 +114,10 @@ export type Kube = {
   list<T extends KubeObject>(kind: Kind<T>, options?: ListOptions, signal?: AbortSignal): Promise<Page<T>>;
   all<T extends KubeObject>(kind: Kind<T>, options?: ListOptions, signal?: AbortSignal): Promise<T[]>;
   create<T extends KubeObject>(kind: Kind<T>, object: T, options?: { dryRun?: boolean }, signal?: AbortSignal): Promise<T>;
-  /** Server-side apply with this client's field manager; owns what the object names. A Conflict when it names a version that the live object does not have. */
+  /**
+   * Applies on the server with this client's field manager, which owns the fields that the object names. Throws
+   * `Conflict` when the object names a version that the live one does not have.
+   */
   apply<T extends KubeObject>(kind: Kind<T>, object: T, signal?: AbortSignal): Promise<T>;
   jsonPatch<T extends KubeObject>(
     kind: Kind<T>,
@@ -122,20 +129,29 @@ export type Kube = {
   /** Replaces what `status` names, by merge patch on the status sub-resource. A null removes a field. */
   patchStatus<T extends KubeObject>(kind: Kind<T>, ref: Ref, status: object, signal?: AbortSignal): Promise<T>;
   replace<T extends KubeObject>(kind: Kind<T>, object: T, signal?: AbortSignal): Promise<T>;
-  /** Background deletion by default. Preconditions refuse (Conflict) an object that is another one by now. False when it was not there. */
+  /**
+   * Deletes in the background by default. Throws `Conflict` when a precondition does not hold, as for another object of
+   * the same name. Returns false when there was none.
+   */
   delete(
     kind: Kind,
     ref: Ref,
     options?: { uid?: string; resourceVersion?: string; propagation?: 'Background' | 'Foreground' | 'Orphan' },
     signal?: AbortSignal,
   ): Promise<boolean>;
-  /** One watch connection from a resource version, with bookmarks; ends when the server ends it (`timeoutSeconds`) or the signal is aborted. */
+  /**
+   * Opens one watch from a resource version, with bookmarks. It ends when the server ends it (`timeoutSeconds`) or the
+   * signal is aborted.
+   */
   watch<T extends KubeObject>(
     kind: Kind<T>,
     options: ListOptions & { resourceVersion: string; timeoutSeconds: number },
     signal: AbortSignal,
   ): AsyncIterable<WatchEvent<T>>;
-  /** Last lines of a container's log; `previous` is that of the run before a restart. `timestamps` puts an RFC 3339 time before each line. */
+  /**
+   * Reads the last lines of a container's log; `previous` is the log before its last restart. `timestamps` puts an RFC
+   * 3339 time before each line.
+   */
   podLog(ref: Ref, options: PodLogOptions, signal?: AbortSignal): Promise<string>;
   close(): Promise<void>;
 };

@@ -10,7 +10,10 @@ export type LeaseOptions = {
   name: string;
   /** Who this process is; unique per process. */
   identity: string;
-  /** Seconds: others may take over after `duration` without renewal; the holder gives up after `renewDeadline`; both try each `retry`. */
+  /**
+   * Seconds. Others may take over after `duration` without a renewal; the holder gives up after `renewDeadline`; both
+   * try every `retry`.
+   */
   seconds?: { duration: number; renewDeadline: number; retry: number };
   /** Called after each renewal: whoever waits behind the fence may go on. */
   renewed?: () => void;
@@ -26,9 +29,10 @@ const JITTER = 1.2;
 const ABSENCES = 100;
 
 /**
- * One leader at a time, by a Lease. Whether another holder is still alive is judged by how long this process has seen the record unchanged,
- * never by the other's clock. `holds` is the fence for writes: a process that was stopped and wakes finds it false before it does anything.
- * A write already on its way can't be called back, so every write must also be safe under two leaders for a moment.
+ * Elects one leader at a time, by a Lease. Whether another holder is alive is judged by how long this process has seen
+ * the record unchanged, never by the other's clock. `holds` is the fence for writes: a process that was stopped and
+ * wakes up finds it false before it does anything. A write already on its way cannot be called back, so every write
+ * must also be safe under two leaders for a moment.
  */
 export class Election {
   readonly #options: LeaseOptions;
@@ -48,7 +52,10 @@ export class Election {
     return performance.now() - this.#renewedAt;
   }
 
-  /** Resolves when this process leads; rejects when the signal is aborted before. Looks twice as often as a holder renews: a released lease waits 1.2 s at most. */
+  /**
+   * Resolves when this process leads, and rejects when the signal is aborted before. It looks twice as often as a
+   * holder renews, so a released lease waits 1.2 s at most.
+   */
   async acquire(signal: AbortSignal): Promise<void> {
     const pause = (this.#seconds.retry * 1000) / 2;
     while (!(await this.#try(signal))) await wait(pause * (1 + Math.random() * (JITTER - 1)), undefined, { signal });
@@ -60,7 +67,10 @@ export class Election {
     return this.#since;
   }
 
-  /** When nobody led, as far as this process knows: before it did, and while it could not renew its lease. The last may still go on. */
+  /**
+   * Returns the times in which nobody led, as far as this process knows: before it led, and while it could not renew
+   * its lease. The last one may still go on.
+   */
   get absences(): Span[] {
     return this.#renewedAt === 0 || !this.#isOverdue() ? this.#absences : [...this.#absences, this.#untilNow()];
   }
@@ -71,8 +81,9 @@ export class Election {
   }
 
   /**
-   * Keeps renewing; resolves when another leads or the signal is aborted. While renewals fail without that (the API server is away), this
-   * process waits behind the fence: to end would only cost a start.
+   * Keeps renewing, and resolves when another process leads or the signal is aborted. While renewals fail for another
+   * reason, such as an API server that is away, this process waits behind the fence, because ending would only cost a
+   * start.
    */
   async hold(signal: AbortSignal): Promise<'lost' | 'stopped'> {
     while (!signal.aborted) {

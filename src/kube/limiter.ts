@@ -1,6 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises';
 
-/** Lets so many works in at a time, and the event loop take a turn after each: one after the other, in the order in which they came. */
+/**
+ * Runs at most `width` pieces of work at a time, in the order in which they came, and lets the event loop take a turn
+ * after each.
+ */
 export class Limiter {
   readonly #waiting: (() => void)[] = [];
   #free: number;

@@ -1,6 +1,9 @@
 import type { Kind, ListOptions, Ref } from './kube.ts';
 
-/** `/apis/gx.dev/v1alpha1/namespaces/team/deployments/chat` and its like. A namespaced kind without a namespace means all of them. */
+/**
+ * Returns a path such as `/apis/gx.dev/v1alpha1/namespaces/team/deployments/chat`. A namespaced kind without a
+ * namespace means all of them.
+ */
 export function pathOf(kind: Kind, ref: Partial<Ref>, sub?: string): string {
   const root = kind.apiVersion.includes('/') ? `/apis/${kind.apiVersion}` : `/api/${kind.apiVersion}`;
   const inside = kind.namespaced && ref.namespace !== undefined ? ['namespaces', ref.namespace] : [];

@@ -7,10 +7,15 @@ import type { Tls } from './credentials.ts';
 
 /** An API server takes 100 streams on one connection, or more. */
 const STREAMS = 90;
-/** A connection is asked whether it lives, so that a dead one is noticed within 15 seconds; client-go takes 45. Milliseconds. */
+/**
+ * Milliseconds between pings, and for their answer: a dead connection is noticed within 15 seconds. client-go takes 45.
+ */
 const PING_EVERY = 10_000;
 const PING_LIMIT = 5000;
-/** A stream that its reader gave up may be the sign of a dead connection: the others shall not wait long for the answer. */
+/**
+ * A stream that its reader gave up may be the sign of a dead connection, so the answer to this ping is awaited for a
+ * shorter time.
+ */
 const DOUBT_LIMIT = 2000;
 const CONNECT_LIMIT = 10_000;
 /** Bytes under way: enough for a burst of events, also over a slow wire. */
@@ -19,7 +24,10 @@ const WINDOW = 2 ** 20;
 /** `doubted`: it was asked whether it lives, and has not answered yet. */
 type Shared = { session: ClientHttp2Session; streams: number; doubted: boolean; pinging: NodeJS.Timeout };
 
-/** HTTP/2 connections that carry all watches of a process together. Where the server speaks only HTTP/1.1 there are none. */
+/**
+ * HTTP/2 connections that carry all watches of a process together. There are none where the server speaks only
+ * HTTP/1.1.
+ */
 export class Sessions {
   readonly #server: URL;
   readonly #tls: Tls;

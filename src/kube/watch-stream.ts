@@ -3,7 +3,10 @@ import { kubeError } from './errors.ts';
 import type { WatchEvent } from './kube.ts';
 import type { Stream } from './transport.ts';
 
-/** The events of one watch answer: one JSON object a line. Ends with the server's end; throws when the connection breaks. */
+/**
+ * Yields the events of one watch, one JSON object a line. It ends when the server ends the watch, and throws when the
+ * connection breaks.
+ */
 export async function* watchStream<T>(response: Stream, signal: AbortSignal): AsyncGenerator<WatchEvent<T>> {
   try {
     if (response.statusCode !== 200) throw kubeError(response.statusCode ?? 0, await rest(response));

@@ -19,9 +19,10 @@ export type WatchTimings = {
 };
 
 /**
- * The API server says nothing of its own for a minute, but ends a watch when it was asked to, and two seconds before that comes a bookmark from
- * which the next goes on. So short watches tell a silent one from a quiet one: 18 s at most, and 4 more for an answer that is late, leave 8
- * of the 30 s in which the world is to be right again. That is one request per watch in 16 s; a leader renews its Lease eight times meanwhile.
+ * The API server sends nothing of its own for a minute, but it ends a watch when asked to, and two seconds before that
+ * it sends a bookmark from which the next watch continues. So short watches tell a dead connection from a quiet one: 18
+ * s at most, and 4 s for a late answer, leave 8 of the 30 s within which the world is to be right again. This costs one
+ * request per watch in 16 s, while a leader renews its Lease eight times.
  */
 const TIMINGS: WatchTimings = { watchSeconds: [14, 18], inactivity: 22_000, relist: 900_000, pace: 500, longestDelay: 5_000 };
 /** Objects of a page: 2 MB at most for the largest of ours, read and taken in within some 50 ms. */
@@ -54,8 +55,8 @@ export type WatchOptions<T extends KubeObject> = {
 type Listing = { keys: Set<string>; news: number; late: boolean };
 
 /**
- * Keeps a cache equal to the API server's objects of one kind: list by pages, watch with bookmarks, again after any error, and from time to
- * time a list that finds what the watch did not tell.
+ * Keeps a cache equal to the API server's objects of one kind. It lists by pages, watches with bookmarks, begins again
+ * after any error, and from time to time lists again to find what the watch missed.
  */
 export class Reflector<T extends KubeObject = KubeObject> {
   readonly #options: WatchOptions<T> & { pages: Limiter };
@@ -88,8 +89,9 @@ export class Reflector<T extends KubeObject = KubeObject> {
   }
 
   /**
-   * Resolves when what it knows is at least as new as this version, by a list where the watch has not come so far. A list that stays older
-   * is believed in the end: kinds may be stored apart from each other, and then their versions say nothing.
+   * Resolves when the cache is at least as new as this version, after a list where the watch has not come so far. A
+   * list that stays older is believed in the end: kinds may be stored apart, and then their versions cannot be
+   * compared.
    */
   async reach(version: bigint): Promise<void> {
     await this.synced;
@@ -154,7 +156,10 @@ export class Reflector<T extends KubeObject = KubeObject> {
     this.#synced.resolve();
   }
 
-  /** Takes one page in, in its turn: what was parsed and what it wakes must not hold up the loop together with others. */
+  /**
+   * Takes in one page, in its turn: parsing pages and waking reconcilers for several kinds at once would hold up the
+   * event loop.
+   */
   #page(listing: Listing, next: string | undefined): Promise<Pick<Page<T>, 'resourceVersion' | 'continue'>> {
     const { kube, kind, cache, namespace, labelSelector, pages } = this.#options;
     const scope = { ...(namespace !== undefined && { namespace }), ...(labelSelector !== undefined && { labelSelector }) };

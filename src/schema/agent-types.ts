@@ -2,7 +2,8 @@ import { Type, type TSchema, type TUnsafe } from 'typebox';
 import { Nullable, StringEnum } from './types.ts';
 
 /*
- * Pieces that the agent server's records share. Its bodies are open: keys that no schema names are ignored, so that newer clients keep working.
+ * Pieces that the agent server's records share. Bodies are open: keys that no schema names are ignored, so that newer
+ * clients keep working.
  */
 
 export type JsonObject = Record<string, unknown>;

@@ -22,7 +22,10 @@ export const Conditions = Type.Array(Condition, {
 export const READY = 'Ready';
 export const RECONCILING = 'Reconciling';
 export const STALLED = 'Stalled';
-/** There, and True, while reconciling is paused; the other conditions are as old as their own observedGeneration says. */
+/**
+ * Stands, as True, while reconciling is paused. The other conditions are then as old as their own observedGeneration
+ * says.
+ */
 export const SUSPENDED = 'Suspended';
 export const SERVING = 'Serving';
 /** Reason of Ready, Serving and DatabaseReady while a deployment has no pods because its spec says so. */

@@ -3,7 +3,7 @@ import { CATEGORY, GROUP, VERSION, type CustomKind } from './custom-resources.ts
 
 type Json = Record<string, unknown>;
 
-/** The CustomResourceDefinition of a kind, as plain JSON (pure). */
+/** Returns the CustomResourceDefinition of a kind, as plain JSON. */
 export function customResourceDefinition(kind: CustomKind): Json {
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
@@ -56,8 +56,9 @@ const column = ({ name, type, jsonPath, priority, description }: Column): Json =
 });
 
 /**
- * A schema value as Kubernetes takes it: plain JSON, without `additionalProperties: false` (unknown fields are pruned or refused by the
- * API server itself) and without nulls, which in a custom resource are absent fields. Formats Kubernetes does not know fall away too.
+ * Returns a schema value as Kubernetes takes it: plain JSON, without `additionalProperties: false`, because the API
+ * server itself prunes or refuses unknown fields, and without nulls, which in a custom resource are absent fields.
+ * Formats that Kubernetes does not know are left out.
  */
 export function structural(schema: unknown): Json {
   const {

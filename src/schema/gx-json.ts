@@ -1,7 +1,10 @@
 import { Type, type Static, type TUnsafe } from 'typebox';
 import { FreeForm, MapOf, StringEnum } from './types.ts';
 
-/* The graph configuration file. Every key of the format is described here; which of them this server serves yet is told by `NOT_BUILT`. */
+/*
+ * The graph configuration file. Every key of the format is described here; `NOT_BUILT` lists those that this server
+ * does not serve yet.
+ */
 
 const GraphRef = Type.Unsafe<string | { path: string; description?: string }>({
   type: ['string', 'object'],

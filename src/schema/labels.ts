@@ -1,7 +1,10 @@
 import { GROUP } from './custom-resources.ts';
 import { labelValue } from './names.ts';
 
-/** Keys of labels, annotations and finalizers. A full name that may not fit a label value stands in an annotation of the same key. */
+/**
+ * Keys of labels, annotations and finalizers. A full name that may not fit a label's value stands in an annotation of
+ * the same key.
+ */
 export const DEPLOYMENT = `${GROUP}/deployment`;
 export const REVISION = `${GROUP}/revision`;
 export const COMPONENT = `${GROUP}/component`;
@@ -19,11 +22,17 @@ export const API_KEY = `${GROUP}/api-key`;
 export const INTERRUPT = `${GROUP}/interrupt`;
 /** Annotation on a Deployment: reconcile now; its value is echoed in status. */
 export const RECONCILE_NOW = `${GROUP}/reconcile-requested-at`;
-/** Annotation on a Deployment: which REST request made it, as hashes of its Idempotency-Key and of its body without secret values, with a dot between. */
+/**
+ * Annotation on a Deployment that tells which REST request made it: the hash of its Idempotency-Key, a dot, and the
+ * hash of its body without secret values.
+ */
 export const MADE_BY = `${GROUP}/made-by-request`;
 /** Annotation on a Deployment: the node port of its Service, where Services are node ports. */
 export const NODE_PORT = `${GROUP}/node-port`;
-/** Annotation on a Deployment, at its creation: take over the database that an earlier one with this uid left behind. */
+/**
+ * Annotation on a Deployment, at its creation: take over the database that an earlier deployment with this uid left
+ * behind.
+ */
 export const DATABASE_OF = `${GROUP}/database-of`;
 /** Annotation on an agent's pod: the Secret, its key and its state from which it got the database's address. */
 export const DATABASE_ADDRESS = `${GROUP}/database-address`;
@@ -33,11 +42,17 @@ export const PASSWORD_NUMBER = `${GROUP}/password-number`;
 export const PASSWORD_REQUESTED = `${GROUP}/password-requested-at`;
 /** Annotation on a Secret that stands for a password whose Secret was deleted. */
 export const PASSWORD_LOST = `${GROUP}/password-lost`;
-/** Annotation on the Secret of a database's admin: the database was made with that role. Without it, it was told later, or is to be. */
+/**
+ * Annotation on the Secret of a database's admin: the database was made with that role. Without it, the role is or will
+ * be created later.
+ */
 export const MADE_WITH_ROLES = `${GROUP}/made-with-roles`;
 /** Annotation on a pod that tells a database of a password: the Job it belongs to. */
 export const PASSWORD_TASK = `${GROUP}/password-task`;
-/** Annotation on a Deployment: a new value brings its database to the image and settings of today's installation, by a restart. */
+/**
+ * Annotation on a Deployment: a new value brings its database to the image and settings of today's installation, by a
+ * restart.
+ */
 export const RENEW_DATABASE = `${GROUP}/renew-database`;
 /** Finalizer of a Deployment: its children are removed by policy first. */
 export const FINALIZER = `${GROUP}/children`;

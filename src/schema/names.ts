@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto';
 
 /*
- * Every name of a made object is computed here, from the deployment's full name, so that two processes arrive at the same one.
- * A child's name also stands in labels (63 characters) and, for a StatefulSet, in a label with an eleven-character suffix (52).
+ * Every name of a created object is computed here from the deployment's full name, so that two processes arrive at the
+ * same one. A child's name also stands in labels (63 characters) and, for a StatefulSet, in a label with an eleven-
+ * character suffix (52).
  */
 
 const LABEL_MAX = 63;
@@ -33,7 +34,10 @@ export const BUILD_CONTAINER = 'build';
 export const names = {
   service: (deployment: string): string => bounded(deployment, 'agent', CHILD_MAX),
   database: (deployment: string): string => bounded(deployment, 'db', CHILD_MAX),
-  /** Credential and volume outlive a deployment: named by whose data it is, so that a namesake never finds them by accident. */
+  /**
+   * The credential and the volume outlive a deployment. They are named by whose data they hold, so that a namesake
+   * never finds them by accident.
+   */
   databaseSecret: (deployment: string, uid: string, number = 0): string =>
     bounded(deployment, `db-${shortHash(uid)}${number === 0 ? '' : `-${number}`}`, CHILD_MAX),
   databaseAdmin: (deployment: string, uid: string): string => bounded(deployment, `db-${shortHash(uid)}-admin`, CHILD_MAX),

@@ -1,6 +1,6 @@
 /*
- * Environment names that the platform sets in a deployment's pods. A secret of that name would be overruled or would break the pod,
- * so it is refused at the door.
+ * Environment names that the platform sets in a deployment's pods. A secret of such a name would be overruled or would
+ * break the pod, so it is refused at the door.
  */
 
 const RESERVED: readonly string[] = [

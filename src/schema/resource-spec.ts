@@ -12,7 +12,7 @@ const notUsed = optional(Type.Number({ description: 'Not to be used.' }));
 /** Keys and values as Kubernetes limits them: values of labels to 63, of annotations by the object's total size. */
 const words = (maxLength: number, description: string) => optional(MapOf(Type.String({ maxLength }), { maxProperties: 64, description }));
 
-/** The seed's ResourceSpec. CPU is a number of cores (the seed leaves the unit open; the clients in use send fractions). */
+/** The seed's ResourceSpec. CPU is a number of cores, because the clients in use send fractions. */
 export const ResourceSpec = Type.Object(
   {
     min_scale: replicas('Least number of api replicas.'),
@@ -65,7 +65,10 @@ export type ResourceSpec = Static<typeof ResourceSpec>;
 /** Fields the seed marks "not to be used": refused, because an ignored size is a size somebody counts on. */
 export const UNUSED_RESOURCE_FIELDS = Object.keys(ResourceSpec.properties).filter((name) => /^(orchestrator|executor)_/.test(name));
 
-/** Field pairs of which the first must not exceed the second; with a third, only where that is unset, because the first is its default. */
+/**
+ * Pairs of fields of which the first must not exceed the second. Where a third is named, the rule holds only while that
+ * is unset, because the first is its default.
+ */
 export const ORDERED_RESOURCE_FIELDS: readonly (readonly [string, string, string?])[] = [
   ['min_scale', 'max_scale'],
   ['cpu', 'cpu_limit'],

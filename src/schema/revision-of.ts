@@ -4,8 +4,9 @@ import { DEPLOYMENT, TENANT } from './labels.ts';
 import { labelValue, revisionName } from './names.ts';
 
 /**
- * JSON with sorted keys, so that equal values have equal text: keys that are numbers first, by size, as JavaScript itself orders them. Of a
- * sorted copy, because JSON.stringify with a replacer takes three times as long, and an operator at work hashes more than it does all else.
+ * Returns JSON with sorted keys, so that equal values have equal text. Keys that are numbers come first, by size, as
+ * JavaScript itself orders them. It sorts a copy, because JSON.stringify with a replacer takes three times as long, and
+ * a busy operator spends most of its time hashing.
  */
 export const canonicalJson = (value: unknown): string => JSON.stringify(sorted(value));
 
@@ -20,7 +21,10 @@ function sorted(value: unknown): unknown {
 /** Some 2 MB of them. */
 const REMEMBERED = 10_000;
 
-/** Hashes by that of the text as V8 writes it, in a tenth of the time: an operator asks again and again for those of the same objects. */
+/**
+ * Hashes by the hash of the text as V8 writes it, which takes a tenth of the time: an operator asks again and again for
+ * the same objects.
+ */
 // oxlint-disable-next-line house/module-state -- the answers of a pure function: nobody can tell whether they are kept
 const remembered = new Map<string, string>();
 
@@ -40,8 +44,8 @@ export const templateHash = ({ spec }: { spec: Pick<DeploymentResource['spec'], 
   hashOf([spec.template, spec.requestedAt ?? null]);
 
 /**
- * The revision that a deployment's present generation asks for (pure). Whoever makes it, the REST process or the operator, makes the same object.
- * `metadata.uid` and `metadata.generation` must be those of a stored deployment.
+ * Returns the revision that a deployment's present generation asks for. Both the REST process and the operator make the
+ * same object. `metadata.uid` and `metadata.generation` must be those of a stored deployment.
  */
 export function revisionOf(deployment: DeploymentResource): RevisionResource {
   const { metadata, spec } = deployment;

@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox';
 import { SOURCES, SourceRevisionConfig } from './deployment.ts';
 import { DateTime, Nullable, StringEnum, Uuid } from './types.ts';
 
-/** The thirteen words of a revision's life. `ENDED` ones never change again, except that an interrupt can't reach them. */
+/** The thirteen statuses of a revision. Those in `ENDED` never change again, and an interrupt cannot reach them. */
 export const REVISION_STATUSES = [
   'CREATING',
   'QUEUED',

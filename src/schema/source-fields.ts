@@ -49,8 +49,9 @@ export function celHas(root: string, path: string): string {
 }
 
 /**
- * A field only for its source, and there when its source requires it. The API server runs every rule at each write, of a status too, and pays
- * for each look at an object by the number of its properties: what ends a rule early stands first.
+ * Returns the rules by which a field belongs to one source, and is required there. The API server runs every rule at
+ * each write, even of a status, and pays for each look at an object by the number of its properties. So what ends a
+ * rule early stands first.
  */
 export function sourceRules(): CelRule[] {
   return SOURCE_FIELDS.flatMap(({ resource, source, required }) => {
@@ -63,8 +64,9 @@ export function sourceRules(): CelRule[] {
 }
 
 /**
- * A field that never changes. A rule on the optional field itself would be skipped while the field is absent, so that removing and
- * setting it again would go round it: the rule stands on the parent and compares presence first.
+ * Returns the rule of a field that never changes. A rule on the optional field itself would be skipped while the field
+ * is absent, so removing the field and setting it again would evade it. Therefore the rule stands on the parent and
+ * compares presence first.
  */
 export function immutableRule(path: string): CelRule {
   const [before, after] = [celHas('oldSelf', path), celHas('self', path)];

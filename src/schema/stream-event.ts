@@ -19,7 +19,10 @@ export const RUN_DONE = 'run_done';
 /** Its data, as JSON. */
 export const runDone = (run_id: string): string => JSON.stringify({ status: RUN_DONE, run_id });
 
-/** What a stream of a whole thread may carry: all events of its runs, only their beginnings and ends, or states written by hand. */
+/**
+ * What a stream of a whole thread may carry: all events of its runs, only their beginnings and ends, or states written
+ * by hand.
+ */
 export const THREAD_STREAM_MODES = ['run_modes', 'lifecycle', 'state_update'] as const;
 
 export type ThreadStreamMode = (typeof THREAD_STREAM_MODES)[number];
@@ -38,8 +41,9 @@ const START: Cursor = { ms: 0, seq: 0 };
 const ID = /^(\d{1,15})(?:-(\d{1,15}|\*))?$/;
 
 /**
- * An event's id as a cursor; undefined when it is none. `-` and `-1` mean from the start; milliseconds alone, before the first event of that
- * millisecond: with older servers' ids, which counted events from 0, that is the start, too.
+ * Returns an event's id as a cursor, or undefined when it is none. `-` and `-1` mean from the start. Milliseconds alone
+ * mean before the first event of that millisecond; for ids of older servers, which counted events from 0, that is the
+ * start as well.
  */
 export function parseCursor(text: string): Cursor | undefined {
   if (text === '-' || text === '-1') return START;

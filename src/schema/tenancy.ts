@@ -1,7 +1,10 @@
 import type { DeploymentResource, ListenerResource } from './custom-resources.ts';
 import { TENANT } from './labels.ts';
 
-/** The tenant that a Listener or TracingProject names, spelled as keys and tokens spell it: people write uuids in capitals, too (pure). */
+/**
+ * Returns the tenant that a Listener or TracingProject names, in lower case as keys and tokens spell it, because people
+ * may write uuids in capitals.
+ */
 export const namedTenant = ({ tenantId }: { tenantId?: string | undefined }, defaultTenantId: string): string =>
   tenantId?.toLowerCase() ?? defaultTenantId;
 
@@ -10,7 +13,10 @@ type Owners = ReadonlyMap<string, ListenerResource>;
 /** Creation, then uid: an order on which all processes agree. */
 const ageOf = ({ metadata }: ListenerResource): string => `${metadata.creationTimestamp ?? ''}/${metadata.uid ?? ''}`;
 
-/** Each namespace and the Listener that it belongs to: of those that name it the oldest, so that a later claim takes nothing from anybody (pure). */
+/**
+ * Returns each namespace with the Listener that it belongs to: the oldest that names it, so that a later claim takes
+ * nothing from anybody.
+ */
 export function ownersOf(listeners: readonly ListenerResource[]): Map<string, ListenerResource> {
   const owners = new Map<string, ListenerResource>();
   for (const listener of listeners.toSorted((a, b) => (ageOf(a) < ageOf(b) ? -1 : 1)))
@@ -19,8 +25,8 @@ export function ownersOf(listeners: readonly ListenerResource[]): Map<string, Li
 }
 
 /**
- * Whose deployment it is (pure): the tenant of its namespace's Listener, so that nobody puts a deployment into another tenant's list by a
- * label; without such a Listener the tenant that REST wrote on it, else the default one.
+ * Returns the tenant of a deployment: that of its namespace's Listener, so that nobody puts a deployment into another
+ * tenant's list by a label. Without such a Listener it is the tenant that REST wrote on it, else the default one.
  */
 export function tenantOf({ metadata }: DeploymentResource, owners: Owners, defaultTenantId: string): string {
   const owner = owners.get(metadata.namespace ?? '');

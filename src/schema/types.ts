@@ -1,8 +1,9 @@
 import { Type, type Static, type TObject, type TSchema, type TUnsafe } from 'typebox';
 
 /*
- * TypeBox as it comes writes four shapes that Kubernetes does not take as structural (enum without type, anyOf, patternProperties,
- * null as a type). These helpers write the ones it does; `Type.Union`, `Type.Record`, `Type.Enum` and `Type.Null` stay out of schemas.
+ * TypeBox writes four shapes that Kubernetes does not accept as structural: an enum without a type, anyOf,
+ * patternProperties, and null as a type. These functions write the ones it accepts. `Type.Union`, `Type.Record`,
+ * `Type.Enum` and `Type.Null` stay out of schemas.
  */
 
 type Options = { description?: string; default?: unknown; [keyword: string]: unknown };

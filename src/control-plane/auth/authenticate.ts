@@ -9,26 +9,26 @@ import { type ApiKey, lookUpKey } from './keys.ts';
 import type { Caller } from '../caller.ts';
 import { refusing } from '../kube-refusal.ts';
 
-/** A revoked key stops to work within this time. */
+/** A revoked key stops working within this time. */
 const TRUSTED_MILLISECONDS = 10_000;
-/** While the API server is away, a key that was good a moment ago goes on for reading. */
+/** While the API server is away, a key that was good a moment ago still opens what only reads. */
 const TRUSTED_IN_OUTAGE_MILLISECONDS = 600_000;
 /** Answers remembered; unknown keys count too, so that guessing costs the API server little. */
 const REMEMBERED = 2000;
 
-type Memory = { key: ApiKey | undefined; at: number };
+type RememberedKey = { key: ApiKey | undefined; at: number };
 
-type Options = { kube: Kube; namespace: string; tokens?: BearerTokens | undefined; clock?: () => number };
+type AuthenticatorOptions = { kube: Kube; namespace: string; tokens?: BearerTokens | undefined; clock?: () => number };
 
-/** Tells who calls, from the headers of a request: an API key, or a bearer token where an issuer is configured. */
-export class Gate {
+/** Finds out who calls, by the headers of a request: an API key, or a bearer token where an issuer is configured. */
+export class Authenticator {
   readonly #kube: Kube;
   readonly #namespace: string;
   readonly #tokens: BearerTokens | undefined;
-  readonly #memory = new Map<string, Memory>();
+  readonly #memory = new Map<string, RememberedKey>();
   readonly #clock: () => number;
 
-  constructor({ kube, namespace, tokens, clock = () => performance.now() }: Options) {
+  constructor({ kube, namespace, tokens, clock = () => performance.now() }: AuthenticatorOptions) {
     this.#kube = kube;
     this.#namespace = namespace;
     this.#tokens = tokens;
@@ -43,7 +43,7 @@ export class Gate {
     return { tenantId, role, keyName: name };
   };
 
-  /** An API key decides alone where one is sent: a proxy in front may add an Authorization of its own. */
+  /** Where an API key is sent, it alone decides: a proxy in front may add an Authorization header of its own. */
   async #identityOf(headers: IncomingHttpHeaders): Promise<Identity> {
     const given = single(headers['x-api-key']);
     if (given === undefined) return this.#identityOfToken(headers.authorization);
@@ -70,7 +70,7 @@ export class Gate {
   }
 
   async #known(given: string): Promise<ApiKey | undefined> {
-    // Never the key itself: what is remembered would be worth stealing.
+    // The key itself is never remembered: it would be worth stealing.
     const digest = createHash('sha256').update(given).digest('base64');
     const memory = this.#memory.get(digest);
     const age = memory === undefined ? Infinity : this.#clock() - memory.at;

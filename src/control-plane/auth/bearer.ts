@@ -5,7 +5,7 @@ import type { Log } from '../../log.ts';
 import { type Identity, identityOf } from './claims.ts';
 import { IssuerKeys } from './issuer-keys.ts';
 
-type Options = { config: OidcConfig; log: Log; clock?: (() => number) | undefined };
+type BearerOptions = { config: OidcConfig; log: Log; clock?: (() => number) | undefined };
 
 /** Bearer tokens of one identity provider: JWTs that it signed for this API. */
 export class BearerTokens {
@@ -13,7 +13,7 @@ export class BearerTokens {
   readonly #keys: IssuerKeys;
   readonly #checks: JWTVerifyOptions;
 
-  constructor({ config, log, clock }: Options) {
+  constructor({ config, log, clock }: BearerOptions) {
     this.#config = config;
     this.#keys = new IssuerKeys({ issuer: config.issuer, jwksUrl: config.jwksUrl, log, ...(clock && { clock }) });
     this.#checks = {

@@ -10,7 +10,7 @@ type Meaning = Pick<OidcConfig, 'tenant' | 'roleClaim' | 'writeValues' | 'readVa
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** What the claims of a verified token say (pure). Throws `Forbidden` where they name no tenant or no role. */
+/** Returns what the claims of a verified token say. Throws `Forbidden` where they name no tenant or no role. */
 export function identityOf(claims: Claims, meaning: Meaning): Identity {
   const tenants = tenantsOf(claims, meaning.tenant);
   const roles = wordsAt(claims, meaning.roleClaim);

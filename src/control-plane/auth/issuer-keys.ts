@@ -12,19 +12,19 @@ const COOLDOWN_MILLISECONDS = 5000;
 const RETRY_MILLISECONDS = 30_000;
 const TIMEOUT_MILLISECONDS = 5000;
 
-type Options = { issuer: string; jwksUrl: string | undefined; log: Log; clock?: () => number };
+type IssuerOptions = { issuer: string; jwksUrl: string | undefined; log: Log; clock?: () => number };
 type Held = { keys: LocalJWKSet; at: number };
 
 /** The public keys of one issuer, found by its discovery document and kept. */
 export class IssuerKeys {
-  readonly #options: Options;
+  readonly #options: IssuerOptions;
   readonly #clock: () => number;
   #held: Held | undefined;
   #triedAt = -Infinity;
   #failed = false;
   #reading: Promise<void> | undefined;
 
-  constructor(options: Options) {
+  constructor(options: IssuerOptions) {
     this.#options = options;
     this.#clock = options.clock ?? (() => performance.now());
   }
@@ -37,7 +37,10 @@ export class IssuerKeys {
     return this.#held.keys;
   }
 
-  /** The keys read anew, for a token whose key is not among the current ones; undefined when they were read just now. */
+  /**
+   * Reads the keys again, for a token whose key is not among the current ones. Returns undefined when they were read
+   * just now.
+   */
   async renewed(): Promise<LocalJWKSet | undefined> {
     if (this.#age() < COOLDOWN_MILLISECONDS) return undefined;
     if (this.#mayTry()) await this.#read();

@@ -4,8 +4,8 @@ import { API_KEY, PART_OF } from '../../schema/labels.ts';
 import type { Role } from '../caller.ts';
 
 /*
- * A key is 256 random bits, so a plain SHA-256 of it can be neither guessed nor turned back; the Secret that holds the hash is named by
- * its beginning, so that checking a key is one read by name.
+ * A key is 256 random bits, so its plain SHA-256 can be neither guessed nor turned back. The Secret with the hash is
+ * named by the beginning of the hash, so that checking a key is one read by name.
  */
 
 const PREFIX = 'gx_';

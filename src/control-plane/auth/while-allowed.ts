@@ -4,12 +4,15 @@ import type { SseEvent, SseEvents } from '../../http/route.ts';
 /** A revoked key is noticed at the first look after the ten seconds that it is trusted for. */
 const LOOK_MILLISECONDS = 5000;
 
-type Options = { signal: AbortSignal; again: () => Promise<unknown>; every?: number };
+type WatchedCaller = { signal: AbortSignal; again: () => Promise<unknown>; every?: number };
 
-/** A stream for as long as `again` does not refuse who asked for it. What can't be told (the API server is away) ends nothing. */
+/**
+ * Streams events until `again` refuses the caller. A check that fails for another reason, such as an API server that is
+ * away, ends nothing.
+ */
 export async function* whileAllowed(
   events: (signal: AbortSignal) => SseEvents,
-  { signal, again, every = LOOK_MILLISECONDS }: Options,
+  { signal, again, every = LOOK_MILLISECONDS }: WatchedCaller,
 ): AsyncGenerator<SseEvent | SseEvent[]> {
   const over = new AbortController();
   const look = async (): Promise<void> => {

@@ -8,7 +8,10 @@ import { findDeployment } from './lookup.ts';
 import { deploymentAnswer } from './resource.ts';
 import { activeRevision, findRevision, revisionAnswers } from '../revisions/answers.ts';
 
-/** A deployment as REST answers it, with its revisions, its listener and, for a write key, the values of its secrets. */
+/**
+ * Returns a deployment as REST answers it, with its revisions and its listener. A write key also gets the values of its
+ * secrets.
+ */
 export async function answerForDeployment(
   plane: Pick<ControlPlane, 'config' | 'secrets' | 'stored'>,
   deployment: DeploymentResource,

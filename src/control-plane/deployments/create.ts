@@ -1,11 +1,11 @@
 import type { Call } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { belongsTo } from './lookup.ts';
-import { type Place, placeFor } from './placement.ts';
+import { type Placement, placeFor } from './placement.ts';
 import { deploymentResource } from './resource.ts';
 import { brokenRules, brokenSecrets } from './rules.ts';
 import { refusing } from '../kube-refusal.ts';
-import { checkForeign } from '../pod-policy/references.ts';
+import { checkReferences } from '../pod-policy/references.ts';
 import { brokenPodRules } from '../pod-policy/rules.ts';
 import { makeRevision } from '../revisions/make.ts';
 import { randomUUID } from 'node:crypto';
@@ -21,7 +21,10 @@ const LEFTOVERS_MILLISECONDS = 5000;
 
 export type CreateOptions = { dryRun: boolean; annotations?: Record<string, string> };
 
-/** Checks, then writes in this order: Secret, Deployment, Revision. Killed in between, the operator or a retry completes or removes it. */
+/**
+ * Checks the request, then writes the Secret, the Deployment and the Revision, in this order. If the process dies in
+ * between, the operator or a retry completes or removes what was written.
+ */
 export async function createDeployment(
   plane: ControlPlane,
   body: DeploymentCreateRequest,
@@ -47,7 +50,7 @@ export async function createDeployment(
 }
 
 /** Throws for the first thing that forbids this deployment; nothing is written yet. */
-async function checked(plane: ControlPlane, body: DeploymentCreateRequest, call: Call): Promise<Place> {
+async function checked(plane: ControlPlane, body: DeploymentCreateRequest, call: Call): Promise<Placement> {
   const { config, stored } = plane;
   const broken = [
     ...brokenRules(body, config),
@@ -59,7 +62,7 @@ async function checked(plane: ControlPlane, body: DeploymentCreateRequest, call:
   const own = stored.places().filter(({ spec }) => namedTenant(spec, config.defaultTenantId) === call.caller.tenantId);
   const place = placeFor(body, own, config.namespaces);
   await nameFree(plane, body.name, { place, call });
-  await checkForeign(plane.kube, { spec: body.source_config.resource_spec, namespace: place.namespace, signal: call.signal });
+  await checkReferences(plane.kube, { spec: body.source_config.resource_spec, namespace: place.namespace, signal: call.signal });
   return place;
 }
 
@@ -68,7 +71,7 @@ function knownIntegration({ source_config: config }: DeploymentCreateRequest, kn
 }
 
 /** Who has the name is read again before he is named: what a watch still shows may have been deleted. */
-async function nameFree(plane: ControlPlane, name: string, { place, call }: { place: Place; call: Call }): Promise<void> {
+async function nameFree(plane: ControlPlane, name: string, { place, call }: { place: Placement; call: Call }): Promise<void> {
   const { stored, config } = plane;
   const { caller, signal } = call;
   const mine = belongsTo(plane, caller);
@@ -89,7 +92,7 @@ async function nameFree(plane: ControlPlane, name: string, { place, call }: { pl
 async function leftoversGone(
   { stored }: ControlPlane,
   name: string,
-  { place, signal }: { place: Place; signal: AbortSignal },
+  { place, signal }: { place: Placement; signal: AbortSignal },
 ): Promise<void> {
   const patience = AbortSignal.any([signal, AbortSignal.timeout(LEFTOVERS_MILLISECONDS)]);
   while (stored.revisionsNamed(place.namespace, name).length > 0) {
@@ -104,7 +107,8 @@ async function writeOrUndo({ kube }: ControlPlane, resource: DeploymentResource)
     return await refusing(() => kube.create(kinds.deployment, resource));
   } catch (error) {
     const { secretName } = resource.spec.template;
-    // After an answer that got lost, the deployment may be there and need its Secret: the operator removes what nothing refers to.
+    // When the answer was lost, the deployment may exist and need its Secret. The operator removes Secrets that nothing
+    // refers to.
     const refused = error instanceof Conflict || error instanceof Rejected;
     if (refused && secretName !== undefined) await kube.delete(kinds.secret, { namespace, name: secretName }).catch(() => false);
     if (error instanceof AlreadyExists) throw new Conflict(`A deployment named ${name} already exists.`, { cause: error });
@@ -113,7 +117,7 @@ async function writeOrUndo({ kube }: ControlPlane, resource: DeploymentResource)
   }
 }
 
-async function inNamespace<T>(place: Place, write: () => Promise<T>): Promise<T> {
+async function inNamespace<T>(place: Placement, write: () => Promise<T>): Promise<T> {
   try {
     return await write();
   } catch (error) {

@@ -17,7 +17,10 @@ export const rememberAs = (key: string, body: DeploymentCreateRequest): Record<s
   [MADE_BY]: `${keyHash(key)}.${bodyHash(body)}`,
 });
 
-/** The deployment that the same request made before, with its first revision if that process came no further. The same key with another body is a client's mistake. */
+/**
+ * Returns the deployment that the same request made before, and makes its first revision if that is missing. Throws
+ * `Invalid` when the key came with another body.
+ */
 export async function replayed(
   plane: ControlPlane,
   body: DeploymentCreateRequest,

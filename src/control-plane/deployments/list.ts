@@ -25,7 +25,7 @@ export const ListQuery = Type.Object(
 );
 export type ListQuery = Static<typeof ListQuery>;
 
-/** True for what every given parameter lets through (pure). */
+/** Returns what tells whether a deployment passes every filter that was given. */
 function matches(query: ListQuery): (deployment: DeploymentResource) => boolean {
   const ids = query.deployment_ids?.flatMap((text) => text.split(',')).map((id) => id.trim().toLowerCase());
   const part = query.name_contains?.toLowerCase();

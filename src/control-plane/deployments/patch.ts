@@ -16,7 +16,7 @@ import {
 } from './rules.ts';
 import { jsonPatchOf } from '../json-patch.ts';
 import { refusing } from '../kube-refusal.ts';
-import { checkForeign } from '../pod-policy/references.ts';
+import { checkReferences } from '../pod-policy/references.ts';
 import { brokenPodRules } from '../pod-policy/rules.ts';
 import { makeRevision } from '../revisions/make.ts';
 import { randomUUID } from 'node:crypto';
@@ -45,7 +45,8 @@ export async function patchDeployment(
       (step) => write(plane, step, { options, made }),
     );
   } catch (error) {
-    // After an answer that got lost, the patch may stand and need its Secret: the operator removes what nothing refers to.
+    // When the answer was lost, the patch may stand and need its Secret. The operator removes Secrets that nothing
+    // refers to.
     const refused = error instanceof Problem && error.status < 500;
     if (refused && made.ref !== undefined) await plane.kube.delete(kinds.secret, made.ref).catch(() => false);
     throw error;
@@ -71,7 +72,7 @@ async function decide(plane: ControlPlane, body: DeploymentPatchRequest, call: C
   ];
   if (broken.length > 0) throw new Rejected(broken.join('; '));
   const { namespace = '' } = deployment.metadata;
-  await checkForeign(kube, { spec: patch.source_config?.resource_spec, namespace, signal: call.signal });
+  await checkReferences(kube, { spec: patch.source_config?.resource_spec, namespace, signal: call.signal });
   return { deployment, wanted, secrets: patch.secrets, revision: options.alwaysRevision === true || makesRevision(patch) };
 }
 

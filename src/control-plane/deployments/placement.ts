@@ -2,12 +2,15 @@ import { Rejected } from '../../errors.ts';
 import type { ListenerResource } from '../../schema/custom-resources.ts';
 import type { Wanted } from './rules.ts';
 
-export type Place = { namespace: string; listener: string };
+export type Placement = { namespace: string; listener: string };
 
 const DEFAULT = 'default';
 
-/** Where a new deployment goes, by the Listeners of its tenant (pure). `served` are the namespaces of this installation; empty: all. */
-export function placeFor(wanted: Wanted, listeners: ListenerResource[], served: string[]): Place {
+/**
+ * Chooses where a new deployment goes, among the Listeners of its tenant. `served` holds the namespaces of this
+ * installation; empty means all.
+ */
+export function placeFor(wanted: Wanted, listeners: ListenerResource[], served: string[]): Placement {
   const { listener_id: id, listener_config: config } = wanted.source_config;
   const namespace = config?.k8s_namespace ?? undefined;
   const listener = chosen(listeners, id ?? undefined, namespace);

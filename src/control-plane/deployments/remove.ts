@@ -7,7 +7,10 @@ import { Conflict, Problem } from '../../errors.ts';
 import { kinds } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 
-/** What goes with a deployment beyond its own objects; else the tracing project stays, and its data as its deletion policy says. */
+/**
+ * What is deleted with a deployment beyond its own objects. By default the tracing project stays, and the data as its
+ * deletion policy says.
+ */
 export type Removal = { tracingProject: boolean; data: boolean };
 
 /** Asks for a deployment's end. The operator removes what belongs to it; until then it answers as AWAITING_DELETE. */

@@ -97,7 +97,10 @@ export function changedImmutables(current: Deployment, patch: DeploymentPatchReq
 
 const VOLUME = 'source_config.resource_spec.db_storage_gi';
 
-/** The volume of a database never shrinks. `isGrowing`: what is stored was not reached yet, so that the size before it may be asked for again. */
+/**
+ * The volume of a database never shrinks. While `isGrowing`, the stored size has not been reached yet, and the size
+ * before it may be asked for again.
+ */
 export function shrunkVolume(stored: Wanted, patch: DeploymentPatchRequest, { isGrowing }: { isGrowing: boolean }): Broken[] {
   const [there, asked] = [valueAt(stored, VOLUME), valueAt(patch, VOLUME)];
   const shrinks = typeof there === 'number' && typeof asked === 'number' && asked < there && !isGrowing;
@@ -131,8 +134,8 @@ export const afterPatch = (stored: Wanted, patch: DeploymentPatchRequest): Wante
 });
 
 /**
- * The patch without what it only sends back: a client may return the whole answer, in which some fields are filled in by the server.
- * Fields that make a revision stay, because sending them again asks for one.
+ * Returns the patch without the fields that it only sends back: a client may return a whole answer, with fields that
+ * the server filled in. Fields that make a revision stay, because sending them again asks for one.
  */
 export function withoutEcho(current: Deployment, patch: DeploymentPatchRequest): DeploymentPatchRequest {
   const config = Object.entries(patch.source_config ?? {}).filter(

@@ -3,28 +3,31 @@ import { NotFound } from '../../errors.ts';
 import type { SseEvent } from '../../http/route.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { type Line, byOrder, cursorOf, entryOf, lets, orderOf } from './lines.ts';
-import { type Of, podLogs } from './pod-logs.ts';
+import { type LogRequest, podLogs } from './pod-logs.ts';
 import type { FollowQuery } from './schema.ts';
 
 /** Between two looks at the pods. Each asks for what is new since a second only. */
 const LOOK_MILLISECONDS = 1000;
 
-type Found = Pick<Of, 'deployment' | 'revision'>;
+type LogSource = Pick<LogRequest, 'deployment' | 'revision'>;
 type Following = { signal: AbortSignal; query: FollowQuery; after: string | undefined };
 
-/** Lines of the past, then lines as they come, until the client leaves or what it follows is gone. Pods come and go meanwhile. */
+/**
+ * Streams past lines, then new lines as they come, until the client leaves or the deployment is gone. Pods may come and
+ * go meanwhile.
+ */
 export async function* followLogs(
   plane: ControlPlane,
-  find: (signal: AbortSignal) => Promise<Found>,
+  find: (signal: AbortSignal) => Promise<LogSource>,
   { signal, query, after }: Following,
 ): AsyncGenerator<SseEvent> {
   const leaving = AbortSignal.any([signal, plane.stopping]);
-  const seen = new Seen(after === undefined ? '' : orderOf(after));
+  const seen = new ReadPositions(after === undefined ? '' : orderOf(after));
   let most = after === undefined ? (query.tail ?? 100) : Infinity;
   while (!leaving.aborted) {
     const found = await find(leaving).catch(absentIfGone);
     if (found === undefined) return yield { event: 'end', data: { reason: 'gone' } };
-    const lines = seen.news(await podLogs(plane, { ...found, signal: leaving, since: seen.since }));
+    const lines = seen.newLines(await podLogs(plane, { ...found, signal: leaving, since: seen.since }));
     const shown = lines.filter((line) => lets(line, query));
     for (const line of shown.slice(Math.max(0, shown.length - most))) yield { event: 'log', id: cursorOf(line.order), data: entryOf(line) };
     most = Infinity;
@@ -33,7 +36,7 @@ export async function* followLogs(
 }
 
 /** How far each pod's log was read. A line of one pod may come later than a newer one of another. */
-class Seen {
+class ReadPositions {
   readonly #from: string;
   readonly #last = new Map<string, Line>();
 
@@ -44,7 +47,7 @@ class Seen {
   readonly since = (pod: string): string | undefined => this.#last.get(pod)?.timestamp;
 
   /** The lines that were not there before, in their order. */
-  news(lines: Line[]): Line[] {
+  newLines(lines: Line[]): Line[] {
     const fresh = lines.filter((line) => line.order > (this.#last.get(line.pod)?.order ?? this.#from)).toSorted(byOrder);
     for (const line of fresh) this.#last.set(line.pod, line);
     return fresh;

@@ -1,8 +1,8 @@
 import type { LogEntry, LogQuery } from './schema.ts';
 
 /*
- * Lines of a container's log as entries, and one page of them (pure). A line is what the agent server's logger writes, JSON with `level`
- * and `msg`, or any text.
+ * Turns the lines of a container's log into entries, and entries into one page. A line is any text, or what the agent
+ * server's logger writes: JSON with `level` and `msg`.
  */
 
 const LEVELS = ['DEBUG', 'INFO', 'WARNING', 'ERROR', 'CRITICAL'] as const;
@@ -19,7 +19,10 @@ const LEVEL_WORDS: Readonly<Record<string, Level>> = {
   critical: 'CRITICAL',
 };
 
-/** An entry with what orders it: its time, and among lines of one time in one container their number. The same line has the same order whenever it is read. */
+/**
+ * An entry with its place in the order: its time, its pod, and its number among the pod's lines of that time. A line
+ * has the same place whenever it is read.
+ */
 export type Line = LogEntry & { order: string; pod: string };
 
 /** `2026-01-01T00:00:00.123456789Z text`, one a line, of one pod. */

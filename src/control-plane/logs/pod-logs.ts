@@ -19,7 +19,7 @@ const SOURCES: Record<LogType, { components: string; container: string }> = {
   deploy: { components: 'api,queue', container: AGENT_CONTAINER },
 };
 
-export type Of = {
+export type LogRequest = {
   deployment: DeploymentResource;
   revision?: RevisionResource | undefined;
   type?: LogType;
@@ -29,10 +29,13 @@ export type Of = {
 };
 type Pod = KubeObject & { status?: { containerStatuses?: { name: string; restartCount: number }[] } };
 
-/** The last lines of the agent servers or builds of a deployment, or of one revision. Logs of pods that are gone are gone. */
+/**
+ * Reads the last log lines of a deployment's agent servers or builds, or of one revision's. Logs of deleted pods are
+ * lost.
+ */
 export async function podLogs(
   { kube }: ControlPlane,
-  { deployment, revision, type = 'deploy', signal, since = () => undefined }: Of,
+  { deployment, revision, type = 'deploy', signal, since = () => undefined }: LogRequest,
 ): Promise<Line[]> {
   const { components, container } = SOURCES[type];
   const { namespace, name } = deployment.metadata;

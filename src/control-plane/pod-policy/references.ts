@@ -5,14 +5,14 @@ import type { ResourceSpec } from '../../schema/resource-spec.ts';
 
 const serviceAccount: Kind = { apiVersion: 'v1', kind: 'ServiceAccount', plural: 'serviceaccounts', namespaced: true };
 
-/** `mayMiss`: it may be made later. */
-type Named = { path: string; kind: Kind; name: string; mayMiss?: boolean };
+/** An object that a spec names. One that `mayMiss` may be created later. */
+type Reference = { path: string; kind: Kind; name: string; mayMiss?: boolean };
 type Json = Record<string, unknown>;
 
 const AT = 'source_config.resource_spec';
 
 /** What the spec names in the namespace must be there, and must not be the platform's or another deployment's own. */
-export async function checkForeign(
+export async function checkReferences(
   kube: Kube,
   { spec, namespace, signal }: { spec: ResourceSpec | null | undefined; namespace: string; signal: AbortSignal },
 ): Promise<void> {
@@ -23,7 +23,7 @@ export async function checkForeign(
 
 async function problemWith(
   kube: Kube,
-  { path, kind, name, mayMiss }: Named,
+  { path, kind, name, mayMiss }: Reference,
   { namespace, signal }: { namespace: string; signal: AbortSignal },
 ): Promise<string | undefined> {
   const found = await kube.find(kind, { namespace, name }, signal);
@@ -33,7 +33,7 @@ async function problemWith(
   return own ? `${path}: ${kind.kind} ${name} belongs to the platform` : undefined;
 }
 
-function namedObjects(spec: ResourceSpec | null | undefined): Named[] {
+function namedObjects(spec: ResourceSpec | null | undefined): Reference[] {
   if (!spec) return [];
   const account = spec.service_account_name;
   const volumes = (spec.volumes ?? []).flatMap((volume, index) => [
@@ -57,9 +57,9 @@ function namedObjects(spec: ResourceSpec | null | undefined): Named[] {
 
 const inner = (value: Json | null | undefined, key: string): Json => (value?.[key] ?? {}) as Json;
 
-const named = (kind: Kind, name: unknown, path: string): Named[] => (typeof name === 'string' ? [{ path, kind, name }] : []);
+const named = (kind: Kind, name: unknown, path: string): Reference[] => (typeof name === 'string' ? [{ path, kind, name }] : []);
 
-function projectedSecrets(projected: Json | null | undefined, path: string): Named[] {
+function projectedSecrets(projected: Json | null | undefined, path: string): Reference[] {
   const sources = Array.isArray(projected?.sources) ? (projected.sources as Json[]) : [];
   return sources.flatMap((source) => named(kinds.secret, inner(source, 'secret').name, path));
 }

@@ -7,8 +7,9 @@ import { GROUP } from '../../schema/custom-resources.ts';
 import { brokenSecurityContext } from './security-context-rules.ts';
 
 /*
- * What a REST user may put into a pod. Such a user has no rights in the cluster, so everything that reaches beyond the pod is refused
- * unless the installation grants it; who has rights in the cluster uses kubectl, where the API server's own admission decides.
+ * What a REST user may put into a pod. Such a user has no rights in the cluster, so whatever reaches beyond the pod is
+ * refused unless the installation grants it. Users with rights in the cluster use kubectl, where the API server's own
+ * admission decides.
  */
 
 type Spec = ResourceSpec | null | undefined;
@@ -17,7 +18,7 @@ type Json = Record<string, unknown>;
 
 const AT = 'source_config.resource_spec';
 
-/** Everything about containers, volumes, labels and annotations that is contradictory or not granted (pure). */
+/** Returns what is contradictory or not granted in containers, volumes, labels and annotations. */
 export function brokenPodRules(spec: Spec, grants: Grants): string[] {
   if (!spec) return [];
   const volumes = spec.volumes ?? [];
@@ -67,9 +68,9 @@ function brokenVolume({ name, ...sources }: Volume, at: string, grants: Grants):
   return grant === undefined || grants.includes(grant) ? [] : [`${at}.${source}: not allowed here (an administrator may grant "${grant}")`];
 }
 
-type Place = { at: string; known: string[]; grants: Grants };
+type MountScope = { at: string; known: string[]; grants: Grants };
 
-function brokenMounts(mounts: VolumeMount[] | null | undefined, { at, known, grants }: Place): string[] {
+function brokenMounts(mounts: VolumeMount[] | null | undefined, { at, known, grants }: MountScope): string[] {
   return (mounts ?? []).flatMap(({ name, mountPropagation: propagation }, index) => {
     const unknown = known.includes(name) ? [] : [`${at}.${index}.name: no volume is named ${name}`];
     const outward = propagation === 'Bidirectional' && !grants.includes('privileged');
@@ -88,7 +89,7 @@ const OWN_CONTAINERS = [AGENT_CONTAINER];
 const OWN_VOLUMES = 'gx-';
 const OWN_MOUNTS = ['/tmp'];
 
-function brokenContainer(container: Container, place: Place): string[] {
+function brokenContainer(container: Container, place: MountScope): string[] {
   const { at, grants } = place;
   return [
     ...(OWN_CONTAINERS.includes(container.name) ? [`${at}.name: ${container.name} is a container of the platform`] : []),
@@ -143,7 +144,10 @@ const brokenLabelValues = (labels: Record<string, string> | null | undefined): s
     .filter(([, value]) => !LABEL_VALUE.test(value))
     .map(([key]) => `${AT}.labels: the value of ${key} is not a label value of Kubernetes`);
 
-/** The platform's own Services find their pods by this label: an agent that carried it would get requests, and keys, meant for them. */
+/**
+ * The platform's own Services find their pods by this label. An agent with this label would receive requests, and keys,
+ * meant for them.
+ */
 const PLATFORM = { key: 'app.kubernetes.io/name', value: 'gx-platform' };
 
 const brokenDisguise = (labels: Record<string, string> | null | undefined): string[] =>

@@ -1,5 +1,6 @@
 /*
- * Kubernetes' "restricted" pod security profile, for one container's securityContext. Default-deny: a key that is not listed is refused.
+ * Kubernetes' "restricted" pod security profile, for the securityContext of one container. A key that is not listed is
+ * refused.
  */
 
 type Allowed = (value: unknown) => boolean;
@@ -32,7 +33,7 @@ const ALLOWED: Readonly<Record<string, Allowed>> = {
   appArmorProfile: profile,
 };
 
-/** Keys and values of a securityContext that would loosen the pod's confinement (pure). */
+/** Returns the keys and values of a securityContext that would loosen the pod's confinement. */
 export function brokenSecurityContext(context: Record<string, unknown> | null | undefined, at: string): string[] {
   return Object.entries(context ?? {})
     .filter(([key, value]) => value !== null && !(Object.hasOwn(ALLOWED, key) && ALLOWED[key]?.(value)))

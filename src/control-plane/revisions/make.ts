@@ -7,11 +7,17 @@ import { revisionOf } from '../../schema/revision-of.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { refusing } from '../kube-refusal.ts';
 
-/** A revision of an earlier deployment of the same name is in the way until it is collected, or a quota was counted twice at a time: tried so often. */
+/**
+ * How often creation is tried while a revision of an earlier deployment of this name waits for garbage collection, or
+ * while a quota counted two requests at once.
+ */
 const PAUSE_MILLISECONDS = 100;
 const LOOKS = 50;
 
-/** The revision that a stored deployment asks for. The operator makes the same object: whoever comes second finds it there. */
+/**
+ * Creates the revision that a stored deployment asks for. The operator creates the same object: the second one finds it
+ * there.
+ */
 export async function makeRevision({ kube, stored }: ControlPlane, deployment: DeploymentResource): Promise<RevisionResource> {
   const wanted = revisionOf(deployment);
   const { namespace, name } = wanted.metadata;

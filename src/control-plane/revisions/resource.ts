@@ -32,8 +32,8 @@ export function revisionAnswer(revision: RevisionResource, { deploymentId, servi
 const SWITCHING = { status: 'DEPLOYING', status_message: 'All pods are ready; traffic is being switched.' } as const;
 
 /**
- * DEPLOYED is the last word of a rollout: who reads it finds the revision as the active one, the URL and the version in the deployment. The
- * two are written one after the other and come by two watches.
+ * DEPLOYED is the last step of a rollout: a client that reads it finds this revision active, and its URL and version in
+ * the deployment. Revision and deployment are written one after the other and arrive by two watches.
  */
 const isAhead = (revision: RevisionResource, serving: number): boolean =>
   revisionStatus(revision) === 'DEPLOYED' && revision.spec.number > serving;

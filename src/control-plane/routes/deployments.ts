@@ -79,7 +79,10 @@ async function plannedReply(
 
 type Waiting = Call & { status?: number; query: Static<typeof WriteQuery> };
 
-/** The same once the newest revision has ended, or the time is over; a deployment that went meanwhile answers as it was written. */
+/**
+ * Answers once the newest revision has ended or the time is up. If the deployment is gone by then, the answer shows it
+ * as it was written.
+ */
 async function waitedReply(plane: ControlPlane, written: DeploymentResource, { query, ...call }: Waiting): Promise<Reply> {
   const { wait = 0 } = query;
   if (wait === 0) return deploymentReply(plane, written, call);

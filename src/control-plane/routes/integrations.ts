@@ -19,7 +19,10 @@ const GitRepository = Type.Object({
 
 const tag = 'integrations';
 
-/** Connections to git hosts are a setting of the installation, and so are the repositories behind them: the platform asks no git host. */
+/**
+ * Connections to git hosts, and the repositories behind them, are settings of the installation. The platform asks no
+ * git host.
+ */
 export const integrationRoutes = ({ config }: ControlPlane): Route<Caller>[] => [
   route({
     method: 'get',

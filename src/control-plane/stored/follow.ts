@@ -4,7 +4,10 @@ import { NotFound } from '../../errors.ts';
 import type { SseEvent } from '../../http/route.ts';
 import { canonicalJson } from '../../schema/revision-of.ts';
 
-/** Reads something again at each change of the cluster and gives it when it differs; ends when `ended` says so or it is gone. */
+/**
+ * Reads a value at each change in the cluster and sends it when it differs. The stream ends when `ended` says so or the
+ * value is gone.
+ */
 type Changes = { stored: Pick<Stored, 'changed'>; stopping: AbortSignal };
 
 export async function* follow<T>(

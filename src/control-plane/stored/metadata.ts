@@ -4,7 +4,10 @@ import type { DeploymentResource } from '../../schema/custom-resources.ts';
 /** The id of a deployment in REST, in lower case as all ids are compared. */
 export const deploymentId = ({ spec, metadata }: DeploymentResource): string => (spec.id ?? metadata.uid ?? '').toLowerCase();
 
-/** When an object last changed: its creation, the last write of any field (status included), or the last flip of a condition. */
+/**
+ * Returns when an object last changed: at its creation, at the last write of any field, or when a condition last
+ * flipped.
+ */
 export function updatedAt({ metadata, status }: KubeObject): string {
   const { conditions = [] } = (status ?? {}) as { conditions?: { lastTransitionTime: string }[] };
   const times = [

@@ -23,11 +23,12 @@ const uidOf = ({ metadata }: KubeObject): string | undefined => metadata.uid;
 const REST_PER_LIST = 2;
 const REMEMBERED = 10_000;
 
-type Options = { kube: Kube; config: Pick<ControlPlaneConfig, 'namespace' | 'namespaces'>; log: Log };
+type StoredOptions = { kube: Kube; config: Pick<ControlPlaneConfig, 'namespace' | 'namespaces'>; log: Log };
 
 /**
- * The custom resources as last seen by a watch. What this process writes is put in at once, so that a client reads its own writes;
- * what another process wrote a moment ago is found by a live list before anybody is told that it is not there.
+ * The custom resources as last seen by a watch. What this process writes is added at once, so that a client reads its
+ * own writes. Before a client is told that something does not exist, a live list looks for what another process may
+ * just have written.
  */
 export class Stored {
   readonly #kube: Kube;
@@ -56,7 +57,7 @@ export class Stored {
   /** Ids of deployments that were seen to go: a client polls such an id until it is answered with 404. */
   readonly #gone = new Set<string>();
 
-  constructor({ kube, config, log }: Options) {
+  constructor({ kube, config, log }: StoredOptions) {
     this.#kube = kube;
     this.#namespaces = config.namespaces;
     this.#own = config.namespace;
@@ -228,7 +229,10 @@ export class Stored {
     else cache.remove(key, BigInt(cache.get(key)?.metadata.resourceVersion ?? object.metadata.resourceVersion ?? '0'));
   }
 
-  /** One list at a time serves all who miss something; who comes while one runs waits for the next, which starts after he came. */
+  /**
+   * One list at a time serves everybody who misses something. Those who come while it runs wait for the next one, which
+   * starts after they came.
+   */
   async #searchLive(signal: AbortSignal): Promise<void> {
     if (this.#search !== undefined) await this.#search.catch(() => undefined);
     this.#search ??= this.#listDeployments().finally(() => (this.#search = undefined));

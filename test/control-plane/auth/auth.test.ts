@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { controlPlaneConfig } from '../../../src/config/control-plane.ts';
-import { Gate } from '../../../src/control-plane/auth/authenticate.ts';
+import { Authenticator } from '../../../src/control-plane/auth/authenticate.ts';
 import { runApiKeyCommand } from '../../../src/control-plane/auth/command.ts';
 import { Unavailable } from '../../../src/errors.ts';
 import { kinds, type Kube } from '../../../src/kube/kube.ts';
@@ -197,7 +197,7 @@ describe('a key', () => {
   const gateWith = (away = { now: false }) => {
     let time = 0;
     const { kube, reads } = spied(plane.kube, away);
-    const gate = new Gate({ kube, namespace: plane.namespace, clock: () => time });
+    const gate = new Authenticator({ kube, namespace: plane.namespace, clock: () => time });
     const ask = (key: string) => gate.authenticate({ 'x-api-key': key }, 'read');
     return { ask, reads, pass: (milliseconds: number) => (time += milliseconds) };
   };

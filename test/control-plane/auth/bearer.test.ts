@@ -1,7 +1,7 @@
 import { SignJWT, UnsecuredJWT } from 'jose';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { controlPlaneConfig } from '../../../src/config/control-plane.ts';
-import { Gate } from '../../../src/control-plane/auth/authenticate.ts';
+import { Authenticator } from '../../../src/control-plane/auth/authenticate.ts';
 import { BearerTokens } from '../../../src/control-plane/auth/bearer.ts';
 import type { Problem } from '../../../src/errors.ts';
 import type { Kube } from '../../../src/kube/kube.ts';
@@ -30,7 +30,7 @@ function gateWith(settings: Record<string, string> = {}) {
   const { oidc } = controlPlaneConfig({ GX_OIDC_ISSUER: issuer.url, GX_OIDC_AUDIENCE: 'gx', ...settings });
   if (oidc === undefined) throw new Error('no issuer is configured');
   const tokens = new BearerTokens({ config: oidc, log: silentLog(), clock });
-  const gate = new Gate({ kube: {} as Kube, namespace: 'gx', tokens });
+  const gate = new Authenticator({ kube: {} as Kube, namespace: 'gx', tokens });
   const ask = (token: string, tenant?: string) =>
     gate.authenticate({ authorization: `Bearer ${token}`, ...(tenant !== undefined && { 'x-tenant-id': tenant }) }, 'read');
   const refusal = async (token: string, tenant?: string): Promise<Problem> => {
@@ -247,7 +247,7 @@ test('without credentials the answer names both ways in, and without an issuer a
   const challenge = { 'www-authenticate': 'ApiKey realm="gx-platform", Bearer realm="gx-platform"' };
   await expect(gate.authenticate({}, 'read')).rejects.toMatchObject({ status: 401, headers: challenge });
   await expect(gate.authenticate({ authorization: 'Basic eDp5' }, 'read')).rejects.toMatchObject({ status: 401, headers: challenge });
-  const closed = new Gate({ kube: {} as Kube, namespace: 'gx' });
+  const closed = new Authenticator({ kube: {} as Kube, namespace: 'gx' });
   await expect(closed.authenticate({ authorization: 'Bearer x' }, 'read')).rejects.toMatchObject({
     status: 401,
     message: expect.stringContaining('not accepted here'),
