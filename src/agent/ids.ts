@@ -29,7 +29,10 @@ export function systemAssistantId(graphId: string): string {
 
 export const isUuid = (text: string): boolean => /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(text);
 
-/** The id of the assistant that a request names: its id, or a graph's name for the graph's own assistant. Throws `Invalid` at `place`. */
+/**
+ * The id of the assistant that a request names: its id, or a graph's name for the graph's own assistant. Throws
+ * `Invalid` at `place`.
+ */
 export function assistantIdOf(text: string, graphs: string[], place: 'body' | 'path' = 'body'): string {
   if (graphs.includes(text)) return systemAssistantId(text);
   if (isUuid(text)) return text;

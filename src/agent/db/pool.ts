@@ -57,8 +57,8 @@ export function openDatabase(options: PoolOptions, log: Log): Database {
     types,
   });
   pool.on('error', (error) => log.warn({ err: error }, 'idle database connection lost'));
-  // A connection that breaks between two statements of its holder says so with the next one; an event without a listener
-  // would end the process.
+  // A connection that breaks between two statements of its holder says so with the next one; an event without a
+  // listener would end the process.
   pool.on('connect', (client) => client.on('error', () => undefined));
   return {
     pool,

@@ -123,7 +123,9 @@ export async function runContexts(db: Db, asked: RunContextKey[]): Promise<((Run
 
 export type ActiveRun = { run_id: string; status: 'pending' | 'running'; worker: string | null };
 
-/** Locks the thread against other admissions and returns its unfinished runs; undefined when there is no such thread. */
+/**
+ * Locks the thread against other admissions and returns its unfinished runs; undefined when there is no such thread.
+ */
 export async function lockActive(tx: Db, threadId: string): Promise<ActiveRun[] | undefined> {
   const [thread] = await tx.query({
     name: 'thread_lock',

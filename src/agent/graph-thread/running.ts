@@ -87,5 +87,8 @@ export class Running {
   }
 }
 
-/** A result that can not be serialised (it has cycles, or its parts throw when they are read) is the failure of the graph. */
+/**
+ * A result that can not be serialised (it has cycles, or its parts throw when they are read) is the failure of the
+ * graph.
+ */
 const broken = (thrown: unknown): Outcome => ({ status: 'error', waiting: false, error: failureOf(thrown) });

@@ -24,7 +24,10 @@ export const ok = (description: string, schema?: Answer['schema']): Answer => ({
   ...(schema !== undefined && { schema }),
 });
 
-/** A page with its headers: `X-Pagination-Next` only when there is another page, `X-Pagination-Total` at least what is known to be there. */
+/**
+ * A page with its headers: `X-Pagination-Next` only when there is another page, `X-Pagination-Total` at least what is
+ * known to be there.
+ */
 export function page<T>(rows: T[], { limit, offset }: { limit: number; offset: number }): { rows: T[]; headers: Record<string, string> } {
   if (rows.length <= limit) return { rows, headers: { 'x-pagination-total': String(offset + rows.length) } };
   const next = offset + limit;

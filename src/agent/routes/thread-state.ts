@@ -72,7 +72,10 @@ async function historyOf(deps: Deps, threadId: string, { select, ...body }: Hist
   return isAsked(select) ? JSON.stringify(parsed(states).map((state) => picked(state, select))) : states;
 }
 
-/** Writes state, and holds the thread meanwhile: a run that began in between would go on from the state before, and one of the two would be lost. */
+/**
+ * Writes state, and holds the thread meanwhile: a run that began in between would go on from the state before, and one
+ * of the two would be lost.
+ */
 async function write(deps: Deps, threadId: string, body: StateUpdate): Promise<WrittenState['answer']> {
   const { graph_id } = await headOf(deps, threadId);
   if (graph_id === null) throw new Rejected('Thread has no graph ID: run it once, or create it with metadata.graph_id.');

@@ -199,7 +199,10 @@ async function create(deps: Deps, body: ThreadCreate): Promise<Reply> {
   return json(await getThread(deps.db, id));
 }
 
-/** Takes back a thread whose history could not be written, so that the caller may send the same again; throws what went wrong. */
+/**
+ * Takes back a thread whose history could not be written, so that the caller may send the same again; throws what went
+ * wrong.
+ */
 async function undo({ db }: Pick<Deps, 'db'>, threadId: string, failure: unknown): Promise<never> {
   const gone = await deleteThreads(db, [threadId]).then(
     () => true,

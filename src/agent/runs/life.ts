@@ -12,7 +12,7 @@ import {
 } from './end.ts';
 
 /*
- * The life of a run under way in this process, as a machine: an event in a state leads to the next state and to effects.
+ * The life of a run in this process, as a machine: an event in a state leads to the next state and to effects.
  * Nothing is done here. `executor.ts` carries out the effects, and reports what came of them as events.
  *
  *   taken -> executing -> stopping -> saying -> writing -> ended
