@@ -25,6 +25,12 @@ export function cors(settings: Settings, { privateNetwork }: { privateNetwork: b
   };
 }
 
+/** Whether pages of an origin may connect by WebSocket, which browsers let any page try. */
+export function permitsOrigin(settings: Settings): (origin: string) => boolean {
+  const permits = permitted(settings);
+  return (origin) => permits(origin) !== undefined;
+}
+
 /** What to answer an origin: `*`, its own name, or nothing. */
 function permitted({ allow_origins = ['*'], allow_origin_regex }: Settings): (origin: string) => string | undefined {
   const pattern = allow_origin_regex === undefined ? undefined : new RegExp(`^(?:${allow_origin_regex})$`);

@@ -29,6 +29,13 @@ export function handleSignal({ pump, readers, executor, keeper, log }: Deps, sig
       return;
     case 'thread-reader':
       executor.addThreadReader(signal.thread_id, signal.reader);
+      return;
+    case 'thread':
+      readers
+        .threadMadeHere(signal.thread_id)
+        .catch((error: unknown) =>
+          log.warn({ err: error }, 'readers of a new thread could not be registered; they ask again with the next event'),
+        );
   }
 }
 

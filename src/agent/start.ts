@@ -12,7 +12,7 @@ import { reachDatabase } from './db/reach.ts';
 import type { AgentDeps } from './deps.ts';
 import { readGraphsFile, type GraphsFile } from './gx-json/read.ts';
 import { systemAssistantId } from './ids.ts';
-import { agentApp } from './server.ts';
+import { agentApp, agentSockets } from './server.ts';
 import { versions } from './versions.ts';
 
 const FAREWELL_MILLISECONDS = 5000;
@@ -66,6 +66,7 @@ async function start({ config, log, signal }: StartOptions, opened: Opened): Pro
     info: { ...versions(), deployment: config.deployment, revision: config.revision },
   });
   const listener = await listen(app, config);
+  const sockets = agentSockets(deps, listener.server, { config, settings: file.settings });
   deps.keeper.start();
   deps.pump.start();
   const stopping = new AbortController();
@@ -85,6 +86,7 @@ async function start({ config, log, signal }: StartOptions, opened: Opened): Pro
     deps.keeper.stop();
     stopping.abort();
     deps.readers.endAllHere();
+    sockets.close();
     await Promise.race([deps.readers.written(), wait(FAREWELL_MILLISECONDS, undefined, { ref: false })]);
     await listener.stop(2000);
     // A database that is gone does not answer: the process must not wait for it.

@@ -35,6 +35,8 @@ export type AgentConfig = {
   jobs: JobSettings;
   /** `maxEventBytes`: a larger message of a stream is left out. */
   streams: { resumableSeconds: number; maxEventBytes: number };
+  /** Whether event streaming (protocol v2) is served, unless gx.json turns it off. */
+  eventStreaming: boolean;
   deployment: string | undefined;
   revision: string | undefined;
   /** Undefined: no traces, and no cost of them. */
@@ -108,6 +110,7 @@ export function agentConfig(env: Env, args: string[] = []): AgentConfig {
       resumableSeconds: read.integer(['GX_RESUMABLE_STREAM_TTL_SECONDS', 'RESUMABLE_STREAM_TTL_SECONDS'], 120, { min: 1, max: DAY }),
       maxEventBytes: read.integer(['GX_MAX_STREAM_CHUNK_SIZE_BYTES', 'MAX_STREAM_CHUNK_SIZE_BYTES'], 128 * 1024 * 1024, range(1024)),
     },
+    eventStreaming: read.flag(['GX_V2_EVENT_STREAMING', 'FF_V2_EVENT_STREAMING'], true),
     deployment: read.optional(['GX_DEPLOYMENT']),
     revision: read.optional(['GX_REVISION']),
     tracing: tracingSettings(read),

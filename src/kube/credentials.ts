@@ -58,7 +58,7 @@ async function fromKubeconfig(path: string): Promise<Credentials> {
   return { server: new URL(cluster.server), namespace, ...remembered(load) };
 }
 
-type HttpsOptions = Tls & { headers?: unknown; auth?: string | null };
+type HttpsOptions = { [Name in keyof Tls]: Tls[Name] | undefined } & { headers?: unknown; auth?: string | null | undefined };
 
 const tlsOf = ({ ca, cert, key, servername, rejectUnauthorized }: HttpsOptions): Tls => ({
   ...(ca && { ca }),

@@ -156,6 +156,8 @@ export type RunKwargs = {
   temporary: boolean;
   subgraphs: boolean;
   resumable: boolean;
+  /** Present on runs that commands of event streaming started: they tell of themselves in its events. */
+  protocol?: true;
   checkpoint_during: boolean | null;
   durability: 'sync' | 'async' | 'exit';
 };

@@ -30,8 +30,14 @@ export type ThreadStreamMode = (typeof THREAD_STREAM_MODES)[number];
 /** Where a reader stands in a run's events: the `ms-seq` of an event id. */
 export type Cursor = { ms: number; seq: number };
 
-/** One event of a run; `json` is its data, serialised once where the graph runs. */
-export type RunEvent = Cursor & { event: string; json: string };
+/**
+ * One event of a run; `json` is its data, serialised once where the graph runs. `thread_seq`: its number in its thread,
+ * of protocol events only.
+ */
+export type RunEvent = Cursor & { event: string; json: string; thread_seq?: number | null };
+
+/** An event of protocol v2: numbered over all runs of its thread. */
+export type ThreadEvent = RunEvent & { thread_seq: number };
 
 export const eventId = ({ ms, seq }: Cursor): string => `${ms}-${seq}`;
 

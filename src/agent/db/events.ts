@@ -1,10 +1,14 @@
 import type { Cursor, RunEvent } from '../../schema/stream-event.ts';
 import { fieldText } from './json-field.ts';
 import type { Db } from './pool.ts';
+import { LAST_SEQ } from './protocol-events.ts';
 
 export type StoredEvent = RunEvent & { run_id: string; thread_id: string };
 
-/** Writes a batch for readers elsewhere and later, and wakes the processes that wait for it, in one statement. */
+/**
+ * Writes a batch for readers elsewhere and later, and wakes the processes that wait for it, in one statement. Protocol
+ * events stay until a while after the end of their run.
+ */
 export async function appendEvents(
   db: Db,
   events: StoredEvent[],
@@ -13,10 +17,11 @@ export async function appendEvents(
   await db.query({
     name: 'event_append',
     text: `with written as (
-        insert into gx.stream_event (run_id, ms, seq, thread_id, event, data, expires_at)
-        select e.run_id, e.ms, e.seq, e.thread_id, e.event, e.data, now() + $7 * interval '1 second'
-        from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::uuid[], $5::text[], $6::text[])
-          as e (run_id, ms, seq, thread_id, event, data) on conflict do nothing)
+        insert into gx.stream_event (run_id, ms, seq, thread_id, event, data, thread_seq, expires_at)
+        select e.run_id, e.ms, e.seq, e.thread_id, e.event, e.data, e.thread_seq,
+          case when e.thread_seq is null then now() + $7 * interval '1 second' else 'infinity' end
+        from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::uuid[], $5::text[], $6::text[], $10::bigint[])
+          as e (run_id, ms, seq, thread_id, event, data, thread_seq) on conflict do nothing)
       select pg_notify(w.channel, w.payload) from unnest($8::text[], $9::text[]) as w (channel, payload)`,
     values: [
       events.map(({ run_id }) => run_id),
@@ -28,11 +33,15 @@ export async function appendEvents(
       lifeSeconds,
       wake.map(({ channel }) => channel),
       wake.map(({ payload }) => payload),
+      events.map(({ thread_seq }) => thread_seq ?? null),
     ],
   });
 }
 
-/** The last events of a run that nobody executes any more, behind all that is stored of it. */
+/**
+ * The last events of a run that nobody executes any more, at most one of them a protocol event, behind all that is
+ * stored of it.
+ */
 export async function appendLast(
   tx: Db,
   { run_id, thread_id }: { run_id: string; thread_id: string },
@@ -40,8 +49,9 @@ export async function appendLast(
   lifeSeconds: number,
 ): Promise<void> {
   await tx.query({
-    text: `insert into gx.stream_event (run_id, ms, seq, thread_id, event, data, expires_at)
+    text: `insert into gx.stream_event (run_id, ms, seq, thread_id, event, data, thread_seq, expires_at)
       select $1, greatest(last.ms, extract(epoch from clock_timestamp()) * 1000)::bigint, last.seq + e.n, $2, e.event, e.data,
+        case when e.event like 'v2:%' then (select ${LAST_SEQ} + 1 from gx.thread t where t.thread_id = $2) end,
         now() + $5 * interval '1 second'
       from (select coalesce(max(ms), 0) as ms, coalesce(max(seq), 0) as seq from gx.stream_event where run_id = $1) last,
         unnest($3::text[], $4::text[]) with ordinality e (event, data, n)`,

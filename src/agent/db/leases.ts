@@ -1,5 +1,6 @@
 import type { RunKwargs } from '../../schema/run.ts';
 import type { Db } from './pool.ts';
+import { LAST_SEQ } from './protocol-events.ts';
 
 /* Who runs what: claims, heartbeats, and what becomes of a run whose worker is gone. */
 
@@ -17,6 +18,8 @@ export type Claimed = {
   readers: string[];
   /** True when the thread has no checkpoint. */
   empty: boolean;
+  /** The number of the thread's last protocol event. */
+  thread_seq: number;
 };
 
 type Claim = { worker: string; leaseSeconds: number; graphs: string[] };
@@ -37,7 +40,8 @@ const TAKE = `update gx.run r set status = 'running', attempt = r.attempt + 1, w
     lease_until = now() + $2 * interval '1 second', started_at = now(), updated_at = now()
   from head, gx.thread t where r.run_id = head.run_id and r.status = 'pending' and t.thread_id = r.thread_id
   returning r.run_id, r.thread_id, r.graph_id, r.attempt, r.kwargs, r.temporary, r.resumable, r.alone, r.cancel, r.readers || t.readers as readers,
-    not exists (select 1 from gx.checkpoints c where c.thread_id = r.thread_id::text) as empty`;
+    not exists (select 1 from gx.checkpoints c where c.thread_id = r.thread_id::text) as empty,
+    ${LAST_SEQ} as thread_seq`;
 
 /**
  * Takes the head run of each thread. Two takers of one thread meet at the unique index: the later one gets a
@@ -120,12 +124,15 @@ export type Lost = {
   cancel: 'interrupt' | 'rollback' | null;
   /** Lives it has lost so far. */
   lost: number;
+  /** True when it tells of itself in the thread's protocol events. */
+  protocol: boolean;
   /** Processes that read it, or its whole thread. */
   readers: string[];
   thread_readers: string[];
 };
 
-const LOST = `r.run_id, r.thread_id, r.graph_id, r.temporary, r.cancel, r.lost, r.readers, (select t.readers from gx.thread t where t.thread_id = r.thread_id) as thread_readers`;
+const LOST = `r.run_id, r.thread_id, r.graph_id, r.temporary, r.cancel, r.lost, r.readers,
+  r.kwargs->'protocol' is not null as protocol, (select t.readers from gx.thread t where t.thread_id = r.thread_id) as thread_readers`;
 
 /**
  * Returns running runs whose worker has been silent for longer than its lease, locked for what follows. A database that

@@ -2,6 +2,7 @@ import type { JsonObject } from '../../schema/agent-types.ts';
 import type { MultitaskStrategy, Run, RunError, RunKwargs, RunStatus } from '../../schema/run.ts';
 import { toField } from './json-field.ts';
 import type { Db } from './pool.ts';
+import { LAST_SEQ } from './protocol-events.ts';
 
 /** What the assistant and the thread bring to a run. */
 export type RunContext = {
@@ -42,8 +43,11 @@ const FORGOTTEN = 300;
 /** A worker with a free slot for the run that is being made. */
 export type Starter = { worker: string; leaseSeconds: number };
 
-/** `thread_readers`: processes that follow the whole thread; `empty`: the thread has no checkpoint. */
-export type Inserted = { run: Run; thread_readers: string[]; empty: boolean };
+/**
+ * `thread_readers`: processes that follow the whole thread; `empty`: the thread has no checkpoint; `thread_seq`: the
+ * number of its last protocol event.
+ */
+export type Inserted = { run: Run; thread_readers: string[]; empty: boolean; thread_seq: number };
 
 /** True when no run was added to the thread since the caller looked, and none is to go first. */
 const FREE = `t.runs = $15 and not exists (
@@ -68,7 +72,7 @@ export async function insertRun(
     : 'update gx.thread t set metadata = t.metadata || $10, updated_at = now(), runs = t.runs + 1 where thread_id = $2';
   const [row] = await db.query<Run & Omit<Inserted, 'run'>>({
     name: thread.create ? 'run_insert_with_thread' : 'run_insert',
-    text: `with t as (${thread_} returning thread_id, runs, readers),
+    text: `with t as (${thread_} returning thread_id, runs, readers, event_seq),
       ticket as (${ticket.sql(13)}),
       s as (select t.thread_id, $14::uuid is not null and ${FREE} as starts from t),
       r as (insert into gx.run (run_id, thread_id, assistant_id, graph_id, status, attempt, worker, lease_until, started_at,
@@ -77,7 +81,7 @@ export async function insertRun(
           case when starts then $14::uuid end, case when starts then now() + $16 * interval '1 second' end, case when starts then now() end,
           $5, $6, $7, $8, $9, $11, now() + $12 * interval '1 second', now() + $12 * interval '1 second'
         from s returning ${SHOWN})
-      select r.*, t.readers as thread_readers, not exists (select 1 from gx.checkpoints c where c.thread_id = $2::text) as empty from r, t`,
+      select r.*, t.readers as thread_readers, not exists (select 1 from gx.checkpoints c where c.thread_id = $2::text) as empty, ${LAST_SEQ} as thread_seq from r, t`,
     values: [
       run.run_id,
       run.thread_id,
@@ -98,8 +102,8 @@ export async function insertRun(
     ],
   });
   if (row === undefined) return undefined;
-  const { thread_readers, empty, ...made } = row;
-  return { run: made, thread_readers, empty };
+  const { thread_readers, empty, thread_seq, ...made } = row;
+  return { run: made, thread_readers, empty, thread_seq };
 }
 
 export type RunContextKey = { assistantId: string; threadId: string };
@@ -222,14 +226,18 @@ export async function endedOf(db: Db, runIds: string[]): Promise<string[]> {
   return rows.map((row) => row.run_id);
 }
 
-/** Deletes runs that have not ended any other way (rollback, DELETE); returns their readers. */
+/**
+ * Deletes runs that have not ended any other way (rollback, DELETE); returns their readers. Their protocol events stay
+ * a while: the numbers of a thread have no hole.
+ */
 export function deleteRuns(
   db: Db,
   runIds: string[],
 ): Promise<{ run_id: string; thread_id: string; readers: string[]; worker: string | null }[]> {
   return db.query({
     name: 'run_delete',
-    text: `with events as (delete from gx.stream_event where run_id = any($1))
+    text: `with events as (delete from gx.stream_event where run_id = any($1) and thread_seq is null),
+      protocol as (update gx.stream_event set expires_at = now() + interval '120 seconds' where run_id = any($1) and thread_seq is not null)
       delete from gx.run where run_id = any($1) returning run_id, thread_id, readers, case when status = 'running' then worker end as worker`,
     values: [runIds],
   });

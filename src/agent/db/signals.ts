@@ -11,7 +11,9 @@ export type Signal =
   | { about: 'end'; run_id: string }
   | { about: 'stop'; run_id: string }
   | { about: 'reader'; run_id: string; reader: string }
-  | { about: 'thread-reader'; thread_id: string; reader: string };
+  | { about: 'thread-reader'; thread_id: string; reader: string }
+  /** It may be new to those who follow it. */
+  | { about: 'thread'; thread_id: string };
 
 const EVERYBODY = 'gx_all';
 const close = (client: Client): void => void client.end().catch(() => undefined);

@@ -231,3 +231,21 @@ export async function countThreads(db: Db, filters: Filters): Promise<number> {
   });
   return row?.count ?? 0;
 }
+
+/** What a thread waits for, and with whom: a command that answers needs no more of it. */
+export type ThreadQuestions = {
+  status: Thread['status'];
+  interrupts: Record<string, { id?: string }[]>;
+  assistant_id: string | null;
+  graph_id: string | null;
+};
+
+export async function threadQuestions(db: Db, threadId: string): Promise<ThreadQuestions | undefined> {
+  const [thread] = await db.query<ThreadQuestions>({
+    name: 'thread_questions',
+    text: `select ${STATUS} as status, t.interrupts, t.metadata->>'assistant_id' as assistant_id, t.metadata->>'graph_id' as graph_id
+      from gx.thread t where t.thread_id = $1`,
+    values: [threadId],
+  });
+  return thread;
+}

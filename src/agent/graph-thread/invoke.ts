@@ -1,8 +1,10 @@
 import { MemorySaver } from '@langchain/langgraph';
 import { Unavailable } from '../../errors.ts';
+import type { StreamMode } from '../../schema/stream-event.ts';
 import { graphModes, EventsOfRun, type Chunk, type Emitted } from './events.ts';
 import { commandOf } from './command.ts';
 import { failureOf } from './failures.ts';
+import { PROTOCOL_CALL, protocolStream, type ProtocolStream } from './event-streaming/protocol-stream.ts';
 import { nodesOf, type Graph, type MakeGraph } from './load.ts';
 import type { Outcome, RunSpec } from '../threads/protocol.ts';
 import type { Saver } from './checkpoints/saver.ts';
@@ -41,19 +43,31 @@ const SERVER = {
 };
 
 /** What is known of a run while it is under way. */
-type Progress = { events: EventsOfRun; graph?: Graph; config?: Config };
+type Progress = { events: EventsOfRun; protocol: ProtocolStream; graph?: Graph; config?: Config };
+
+function begin(spec: RunSpec, { emit }: InvokeDeps): Progress {
+  const progress = { events: new EventsOfRun(modesOf(spec)), protocol: protocolStream(spec, emit) };
+  emit('metadata', toJson({ run_id: spec.run_id, attempt: spec.attempt }));
+  progress.protocol.begin();
+  return progress;
+}
+
+/** What the streams of the older door get: of a run that event streaming started, only what is told of every run. */
+const modesOf = ({ kwargs }: RunSpec): StreamMode[] => (kwargs.protocol === true ? [] : kwargs.stream_mode);
 
 /**
  * Runs one graph to its end, its stop, or its failure; the outcome says how it went. Throws only where the outcome
  * can't be serialised.
  */
 export async function invoke(spec: RunSpec, deps: InvokeDeps): Promise<Outcome> {
-  const progress: Progress = { events: new EventsOfRun(spec.kwargs.stream_mode) };
-  deps.emit('metadata', toJson({ run_id: spec.run_id, attempt: spec.attempt }));
+  const progress = begin(spec, deps);
   try {
     const storing = { ahead: goesAhead(spec.kwargs), written: spec.kwargs.resumable ? deps.written : undefined };
-    return await deps.saver.during(spec, storing, () => carryOut(spec, deps, progress));
+    const outcome = await deps.saver.during(spec, storing, () => carryOut(spec, deps, progress));
+    progress.protocol.end(progress.events.stopped ? 'interrupted' : 'completed');
+    return outcome;
   } catch (error) {
+    progress.protocol.end(deps.signal.aborted ? 'interrupted' : 'failed');
     if (deps.signal.aborted) return await ended(progress, 'interrupted');
     if (error instanceof Unavailable) return { status: 'interrupted', waiting: false, retry: true };
     return { ...result(progress.events), status: 'error', waiting: false, error: failureOf(error) };
@@ -99,8 +113,7 @@ function callConfig({ run_id, attempt, kwargs, thread_id }: RunSpec, { saver, st
     ...(kwargs.context !== null && { context: kwargs.context }),
     ...(attempt === 1 && { runId: run_id }),
     ...(handler !== undefined && { callbacks: [handler] }),
-    streamMode: graphModes(kwargs.stream_mode),
-    subgraphs: kwargs.subgraphs,
+    ...(kwargs.protocol === true ? PROTOCOL_CALL : { streamMode: graphModes(kwargs.stream_mode), subgraphs: kwargs.subgraphs }),
     durability: kwargs.durability,
     ...(kwargs.interrupt_before !== null && { interruptBefore: kwargs.interrupt_before }),
     ...(kwargs.interrupt_after !== null && { interruptAfter: kwargs.interrupt_after }),
@@ -111,9 +124,11 @@ function callConfig({ run_id, attempt, kwargs, thread_id }: RunSpec, { saver, st
 
 async function execute(input: unknown, call: Call & { progress: Progress; deps: InvokeDeps }): Promise<Outcome> {
   const { progress, deps } = call;
-  const { events } = progress;
-  for await (const piece of pieces(input, call))
+  const { events, protocol } = progress;
+  for await (const piece of pieces(input, call)) {
+    if (!('emitted' in piece)) protocol.take(piece);
     for (const [event, data] of 'emitted' in piece ? piece.emitted : events.of(piece)) deps.emit(event, events.text(data));
+  }
   deps.signal.throwIfAborted();
   return ended(progress, 'success');
 }
@@ -125,7 +140,7 @@ type Call = { spec: RunSpec; graph: Graph; config: Config };
 
 async function* pieces(input: unknown, { spec, graph, config }: Call): AsyncGenerator<Piece> {
   const form = (chunk: unknown): Chunk => toChunk(chunk, spec.kwargs.subgraphs);
-  if (!spec.kwargs.stream_mode.includes('events')) {
+  if (!modesOf(spec).includes('events')) {
     for await (const chunk of await graph.stream(input, config)) yield form(chunk);
     return;
   }

@@ -22,7 +22,7 @@ type OwnMessage = Message & {
  * Returns a message as clients know it. The common classes are read here: `toDict` looks through all their ancestors at
  * each call.
  */
-function plain(message: OwnMessage): Record<string, unknown> {
+export function plainMessage(message: OwnMessage): Record<string, unknown> {
   const { lc_kwargs: given, lc_aliases: aliases = {} } = message;
   const common = message.lc_serializable === true && given !== undefined && message._getType !== undefined;
   if (!common || message.lc_attributes !== undefined || message.lc_secrets !== undefined) {
@@ -53,13 +53,13 @@ function written(name: string): string {
 
 /**
  * Returns any value of a graph as one line of JSON, with messages in the form that clients know (`{type, content, id,
- * ...}`).
+ * ...}`), or in that of `form`.
  */
-export function toJson(value: unknown): string {
+export function toJson(value: unknown, form = plainMessage): string {
   return (
     JSON.stringify(value, function replace(this: Record<string, unknown>, key: string, given: unknown) {
       const raw = this[key];
-      if (isMessage(raw)) return plain(raw);
+      if (isMessage(raw)) return form(raw);
       if (raw instanceof Error) return { error: raw.name, message: raw.message };
       return typeof given === 'bigint' ? given.toString() : given;
     }) ?? 'null'
@@ -68,4 +68,4 @@ export function toJson(value: unknown): string {
 
 /** Returns a message part as it streams: it keeps the class name that tells clients to append it. */
 export const chunkForm = (message: Message): Record<string, unknown> =>
-  isChunk(message) ? { ...plain(message), type: nameOf(message) } : plain(message);
+  isChunk(message) ? { ...plainMessage(message), type: nameOf(message) } : plainMessage(message);

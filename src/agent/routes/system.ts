@@ -7,7 +7,13 @@ import type { AgentDeps } from '../deps.ts';
 import type { Metrics } from '../metrics.ts';
 import { ok, route, type AgentRoute } from './route.ts';
 
-export type ServerInfo = { version: string; langgraphVersion: string; deployment: string | undefined; revision: string | undefined };
+export type ServerInfo = {
+  eventStreaming: boolean;
+  version: string;
+  langgraphVersion: string;
+  deployment: string | undefined;
+  revision: string | undefined;
+};
 
 type SystemFacts = { info: ServerInfo; metrics: Metrics; document: () => unknown };
 
@@ -76,6 +82,7 @@ const infoRoute = ({ info }: SystemFacts): AgentRoute =>
           assistants: true,
           crons: false,
           stream_namespaces: true,
+          event_streaming: info.eventStreaming,
           langsmith: false,
           langsmith_tracing_replicas: false,
           langsmith_tracing_session_on_runs: false,

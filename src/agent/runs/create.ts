@@ -20,7 +20,12 @@ export type CreateDeps = InsertDeps &
   };
 
 /** A run in the state in which it was made. `subscription`: what is heard of it, where it is followed. */
-export type CreatedRun = { run: Run; subscription: Subscription | undefined };
+export type CreatedRun = {
+  run: Run;
+  subscription: Subscription | undefined;
+  /** The number of the thread's last protocol event before it. */
+  thread_seq: number;
+};
 
 type CreateOptions = {
   /** Undefined: a thread of its own. */
@@ -29,6 +34,8 @@ type CreateOptions = {
   follow: AbortSignal | undefined;
   /** The request that asks for the run. */
   request: RequestFacts;
+  /** The run tells of itself in its thread's protocol events. */
+  protocol?: true;
 };
 
 /**
@@ -37,8 +44,12 @@ type CreateOptions = {
  * `Rejected` or `NotFound` for what the body asks, and `Conflict` when the thread is busy and the strategy is to
  * reject.
  */
-export async function createRun(deps: CreateDeps, body: RunCreate, { threadId, follow, request }: CreateOptions): Promise<CreatedRun> {
-  return make(deps, await planRun(deps, body, { threadId, request }), { follow, request });
+export async function createRun(
+  deps: CreateDeps,
+  body: RunCreate,
+  { threadId, follow, request, protocol }: CreateOptions,
+): Promise<CreatedRun> {
+  return make(deps, await planRun(deps, body, { threadId, request, protocol }), { follow, request });
 }
 
 /**
@@ -72,10 +83,10 @@ async function make(
   try {
     const tokens = feedbackTokens(planned.kwargs.feedback_keys, deps.requests.address(request.headers));
     if (tokens.length > 0) await insertFeedbackTokens(deps.db, next, tokens);
-    const { run } = await insertPlanned(deps, next);
+    const { run, thread_seq } = await insertPlanned(deps, next);
     deps.log.debug({ run_id, thread_id: run.thread_id }, 'run created');
     // The answer tells of the moment at which it was made, however soon it started.
-    return { run: { ...run, status: 'pending' }, subscription };
+    return { run: { ...run, status: 'pending' }, subscription, thread_seq };
   } catch (error) {
     subscription?.close();
     throw error;

@@ -89,7 +89,17 @@ export class Executor {
       const readers = new Set([...run.readers, ...requested.readers]);
       readers.delete(this.#deps.signals.processId);
       const [life, effects] = beginLife(requested.stop ?? run.cancel ?? undefined, facts);
-      const held: HeldRun = { run, facts, life, startedAt: Date.now(), at: { ms: 0, seq: 0 }, readers, timers: new Map(), released };
+      const held: HeldRun = {
+        run,
+        facts,
+        life,
+        startedAt: Date.now(),
+        at: { ms: 0, seq: 0 },
+        thread_seq: run.thread_seq,
+        readers,
+        timers: new Map(),
+        released,
+      };
       this.#held.set(run.run_id, held);
       const { run_id, thread_id, graph_id, attempt } = run;
       this.#deps.log.info({ run_id, thread_id, graph_id, attempt }, 'run started');

@@ -55,12 +55,25 @@ async function insertStarted({ db, pump, tickets }: InsertDeps, run: NewRun): Pr
 
 const NO_TICKET = '[]';
 
-function claimed({ graph_id, readers }: NewRun, { run, thread_readers, empty }: Inserted): Claimed {
+function claimed({ graph_id, readers }: NewRun, { run, thread_readers, empty, thread_seq }: Inserted): Claimed {
   const { run_id, thread_id } = run;
   const kwargs = run.kwargs as RunKwargs;
   const { temporary, resumable } = kwargs;
   const all = [...readers, ...thread_readers];
-  return { run_id, thread_id, graph_id, attempt: 1, kwargs, temporary, resumable, alone: false, cancel: null, readers: all, empty };
+  return {
+    run_id,
+    thread_id,
+    graph_id,
+    attempt: 1,
+    kwargs,
+    temporary,
+    resumable,
+    alone: false,
+    cancel: null,
+    readers: all,
+    empty,
+    thread_seq,
+  };
 }
 
 const insertWaiting = ({ tickets }: InsertDeps, db: Db, run: NewRun): Promise<Inserted | undefined> =>

@@ -3,6 +3,7 @@ import { asError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { expired, renewLeases } from '../db/leases.ts';
 import { deleteExpiredEvents } from '../db/events.ts';
+import { deleteOldProtocolEvents } from '../db/protocol-events.ts';
 import { deleteUnusedFeedback } from '../db/feedback.ts';
 import type { Database } from '../db/pool.ts';
 import { endedOf } from '../db/runs.ts';
@@ -118,6 +119,7 @@ export class Keeper {
   async clean(): Promise<void> {
     const { db } = this.#deps;
     await deleteExpiredEvents(db);
+    await deleteOldProtocolEvents(db, this.#deps.eventLog);
     await deleteExpiredItems(db);
     await deleteRetiredThreads(db);
     await deleteUnusedFeedback(db);

@@ -39,10 +39,13 @@ function commandIn({ command }: RunCreate): JsonObject | null {
   return given.some((part) => part !== undefined && part !== null) ? command! : null;
 }
 
+/** `protocol`: the run tells of itself in its thread's protocol events. */
+type CallFacts = { temporary: boolean; origin: RequestOrigin; protocol?: true | undefined };
+
 /**
  * Returns the call that a run stands for: the configuration of the assistant, then the thread's, then the request's.
  */
-export function runKwargs(body: RunCreate, from: RunContext, ids: Ids & { temporary: boolean; origin: RequestOrigin }): RunKwargs {
+export function runKwargs(body: RunCreate, from: RunContext, ids: Ids & CallFacts): RunKwargs {
   return {
     input: body.input ?? null,
     command: commandIn(body),
@@ -56,6 +59,7 @@ export function runKwargs(body: RunCreate, from: RunContext, ids: Ids & { tempor
     temporary: ids.temporary,
     subgraphs: body.stream_subgraphs === true,
     resumable: body.stream_resumable === true,
+    ...(ids.protocol && { protocol: true }),
     checkpoint_during: body.checkpoint_during ?? null,
     durability: body.durability ?? (body.checkpoint_during === false ? 'exit' : 'async'),
   };

@@ -6,6 +6,7 @@ import { endLost, requeueLost, type Lost } from '../db/leases.ts';
 import type { Db } from '../db/pool.ts';
 import { deleteRuns } from '../db/runs.ts';
 import type { Tickets } from '../queue/tickets.ts';
+import { rootLifecycle } from '../stream/protocol/root-lifecycle.ts';
 import type { GraphHost } from '../threads/host.ts';
 import type { Readers } from './readers.ts';
 import { refreshThread } from './refresh.ts';
@@ -22,8 +23,9 @@ export type SettledRun = Lost & { ended: boolean };
  * before the run's first step can't be told from one that died of it.
  */
 export async function settleLost(tx: Db, run: Lost, { tickets, maxAttempts, lifeSeconds }: Settling): Promise<SettledRun> {
+  const lifecycle = run.protocol ? [rootLifecycle(run.cancel === null ? 'failed' : 'interrupted', run)] : [];
   const sayLast = (...events: [event: string, json: string][]): Promise<void> =>
-    appendLast(tx, run, [...events, [RUN_DONE, runDone(run.run_id)]], lifeSeconds);
+    appendLast(tx, run, [...events, ...lifecycle, [RUN_DONE, runDone(run.run_id)]], lifeSeconds);
   if (run.cancel === 'rollback') {
     await deleteRunCheckpoints(tx, run.thread_id, run.run_id);
     await deleteRuns(tx, [run.run_id]);

@@ -37,7 +37,7 @@ export type PlannedRun = Omit<NewRun, 'readers'>;
 export async function planRun(
   deps: PlanDeps,
   body: RunCreate,
-  { threadId, request }: { threadId: string | undefined; request: RequestFacts },
+  { threadId, request, protocol }: { threadId: string | undefined; request: RequestFacts; protocol?: true | undefined },
 ): Promise<PlannedRun> {
   checkFields(body, threadId);
   if (threadId === undefined && body.command?.['resume'] !== undefined && body.command['resume'] !== null)
@@ -59,6 +59,7 @@ export async function planRun(
       run_id,
       thread_id,
       temporary: stateless && body.on_completion !== 'keep',
+      protocol,
       origin: { requestId: request.requestId, headers: configurableHeaders(request.headers, deps.requests.passes) },
     }),
     multitask_strategy: body.multitask_strategy ?? 'enqueue',

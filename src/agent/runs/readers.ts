@@ -10,6 +10,7 @@ import { registerThreadReader, unregisterThreadReader, threadReaders } from '../
 import { newId } from '../ids.ts';
 import { threadKey, type Bus, type RunResult, type Subscription } from '../stream/bus.ts';
 import type { EventLog } from '../stream/log.ts';
+import { protocolEvents, protocolEventsUpTo, type Batch } from '../stream/protocol/follow.ts';
 import { runEvents, type RunReading } from '../stream/run-events.ts';
 import { threadEvents } from '../stream/thread-events.ts';
 import type { Wanted } from '../stream/wanted.ts';
@@ -73,15 +74,29 @@ export class Readers {
 
   /** Follows all runs of a thread until the signal. Throws `NotFound` when there is no such thread. */
   async followThread(threadId: string, signal: AbortSignal): Promise<FollowedThread> {
-    const { db, bus, signals } = this.#deps;
-    const { processId } = signals;
-    const subscription = bus.follow(threadKey(threadId), signal);
-    if (!(await registerThreadReader(db, threadId, processId))) {
-      subscription.close();
-      throw new NotFound(`Thread with ID ${threadId} not found`);
-    }
-    await signals.send({ about: 'thread-reader', thread_id: threadId, reader: processId });
+    const subscription = this.#deps.bus.follow(threadKey(threadId), signal);
+    if (await this.#registerThread(threadId)) return { threadId, subscription };
+    subscription.close();
+    throw new NotFound(`Thread with ID ${threadId} not found`);
+  }
+
+  /**
+   * The same for a thread that need not exist yet: its reader here hears of it as soon as it has its first protocol
+   * event.
+   */
+  async followThreadToCome(threadId: string, signal: AbortSignal): Promise<FollowedThread> {
+    const subscription = this.#deps.bus.follow(threadKey(threadId), signal);
+    await this.#registerThread(threadId);
     return { threadId, subscription };
+  }
+
+  /** Registers this process among the thread's readers, and tells all workers. False: there is no such thread. */
+  async #registerThread(threadId: string): Promise<boolean> {
+    const { db, signals } = this.#deps;
+    const { processId: reader } = signals;
+    if (!(await registerThreadReader(db, threadId, reader))) return false;
+    await signals.send({ about: 'thread-reader', thread_id: threadId, reader });
+    return true;
   }
 
   /* Reading. */
@@ -111,13 +126,37 @@ export class Readers {
     { threadId, subscription }: FollowedThread,
     { from, modes }: { from: Cursor | undefined; modes: ThreadStreamMode[] },
   ): AsyncGenerator<SseEvent> {
-    const { db, bus, signals } = this.#deps;
     try {
       yield* threadEvents(this.#deps, { threadId, subscription, from, modes });
     } finally {
-      subscription.close();
-      if (!bus.isFollowed(threadKey(threadId))) await unregisterThreadReader(db, threadId, signals.processId);
+      await this.#leaveThread({ threadId, subscription });
     }
+  }
+
+  /**
+   * The protocol events of a followed thread behind the number `since`, those to come included, until the reader leaves
+   * or the server stops.
+   */
+  async *protocolEvents({ threadId, subscription }: FollowedThread, since: number): AsyncGenerator<Batch> {
+    try {
+      yield* protocolEvents(this.#deps, { threadId, subscription, since });
+    } finally {
+      await this.#leaveThread({ threadId, subscription });
+    }
+  }
+
+  /**
+   * The thread's protocol events between two numbers, the second included, that another reader of this process has
+   * passed.
+   */
+  protocolEventsUpTo(threadId: string, range: { since: number; upTo: number }): AsyncGenerator<Batch> {
+    return protocolEventsUpTo(this.#deps, threadId, range);
+  }
+
+  async #leaveThread({ threadId, subscription }: FollowedThread): Promise<void> {
+    const { db, bus, signals } = this.#deps;
+    subscription.close();
+    if (!bus.isFollowed(threadKey(threadId))) await unregisterThreadReader(db, threadId, signals.processId);
   }
 
   /**
@@ -168,6 +207,11 @@ export class Readers {
     eventLog.append({ run_id: newId(), thread_id: threadId, readers }, [stored]);
   }
 
+  /** Tells all processes that the thread is there: their readers may have come before it. */
+  tellThreadMade(threadId: string): Promise<void> {
+    return this.#deps.signals.send({ about: 'thread', thread_id: threadId });
+  }
+
   /** Settles when everything that was said so far is written where readers in other processes find it, or lost. */
   written(): Promise<void> {
     return this.#deps.eventLog.written();
@@ -177,6 +221,13 @@ export class Readers {
 
   wakeHere({ run_id, thread_id }: RunIds): void {
     for (const key of [run_id, threadKey(thread_id)]) this.#deps.bus.publish(key, { kind: 'wake', run_id });
+  }
+
+  async threadMadeHere(threadId: string): Promise<void> {
+    const key = threadKey(threadId);
+    if (!this.#deps.bus.isFollowed(key)) return;
+    await this.#registerThread(threadId);
+    this.#deps.bus.publish(key, { kind: 'wake' });
   }
 
   wakeAllHere(): void {

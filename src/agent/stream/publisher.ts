@@ -2,6 +2,7 @@ import type { Log } from '../../log.ts';
 import { RUN_DONE, runDone, type Cursor, type RunEvent } from '../../schema/stream-event.ts';
 import { threadKey, type Bus } from './bus.ts';
 import type { EventLog } from './log.ts';
+import { isProtocolEvent } from './protocol/event-name.ts';
 
 type Deps = {
   bus: Bus;
@@ -16,6 +17,8 @@ export type PublishedRun = {
   run: { run_id: string; thread_id: string; resumable: boolean };
   /** Where its events stand. */
   at: Cursor;
+  /** The number of its thread's last protocol event: a thread has one running run, which counts them. */
+  thread_seq: number;
   /** The other processes that read it, or its thread. */
   readers: Set<string>;
 };
@@ -35,7 +38,9 @@ export class Publisher {
       .filter((one) => this.#fits(run_id, one))
       .map(([event, json]): RunEvent => {
         published.at = { ms: Math.max(now, published.at.ms), seq: published.at.seq + 1 };
-        return { ...published.at, event, json };
+        if (!isProtocolEvent(event)) return { ...published.at, event, json };
+        published.thread_seq += 1;
+        return { ...published.at, event, json, thread_seq: published.thread_seq };
       });
     if (events.length === 0) return;
     for (const key of [run_id, threadKey(thread_id)]) this.#deps.bus.publish(key, { kind: 'events', run_id, events });

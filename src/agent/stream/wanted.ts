@@ -1,4 +1,5 @@
 import { RUN_DONE, type StreamMode, type ThreadStreamMode } from '../../schema/stream-event.ts';
+import { isProtocolEvent } from './protocol/event-name.ts';
 
 /**
  * What a reader asked for: kinds of events, and namespaces of graphs as event names carry them (`sub:<task id>|...`;
@@ -12,7 +13,7 @@ export type Wanted = { modes: StreamMode[] | undefined; namespaces: string[] | u
  */
 export function isWanted(event: string, { modes, namespaces }: Wanted): boolean {
   const [name = '', ...namespace] = event.split('|');
-  if (name === RUN_DONE) return false;
+  if (name === RUN_DONE || isProtocolEvent(event)) return false;
   if (['metadata', 'error', 'feedback'].includes(name)) return true;
   if (namespaces !== undefined && !namespaces.includes(namespace.join('|'))) return false;
   if (modes === undefined) return true;
@@ -22,6 +23,7 @@ export function isWanted(event: string, { modes, namespaces }: Wanted): boolean 
 
 /** Returns the name of an event in a stream of the whole thread; undefined when it was not asked for. */
 export function inThreadStream(event: string, modes: ThreadStreamMode[]): string | undefined {
+  if (isProtocolEvent(event)) return undefined;
   if (event === RUN_DONE) return modes.includes('lifecycle') ? 'metadata' : undefined;
   if (event === 'state_update') return modes.includes('state_update') ? event : undefined;
   if (event === 'metadata' && modes.includes('lifecycle')) return event;

@@ -42,6 +42,9 @@ const NEEDED: Record<string, () => unknown> = {
   namespace: () => ['a'],
   key: () => 'k',
   value: () => ({}),
+  channels: () => ['values'],
+  id: () => 1,
+  method: () => 'agent.getTree',
 };
 
 /** A body that the schema allows, and that does something. */
@@ -160,6 +163,10 @@ test('what was refused was refused for its fault: without it every route accepts
     // Without a field it asks for nothing.
     const body = id === 'cancel_runs' ? { status: 'all' } : valid(schema);
     const response = await fetch(address(path), { method, body: JSON.stringify(body) });
+    if (id === 'stream_thread_events' && response.ok) {
+      await response.body!.cancel();
+      continue;
+    }
     const text = await response.text();
     const nothing = id === 'cancel_runs' && response.status === 404;
     if (!response.ok && !nothing) complaints.push(`${id}: ${response.status} ${text}`);

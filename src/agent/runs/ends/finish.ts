@@ -10,6 +10,7 @@ import type { Signals } from '../../db/signals.ts';
 import { retireThread } from '../../db/threads.ts';
 import type { RunResult } from '../../stream/bus.ts';
 import type { EventLog } from '../../stream/log.ts';
+import { rootLifecycleOf } from '../../stream/protocol/root-lifecycle.ts';
 import type { Publisher, PublishedRun } from '../../stream/publisher.ts';
 import type { GraphHost } from '../../threads/host.ts';
 import type { FinishEnd } from '../end.ts';
@@ -53,6 +54,7 @@ export async function sayLastEvents(
   const feedback = wanted ? await feedbackUrls(db, run_id) : undefined;
   if (feedback !== undefined) publisher.publish(published, [['feedback', JSON.stringify(feedback)]]);
   if (end.error !== null) publisher.publish(published, [['error', JSON.stringify(end.error)]]);
+  publishLifecycle(publisher, published, end);
   await publisher.stored(published);
   return feedback;
 }
@@ -60,7 +62,17 @@ export async function sayLastEvents(
 /** Says the error that takes the place of a refused result, after all that was said of the run before. */
 export async function sayError({ publisher }: Pick<Deps, 'publisher'>, published: Published, error: RunError): Promise<void> {
   publisher.publish(published, [['error', JSON.stringify(error)]]);
+  publishLifecycle(publisher, published, { status: 'error', rest: 'error', error });
   await publisher.stored(published);
+}
+
+/**
+ * Says the end to readers of protocol events. It is stored before the end is written: the thread's next run counts on
+ * behind it.
+ */
+function publishLifecycle(publisher: Publisher, published: Published, end: Pick<FinishEnd, 'status' | 'rest' | 'error'>): void {
+  const { kwargs, graph_id } = published.run;
+  if (kwargs.protocol === true) publisher.publish(published, [rootLifecycleOf(graph_id, end)]);
 }
 
 /**

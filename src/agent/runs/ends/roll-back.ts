@@ -1,16 +1,25 @@
 import type { Log } from '../../../log.ts';
 import { deleteRunCheckpoints } from '../../db/checkpoints.ts';
+import type { Claimed } from '../../db/leases.ts';
 import type { Db } from '../../db/pool.ts';
 import { deleteRuns } from '../../db/runs.ts';
+import { rootLifecycle } from '../../stream/protocol/root-lifecycle.ts';
 import type { Publisher, PublishedRun } from '../../stream/publisher.ts';
 import type { Readers } from '../readers.ts';
 
-type Deps = { db: Db; publisher: Pick<Publisher, 'publishDone'>; readers: Pick<Readers, 'end'>; log: Log };
+type Deps = { db: Db; publisher: Publisher; readers: Pick<Readers, 'end'>; log: Log };
+
+type Published = PublishedRun & { run: Claimed };
 
 /** Undoes a run: deletes it with its checkpoints, and tells its readers that it is over. */
-export async function rollBack({ db, publisher, readers, log }: Deps, published: PublishedRun): Promise<{ more: boolean }> {
+export async function rollBack({ db, publisher, readers, log }: Deps, published: Published): Promise<{ more: boolean }> {
   const { run_id, thread_id } = published.run;
   await deleteRunCheckpoints(db, thread_id, run_id);
+  if (published.run.kwargs.protocol === true) {
+    publisher.publish(published, [rootLifecycle('interrupted', published.run)]);
+    // The thread's next run may begin with the deletion, and counts on from here.
+    await publisher.stored(published);
+  }
   const [deleted] = await deleteRuns(db, [run_id]);
   publisher.publishDone(published);
   await readers.end(run_id, deleted?.readers ?? [...published.readers]);

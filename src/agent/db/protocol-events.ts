@@ -1,0 +1,83 @@
+import type { ThreadEvent } from '../../schema/stream-event.ts';
+import type { Db } from './pool.ts';
+
+/* Events of protocol v2 among those of the runs. */
+
+/** How many are kept for a thread. */
+export const MOST_KEPT = 10_000;
+
+/** The thread's last number, as SQL; `t` is the thread's row. */
+export const LAST_SEQ = `greatest(t.event_seq, coalesce((select e.thread_seq from gx.stream_event e
+    where e.thread_id = t.thread_id and e.thread_seq is not null order by e.thread_seq desc limit 1), 0))`;
+
+/**
+ * A thread's stored events after the number, in order. One that was written twice, by a worker that had lost its run,
+ * comes twice.
+ */
+export function readProtocolEvents(db: Db, threadId: string, { after, limit }: { after: number; limit: number }): Promise<ThreadEvent[]> {
+  return db.query<ThreadEvent>({
+    name: 'event_read_protocol',
+    text: `select ms, seq, thread_seq, event, data as json from gx.stream_event
+      where thread_id = $1 and thread_seq > $2 order by thread_seq, ms desc limit $3`,
+    values: [threadId, after, limit],
+  });
+}
+
+/** What the last run that told of its graphs has told of them, in order. */
+export function readLifecycle(db: Db, threadId: string): Promise<ThreadEvent[]> {
+  return db.query<ThreadEvent>({
+    text: `select ms, seq, thread_seq, event, data as json from gx.stream_event
+      where thread_id = $1 and thread_seq is not null and event like 'v2:lifecycle%' and run_id = (
+        select run_id from gx.stream_event where thread_id = $1 and thread_seq is not null order by thread_seq desc limit 1)
+      order by thread_seq`,
+    values: [threadId],
+  });
+}
+
+/** Where a thread's events begin and end. `first`: undefined when none is kept; `last`: 0 when there never was one. */
+export type KeptEvents = { first: Pick<ThreadEvent, 'thread_seq' | 'event'> | undefined; last: number };
+
+/** Undefined when there is no such thread. */
+export async function keptEvents(db: Db, threadId: string): Promise<KeptEvents | undefined> {
+  const [row] = await db.query<{ thread_seq: number | null; event: string; last: number }>({
+    name: 'event_kept',
+    text: `select f.thread_seq, f.event, ${LAST_SEQ} as last
+      from gx.thread t left join lateral (select e.thread_seq, e.event from gx.stream_event e
+        where e.thread_id = t.thread_id and e.thread_seq is not null order by e.thread_seq limit 1) f on true
+      where t.thread_id = $1`,
+    values: [threadId],
+  });
+  if (row === undefined) return undefined;
+  const { thread_seq, event, last } = row;
+  return { first: thread_seq === null ? undefined : { thread_seq, event }, last };
+}
+
+/**
+ * Deletes what runs that ended longer ago than `lifeSeconds` left, and of each thread what is beyond the number that is
+ * kept.
+ */
+export async function deleteOldProtocolEvents(db: Db, { lifeSeconds }: { lifeSeconds: number }): Promise<void> {
+  await deleteCounted(
+    db,
+    `expires_at = 'infinity' and not exists (select 1 from gx.run r
+      where r.run_id = e.run_id and (r.ended_at is null or r.ended_at > now() - $1 * interval '1 second'))`,
+    lifeSeconds,
+  );
+  await deleteCounted(
+    db,
+    `(thread_id, thread_seq) in (select e.thread_id, e.thread_seq from gx.stream_event e join (
+      select thread_id, max(thread_seq) - $1 as upto from gx.stream_event where thread_seq is not null
+        group by thread_id having count(*) > $1) t on e.thread_id = t.thread_id and e.thread_seq <= t.upto)`,
+    MOST_KEPT,
+  );
+}
+
+/** The threads remember the last number that goes. */
+async function deleteCounted(db: Db, condition: string, parameter: number): Promise<void> {
+  await db.query({
+    text: `with gone as (delete from gx.stream_event e where ${condition} returning thread_id, thread_seq),
+      last as (select thread_id, max(thread_seq) as thread_seq from gone group by thread_id)
+      update gx.thread t set event_seq = l.thread_seq from last l where t.thread_id = l.thread_id and t.event_seq < l.thread_seq`,
+    values: [parameter],
+  });
+}

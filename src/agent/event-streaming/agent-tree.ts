@@ -1,0 +1,34 @@
+import type { RunEvent } from '../../schema/stream-event.ts';
+import { placeOfEvent } from '../stream/protocol/event-name.ts';
+
+/** The graphs of a run as a tree, each with where it stands. */
+export type TreeNode = { namespace: string[]; status: string; graph_name: string; children?: TreeNode[] };
+
+type Lifecycle = { data: { event: string; graph_name?: string } };
+
+/** `events`: what has been told of the run's graphs, in order; `root` stands for a run of which nothing was told. */
+export function agentTree(events: Pick<RunEvent, 'event' | 'json'>[], root: Pick<TreeNode, 'status' | 'graph_name'>): TreeNode {
+  const nodes = new Map<string, TreeNode>([['', { namespace: [], ...root }]]);
+  for (const { event, json } of events) {
+    const { namespace } = placeOfEvent(event);
+    const key = namespace.join('|');
+    const { data } = JSON.parse(json) as Lifecycle;
+    const known = nodes.get(key);
+    nodes.set(key, { namespace, status: data.event, graph_name: data.graph_name ?? known?.graph_name ?? '' });
+  }
+  // Outer graphs are told first, so that each finds its parent.
+  for (const [key, node] of nodes) {
+    if (key === '') continue;
+    const parent = nodes.get(outer(node.namespace, nodes))!;
+    (parent.children ??= []).push(node);
+  }
+  return nodes.get('')!;
+}
+
+function outer(namespace: string[], nodes: Map<string, TreeNode>): string {
+  for (let length = namespace.length - 1; length > 0; length -= 1) {
+    const key = namespace.slice(0, length).join('|');
+    if (nodes.has(key)) return key;
+  }
+  return '';
+}

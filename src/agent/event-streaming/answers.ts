@@ -1,0 +1,45 @@
+/* Answers to commands of protocol v2. */
+
+type Json = Record<string, unknown>;
+
+/** What a client can do about a command that was not carried out. */
+type ErrorCode =
+  | 'invalid_argument'
+  | 'unknown_command'
+  | 'unknown_error'
+  | 'not_supported'
+  | 'no_such_run'
+  | 'no_such_interrupt'
+  | 'no_such_namespace'
+  | 'no_such_subscription'
+  | 'resume_gap';
+
+export type CommandAnswer =
+  | { type: 'success'; id: number; result: Json; meta: { applied_through_seq: number } }
+  | { type: 'error'; id: number | null; error: ErrorCode; message: string };
+
+/** A command that can't be carried out; it is answered, not failed. */
+export class CommandError extends Error {
+  override name = 'CommandError';
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** `applied_through_seq` is none: no client's events are held back until a command has been answered. */
+export const success = (id: number, result: Json): CommandAnswer => ({ type: 'success', id, result, meta: { applied_through_seq: 0 } });
+
+/** `id` null: an error of the stream itself. */
+export const failure = (id: number | null, { code, message }: Pick<CommandError, 'code' | 'message'>): CommandAnswer => ({
+  type: 'error',
+  id,
+  error: code,
+  message,
+});
+
+/** A reader asked for events that are no longer kept. */
+export const resumeGap = ({ after, before }: { after: number; before: number }): CommandError =>
+  new CommandError('resume_gap', `Events after ${after} are no longer kept; those from ${before} on follow.`);

@@ -1,0 +1,122 @@
+import { Problem, Unavailable } from '../../errors.ts';
+import type { Request } from '../../http/route.ts';
+import type { RunCreate } from '../../schema/run.ts';
+import type { Command } from '../../schema/event-streaming.ts';
+import type { Db } from '../db/pool.ts';
+import { readLifecycle } from '../db/protocol-events.ts';
+import { threadQuestions, type ThreadQuestions } from '../db/threads.ts';
+import { createRun, type CreateDeps } from '../runs/create.ts';
+import type { Readers } from '../runs/readers.ts';
+import { agentTree, type TreeNode } from './agent-tree.ts';
+import { CommandError, failure, success, type CommandAnswer } from './answers.ts';
+import { runOfRespond, runOfStart } from './run-of-command.ts';
+import { readStateOf, type StateDeps } from './state-of-command.ts';
+import { untilEnded, type UntilEndedDeps } from './until-ended.ts';
+
+/* Commands of protocol v2 that every transport takes. What is wrong with one is its answer. */
+
+export type CommandDeps = CreateDeps & StateDeps & UntilEndedDeps & { readers: Pick<Readers, 'tellThreadMade' | 'written'> };
+
+type Json = Record<string, unknown>;
+type Target = { threadId: string; request: Pick<Request, 'requestId' | 'headers' | 'signal'> };
+
+export async function answerCommand(deps: CommandDeps, command: Command, target: Target): Promise<CommandAnswer> {
+  try {
+    return success(command.id, await carryOut(deps, command, target));
+  } catch (error) {
+    return failure(command.id, asCommandError(error));
+  }
+}
+
+/** A rule that the command breaks is its answer; what may succeed later, or is our own fault, fails the request. */
+function asCommandError(error: unknown): CommandError {
+  if (error instanceof CommandError) return error;
+  if (error instanceof Problem && !(error instanceof Unavailable) && error.status < 500)
+    return new CommandError('invalid_argument', error.message);
+  throw error;
+}
+
+/** Known to the protocol, and not to this server. */
+const NOT_SERVED = ['input.inject', 'state.listCheckpoints', 'state.fork'];
+
+function carryOut(deps: CommandDeps, { method, params }: Command, target: Target): Promise<Json> {
+  switch (method) {
+    case 'run.start':
+      return start(deps, params ?? {}, target);
+    case 'input.respond':
+      return respond(deps, params ?? {}, target);
+    case 'agent.getTree':
+      return tree(deps, target.threadId);
+    case 'state.get':
+      return readStateOf(deps, target.threadId, params ?? {});
+    default:
+      if (method.startsWith('subscription.')) throw new CommandError('not_supported', `${method} belongs to a WebSocket.`);
+      if (NOT_SERVED.includes(method)) throw new CommandError('not_supported', `${method} is not served.`);
+      throw new CommandError('unknown_command', `Unknown protocol command: ${method}`);
+  }
+}
+
+async function start(deps: CommandDeps, params: Json, target: Target): Promise<Json> {
+  const thread = await settled(deps, target, { ending: true });
+  return { run_id: await run(deps, runOfStart(params, waitingOf(thread)), target) };
+}
+
+async function respond(deps: CommandDeps, params: Json, target: Target): Promise<Json> {
+  const thread = await settled(deps, target, { ending: false });
+  if (!thread?.assistant_id) throw new CommandError('no_such_run', 'The thread has no run that could wait for an answer.');
+  await run(deps, runOfRespond(params, { assistant_id: thread.assistant_id, waiting: waitingOf(thread) }), target);
+  return {};
+}
+
+async function run(deps: CommandDeps, body: RunCreate, { threadId, request }: Target): Promise<string> {
+  const created = await createRun(deps, body, { threadId, request, follow: undefined, protocol: true });
+  // Processes whose readers came before the thread had any event may not be among its readers yet.
+  if (created.thread_seq === 0) await deps.readers.tellThreadMade(threadId);
+  return created.run.run_id;
+}
+
+const waitingOf = (thread: ThreadQuestions | undefined): string[] =>
+  thread?.status === 'interrupted' ? Object.values(thread.interrupts).flatMap((some) => some.flatMap(({ id }) => id ?? [])) : [];
+
+/**
+ * The thread, once the run has ended whose last events the client may have seen already. `ending`: only if it has told
+ * its last.
+ */
+async function settled(
+  deps: CommandDeps,
+  { threadId, request }: Target,
+  { ending }: { ending: boolean },
+): Promise<ThreadQuestions | undefined> {
+  const thread = await threadQuestions(deps.db, threadId);
+  if (thread?.status !== 'busy') return thread;
+  if (ending && !(await isEnding(deps, threadId))) return thread;
+  await untilEnded(deps, threadId, request.signal);
+  return threadQuestions(deps.db, threadId);
+}
+
+const OVER = ['completed', 'failed', 'interrupted'];
+
+async function isEnding(deps: LifecycleDeps, threadId: string): Promise<boolean> {
+  return OVER.includes((await graphsOf(deps, threadId, { status: '', graph_name: '' })).status);
+}
+
+const AS_TOLD: Record<string, string> = { busy: 'running', idle: 'completed', error: 'failed', interrupted: 'interrupted' };
+
+async function tree(deps: LifecycleDeps, threadId: string): Promise<Json> {
+  const thread = await threadQuestions(deps.db, threadId);
+  if (thread === undefined) throw new CommandError('no_such_run', 'The thread has no run.');
+  const root = { status: AS_TOLD[thread.status]!, graph_name: thread.graph_id ?? '' };
+  return { tree: await graphsOf(deps, threadId, root) };
+}
+
+type LifecycleDeps = { db: Db; readers: Pick<Readers, 'written'> };
+
+/** As the thread's last run has told. Readers in this process may know more than is written. */
+async function graphsOf(
+  { db, readers }: LifecycleDeps,
+  threadId: string,
+  root: Pick<TreeNode, 'status' | 'graph_name'>,
+): Promise<TreeNode> {
+  await readers.written();
+  return agentTree(await readLifecycle(db, threadId), root);
+}

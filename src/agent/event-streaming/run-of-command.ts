@@ -1,0 +1,66 @@
+import type { JsonObject } from '../../schema/agent-types.ts';
+import { STRATEGIES, type MultitaskStrategy, type RunCreate } from '../../schema/run.ts';
+import { CommandError } from './answers.ts';
+
+/* The runs that commands ask for. */
+
+type Json = Record<string, unknown>;
+
+const isRecord = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** What all runs of this door have in common: their thread is made when it is missing. */
+const COMMON = { if_not_exists: 'create', stream_resumable: true, stream_subgraphs: true } as const;
+
+/** `waiting`: interrupts that the thread waits at; a plain input answers them. */
+export function runOfStart(params: Json, waiting: string[]): RunCreate {
+  const { assistant_id, input = null } = params;
+  if (typeof assistant_id !== 'string' || assistant_id === '')
+    throw new CommandError('invalid_argument', 'run.start requires an assistant_id.');
+  const shared = { ...COMMON, assistant_id, ...settings(params), multitask_strategy: strategyOf(params) };
+  // A fork begins where the client says, whatever the thread waits for now.
+  const answers = input !== null && waiting.length > 0 && !forks(params['config']);
+  return answers ? { ...shared, input: null, command: { resume: input } } : { ...shared, input };
+}
+
+/** One answer, or several that are given together. Throws unless the thread waits for each of them. */
+export function runOfRespond(params: Json, { assistant_id, waiting }: { assistant_id: string; waiting: string[] }): RunCreate {
+  const responses = responsesOf(params);
+  const unknown = [...responses.keys()].find((id) => !waiting.includes(id));
+  if (unknown !== undefined) throw new CommandError('no_such_interrupt', `The thread does not wait at interrupt ${unknown}.`);
+  const { update, goto } = params;
+  const command: JsonObject = {
+    resume: Object.fromEntries(responses),
+    ...(update !== undefined && update !== null && { update }),
+    ...(goto !== undefined && goto !== null && { goto }),
+  };
+  return { ...COMMON, assistant_id, input: null, command, ...settings(params), multitask_strategy: 'enqueue' };
+}
+
+function responsesOf(params: Json): Map<string, unknown> {
+  const entries = Array.isArray(params['responses']) ? params['responses'] : [params];
+  const responses = new Map<string, unknown>();
+  for (const entry of entries as unknown[]) {
+    const id = isRecord(entry) ? entry['interrupt_id'] : undefined;
+    if (typeof id !== 'string') throw new CommandError('invalid_argument', 'input.respond requires an interrupt_id with each response.');
+    responses.set(id, (entry as Json)['response'] ?? null);
+  }
+  if (responses.size === 0) throw new CommandError('invalid_argument', 'input.respond requires at least one response.');
+  return responses;
+}
+
+const settings = ({ config, metadata }: Json): Pick<RunCreate, 'config' | 'metadata'> => ({
+  config: isRecord(config) ? config : null,
+  metadata: isRecord(metadata) ? metadata : null,
+});
+
+const forks = (config: unknown): boolean =>
+  isRecord(config) && isRecord(config['configurable']) && typeof config['configurable']['checkpoint_id'] === 'string';
+
+/** Clients write it either way; the protocol's own spelling counts. */
+function strategyOf({ multitask_strategy, multitaskStrategy }: Json): MultitaskStrategy {
+  const given = multitask_strategy ?? multitaskStrategy;
+  if (given === undefined || given === null) return 'enqueue';
+  if (!STRATEGIES.includes(given as MultitaskStrategy))
+    throw new CommandError('invalid_argument', `multitask_strategy is one of ${STRATEGIES.join(', ')}.`);
+  return given as MultitaskStrategy;
+}

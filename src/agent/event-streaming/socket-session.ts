@@ -1,0 +1,143 @@
+import { asError, Problem, Unavailable } from '../../errors.ts';
+import type { Request } from '../../http/route.ts';
+import type { TextSocket } from '../../http/websocket.ts';
+import type { Log } from '../../log.ts';
+import type { Command } from '../../schema/event-streaming.ts';
+import type { ThreadEvent } from '../../schema/stream-event.ts';
+import { newId } from '../ids.ts';
+import type { Readers } from '../runs/readers.ts';
+import { placeOfEvent } from '../stream/protocol/event-name.ts';
+import { letsThrough, type EventFilter } from '../stream/protocol/filter.ts';
+import type { Batch } from '../stream/protocol/follow.ts';
+import { wireForm } from '../stream/protocol/wire-form.ts';
+import { CommandError, failure, resumeGap, success, type CommandAnswer } from './answers.ts';
+import { answerCommand, type CommandDeps } from './commands.ts';
+import { commandIn, filterOf } from './command-form.ts';
+
+export type SessionDeps = CommandDeps & {
+  readers: Pick<Readers, 'followThreadToCome' | 'protocolEvents' | 'protocolEventsUpTo'>;
+  log: Log;
+};
+
+type Json = Record<string, unknown>;
+type Session = { threadId: string; request: Pick<Request, 'requestId' | 'headers' | 'signal'>; socket: TextSocket };
+
+const ENDED = 1001;
+const FAILED = 1011;
+
+/**
+ * One client's connection to a thread: commands come in, answers and events go out. All subscriptions share one reader,
+ * so that an event that several want goes out once; a new one first gets what the reader has passed.
+ */
+export class SocketSession {
+  readonly #deps: SessionDeps;
+  readonly #session: Session;
+  readonly #filters = new Map<string, EventFilter>();
+  /** The number of the last event that the reader has passed. */
+  #at = 0;
+  #reading = false;
+
+  constructor(deps: SessionDeps, session: Session) {
+    this.#deps = deps;
+    this.#session = session;
+  }
+
+  receive(text: string): void {
+    void this.#answer(text).catch((error: unknown) => this.#fail(error));
+  }
+
+  async #answer(text: string): Promise<void> {
+    const command = commandIn(text);
+    if (command === undefined) {
+      const message = 'Protocol commands must be JSON with an integer id and a string method.';
+      return this.#send(failure(null, { code: 'invalid_argument', message }));
+    }
+    try {
+      await this.#carryOut(command);
+    } catch (error) {
+      await this.#send(failure(command.id, this.#asCommandError(error)));
+    }
+  }
+
+  async #carryOut(command: Command): Promise<void> {
+    const params = command.params ?? {};
+    switch (command.method) {
+      case 'subscription.subscribe':
+        return this.#subscribe(command.id, params);
+      case 'subscription.unsubscribe':
+        return this.#unsubscribe(command.id, params);
+      case 'subscription.reconnect':
+        return this.#send(success(command.id, { restored: this.#hasAll(params['subscriptions']), missed_events: 0 }));
+      default:
+        return this.#send(await answerCommand(this.#deps, command, this.#session));
+    }
+  }
+
+  async #subscribe(id: number, params: Json): Promise<void> {
+    const { since, ...filter } = filterOf(params);
+    const subscription = newId();
+    await this.#send(success(id, { subscription_id: subscription }));
+    if (!this.#reading) {
+      this.#reading = true;
+      this.#filters.set(subscription, filter);
+      void this.#read(since).catch((error: unknown) => this.#fail(error));
+      return;
+    }
+    // What the reader passes meanwhile is replayed, too: the subscription begins where both are at the same number.
+    for (let from = since; from < this.#at;) {
+      const upTo = this.#at;
+      const batches = this.#deps.readers.protocolEventsUpTo(this.#session.threadId, { since: from, upTo });
+      for await (const batch of batches) await this.#pass(batch, [filter]);
+      from = upTo;
+    }
+    this.#filters.set(subscription, filter);
+  }
+
+  async #unsubscribe(id: number, { subscription_id }: Json): Promise<void> {
+    if (!this.#filters.delete(String(subscription_id)))
+      throw new CommandError('no_such_subscription', `Unknown subscription: ${String(subscription_id)}`);
+    await this.#send(success(id, {}));
+  }
+
+  #hasAll(subscriptions: unknown): boolean {
+    return Array.isArray(subscriptions) && subscriptions.every((id) => this.#filters.has(String(id)));
+  }
+
+  /** Reads the thread until the client leaves or the server stops. */
+  async #read(since: number): Promise<void> {
+    const { threadId, request, socket } = this.#session;
+    const followed = await this.#deps.readers.followThreadToCome(threadId, request.signal);
+    for await (const batch of this.#deps.readers.protocolEvents(followed, since)) {
+      if ('events' in batch) this.#at = batch.events.at(-1)?.thread_seq ?? this.#at;
+      await this.#pass(batch, [...this.#filters.values()]);
+    }
+    socket.close(ENDED);
+  }
+
+  async #pass(batch: Batch, filters: EventFilter[]): Promise<void> {
+    if ('gap' in batch) return this.#send(failure(null, resumeGap(batch.gap)));
+    const isWanted = ({ event }: ThreadEvent): boolean => filters.some((filter) => letsThrough(filter, placeOfEvent(event)));
+    const wanted = batch.events.filter(isWanted);
+    const sent = wanted.map((event) => this.#session.socket.send(wireForm(event)));
+    await sent.at(-1);
+  }
+
+  #send(answer: CommandAnswer): Promise<void> {
+    return this.#session.socket.send(JSON.stringify(answer));
+  }
+
+  /** A request would be answered with a status; here it is told in the answer. */
+  #asCommandError(error: unknown): CommandError {
+    if (error instanceof CommandError) return error;
+    if (error instanceof Problem)
+      return new CommandError(error instanceof Unavailable ? 'unknown_error' : 'invalid_argument', error.message);
+    this.#deps.log.error({ err: asError(error), thread_id: this.#session.threadId }, 'command failed');
+    return new CommandError('unknown_error', 'Internal Server Error');
+  }
+
+  async #fail(error: unknown): Promise<void> {
+    if (this.#session.request.signal.aborted) return;
+    await this.#send(failure(null, this.#asCommandError(error)));
+    this.#session.socket.close(FAILED);
+  }
+}

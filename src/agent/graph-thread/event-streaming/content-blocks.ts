@@ -1,0 +1,39 @@
+import { blockForm } from '../../stream/protocol/state-form.ts';
+
+/* A message that is there as a whole, told as those are that stream: block by block. */
+
+type Json = Record<string, unknown>;
+
+/** `head`: what the beginning says beside the id. */
+export function messageEvents(content: unknown, head: { id?: unknown; role: string } & Json, finish: Json = {}): Json[] {
+  return [{ event: 'message-start', ...head }, ...blocksOf(content).flatMap(blockEvents), { event: 'message-finish', ...finish }];
+}
+
+function blocksOf(content: unknown): Json[] {
+  if (Array.isArray(content)) return content.map(blockForm);
+  return typeof content === 'string' && content !== '' ? [{ type: 'text', text: content }] : [];
+}
+
+function blockEvents(block: Json, index: number): Json[] {
+  const [start, delta] = opening(block);
+  return [
+    { event: 'content-block-start', index, content: start },
+    ...(delta === undefined ? [] : [{ event: 'content-block-delta', index, delta }]),
+    { event: 'content-block-finish', index, content: block },
+  ];
+}
+
+/** The block as it begins, and what is appended to it. */
+function opening(block: Json): [start: Json, delta: Json | undefined] {
+  if (block['type'] === 'text')
+    return [
+      { type: 'text', text: '' },
+      { type: 'text-delta', text: block['text'] },
+    ];
+  if (block['type'] === 'reasoning')
+    return [
+      { type: 'reasoning', reasoning: '' },
+      { type: 'reasoning-delta', reasoning: block['reasoning'] },
+    ];
+  return [block, undefined];
+}

@@ -1,0 +1,169 @@
+import type { EventPlace } from '../../stream/protocol/event-name.ts';
+import { isMessage, plainMessage } from '../serialise.ts';
+import type { Chunk } from '../events.ts';
+import { messageEvents } from './content-blocks.ts';
+import { GraphsUnderWay, type GraphStatus, type LifecycleEvent } from './graphs-under-way.ts';
+
+/* What LangGraph streams, as events of protocol v2. */
+
+type Json = Record<string, unknown>;
+
+/** `node`: the node that the event comes from. `whole`: messages in the data keep all their fields. */
+export type ProtocolEvent = EventPlace & { data: unknown; node?: string | undefined; whole?: true };
+
+/** The modes to ask LangGraph for; it adds one small `checkpoints` chunk before each state by itself. */
+export const PROTOCOL_MODES = ['values', 'updates', 'messages', 'tools', 'custom', 'tasks'];
+
+const isRecord = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const INTERRUPT = '__interrupt__';
+
+/** One run's way from chunks to events. It remembers which graphs are under way, and which interrupts it has told. */
+export class ProtocolEventsOfRun {
+  readonly #graphs = new GraphsUnderWay();
+  readonly #asked = new Set<string>();
+
+  of({ namespace, mode, payload }: Chunk): ProtocolEvent[] {
+    switch (mode) {
+      case 'messages':
+        return this.#message(namespace, payload as [unknown, Json]);
+      case 'tools':
+        return this.#tool(namespace, payload as Json);
+      case 'custom':
+        return [customEvent(namespace, payload)];
+      default:
+        this.#graphs.sawGraph(namespace);
+        return this.#ofGraph(namespace, mode, payload as Json);
+    }
+  }
+
+  /** What is told of the graphs that the end of the run leaves open. */
+  end(status: GraphStatus): ProtocolEvent[] {
+    return this.#graphs.end(status).map(lifecycle);
+  }
+
+  #ofGraph(namespace: string[], method: string, payload: Json): ProtocolEvent[] {
+    switch (method) {
+      case 'values':
+      case 'updates': {
+        const { [INTERRUPT]: interrupts, ...data } = isRecord(payload) ? payload : {};
+        const event: ProtocolEvent = { method, namespace, data: isRecord(payload) ? data : payload };
+        // A state that says nothing but that the graph waits is none.
+        const isEmpty = method === 'values' && interrupts !== undefined && Object.keys(data).length === 0;
+        return [...(isEmpty ? [] : [event]), ...this.#inputs(namespace, interrupts)];
+      }
+      case 'tasks':
+        return [{ method, namespace, data: payload }, ...this.#graphs.task(namespace, payload).map(lifecycle)];
+      case 'checkpoints':
+        return [{ method, namespace, data: envelopeOf(payload) }];
+      default:
+        return [];
+    }
+  }
+
+  #inputs(namespace: string[], interrupts: unknown): ProtocolEvent[] {
+    if (!Array.isArray(interrupts)) return [];
+    const fresh = (interrupts as { id?: string; value?: unknown }[]).filter(({ id }) => id !== undefined && !this.#asked.has(id));
+    for (const { id } of fresh) this.#asked.add(id!);
+    return fresh.map(({ id, value }) => ({
+      method: 'input.requested',
+      namespace,
+      data: { interrupt_id: id, payload: value ?? null },
+    }));
+  }
+
+  #message(task: string[], [data, metadata]: [unknown, Json]): ProtocolEvent[] {
+    const node = metadata?.['langgraph_node'] as string | undefined;
+    const namespace = this.#graphs.graphOf(task);
+    // Models of one graph stream side by side: clients tell their messages apart by the model's run.
+    const { run_id } = metadata ?? {};
+    const event = (part: Json): ProtocolEvent => ({
+      method: 'messages',
+      namespace,
+      data: run_id === undefined ? part : { ...part, run_id },
+      node,
+    });
+    // An older LangGraph streams messages, not their blocks; parts of one have no end that could be told.
+    if (isMessage(data)) {
+      const message = plainMessage(data);
+      return messageEvents(message['content'], { role: roleOf(message['type']), id: message['id'] }).map(event);
+    }
+    const part = data as Json;
+    if (part['event'] === 'message-start') return [event({ role: 'ai', ...part })];
+    if (part['event'] !== 'message-finish') return [event(part)];
+    const { responseMetadata, ...rest } = part;
+    return [event(isRecord(responseMetadata) && Object.keys(responseMetadata).length > 0 ? { ...rest, metadata: responseMetadata } : rest)];
+  }
+
+  #tool(task: string[], payload: Json): ProtocolEvent[] {
+    const namespace = this.#graphs.graphOf(task);
+    const id = (payload['toolCallId'] ?? '') as string;
+    const event = (data: Json): ProtocolEvent => ({ method: 'tools', namespace, data: { ...data, tool_call_id: id }, whole: true });
+    switch (payload['event']) {
+      case 'on_tool_start':
+        this.#graphs.toolStarted(task, id);
+        return [event({ event: 'tool-started', tool_name: payload['name'] ?? 'unknown', input: parsed(payload['input']) })];
+      case 'on_tool_event':
+        return [event({ event: 'tool-output-delta', delta: asText(payload['data']) })];
+      case 'on_tool_error':
+        this.#graphs.toolEnded(task, id);
+        return [event({ event: 'tool-error', message: (payload['error'] as Error | undefined)?.message ?? String(payload['error']) })];
+      case 'on_tool_end':
+        this.#graphs.toolEnded(task, id);
+        return [event({ event: 'tool-finished', output: payload['output'] ?? null }), ...toolMessage(namespace, id, payload['output'])];
+      default:
+        return [];
+    }
+  }
+}
+
+const lifecycle = ({ namespace, data }: LifecycleEvent): ProtocolEvent => ({ method: 'lifecycle', namespace, data });
+
+const roleOf = (type: unknown): string => (['human', 'system', 'tool'].includes(type as string) ? (type as string) : 'ai');
+
+/** A payload with a name is that of its own channel, `custom:<name>`. */
+function customEvent(namespace: string[], payload: unknown): ProtocolEvent {
+  const name = isRecord(payload) && typeof payload['name'] === 'string' ? payload['name'] : undefined;
+  return { method: 'custom', name, namespace, data: name === undefined ? { payload } : payload };
+}
+
+/** A checkpoint's place in the history; its state is that of the `values` beside it. */
+function envelopeOf(payload: Json): Json {
+  if (typeof payload['id'] === 'string') return payload;
+  const { config, parentConfig, metadata } = payload as Record<'config' | 'parentConfig' | 'metadata', Json | undefined>;
+  const idIn = (from: Json | undefined): unknown => (from?.['configurable'] as Json | undefined)?.['checkpoint_id'];
+  const parent = idIn(parentConfig);
+  return { id: idIn(config), ...(parent !== undefined && { parent_id: parent }), step: metadata?.['step'], source: metadata?.['source'] };
+}
+
+/** The arguments of a tool come as JSON text; clients expect them as an object. */
+function parsed(input: unknown): unknown {
+  if (typeof input !== 'string') return input;
+  try {
+    return JSON.parse(input) as unknown;
+  } catch {
+    return input;
+  }
+}
+
+const asText = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value ?? '') ?? ''));
+
+/** A tool's answer as a message, under the namespace of its call: pages show calls there. */
+function toolMessage(namespace: string[], callId: string, output: unknown): ProtocolEvent[] {
+  const message = answerOf(output, callId);
+  if (message === undefined) return [];
+  const head = { role: 'tool', id: message['id'] ?? `tool-${callId}`, tool_call_id: callId };
+  const place = { method: 'messages', namespace: [...namespace, `tools:${callId}`] };
+  return messageEvents(message['content'], head, { metadata: {} }).map((data) => ({ ...place, data }));
+}
+
+/** The tool's message: the output itself, or within the update of a command. */
+function answerOf(output: unknown, callId: string): Json | undefined {
+  if (isMessage(output)) return plainMessage(output);
+  const messages = isRecord(output) && isRecord(output['update']) ? output['update']['messages'] : undefined;
+  if (!Array.isArray(messages)) return undefined;
+  return messages
+    .filter(isMessage)
+    .map(plainMessage)
+    .find((message) => message['tool_call_id'] === callId);
+}

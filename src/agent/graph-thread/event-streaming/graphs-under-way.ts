@@ -1,0 +1,103 @@
+/* Which graphs of a run are under way: its subgraphs and subagents, by what LangGraph streams of them. */
+
+type Json = Record<string, unknown>;
+
+/** What becomes of a graph; `started` belongs to graphs within another. */
+export type GraphStatus = 'started' | 'completed' | 'failed' | 'interrupted';
+
+export type LifecycleEvent = { namespace: string[]; data: Json };
+
+type Child = { namespace: string[]; name: string };
+
+const keyOf = (namespace: string[]): string => namespace.join('|');
+
+/** `<node>:<task id>` in its parts. */
+function partsOf(segment = ''): { node: string; task: string } {
+  const at = segment.indexOf(':');
+  return at === -1 ? { node: segment, task: '' } : { node: segment.slice(0, at), task: segment.slice(at + 1) };
+}
+
+const isWithin = (namespace: string[], outer: string[]): boolean => outer.every((segment, at) => namespace[at] === segment);
+
+export class GraphsUnderWay {
+  /** Namespaces that are graphs, and not only tasks of one. */
+  readonly #graphs = new Set<string>(['']);
+  readonly #open = new Map<string, Child>();
+  /** The name that an agent's tasks carry, by the namespace of the agent. */
+  readonly #agents = new Map<string, string | undefined>();
+  /** Calls of tools that are running, by the namespace of their task. */
+  readonly #calls = new Map<string, string[]>();
+
+  /** Only graphs tell of states, updates, tasks and checkpoints. */
+  sawGraph(namespace: string[]): void {
+    this.#graphs.add(keyOf(namespace));
+  }
+
+  /**
+   * The graph that a task belongs to: LangGraph.js tells of models and tools under the namespace of the task that runs
+   * them.
+   */
+  graphOf(task: string[]): string[] {
+    for (let length = task.length - 1; length > 0; length -= 1) {
+      const outer = task.slice(0, length);
+      if (this.#graphs.has(keyOf(outer))) return outer;
+    }
+    return [];
+  }
+
+  toolStarted(task: string[], callId: string): void {
+    const key = keyOf(task);
+    this.#calls.set(key, [...(this.#calls.get(key) ?? []), callId]);
+  }
+
+  toolEnded(task: string[], callId: string): void {
+    const key = keyOf(task);
+    const left = (this.#calls.get(key) ?? []).filter((other) => other !== callId);
+    if (left.length > 0) this.#calls.set(key, left);
+    else this.#calls.delete(key);
+  }
+
+  /** A task of a graph begins or has ended. */
+  task(namespace: string[], payload: Json): LifecycleEvent[] {
+    if ('result' in payload || 'error' in payload) return this.#taskEnded(namespace, payload);
+    return this.#started(namespace, payload['metadata']);
+  }
+
+  /** The run has ended, so has what is left of it. */
+  end(status: GraphStatus): LifecycleEvent[] {
+    return this.#close([], status);
+  }
+
+  #started(namespace: string[], metadata: unknown): LifecycleEvent[] {
+    const key = keyOf(namespace);
+    if (this.#agents.has(key)) return [];
+    const agent = (metadata as Json | undefined)?.['lc_agent_name'];
+    this.#agents.set(key, typeof agent === 'string' ? agent : undefined);
+    if (namespace.length === 0) return [];
+    const { node, task } = partsOf(namespace.at(-1));
+    // A graph within an agent inherits the agent's metadata, not its name.
+    const named = typeof agent === 'string' && agent !== this.#agents.get(keyOf(this.graphOf(namespace)));
+    const child: Child = { namespace, name: named ? agent : node };
+    this.#open.set(key, child);
+    const call = this.#calls.get(key)?.[0];
+    const cause = call === undefined ? {} : { cause: { type: 'toolCall', tool_call_id: call } };
+    return [{ namespace, data: { event: 'started', namespace, graph_name: child.name, trigger_call_id: task, ...cause } }];
+  }
+
+  #taskEnded(namespace: string[], { id, name, error, interrupts }: Json): LifecycleEvent[] {
+    const child = [...namespace, `${String(name)}:${String(id)}`];
+    const waits = Array.isArray(interrupts) && interrupts.length > 0;
+    return this.#close(child, waits ? 'interrupted' : error ? 'failed' : 'completed');
+  }
+
+  /** Innermost graphs first. */
+  #close(outer: string[], event: GraphStatus): LifecycleEvent[] {
+    const ended = [...this.#open.values()].filter(({ namespace }) => isWithin(namespace, outer)).toReversed();
+    for (const { namespace } of ended) {
+      this.#open.delete(keyOf(namespace));
+      // It may begin again under the same name, when the run goes on after an interrupt.
+      this.#agents.delete(keyOf(namespace));
+    }
+    return ended.map(({ namespace, name }) => ({ namespace, data: { event, graph_name: name } }));
+  }
+}

@@ -1,0 +1,53 @@
+import { eventName } from '../../stream/protocol/event-name.ts';
+import type { RunSpec } from '../../threads/protocol.ts';
+import type { Chunk } from '../events.ts';
+import { PROTOCOL_MODES, ProtocolEventsOfRun, type ProtocolEvent } from './convert.ts';
+import { eventText } from './event-text.ts';
+import type { GraphStatus } from './graphs-under-way.ts';
+
+/** What a call of the graph says besides; `version` makes LangGraph.js stream messages in content blocks. */
+export const PROTOCOL_CALL = { streamMode: PROTOCOL_MODES, subgraphs: true, version: 'v3' };
+
+type Emit = (event: string, json: string) => void;
+
+/** One run's protocol events on their way out. Its end as a whole is told by who writes it down. */
+export type ProtocolStream = {
+  begin(): void;
+  take(chunk: Chunk): void;
+  /** What is told of subgraphs that the end of the run leaves open. */
+  end(status: GraphStatus): void;
+};
+
+const nothing = (): void => undefined;
+
+/** Of a run that was started through the older door, nothing. */
+export const protocolStream = (spec: RunSpec, emit: Emit): ProtocolStream =>
+  spec.kwargs.protocol === true ? new EmittedEvents(spec, emit) : { begin: nothing, take: nothing, end: nothing };
+
+class EmittedEvents implements ProtocolStream {
+  readonly #events = new ProtocolEventsOfRun();
+  readonly #graphId: string;
+  readonly #emit: Emit;
+
+  constructor({ graph_id }: Pick<RunSpec, 'graph_id'>, emit: Emit) {
+    this.#graphId = graph_id;
+    this.#emit = emit;
+  }
+
+  begin(): void {
+    this.#send([{ method: 'lifecycle', namespace: [], data: { event: 'running', graph_name: this.#graphId } }]);
+  }
+
+  take(chunk: Chunk): void {
+    this.#send(this.#events.of(chunk));
+  }
+
+  end(status: GraphStatus): void {
+    this.#send(this.#events.end(status));
+  }
+
+  #send(events: ProtocolEvent[]): void {
+    const now = Date.now();
+    for (const event of events) this.#emit(eventName(event), eventText(event, now));
+  }
+}

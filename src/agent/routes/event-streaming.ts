@@ -1,0 +1,85 @@
+import { Type } from 'typebox';
+import { Invalid } from '../../errors.ts';
+import type { SocketRoute } from '../../http/websocket.ts';
+import { json, sse, type SseEvent } from '../../http/route.ts';
+import { Command, EventStream } from '../../schema/event-streaming.ts';
+import { isUuid } from '../ids.ts';
+import type { AgentDeps } from '../deps.ts';
+import { answerCommand, type CommandDeps } from '../event-streaming/commands.ts';
+import { failure, resumeGap } from '../event-streaming/answers.ts';
+import { placeOfEvent } from '../stream/protocol/event-name.ts';
+import { checkChannels, letsThrough, type EventFilter } from '../stream/protocol/filter.ts';
+import type { Batch } from '../stream/protocol/follow.ts';
+import { seqOf, wireForm } from '../stream/protocol/wire-form.ts';
+import { SocketSession, type SessionDeps } from '../event-streaming/socket-session.ts';
+import { ok, refused, route, ThreadPath, type AgentRoute, type Caller } from './route.ts';
+
+const tag = 'event streaming';
+
+/** The events that the client asked for; what can't be given any more is told in their place. */
+async function* filtered(batches: AsyncIterable<Batch>, filter: EventFilter): AsyncGenerator<SseEvent[]> {
+  for await (const batch of batches) {
+    if ('gap' in batch) {
+      yield [{ event: 'error', data: failure(null, resumeGap(batch.gap)) }];
+      continue;
+    }
+    const shown = batch.events
+      .map((event) => ({ event, place: placeOfEvent(event.event) }))
+      .filter(({ place }) => letsThrough(filter, place));
+    if (shown.length > 0)
+      yield shown.map(({ event, place }) => ({ event: place.method, json: wireForm(event), id: String(event.thread_seq) }));
+  }
+}
+
+const eventsRoute = ({ readers }: Pick<AgentDeps, 'readers'>): AgentRoute =>
+  route({
+    method: 'post',
+    path: '/threads/{thread_id}/stream/events',
+    id: 'stream_thread_events',
+    summary: 'Stream what happens on a thread, from its first event that is kept; the thread need not exist yet',
+    tag,
+    access: 'read',
+    params: ThreadPath,
+    body: EventStream,
+    answers: { 200: { description: 'Events.', contentType: 'text/event-stream', schema: Type.String() }, ...refused },
+    handler: async ({ params: { thread_id: threadId }, body, headers, signal }) => {
+      checkChannels(body.channels);
+      const since = body.since ?? seqOf(String(headers['last-event-id'] ?? '')) ?? 0;
+      const followed = await readers.followThreadToCome(threadId, signal);
+      return sse(() => filtered(readers.protocolEvents(followed, since), body));
+    },
+  });
+
+const commandsRoute = (deps: CommandDeps): AgentRoute =>
+  route({
+    method: 'post',
+    path: '/threads/{thread_id}/commands',
+    id: 'command_thread',
+    summary: 'Start a run, answer an interrupt, or ask where the thread stands',
+    tag,
+    access: 'write',
+    params: ThreadPath,
+    body: Command,
+    answers: { 200: ok('The answer; also of a command that can not be carried out (`type` error).', Type.Unsafe<unknown>({})), ...refused },
+    handler: async ({ params, body, requestId, headers, signal }) => {
+      return json(await answerCommand(deps, body, { threadId: params.thread_id, request: { requestId, headers, signal } }));
+    },
+  });
+
+export const eventStreamingRoutes = (deps: CommandDeps & Pick<AgentDeps, 'readers'>): AgentRoute[] => [
+  eventsRoute(deps),
+  commandsRoute(deps),
+];
+
+/** The same thread over one connection that carries commands, answers and events. */
+export const threadSocket = (deps: SessionDeps): SocketRoute<Caller> => ({
+  path: '/threads/{thread_id}/stream/events',
+  check: ({ thread_id = '' }) => {
+    if (!isUuid(thread_id)) throw new Invalid([{ loc: ['path', 'thread_id'], msg: 'Invalid thread ID: must be a UUID', type: 'uuid' }]);
+    return { thread_id: thread_id.toLowerCase() };
+  },
+  connect: ({ params, requestId, headers, signal }, socket) => {
+    const session = new SocketSession(deps, { threadId: params['thread_id']!, request: { requestId, headers, signal }, socket });
+    return { receive: (text) => session.receive(text) };
+  },
+});

@@ -1,0 +1,25 @@
+/*
+ * How a protocol event is named in a run's stream: its method, and where it happened. Readers filter by the name alone,
+ * without its data.
+ */
+
+/** Marks events of protocol v2 among a run's events. */
+const MARK = 'v2:';
+
+/** `name`: of a custom event that has one. */
+export type EventPlace = { method: string; name?: string | undefined; namespace: string[] };
+
+export const isProtocolEvent = (event: string): boolean => event.startsWith(MARK);
+
+/** Segments of namespaces hold no pipe: LangGraph joins them with it. */
+export function eventName({ method, name, namespace }: EventPlace): string {
+  const head = name === undefined ? method : `${method}:${encodeURIComponent(name)}`;
+  return MARK + [head, ...namespace].join('|');
+}
+
+export function placeOfEvent(event: string): EventPlace {
+  const [head = '', ...namespace] = event.slice(MARK.length).split('|');
+  const at = head.indexOf(':');
+  if (at === -1) return { method: head, namespace };
+  return { method: head.slice(0, at), name: decodeURIComponent(head.slice(at + 1)), namespace };
+}

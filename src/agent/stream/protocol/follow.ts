@@ -1,0 +1,119 @@
+import { Unavailable } from '../../../errors.ts';
+import type { ThreadEvent } from '../../../schema/stream-event.ts';
+import type { Db } from '../../db/pool.ts';
+import { keptEvents, readProtocolEvents, type KeptEvents } from '../../db/protocol-events.ts';
+import { getThread } from '../../db/threads.ts';
+import type { Subscription } from '../bus.ts';
+import type { EventLog } from '../log.ts';
+import { eventName } from './event-name.ts';
+import { snapshotOf } from './snapshot.ts';
+
+/*
+ * How one reader reads a thread's protocol events: what is stored, then what comes, each once and in the order of their
+ * numbers.
+ */
+
+type Deps = { db: Db; eventLog: Pick<EventLog, 'written'> };
+
+export type ProtocolReading = {
+  threadId: string;
+  subscription: Subscription;
+  /** The number of the last event that the reader has; 0: none. */
+  since: number;
+};
+
+/**
+ * Events that came together; or what can't be given any more, before those that can: `after` and `before` are numbers
+ * that are left.
+ */
+export type Batch = { events: ThreadEvent[] } | { gap: { after: number; before: number } };
+
+const PAGE = 500;
+const RUN_BEGINS = eventName({ method: 'lifecycle', namespace: [] });
+
+/** It ends when the reader leaves or the server stops. */
+export async function* protocolEvents(deps: Deps, { threadId, subscription, since }: ProtocolReading): AsyncGenerator<Batch> {
+  await deps.eventLog.written();
+  const start = await startOf(deps.db, threadId, since);
+  for (const batch of start.batches) yield batch;
+  let { at } = start;
+  const stored = async function* (): AsyncGenerator<Batch> {
+    for (;;) {
+      const page = await readProtocolEvents(deps.db, threadId, { after: at, limit: PAGE });
+      const events = inOrder(page, at);
+      at = events.at(-1)?.thread_seq ?? at;
+      if (events.length > 0) yield { events };
+      if (page.length < PAGE) return;
+    }
+  };
+  yield* stored();
+  for (;;) {
+    const message = await subscription.next();
+    if (message === undefined || message.kind === 'end') return;
+    if (message.kind === 'too-slow') throw new Unavailable('The reader was too slow; join the stream again.');
+    if (message.kind === 'wake') {
+      yield* stored();
+      continue;
+    }
+    let events = inOrder(message.events.filter(isNumbered), at);
+    if (events.length > 0 && events[0]!.thread_seq !== at + 1) {
+      // What comes before is on its way, or in the table: a run begins when all of the one before is there.
+      await deps.eventLog.written();
+      yield* stored();
+      events = inOrder(events, at);
+    }
+    at = events.at(-1)?.thread_seq ?? at;
+    if (events.length > 0) yield { events };
+  }
+}
+
+/** Events from the number to another, that a reader has passed; with what stands in place of those that are gone. */
+export async function* protocolEventsUpTo(
+  deps: Deps,
+  threadId: string,
+  { since, upTo }: { since: number; upTo: number },
+): AsyncGenerator<Batch> {
+  await deps.eventLog.written();
+  const start = await startOf(deps.db, threadId, since);
+  for (const batch of start.batches) yield batch;
+  for (let { at } = start; at < upTo;) {
+    const page = await readProtocolEvents(deps.db, threadId, { after: at, limit: PAGE });
+    const events = inOrder(page, at).filter(({ thread_seq }) => thread_seq <= upTo);
+    if (events.length > 0) yield { events };
+    if (page.length < PAGE) return;
+    at = events.at(-1)?.thread_seq ?? upTo;
+  }
+}
+
+const isNumbered = (event: { thread_seq?: number | null }): event is ThreadEvent => typeof event.thread_seq === 'number';
+
+/** Those behind the number, each once. */
+function inOrder(events: ThreadEvent[], after: number): ThreadEvent[] {
+  let at = after;
+  return events.filter(({ thread_seq }) => {
+    if (thread_seq <= at) return false;
+    at = thread_seq;
+    return true;
+  });
+}
+
+/** Where the reader begins, and what it gets in place of events that are no longer kept. */
+async function startOf(db: Db, threadId: string, since: number): Promise<{ at: number; batches: Batch[] }> {
+  const kept = await keptEvents(db, threadId);
+  if (kept === undefined || kept.last === 0) return { at: 0, batches: [] };
+  // One that has more than is there had it from a worker that died before it stored it.
+  const at = Math.min(since, kept.last);
+  const begin = kept.first?.thread_seq ?? kept.last + 1;
+  if (at + 1 >= begin) return { at, batches: [] };
+  return { at: begin - 1, batches: [...gapOf(since, begin), ...(await standIn(db, threadId, { kept, begin }))] };
+}
+
+/** A reader that has nothing misses nothing. */
+const gapOf = (since: number, begin: number): Batch[] => (since === 0 ? [] : [{ gap: { after: since, before: begin } }]);
+
+/** Events that begin with a run say themselves where the thread stands. */
+async function standIn(db: Db, threadId: string, { kept, begin }: { kept: KeptEvents; begin: number }): Promise<Batch[]> {
+  if (kept.first?.event === RUN_BEGINS) return [];
+  const thread = await getThread(db, threadId);
+  return thread === undefined ? [] : [{ events: snapshotOf(thread, begin - 1) }];
+}

@@ -1,0 +1,82 @@
+/*
+ * Messages of a state as protocol v2 shows them: fields that a page needs, content in blocks, calls of tools beside it.
+ */
+
+type Json = Record<string, unknown>;
+
+const isRecord = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isFilled = (value: unknown): boolean =>
+  Array.isArray(value) ? value.length > 0 : isRecord(value) ? Object.keys(value).length > 0 : value !== undefined && value !== null;
+
+const TYPES = new Set(['human', 'ai', 'system', 'tool', 'function', 'remove']);
+/** Fields that go out when they say something. */
+const ALWAYS = ['id', 'name', 'response_metadata'];
+const MORE: Record<string, string[] | undefined> = {
+  ai: ['usage_metadata', 'additional_kwargs', 'example'],
+  human: ['additional_kwargs', 'example'],
+  tool: ['tool_call_id', 'status'],
+};
+
+/** Whether plain data is a message, as those of a stored state are. */
+export const isMessageForm = (value: unknown): value is Json => isRecord(value) && TYPES.has(value['type'] as string) && 'content' in value;
+
+export function stateMessage(message: Json): Json {
+  const type = message['type'] as string;
+  const shown: Json = { type, content: contentForm(message['content']) };
+  for (const name of [...ALWAYS, ...(MORE[type] ?? [])]) if (isFilled(message[name])) shown[name] = message[name];
+  if (type === 'tool' && 'artifact' in message) shown['artifact'] = message['artifact'] ?? null;
+  if (type !== 'ai') return shown;
+  const { tool_calls: calls, invalid_tool_calls: invalid } = message;
+  if (isFilled(calls)) shown['tool_calls'] = (calls as Json[]).map(({ id, name, args }) => ({ type: 'tool_call', name, args, id }));
+  if (isFilled(invalid)) shown['invalid_tool_calls'] = (invalid as Json[]).map((call) => ({ ...call, type: 'invalid_tool_call' }));
+  return shown;
+}
+
+/** Blocks that are known as they are. */
+const BLOCKS = new Set([
+  'text',
+  'reasoning',
+  'tool_call',
+  'tool_call_chunk',
+  'invalid_tool_call',
+  'server_tool_call',
+  'server_tool_call_chunk',
+  'server_tool_call_result',
+  'server_tool_result',
+  'image',
+  'audio',
+  'video',
+  'file',
+  'non_standard',
+]);
+
+const contentForm = (content: unknown): unknown => (Array.isArray(content) ? content.map(blockForm) : (content ?? ''));
+
+/** One part of a message's content as a standard block; what has no standard form is wrapped. */
+export function blockForm(part: unknown): Json {
+  if (typeof part === 'string') return { type: 'text', text: part };
+  if (!isRecord(part) || typeof part['type'] !== 'string') return { type: 'non_standard', value: part };
+  if (BLOCKS.has(part['type'])) return withSnakeCase(part);
+  if (part['type'] === 'image_url') {
+    const image = part['image_url'];
+    return { type: 'image', url: isRecord(image) ? image['url'] : image };
+  }
+  if (part['type'] === 'input_audio' && isRecord(part['input_audio'])) {
+    const { data, format } = part['input_audio'];
+    return { type: 'audio', base64: data, ...(typeof format === 'string' && { mime_type: `audio/${format}` }) };
+  }
+  return { type: 'non_standard', value: part };
+}
+
+/** LangChain.js writes `mimeType`, the protocol `mime_type`. */
+function withSnakeCase({ mimeType, ...block }: Json): Json {
+  return mimeType === undefined ? block : { mime_type: mimeType, ...block };
+}
+
+/** A stored state, with its messages in this form wherever they stand. */
+export function stateForm(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(stateForm);
+  if (!isRecord(value)) return value;
+  if (isMessageForm(value)) return stateMessage(value);
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, stateForm(part)]));
+}

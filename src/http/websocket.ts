@@ -1,0 +1,158 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingHttpHeaders, IncomingMessage, Server } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { WebSocketServer, type WebSocket } from 'ws';
+import { asError, Forbidden, Problem } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { Request } from './route.ts';
+
+/** One client's connection. Messages are texts. */
+export type TextSocket = {
+  /** Settles when the text is on its way, so that a slow client slows down who sends. */
+  send(text: string): Promise<void>;
+  /** `code`: 1000 to 4999, see RFC 6455; the reason is cut to what fits. */
+  close(code: number, reason?: string): void;
+};
+
+/** What a connection does with what its client sends. */
+export type Connected = { receive: (text: string) => void };
+
+/** The request that was upgraded; its signal is aborted when the connection ends. */
+type UpgradeRequest<Caller> = Pick<
+  Request<Record<string, string>, unknown, unknown, Caller>,
+  'params' | 'headers' | 'caller' | 'requestId' | 'log' | 'signal'
+>;
+
+/**
+ * A path whose upgrades are connections. `path` is OpenAPI's form; `check` throws for parameters that are not valid.
+ */
+export type SocketRoute<Caller> = {
+  path: string;
+  check: (params: Record<string, string>) => Record<string, string>;
+  connect: (request: UpgradeRequest<Caller>, socket: TextSocket) => Connected;
+};
+
+type Options<Caller> = {
+  routes: SocketRoute<Caller>[];
+  log: Log;
+  authenticate: (headers: IncomingHttpHeaders) => Promise<Caller> | Caller;
+  /** Whether pages of the origin may connect; clients that are no browsers send none. */
+  permits: (origin: string) => boolean;
+  /** Bytes of a message; a larger one ends the connection (1009). */
+  messageLimit: number;
+};
+
+export type Sockets = {
+  /** Ends all connections; clients come back, and find another process. */
+  close(): void;
+};
+
+/** Milliseconds between two signs of life asked of each client; one that gives none is gone. */
+const LOOK = 30_000;
+/** Bytes of a reason that a closing frame holds. */
+const REASON = 123;
+const GOING_AWAY = 1001;
+/** A refusal has this code plus the status of the HTTP answer: pages can't read the status of an upgrade. */
+const REFUSED = 4000;
+
+/** Serves WebSockets beside the server's other answers. */
+export function serveSockets<Caller>(server: Server, options: Options<Caller>): Sockets {
+  const { log, messageLimit, routes } = options;
+  const sockets = new WebSocketServer({ noServer: true, maxPayload: messageLimit, clientTracking: true });
+  const silent = new WeakSet<WebSocket>();
+  const look = setInterval(() => {
+    for (const socket of sockets.clients) {
+      if (silent.has(socket)) socket.terminate();
+      else {
+        silent.add(socket);
+        socket.ping();
+      }
+    }
+  }, LOOK).unref();
+  const patterns = routes.map((route) => ({ route, matches: matcher(route.path) }));
+  server.on('upgrade', (request: IncomingMessage, stream: Duplex, head: Buffer) => {
+    const path = new URL(request.url ?? '/', 'http://any').pathname;
+    for (const { route, matches } of patterns) {
+      const params = matches(path);
+      if (params === undefined) continue;
+      sockets.handleUpgrade(request, stream, head, (socket) => {
+        socket.on('pong', () => silent.delete(socket));
+        socket.on('error', (error) => log.debug({ err: error }, 'connection broke'));
+        void open(socket, { request, params, route }, options);
+      });
+      return;
+    }
+    stream.end('HTTP/1.1 404 Not Found\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
+  });
+  return {
+    close: () => {
+      clearInterval(look);
+      for (const socket of sockets.clients) socket.close(GOING_AWAY);
+    },
+  };
+}
+
+function matcher(path: string): (given: string) => Record<string, string> | undefined {
+  const pattern = new RegExp(`^${path.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`);
+  return (given) => {
+    const match = pattern.exec(given);
+    return match === null ? undefined : { ...match.groups };
+  };
+}
+
+type Upgrade<Caller> = { request: IncomingMessage; params: Record<string, string>; route: SocketRoute<Caller> };
+
+/** The same checks as of any request. What the client sends meanwhile waits. */
+async function open<Caller>(
+  socket: WebSocket,
+  { request, params, route }: Upgrade<Caller>,
+  { log, authenticate, permits }: Options<Caller>,
+): Promise<void> {
+  const waiting: string[] = [];
+  let receive = (text: string): void => void waiting.push(text);
+  socket.on('message', (data, isBinary) => {
+    if (isBinary) socket.close(1003, 'Messages are texts.');
+    else receive((data as Buffer).toString('utf8'));
+  });
+  const left = new AbortController();
+  socket.on('close', () => left.abort(LEFT));
+  const requestId = randomUUID();
+  try {
+    const { origin } = request.headers;
+    if (origin !== undefined && !permits(origin)) throw new Forbidden(`Pages of ${origin} may not connect.`);
+    const caller = await authenticate(request.headers);
+    const own = {
+      params: route.check(params),
+      headers: request.headers,
+      caller,
+      requestId,
+      log: log.child({ request_id: requestId }),
+      signal: left.signal,
+    };
+    const connected = route.connect(own, textSocket(socket));
+    receive = connected.receive;
+    for (const text of waiting.splice(0)) receive(text);
+  } catch (error) {
+    const status = error instanceof Problem ? error.status : 500;
+    if (status === 500) log.error({ err: asError(error) }, 'connection could not be opened');
+    close(socket, REFUSED + status, error instanceof Problem ? error.message : 'Internal Server Error');
+  }
+}
+
+/** Made once: an abort without a reason would cost an exception with its stack. */
+const LEFT = Object.assign(new Error('the client has left'), { name: 'AbortError' });
+
+const textSocket = (socket: WebSocket): TextSocket => ({
+  send: (text) =>
+    new Promise((resolve) => {
+      // A client that left hears nothing, and who sends learns of that by the signal.
+      socket.send(text, () => resolve());
+    }),
+  close: (code, reason) => close(socket, code, reason),
+});
+
+function close(socket: WebSocket, code: number, reason = ''): void {
+  let cut = reason;
+  while (Buffer.byteLength(cut) > REASON) cut = cut.slice(0, -1);
+  socket.close(code, cut);
+}
