@@ -8,7 +8,7 @@ const files = globSync('test/**/*.test.ts').toSorted();
 const needs = (file: string): string => {
   if (file.startsWith('test/system/')) return 'system';
   const text = readFileSync(file, 'utf8');
-  if (file.startsWith('test/faults/') && /\.\/scene/.test(text)) return 'faults';
+  if (file.startsWith('test/faults/') && /\.\/fault-stage/.test(text)) return 'faults';
   if (file.startsWith('test/crash/')) return 'crash';
   if (/kit\/(api-server|stage)|inject\('kubeconfig'\)/.test(text)) return 'kube';
   if (/kit\/(postgres|agent-pair)/.test(text)) return 'agent';

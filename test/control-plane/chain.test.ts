@@ -5,25 +5,18 @@ import type { Deployment } from '../../src/schema/deployment.ts';
 import { REVISION_STATUSES, type Revision } from '../../src/schema/revision.ts';
 import { until } from '../kit/until.ts';
 import { dyingDoor, type DyingDoor } from '../kit/dying-door.ts';
-import { fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
-import { operatorFor, type RunningOperator } from '../kit/operator.ts';
+import type { FakeKubelet } from '../kit/fake-kubelet.ts';
 import { creation, startPlane, type Plane } from './kit/api-server-plane.ts';
 
 describe('with an operator', () => {
   let plane: Plane;
-  let operator: RunningOperator;
   let kubelet: FakeKubelet;
   beforeAll(async () => {
     plane = await startPlane('chain');
-    operator = await operatorFor(plane);
-    kubelet = fakeKubelet(plane.kube, plane.namespace);
-    await operator.leading;
+    await plane.startOperator();
+    kubelet = plane.startKubelet();
   });
-  afterAll(async () => {
-    await kubelet.stop();
-    await operator.stop();
-    await plane.stop();
-  });
+  afterAll(() => plane.stop());
 
   const end = async (of: Deployment): Promise<Revision> =>
     (await plane.call<Revision>('GET', `/v2/deployments/${of.id}/revisions/${of.latest_revision_id}?wait=50`)).body;
@@ -80,7 +73,7 @@ describe('with an operator', () => {
 
     await kubelet.stop();
     const late = await plane.call<Deployment>('POST', '/v2/deployments?wait=1', { body: creation('late') });
-    kubelet = fakeKubelet(plane.kube, plane.namespace);
+    kubelet = plane.startKubelet();
     expect([late.status, late.body.active_revision_id]).toEqual([201, null]);
     expect((await plane.call('POST', '/v2/deployments?wait=601', { body: creation('longer') })).status).toBe(422);
   });
@@ -110,8 +103,7 @@ describe('a process that is killed between two writes of a creation', () => {
     const scope = { namespace: plane.namespace };
     expect((await plane.kube.all(kinds.secret, { ...scope, labelSelector: 'gx.dev/secrets-of=cut' })).length).toBe(secretsLeft);
     expect((await plane.kube.all(kinds.deployment, scope)).length).toBe(deploymentsLeft);
-    const operator = await operatorFor(plane);
-    await operator.leading;
+    await plane.startOperator();
     const config = { namespace: plane.namespace, namespaces: [plane.namespace] };
     const next = await startPlane('next', config);
     const { status, body } = await next.call<Deployment>('POST', '/v2/deployments', { ...request, key: plane.keys.write });
@@ -119,6 +111,6 @@ describe('a process that is killed between two writes of a creation', () => {
     const revision = async (): Promise<unknown> =>
       (await next.call<Deployment>('GET', `/v2/deployments/${body.id}`, { key: plane.keys.write })).body.latest_revision_id;
     await until('there is a revision', async () => (await revision()) !== null);
-    await Promise.all([operator.stop(), next.stop(), plane.stop()]);
+    await Promise.all([next.stop(), plane.stop()]);
   });
 });

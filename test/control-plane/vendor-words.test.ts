@@ -7,8 +7,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Kube } from '../../src/kube/kube.ts';
 import type { Deployment } from '../../src/schema/deployment.ts';
 import { until } from '../kit/until.ts';
-import { fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
-import { operatorFor, type RunningOperator } from '../kit/operator.ts';
 import { creation, startPlane, type Plane } from './kit/api-server-plane.ts';
 
 const VERSION = '0.4.40';
@@ -39,19 +37,14 @@ const withLogs = (kube: Kube): Kube =>
   });
 
 let plane: Plane;
-let operator: RunningOperator;
-let kubelet: FakeKubelet;
 beforeAll(async () => {
   await install();
   plane = await startPlane('vendor', {}, { through: withLogs });
-  operator = await operatorFor(plane);
-  kubelet = fakeKubelet(plane.kube, plane.namespace);
-  await operator.leading;
+  await plane.startOperator();
+  plane.startKubelet();
 }, 180_000);
 afterAll(async () => {
   rmSync(cwd, { recursive: true });
-  await kubelet.stop();
-  await operator.stop();
   await plane.stop();
 });
 

@@ -10,8 +10,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { kinds, type Kube } from '../../src/kube/kube.ts';
 import type { Deployment } from '../../src/schema/deployment.ts';
 import { startPlane, type Plane } from '../control-plane/kit/api-server-plane.ts';
-import { fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
-import { operatorFor, type RunningOperator } from '../kit/operator.ts';
 
 /*
  * The scripts of examples/ci as a pipeline runs them: against the real control plane and operator, on a real API server. Pods are ready, or
@@ -33,20 +31,15 @@ const withLogs = (kube: Kube): Kube =>
   });
 
 let plane: Plane;
-let operator: RunningOperator;
-let kubelet: FakeKubelet;
 let folder: string;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'gx-ci-'));
   plane = await startPlane('pipeline');
-  operator = await operatorFor(plane, { through: withLogs });
-  kubelet = fakeKubelet(plane.kube, plane.namespace);
-  await operator.leading;
+  await plane.startOperator({ through: withLogs });
+  plane.startKubelet();
 });
 afterAll(async () => {
   rmSync(folder, { recursive: true });
-  await kubelet.stop();
-  await operator.stop();
   await plane.stop();
 });
 

@@ -2,13 +2,17 @@ import { expect, test } from 'vitest';
 import { isWrite } from '../kit/fault-proxy.ts';
 import { change, deploy, remove, settledFirst, untilGone, untilSettled } from './life.ts';
 import type { World } from './oracle.ts';
-import { converged, inLanes, report, scene, untilQuiet, type Outcome, type Scene } from './scene.ts';
+import { converged, inLanes, report, faultStage, untilQuiet, type Outcome, type FaultStage } from './fault-stage.ts';
 
 /*
  * An operator in a process of its own gets kill -9 when the API server has done its k-th write, for every write that the same life has
  * without a crash. The one that comes after must arrive at the same world.
  */
-type Act = { before: (given: Scene) => Promise<void>; act: (given: Scene) => Promise<unknown>; done: (given: Scene) => Promise<void> };
+type Act = {
+  before: (given: FaultStage) => Promise<void>;
+  act: (given: FaultStage) => Promise<unknown>;
+  done: (given: FaultStage) => Promise<void>;
+};
 
 const ACTS: Record<string, Act> = {
   creation: { before: () => Promise.resolve(), act: deploy, done: untilSettled },
@@ -27,7 +31,7 @@ const ACTS: Record<string, Act> = {
 
 /** The life without a crash: what it comes to, and how many writes it takes. */
 async function whole({ before, act, done }: Act): Promise<{ world: World; writes: number }> {
-  const given = await scene('whole');
+  const given = await faultStage('whole');
   await before(given);
   const first = given.process('first', { alone: true });
   await first.leading();
@@ -36,12 +40,12 @@ async function whole({ before, act, done }: Act): Promise<{ world: World; writes
   await done(given);
   await untilQuiet(given);
   const world = await given.world();
-  await given.end();
+  await given.stop();
   return { world, writes: world.journal.slice(from).filter(isWrite).length };
 }
 
 async function crashed({ before, act, done }: Act, k: number, clean: World): Promise<Outcome> {
-  const given = await scene(`crash-${k}`);
+  const given = await faultStage(`crash-${k}`);
   await before(given);
   const first = given.process('first', { alone: true });
   await first.leading();
@@ -70,7 +74,7 @@ async function crashed({ before, act, done }: Act, k: number, clean: World): Pro
   const heir = await given.operator('heir');
   const outcome = await converged(`killed after write ${k}`, given, clean);
   await heir.stop();
-  await given.end();
+  await given.stop();
   return outcome;
 }
 

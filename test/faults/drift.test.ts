@@ -5,7 +5,7 @@ import { kinds, type JsonPatch, type Kind, type KubeObject } from '../../src/kub
 import { covers } from '../../src/operator/kernel/owned.ts';
 import { until } from '../kit/until.ts';
 import { deploy, untilSettled } from './life.ts';
-import { inLanes, scene, untilQuiet, type Scene } from './scene.ts';
+import { inLanes, faultStage, untilQuiet, type FaultStage } from './fault-stage.ts';
 
 /* Every single field that the operator owns, by the API server's own account of it, is changed and removed by somebody else. */
 const REPAIRED_WITHIN = 2;
@@ -67,7 +67,7 @@ function changesOf(kind: Kind, object: KubeObject): Change[] {
 type Repair = { path: string; seconds: number } | 'refused';
 
 /** Seconds until all that the operator owned is there again. */
-async function repair({ kube }: Scene, { kind, object, path, patch }: Change): Promise<Repair> {
+async function repair({ kube }: FaultStage, { kind, object, path, patch }: Change): Promise<Repair> {
   const ref = { namespace: object.metadata.namespace, name: object.metadata.name };
   const { labels, ownerReferences } = object.metadata;
   // The controller of workloads counts templates there.
@@ -88,7 +88,7 @@ async function repair({ kube }: Scene, { kind, object, path, patch }: Change): P
 }
 
 test('a foreign change of any field that the operator owns is repaired within 2 s', async () => {
-  const given = await scene('drift');
+  const given = await faultStage('drift');
   const operator = await given.operator();
   await deploy(given);
   await untilSettled(given);
@@ -112,5 +112,5 @@ test('a foreign change of any field that the operator owns is repaired within 2 
   expect(repaired.length).toBeGreaterThan(50);
   expect(repaired.filter(({ seconds }) => seconds > REPAIRED_WITHIN)).toEqual([]);
   await operator.stop();
-  await given.end();
+  await given.stop();
 });

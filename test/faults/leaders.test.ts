@@ -3,13 +3,13 @@ import { kinds } from '../../src/kube/kube.ts';
 import { faultProxy, isWrite } from '../kit/fault-proxy.ts';
 import { until } from '../kit/until.ts';
 import { change, deploy, faultFree, IMAGE, NAME, settledFirst, untilSettled } from './life.ts';
-import { converged, report, scene } from './scene.ts';
+import { converged, report, faultStage } from './fault-stage.ts';
 
 /* Two operator processes with a cluster's lease times. Each goes through a proxy of its own, which knows what it wrote. */
 
 /** From the order to end until the other one leads and has made the revision of a change that nobody saw before. Seconds. */
 async function handover(signal: NodeJS.Signals): Promise<number> {
-  const given = await scene('handover');
+  const given = await faultStage('handover');
   await settledFirst(given);
   const first = given.process('first');
   await first.leading();
@@ -23,7 +23,7 @@ async function handover(signal: NodeJS.Signals): Promise<number> {
   const seconds = (performance.now() - started) / 1000;
   expect(second.end()).toBeUndefined();
   wire.stop();
-  await given.end();
+  await given.stop();
   return seconds;
 }
 
@@ -41,7 +41,7 @@ test.concurrent('after SIGTERM of the leader the other one works within 3 s', as
 
 test.concurrent('a leader that is stopped, and wakes when another one leads, writes nothing', async () => {
   const clean = await faultFree((given) => change(IMAGE, 'agent:2')(given).then(() => untilSettled(given)));
-  const given = await scene('two-leaders');
+  const given = await faultStage('two-leaders');
   const wire = await faultProxy(given.kubeconfig);
   const first = given.process('first', { proxy: wire });
   await first.leading();
@@ -63,5 +63,5 @@ test.concurrent('a leader that is stopped, and wakes when another one leads, wri
     holderIdentity: 'second',
   });
   wire.stop();
-  await given.end();
+  await given.stop();
 });

@@ -4,24 +4,24 @@ import type { DeploymentResource } from '../../src/schema/custom-resources.ts';
 import { until } from '../kit/until.ts';
 import { newDeployment } from '../kit/objects.ts';
 import type { World } from './oracle.ts';
-import { scene, untilQuiet, type Scene } from './scene.ts';
+import { faultStage, untilQuiet, type FaultStage } from './fault-stage.ts';
 
 /* A deployment's life in a scene: made, changed, removed. */
 export const NAME = 'chat';
 export const IMAGE = '/spec/template/sourceRevisionConfig/imageUri';
 
-export const deploy = ({ kube, namespace }: Scene, given: Parameters<typeof newDeployment>[1] = {}): Promise<DeploymentResource> =>
+export const deploy = ({ kube, namespace }: FaultStage, given: Parameters<typeof newDeployment>[1] = {}): Promise<DeploymentResource> =>
   kube.create(kinds.deployment, newDeployment(namespace, given));
 
 export const change =
   (path: string, value: unknown, name = NAME) =>
-  ({ kube, namespace }: Scene): Promise<DeploymentResource> =>
+  ({ kube, namespace }: FaultStage): Promise<DeploymentResource> =>
     kube.jsonPatch(kinds.deployment, { namespace, name }, [{ op: 'add', path, value }]);
 
-export const remove = ({ kube, namespace }: Scene): Promise<boolean> => kube.delete(kinds.deployment, { namespace, name: NAME });
+export const remove = ({ kube, namespace }: FaultStage): Promise<boolean> => kube.delete(kinds.deployment, { namespace, name: NAME });
 
 /** Ready, and the workloads of earlier revisions are at zero. */
-export async function untilSettled({ kube, namespace, see }: Scene, seconds = 60): Promise<void> {
+export async function untilSettled({ kube, namespace, see }: FaultStage, seconds = 60): Promise<void> {
   await see.untilReady(NAME, seconds);
   type Size = { replicas?: number };
   await until('only one pair has pods', async () => {
@@ -30,7 +30,7 @@ export async function untilSettled({ kube, namespace, see }: Scene, seconds = 60
   });
 }
 
-export async function untilGone({ see }: Scene): Promise<void> {
+export async function untilGone({ see }: FaultStage): Promise<void> {
   let left = '';
   const isGone = (): Promise<boolean> =>
     see.deployment(NAME).then(
@@ -46,7 +46,7 @@ export async function untilGone({ see }: Scene): Promise<void> {
 }
 
 /** A deployment that has settled, and whose operator was stopped. */
-export async function settledFirst(given: Scene): Promise<void> {
+export async function settledFirst(given: FaultStage): Promise<void> {
   const operator = await given.operator();
   await deploy(given);
   await untilSettled(given);
@@ -54,8 +54,8 @@ export async function settledFirst(given: Scene): Promise<void> {
 }
 
 /** What a life comes to without a fault; each step is waited for. */
-export async function faultFree(...steps: ((given: Scene) => Promise<unknown>)[]): Promise<World> {
-  const given = await scene('clean');
+export async function faultFree(...steps: ((given: FaultStage) => Promise<unknown>)[]): Promise<World> {
+  const given = await faultStage('clean');
   const operator = await given.operator();
   await deploy(given);
   await untilSettled(given);
@@ -66,6 +66,6 @@ export async function faultFree(...steps: ((given: Scene) => Promise<unknown>)[]
   await untilQuiet(given);
   const world = await given.world();
   await operator.stop();
-  await given.end();
+  await given.stop();
   return world;
 }

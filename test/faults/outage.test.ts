@@ -10,7 +10,7 @@ import { until } from '../kit/until.ts';
 import { isWrite } from '../kit/fault-proxy.ts';
 import { change, deploy, faultFree, IMAGE, NAME, remove, settledFirst, untilGone, untilSettled } from './life.ts';
 import type { World } from './oracle.ts';
-import { converged, report, scene, type Scene } from './scene.ts';
+import { converged, report, faultStage, type FaultStage } from './fault-stage.ts';
 
 /* The API server goes away or forgets, and things are removed while no operator runs. On a server of its own, because it is killed. */
 let server: ApiServer;
@@ -22,9 +22,9 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-const here = (name: string): Promise<Scene> => scene(name, server.kubeconfig);
+const here = (name: string): Promise<FaultStage> => faultStage(name, server.kubeconfig);
 
-async function faultsAfter(scenario: string, given: Scene, wanted = clean): Promise<string[]> {
+async function faultsAfter(scenario: string, given: FaultStage, wanted = clean): Promise<string[]> {
   const outcome = await converged(scenario, given, wanted);
   report([outcome]);
   return outcome.faults;
@@ -49,7 +49,7 @@ test('the API server is killed in the middle of an update, and is away for longe
   expect(await faultsAfter('the API server was away for 12 s', given)).toEqual([]);
   expect(operator.end()).toBeUndefined();
   process.stdout.write(`requests while the API server was away: ${asked}\n`);
-  await given.end();
+  await given.stop();
 });
 
 test('the past is forgotten (410) while the watches are cut', async () => {
@@ -65,7 +65,7 @@ test('the past is forgotten (410) while the watches are cut', async () => {
   given.proxy.mend();
   expect(await faultsAfter('410 after a compaction', given)).toEqual([]);
   await operator.stop();
-  await given.end();
+  await given.stop();
 });
 
 test('a deployment is deleted while no operator runs', async () => {
@@ -77,7 +77,7 @@ test('a deployment is deleted while no operator runs', async () => {
   const heir = await given.operator('heir');
   expect(await faultsAfter('deleted while the operator was down', given, wanted)).toEqual([]);
   await heir.stop();
-  await given.end();
+  await given.stop();
 });
 
 /** As in a cluster: the lease is not in the namespace that goes, where none could be made any more. */
@@ -96,7 +96,7 @@ test('its namespace is deleted while no operator runs', async () => {
   await until('the namespace is gone', () => isGone(given.kube.get(kinds.namespace, { name: given.namespace })));
   process.stdout.write(`a namespace went ${((performance.now() - started) / 1000).toFixed(1)} s after the operator came back\n`);
   expect(heir.end()).toBeUndefined();
-  await given.end();
+  await given.stop();
 });
 
 const isGone = (asked: Promise<unknown>): Promise<boolean> =>
@@ -131,7 +131,7 @@ test('the resource definition is deleted while no operator runs, and installed a
   process.stdout.write(`a deployment was ready ${((performance.now() - started) / 1000).toFixed(1)} s after its definition came back\n`);
   expect(heir.end()).toBeUndefined();
   await admin.close();
-  await given.end();
+  await given.stop();
 });
 
-const leftIn = async ({ world }: Scene): Promise<string[]> => (await world()).objects.map(({ kind }) => kind);
+const leftIn = async ({ world }: FaultStage): Promise<string[]> => (await world()).objects.map(({ kind }) => kind);

@@ -6,7 +6,7 @@ import { DEPLOYMENT, REVISION } from '../../src/schema/labels.ts';
 import { until } from '../kit/until.ts';
 import { newDeployment } from '../kit/objects.ts';
 import { differences, type World } from './oracle.ts';
-import { inLanes, scene, type Scene } from './scene.ts';
+import { inLanes, faultStage, type FaultStage } from './fault-stage.ts';
 import { variantsOf, type Variant } from './values.ts';
 
 /*
@@ -19,12 +19,12 @@ const END_WITHIN = 30;
 const base = (namespace: string, name: string): DeploymentResource =>
   newDeployment(namespace, { metadata: { name }, spec: { progressDeadlineSeconds: 10, revisionHistoryLimit: 1 } });
 
-const put = ({ kube, namespace }: Scene, name: string, spec: unknown, dryRun = false): Promise<DeploymentResource> =>
+const put = ({ kube, namespace }: FaultStage, name: string, spec: unknown, dryRun = false): Promise<DeploymentResource> =>
   kube.jsonPatch(kinds.deployment, { namespace, name }, [{ op: 'replace', path: '/spec', value: spec }], { dryRun });
 
 type Verdict = { variant: Variant; refusal?: KubeRefused };
 
-async function asked(given: Scene, name: string, variant: Variant): Promise<Verdict> {
+async function asked(given: FaultStage, name: string, variant: Variant): Promise<Verdict> {
   try {
     await put(given, name, variant.value, true);
     return { variant };
@@ -35,7 +35,7 @@ async function asked(given: Scene, name: string, variant: Variant): Promise<Verd
 }
 
 /** Ready, or Stalled with a reason, and of this generation: never silence. */
-async function untilTold(given: Scene, name: string, what: string): Promise<string> {
+async function untilTold(given: FaultStage, name: string, what: string): Promise<string> {
   const { see } = given;
   let told = '';
   await until(
@@ -58,7 +58,7 @@ async function untilTold(given: Scene, name: string, what: string): Promise<stri
 }
 
 /** Statuses of a deployment and of what belongs to it, to understand a silence. */
-async function allOf({ world }: Scene, name: string): Promise<string> {
+async function allOf({ world }: FaultStage, name: string): Promise<string> {
   const { objects } = await world();
   const own = objects.filter(({ metadata }) => metadata.name === name || metadata.labels?.[DEPLOYMENT] === name);
   return JSON.stringify(own.map(({ kind, metadata, status }) => [kind, metadata.name, metadata.generation, status]));
@@ -68,7 +68,7 @@ async function allOf({ world }: Scene, name: string): Promise<string> {
  * What serves a deployment, without what counts its changes: the name of its present revision, the number of its password (one that was
  * changed does not come back), and Kubernetes' own history of the workloads.
  */
-async function childrenOf({ world, see }: Scene, name: string): Promise<World> {
+async function childrenOf({ world, see }: FaultStage, name: string): Promise<World> {
   const { namespace, objects } = await world();
   const active = (await see.deployment(name)).status?.activeRevision ?? '';
   const isPart = ({ kind, metadata }: KubeObject): boolean =>
@@ -83,7 +83,7 @@ async function childrenOf({ world, see }: Scene, name: string): Promise<World> {
 }
 
 /** One deployment goes through a share of the values, and back. */
-async function walk(given: Scene, name: string, variants: Variant[]): Promise<{ ends: string[]; left: string[] }> {
+async function walk(given: FaultStage, name: string, variants: Variant[]): Promise<{ ends: string[]; left: string[] }> {
   const { spec } = base(given.namespace, name);
   const before = await childrenOf(given, name);
   const ends: string[] = [];
@@ -103,7 +103,7 @@ async function walk(given: Scene, name: string, variants: Variant[]): Promise<{ 
 const NAMES = Array.from({ length: LANES }, (_, index) => `lane-${index}`);
 
 test('every property of a deployment, at every value: refused, Ready or Stalled with a reason, and the way back leads home', async () => {
-  const given = await scene('properties');
+  const given = await faultStage('properties');
   const operator = await given.operator();
   await inLanes(NAMES, (name) => given.kube.create(kinds.deployment, base(given.namespace, name)), LANES);
   for (const name of NAMES) await untilTold(given, name, 'its creation');
@@ -130,5 +130,5 @@ test('every property of a deployment, at every value: refused, Ready or Stalled 
   // Refused by the API server in what it makes of them: free-form parts. All else is put into effect.
   expect(counted['Ready']?.length).toBeGreaterThan(accepted.length / 2);
   await operator.stop();
-  await given.end();
+  await given.stop();
 });

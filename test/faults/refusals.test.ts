@@ -4,7 +4,7 @@ import type { Asked, Verdict } from '../kit/fault-proxy.ts';
 import { until } from '../kit/until.ts';
 import { change, deploy, faultFree, IMAGE, remove, untilGone, untilSettled } from './life.ts';
 import type { World } from './oracle.ts';
-import { converged, inLanes, report, scene, type Outcome } from './scene.ts';
+import { converged, inLanes, report, faultStage, type Outcome } from './fault-stage.ts';
 
 /* One request in twenty goes wrong in one of the ways an API server has, during a whole life of several deployments. */
 const SHARE = 0.05;
@@ -41,7 +41,7 @@ const fits = (way: Verdict, { verb }: Asked): boolean =>
   !(typeof way === 'object' && 'status' in way && way.status === 409) || !['get', 'list', 'watch'].includes(verb);
 
 async function life(seed: number, clean: { ready: World; gone: World }): Promise<Outcome[]> {
-  const given = await scene(`refused-${seed}`);
+  const given = await faultStage(`refused-${seed}`);
   const roll = dice(seed);
   let planted = 0;
   const harm = (): void => {
@@ -68,7 +68,7 @@ async function life(seed: number, clean: { ready: World; gone: World }): Promise
   given.proxy.rules = {};
   const gone = await converged(`life ${seed}: deleted, ${planted} faults planted`, given, clean.gone);
   await operator.stop();
-  await given.end();
+  await given.stop();
   return [ready, gone];
 }
 
@@ -88,7 +88,7 @@ test('a life in which one request in twenty fails comes to the same objects', as
 
 test('a creation that is refused because a quota was counted twice at a time is tried again', async () => {
   const clean = await faultFree();
-  const given = await scene('quota');
+  const given = await faultStage('quota');
   const refused = new Set<string>();
   given.proxy.rules = {
     request: ({ verb, resource, name = '' }) => {
@@ -106,5 +106,5 @@ test('a creation that is refused because a quota was counted twice at a time is 
   expect(outcome.faults).toEqual([]);
   expect(await given.kube.all(kinds.revision, { namespace: given.namespace })).toHaveLength(1);
   await operator.stop();
-  await given.end();
+  await given.stop();
 });

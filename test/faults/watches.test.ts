@@ -7,21 +7,21 @@ import { until } from '../kit/until.ts';
 import type { Asked } from '../kit/fault-proxy.ts';
 import { change, deploy, faultFree, IMAGE, NAME, remove, settledFirst, untilGone, untilSettled } from './life.ts';
 import type { World } from './oracle.ts';
-import { CONVERGED_WITHIN, converged, report, scene, type Scene } from './scene.ts';
+import { CONVERGED_WITHIN, converged, report, faultStage, type FaultStage } from './fault-stage.ts';
 
 /* What an operator sees of the world is old, late, or nothing at all. */
 
-const update = (given: Scene): Promise<unknown> => change(IMAGE, 'agent:2')(given);
-const updated = (given: Scene): Promise<void> => update(given).then(() => untilSettled(given));
+const update = (given: FaultStage): Promise<unknown> => change(IMAGE, 'agent:2')(given);
+const updated = (given: FaultStage): Promise<void> => update(given).then(() => untilSettled(given));
 
-async function faultsAfter(scenario: string, given: Scene, clean: World): Promise<string[]> {
+async function faultsAfter(scenario: string, given: FaultStage, clean: World): Promise<string[]> {
   const outcome = await converged(scenario, given, clean);
   report([outcome]);
   return outcome.faults;
 }
 
 /** The lists of now, for later: what an API server that lags behind answers the first two times. */
-async function listsOf({ kube, namespace, proxy }: Scene): Promise<(asked: Asked) => string | undefined> {
+async function listsOf({ kube, namespace, proxy }: FaultStage): Promise<(asked: Asked) => string | undefined> {
   const paths = new Map(proxy.journal.filter(({ verb }) => verb === 'list').map(({ resource, path }) => [path, resource]));
   const texts = new Map<string, string>();
   for (const path of paths.keys()) texts.set(path, await textOf(path));
@@ -60,7 +60,7 @@ const VIEWS: Stale[] = [
 
 test.concurrent.each(VIEWS)('an operator that starts from an old list of $of does no harm', async ({ of, late }) => {
   const clean = await faultFree(updated);
-  const given = await scene('stale');
+  const given = await faultStage('stale');
   await settledFirst(given);
   const old = await listsOf(given);
   const operator = await given.operator('second');
@@ -85,12 +85,12 @@ test.concurrent.each(VIEWS)('an operator that starts from an old list of $of doe
   given.proxy.rules = {};
   expect(await faultsAfter(`an old list of ${of}`, given, clean)).toEqual([]);
   await stale.stop();
-  await given.end();
+  await given.stop();
 });
 
 test.concurrent('an operator that starts from a list with a deployment that is gone makes nothing for it', async () => {
   const clean = await faultFree((given) => remove(given).then(() => untilGone(given)));
-  const given = await scene('stale-gone');
+  const given = await faultStage('stale-gone');
   await settledFirst(given);
   const old = await listsOf(given);
   const operator = await given.operator('second');
@@ -109,12 +109,12 @@ test.concurrent('an operator that starts from a list with a deployment that is g
   given.proxy.rules = {};
   expect(await faultsAfter('an old list of a deployment that is gone', given, clean)).toEqual([]);
   await stale.stop();
-  await given.end();
+  await given.stop();
 });
 
 test.concurrent('watches that break off again and again during a creation and an update', async () => {
   const clean = await faultFree(updated);
-  const given = await scene('dropped');
+  const given = await faultStage('dropped');
   const operator = await given.operator();
   const breaking = setInterval(() => given.proxy.cut(), 400);
   await deploy(given);
@@ -123,12 +123,12 @@ test.concurrent('watches that break off again and again during a creation and an
   clearInterval(breaking);
   expect(await faultsAfter('dropped watches', given, clean)).toEqual([]);
   await operator.stop();
-  await given.end();
+  await given.stop();
 });
 
 test.concurrent('events that come three seconds late', async () => {
   const clean = await faultFree(updated);
-  const given = await scene('delayed');
+  const given = await faultStage('delayed');
   const operator = await given.operator();
   let last = Date.now();
   given.proxy.rules = { event: () => Math.max(0, (last = Math.max(last, Date.now() + 3000)) - Date.now()) };
@@ -139,12 +139,12 @@ test.concurrent('events that come three seconds late', async () => {
   given.proxy.rules = {};
   expect(await faultsAfter('delayed watches', given, clean)).toEqual([]);
   await operator.stop();
-  await given.end();
+  await given.stop();
 });
 
 test.concurrent('watches that stay open and say nothing are given up, and what they kept back is found', async () => {
   const clean = await faultFree(updated);
-  const given = await scene('silent');
+  const given = await faultStage('silent');
   const operator = await given.operator();
   await deploy(given);
   await untilSettled(given);
@@ -164,11 +164,11 @@ test.concurrent('watches that stay open and say nothing are given up, and what t
   process.stdout.write(`what silent watches kept back was done after ${((performance.now() - started) / 1000).toFixed(0)} s\n`);
   expect(await faultsAfter('silent watches', given, clean)).toEqual([]);
   await operator.stop();
-  await given.end();
+  await given.stop();
 });
 
 test('a deployment made and removed while no watch is open leaves nothing', async () => {
-  const given = await scene('unseen');
+  const given = await faultStage('unseen');
   const operator = await given.operator();
   given.proxy.cut({ refuse: true });
   await deploy(given);
@@ -178,5 +178,5 @@ test('a deployment made and removed while no watch is open leaves nothing', asyn
   const { objects } = await given.world();
   expect(objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([]);
   await operator.stop();
-  await given.end();
+  await given.stop();
 });

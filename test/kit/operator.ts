@@ -40,10 +40,8 @@ export async function operatorFor(
     signal: new AbortController().signal,
     ...(options.times && { times: options.times }),
   });
-  const stop = async (): Promise<void> => {
-    await operator.stop();
-    await kube.close();
-  };
+  let stopped: Promise<void> | undefined;
+  const stop = (): Promise<void> => (stopped ??= operator.stop().then(() => kube.close()));
   return { ...operator, stop, userAgent };
 }
 

@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 import { kinds } from '../../src/kube/kube.ts';
 import { Election, microTime } from '../../src/kube/lease.ts';
 import { testNamespace } from '../kit/api-server.ts';
+import { openStage } from '../kit/stage.ts';
 import { silentLog } from '../kit/log.ts';
-import { fakeKubelet } from '../kit/fake-kubelet.ts';
 import { newDeployment } from '../kit/objects.ts';
-import { look, operatorFor } from '../kit/operator.ts';
+import { operatorFor } from '../kit/operator.ts';
 
 const seconds = { duration: 3, renewDeadline: 2, retry: 0.2 };
 
@@ -36,12 +36,11 @@ test('one leads at a time; a holder that says nothing is replaced after its time
 });
 
 test('after SIGTERM the standby works on long before the lease would end, and the first one writes no more', async () => {
-  const own = await testNamespace('handover');
-  const { kube, namespace } = own;
-  const kubelet = fakeKubelet(kube, namespace);
-  const first = await operatorFor(own, { identity: 'first' });
-  await first.leading;
-  const second = await operatorFor(own, { identity: 'second' });
+  const stage = await openStage('handover');
+  const { kube, namespace } = stage;
+  stage.startKubelet();
+  const first = await stage.startOperator({ identity: 'first' });
+  const second = stage.endWith(await operatorFor(stage, { identity: 'second' }));
   const ready = await fetch(`http://127.0.0.1:${second.port}/readyz`);
   const stopped = Date.now();
   await first.stop();
@@ -50,7 +49,7 @@ test('after SIGTERM the standby works on long before the lease would end, and th
   expect(Date.now() - stopped).toBeLessThan(10_000);
   expect([200, 503]).toContain(ready.status);
   await kube.create(kinds.deployment, newDeployment(namespace));
-  await look(kube, namespace).untilReady('chat');
+  await stage.see.untilReady('chat');
   const metrics = await (await fetch(`http://127.0.0.1:${second.port}/metrics`)).text();
   for (const name of [
     'controller_runtime_reconcile_total{',
@@ -66,6 +65,5 @@ test('after SIGTERM the standby works on long before the lease would end, and th
   }
   expect((await fetch(`http://127.0.0.1:${second.port}/healthz`)).status).toBe(200);
   expect((await fetch(`http://127.0.0.1:${second.port}/readyz`)).status).toBe(200);
-  await second.stop();
-  await kubelet.stop();
+  await stage.stop();
 });

@@ -6,13 +6,12 @@ import { kinds } from '../../src/kube/kube.ts';
 import { merged, operatorAccess } from '../../src/operator/access.ts';
 import { API_VERSION } from '../../src/schema/custom-resources.ts';
 import { accountWith, grant } from '../kit/account.ts';
-import { conditionOf, testNamespace } from '../kit/api-server.ts';
+import { conditionOf } from '../kit/api-server.ts';
+import { openStage } from '../kit/stage.ts';
 import { auditEvents } from '../kit/audit-log.ts';
 import { until } from '../kit/until.ts';
-import { fakeKubelet } from '../kit/fake-kubelet.ts';
 import { kubectlFor } from '../kit/kubectl.ts';
 import { newDeployment } from '../kit/objects.ts';
-import { look, operatorFor } from '../kit/operator.ts';
 
 test('rules of one resource are merged, and sorted', () => {
   const rule = (resources: string[], verbs: string[]) => ({ apiGroups: [''], resources, verbs });
@@ -30,13 +29,12 @@ test('no rule has a wildcard, and Secrets are not watched', () => {
 });
 
 test('with these rights alone the operator deploys, redeploys, and deletes without one refusal, and it needs each of them', async () => {
-  const { kube, namespace, kubeconfig } = await testNamespace('rights');
+  const stage = await openStage('rights');
+  const { kube, namespace, kubeconfig, see } = stage;
   const rules = [...operatorAccess.worked, ...operatorAccess.secrets, ...operatorAccess.own];
   const limited = await accountWith(kube, { namespace, kubeconfig, rules });
-  const kubelet = fakeKubelet(kube, namespace);
-  const operator = await operatorFor({ namespace, kubeconfig: limited });
-  const see = look(kube, namespace);
-  await operator.leading;
+  stage.startKubelet();
+  const operator = await stage.startOperator({ kubeconfig: limited });
   await kube.create(kinds.secret, { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'mine', namespace }, stringData: { A: 'b' } });
   await kube.create(
     kinds.deployment,
@@ -87,8 +85,7 @@ test('with these rights alone the operator deploys, redeploys, and deletes witho
       (error: unknown) => error instanceof NotFound,
     ),
   );
-  await operator.stop();
-  await kubelet.stop();
+  await stage.stop();
   // A watch is written down when it has ended, which the API server notices in its own time.
   const written = () => auditEvents(inject('auditLog'), operator.userAgent);
   const watched = (): (string | undefined)[] =>
@@ -108,16 +105,15 @@ test('with these rights alone the operator deploys, redeploys, and deletes witho
 });
 
 test('a namespace deleted as a whole takes the rights with it: the documented command lets go of what is left', async () => {
-  const [system, agents] = [await testNamespace('system'), await testNamespace('doomed')];
+  const [system, agents] = [await openStage('system'), await openStage('doomed')];
   const { kube, namespace } = agents;
   const { worked, secrets, own } = operatorAccess;
   const limited = await accountWith(kube, { ...system, rules: own });
   await grant(kube, { namespace, rules: [...worked, ...secrets], to: system.namespace });
-  const kubelet = fakeKubelet(kube, namespace);
-  const operator = await operatorFor({ namespace, kubeconfig: limited }, { config: { namespace: system.namespace } });
-  await operator.leading;
+  agents.startKubelet();
+  await agents.startOperator({ kubeconfig: limited, config: { namespace: system.namespace } });
   await kube.create(kinds.deployment, newDeployment(namespace));
-  await look(kube, namespace).untilReady('chat');
+  await agents.see.untilReady('chat');
   await kube.delete(kinds.namespace, { name: namespace });
   const phase = async (): Promise<string | undefined> =>
     ((await kube.get(kinds.namespace, { name: namespace })) as { status?: { phase?: string } }).status?.phase;
@@ -137,6 +133,5 @@ test('a namespace deleted as a whole takes the rights with it: the documented co
     ),
   );
   await expect(phase()).rejects.toBeInstanceOf(NotFound);
-  await operator.stop();
-  await kubelet.stop();
+  for (const one of [agents, system]) await one.stop();
 });

@@ -4,11 +4,11 @@ import { kinds, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import { INTERRUPT } from '../../src/schema/labels.ts';
 import { conditionOf } from '../kit/api-server.ts';
 import { until } from '../kit/until.ts';
-import { buildStatus, COMMIT, DIGEST, type FakeKubelet } from '../kit/fake-kubelet.ts';
+import { buildStatus, COMMIT, DIGEST } from '../kit/fake-kubelet.ts';
 import { withLog } from '../kit/given-log.ts';
 import { BUILDER, fromGit, newDeployment } from '../kit/objects.ts';
 import type { look, RunningOperator } from '../kit/operator.ts';
-import { clearStage, setStage } from '../kit/stage.ts';
+import { setStage, type OperatedStage } from '../kit/stage.ts';
 import { verdicts } from '../kit/verdict.ts';
 
 /* Revisions from git with a builder: Jobs and pods are the cluster's own, what a builder does is told by the test or a kubelet's double. */
@@ -16,15 +16,16 @@ const LOG = 'cloning\nbuilding\nlast words of the builder';
 let kube: Kube;
 let namespace: string;
 let operator: RunningOperator;
-let kubelet: FakeKubelet;
 let see: ReturnType<typeof look>;
 
+let stage: OperatedStage;
 beforeAll(async () => {
   const given = { settings: { builder: BUILDER }, through: (door: Kube) => withLog(door, LOG) };
-  ({ kube, namespace, operator, kubelet, see } = await setStage('builds', given));
+  stage = await setStage('builds', given);
+  ({ kube, namespace, operator, see } = stage);
   await verdicts([]);
 }, 600_000);
-afterAll(() => clearStage({ operator, kubelet, kube }));
+afterAll(() => stage.stop());
 
 const apply = (name: string, ref: string): Promise<object> =>
   kube.create(kinds.deployment, newDeployment(namespace, fromGit(ref, { metadata: { name } })));
@@ -139,7 +140,7 @@ describe('a git revision', () => {
     const next = await setStage('builds-next', { settings: { builder: BUILDER }, config: { namespaces: [namespace] } });
     await see.untilPhase('handed-00001', 'DEPLOYED');
     expect((await jobs('handed')).length).toBe(1);
-    await clearStage(next);
+    await next.stop();
   });
 });
 
@@ -151,5 +152,5 @@ test('a build that does not end in time ends as BUILD_FAILED, with its last line
   const { status } = await late.see.revision('chat-00001');
   expect(status).toMatchObject({ reason: 'DeadlineExceeded', logTail: LOG, message: expect.stringContaining('within 10 seconds') });
   await until('the Job is gone', async () => (await late.kube.all(kinds.job, { namespace: late.namespace })).length === 0);
-  await clearStage(late);
+  await late.stop();
 });

@@ -7,10 +7,9 @@ import { kinds, type JsonPatch, type Kube, type KubeObject } from '../../src/kub
 import { createLog } from '../../src/log.ts';
 import { conditionOf } from '../kit/api-server.ts';
 import { until } from '../kit/until.ts';
-import { type FakeKubelet } from '../kit/fake-kubelet.ts';
 import { newDeployment } from '../kit/objects.ts';
 import { look, type RunningOperator } from '../kit/operator.ts';
-import { clearStage, setStage } from '../kit/stage.ts';
+import { setStage, type OperatedStage } from '../kit/stage.ts';
 
 /* Ways round the rules of a resource, tried on the real API server: each is refused, has no effect, or is an honest new revision. */
 const CANARY = 'canary-7f3a91';
@@ -23,11 +22,12 @@ const log = createLog({ level: 'trace', process: 'operator', destination });
 let kube: Kube;
 let namespace: string;
 let operator: RunningOperator;
-let kubelet: FakeKubelet;
 let see: ReturnType<typeof look>;
 
+let stage: OperatedStage;
 beforeAll(async () => {
-  ({ kube, namespace, operator, kubelet, see } = await setStage('bypass', { log }));
+  stage = await setStage('bypass', { log });
+  ({ kube, namespace, operator, see } = stage);
   const spec = { id: ID, sourceConfig: { listener: 'default' } };
   await kube.create(kinds.secret, {
     apiVersion: 'v1',
@@ -42,7 +42,7 @@ beforeAll(async () => {
   await see.untilReady('chat');
   await see.untilPhase('chat-00001', 'DEPLOYED');
 });
-afterAll(() => clearStage({ operator, kubelet, kube }));
+afterAll(() => stage.stop());
 
 const sidecar = (securityContext: object) => ({ name: 'proxy', image: 'proxy:1', securityContext: securityContext as never });
 const patchDeployment = (...patch: JsonPatch): Promise<object> => kube.jsonPatch(kinds.deployment, { namespace, name: 'chat' }, patch);

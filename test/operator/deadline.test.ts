@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { setTimeout as wait } from 'node:timers/promises';
 import { kinds, type Kube } from '../../src/kube/kube.ts';
-import { fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
+import type { FakeKubelet } from '../kit/fake-kubelet.ts';
 import { newDeployment } from '../kit/objects.ts';
-import { look, operatorFor, type RunningOperator } from '../kit/operator.ts';
-import { clearStage, setStage } from '../kit/stage.ts';
+import { look, type RunningOperator } from '../kit/operator.ts';
+import { setStage, type OperatedStage } from '../kit/stage.ts';
 
 /** Seconds. A rollout takes two here; the rest is for a machine that has much else to do. */
 const DEADLINE = 12;
@@ -14,10 +14,12 @@ let operator: RunningOperator;
 let kubelet: FakeKubelet;
 let see: ReturnType<typeof look>;
 
+let stage: OperatedStage;
 beforeAll(async () => {
-  ({ kube, namespace, operator, kubelet, see } = await setStage('deadline'));
+  stage = await setStage('deadline');
+  ({ kube, namespace, operator, kubelet, see } = stage);
 });
-afterAll(() => clearStage({ operator, kubelet, kube }));
+afterAll(() => stage.stop());
 
 test('a rollout whose deadline ends while no operator runs goes on with the time that it had left', async () => {
   await kube.create(kinds.deployment, newDeployment(namespace, { spec: { progressDeadlineSeconds: 600 } }));
@@ -30,10 +32,9 @@ test('a rollout whose deadline ends while no operator runs goes on with the time
   ]);
   await see.untilPhase('chat-00002', 'DEPLOYING');
   await operator.stop();
-  kubelet = fakeKubelet(kube, namespace);
+  kubelet = stage.startKubelet();
   await wait((DEADLINE + 1) * 1000);
-  operator = await operatorFor({ namespace, kubeconfig: inject('kubeconfig') }, { identity: 'later' });
-  await operator.leading;
+  operator = await stage.startOperator({ identity: 'later' });
   await see.untilReady('chat');
   expect((await see.revision('chat-00002')).status?.phase).toBe('DEPLOYED');
 });

@@ -7,29 +7,30 @@ import { ensureTools } from '../../dev/cluster/parts.ts';
 import { kinds, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import type { DeploymentSpec } from '../../src/schema/custom-resources.ts';
 import { until } from '../kit/until.ts';
-import { fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
+import type { FakeKubelet } from '../kit/fake-kubelet.ts';
 import { kubectlFor, type Kubectl } from '../kit/kubectl.ts';
 import { newDeployment } from '../kit/objects.ts';
-import type { look, RunningOperator } from '../kit/operator.ts';
-import { clearStage, setStage } from '../kit/stage.ts';
+import type { look } from '../kit/operator.ts';
+import { setStage, type OperatedStage } from '../kit/stage.ts';
 
 /* What a drain of a node does: it asks for evictions, which the API server grants or refuses by the budgets that are there. */
 let kube: Kube;
 let namespace: string;
-let operator: RunningOperator;
 let kubelet: FakeKubelet;
 let see: ReturnType<typeof look>;
 let kubectl: Kubectl;
 let folder: string;
 
+let stage: OperatedStage;
 beforeAll(async () => {
-  ({ kube, namespace, operator, kubelet, see } = await setStage('drain'));
+  stage = await setStage('drain');
+  ({ kube, namespace, kubelet, see } = stage);
   const { kubectl: path } = await ensureTools(['kubectl']);
   kubectl = kubectlFor({ kubectl: path, kubeconfig: inject('kubeconfig') });
   folder = mkdtempSync(join(tmpdir(), 'gx-drain-'));
 });
 afterAll(async () => {
-  await clearStage({ operator, kubelet, kube });
+  await stage.stop();
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -73,7 +74,7 @@ test('of several api pods that serve one at a time goes, and the next once its p
   await evict(first);
   await expect(evict(second)).rejects.toThrow(/disruption budget/);
   await kube.delete(kinds.pod, { namespace, name: first });
-  kubelet = fakeKubelet(kube, namespace);
+  kubelet = stage.startKubelet();
   await untilAllowed('several-agent', 1);
   await evict(second);
 });

@@ -3,13 +3,12 @@ import { revisionAnswer } from '../../src/control-plane/revisions/resource.ts';
 import { kinds, type Kind, type Kube } from '../../src/kube/kube.ts';
 import { names } from '../../src/schema/names.ts';
 import { REVISION } from '../../src/schema/labels.ts';
-import { testNamespace } from '../kit/api-server.ts';
+import { openStage, type Stage } from '../kit/stage.ts';
 import { until } from '../kit/until.ts';
-import { fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
 import { withLog } from '../kit/given-log.ts';
 import { newDeployment } from '../kit/objects.ts';
 import { verdicts } from '../kit/verdict.ts';
-import { look, operatorFor, type RunningOperator } from '../kit/operator.ts';
+import { look } from '../kit/operator.ts';
 
 /*
  * Each way in which a new revision fails beside one that serves: the same reason and words in status, event and REST, and the serving one
@@ -22,24 +21,17 @@ const [DEADLINE, LONG] = [10, 600];
 const BUILD = 600_000;
 let kube: Kube;
 let namespace: string;
-let operator: RunningOperator;
-let kubelet: FakeKubelet;
 let see: ReturnType<typeof look>;
 
+let stage: Stage;
 beforeAll(async () => {
-  const own = await testNamespace('failures');
-  ({ kube, namespace } = own);
-  see = look(kube, namespace);
-  kubelet = fakeKubelet(kube, namespace);
-  operator = await operatorFor(own, { through: (door) => withLog(door, LAST_WORDS) });
-  await operator.leading;
+  stage = await openStage('failures');
+  ({ kube, namespace, see } = stage);
+  stage.startKubelet();
+  await stage.startOperator({ through: (door) => withLog(door, LAST_WORDS) });
   await verdicts([]);
 }, BUILD);
-afterAll(async () => {
-  await operator.stop();
-  await kubelet.stop();
-  await kube.close();
-});
+afterAll(() => stage.stop());
 
 type Told = { reason?: string; note?: string; type?: string; regarding?: { kind: string; name: string } };
 const eventsOf = async (name: string): Promise<Told[]> =>
@@ -126,10 +118,10 @@ test.each([
 ])(
   'a quota of %s that leaves no room is told as such, by the words of the API server, and room in time lets the revision go on',
   async (counted, most) => {
-    const own = await testNamespace('quota');
-    const there = look(own.kube, own.namespace);
-    const pods = fakeKubelet(own.kube, own.namespace);
-    const worker = await operatorFor(own);
+    const own = await openStage('quota');
+    const there = own.see;
+    own.startKubelet();
+    await own.startOperator();
     const ref = { namespace: own.namespace, name: 'chat' };
     const change = (image: string, seconds = DEADLINE): Promise<object> =>
       own.kube.jsonPatch(kinds.deployment, ref, [
@@ -165,9 +157,7 @@ test.each([
     await limit('10');
     await there.untilReady('chat');
     expect((await there.deployment('chat')).status).toMatchObject({ phase: 'READY', activeRevision: 'chat-00003' });
-    await worker.stop();
-    await pods.stop();
-    await own.kube.close();
+    await own.stop();
   },
 );
 

@@ -3,36 +3,29 @@ import { ensureTools } from '../../dev/cluster/parts.ts';
 import { kinds, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import { isRolledOut } from '../../src/operator/pods/workload-state.ts';
 import type { DeploymentResource } from '../../src/schema/custom-resources.ts';
-import { testNamespace } from '../kit/api-server.ts';
+import { openStage, type Stage } from '../kit/stage.ts';
 import { still, until } from '../kit/until.ts';
-import { fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
 import { kubectlFor, type Kubectl } from '../kit/kubectl.ts';
 import { newDeployment } from '../kit/objects.ts';
-import { look, operatorFor, untilIdle, type RunningOperator } from '../kit/operator.ts';
+import { look, untilIdle, type RunningOperator } from '../kit/operator.ts';
 
 /* Deployments kept in git, by kubectl itself on a real API server. */
 let kube: Kube;
 let namespace: string;
-let kubeconfig: string;
 let operator: RunningOperator;
-let kubelet: FakeKubelet;
 let kubectl: Kubectl;
 let see: ReturnType<typeof look>;
 
+let stage: Stage;
 beforeAll(async () => {
-  ({ kube, namespace, kubeconfig } = await testNamespace('gitops'));
-  see = look(kube, namespace);
+  stage = await openStage('gitops');
+  ({ kube, namespace, see } = stage);
   const { kubectl: path } = await ensureTools(['kubectl']);
-  kubectl = kubectlFor({ kubectl: path, kubeconfig });
-  kubelet = fakeKubelet(kube, namespace);
-  operator = await operatorFor({ namespace, kubeconfig });
-  await operator.leading;
+  kubectl = kubectlFor({ kubectl: path, kubeconfig: stage.kubeconfig });
+  stage.startKubelet();
+  operator = await stage.startOperator();
 });
-afterAll(async () => {
-  await operator.stop();
-  await kubelet.stop();
-  await kube.close();
-});
+afterAll(() => stage.stop());
 
 const inNamespace = (...args: string[]): Promise<string> => kubectl(...args, '--namespace', namespace);
 const waitReady = (name: string, timeout = '60s'): Promise<string> =>
@@ -108,7 +101,7 @@ test('`kubectl wait` is not satisfied by what was ready before the change', asyn
     '--patch={"spec":{"template":{"sourceRevisionConfig":{"imageUri":"agent:9"}}}}',
   );
   await expect(waitReady('stale', '1s')).rejects.toThrow('timed out');
-  operator = await operatorFor({ namespace, kubeconfig });
+  operator = await stage.startOperator();
   await waitReady('stale');
 });
 

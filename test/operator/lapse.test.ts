@@ -6,7 +6,7 @@ import { names } from '../../src/schema/names.ts';
 import { until } from '../kit/until.ts';
 import { newDeployment } from '../kit/objects.ts';
 import { metricOf } from '../kit/operator.ts';
-import { clearStage, setStage } from '../kit/stage.ts';
+import { setStage } from '../kit/stage.ts';
 
 /** A door behind which the API server can be taken away; watches still tell. */
 function shuttingDoor() {
@@ -53,5 +53,5 @@ test('while its lease can not be renewed an operator begins nothing; with the ne
   const selected = async (): Promise<unknown> => (await see.service(ref.name)).spec;
   await expect.poll(selected).toMatchObject({ selector: { 'gx.dev/revision': 'chat-00001' } });
   expect(await failed()).toBe(tried);
-  await clearStage(stage);
+  await stage.stop();
 });

@@ -3,11 +3,10 @@ import { revisionAnswer } from '../../src/control-plane/revisions/resource.ts';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import type { DeploymentSpec } from '../../src/schema/custom-resources.ts';
 import { until } from '../kit/until.ts';
-import type { FakeKubelet } from '../kit/fake-kubelet.ts';
 import { BUILDER, fromGit, newDeployment } from '../kit/objects.ts';
-import type { look, RunningOperator } from '../kit/operator.ts';
+import type { look } from '../kit/operator.ts';
 import { policyFor } from '../kit/policy.ts';
-import { clearStage, setStage } from '../kit/stage.ts';
+import { setStage, type OperatedStage } from '../kit/stage.ts';
 import { verdicts } from '../kit/verdict.ts';
 
 /*
@@ -16,8 +15,6 @@ import { verdicts } from '../kit/verdict.ts';
  */
 let kube: Kube;
 let namespace: string;
-let operator: RunningOperator;
-let kubelet: FakeKubelet;
 let see: ReturnType<typeof look>;
 let endPolicy: () => Promise<void>;
 
@@ -37,8 +34,10 @@ const isRefused = (object: KubeObject, kind: Kind = kinds.workload): Promise<boo
     () => true,
   );
 
+let stage: OperatedStage;
 beforeAll(async () => {
-  ({ kube, namespace, operator, kubelet, see } = await setStage('refused', { settings: { builder: BUILDER } }));
+  stage = await setStage('refused', { settings: { builder: BUILDER } });
+  ({ kube, namespace, see } = stage);
   const rule = "!object.metadata.name.startsWith('unwanted-') && !object.metadata.name.matches('^half-.*-queue$')";
   const policy = { name: 'workloads', namespace, apiGroup: 'apps', resource: 'deployments', operation: 'CREATE', rule } as const;
   endPolicy = await policyFor(kube, { ...policy, message: 'no such workloads here' }, () => isRefused(workload('unwanted-x')));
@@ -55,7 +54,7 @@ beforeAll(async () => {
 }, 600_000);
 afterAll(async () => {
   await endPolicy();
-  await clearStage({ operator, kubelet, kube });
+  await stage.stop();
 });
 
 type Template = DeploymentSpec['template'];

@@ -4,31 +4,24 @@ import { kinds, type KubeObject } from '../../src/kube/kube.ts';
 import type { DeploymentSpec } from '../../src/schema/custom-resources.ts';
 import { startPlane, type Plane } from '../control-plane/kit/api-server-plane.ts';
 import { until } from '../kit/until.ts';
-import { digestFor, fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
+import { digestFor } from '../kit/fake-kubelet.ts';
 import { kubectlFor, type Kubectl } from '../kit/kubectl.ts';
 import { newDeployment } from '../kit/objects.ts';
-import { look, operatorFor, type RunningOperator } from '../kit/operator.ts';
+import { look } from '../kit/operator.ts';
 
 let plane: Plane;
-let operator: RunningOperator;
-let kubelet: FakeKubelet;
 let kubectl: Kubectl;
 let see: ReturnType<typeof look>;
 
 beforeAll(async () => {
   plane = await startPlane('rollback');
-  operator = await operatorFor(plane);
-  kubelet = fakeKubelet(plane.kube, plane.namespace);
-  see = look(plane.kube, plane.namespace);
+  await plane.startOperator();
+  plane.startKubelet();
+  see = plane.see;
   const { kubectl: path } = await ensureTools(['kubectl']);
   kubectl = kubectlFor({ kubectl: path, kubeconfig: plane.kubeconfig });
-  await operator.leading;
 });
-afterAll(async () => {
-  await kubelet.stop();
-  await operator.stop();
-  await plane.stop();
-});
+afterAll(() => plane.stop());
 
 type Template = DeploymentSpec['template'];
 

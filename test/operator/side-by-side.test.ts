@@ -5,15 +5,15 @@ import { names } from '../../src/schema/names.ts';
 import { until } from '../kit/until.ts';
 import { newDeployment } from '../kit/objects.ts';
 import { untilIdle } from '../kit/operator.ts';
-import { clearStage, setStage, type Stage } from '../kit/stage.ts';
+import { setStage, type OperatedStage } from '../kit/stage.ts';
 
 /* The database is one of which nothing is heard until the test says that it is ready. */
-let stage: Stage;
+let stage: OperatedStage;
 
 beforeAll(async () => {
   stage = await setStage('side-by-side', { settings: { databaseImage: 'silent:1' } });
 });
-afterAll(() => clearStage(stage));
+afterAll(() => stage.stop());
 
 const apply = async (name: string, image: string): Promise<void> => {
   const { kube, namespace } = stage;

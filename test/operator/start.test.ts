@@ -6,22 +6,23 @@ import { names } from '../../src/schema/names.ts';
 import { REVISION } from '../../src/schema/labels.ts';
 import { auditEvents } from '../kit/audit-log.ts';
 import { still, until } from '../kit/until.ts';
-import { DIGEST, type FakeKubelet } from '../kit/fake-kubelet.ts';
+import { DIGEST } from '../kit/fake-kubelet.ts';
 import { newDeployment } from '../kit/objects.ts';
 import { look, metricOf, untilIdle, type RunningOperator } from '../kit/operator.ts';
-import { clearStage, setStage } from '../kit/stage.ts';
+import { setStage, type OperatedStage } from '../kit/stage.ts';
 
 /* The operator on a real API server with the cluster's own controllers; pods are told ready or broken by a kubelet's double. */
 let kube: Kube;
 let namespace: string;
 let operator: RunningOperator;
-let kubelet: FakeKubelet;
 let see: ReturnType<typeof look>;
 
+let stage: OperatedStage;
 beforeAll(async () => {
-  ({ kube, namespace, operator, kubelet, see } = await setStage('operator'));
+  stage = await setStage('operator');
+  ({ kube, namespace, operator, see } = stage);
 });
-afterAll(() => clearStage({ operator, kubelet, kube }));
+afterAll(() => stage.stop());
 
 const apply = (name: string, given: Parameters<typeof newDeployment>[1] = {}): Promise<object> =>
   kube.create(kinds.deployment, newDeployment(namespace, { ...given, metadata: { name, ...given.metadata } }));

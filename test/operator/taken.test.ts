@@ -1,22 +1,21 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import { until } from '../kit/until.ts';
-import type { FakeKubelet } from '../kit/fake-kubelet.ts';
 import { BUILDER, fromGit, newDeployment } from '../kit/objects.ts';
-import type { look, RunningOperator } from '../kit/operator.ts';
-import { clearStage, setStage } from '../kit/stage.ts';
+import type { look } from '../kit/operator.ts';
+import { setStage, type OperatedStage } from '../kit/stage.ts';
 
 /* Names of what is made follow from the deployment's: an object that has one of them already may be the heart of something else. */
 let kube: Kube;
 let namespace: string;
-let operator: RunningOperator;
-let kubelet: FakeKubelet;
 let see: ReturnType<typeof look>;
 
+let stage: OperatedStage;
 beforeAll(async () => {
-  ({ kube, namespace, operator, kubelet, see } = await setStage('taken', { settings: { builder: BUILDER } }));
+  stage = await setStage('taken', { settings: { builder: BUILDER } });
+  ({ kube, namespace, see } = stage);
 });
-afterAll(() => clearStage({ operator, kubelet, kube }));
+afterAll(() => stage.stop());
 
 const selector = { matchLabels: { app: 'theirs' } };
 const template = { metadata: { labels: { app: 'theirs' } }, spec: { containers: [{ name: 'c', image: 'theirs:1' }] } };

@@ -2,36 +2,28 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ensureTools } from '../../dev/cluster/parts.ts';
 import { kinds, type Kube } from '../../src/kube/kube.ts';
 import type { DeploymentSpec } from '../../src/schema/custom-resources.ts';
-import { testNamespace } from '../kit/api-server.ts';
+import { openStage, type Stage } from '../kit/stage.ts';
 import { still, until } from '../kit/until.ts';
-import { fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
 import { kubectlFor, type Kubectl } from '../kit/kubectl.ts';
 import { BUILDER, fromGit, newDeployment } from '../kit/objects.ts';
-import { look, operatorFor, type RunningOperator } from '../kit/operator.ts';
+import { look } from '../kit/operator.ts';
 
 /* What a person sees who asks kubectl: golden files, with what differs from run to run replaced. Their diff is read as a user reads it. */
 let kube: Kube;
 let namespace: string;
-let operator: RunningOperator;
-let kubelet: FakeKubelet;
 let kubectl: Kubectl;
 let see: ReturnType<typeof look>;
 
+let stage: Stage;
 beforeAll(async () => {
-  const own = await testNamespace('told');
-  ({ kube, namespace } = own);
-  see = look(kube, namespace);
+  stage = await openStage('told');
+  ({ kube, namespace, see } = stage);
   const { kubectl: path } = await ensureTools(['kubectl']);
-  kubectl = kubectlFor({ kubectl: path, kubeconfig: own.kubeconfig });
-  kubelet = fakeKubelet(kube, namespace);
-  operator = await operatorFor(own, { settings: { builder: BUILDER } });
-  await operator.leading;
+  kubectl = kubectlFor({ kubectl: path, kubeconfig: stage.kubeconfig });
+  stage.startKubelet();
+  await stage.startOperator({ settings: { builder: BUILDER } });
 });
-afterAll(async () => {
-  await operator.stop();
-  await kubelet.stop();
-  await kube.close();
-});
+afterAll(() => stage.stop());
 
 const inNamespace = (...args: string[]): Promise<string> => kubectl(...args, '--namespace', namespace);
 

@@ -1,31 +1,25 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { kinds, type JsonPatch, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import { isRolledOut } from '../../src/operator/pods/workload-state.ts';
-import { testNamespace } from '../kit/api-server.ts';
+import { openStage, type Stage } from '../kit/stage.ts';
 import { auditEvents } from '../kit/audit-log.ts';
 import { still, until } from '../kit/until.ts';
-import { fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
 import { newDeployment, settings } from '../kit/objects.ts';
-import { look, metricOf, operatorFor, untilIdle, type RunningOperator } from '../kit/operator.ts';
+import { look, metricOf, untilIdle, type RunningOperator } from '../kit/operator.ts';
 
 /* An operator of another version, with other images and settings, takes over: no pod may notice. */
 let kube: Kube;
 let namespace: string;
-let kubeconfig: string;
 let operator: RunningOperator;
-let kubelet: FakeKubelet;
 let see: ReturnType<typeof look>;
 
+let stage: Stage;
 beforeAll(async () => {
-  ({ kube, namespace, kubeconfig } = await testNamespace('upgrade'));
-  see = look(kube, namespace);
-  kubelet = fakeKubelet(kube, namespace);
+  stage = await openStage('upgrade');
+  ({ kube, namespace, see } = stage);
+  stage.startKubelet();
 });
-afterAll(async () => {
-  await operator.stop();
-  await kubelet.stop();
-  await kube.close();
-});
+afterAll(() => stage.stop());
 
 const SERVING: Kind[] = [kinds.workload, kinds.statefulSet, kinds.service, kinds.networkPolicy, kinds.pod];
 
@@ -54,14 +48,13 @@ const newer = {
 };
 
 test('the same operator started again writes nothing', async () => {
-  operator = await operatorFor({ namespace, kubeconfig }, { identity: 'first' });
+  operator = await stage.startOperator({ identity: 'first' });
   await kube.create(kinds.deployment, newDeployment(namespace));
   await see.untilReady('chat');
   await see.untilPhase('chat-00001', 'DEPLOYED');
   await operator.stop();
   const before = await still('what Kubernetes makes of it', children);
-  operator = await operatorFor({ namespace, kubeconfig }, { identity: 'second' });
-  await operator.leading;
+  operator = await stage.startOperator({ identity: 'second' });
   await until('it has looked at the deployment', async () => (await metricOf(operator, 'controller_runtime_reconcile_total')) >= 2);
   await untilIdle(operator);
   expect(await children()).toEqual(before);
@@ -72,8 +65,7 @@ test('a newer one with other images and sizes restarts no pod: neither agents no
   await operator.stop();
   const before = await templates();
   const pods = (await still('what Kubernetes makes of it', children)).filter((child) => child.startsWith('Pod'));
-  operator = await operatorFor({ namespace, kubeconfig }, { identity: 'newer', settings: newer });
-  await operator.leading;
+  operator = await stage.startOperator({ identity: 'newer', settings: newer });
   await kube.jsonPatch(kinds.deployment, { namespace, name: 'chat' }, [
     { op: 'add', path: '/metadata/annotations', value: { 'gx.dev/reconcile-requested-at': 'now' } },
   ]);
@@ -125,8 +117,7 @@ describe('pods that stayed as a former operator made them', () => {
 
   beforeAll(async () => {
     await operator.stop();
-    operator = await operatorFor({ namespace, kubeconfig }, { identity: 'newest', settings: newest });
-    await operator.leading;
+    operator = await stage.startOperator({ identity: 'newest', settings: newest });
     await until('it has looked at all', async () => (await metricOf(operator, 'controller_runtime_reconcile_total')) >= 3);
     await still('what it makes of it', children);
     await untilIdle(operator);
@@ -154,8 +145,7 @@ describe('pods that stayed as a former operator made them', () => {
     await operator.stop();
     await kube.jsonPatch(kinds.workload, { namespace, name: api }, [...image('evil:2'), ...forged]);
     await kube.jsonPatch(kinds.statefulSet, { namespace, name: 'chat-db' }, [...image('evil:3'), ...forged]);
-    operator = await operatorFor({ namespace, kubeconfig }, { identity: 'back', settings: newest });
-    await operator.leading;
+    operator = await stage.startOperator({ identity: 'back', settings: newest });
     await until('the agents are back', async () => (await agent())?.image === 'agent:2');
     await until('the database is back', async () => (await imageOfDatabase()) === newest.databaseImage);
     await see.untilReady('chat');

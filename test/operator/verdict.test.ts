@@ -1,31 +1,25 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds, type Kube } from '../../src/kube/kube.ts';
-import { testNamespace } from '../kit/api-server.ts';
+import { openStage, type Stage } from '../kit/stage.ts';
 import { until } from '../kit/until.ts';
-import { fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
 import { newDeployment } from '../kit/objects.ts';
-import { look, operatorFor, type RunningOperator } from '../kit/operator.ts';
+import { look, type RunningOperator } from '../kit/operator.ts';
 import { verdicts } from '../kit/verdict.ts';
 
 /* The states of one deployment's life, as the operator tells them on a real API server, and what kstatus and Argo CD make of each. */
 const BUILD = 600_000;
 let kube: Kube;
 let namespace: string;
-let kubeconfig: string;
 let operator: RunningOperator | undefined;
-let kubelet: FakeKubelet | undefined;
 let see: ReturnType<typeof look>;
 
+let stage: Stage;
 beforeAll(async () => {
-  ({ kube, namespace, kubeconfig } = await testNamespace('verdict'));
-  see = look(kube, namespace);
+  stage = await openStage('verdict');
+  ({ kube, namespace, see } = stage);
   await verdicts([]);
 }, BUILD);
-afterAll(async () => {
-  await operator?.stop();
-  await kubelet?.stop();
-  await kube.close();
-});
+afterAll(() => stage.stop());
 
 const NAME = 'chat';
 const change = (path: string, value: unknown): Promise<object> =>
@@ -50,15 +44,14 @@ test('just created, and nobody has looked at it: in progress', async () => {
 });
 
 test('waiting for its database: in progress, and so is its revision', async () => {
-  operator = await operatorFor({ namespace, kubeconfig });
-  await operator.leading;
+  operator = await stage.startOperator();
   await untilReadyIs('False DatabaseNotReady');
   await until('the revision was looked at', async () => (await see.revision('chat-00001')).status?.phase === 'AWAITING_DEPLOY');
   expect(await judged('chat-00001')).toEqual(['InProgress Progressing', 'InProgress Progressing']);
 });
 
 test('serving: current and healthy', async () => {
-  kubelet = fakeKubelet(kube, namespace);
+  stage.startKubelet();
   await untilReadyIs('True Serving');
   await see.untilPhase('chat-00001', 'DEPLOYED');
   expect(await judged('chat-00001')).toEqual(['Current Healthy', 'Current Healthy']);
@@ -68,7 +61,7 @@ test('changed, and the operator has not looked: in progress at once, not current
   await operator?.stop();
   await changeImage('crash:2');
   expect(await judged()).toEqual(['InProgress Progressing']);
-  operator = await operatorFor({ namespace, kubeconfig });
+  operator = await stage.startOperator();
 });
 
 test('its newest revision failed: failed and degraded, though the former one serves', async () => {

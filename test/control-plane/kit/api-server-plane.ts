@@ -1,8 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import { Writable } from 'node:stream';
 import { Ajv, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
-import { expect, inject } from 'vitest';
+import { expect } from 'vitest';
 import { controlPlaneConfig, type ControlPlaneConfig } from '../../../src/config/control-plane.ts';
 import { createKey } from '../../../src/control-plane/auth/keys.ts';
 import { startControlPlane } from '../../../src/control-plane/start.ts';
@@ -10,6 +9,7 @@ import { connect } from '../../../src/kube/client.ts';
 import { kinds, type Kube } from '../../../src/kube/kube.ts';
 import { createLog } from '../../../src/log.ts';
 import { API_VERSION, type ListenerResource } from '../../../src/schema/custom-resources.ts';
+import { openStage, type Stage } from '../../kit/stage.ts';
 import { until } from '../../kit/until.ts';
 
 export const TENANT_A = '00000000-0000-4000-8000-000000000000';
@@ -19,18 +19,15 @@ type Answered<T = Record<string, never>> = { status: number; headers: Headers; b
 type Call = <T = Record<string, never>>(method: string, path: string, options?: CallOptions) => Promise<Answered<T>>;
 type CallOptions = { body?: unknown; key?: string | null; headers?: Record<string, string> };
 
-export type Plane = {
+/** A stage with a control plane. */
+export type Plane = Stage & {
   call: Call;
-  kube: Kube;
-  kubeconfig: string;
-  namespace: string;
   url: string;
   keys: { write: string; read: string; other: string };
   /** Another replica: same cluster, same settings, a memory of its own. */
   replica(): Promise<{ call: Call; url: string; stop(): Promise<void> }>;
   /** All log lines so far, as one text. */
   logged: () => string;
-  stop(): Promise<void>;
 };
 
 const listener = (name: string, namespace: string, spec: ListenerResource['spec']): ListenerResource => ({
@@ -45,10 +42,8 @@ type Cluster = { kubeconfig?: string; own?: (namespace: string) => Promise<strin
 
 /** A control plane on the shared API server: a namespace of its own, a listener for it, three keys. */
 export async function startPlane(name: string, settings: Partial<ControlPlaneConfig> = {}, cluster: Cluster = {}): Promise<Plane> {
-  const { kubeconfig = inject('kubeconfig') } = cluster;
-  const kube = await connect({ fieldManager: 'test', userAgent: `test/${name}`, kubeconfig });
-  const namespace = `${name}-${randomUUID().slice(0, 8)}`;
-  await kube.create(kinds.namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
+  const stage = await openStage(name, cluster.kubeconfig);
+  const { kube, namespace } = stage;
   await kube.create(kinds.listener, listener('default', namespace, { computeId: 'test', namespaces: [namespace] }));
   const lines: string[] = [];
   const destination = new Writable({ write: (chunk: Buffer, _encoding, done) => (lines.push(chunk.toString()), done()) });
@@ -64,7 +59,7 @@ export async function startPlane(name: string, settings: Partial<ControlPlaneCon
   };
   const log = createLog({ level: 'debug', process: 'control-plane', destination });
   const keys = await makeKeys(kube, namespace);
-  const credentials = (await cluster.own?.(namespace)) ?? kubeconfig;
+  const credentials = (await cluster.own?.(namespace)) ?? stage.kubeconfig;
   const replica: Plane['replica'] = async () => {
     const own = await connect({ fieldManager: 'gx-control-plane', userAgent: `gx-control-plane/${name}`, kubeconfig: credentials });
     const stopping = new AbortController();
@@ -77,12 +72,8 @@ export async function startPlane(name: string, settings: Partial<ControlPlaneCon
     };
     return { call: await caller(url, keys.write), url, stop };
   };
-  const first = await replica();
-  const stop = async (): Promise<void> => {
-    await first.stop();
-    await kube.close();
-  };
-  return { ...first, kube, kubeconfig, namespace, keys, logged: () => lines.join(''), replica, stop };
+  const { call, url } = stage.endWith(await replica());
+  return { ...stage, call, url, keys, logged: () => lines.join(''), replica };
 }
 
 /** Calls the API with a key, and holds each answer against the document. */

@@ -5,9 +5,7 @@ import { API_VERSION, type DeploymentSpec } from '../../../src/schema/custom-res
 import type { Deployment } from '../../../src/schema/deployment.ts';
 import { REVISION_STATUSES, type Revision, type RevisionStatus } from '../../../src/schema/revision.ts';
 import { until } from '../../kit/until.ts';
-import { fakeKubelet, type FakeKubelet } from '../../kit/fake-kubelet.ts';
 import { BUILDER, newDeployment } from '../../kit/objects.ts';
-import { operatorFor, type RunningOperator } from '../../kit/operator.ts';
 import { policyFor } from '../../kit/policy.ts';
 import { git, INTEGRATIONS } from '../deployments/cases.ts';
 import { creation, startPlane, type Plane } from '../kit/api-server-plane.ts';
@@ -18,24 +16,19 @@ import { creation, startPlane, type Plane } from '../kit/api-server-plane.ts';
  */
 let images: Plane;
 let repositories: Plane;
-let operator: RunningOperator;
-let kubelet: FakeKubelet;
 let endPolicies: (() => Promise<unknown>) | undefined;
 
 beforeAll(async () => {
   images = await startPlane('words');
-  const { namespace, kube } = images;
+  const { namespace } = images;
   // Git is for installations in the cloud, images for all others: two of them share the namespace here.
   repositories = await startPlane('words-git', { hosting: 'cloud', gitIntegrations: INTEGRATIONS, namespace, namespaces: [namespace] });
-  kubelet = fakeKubelet(kube, namespace);
-  operator = await operatorFor(images, { settings: { builder: BUILDER } });
-  await operator.leading;
+  images.startKubelet();
+  await images.startOperator({ settings: { builder: BUILDER } });
   endPolicies = await policies();
 });
 afterAll(async () => {
   await endPolicies?.();
-  await operator.stop();
-  await kubelet.stop();
   await repositories.stop();
   await images.stop();
 });

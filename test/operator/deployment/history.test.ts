@@ -2,20 +2,20 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds, type Kube } from '../../../src/kube/kube.ts';
 import { until } from '../../kit/until.ts';
 import { newDeployment } from '../../kit/objects.ts';
-import { clearStage, setStage, type Stage } from '../../kit/stage.ts';
+import { setStage, type OperatedStage } from '../../kit/stage.ts';
 
 /** Until a revision is too old. */
 const SECONDS = 8;
-let stage: Stage;
+let stage: OperatedStage;
 let kube: Kube;
 let namespace: string;
-let see: Stage['see'];
+let see: OperatedStage['see'];
 
 beforeAll(async () => {
   stage = await setStage('history', { settings: { revisionHistoryDays: SECONDS / 86_400 } });
   ({ kube, namespace, see } = stage);
 });
-afterAll(() => clearStage(stage));
+afterAll(() => stage.stop());
 
 test('revisions go when they are old enough, though nothing else happens; the serving one and the one before it stay', async () => {
   const ref = { namespace, name: 'chat' };
@@ -59,5 +59,5 @@ test('beyond their number revisions go, those that failed like the others; the s
   await until('those beyond the limit are gone', async () => (await revisions()).join() === kept.join());
   expect(await revisions()).toEqual(kept);
   expect((await own.see.deployment('chat')).status).toMatchObject({ activeRevision: 'chat-00005', phase: 'READY' });
-  await clearStage(own);
+  await own.stop();
 });

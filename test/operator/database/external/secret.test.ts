@@ -2,21 +2,20 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds, type Kube, type KubeObject } from '../../../../src/kube/kube.ts';
 import { conditionOf } from '../../../kit/api-server.ts';
 import { until } from '../../../kit/until.ts';
-import { type FakeKubelet } from '../../../kit/fake-kubelet.ts';
 import { newDeployment } from '../../../kit/objects.ts';
-import { look, type RunningOperator } from '../../../kit/operator.ts';
-import { clearStage, setStage } from '../../../kit/stage.ts';
+import { look } from '../../../kit/operator.ts';
+import { setStage, type OperatedStage } from '../../../kit/stage.ts';
 
 let kube: Kube;
 let namespace: string;
-let operator: RunningOperator;
-let kubelet: FakeKubelet;
 let see: ReturnType<typeof look>;
 
+let stage: OperatedStage;
 beforeAll(async () => {
-  ({ kube, namespace, operator, kubelet, see } = await setStage('external'));
+  stage = await setStage('external');
+  ({ kube, namespace, see } = stage);
 });
-afterAll(() => clearStage({ operator, kubelet, kube }));
+afterAll(() => stage.stop());
 
 const ADDRESS = 'postgresql://agents:canary@db.example/agents';
 

@@ -1,33 +1,27 @@
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { OperatorSettings } from '../../../../src/config/operator.ts';
 import { kinds, type Kube, type KubeObject } from '../../../../src/kube/kube.ts';
-import { testNamespace } from '../../../kit/api-server.ts';
+import { openStage, type Stage } from '../../../kit/stage.ts';
 import { until } from '../../../kit/until.ts';
-import { fakeKubelet, type FakeKubelet } from '../../../kit/fake-kubelet.ts';
 import { newDeployment } from '../../../kit/objects.ts';
-import { look, operatorFor, type RunningOperator } from '../../../kit/operator.ts';
+import { look, type RunningOperator } from '../../../kit/operator.ts';
 
 /* The controller of sets is Kubernetes' own: it is what may leave a pod of a broken template where it is. */
 let kube: Kube;
 let namespace: string;
 let operator: RunningOperator;
-let kubelet: FakeKubelet;
 let see: ReturnType<typeof look>;
 
+let stage: Stage;
 beforeAll(async () => {
-  ({ kube, namespace } = await testNamespace('stuck'));
-  kubelet = fakeKubelet(kube, namespace);
-  see = look(kube, namespace);
+  stage = await openStage('stuck');
+  ({ kube, namespace, see } = stage);
+  stage.startKubelet();
 });
-afterAll(async () => {
-  await operator.stop();
-  await kubelet.stop();
-  await kube.close();
-});
+afterAll(() => stage.stop());
 
 async function lead(identity: string, settings: Partial<OperatorSettings>): Promise<void> {
-  operator = await operatorFor({ namespace, kubeconfig: inject('kubeconfig') }, { identity, settings });
-  await operator.leading;
+  operator = await stage.startOperator({ identity, settings });
 }
 const database = async (name: string): Promise<KubeObject | undefined> =>
   (await kube.all(kinds.pod, { namespace })).find(({ metadata }) => metadata.name === `${name}-db-0`);

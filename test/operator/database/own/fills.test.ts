@@ -5,41 +5,36 @@ import { Reflector } from '../../../../src/kube/watch.ts';
 import type { Condition } from '../../../../src/schema/conditions.ts';
 import type { DeploymentResource } from '../../../../src/schema/custom-resources.ts';
 import { names } from '../../../../src/schema/names.ts';
-import { conditionOf, testNamespace } from '../../../kit/api-server.ts';
+import { conditionOf } from '../../../kit/api-server.ts';
+import { openStage, type Stage } from '../../../kit/stage.ts';
 import { until } from '../../../kit/until.ts';
-import { fakeKubelet, type FakeKubelet } from '../../../kit/fake-kubelet.ts';
 import { silentLog } from '../../../kit/log.ts';
 import { newDeployment } from '../../../kit/objects.ts';
-import { look, operatorFor, type RunningOperator } from '../../../kit/operator.ts';
+import { look } from '../../../kit/operator.ts';
 
 /* The test is the node: it tells of the guard's container what a kubelet tells when it ends and is started again. */
 let kube: Kube;
 let namespace: string;
-let operator: RunningOperator;
-let kubelet: FakeKubelet;
 let see: ReturnType<typeof look>;
 let reflector: Reflector;
 /** Every status that the deployment ever had. */
 const seen: DeploymentResource['status'][] = [];
 
+let stage: Stage;
 beforeAll(async () => {
-  const own = await testNamespace('fills');
-  ({ kube, namespace } = own);
-  see = look(kube, namespace);
-  kubelet = fakeKubelet(kube, namespace);
+  stage = await openStage('fills');
+  ({ kube, namespace, see } = stage);
+  stage.startKubelet();
   const cache = new Cache();
   cache.onChange(({ after }) => seen.push(after?.status ?? {}));
   const observer = { relisted() {}, missed() {}, active() {} };
   reflector = new Reflector({ kube, kind: kinds.deployment, cache, namespace, log: silentLog(), observer });
   reflector.start();
-  operator = await operatorFor(own);
-  await operator.leading;
+  await stage.startOperator();
 });
 afterAll(async () => {
-  await operator.stop();
-  await kubelet.stop();
   await reflector.stop();
-  await kube.close();
+  await stage.stop();
 });
 
 const NAME = 'fills';

@@ -4,22 +4,21 @@ import { kinds, type Kube } from '../../../../src/kube/kube.ts';
 import type { DeploymentResource } from '../../../../src/schema/custom-resources.ts';
 import { names } from '../../../../src/schema/names.ts';
 import { until } from '../../../kit/until.ts';
-import { type FakeKubelet } from '../../../kit/fake-kubelet.ts';
 import { newDeployment } from '../../../kit/objects.ts';
-import { look, type RunningOperator } from '../../../kit/operator.ts';
-import { clearStage, setStage } from '../../../kit/stage.ts';
+import { look } from '../../../kit/operator.ts';
+import { setStage, type OperatedStage } from '../../../kit/stage.ts';
 
 /* Hibernation on a real API server: what is stopped, what is kept, and what a person reads meanwhile. */
 let kube: Kube;
 let namespace: string;
-let operator: RunningOperator;
-let kubelet: FakeKubelet;
 let see: ReturnType<typeof look>;
 
+let stage: OperatedStage;
 beforeAll(async () => {
-  ({ kube, namespace, operator, kubelet, see } = await setStage('hibernate'));
+  stage = await setStage('hibernate');
+  ({ kube, namespace, see } = stage);
 });
-afterAll(() => clearStage({ operator, kubelet, kube }));
+afterAll(() => stage.stop());
 
 const hibernate = (name: string, value: boolean): Promise<object> =>
   kube.jsonPatch(kinds.deployment, { namespace, name }, [{ op: 'add', path: '/spec/hibernate', value }]);

@@ -1,36 +1,32 @@
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../../../src/kube/kube.ts';
 import { names } from '../../../../src/schema/names.ts';
-import { conditionOf, testNamespace } from '../../../kit/api-server.ts';
+import { conditionOf } from '../../../kit/api-server.ts';
+import { openStage, type Stage } from '../../../kit/stage.ts';
 import { until } from '../../../kit/until.ts';
 import { dyingDoor, type DyingDoor } from '../../../kit/dying-door.ts';
-import { fakeKubelet, type FakeKubelet } from '../../../kit/fake-kubelet.ts';
 import { newDeployment, settings } from '../../../kit/objects.ts';
-import { look, operatorFor, untilIdle, type RunningOperator } from '../../../kit/operator.ts';
+import { look, untilIdle, type RunningOperator } from '../../../kit/operator.ts';
 
 /* There is no volume provisioner: the test itself tells the API server that claims are bound. */
 const storageClass: Kind = { apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', plural: 'storageclasses', namespaced: false };
 let kube: Kube;
 let namespace: string;
 let operator: RunningOperator;
-let kubelet: FakeKubelet;
 let see: ReturnType<typeof look>;
 
+let stage: Stage;
 beforeAll(async () => {
-  const own = await testNamespace('volume');
-  ({ kube, namespace } = own);
-  see = look(kube, namespace);
-  kubelet = fakeKubelet(kube, namespace);
+  stage = await openStage('volume');
+  ({ kube, namespace, see } = stage);
+  stage.startKubelet();
   const { apiVersion, kind } = storageClass;
   await kube.apply(storageClass, { apiVersion, kind, metadata: { name: namespace }, provisioner: 'test', allowVolumeExpansion: true });
-  operator = await operatorFor(own, { settings: { storageClass: namespace } });
-  await operator.leading;
+  operator = await stage.startOperator({ settings: { storageClass: namespace } });
 });
 afterAll(async () => {
-  await operator.stop();
-  await kubelet.stop();
   await kube.delete(storageClass, { name: namespace });
-  await kube.close();
+  await stage.stop();
 });
 
 const claim = async (name: string): Promise<KubeObject> => {
@@ -94,8 +90,7 @@ async function withDefault(storageGi: number, identity: string): Promise<void> {
   const { profile } = settings();
   const database = { ...profile.database, storageGi };
   const given = { storageClass: namespace, profile: { ...profile, database } };
-  operator = await operatorFor({ namespace, kubeconfig: inject('kubeconfig') }, { identity, settings: given });
-  await operator.leading;
+  operator = await stage.startOperator({ identity, settings: given });
 }
 
 /** Waits until the present operator has looked at the deployment on request. */
@@ -138,18 +133,17 @@ test.each([0, 1, 2, 3])('an operator that dies after write %i of a growth leaves
   const pod = await databasePod(name);
   await operator.stop();
   let door: DyingDoor | undefined;
-  const own = { namespace, kubeconfig: inject('kubeconfig') };
   const times = { lease: { duration: 3, renewDeadline: 2.4, retry: 0.2 } };
   const given = { settings: { storageClass: namespace }, times };
   await ask(name, 20);
-  const dying = await operatorFor(own, {
+  const dying = await stage.startOperator({
     ...given,
     identity: `dying-${writes}`,
     through: (through) => (door = dyingDoor(through, writes)).kube,
   });
   await until('it is dead', () => door?.isDead() === true);
   await dying.stop();
-  operator = await operatorFor(own, { ...given, identity: `after-${writes}` });
+  operator = await stage.startOperator({ ...given, identity: `after-${writes}` });
   await until('the set is made again', async () => templateOf(await set(name)) === '20Gi');
   await see.untilReady(name);
   expect(requested(await claim(name))).toBe('20Gi');
@@ -162,7 +156,7 @@ test('a deployment deleted while its set is away goes together with the lost pod
   await kube.delete(kinds.statefulSet, { namespace, name: names.database('lost') }, { propagation: 'Orphan' });
   await until('the pod has no owner', async () => (await databasePod('lost')).metadata.ownerReferences === undefined);
   await kube.delete(kinds.deployment, { namespace, name: 'lost' });
-  operator = await operatorFor({ namespace, kubeconfig: inject('kubeconfig') }, { identity: 'two', settings: { storageClass: namespace } });
+  operator = await stage.startOperator({ identity: 'two', settings: { storageClass: namespace } });
   await until('the deployment is gone', async () =>
     (await kube.all(kinds.deployment, { namespace })).every(({ metadata }) => metadata.name !== 'lost'),
   );

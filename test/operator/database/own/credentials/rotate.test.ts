@@ -1,22 +1,22 @@
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds, type Kube, type KubeObject } from '../../../../../src/kube/kube.ts';
 import { until } from '../../../../kit/until.ts';
-import { type FakeKubelet } from '../../../../kit/fake-kubelet.ts';
 import { newDeployment } from '../../../../kit/objects.ts';
-import { look, operatorFor, type RunningOperator } from '../../../../kit/operator.ts';
-import { clearStage, setStage } from '../../../../kit/stage.ts';
+import { look, type RunningOperator } from '../../../../kit/operator.ts';
+import { setStage, type OperatedStage } from '../../../../kit/stage.ts';
 
 /* The doubles of the kubelet end the Jobs well; what the Jobs do is proven against a real Postgres. */
 let kube: Kube;
 let namespace: string;
 let operator: RunningOperator;
-let kubelet: FakeKubelet;
 let see: ReturnType<typeof look>;
 
+let stage: OperatedStage;
 beforeAll(async () => {
-  ({ kube, namespace, operator, kubelet, see } = await setStage('password'));
+  stage = await setStage('password');
+  ({ kube, namespace, operator, see } = stage);
 });
-afterAll(() => clearStage({ operator, kubelet, kube }));
+afterAll(() => stage.stop());
 
 type Secret = KubeObject & { data: Record<string, string> };
 /** Of the agents; the admin's is there as long as they are. */
@@ -74,8 +74,7 @@ test('an operator that dies at any point of it, and a status that is lost, find 
   const seen = new Set<string>();
   for (let life = 0; (await see.deployment('dies')).status?.passwordRequestedAt !== MONDAY; life += 1) {
     expect(life).toBeLessThan(40);
-    operator = await operatorFor({ namespace, kubeconfig: inject('kubeconfig') }, { identity: `life-${life}` });
-    await operator.leading;
+    operator = await stage.startOperator({ identity: `life-${life}` });
     const known = (await rotation('dies'))?.reason;
     await until('one more step is told', async () => {
       const { status } = await see.deployment('dies');
@@ -87,8 +86,7 @@ test('an operator that dies at any point of it, and a status that is lost, find 
   }
   // Which steps are seen depends on how quick the pods were; more than one is.
   expect(seen.size).toBeGreaterThan(1);
-  operator = await operatorFor({ namespace, kubeconfig: inject('kubeconfig') }, { identity: 'last' });
-  await operator.leading;
+  operator = await stage.startOperator({ identity: 'last' });
   await see.untilReady('dies');
   expect((await credentials('dies')).map(userOf)).toEqual(['gx_a']);
   expect(await jobs('dies')).toEqual([]);
@@ -152,8 +150,7 @@ test('a database of before, whose agents are superusers, is told once, and its p
         };
       },
     });
-  operator = await operatorFor({ namespace, kubeconfig: inject('kubeconfig') }, { identity: 'newer', through });
-  await operator.leading;
+  operator = await stage.startOperator({ identity: 'newer', through });
   await until('it is told', async () => (await see.deployment('elder')).status?.databaseAdminSecret === admin);
   await see.untilReady('elder');
   expect(told).toMatchObject([{ metadata: { name: 'elder-db-separate-0' } }]);

@@ -5,21 +5,21 @@ import { newCertificate } from '../../../../../src/operator/database/own/tls/cer
 import { seenTemplate, withTemplateHash } from '../../../../../src/operator/pods/settled-template.ts';
 import { auditEvents } from '../../../../kit/audit-log.ts';
 import { still, until } from '../../../../kit/until.ts';
-import { type FakeKubelet } from '../../../../kit/fake-kubelet.ts';
 import { newDeployment } from '../../../../kit/objects.ts';
-import { look, metricOf, operatorFor, untilIdle, type RunningOperator } from '../../../../kit/operator.ts';
-import { clearStage, setStage } from '../../../../kit/stage.ts';
+import { look, metricOf, untilIdle, type RunningOperator } from '../../../../kit/operator.ts';
+import { setStage, type OperatedStage } from '../../../../kit/stage.ts';
 
 let kube: Kube;
 let namespace: string;
 let operator: RunningOperator;
-let kubelet: FakeKubelet;
 let see: ReturnType<typeof look>;
 
+let stage: OperatedStage;
 beforeAll(async () => {
-  ({ kube, namespace, operator, kubelet, see } = await setStage('tls'));
+  stage = await setStage('tls');
+  ({ kube, namespace, operator, see } = stage);
 });
-afterAll(() => clearStage({ operator, kubelet, kube }));
+afterAll(() => stage.stop());
 
 const DAY = 86_400_000;
 const KEYS = ['ca.crt', 'ca.key', 'tls.crt', 'tls.key'] as const;
@@ -40,8 +40,7 @@ const annotate = (name: string, key: string, value: string): Promise<object> =>
     { op: 'add', path: '/metadata/annotations', value: { [`gx.dev/${key}`]: value } },
   ]);
 const restart = async (identity: string): Promise<void> => {
-  operator = await operatorFor({ namespace, kubeconfig: inject('kubeconfig') }, { identity });
-  await operator.leading;
+  operator = await stage.startOperator({ identity });
 };
 const agent = async (name: string): Promise<PodSpec> =>
   ((await see.workload(`${name}-00001-api`)).spec as { template: { spec: PodSpec } }).template.spec;

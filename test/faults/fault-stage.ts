@@ -2,11 +2,10 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { NotFound } from '../../src/errors.ts';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import { createCaches, writable } from '../../src/operator/family/caches.ts';
-import { testNamespace } from '../kit/api-server.ts';
+import { openStage, type Stage } from '../kit/stage.ts';
 import { until } from '../kit/until.ts';
-import { fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
 import { faultProxy, isWrite, type FaultProxy } from '../kit/fault-proxy.ts';
-import { look, operatorFor, type RunningOperator } from '../kit/operator.ts';
+import type { OperatorGiven, RunningOperator } from '../kit/operator.ts';
 import { operatorProcess, type OperatorProcess } from '../kit/operator-process.ts';
 import { differences, faultsOf, type World } from './oracle.ts';
 
@@ -23,55 +22,37 @@ const KINDS = new Map(
   ]),
 );
 
-/** A namespace with a kubelet's double, and a proxy in front of the API server that every operator of the scene goes through. */
-export type Scene = {
-  kube: Kube;
-  namespace: string;
-  /** Past the proxy. */
-  kubeconfig: string;
+/** A stage with a kubelet's double, and a proxy in front of the API server that every operator goes through; `kubeconfig` leads past it. */
+export type FaultStage = Stage & {
   proxy: FaultProxy;
-  see: ReturnType<typeof look>;
-  /** An operator in this process; leads when this resolves. */
-  operator(identity?: string, options?: Parameters<typeof operatorFor>[1]): Promise<RunningOperator>;
+  /** Starts an operator in this process; it leads when this resolves. */
+  operator(identity?: string, options?: OperatorGiven): Promise<RunningOperator>;
   /** An operator in a process of its own, which has to be awaited (`leading`). With `alone` it shares no lease. */
   process(identity: string, options?: { alone?: boolean; proxy?: FaultProxy; env?: Record<string, string> }): OperatorProcess;
   world(): Promise<World>;
-  end(): Promise<void>;
 };
 
 /** A cluster's own times, but one that was released is taken up sooner. */
 const LEASE = { duration: 15, renewDeadline: 10, retry: 0.5 };
 
-export async function scene(name: string, kubeconfig?: string): Promise<Scene> {
-  const own = await testNamespace(name, kubeconfig);
-  const { kube, namespace } = own;
-  const proxy = await faultProxy(own.kubeconfig);
-  const kubelet: FakeKubelet = fakeKubelet(kube, namespace);
-  const running: OperatorProcess[] = [];
+export async function faultStage(name: string, kubeconfig?: string): Promise<FaultStage> {
+  const stage = await openStage(name, kubeconfig);
+  const { kube, namespace } = stage;
+  const proxy = await faultProxy(stage.kubeconfig);
+  stage.endWith({ stop: () => Promise.resolve(proxy.stop()) });
+  stage.startKubelet();
   return {
-    kube,
-    namespace,
-    kubeconfig: own.kubeconfig,
+    ...stage,
     proxy,
-    see: look(kube, namespace),
-    operator: async (identity = 'steady', options = {}) => {
-      const operator = await operatorFor({ namespace, kubeconfig: proxy.kubeconfig }, { times: { lease: LEASE }, ...options, identity });
-      await operator.leading;
-      return operator;
-    },
+    operator: (identity = 'steady', options = {}) =>
+      stage.startOperator({ times: { lease: LEASE }, ...options, identity, kubeconfig: proxy.kubeconfig }),
     process: (identity, { alone = false, proxy: through = proxy, env } = {}) => {
       const lease = alone ? { lease: `gx-${identity}` } : {};
       const child = operatorProcess({ kube, namespace, kubeconfig: through.kubeconfig, identity, ...lease, ...(env && { env }) });
-      running.push(child);
+      stage.endWith({ stop: () => child.kill() });
       return child;
     },
     world: async () => ({ namespace, objects: await objectsIn(kube, namespace), journal: proxy.journal }),
-    end: async () => {
-      await Promise.all(running.map((child) => child.kill()));
-      await kubelet.stop();
-      proxy.stop();
-      await kube.close();
-    },
   };
 }
 
@@ -84,14 +65,14 @@ async function objectsIn(kube: Kube, namespace: string): Promise<KubeObject[]> {
 }
 
 /** No write for a while. */
-export const untilQuiet = ({ proxy }: Pick<Scene, 'proxy'>): Promise<true> =>
+export const untilQuiet = ({ proxy }: Pick<FaultStage, 'proxy'>): Promise<true> =>
   until('nothing is written any more', () => performance.now() - (proxy.journal.findLast(isWrite)?.at ?? 0) > 700);
 
 /** How a scenario went, as it is printed. */
 export type Outcome = { scenario: string; seconds: number; requests: number; writes: number; faults: string[] };
 
 /** Waits until the world is that of the fault-free run, and for what might come after; tells what is wrong with it then. */
-export async function converged(scenario: string, { world, proxy }: Pick<Scene, 'world' | 'proxy'>, clean: World): Promise<Outcome> {
+export async function converged(scenario: string, { world, proxy }: Pick<FaultStage, 'world' | 'proxy'>, clean: World): Promise<Outcome> {
   const started = performance.now();
   const from = proxy.journal.length;
   const late = (): boolean => performance.now() - started > CONVERGED_WITHIN * 1000;
