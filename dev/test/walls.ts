@@ -14,6 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import process from 'node:process';
+import { DevError } from '../errors.ts';
 import { program, say } from '../steps.ts';
 
 /*
@@ -59,9 +60,9 @@ async function main(): Promise<void> {
     const holes = planted.filter(
       ({ at, rule }) => !diagnostics.some(({ code, filename }) => filename.endsWith(at) && code.includes(`(${rule})`)),
     );
-    if (planted.length === 0) throw new Error(`${FIXTURES} holds no fixture.`);
+    if (planted.length === 0) throw new DevError(`${FIXTURES} holds no fixture.`);
     if (holes.length > 0)
-      throw new Error(`These faults passed the lint: ${holes.map(({ file, rule }) => `${file} (${rule})`).join(', ')}.`);
+      throw new DevError(`These faults passed the lint: ${holes.map(({ file, rule }) => `${file} (${rule})`).join(', ')}.`);
     say(`${planted.length} planted faults were refused`);
   } finally {
     rmSync(copy, { recursive: true, force: true });

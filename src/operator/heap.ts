@@ -9,7 +9,7 @@ const LOOK = 5000;
  * Returns the percentage by which the heap may grow before V8 collects it again; 0 leaves that to V8. Beside what a
  * large heap keeps, V8 would let half as much garbage gather; a small one is cheaper when it is collected seldom.
  */
-export const growthOf = (usedBytes: number): number => (usedBytes > LARGE ? 20 : 0);
+const growthOf = (usedBytes: number): number => (usedBytes > LARGE ? 20 : 0);
 
 /** Keeps the process small while it reads in what is there, and later wherever that is much. */
 export function watchHeap(): void {

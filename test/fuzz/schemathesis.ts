@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DevError } from '../../dev/errors.ts';
 import { command } from '../../dev/commands.ts';
 import type { Report } from '../../dev/steps.ts';
 import { verdictOf, type FuzzReport, type Verdict } from './verdict.ts';
@@ -56,7 +57,7 @@ export async function fuzz(target: Target, report: Report): Promise<void> {
   let sent = 0;
   for (let broken = 0; sent < cases;) {
     const verdict = await once(program, target, each);
-    if (verdict.kind === 'faults') throw new Error(`schemathesis found faults at ${url}: ${verdict.what.join('; ')}.`);
+    if (verdict.kind === 'faults') throw new DevError(`schemathesis found faults at ${url}: ${verdict.what.join('; ')}.`);
     if (verdict.kind === 'clean') {
       sent += verdict.cases;
       each = Math.max(1, Math.ceil((each * (cases - sent)) / verdict.cases));
@@ -65,7 +66,7 @@ export async function fuzz(target: Target, report: Report): Promise<void> {
     }
     broken += 1;
     const broke = `schemathesis itself broke (${verdict.what.join('; ')})`;
-    if (broken === ATTEMPTS) throw new Error(`${broke}, ${ATTEMPTS} times: nothing is proven of ${url}.`);
+    if (broken === ATTEMPTS) throw new DevError(`${broke}, ${ATTEMPTS} times: nothing is proven of ${url}.`);
     report(`${broke}: once more, with another seed`);
   }
 }

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
+import { UsageError } from '../../../dev/errors.ts';
 import { freePort, startServer, type BenchServer } from './servers.ts';
 
 type ServerSettings = { database: string; slots?: number };
@@ -47,11 +48,11 @@ export function checkoutAt(folder: string, cache: string): Checkout {
 
 export const own = checkoutAt(resolve('.'), 'compile-cache');
 
-/** Throws an `Error` that says what is wrong with the folder. */
+/** Throws a `UsageError` that says what is wrong with the folder. */
 export function checkoutBeside(folder: string): Checkout {
   try {
     return checkoutAt(resolve(folder), 'compile-cache-beside');
   } catch (error) {
-    throw new Error(`--beside ${folder}: not a checkout of this project (${(error as Error).message})`, { cause: error });
+    throw new UsageError(`--beside ${folder}: not a checkout of this project (${(error as Error).message})`, { cause: error });
   }
 }

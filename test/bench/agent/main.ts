@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import process from 'node:process';
+import { DevError } from '../../../dev/errors.ts';
 import { program } from '../../../dev/steps.ts';
 import { PARTS, type Line, type Part } from './alone.ts';
 import { checkoutBeside, own, type Checkout } from './checkout.ts';
@@ -103,7 +104,7 @@ async function main(): Promise<void> {
     await databases.stop();
   }
   print(`${availableParallelism()} processors, Node ${process.version}, ${((performance.now() - began) / 1000).toFixed(0)} s`);
-  if (broken.length > 0) throw new Error(`${broken.length} broke off: ${broken.join(', ')}`);
+  if (broken.length > 0) throw new DevError(`${broken.length} broke off: ${broken.join(', ')}`);
 }
 
 await program(main);
