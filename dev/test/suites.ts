@@ -11,7 +11,7 @@ const vitest = (project: string): Check => ({
 export const SUITES: Record<string, Check[]> = {
   check: [
     { name: 'format', command: ['oxfmt', '--check'] },
-    { name: 'lint', command: ['oxlint', '--deny-warnings'] },
+    { name: 'lint', command: ['oxlint', '--deny-warnings', '--report-unused-disable-directives'] },
     { name: 'lint walls hold', command: ['node', 'dev/test/walls.ts'] },
     { name: 'prose', command: ['node', 'dev/test/prose.ts'] },
     { name: 'types', command: ['tsc', '--noEmit'] },

@@ -1,8 +1,8 @@
 import type { AppOptions } from '../http/server.ts';
 import type { Cors as Settings } from '../schema/gx-json.ts';
-import type { Caller } from './routes/route.ts';
+import type { AgentCaller } from './routes/route.ts';
 
-type Middleware = NonNullable<AppOptions<Caller>['middleware']>[number];
+type Middleware = NonNullable<AppOptions<AgentCaller>['middleware']>[number];
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 const EXPOSED = ['content-location', 'location', 'x-pagination-total', 'x-pagination-next'];

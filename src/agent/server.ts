@@ -12,7 +12,7 @@ import { assistantRoutes } from './routes/assistants.ts';
 import { eventStreamingRoutes, threadSocket } from './routes/event-streaming.ts';
 import { feedbackRoutes } from './routes/feedback.ts';
 import { withSmallIds } from './routes/ids.ts';
-import type { AgentRoute, Caller } from './routes/route.ts';
+import type { AgentCaller, AgentRoute } from './routes/route.ts';
 import { threadRunRoutes } from './routes/runs.ts';
 import { statelessRunRoutes } from './routes/stateless-runs.ts';
 import { storeRoutes } from './routes/store.ts';
@@ -81,7 +81,7 @@ export function agentApp(deps: AgentDeps, { config, settings, info }: AppSetting
   routes.push(...own.map((one) => withSmallIds({ ...one, path: prefix + one.path })));
   // Probes are written without the prefix.
   if (prefix !== '') routes.push({ ...healthRoute(deps, '/ok'), id: 'health_at_root' });
-  return createApp<Caller>({
+  return createApp<AgentCaller>({
     routes,
     log: deps.log,
     invalid: 'sentence',

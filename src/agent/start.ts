@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { AgentConfig } from '../config/agent.ts';
 import { asError } from '../errors.ts';
-import { listen, type Listener } from '../http/listen.ts';
+import { listen, type ListeningServer } from '../http/listen.ts';
 import type { Log } from '../log.ts';
 import { collectAtRest } from './at-rest.ts';
 import { assemble, graphHost, Opened, sharesOf } from './assemble.ts';
@@ -103,7 +103,11 @@ type DrainDeps = Pick<AgentDeps, 'pump' | 'executor' | 'readers'>;
  * Takes no new runs; those under way finish within the grace, the others are handed back. Requests are accepted during
  * the delay; whoever waits for a run elsewhere gets its end within the grace.
  */
-async function drain({ pump, executor, readers }: DrainDeps, { unanswered, mayBeAsked }: Listener, times: DrainTimes): Promise<void> {
+async function drain(
+  { pump, executor, readers }: DrainDeps,
+  { unanswered, mayBeAsked }: ListeningServer,
+  times: DrainTimes,
+): Promise<void> {
   const { grace, delay } = times;
   const until = Date.now() + grace;
   await Promise.all([wait(delay), pump.stop().then(() => executor.idle(grace))]);

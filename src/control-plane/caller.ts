@@ -5,4 +5,4 @@ export type Role = 'read' | 'write';
 export type Caller = { tenantId: string; role: Role; keyName: string };
 
 /** On whose behalf something is done, and the signal that is aborted when the caller has left. */
-export type Call = { caller: Caller; signal: AbortSignal };
+export type CallContext = { caller: Caller; signal: AbortSignal };

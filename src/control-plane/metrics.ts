@@ -1,13 +1,13 @@
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Stored } from './stored/stored.ts';
 
-export type Metrics = {
+export type ControlPlaneMetrics = {
   registry: Registry;
   onAnswer: (answer: { method: string; route: string; status: number; seconds: number }) => void;
 };
 
 /** What Prometheus reads: requests by route and status, and how many resources the watch holds. */
-export function createMetrics(stored: Pick<Stored, 'deployments' | 'listeners'>): Metrics {
+export function createControlPlaneMetrics(stored: Pick<Stored, 'deployments' | 'listeners'>): ControlPlaneMetrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const seconds = new Histogram({

@@ -9,7 +9,7 @@ import { whileAllowed } from './auth/while-allowed.ts';
 import type { Caller } from './caller.ts';
 import type { ControlPlane } from './control-plane.ts';
 import { refusing } from './kube-refusal.ts';
-import { createMetrics } from './metrics.ts';
+import { createControlPlaneMetrics } from './metrics.ts';
 import { deploymentRoutes } from './routes/deployments.ts';
 import { eventRoutes } from './routes/events.ts';
 import { integrationRoutes } from './routes/integrations.ts';
@@ -77,7 +77,7 @@ export const controlPlaneDocument = (routes: Route<Caller>[]): Json => openApiDo
 
 /** The control plane as a koa application. */
 export function controlPlaneApp(plane: ControlPlane, health: Health) {
-  const metrics = createMetrics(plane.stored);
+  const metrics = createControlPlaneMetrics(plane.stored);
   const { kube, config, log } = plane;
   const tokens = config.oidc && new BearerTokens({ config: config.oidc, log });
   const authenticator = new Authenticator({ kube, namespace: config.namespace, tokens });

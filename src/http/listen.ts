@@ -22,7 +22,7 @@ const NEXT = 1000;
 /** Milliseconds between two looks for connections that fell idle while closing. */
 const SWEEP = 50;
 
-export type Listener = {
+export type ListeningServer = {
   port: number;
   server: Server;
   /** From now on each answer asks its client to come back on another connection, which leads to another process. */
@@ -35,7 +35,7 @@ export type Listener = {
 };
 
 /** Opens the port (0 = any free one). A port in use, or not allowed, is a `StartError` that names it. */
-export async function listen(app: Koa, options: { host: string; port: number }): Promise<Listener> {
+export async function listen(app: Koa, options: { host: string; port: number }): Promise<ListeningServer> {
   const server = createServer({ maxHeaderSize: HEADER_LIMIT }, app.callback());
   const open = new Set<ServerResponse>();
   let leftOpen = -Infinity;

@@ -1,4 +1,4 @@
-import type { Answer, Route } from './route.ts';
+import type { AnswerDescription, Route } from './route.ts';
 
 type Info = { title: string; version: string; description: string };
 type Json = Record<string, unknown>;
@@ -61,8 +61,8 @@ function operation<Caller>(route: Route<Caller>, schemes: string[]): Json {
   };
 }
 
-const NOT_VALID: Answer = { description: 'Not valid.' };
-const TOO_LARGE: Answer = { description: 'The body is too large.' };
+const NOT_VALID: AnswerDescription = { description: 'Not valid.' };
+const TOO_LARGE: AnswerDescription = { description: 'The body is too large.' };
 
 /**
  * Spells a schema as OpenAPI 3.0 does: an open lower bound is a flag beside `minimum`. In what a client sends, a field

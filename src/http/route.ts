@@ -65,7 +65,7 @@ export type Request<P = unknown, Q = unknown, B = unknown, Caller = unknown> = {
   signal: AbortSignal;
 };
 
-export type Answer = { description: string; schema?: TSchema; contentType?: string; headers?: Record<string, string> };
+export type AnswerDescription = { description: string; schema?: TSchema; contentType?: string; headers?: Record<string, string> };
 
 /**
  * A route is a value: what it accepts, what it answers, and the handler, which starts with valid input.
@@ -83,7 +83,7 @@ export type Route<Caller = unknown> = {
   body?: TSchema;
   /** True when an empty body means `{}`. */
   bodyOptional?: boolean;
-  answers: Record<number, Answer>;
+  answers: Record<number, AnswerDescription>;
   /** Called with what the route's own schemas have let through. */
   handler: (request: Request<unknown, unknown, unknown, Caller>) => Promise<Reply> | Reply;
 };

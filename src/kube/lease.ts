@@ -20,7 +20,7 @@ export type LeaseOptions = {
 };
 
 /** From one moment of the clock to another, in milliseconds. */
-export type Span = { from: number; to: number };
+export type TimeSpan = { from: number; to: number };
 
 /** client-go's times: a leader that stops renewing at 10 s is silent before another may start at 15 s. */
 const SECONDS = { duration: 15, renewDeadline: 10, retry: 2 };
@@ -40,7 +40,7 @@ export class Election {
   #observed: { record: string; at: number; lease: LeaseObject } | undefined;
   #renewedAt = 0;
   #since = 0n;
-  #absences: Span[] = [];
+  #absences: TimeSpan[] = [];
 
   constructor(options: LeaseOptions) {
     this.#options = options;
@@ -71,7 +71,7 @@ export class Election {
    * Returns the times in which nobody led, as far as this process knows: before it led, and while it could not renew
    * its lease. The last one may still go on.
    */
-  get absences(): Span[] {
+  get absences(): TimeSpan[] {
     return this.#renewedAt === 0 || !this.#isOverdue() ? this.#absences : [...this.#absences, this.#untilNow()];
   }
 
@@ -109,7 +109,7 @@ export class Election {
     return this.renewAge >= this.#seconds.renewDeadline * 1000;
   }
 
-  #untilNow(from = Date.now() - this.renewAge): Span {
+  #untilNow(from = Date.now() - this.renewAge): TimeSpan {
     return { from, to: Date.now() };
   }
 

@@ -1,25 +1,25 @@
 import { Type } from 'typebox';
-import type { Answer, Route } from '../../http/route.ts';
+import type { AnswerDescription, Route } from '../../http/route.ts';
 import { routeFor } from '../../http/route.ts';
 import { Uuid } from '../../schema/types.ts';
 
 /** Who calls. Until a deployment configures authentication, everybody may do everything. */
-export type Caller = { identity: string };
+export type AgentCaller = { identity: string };
 
-export type AgentRoute = Route<Caller>;
+export type AgentRoute = Route<AgentCaller>;
 
-export const route = routeFor<Caller>();
+export const route = routeFor<AgentCaller>();
 
 export const ThreadPath = Type.Object({ thread_id: Uuid('') });
 export const RunPath = Type.Object({ thread_id: Uuid(''), run_id: Uuid('') });
 
-export const refused: Record<number, Answer> = {
+export const refused: Record<number, AnswerDescription> = {
   400: { description: 'Not possible: a rule forbids it.' },
   404: { description: 'Not there.' },
   422: { description: 'Not valid.' },
 };
 
-export const ok = (description: string, schema?: Answer['schema']): Answer => ({
+export const ok = (description: string, schema?: AnswerDescription['schema']): AnswerDescription => ({
   description,
   ...(schema !== undefined && { schema }),
 });

@@ -2,7 +2,7 @@ import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import type { Deployment } from '../../schema/deployment.ts';
 import type { Revision } from '../../schema/revision.ts';
 import { tenantOf } from '../../schema/tenancy.ts';
-import type { Call } from '../caller.ts';
+import type { CallContext } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { findDeployment } from './lookup.ts';
 import { deploymentAnswer } from './resource.ts';
@@ -15,7 +15,7 @@ import { activeRevision, findRevision, revisionAnswers } from '../revisions/answ
 export async function answerForDeployment(
   plane: Pick<ControlPlane, 'config' | 'secrets' | 'stored'>,
   deployment: DeploymentResource,
-  { caller, signal }: Call,
+  { caller, signal }: CallContext,
 ): Promise<Deployment> {
   const owners = plane.stored.owners();
   return deploymentAnswer(deployment, {
@@ -31,7 +31,7 @@ export async function answerForDeployment(
 export async function answerForRevision(
   plane: Pick<ControlPlane, 'config' | 'stored'>,
   { deployment_id, revision_id }: { deployment_id: string; revision_id: string },
-  call: Call,
+  call: CallContext,
 ): Promise<Revision> {
   const deployment = await findDeployment(plane, deployment_id, call);
   return revisionAnswers(plane, deployment)(await findRevision(plane, deployment, { id: revision_id, signal: call.signal }));

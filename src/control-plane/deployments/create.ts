@@ -1,4 +1,4 @@
-import type { Call } from '../caller.ts';
+import type { CallContext } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { belongsTo } from './lookup.ts';
 import { type Placement, placeFor } from './placement.ts';
@@ -28,7 +28,7 @@ export type CreateOptions = { dryRun: boolean; annotations?: Record<string, stri
 export async function createDeployment(
   plane: ControlPlane,
   body: DeploymentCreateRequest,
-  call: Call,
+  call: CallContext,
   options: CreateOptions,
 ): Promise<DeploymentResource> {
   const place = await checked(plane, body, call);
@@ -50,7 +50,7 @@ export async function createDeployment(
 }
 
 /** Throws for the first thing that forbids this deployment; nothing is written yet. */
-async function checked(plane: ControlPlane, body: DeploymentCreateRequest, call: Call): Promise<Placement> {
+async function checked(plane: ControlPlane, body: DeploymentCreateRequest, call: CallContext): Promise<Placement> {
   const { config, stored } = plane;
   const broken = [
     ...brokenRules(body, config),
@@ -71,7 +71,7 @@ function knownIntegration({ source_config: config }: DeploymentCreateRequest, kn
 }
 
 /** Who has the name is read again before he is named: what a watch still shows may have been deleted. */
-async function nameFree(plane: ControlPlane, name: string, { place, call }: { place: Placement; call: Call }): Promise<void> {
+async function nameFree(plane: ControlPlane, name: string, { place, call }: { place: Placement; call: CallContext }): Promise<void> {
   const { stored, config } = plane;
   const { caller, signal } = call;
   const mine = belongsTo(plane, caller);

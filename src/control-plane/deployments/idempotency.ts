@@ -1,4 +1,4 @@
-import type { Call } from '../caller.ts';
+import type { CallContext } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { belongsTo } from './lookup.ts';
 import { makeRevision } from '../revisions/make.ts';
@@ -24,7 +24,7 @@ export const rememberAs = (key: string, body: DeploymentCreateRequest): Record<s
 export async function replayed(
   plane: ControlPlane,
   body: DeploymentCreateRequest,
-  { key, ...call }: Call & { key: string | undefined },
+  { key, ...call }: CallContext & { key: string | undefined },
 ): Promise<DeploymentResource | undefined> {
   if (key === undefined) return undefined;
   const mine = belongsTo(plane, call.caller);

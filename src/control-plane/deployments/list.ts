@@ -1,4 +1,4 @@
-import type { Call } from '../caller.ts';
+import type { CallContext } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { answerForDeployment } from './answers.ts';
 import { belongsTo } from './lookup.ts';
@@ -47,7 +47,7 @@ function matches(query: ListQuery): (deployment: DeploymentResource) => boolean 
 export async function listDeployments(
   plane: ControlPlane,
   query: ListQuery,
-  call: Call,
+  call: CallContext,
 ): Promise<{ resources: Deployment[]; offset: number }> {
   const mine = belongsTo(plane, call.caller);
   const wanted = matches(query);

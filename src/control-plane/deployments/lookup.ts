@@ -2,7 +2,7 @@ import { NotFound } from '../../errors.ts';
 import { kinds } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import { tenantOf } from '../../schema/tenancy.ts';
-import type { Call, Caller } from '../caller.ts';
+import type { CallContext, Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 
 type Deployments = Pick<ControlPlane, 'config' | 'stored'>;
@@ -16,14 +16,18 @@ export const belongsTo = ({ stored, config }: Deployments, caller: Caller) => {
 };
 
 /** The caller's deployment of this id, as last seen. Another tenant's is not found. */
-export async function findDeployment(plane: Deployments, id: string, { caller, signal }: Call): Promise<DeploymentResource> {
+export async function findDeployment(plane: Deployments, id: string, { caller, signal }: CallContext): Promise<DeploymentResource> {
   const deployment = await plane.stored.deployment(id.toLowerCase(), signal);
   if (deployment === undefined || !belongsTo(plane, caller)(deployment)) throw missing(id);
   return deployment;
 }
 
 /** The caller's deployment of this id, read from the API server now: a write starts from it. */
-export async function readDeployment(plane: Deployments & Pick<ControlPlane, 'kube'>, id: string, call: Call): Promise<DeploymentResource> {
+export async function readDeployment(
+  plane: Deployments & Pick<ControlPlane, 'kube'>,
+  id: string,
+  call: CallContext,
+): Promise<DeploymentResource> {
   const { metadata } = await findDeployment(plane, id, call);
   const live = await plane.kube.find(kinds.deployment, { namespace: metadata.namespace, name: metadata.name }, call.signal);
   if (live === undefined || live.metadata.uid !== metadata.uid) throw missing(id);

@@ -1,11 +1,11 @@
-import type { Call } from '../caller.ts';
+import type { CallContext } from '../caller.ts';
 import { retryConflicts } from '../conflict-retry.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { answerForDeployment } from './answers.ts';
 import { readDeployment } from './lookup.ts';
 import { toSpec, toWanted } from './resource.ts';
 import {
-  type Wanted,
+  type WantedDeployment,
   afterPatch,
   brokenRules,
   brokenSecrets,
@@ -29,13 +29,13 @@ import { tenantOf } from '../../schema/tenancy.ts';
 
 export type PatchOptions = { id: string; dryRun: boolean; ifMatch?: string | undefined; alwaysRevision?: boolean };
 
-type Step = { deployment: DeploymentResource; wanted: Wanted; secrets: DeploymentPatchRequest['secrets']; revision: boolean };
+type Step = { deployment: DeploymentResource; wanted: WantedDeployment; secrets: DeploymentPatchRequest['secrets']; revision: boolean };
 
 /** Merges a patch into the stored deployment, and makes a revision when the patch asks for one. */
 export async function patchDeployment(
   plane: ControlPlane,
   body: DeploymentPatchRequest,
-  call: Call,
+  call: CallContext,
   options: PatchOptions,
 ): Promise<DeploymentResource> {
   const made: Made = {};
@@ -54,7 +54,7 @@ export async function patchDeployment(
 }
 
 /** What is to be written; throws when a rule forbids it. */
-async function decide(plane: ControlPlane, body: DeploymentPatchRequest, call: Call, options: PatchOptions): Promise<Step> {
+async function decide(plane: ControlPlane, body: DeploymentPatchRequest, call: CallContext, options: PatchOptions): Promise<Step> {
   const { config, kube } = plane;
   const deployment = await readDeployment(plane, options.id, call);
   if (deployment.metadata.deletionTimestamp !== undefined) throw new Conflict(`Deployment ID ${options.id} is being deleted.`);

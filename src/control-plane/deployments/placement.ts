@@ -1,6 +1,6 @@
 import { Rejected } from '../../errors.ts';
 import type { ListenerResource } from '../../schema/custom-resources.ts';
-import type { Wanted } from './rules.ts';
+import type { WantedDeployment } from './rules.ts';
 
 export type Placement = { namespace: string; listener: string };
 
@@ -10,7 +10,7 @@ const DEFAULT = 'default';
  * Chooses where a new deployment goes, among the Listeners of its tenant. `served` holds the namespaces of this
  * installation; empty means all.
  */
-export function placeFor(wanted: Wanted, listeners: ListenerResource[], served: string[]): Placement {
+export function placeFor(wanted: WantedDeployment, listeners: ListenerResource[], served: string[]): Placement {
   const { listener_id: id, listener_config: config } = wanted.source_config;
   const namespace = config?.k8s_namespace ?? undefined;
   const listener = chosen(listeners, id ?? undefined, namespace);

@@ -1,4 +1,4 @@
-import type { Call } from '../caller.ts';
+import type { CallContext } from '../caller.ts';
 import { retryConflicts } from '../conflict-retry.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { readDeployment } from './lookup.ts';
@@ -12,7 +12,11 @@ import { kinds } from '../../kube/kube.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
 
 /** Asks for a revision's template again, with the secrets and sizes it had: redeploy and rollback are the same. */
-export function redeploy(plane: ControlPlane, ids: { deployment: string; revision: string }, call: Call): Promise<DeploymentResource> {
+export function redeploy(
+  plane: ControlPlane,
+  ids: { deployment: string; revision: string },
+  call: CallContext,
+): Promise<DeploymentResource> {
   const read = async () => {
     const deployment = await readDeployment(plane, ids.deployment, call);
     if (deployment.metadata.deletionTimestamp !== undefined) throw new Conflict('The deployment is being deleted.');

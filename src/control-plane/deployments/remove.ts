@@ -1,4 +1,4 @@
-import type { Call } from '../caller.ts';
+import type { CallContext } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { readDeployment } from './lookup.ts';
 import { jsonPatchOf } from '../json-patch.ts';
@@ -14,7 +14,7 @@ import type { DeploymentResource } from '../../schema/custom-resources.ts';
 export type Removal = { tracingProject: boolean; data: boolean };
 
 /** Asks for a deployment's end. The operator removes what belongs to it; until then it answers as AWAITING_DELETE. */
-export async function removeDeployment(plane: ControlPlane, id: string, call: Call, removal: Removal): Promise<void> {
+export async function removeDeployment(plane: ControlPlane, id: string, call: CallContext, removal: Removal): Promise<void> {
   const deployment = await readDeployment(plane, id, call);
   const { namespace, name, uid = '' } = deployment.metadata;
   await mark(plane, deployment, removal);
@@ -45,7 +45,7 @@ async function mark({ kube, stored }: ControlPlane, { metadata, spec }: Deployme
 export type BulkOutcome = { deleted: string[]; failed: { id: string; status: number; detail: string }[] };
 
 /** Each on its own: what fails does not stop the others. */
-export async function removeDeployments(plane: ControlPlane, ids: string[], call: Call, removal: Removal): Promise<BulkOutcome> {
+export async function removeDeployments(plane: ControlPlane, ids: string[], call: CallContext, removal: Removal): Promise<BulkOutcome> {
   const outcome: BulkOutcome = { deleted: [], failed: [] };
   for (const id of new Set(ids)) {
     try {

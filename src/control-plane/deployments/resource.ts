@@ -16,7 +16,7 @@ import {
 import { FINALIZER, PART_OF, TENANT } from '../../schema/labels.ts';
 import { ResourceSpec } from '../../schema/resource-spec.ts';
 import { toResourceForm, toRestForm } from '../../schema/types.ts';
-import type { Wanted } from './rules.ts';
+import type { WantedDeployment } from './rules.ts';
 import { deploymentId, updatedAt } from '../stored/metadata.ts';
 
 type Template = DeploymentSpec['template'];
@@ -38,7 +38,10 @@ const absentIfEmpty = <K extends string, V extends object>(key: K, value: V): { 
 export type FromServer = { listener?: string | undefined; secretName?: string | undefined; requestedAt?: string | undefined };
 
 /** The part of `Deployment.spec` that REST writes. */
-export function toSpec(wanted: Wanted, given: FromServer): Pick<DeploymentSpec, 'source' | 'sourceConfig' | 'template' | 'requestedAt'> {
+export function toSpec(
+  wanted: WantedDeployment,
+  given: FromServer,
+): Pick<DeploymentSpec, 'source' | 'sourceConfig' | 'template' | 'requestedAt'> {
   const { resource_spec: sizes, listener_id: _id, listener_config: _placement, ...config } = wanted.source_config;
   const template: Template = {
     ...absentIfEmpty('sourceRevisionConfig', inResource(wanted.source_revision_config)),
@@ -76,7 +79,7 @@ export function deploymentResource(
 }
 
 /** The stored fields as REST words them, before the server fills anything in: what a patch is merged into. */
-export function toWanted({ spec }: DeploymentResource): Wanted {
+export function toWanted({ spec }: DeploymentResource): WantedDeployment {
   return {
     source: spec.source,
     source_config: {
@@ -88,7 +91,7 @@ export function toWanted({ spec }: DeploymentResource): Wanted {
 }
 
 /** What an answer needs beside the deployment itself. */
-export type Related = {
+export type RelatedToDeployment = {
   tenantId: string;
   listener?: ListenerResource | undefined;
   latest?: RevisionResource | undefined;
@@ -97,7 +100,7 @@ export type Related = {
 };
 
 /** A stored deployment as REST answers it. */
-export function deploymentAnswer(deployment: DeploymentResource, related: Related): Deployment {
+export function deploymentAnswer(deployment: DeploymentResource, related: RelatedToDeployment): Deployment {
   const { metadata, spec } = deployment;
   const wanted = toWanted(deployment);
   const { url, version } = running(deployment);

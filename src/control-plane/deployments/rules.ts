@@ -6,7 +6,7 @@ import { canonicalJson } from '../../schema/revision-of.ts';
 import { SOURCE_FIELDS, TAG_PREFIX, type SourceField } from '../../schema/source-fields.ts';
 
 /** What a deployment is to be: a create, or a stored one with a patch merged in. */
-export type Wanted = Pick<DeploymentCreateRequest, 'source' | 'source_config' | 'source_revision_config'>;
+export type WantedDeployment = Pick<DeploymentCreateRequest, 'source' | 'source_config' | 'source_revision_config'>;
 
 /** A broken rule: the field's path in the body, then what is wrong with it. */
 export type Broken = string;
@@ -23,7 +23,7 @@ function valueAt(body: object, path: string): unknown {
 const same = (a: unknown, b: unknown): boolean => canonicalJson(a ?? null) === canonicalJson(b ?? null);
 
 /** Everything the domain forbids about a deployment's fields, in the order of the table. */
-export function brokenRules(wanted: Wanted, { hosting }: { hosting: Hosting }): Broken[] {
+export function brokenRules(wanted: WantedDeployment, { hosting }: { hosting: Hosting }): Broken[] {
   return [
     ...hostingRule(wanted, hosting),
     ...SOURCE_FIELDS.flatMap((field) => sourceRule(wanted, field)),
@@ -32,24 +32,24 @@ export function brokenRules(wanted: Wanted, { hosting }: { hosting: Hosting }): 
   ];
 }
 
-function hostingRule({ source }: Wanted, hosting: Hosting): Broken[] {
+function hostingRule({ source }: WantedDeployment, hosting: Hosting): Broken[] {
   const needed = source === 'git' ? 'cloud' : 'self-hosted';
   return needed === hosting ? [] : [`source: ${source} is only available for ${needed} deployments`];
 }
 
-function sourceRule(wanted: Wanted, { rest, source, required }: SourceField): Broken[] {
+function sourceRule(wanted: WantedDeployment, { rest, source, required }: SourceField): Broken[] {
   const present = valueAt(wanted, rest) !== undefined;
   if (present && wanted.source !== source) return [`${rest}: only for source ${source}`];
   if (!present && required === true && wanted.source === source) return [`${rest}: required for source ${source}`];
   return [];
 }
 
-function tagRule({ source_config: config, source_revision_config: revision }: Wanted): Broken[] {
+function tagRule({ source_config: config, source_revision_config: revision }: WantedDeployment): Broken[] {
   const tagged = revision.repo_ref?.startsWith(TAG_PREFIX) === true;
   return tagged && config.build_on_push === true ? ['source_config.build_on_push: must be false while repo_ref is a tag'] : [];
 }
 
-function sizeRules({ source_config: { resource_spec: spec } }: Wanted): Broken[] {
+function sizeRules({ source_config: { resource_spec: spec } }: WantedDeployment): Broken[] {
   const at = 'source_config.resource_spec';
   const sizes = (spec ?? {}) as Json;
   const unused = UNUSED_RESOURCE_FIELDS.filter((name) => (sizes[name] ?? null) !== null).map((name) => `${at}.${name}: not to be used`);
@@ -101,7 +101,7 @@ const VOLUME = 'source_config.resource_spec.db_storage_gi';
  * The volume of a database never shrinks. While `isGrowing`, the stored size has not been reached yet, and the size
  * before it may be asked for again.
  */
-export function shrunkVolume(stored: Wanted, patch: DeploymentPatchRequest, { isGrowing }: { isGrowing: boolean }): Broken[] {
+export function shrunkVolume(stored: WantedDeployment, patch: DeploymentPatchRequest, { isGrowing }: { isGrowing: boolean }): Broken[] {
   const [there, asked] = [valueAt(stored, VOLUME), valueAt(patch, VOLUME)];
   const shrinks = typeof there === 'number' && typeof asked === 'number' && asked < there && !isGrowing;
   return shrinks ? [`${VOLUME}: a volume can't shrink: it is ${there}`] : [];
@@ -127,7 +127,7 @@ const merged = (base: Part, patch: Part): Json => ({
 });
 
 /** What stands after the patch. */
-export const afterPatch = (stored: Wanted, patch: DeploymentPatchRequest): Wanted => ({
+export const afterPatch = (stored: WantedDeployment, patch: DeploymentPatchRequest): WantedDeployment => ({
   source: stored.source,
   source_config: merged(stored.source_config, patch.source_config),
   source_revision_config: merged(stored.source_revision_config, patch.source_revision_config),

@@ -1,4 +1,4 @@
-import type { Call } from '../caller.ts';
+import type { CallContext } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { refusing } from '../kube-refusal.ts';
 import { type ListenerCreateRequest, type ListenerPatchRequest, listenerResource } from './resource.ts';
@@ -11,7 +11,7 @@ import { namedTenant } from '../../schema/tenancy.ts';
 export const ownListeners = ({ stored, config }: ControlPlane, tenantId: string): ListenerResource[] =>
   stored.listeners().filter(({ spec }) => namedTenant(spec, config.defaultTenantId) === tenantId);
 
-export async function findListener(plane: ControlPlane, id: string, { caller, signal }: Call): Promise<ListenerResource> {
+export async function findListener(plane: ControlPlane, id: string, { caller, signal }: CallContext): Promise<ListenerResource> {
   const listener = await plane.stored.listener(id.toLowerCase(), signal);
   if (listener === undefined || !ownListeners(plane, caller.tenantId).includes(listener))
     throw new NotFound(`Listener ID ${id} not found.`);
@@ -19,7 +19,7 @@ export async function findListener(plane: ControlPlane, id: string, { caller, si
 }
 
 /** Takes namespaces that no other listener has. Of two at once, in whatever replica, one is told 409. */
-export async function createListener(plane: ControlPlane, body: ListenerCreateRequest, { caller }: Call): Promise<ListenerResource> {
+export async function createListener(plane: ControlPlane, body: ListenerCreateRequest, { caller }: CallContext): Promise<ListenerResource> {
   const name = `listener-${randomBytes(5).toString('hex')}`;
   const resource = listenerResource(body, { name, namespace: plane.config.namespace, tenantId: caller.tenantId });
   return plane.listenerLock.run(async (signal) => {
@@ -34,7 +34,7 @@ export async function createListener(plane: ControlPlane, body: ListenerCreateRe
 export async function patchListener(
   plane: ControlPlane,
   id: string,
-  { body, ...call }: Call & { body: ListenerPatchRequest },
+  { body, ...call }: CallContext & { body: ListenerPatchRequest },
 ): Promise<ListenerResource> {
   const listener = await findListener(plane, id, call);
   const namespaces = body.compute_config?.k8s_namespaces;
@@ -56,7 +56,7 @@ export async function patchListener(
   });
 }
 
-export async function removeListener(plane: ControlPlane, id: string, call: Call): Promise<void> {
+export async function removeListener(plane: ControlPlane, id: string, call: CallContext): Promise<void> {
   const listener = await findListener(plane, id, call);
   const held = placedBy(plane, listener)[0];
   if (held !== undefined) throw new Conflict(`The listener still holds the deployment ${held.metadata.name}.`);

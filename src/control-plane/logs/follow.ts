@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { NotFound } from '../../errors.ts';
 import type { SseEvent } from '../../http/route.ts';
 import type { ControlPlane } from '../control-plane.ts';
-import { type Line, byOrder, cursorOf, entryOf, lets, orderOf } from './lines.ts';
+import { type Line, byOrder, logCursor, entryOf, lets, orderOf } from './lines.ts';
 import { type LogRequest, podLogs } from './pod-logs.ts';
 import type { FollowQuery } from './schema.ts';
 
@@ -29,7 +29,8 @@ export async function* followLogs(
     if (found === undefined) return yield { event: 'end', data: { reason: 'gone' } };
     const lines = seen.newLines(await podLogs(plane, { ...found, signal: leaving, since: seen.since }));
     const shown = lines.filter((line) => lets(line, query));
-    for (const line of shown.slice(Math.max(0, shown.length - most))) yield { event: 'log', id: cursorOf(line.order), data: entryOf(line) };
+    for (const line of shown.slice(Math.max(0, shown.length - most)))
+      yield { event: 'log', id: logCursor(line.order), data: entryOf(line) };
     most = Infinity;
     await wait(LOOK_MILLISECONDS, undefined, { signal: leaving }).catch(() => undefined);
   }

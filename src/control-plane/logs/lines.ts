@@ -36,12 +36,12 @@ export function linesOf(text: string, pod: string): Line[] {
     const nth = times.get(timestamp) ?? 0;
     times.set(timestamp, nth + 1);
     const order = `${padded(timestamp)}/${pod}/${String(nth).padStart(6, '0')}`;
-    return { id: cursorOf(order), timestamp, level, message, order, pod };
+    return { id: logCursor(order), timestamp, level, message, order, pod };
   });
 }
 
 /** A place in the log as clients are given it, and back. */
-export const cursorOf = (order: string): string => Buffer.from(order).toString('base64url');
+export const logCursor = (order: string): string => Buffer.from(order).toString('base64url');
 export const orderOf = (cursor: string): string => Buffer.from(cursor, 'base64url').toString();
 
 /** Nanoseconds are written without trailing zeros, which text order would take for earlier ones. */
@@ -71,7 +71,7 @@ export function logPage(lines: Line[], query: LogQuery): { logs: LogEntry[]; nex
   const last = page.at(-1)?.order;
   return {
     logs: page.map(entryOf),
-    next_offset: last === undefined ? null : cursorOf(last),
+    next_offset: last === undefined ? null : logCursor(last),
   };
 }
 

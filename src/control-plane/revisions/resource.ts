@@ -6,14 +6,14 @@ import { toRestForm } from '../../schema/types.ts';
 import { updatedAt } from '../stored/metadata.ts';
 
 /** What an answer needs beside the revision itself. */
-export type Related = {
+export type RelatedToRevision = {
   deploymentId: string;
   /** Number of the revision that the deployment says serves; 0: none yet; Infinity: one that is gone. */
   serving: number;
 };
 
 /** A stored revision as REST answers it. */
-export function revisionAnswer(revision: RevisionResource, { deploymentId, serving }: Related): Revision {
+export function revisionAnswer(revision: RevisionResource, { deploymentId, serving }: RelatedToRevision): Revision {
   const { metadata, spec, status } = revision;
   const told = isAhead(revision, serving) ? SWITCHING : { status: revisionStatus(revision), status_message: status?.message ?? null };
   return {

@@ -1,11 +1,11 @@
 import { Type, type Static } from 'typebox';
 import { Conflict, NotFound } from '../../errors.ts';
-import { json, noContent, type Answer, type Reply, type Route } from '../../http/route.ts';
+import { json, noContent, type AnswerDescription, type Reply, type Route } from '../../http/route.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import { Deployment, DeploymentCreateRequest, DeploymentPatchRequest, WrittenDeployment } from '../../schema/deployment.ts';
 import { ENDED } from '../../schema/revision.ts';
 import { Uuid } from '../../schema/types.ts';
-import type { Call, Caller } from '../caller.ts';
+import type { CallContext, Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { answerForDeployment } from '../deployments/answers.ts';
 import { createDeployment } from '../deployments/create.ts';
@@ -52,7 +52,7 @@ const BulkAnswer = Type.Object({
 
 const tag = 'deployments';
 const etag = { etag: "Version of the deployment's spec, for If-Match." };
-const whole = (description: string): Answer => ({ description, schema: Deployment, headers: etag });
+const whole = (description: string): AnswerDescription => ({ description, schema: Deployment, headers: etag });
 
 const headerOf = (headers: Record<string, string | string[] | undefined>, name: string): string | undefined => {
   const value = headers[name];
@@ -63,7 +63,7 @@ const headerOf = (headers: Record<string, string | string[] | undefined>, name: 
 export async function deploymentReply(
   plane: ControlPlane,
   deployment: DeploymentResource,
-  { status = 200, ...call }: Call & { status?: number },
+  { status = 200, ...call }: CallContext & { status?: number },
 ): Promise<Reply> {
   return json(await answerForDeployment(plane, deployment, call), status, { etag: etagOf(deployment) });
 }
@@ -72,12 +72,12 @@ export async function deploymentReply(
 async function plannedReply(
   plane: ControlPlane,
   change: Parameters<typeof planOf>[0],
-  { status = 200, ...call }: Call & { status?: number },
+  { status = 200, ...call }: CallContext & { status?: number },
 ): Promise<Reply> {
   return json({ ...(await answerForDeployment(plane, change.after, call)), plan: planOf(change) }, status, { etag: etagOf(change.after) });
 }
 
-type Waiting = Call & { status?: number; query: Static<typeof WriteQuery> };
+type Waiting = CallContext & { status?: number; query: Static<typeof WriteQuery> };
 
 /**
  * Answers once the newest revision has ended or the time is up. If the deployment is gone by then, the answer shows it

@@ -1,5 +1,5 @@
 import { sse, type Route } from '../../http/route.ts';
-import type { Call, Caller } from '../caller.ts';
+import type { CallContext, Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { answerForDeployment, answerForRevision } from '../deployments/answers.ts';
 import { findDeployment } from '../deployments/lookup.ts';
@@ -27,7 +27,7 @@ export const eventRoutes = (plane: ControlPlane): Route<Caller>[] => [
     handler: async ({ params, caller, signal }) => {
       await findDeployment(plane, params.deployment_id, { caller, signal });
       return sse((left) => {
-        const call: Call = { caller, signal: left };
+        const call: CallContext = { caller, signal: left };
         const read = async () => answerForDeployment(plane, await findDeployment(plane, params.deployment_id, call), call);
         return follow(plane, call, { event: 'deployment', read, ended: () => false });
       });
@@ -43,10 +43,10 @@ export const eventRoutes = (plane: ControlPlane): Route<Caller>[] => [
     params: RevisionPath,
     answers,
     handler: async ({ params, caller, signal }) => {
-      const read = (call: Call): Promise<Revision> => answerForRevision(plane, params, call);
+      const read = (call: CallContext): Promise<Revision> => answerForRevision(plane, params, call);
       await read({ caller, signal });
       return sse((left) => {
-        const call: Call = { caller, signal: left };
+        const call: CallContext = { caller, signal: left };
         return follow(plane, call, { event: 'revision', read: () => read(call), ended: ({ status }) => ENDED.includes(status) });
       });
     },

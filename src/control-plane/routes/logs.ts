@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { Type } from 'typebox';
 import { json, sse, type Reply, type Route } from '../../http/route.ts';
 import { StringEnum, Uuid } from '../../schema/types.ts';
-import type { Call, Caller } from '../caller.ts';
+import type { CallContext, Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { findDeployment } from '../deployments/lookup.ts';
 import { followLogs } from '../logs/follow.ts';
@@ -19,9 +19,9 @@ const ProjectRevisionPath = Type.Object({ ...ProjectPath.properties, revision_id
 const answers = { 200: { description: 'One page.', schema: LogPage }, 404: notFound, ...failures };
 
 type Ids = { deployment: string; revision?: string };
-type Wanted = { query: LogQuery; type: LogType };
+type LogSelection = { query: LogQuery; type: LogType };
 
-async function reply(plane: ControlPlane, ids: Ids, { query, type, ...call }: Call & Wanted): Promise<Reply> {
+async function reply(plane: ControlPlane, ids: Ids, { query, type, ...call }: CallContext & LogSelection): Promise<Reply> {
   const { signal } = call;
   const deployment = await findDeployment(plane, ids.deployment, call);
   const revision = ids.revision === undefined ? undefined : await findRevision(plane, deployment, { id: ids.revision, signal });
@@ -40,7 +40,7 @@ const streamed = {
 async function stream(
   plane: ControlPlane,
   ids: Ids,
-  { query, headers, ...call }: Call & { query: FollowQuery; headers: IncomingHttpHeaders },
+  { query, headers, ...call }: CallContext & { query: FollowQuery; headers: IncomingHttpHeaders },
 ): Promise<Reply> {
   const find = async (signal: AbortSignal) => {
     const deployment = await findDeployment(plane, ids.deployment, { ...call, signal });

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { routeFor, type Answer } from '../../http/route.ts';
+import { routeFor, type AnswerDescription } from '../../http/route.ts';
 import { Uuid } from '../../schema/types.ts';
 import type { Caller } from '../caller.ts';
 
@@ -15,6 +15,6 @@ export const failures = {
   422: { description: 'The request does not fit its schema.' },
   431: { description: 'Address and headers are larger than 64 kB.' },
   503: { description: 'The cluster does not answer.' },
-} satisfies Record<number, Answer>;
-export const notFound = { description: 'There is none of this id.' } satisfies Answer;
-export const rejected = { description: 'A rule forbids it; detail begins with the field.' } satisfies Answer;
+} satisfies Record<number, AnswerDescription>;
+export const notFound = { description: 'There is none of this id.' } satisfies AnswerDescription;
+export const rejected = { description: 'A rule forbids it; detail begins with the field.' } satisfies AnswerDescription;

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { Unavailable } from '../../errors.ts';
 import { json, text, type Route } from '../../http/route.ts';
 import type { Caller } from '../caller.ts';
-import type { Metrics } from '../metrics.ts';
+import type { ControlPlaneMetrics } from '../metrics.ts';
 import { DOCS_PAGE } from './docs-page.ts';
 import { route } from './route.ts';
 
@@ -12,7 +12,7 @@ const Ok = Type.Object({ ok: Type.Boolean() });
 /** `synced`: the cluster was read once, so that answers are whole. `stopping`: the process is to end. */
 export type Health = { synced: () => boolean; stopping: () => boolean };
 
-export type SystemParts = { metrics: Metrics; health: Health; document: () => unknown };
+export type SystemParts = { metrics: ControlPlaneMetrics; health: Health; document: () => unknown };
 
 export const systemRoutes = (parts: SystemParts): Route<Caller>[] => [...probes(parts), ...papers(parts)];
 

@@ -1,4 +1,4 @@
-import type { Call } from '../caller.ts';
+import type { CallContext } from '../caller.ts';
 import type { Stored } from './stored.ts';
 import { NotFound } from '../../errors.ts';
 import type { SseEvent } from '../../http/route.ts';
@@ -12,7 +12,7 @@ type Changes = { stored: Pick<Stored, 'changed'>; stopping: AbortSignal };
 
 export async function* follow<T>(
   plane: Changes,
-  { signal }: Pick<Call, 'signal'>,
+  { signal }: Pick<CallContext, 'signal'>,
   view: { event: string; read: () => Promise<T>; ended: (value: T) => boolean },
 ): AsyncGenerator<SseEvent> {
   const leaving = AbortSignal.any([signal, plane.stopping]);

@@ -1,6 +1,6 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { Kube } from '../../kube/kube.ts';
-import type { Span } from '../../kube/lease.ts';
+import type { TimeSpan } from '../../kube/lease.ts';
 import type { Caches } from './caches.ts';
 import type { Writer } from '../kernel/writer.ts';
 
@@ -11,5 +11,5 @@ export type OperatorDeps = {
   caches: Caches;
   settings: OperatorSettings;
   /** Returns when no operator worked. */
-  absences: () => Span[];
+  absences: () => TimeSpan[];
 };

@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Unavailable } from '../../errors.ts';
-import { listen, type Listener } from '../../http/listen.ts';
+import { listen, type ListeningServer } from '../../http/listen.ts';
 import { json, routeFor, text } from '../../http/route.ts';
 import { createApp } from '../../http/server.ts';
 import type { Log } from '../../log.ts';
@@ -21,7 +21,7 @@ export type HealthOptions = {
 };
 
 /** /healthz, /readyz and /metrics on one port. */
-export async function serveHealth(options: HealthOptions): Promise<Listener> {
+export async function serveHealth(options: HealthOptions): Promise<ListeningServer> {
   const delay = monitorEventLoopDelay({ resolution: 100 });
   delay.enable();
   const route = routeFor<undefined>();

@@ -1,6 +1,6 @@
 import { keyOf } from '../../kube/cache.ts';
 import { kinds, type KubeObject } from '../../kube/kube.ts';
-import type { Span } from '../../kube/lease.ts';
+import type { TimeSpan } from '../../kube/lease.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
 import { COMPONENT } from '../../schema/labels.ts';
 import { names } from '../../schema/names.ts';
@@ -45,7 +45,7 @@ export type RevisionWorld = {
   apiPods: KubeObject[];
   queuePods: KubeObject[];
   /** When no operator worked, so that nothing could get on. */
-  absences: Span[];
+  absences: TimeSpan[];
   now: Date;
 };
 

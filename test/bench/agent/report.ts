@@ -43,13 +43,13 @@ function verdicts(measured: Measured): Verdict[] {
 const word = ({ goal, met }: Verdict): string => `${goal}: ${met ? 'met' : 'MISSED'}`;
 
 /** Of two checkouts the hundredths count, and how much the pairs of one round differ. */
-function besideRatio({ scenario, figures }: Measured, median: number): string {
+function besideRatio({ scenario, figures }: Measured, middle: number): string {
   const pairs = (figures.beside ?? []).flatMap((other, round) => {
     const own = figures.gx?.[round];
     return own === undefined ? [] : [better(scenario.unit, own, other)];
   });
   const [least, most] = [Math.min(...pairs), Math.max(...pairs)];
-  return `${median.toFixed(2)}x, rounds ${least.toFixed(2)}-${most.toFixed(2)}`;
+  return `${middle.toFixed(2)}x, rounds ${least.toFixed(2)}-${most.toFixed(2)}`;
 }
 
 function cell(measured: Measured, who: Who): string {

@@ -41,7 +41,7 @@ export async function startRest({ server, kube, namespaces = NAMESPACES }: Given
       secrets: [],
       source_revision_config: { image_uri: 'registry.example/agent:1' },
     });
-  const post = async (count: number): Promise<number> => {
+  const postMore = async (count: number): Promise<number> => {
     const started = performance.now();
     const numbers = Array.from({ length: count }, (_, index) => posted + index + 1);
     posted += count;
@@ -51,7 +51,7 @@ export async function startRest({ server, kube, namespaces = NAMESPACES }: Given
     await Promise.all(Array.from({ length: AT_ONCE }, work));
     return performance.now() - started;
   };
-  return { post, stop };
+  return { post: postMore, stop };
 }
 
 /** Milliseconds it took the REST API to take them all. */

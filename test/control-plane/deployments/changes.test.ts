@@ -253,8 +253,8 @@ test('a volume grows, and goes back only while the growth is not done', async ()
   const sized = (db_storage_gi: number) => ({ source_config: { resource_spec: { db_storage_gi } } });
   const { body } = await plane.call<Deployment>('POST', '/v2/deployments', { body: creation('volume', sized(10)) });
   const path = `/v2/deployments/${body.id}`;
-  const patch = async (size: number): Promise<number> => (await plane.call('PATCH', path, { body: sized(size) })).status;
-  expect([await patch(20), await patch(20), await patch(10)]).toEqual([200, 200, 400]);
+  const resize = async (size: number): Promise<number> => (await plane.call('PATCH', path, { body: sized(size) })).status;
+  expect([await resize(20), await resize(20), await resize(10)]).toEqual([200, 200, 400]);
   const revision = await plane.call<{ detail: string }>('POST', `${path}/revisions`, { body: sized(10) });
   expect(revision).toMatchObject({
     status: 400,
@@ -268,5 +268,5 @@ test('a volume grows, and goes back only while the growth is not done', async ()
     lastTransitionTime: '2026-01-01T00:00:00Z',
   };
   await plane.kube.patchStatus(kinds.deployment, { namespace: plane.namespace, name: 'volume' }, { conditions: [condition] });
-  expect(await patch(10)).toBe(200);
+  expect(await resize(10)).toBe(200);
 });

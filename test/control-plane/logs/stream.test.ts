@@ -12,10 +12,10 @@ const withLogs = (kube: Kube): Kube =>
   new Proxy(kube, {
     get: (target, name) => {
       if (name === 'podLog')
-        return ({ name: pod }: { name: string }, { sinceTime }: { sinceTime?: string }) => {
+        return (ref: { name: string }, { sinceTime }: { sinceTime?: string }) => {
           asked.push(sinceTime);
           const from = sinceTime?.slice(0, 19) ?? '';
-          return Promise.resolve((written[pod] ?? []).filter((line) => line.slice(0, 19) >= from).join('\n'));
+          return Promise.resolve((written[ref.name] ?? []).filter((line) => line.slice(0, 19) >= from).join('\n'));
         };
       const value: unknown = Reflect.get(target, name);
       return typeof value === 'function' ? value.bind(target) : value;

@@ -175,8 +175,8 @@ test('a revision that is out learns of the authority of its database, and its po
     desiredRevision(revision(of, { status: { phase: 'DEPLOYED' } }), { ...given, address }, settings({ drainSeconds: 5 }))[0];
   const encrypted = { ...plain, authority: 'chat-db-tls' };
   const [wanted] = desiredRevision(revision(of), { ...given, address: encrypted }, settings());
-  const specOf = (made: unknown): Pod => (made as { spec: { template: { spec: Pod } } }).spec.template.spec;
-  expect(sorted(specOf(out(encrypted)))).toEqual(sorted(specOf(wanted)));
+  const podSpecOf = (object: unknown): Pod => (object as { spec: { template: { spec: Pod } } }).spec.template.spec;
+  expect(sorted(podSpecOf(out(encrypted)))).toEqual(sorted(podSpecOf(wanted)));
   expect(out(plain)).toEqual(was);
 });
 
