@@ -65,7 +65,10 @@ export function wireWakeUps(caches: Caches, { deployments, revisions, listeners 
 
 const wake = (queue: WorkQueue, key: string, via: Via): void => queue.add(key, via === 'list' ? 'background' : 'live');
 
-/** The object whose reconcile wrote, where it was an answer: after all that is new. `isOthers`: the answer tells of a change that was not its own. */
+/**
+ * The object whose reconcile wrote, where it was an answer: after all that is new. `isOthers`: the answer tells of a
+ * change that was not its own.
+ */
 const answered = (queue: WorkQueue, key: string, { via, isOthers = false }: { via: Via; isOthers?: boolean }): void =>
   via === 'answer' && !isOthers ? queue.addAfter(key, ECHO, 'background') : wake(queue, key, via);
 

@@ -1,8 +1,8 @@
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 
 /**
- * Where pods read the database's address: a key of a Secret, and which state of that Secret was meant; with the Secret of the authority
- * that they know the database by, where it serves TLS by the platform's own.
+ * Where pods read the database's address: a key of a Secret, and which state of that Secret was meant; with the Secret
+ * of the authority that they know the database by, where it serves TLS by the platform's own.
  */
 export type DatabaseAddress = { secretName: string; key: string; version?: string; authority?: string };
 

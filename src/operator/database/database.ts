@@ -73,13 +73,15 @@ export type DatabaseReport = {
   template?: string | undefined;
   /** Seconds after which to look again in any case. */
   again?: number | undefined;
-  /** Seconds after which to look again while it is not ready: nothing wakes the deployment when the reason goes away. */
+  /**
+   * Seconds after which to look again while it is not ready: nothing wakes the deployment when the reason goes away.
+   */
   poll?: number | undefined;
 };
 
 /**
- * A kind of database. A reconcile of its deployment asks for the desired objects, prepares what they need, applies them, takes a step that
- * applying alone does not take, and reports.
+ * A kind of database. A reconcile of its deployment asks for the desired objects, prepares what they need, applies
+ * them, takes a step that applying alone does not take, and reports.
  */
 export type Database = {
   /** Where pods are to read the address; undefined until the deployment's status has told one. */
@@ -88,7 +90,10 @@ export type Database = {
   takesConnections(deployment: DeploymentResource, view: Pick<DatabaseView, 'database' | 'databasePods'>): boolean;
   /** Its objects, in the order in which they are made. */
   desired(deployment: DeploymentResource, settings: OperatorSettings, view: DatabaseView): KubeObject[];
-  /** Makes what its objects and its pods need, and brings a change of that one step on. A settled deployment reads nothing here. */
+  /**
+   * Makes what its objects and its pods need, and brings a change of that one step on. A settled deployment reads
+   * nothing here.
+   */
   prepare(deps: DatabaseDeps, deployment: DeploymentResource, pass: DatabasePass): Promise<Prepared>;
   /** What applying its objects can't do. A statement tells what is under way, or what can't be. */
   step(deps: DatabaseDeps, deployment: DeploymentResource, pass: Pick<DatabasePass, 'view' | 'signal'>): Promise<Statement | undefined>;

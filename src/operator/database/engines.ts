@@ -4,7 +4,9 @@ import type { Database } from './database.ts';
 import { external } from './external/external.ts';
 import { own } from './own/own.ts';
 
-/** Each engine by the field of a deployment's `database` that asks for it. Another engine is a folder and a line here. */
+/**
+ * Each engine by the field of a deployment's `database` that asks for it. Another engine is a folder and a line here.
+ */
 const ENGINES: [keyof DatabaseSpec, Database][] = [['external', external]];
 
 /** The engine that a deployment asks for: the managed one unless it names another. */

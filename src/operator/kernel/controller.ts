@@ -26,7 +26,10 @@ export type Reconciler<T extends Resource<S>, S extends Status> = {
   reconcile: Reconcile<T, S>;
   /** Undoes what would not go by itself; the finalizer stays until its outcome is settled. */
   finalizer?: { name: string; finalize: Reconcile<T, S> };
-  /** What a refusal of one of its objects by the API server means; where it means nothing, it is tried again like any failure. */
+  /**
+   * What a refusal of one of its objects by the API server means; where it means nothing, it is tried again like any
+   * failure.
+   */
   refused?: (object: T, refusal: KubeRefused | Denied, now: Date) => Report<S> | undefined;
   /** True while the user asked to leave the object alone; deletion is obeyed all the same. */
   isPaused?: (object: T) => boolean;
@@ -48,7 +51,10 @@ export type ControllerOptions<T extends Resource<S>, S extends Status> = {
   deadline?: number;
 };
 
-/** Takes keys from the queue and brings each object one step on: fetch, finalizer, reconcile, status if different, event, what next. */
+/**
+ * Takes keys from the queue and brings each object one step on: fetch, finalizer, reconcile, status if different,
+ * event, what next.
+ */
 export class Controller<T extends Resource<S>, S extends Status> {
   readonly #options: ControllerOptions<T, S>;
   /** Keys whose last pass lost a race. */
@@ -74,7 +80,8 @@ export class Controller<T extends Resource<S>, S extends Status> {
     for (let key = await queue.take(); key !== undefined; key = await queue.take()) {
       await this.#handle(key);
       queue.done(key);
-      // A reconcile that finds all well waits for nothing: thousands in a row would hold up the lease, the probes and the watches.
+      // A reconcile that finds all well waits for nothing: thousands in a row would hold up the lease, the probes and
+      // the watches.
       await turn();
     }
   }
@@ -125,7 +132,10 @@ export class Controller<T extends Resource<S>, S extends Status> {
     return this.#report(held, reconcile, context);
   }
 
-  /** The object stays as it is, but its status speaks of the present generation: who waits for it learns why nothing happens. */
+  /**
+   * The object stays as it is, but its status speaks of the present generation: who waits for it learns why nothing
+   * happens.
+   */
   async #pause(object: T, context: Context): Promise<Outcome> {
     const at = { generation: object.metadata.generation ?? 0, now: dateTimeOf(context.now) };
     await this.#store(object, { ...object.status, conditions: pausedConditions(object.status?.conditions ?? [], at) }, context);

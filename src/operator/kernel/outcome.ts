@@ -7,8 +7,9 @@ import type { Condition } from '../../schema/conditions.ts';
 export const UNDER_WAY = 'RollingOut';
 
 /**
- * What a reconcile came to. Settled: as asked. Waiting: something else has to happen first. Stalled: only a change by the user helps, so
- * nothing is tried again. After `after` seconds time alone makes a difference, and it looks again; without it a change wakes the key.
+ * What a reconcile came to. Settled: as asked. Waiting: something else has to happen first. Stalled: only a change by
+ * the user helps, so nothing is tried again. After `after` seconds time alone makes a difference, and it looks again;
+ * without it a change wakes the key.
  */
 export type Outcome = { kind: 'settled' | 'waiting' | 'stalled'; reason: string; message: string; after?: number };
 

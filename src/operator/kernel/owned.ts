@@ -24,11 +24,17 @@ export function withHash(intent: KubeObject): KubeObject {
   return { ...intent, metadata: { ...intent.metadata, annotations } };
 }
 
-/** The live object holds all that is intended, and nothing that an earlier intent left behind. What others added does not count. */
+/**
+ * The live object holds all that is intended, and nothing that an earlier intent left behind. What others added does
+ * not count.
+ */
 export const isAsIntended = (intent: KubeObject, live: KubeObject): boolean =>
   live.metadata.annotations?.[APPLIED] === intentHash(intent) && covers(live, intent);
 
-/** Every value of `wanted` is in `live`. Unset in `live` equals empty; lists of named things are compared by name, quantities by value. */
+/**
+ * Every value of `wanted` is in `live`. Unset in `live` equals empty; lists of named things are compared by name,
+ * quantities by value.
+ */
 export function covers(live: unknown, wanted: unknown): boolean {
   if (wanted === undefined || wanted === null) return true;
   if (live === undefined || live === null) return isEmpty(wanted);

@@ -20,8 +20,9 @@ export const backOff = (failures: number, random: number): number =>
   Math.min(FIRST_DELAY * 2 ** failures, LONGEST_DELAY) * (1 - random / 2);
 
 /**
- * Keys to work on: each waits once, is never worked on twice at a time, and one added meanwhile comes again afterwards. Live changes go
- * before those of a start-up or a relist. What changes while a key rests from being worked on is looked at together.
+ * Keys to work on: each waits once, is never worked on twice at a time, and one added meanwhile comes again afterwards.
+ * Live changes go before those of a start-up or a relist. What changes while a key rests from being worked on is looked
+ * at together.
  */
 export class WorkQueue {
   readonly #waiting: Record<Priority, Map<string, number>> = { live: new Map(), background: new Map() };
@@ -37,7 +38,10 @@ export class WorkQueue {
   readonly #isOpen: () => boolean;
   #closed = false;
 
-  /** `pace`: milliseconds that a key rests after it was worked on. `isOpen`: whether keys are handed out at the moment; see `resume`. */
+  /**
+   * `pace`: milliseconds that a key rests after it was worked on. `isOpen`: whether keys are handed out at the moment;
+   * see `resume`.
+   */
   constructor(observer: QueueObserver = deaf, pace = 0, isOpen = () => true) {
     this.#observer = observer;
     this.#pace = pace;

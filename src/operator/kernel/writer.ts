@@ -10,7 +10,8 @@ export type Watched = { kind: Kind; cache?: Pick<Cache, 'write'> };
 
 /**
  * All writes of reconcilers. Answers go into the caches at once, so that the next reconcile reads what this one wrote.
- * An object that the API server stores differently from what was applied is remembered, and not applied again until one side changes.
+ * An object that the API server stores differently from what was applied is remembered, and not applied again until one
+ * side changes.
  */
 export class Writer {
   readonly #kube: Kube;
@@ -22,7 +23,10 @@ export class Writer {
     this.#watched = watched;
   }
 
-  /** Makes `existing` into `desired` with as few writes as that takes. What stands then of the desired ones, in their order. */
+  /**
+   * Makes `existing` into `desired` with as few writes as that takes. What stands then of the desired ones, in their
+   * order.
+   */
   async reconcile(desired: KubeObject[], existing: KubeObject[], signal: AbortSignal): Promise<KubeObject[]> {
     const { apply, remove } = difference(desired, existing);
     const standing: KubeObject[] = [];
@@ -54,8 +58,8 @@ export class Writer {
   }
 
   /**
-   * An entry of a list whose key somebody changed (the number of a port) is a foreign one by now, and ours beside it may be one too many:
-   * then the spec is put back as a whole.
+   * An entry of a list whose key somebody changed (the number of a port) is a foreign one by now, and ours beside it
+   * may be one too many: then the spec is put back as a whole.
    */
   async #make(intent: KubeObject, live: KubeObject | undefined, signal: AbortSignal): Promise<KubeObject> {
     try {
@@ -76,7 +80,10 @@ export class Writer {
     return this.#write(intent, (kind) => this.#kube.apply(kind, withHash(intent), signal));
   }
 
-  /** Fails with a conflict where anything of that name is there: even what has no field that contradicts ours must not be joined with it. */
+  /**
+   * Fails with a conflict where anything of that name is there: even what has no field that contradicts ours must not
+   * be joined with it.
+   */
   #applyNew(intent: KubeObject, signal: AbortSignal): Promise<KubeObject> {
     const { metadata, ...rest } = withHash(intent);
     const first = { ...rest, metadata: { ...metadata, resourceVersion: OF_NOTHING } };
@@ -84,8 +91,8 @@ export class Writer {
   }
 
   /**
-   * What was never seen is made, unless the name is taken: by an object of the same owner, which somebody took the label from that we see
-   * it by, or by somebody else's, which is left alone.
+   * What was never seen is made, unless the name is taken: by an object of the same owner, which somebody took the
+   * label from that we see it by, or by somebody else's, which is left alone.
    */
   async #first(intent: KubeObject, signal: AbortSignal): Promise<KubeObject> {
     try {
@@ -126,7 +133,10 @@ export class Writer {
   }
 }
 
-/** A version that no object has any more, since the store began with it. An apply that names one makes what is not there. */
+/**
+ * A version that no object has any more, since the store began with it. An apply that names one makes what is not
+ * there.
+ */
 const OF_NOTHING = '1';
 
 /** What we last applied is what we want now: the difference is somebody else's. */

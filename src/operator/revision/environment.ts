@@ -2,8 +2,8 @@ import { kinds, type Kube } from '../../kube/kube.ts';
 import type { RevisionResource } from '../../schema/custom-resources.ts';
 
 /**
- * The Secret whose keys become the pods' environment: none is asked for, it is not there, nobody has looked yet, it is ready under this name,
- * or it was found and has to be copied.
+ * The Secret whose keys become the pods' environment: none is asked for, it is not there, nobody has looked yet, it is
+ * ready under this name, or it was found and has to be copied.
  */
 export type Environment =
   | { secret: 'none' | 'missing' | 'unread' }
@@ -12,7 +12,10 @@ export type Environment =
 
 type Reading = { siblings: RevisionResource[]; isNeeded: boolean; signal: AbortSignal };
 
-/** Finds the Secret of a revision: it is read once, when the first pods are about to be made; from then on the status remembers. */
+/**
+ * Finds the Secret of a revision: it is read once, when the first pods are about to be made; from then on the status
+ * remembers.
+ */
 export async function environmentOf(
   { kube }: { kube: Pick<Kube, 'find'> },
   revision: RevisionResource,
