@@ -38,7 +38,7 @@ const streamsEvents = (http: NonNullable<GxJson['http']>, { eventStreaming }: Pi
   eventStreaming && ![http.disable_threads, http.disable_runs, http.disable_event_streaming].includes(true);
 
 /** Until a deployment configures authentication, everybody may do everything. */
-const authenticate = (): Caller => ({ identity: 'anonymous' });
+const authenticate = (): AgentCaller => ({ identity: 'anonymous' });
 
 /** Serves what the agent server serves by WebSocket, with the same checks as its routes. */
 export function agentSockets(deps: AgentDeps, server: Server, { config, settings }: Omit<AppSettings, 'info'>): Sockets {

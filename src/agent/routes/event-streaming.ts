@@ -12,7 +12,7 @@ import { checkChannels, letsThrough, type EventFilter } from '../stream/protocol
 import type { Batch } from '../stream/protocol/follow.ts';
 import { seqOf, wireForm } from '../stream/protocol/wire-form.ts';
 import { SocketSession, type SessionDeps } from '../event-streaming/socket-session.ts';
-import { ok, refused, route, ThreadPath, type AgentRoute, type Caller } from './route.ts';
+import { ok, refused, route, ThreadPath, type AgentRoute, type AgentCaller } from './route.ts';
 
 const tag = 'event streaming';
 
@@ -72,7 +72,7 @@ export const eventStreamingRoutes = (deps: CommandDeps & Pick<AgentDeps, 'reader
 ];
 
 /** The same thread over one connection that carries commands, answers and events. */
-export const threadSocket = (deps: SessionDeps): SocketRoute<Caller> => ({
+export const threadSocket = (deps: SessionDeps): SocketRoute<AgentCaller> => ({
   path: '/threads/{thread_id}/stream/events',
   check: ({ thread_id = '' }) => {
     if (!isUuid(thread_id)) throw new Invalid([{ loc: ['path', 'thread_id'], msg: 'Invalid thread ID: must be a UUID', type: 'uuid' }]);
