@@ -1,6 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { AgentConfig } from '../config/agent.ts';
-import { asError } from '../errors.ts';
 import { listen, type ListeningServer } from '../http/listen.ts';
 import type { Log } from '../log.ts';
 import { collectAtRest } from './at-rest.ts';
@@ -10,6 +9,7 @@ import { migrate } from './db/migrate.ts';
 import { openDatabase, type Database } from './db/pool.ts';
 import { reachDatabase } from './db/reach.ts';
 import type { AgentDeps } from './deps.ts';
+import { servedFeatures } from './features.ts';
 import { readGraphsFile, type GraphsFile } from './gx-json/read.ts';
 import { systemAssistantId } from './ids.ts';
 import { agentApp, agentSockets } from './server.ts';
@@ -60,17 +60,16 @@ async function start({ config, log, signal }: StartOptions, opened: Opened): Pro
   await ownAssistants(preparing, file);
   await preparing.close();
   signal.throwIfAborted();
-  const app = agentApp(deps, {
-    config,
-    settings: file.settings,
-    info: { ...versions(), deployment: config.deployment, revision: config.revision },
-  });
+  const { settings } = file;
+  const features = servedFeatures({ http: settings.http ?? {}, config });
+  const info = { ...versions(), deployment: config.deployment, revision: config.revision };
+  const app = agentApp(deps, { config, settings, features, info });
   const listener = await listen(app, config);
-  const sockets = agentSockets(deps, listener.server, { config, settings: file.settings });
+  const sockets = agentSockets(deps, listener.server, { config, settings, features });
   deps.keeper.start();
   deps.pump.start();
   const stopping = new AbortController();
-  void indexStore(deps, stopping.signal);
+  for (const feature of features) feature.work?.(deps, stopping.signal);
   collectAtRest();
   // The operator reads the version here, and puts it into the status. `worker` is the name under which this process
   // holds its runs.
@@ -114,20 +113,6 @@ async function drain(
   while (Date.now() < until && (unanswered() > 0 || readers.followedHere().length > 0 || mayBeAsked())) await wait(20);
   for (const id of executor.attempts().keys()) executor.stop(id, 'shutdown');
   await executor.idle(5000);
-}
-
-type IndexDeps = Pick<AgentDeps, 'semanticSearch' | 'pump' | 'log'>;
-
-/** Indexes items that were stored before there was an index, or for one of other vectors, while the server serves. */
-async function indexStore({ semanticSearch, pump, log }: IndexDeps, signal: AbortSignal): Promise<void> {
-  if (semanticSearch === undefined) return;
-  try {
-    const by = await semanticSearch.prepare();
-    const items = pump.works ? await semanticSearch.catchUp(signal) : 0;
-    log.info({ by, items }, 'store can be searched by meaning');
-  } catch (error) {
-    log.warn({ err: asError(error) }, 'items of the store could not be indexed; the next start tries again');
-  }
 }
 
 /** Makes each graph's own assistant, once. */

@@ -12,6 +12,7 @@ import { checkChannels, letsThrough, type EventFilter } from '../stream/protocol
 import type { Batch } from '../stream/protocol/follow.ts';
 import { seqOf, wireForm } from '../stream/protocol/wire-form.ts';
 import { SocketSession, type SessionDeps } from '../event-streaming/socket-session.ts';
+import type { Feature } from './feature.ts';
 import { ok, refused, route, ThreadPath, type AgentRoute, type AgentCaller } from './route.ts';
 
 const tag = 'event streaming';
@@ -66,13 +67,8 @@ const commandsRoute = (deps: CommandDeps): AgentRoute =>
     },
   });
 
-export const eventStreamingRoutes = (deps: CommandDeps & Pick<AgentDeps, 'readers'>): AgentRoute[] => [
-  eventsRoute(deps),
-  commandsRoute(deps),
-];
-
 /** The same thread over one connection that carries commands, answers and events. */
-export const threadSocket = (deps: SessionDeps): SocketRoute<AgentCaller> => ({
+const threadSocket = (deps: SessionDeps): SocketRoute<AgentCaller> => ({
   path: '/threads/{thread_id}/stream/events',
   check: ({ thread_id = '' }) => {
     if (!isUuid(thread_id)) throw new Invalid([{ loc: ['path', 'thread_id'], msg: 'Invalid thread ID: must be a UUID', type: 'uuid' }]);
@@ -83,3 +79,12 @@ export const threadSocket = (deps: SessionDeps): SocketRoute<AgentCaller> => ({
     return { receive: (text) => session.receive(text) };
   },
 });
+
+/** Event streaming stands on threads and runs. */
+export const eventStreaming: Feature = {
+  isServed: ({ http, config }) =>
+    config.eventStreaming && ![http.disable_threads, http.disable_runs, http.disable_event_streaming].includes(true),
+  routes: (deps) => [eventsRoute(deps), commandsRoute(deps)],
+  sockets: (deps) => [threadSocket(deps)],
+  flag: 'event_streaming',
+};

@@ -8,7 +8,8 @@ import type { Metrics } from '../metrics.ts';
 import { ok, route, type AgentRoute } from './route.ts';
 
 export type ServerInfo = {
-  eventStreaming: boolean;
+  /** What can be turned off and is served here. */
+  flags: Record<string, boolean>;
   version: string;
   langgraphVersion: string;
   deployment: string | undefined;
@@ -82,10 +83,11 @@ const infoRoute = ({ info }: SystemFacts): AgentRoute =>
           assistants: true,
           crons: false,
           stream_namespaces: true,
-          event_streaming: info.eventStreaming,
+          event_streaming: false,
           langsmith: false,
           langsmith_tracing_replicas: false,
           langsmith_tracing_session_on_runs: false,
+          ...info.flags,
         },
         host: {
           kind: 'self-hosted',

@@ -1,0 +1,35 @@
+import { indexStore } from './index-store.ts';
+import { assistantGraphRoutes } from './routes/assistant-graphs.ts';
+import { assistantRoutes } from './routes/assistants.ts';
+import { eventStreaming } from './routes/event-streaming.ts';
+import type { Feature, FeatureSettings } from './routes/feature.ts';
+import { feedbackRoutes } from './routes/feedback.ts';
+import { threadRunRoutes } from './routes/runs.ts';
+import { statelessRunRoutes } from './routes/stateless-runs.ts';
+import { storeRoutes } from './routes/store.ts';
+import { threadStateRoutes } from './routes/thread-state.ts';
+import { threadStreamRoute } from './routes/thread-stream.ts';
+import { threadRoutes } from './routes/threads.ts';
+
+/** Everything that an agent server can serve, in the order in which /docs shows it. Another feature is one line. */
+const FEATURES: readonly Feature[] = [
+  {
+    isServed: ({ http }) => http.disable_assistants !== true,
+    routes: (deps) => [...assistantRoutes(deps), ...assistantGraphRoutes(deps)],
+  },
+  {
+    isServed: ({ http }) => http.disable_threads !== true,
+    routes: (deps) => [...threadRoutes(deps), ...threadStateRoutes(deps), threadStreamRoute(deps)],
+  },
+  {
+    isServed: ({ http }) => http.disable_runs !== true,
+    routes: (deps) => [...threadRunRoutes(deps), ...statelessRunRoutes(deps), ...feedbackRoutes(deps)],
+  },
+  eventStreaming,
+  { isServed: ({ http }) => http.disable_store !== true, routes: storeRoutes },
+  // Graphs search the store, whether clients can reach it or not.
+  { isServed: () => true, work: (deps, signal) => void indexStore(deps, signal) },
+];
+
+/** Returns the features that a server of these settings has. */
+export const servedFeatures = (settings: FeatureSettings): Feature[] => FEATURES.filter((feature) => feature.isServed(settings));

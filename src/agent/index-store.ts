@@ -1,0 +1,16 @@
+import { asError } from '../errors.ts';
+import type { AgentDeps } from './deps.ts';
+
+type IndexDeps = Pick<AgentDeps, 'semanticSearch' | 'pump' | 'log'>;
+
+/** Indexes items that were stored before there was an index, or for one of other vectors, while the server serves. */
+export async function indexStore({ semanticSearch, pump, log }: IndexDeps, signal: AbortSignal): Promise<void> {
+  if (semanticSearch === undefined) return;
+  try {
+    const by = await semanticSearch.prepare();
+    const items = pump.works ? await semanticSearch.catchUp(signal) : 0;
+    log.info({ by, items }, 'store can be searched by meaning');
+  } catch (error) {
+    log.warn({ err: asError(error) }, 'items of the store could not be indexed; the next start tries again');
+  }
+}
