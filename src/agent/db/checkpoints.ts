@@ -15,6 +15,8 @@ export type NewCheckpoint = {
 export type NewWrites = {
   key: Key;
   taskId: string;
+  /** Where the task stands among those of its step, as text; empty for what no task wrote. */
+  taskPath: string;
   runId: string | null;
   replace: boolean;
   writes: { index: number; channel: string; type: string; blob: Uint8Array }[];
@@ -25,11 +27,12 @@ const bytes = (value: Uint8Array | null): Buffer | null =>
 
 export type Step = { put: NewCheckpoint } | { writes: NewWrites };
 
-const WRITES = `insert into gx.checkpoint_writes as o (thread_id, checkpoint_ns, checkpoint_id, task_id, run_id, idx, channel, type, blob)`;
+const WRITES = `insert into gx.checkpoint_writes as o
+  (thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, run_id, idx, channel, type, blob)`;
 /** What a run replaces of its own is gone; what it replaces of another run's comes back when it is taken back. */
 const BEFORE = `case when o.run_id is not distinct from excluded.run_id then o.before else jsonb_build_object(
     'run_id', o.run_id, 'channel', o.channel, 'type', o.type, 'blob', encode(o.blob, 'base64'), 'before', o.before) end`;
-const WRITE_FIELDS = 'w (thread_id, checkpoint_ns, checkpoint_id, task_id, run_id, replaces, idx, channel, type, blob)';
+const WRITE_FIELDS = 'w (thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, run_id, replaces, idx, channel, type, blob)';
 
 /**
  * Writes the steps of several runs, or of several tasks of one run, in one statement: checkpoints with the channel
@@ -44,16 +47,16 @@ export async function writeSteps(db: Db, steps: Step[]): Promise<void> {
     text: `with blobs as (
         insert into gx.checkpoint_blobs (thread_id, checkpoint_ns, channel, version, type, blob)
         select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bytea[]) on conflict do nothing),
-      w as materialized (select * from unnest($7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::boolean[], $13::int[],
-          $14::text[], $15::text[], $16::bytea[]) as ${WRITE_FIELDS}),
-      kept as (${WRITES} select thread_id, checkpoint_ns, checkpoint_id, task_id, run_id, idx, channel, type, blob from w where not replaces
+      w as materialized (select * from unnest($7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::boolean[], $14::int[],
+          $15::text[], $16::text[], $17::bytea[]) as ${WRITE_FIELDS}),
+      kept as (${WRITES} select thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, run_id, idx, channel, type, blob from w where not replaces
         on conflict do nothing),
-      replaced as (${WRITES} select thread_id, checkpoint_ns, checkpoint_id, task_id, run_id, idx, channel, type, blob from w where replaces
+      replaced as (${WRITES} select thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, run_id, idx, channel, type, blob from w where replaces
         on conflict (thread_id, checkpoint_ns, checkpoint_id, task_id, idx)
           do update set channel = excluded.channel, type = excluded.type, blob = excluded.blob, run_id = excluded.run_id, before = ${BEFORE})
       insert into gx.checkpoints (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, metadata)
       select thread_id, checkpoint_ns, checkpoint_id, parent, checkpoint::jsonb, metadata::jsonb
-      from unnest($17::text[], $18::text[], $19::text[], $20::text[], $21::text[], $22::text[])
+      from unnest($18::text[], $19::text[], $20::text[], $21::text[], $22::text[], $23::text[])
         as c (thread_id, checkpoint_ns, checkpoint_id, parent, checkpoint, metadata)
       on conflict (thread_id, checkpoint_ns, checkpoint_id) do update set checkpoint = excluded.checkpoint, metadata = excluded.metadata`,
     values: [
@@ -65,6 +68,7 @@ export async function writeSteps(db: Db, steps: Step[]): Promise<void> {
       blobs.map(({ blob }) => bytes(blob)),
       ...[0, 1, 2].map((part) => writes.map(({ key }) => key[part])),
       writes.map(({ taskId }) => taskId),
+      writes.map(({ taskPath }) => taskPath),
       writes.map(({ runId }) => runId),
       writes.map(({ replace }) => replace),
       writes.map(({ index }) => index),
@@ -116,6 +120,9 @@ export type WhichCheckpoints = {
   limit?: number | undefined;
 };
 
+/** LangGraph applies what the tasks of a step wrote in this order: `writesSortKey` of its checkpointer's contract. */
+const WRITES_ORDER = `order by task_path collate "C", task_id collate "C", idx`;
+
 const VALUE = `case type when 'json' then convert_from(blob, 'UTF8')::json when 'bytes' then to_json(encode(blob, 'base64')) end`;
 
 /**
@@ -141,7 +148,7 @@ export function readCheckpoints(
         (select json_agg(json_build_array(channel, type, ${VALUE}))
           from jsonb_each_text(c.checkpoint->'channel_versions') v join gx.checkpoint_blobs b
           on b.thread_id = c.thread_id and b.checkpoint_ns = c.checkpoint_ns and b.channel = v.key and b.version = v.value) as values,
-        (select json_agg(json_build_array(task_id, channel, type, ${VALUE}) order by task_id, idx) from gx.checkpoint_writes w
+        (select json_agg(json_build_array(task_id, channel, type, ${VALUE}) ${WRITES_ORDER}) from gx.checkpoint_writes w
           where w.thread_id = c.thread_id and w.checkpoint_ns = c.checkpoint_ns and w.checkpoint_id = c.checkpoint_id) as writes
       from gx.checkpoints c where ${conditions.join(' and ')} order by c.checkpoint_id desc
       ${limit === undefined ? '' : `limit ${parameter(limit)}`}`,
@@ -163,7 +170,8 @@ export async function copyCheckpoints(db: Db, from: string, to: string): Promise
     values,
   });
   await db.query({
-    text: `insert into gx.checkpoint_writes select $2, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, blob
+    text: `insert into gx.checkpoint_writes (thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, blob)
+      select $2, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, blob
       from gx.checkpoint_writes where thread_id = $1`,
     values,
   });

@@ -35,7 +35,14 @@ export async function openTickets(
       | { rows: Record<string, unknown>[] }[];
     return Array.isArray(result) ? { rows: result.flatMap(({ rows }) => rows ?? []) } : result;
   };
-  const boss = new PgBoss({ db: { executeSql }, schema: 'pgboss', schedule: false, supervise: works, reindex: false });
+  const boss = new PgBoss({
+    db: { executeSql },
+    schema: 'pgboss',
+    schedule: false,
+    supervise: works,
+    reindex: false,
+    registerInstance: false,
+  });
   boss.on('error', (error) => log.warn({ err: error }, 'queue maintenance failed'));
   try {
     await boss.start();

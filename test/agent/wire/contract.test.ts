@@ -180,6 +180,19 @@ describe('a thread', () => {
     expect((await call('GET', `/threads/${thread_id}`)).status).toBe(404);
   });
 
+  test('of which only the writes are stored reads as its runs left it, copied or not: what a step wrote keeps its order', async () => {
+    const { thread_id } = await agent.client.threads.create();
+    const once = ['alto', 'bass', 'countertenor', 'soprano', 'tenor', 'treble'];
+    for (let times = 1; times <= 4; times += 1) {
+      const sung = Array.from({ length: times }, () => once).flat();
+      const end = await agent.client.runs.wait(thread_id, 'choir', { input: { sung: [] } });
+      expect(end).toEqual({ sung });
+      expect((await agent.client.threads.getState(thread_id)).values).toEqual({ sung });
+    }
+    const copy = (await agent.client.threads.copy(thread_id)) as unknown as { thread_id: string };
+    expect((await agent.client.threads.getState<{ sung: string[] }>(copy.thread_id)).values.sung).toHaveLength(24);
+  });
+
   test('does not take an expiry', async () => {
     const answer = await call('POST', '/threads', { ttl: { strategy: 'delete', ttl: 1 } });
     expect(answer).toEqual({ status: 422, body: { detail: expect.stringContaining('ttl') as string } });

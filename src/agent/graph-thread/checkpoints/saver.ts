@@ -23,6 +23,8 @@ type RunOfThread = { thread_id: string; run_id: string; empty: boolean };
 /** `ahead`: the graph goes on before a step is stored. `written`: what a step waits for before it is stored. */
 type Storing = { ahead: boolean; written?: Barrier | undefined };
 
+type WritesOfTask = { writes: Writes; taskId: string; taskPath: string };
+
 type NewState = { checkpoint: Checkpoint; metadata: Metadata; newVersions: Versions };
 
 const decoder = new TextDecoder();
@@ -182,17 +184,18 @@ export class Saver extends PostgresSaver {
     await steps.add({ put });
   }
 
-  override async putWrites(config: Config, writes: Writes, taskId: string): Promise<void> {
+  override async putWrites(config: Config, writes: Writes, taskId: string, taskPath = ''): Promise<void> {
     const steps = this.#stepsOf(config.configurable?.['run_id'] as string | undefined);
-    await steps?.during(() => this.#putWrites(steps, config, { writes, taskId }));
+    await steps?.during(() => this.#putWrites(steps, config, { writes, taskId, taskPath }));
   }
 
-  async #putWrites(steps: StepsOfRun, config: Config, { writes, taskId }: { writes: Writes; taskId: string }): Promise<void> {
+  async #putWrites(steps: StepsOfRun, config: Config, { writes, taskId, taskPath }: WritesOfTask): Promise<void> {
     const { thread_id, checkpoint_ns = '', checkpoint_id, run_id = null } = config.configurable as Record<string, string>;
     const dumped = await this._dumpWrites(thread_id!, checkpoint_ns, checkpoint_id!, taskId, writes);
     const step = {
       key: [thread_id!, checkpoint_ns, checkpoint_id!] as [string, string, string],
       taskId,
+      taskPath,
       runId: run_id,
       replace: writes.every(([channel]) => channel in WRITES_IDX_MAP),
       writes: dumped.map(([, , , , index, channel, type, blob]) => ({ index, channel, type, blob })),

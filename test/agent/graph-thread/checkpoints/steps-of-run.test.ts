@@ -88,7 +88,9 @@ test('a step whose own rows are the same is one statement', async () => {
   const { shared, statements, answer } = database();
   const run = new StepsOfRun(shared, { ahead: true });
   const write = { index: -4, channel: '__resume__', type: 'json', blob: new Uint8Array() };
-  await run.add({ writes: { key: ['thread', '', 'a'], taskId: 'task', runId: 'run', replace: true, writes: [write, write] } });
+  await run.add({
+    writes: { key: ['thread', '', 'a'], taskId: 'task', taskPath: '', runId: 'run', replace: true, writes: [write, write] },
+  });
   await answer();
   expect(await run.close()).toBeUndefined();
   expect(statements).toEqual([['writes']]);
