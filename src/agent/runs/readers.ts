@@ -34,6 +34,8 @@ export type FollowedThread = { threadId: string; subscription: Subscription };
  */
 export class Readers {
   readonly #deps: Deps;
+  /** Threads that are followed here, and among whose readers this process is. */
+  readonly #registered = new Set<string>();
 
   constructor(deps: Deps) {
     this.#deps = deps;
@@ -91,10 +93,12 @@ export class Readers {
   }
 
   /** Registers this process among the thread's readers, and tells all workers. False: there is no such thread. */
-  async #registerThread(threadId: string): Promise<boolean> {
+  async #registerThread(threadId: string, { anew = false } = {}): Promise<boolean> {
+    if (this.#registered.has(threadId) && !anew) return true;
     const { db, signals } = this.#deps;
     const { processId: reader } = signals;
     if (!(await registerThreadReader(db, threadId, reader))) return false;
+    if (this.#deps.bus.isFollowed(threadKey(threadId))) this.#registered.add(threadId);
     await signals.send({ about: 'thread-reader', thread_id: threadId, reader });
     return true;
   }
@@ -156,7 +160,11 @@ export class Readers {
   async #leaveThread({ threadId, subscription }: FollowedThread): Promise<void> {
     const { db, bus, signals } = this.#deps;
     subscription.close();
-    if (!bus.isFollowed(threadKey(threadId))) await unregisterThreadReader(db, threadId, signals.processId);
+    if (bus.isFollowed(threadKey(threadId))) return;
+    this.#registered.delete(threadId);
+    await unregisterThreadReader(db, threadId, signals.processId);
+    // Somebody may have come meanwhile, whose registration was taken back with this.
+    if (bus.isFollowed(threadKey(threadId))) await this.#registerThread(threadId, { anew: true });
   }
 
   /**
@@ -226,7 +234,7 @@ export class Readers {
   async threadMadeHere(threadId: string): Promise<void> {
     const key = threadKey(threadId);
     if (!this.#deps.bus.isFollowed(key)) return;
-    await this.#registerThread(threadId);
+    await this.#registerThread(threadId, { anew: true });
     this.#deps.bus.publish(key, { kind: 'wake' });
   }
 

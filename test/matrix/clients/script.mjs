@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { Client } from '@langchain/langgraph-sdk';
 
-/* One client through the interface: thread, wait, stream, join, cancel, search, store. Argument: url. */
+/* One client through the interface: thread, wait, stream, join, cancel, search, store, event streaming. Argument: url. */
 
 const [apiUrl] = process.argv.slice(2);
 const name = 'npm';
@@ -31,3 +31,19 @@ assert.deepEqual(
 await client.store.putItem(['sdk', name], 'k', { a: 1 });
 assert.deepEqual((await client.store.getItem(['sdk', name], 'k')).value, { a: 1 });
 assert.equal((await client.store.searchItems(['sdk', name])).items.length, 1);
+
+// Lines of the package that are older than event streaming have no door to it.
+for (const transport of client.threads.stream === undefined ? [] : ['sse', 'websocket']) {
+  const asking = client.threads.stream({ assistantId: 'approval', transport });
+  await asking.run.start({ input: { request: 'go' } });
+  await asking.output;
+  assert.equal(asking.interrupts.length, 1);
+  const [{ interruptId: interrupt_id, namespace, payload }] = asking.interrupts;
+  assert.deepEqual(payload, { question: 'May I go?' });
+  const values = (async () => {
+    for await (const value of asking.values) if (value.answer === 'yes') return;
+  })();
+  await asking.input.respond({ interrupt_id, namespace, response: 'yes' });
+  await values;
+  await asking.close();
+}

@@ -1,9 +1,10 @@
-"""The Python client through the interface: thread, wait, stream, join, cancel, search, store. Argument: url."""
+"""The Python client through the interface: thread, wait, stream, join, cancel, search, store, event streaming. Argument: url."""
 
+import asyncio
 import sys
 from uuid import uuid4
 
-from langgraph_sdk import get_sync_client
+from langgraph_sdk import get_client, get_sync_client
 
 client = get_sync_client(url=sys.argv[1], api_key=None)
 # The server keeps what earlier runs of this left.
@@ -23,3 +24,25 @@ assert [thread["thread_id"] for thread in client.threads.search(metadata={"by": 
 client.store.put_item(["sdk", "python"], "k", {"a": 1})
 assert client.store.get_item(["sdk", "python"], "k")["value"] == {"a": 1}
 assert len(client.store.search_items(["sdk", "python"])["items"]) == 1
+
+with client.threads.stream(assistant_id="steps") as thread:
+    assert thread.run.start(input=start)["run_id"]
+    assert thread.output["done"] == 2
+
+
+async def ask(transport: str) -> None:
+    """Starts a run that asks, answers it, and reads what it came to."""
+    client = get_client(url=sys.argv[1], api_key=None)
+    async with client.threads.stream(assistant_id="approval", transport=transport) as thread:
+        await thread.run.start(input={"request": "go"})
+        for _ in range(500):
+            if thread.interrupted:
+                break
+            await asyncio.sleep(0.02)
+        assert len(thread.interrupts) == 1
+        await thread.run.respond("yes")
+        assert (await asyncio.wait_for(thread.output, 30))["answer"] == "yes"
+
+
+for transport in ("sse", "websocket"):
+    asyncio.run(ask(transport))
