@@ -34,7 +34,9 @@ export function beside<T>(name: string, work: (report: Report) => Promise<T>): P
   return result;
 }
 
-/** Runs a command line program to its end: a failure becomes one sentence and an exit code; only a bug shows its stack. */
+/**
+ * Runs a command line program to its end: a failure becomes one sentence and an exit code; only a bug shows its stack.
+ */
 export async function program(main: () => Promise<void>): Promise<void> {
   try {
     await main();

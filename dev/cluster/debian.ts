@@ -6,14 +6,19 @@ import { locked } from '../lock.ts';
 import type { Report } from '../steps.ts';
 import type { DebianPackage } from './part.ts';
 
-/** Seconds that another program may hold the lock of the packages, as the updates of a machine that was just started do. */
+/**
+ * Seconds that another program may hold the lock of the packages, as the updates of a machine that was just started do.
+ */
 const PATIENCE = 600;
 
 /** The full path of one of the package's commands; undefined where it is not installed. */
 export const findCommand = ({ folder }: DebianPackage, name: string): string | undefined =>
   folder === undefined ? findExecutable(name) : findExecutable(name, [folder]);
 
-/** Installs with apt-get the packages whose commands are missing. Elsewhere it throws `MissingRequirement` with their names. */
+/**
+ * Installs with apt-get the packages whose commands are missing. Elsewhere it throws `MissingRequirement` with their
+ * names.
+ */
 export async function installMissing(packages: readonly DebianPackage[], report: Report): Promise<void> {
   const missing = packages.filter(isMissing);
   if (missing.length === 0) return;

@@ -17,7 +17,9 @@ const partOf = (name: PartName): Part => parts[name];
 
 export const nodeParts = partNames.filter((name) => partOf(name).for === 'node');
 
-/** Where a tool is, if it can be had without a build: in KUBEBUILDER_ASSETS, in the cache, or installed by its package. */
+/**
+ * Where a tool is, if it can be had without a build: in KUBEBUILDER_ASSETS, in the cache, or installed by its package.
+ */
 export function findTool(tool: string): string | undefined {
   const name = partWith(tool);
   const { from } = partOf(name);

@@ -4,7 +4,8 @@ import type { PolicyRule } from '../../src/operator/kernel/access-rule.ts';
 import { GROUP } from '../../src/schema/custom-resources.ts';
 
 /**
- * What one process may do: in its own namespace, in each namespace whose deployments it works on, and on Secrets where agents run.
+ * What one process may do: in its own namespace, in each namespace whose deployments it works on, and on Secrets where
+ * agents run.
  * `ownWithApiKeys` adds to the first what the command that makes keys needs.
  */
 export type Access = { own: PolicyRule[]; watched: PolicyRule[]; secrets: PolicyRule[]; ownWithApiKeys?: PolicyRule[] };

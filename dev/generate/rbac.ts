@@ -7,7 +7,9 @@ const RBAC = 'rbac.authorization.k8s.io';
 
 type Grant = { name: string; rules: PolicyRule[]; role?: string; binding?: string };
 
-/** The account of one process, and its rights in an installation that works on the one namespace of agents: Roles only. */
+/**
+ * The account of one process, and its rights in an installation that works on the one namespace of agents: Roles only.
+ */
 export function rbacObjects(component: string, access: Access): object[] {
   const make = maker(component);
   return [
@@ -17,7 +19,10 @@ export function rbacObjects(component: string, access: Access): object[] {
   ];
 }
 
-/** Rights in place of those in the one namespace, for an installation that works on all: Secrets still only where agents run. */
+/**
+ * Rights in place of those in the one namespace, for an installation that works on all: Secrets still only where agents
+ * run.
+ */
 export function clusterRbacObjects(component: string, access: Access): object[] {
   const make = maker(component);
   return [

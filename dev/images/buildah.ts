@@ -72,7 +72,8 @@ async function bud(args: readonly string[], cwd: string, report: Build['report']
   try {
     await runSteps(build, { step: /^(\[\d+\/\d+\] )?STEP /, report, cwd });
   } finally {
-    // This version forgets containers of stages without a step, and with them their mounts; an earlier build may have been killed.
+    // This version forgets containers of stages without a step, and with them their mounts; an earlier build may have
+    // been killed.
     await command('buildah', [...(await store()), 'rm', '--all']);
   }
 }

@@ -4,7 +4,9 @@ import type { Engine } from './engine.ts';
 import { root } from './list.ts';
 import { runSteps } from './run-steps.ts';
 
-/** Builds with Docker; the bases are the Dockerfile's own, from its registry, and its stages are found in its own cache. */
+/**
+ * Builds with Docker; the bases are the Dockerfile's own, from its registry, and its stages are found in its own cache.
+ */
 export const docker: Engine = {
   base: 'docker',
 

@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { UsageError } from '../errors.ts';
 import { contentKey } from './key.ts';
 
-/** One image: what is built, and the files that decide whether it is still the same. Paths are relative to the checkout. */
+/**
+ * One image: what is built, and the files that decide whether it is still the same. Paths are relative to the checkout.
+ */
 export type Image = {
   name: string;
   dockerfile: string;

@@ -5,7 +5,10 @@ import { secondsSince, type Report } from '../steps.ts';
 
 const KEPT_LINES = 40;
 
-/** Runs a build. Reports the lines that announce a step, with the time so far; throws `CommandFailed` with its last lines. */
+/**
+ * Runs a build. Reports the lines that announce a step, with the time so far; throws `CommandFailed` with its last
+ * lines.
+ */
 export async function runSteps(
   [file = '', ...args]: readonly string[],
   { step, report, cwd }: { step: RegExp; report: Report; cwd: string },

@@ -1,6 +1,9 @@
 import type { Node, Rule } from './rule.ts';
 
-/** A cast through `unknown` is a hole in the types: it says why on its own line or the one above. `as never` says nothing at all. */
+/**
+ * A cast through `unknown` is a hole in the types: it says why on its own line or the one above. `as never` says
+ * nothing at all.
+ */
 export const casts: Rule = {
   meta: { type: 'problem', schema: false },
   create(context) {

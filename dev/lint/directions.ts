@@ -1,7 +1,10 @@
 import { eachImport, fileOf, isWithin } from './imports.ts';
 import type { Rule } from './rule.ts';
 
-/** Rooms of a folder (folders or files in it). Those of one floor do not import each other; `*` stands for all that are not named. */
+/**
+ * Rooms of a folder (folders or files in it). Those of one floor do not import each other; `*` stands for all that are
+ * not named.
+ */
 type Floor = string | string[];
 /** By folder: its floors from the bottom up. A room imports from itself and from the floors below. */
 type Orders = Record<string, Floor[]>;

@@ -2,13 +2,19 @@ import { matchesGlob } from 'node:path';
 import { eachImport, fileOf, isWithin } from './imports.ts';
 import type { Node, Rule } from './rule.ts';
 
-/** `files`: globs of pure files. `thin`: those among them that are not. `uses`: what pure files may import beside each other. */
+/**
+ * `files`: globs of pure files. `thin`: those among them that are not. `uses`: what pure files may import beside each
+ * other.
+ */
 type Options = { files: string[]; thin: string[]; uses: string[] };
 
 const EFFECTS = new Set(['process', 'performance', 'fetch', 'setTimeout', 'setInterval', 'setImmediate', 'queueMicrotask', 'console']);
 const RANDOM = new Set(['randomBytes', 'randomUUID', 'randomInt', 'getRandomValues', 'webcrypto']);
 
-/** A pure file takes values and returns values: no clock, no chance, no process, nothing to wait for, and only pure files beneath it. */
+/**
+ * A pure file takes values and returns values: no clock, no chance, no process, nothing to wait for, and only pure
+ * files beneath it.
+ */
 export const pure: Rule = {
   meta: { type: 'problem', schema: false },
   create(context) {

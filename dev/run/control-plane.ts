@@ -67,7 +67,9 @@ export async function deploy(api: Api, wanted: { name: string; image: string }, 
   return call<Deployment>(api, 'PATCH', `/v2/deployments/${existing.id}`, { source_revision_config });
 }
 
-/** Waits until the newest revision serves; every change of status is a line. A failure is told with its reason and log. */
+/**
+ * Waits until the newest revision serves; every change of status is a line. A failure is told with its reason and log.
+ */
 export async function untilDeployed(api: Api, deployment: Deployment, report: Report): Promise<Deployment> {
   const path = `/v2/deployments/${deployment.id}`;
   let last = '';

@@ -13,7 +13,10 @@ import type { Images } from './images.ts';
 const SYSTEM_NAMESPACE = 'gx-system';
 const AGENT_NAMESPACE = 'gx-agents';
 
-/** On kind these two ports of the node are ports of the machine; elsewhere any node port is reached at the node's address. */
+/**
+ * On kind these two ports of the node are ports of the machine; elsewhere any node port is reached at the node's
+ * address.
+ */
 const CONTROL_PLANE_PORT = 30_080;
 const AGENT_PORT = 30_081;
 

@@ -3,7 +3,8 @@ import { referencePages } from '../reference/pages.ts';
 import { program, say } from '../steps.ts';
 
 /*
- * Lines of prose in Markdown files are at most as wide as those of comments, which the lint measures (house/comment-width).
+ * Lines of prose in Markdown files are at most as wide as those of comments, which the lint measures
+ * (house/comment-width).
  * The pages printed from src/schema are left out.
  */
 const MOST_COLUMNS = 120;

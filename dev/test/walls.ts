@@ -18,8 +18,8 @@ import { DevError } from '../errors.ts';
 import { program, say } from '../steps.ts';
 
 /*
- * A wall that reports success on nothing is worse than none. Each fixture holds one planted fault, and says on its first lines
- * where it would stand (`// at: src/...`) and which rule must refuse it (`// rule: ...`).
+ * A wall that reports success on nothing is worse than none. Each fixture holds one planted fault, and says on its
+ * first lines where it would stand (`// at: src/...`) and which rule must refuse it (`// rule: ...`).
  */
 const FIXTURES = 'test/walls';
 

@@ -4,7 +4,10 @@ import type { Deployment } from '../../src/schema/deployment.ts';
 import { until } from '../kit/until.ts';
 import { creation, startPlane, type Plane } from './kit/api-server-plane.ts';
 
-/** Milliseconds after which a load balancer has heard of a change of readiness: the probe's period and the way to every node. */
+/**
+ * Milliseconds after which a load balancer has heard of a change of readiness: the probe's period and the way to every
+ * node.
+ */
 const NEWS = 1000;
 const CLIENTS = 8;
 

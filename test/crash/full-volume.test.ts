@@ -4,7 +4,10 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { until } from '../kit/until.ts';
 import { smallVolume, type SmallVolume } from './small-volume.ts';
 
-/* The database's volume fills, as in a pod: the scripts of the image on a volume of 640 MiB, of which a twentieth is 32. */
+/*
+ * The database's volume fills, as in a pod: the scripts of the image on a volume of 640 MiB, of which a twentieth is
+ * 32.
+ */
 const SIZE = 640;
 let volume: SmallVolume;
 let postgres: ChildProcess;

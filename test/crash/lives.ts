@@ -1,6 +1,9 @@
 import type { TestDatabase } from '../kit/postgres.ts';
 
-/* How often each run was held, by whom, and how that ended, as the database saw it: a witness that the server does not know of. */
+/*
+ * How often each run was held, by whom, and how that ended, as the database saw it: a witness that the server does not
+ * know of.
+ */
 
 /** One worker's hold of a run; `ended` is undefined while it lasts. Times in milliseconds. */
 export type Life = {

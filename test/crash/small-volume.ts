@@ -24,7 +24,10 @@ import { binariesFor } from '../../src/agent/dev/embedded-postgres/binaries.ts';
 import { environment } from '../../src/agent/dev/embedded-postgres/initialise.ts';
 import { until } from '../kit/until.ts';
 
-/* A volume of its own with what a database's pod runs on it: the scripts of the image, and a real Postgres. Mounting takes root. */
+/*
+ * A volume of its own with what a database's pod runs on it: the scripts of the image, and a real Postgres. Mounting
+ * takes root.
+ */
 
 const MIB = 2 ** 20;
 const IMAGE = path.resolve('dev/images/postgres');

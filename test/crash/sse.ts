@@ -2,7 +2,8 @@
 export type Seen = { event: string; data: unknown; id: string | undefined };
 
 /**
- * Reads server-sent events into `seen` until the stream ends or breaks. `whole`: it ended by itself (in HTTP/1.1 a server that dies leaves the
+ * Reads server-sent events into `seen` until the stream ends or breaks. `whole`: it ended by itself (in HTTP/1.1 a
+ * server that dies leaves the
  * last chunk missing, which is an error); `path`: where to join it again.
  */
 export async function readStream(url: string, init: RequestInit, seen: Seen[]): Promise<{ path: string; whole: boolean }> {

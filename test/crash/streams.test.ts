@@ -34,7 +34,10 @@ const body = {
   stream_resumable: true,
 };
 
-/** Starts a run and reads it; whenever the connection breaks, goes on behind the last event at the process that `next` names. */
+/**
+ * Starts a run and reads it; whenever the connection breaks, goes on behind the last event at the process that `next`
+ * names.
+ */
 async function follow(first: AgentProcess, next: () => AgentProcess, seen: Seen[]): Promise<void> {
   const { thread_id } = await first.client.threads.create();
   let request: { url: string; init: RequestInit } = {
@@ -88,7 +91,8 @@ test.each(['sync', 'async'] as const)(
     const reader = await startApi(options);
     const first = await startWorker(options);
     const { thread_id } = await reader.client.threads.create();
-    // Checkpoints come half a second after their steps: when the fourth is there, the last step is more than two seconds away.
+    // Checkpoints come half a second after their steps: when the fourth is there, the last step is more than two
+    // seconds away.
     const input = { left: 10, pause: 400, journal: journal.file };
     const { run_id } = await reader.client.runs.create(thread_id, 'counted', {
       input,

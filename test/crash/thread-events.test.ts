@@ -8,7 +8,8 @@ import { api, say, worker } from './fleet.ts';
 import { openJournal } from './journal.ts';
 
 /*
- * Readers of a thread's events lose their connections again and again, come back at any process, and one of them sleeps; processes that
+ * Readers of a thread's events lose their connections again and again, come back at any process, and one of them
+ * sleeps; processes that
  * answer and the one that executes die with SIGKILL.
  */
 

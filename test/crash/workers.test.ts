@@ -14,7 +14,10 @@ const RUNS_PER_KILL = 10;
 const WORKERS = 4;
 const STEPS = 6;
 const PAUSE = 300;
-/** The longest a run may wait for its next worker: lease (20 s), a look every third of it, and its way through the queue. */
+/**
+ * The longest a run may wait for its next worker: lease (20 s), a look every third of it, and its way through the
+ * queue.
+ */
 const CONTINUES_WITHIN = 30_000;
 
 /** Milliseconds between the signal and the last write of a process that is killed. */
@@ -40,7 +43,10 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** A run of its own thread; every second one checkpoints before each step, every third keeps its events for clients that come back. */
+/**
+ * A run of its own thread; every second one checkpoints before each step, every third keeps its events for clients that
+ * come back.
+ */
 async function create(number: number): Promise<string> {
   const thread = await api.client.threads.create();
   const run = await api.client.runs.create(thread.thread_id, 'counted', {

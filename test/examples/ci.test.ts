@@ -12,7 +12,8 @@ import type { Deployment } from '../../src/schema/deployment.ts';
 import { startPlane, type Plane } from '../control-plane/kit/api-server-plane.ts';
 
 /*
- * The scripts of examples/ci as a pipeline runs them: against the real control plane and operator, on a real API server. Pods are ready, or
+ * The scripts of examples/ci as a pipeline runs them: against the real control plane and operator, on a real API
+ * server. Pods are ready, or
  * crash, as their images' names say.
  */
 

@@ -6,7 +6,8 @@ import { promisify } from 'node:util';
 import { afterEach, describe, expect, test } from 'vitest';
 
 /*
- * examples/deploy.sh against a double of the REST API, which answers what it is told to; the API itself is proven elsewhere.
+ * examples/deploy.sh against a double of the REST API, which answers what it is told to; the API itself is proven
+ * elsewhere.
  */
 
 type Call = { line: string; key: string | undefined; body: Record<string, unknown> | undefined };

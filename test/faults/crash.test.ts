@@ -5,7 +5,8 @@ import type { World } from './oracle.ts';
 import { converged, inLanes, report, faultStage, untilQuiet, type Outcome, type FaultStage } from './fault-stage.ts';
 
 /*
- * An operator in a process of its own gets kill -9 when the API server has done its k-th write, for every write that the same life has
+ * An operator in a process of its own gets kill -9 when the API server has done its k-th write, for every write that
+ * the same life has
  * without a crash. The one that comes after must arrive at the same world.
  */
 type Act = {
@@ -61,7 +62,8 @@ async function crashed({ before, act, done }: Act, k: number, clean: World): Pro
     },
   };
   await act(given);
-  // Statuses and events that follow each other closely are sometimes one write: a life with fewer of them is ended when it has settled.
+  // Statuses and events that follow each other closely are sometimes one write: a life with fewer of them is ended when
+  // it has settled.
   const over = async (): Promise<void> => {
     await done(given);
     await untilQuiet(given);

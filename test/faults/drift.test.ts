@@ -7,7 +7,10 @@ import { until } from '../kit/until.ts';
 import { deploy, untilSettled } from './life.ts';
 import { inLanes, faultStage, untilQuiet, type FaultStage } from './fault-stage.ts';
 
-/* Every single field that the operator owns, by the API server's own account of it, is changed and removed by somebody else. */
+/*
+ * Every single field that the operator owns, by the API server's own account of it, is changed and removed by somebody
+ * else.
+ */
 const REPAIRED_WITHIN = 2;
 const OPERATOR = 'gx-operator';
 const KINDS: Kind[] = [kinds.service, kinds.networkPolicy, kinds.statefulSet, kinds.workload];
@@ -16,7 +19,10 @@ type Fields = { [field: string]: Fields };
 type Managed = { managedFields?: { manager: string; subresource?: string; fieldsV1: Fields }[] };
 type Change = { object: KubeObject; kind: Kind; path: string; patch: JsonPatch };
 
-/** JSON pointers of what the operator owns of an object: leaves of the API server's account, where list entries are named by a key. */
+/**
+ * JSON pointers of what the operator owns of an object: leaves of the API server's account, where list entries are
+ * named by a key.
+ */
 function ownedPaths(object: KubeObject): string[] {
   const { managedFields = [] } = object.metadata as Managed;
   const fields = managedFields.find(({ manager, subresource }) => manager === OPERATOR && subresource === undefined)?.fieldsV1 ?? {};

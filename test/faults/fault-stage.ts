@@ -22,7 +22,10 @@ const KINDS = new Map(
   ]),
 );
 
-/** A stage with a kubelet's double, and a proxy in front of the API server that every operator goes through; `kubeconfig` leads past it. */
+/**
+ * A stage with a kubelet's double, and a proxy in front of the API server that every operator goes through;
+ * `kubeconfig` leads past it.
+ */
 export type FaultStage = Stage & {
   proxy: FaultProxy;
   /** Starts an operator in this process; it leads when this resolves. */
@@ -71,7 +74,9 @@ export const untilQuiet = ({ proxy }: Pick<FaultStage, 'proxy'>): Promise<true> 
 /** How a scenario went, as it is printed. */
 export type Outcome = { scenario: string; seconds: number; requests: number; writes: number; faults: string[] };
 
-/** Waits until the world is that of the fault-free run, and for what might come after; tells what is wrong with it then. */
+/**
+ * Waits until the world is that of the fault-free run, and for what might come after; tells what is wrong with it then.
+ */
 export async function converged(scenario: string, { world, proxy }: Pick<FaultStage, 'world' | 'proxy'>, clean: World): Promise<Outcome> {
   const started = performance.now();
   const from = proxy.journal.length;

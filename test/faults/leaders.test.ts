@@ -5,9 +5,14 @@ import { until } from '../kit/until.ts';
 import { change, deploy, faultFree, IMAGE, NAME, settledFirst, untilSettled } from './life.ts';
 import { converged, report, faultStage } from './fault-stage.ts';
 
-/* Two operator processes with a cluster's lease times. Each goes through a proxy of its own, which knows what it wrote. */
+/*
+ * Two operator processes with a cluster's lease times. Each goes through a proxy of its own, which knows what it wrote.
+ */
 
-/** From the order to end until the other one leads and has made the revision of a change that nobody saw before. Seconds. */
+/**
+ * From the order to end until the other one leads and has made the revision of a change that nobody saw before.
+ * Seconds.
+ */
 async function handover(signal: NodeJS.Signals): Promise<number> {
   const given = await faultStage('handover');
   await settledFirst(given);

@@ -7,8 +7,10 @@ import type { Entry } from '../kit/fault-proxy.ts';
 export type World = { namespace: string; objects: KubeObject[]; journal: Entry[] };
 
 /**
- * What is wrong with a world that went through a fault, told by the same world without one (pure): empty when nothing is. The objects must
- * be equal, none of them without its owner, none created more often, and none deleted that was not deleted without the fault.
+ * What is wrong with a world that went through a fault, told by the same world without one: empty when nothing is. The
+ * objects must
+ * be equal, none of them without its owner, none created more often, and none deleted that was not deleted without the
+ * fault.
  */
 export function faultsOf(world: World, clean: World): string[] {
   return [...differences(world, clean), ...orphans(world), ...createdTwice(world, clean), ...deletedWrongly(world, clean)];
@@ -33,7 +35,9 @@ function firstDifference(is: string, ought: string): string {
   return `${around(is)} INSTEAD OF ${around(ought)}`;
 }
 
-/** Text of each object by kind and name; pods and replica sets, whose names are random, are counted by what they are. */
+/**
+ * Text of each object by kind and name; pods and replica sets, whose names are random, are counted by what they are.
+ */
 function normalised({ namespace, objects }: World): Map<string, string> {
   const texts = new Map<string, string>();
   const counts = new Map<string, number>();
@@ -49,7 +53,10 @@ function normalised({ namespace, objects }: World): Map<string, string> {
 
 const COUNTED = ['Pod', 'ReplicaSet'];
 
-/** An object without what differs between two runs: uids, versions, times, hashes of them, addresses, and values of Secrets. */
+/**
+ * An object without what differs between two runs: uids, versions, times, hashes of them, addresses, and values of
+ * Secrets.
+ */
 function plain(value: KubeObject | string, namespace: string): string {
   const kept = typeof value === 'string' ? value : without(value);
   return canonicalJson(kept)
@@ -87,7 +94,9 @@ function counted({ kind, metadata, spec, status }: KubeObject): object {
   return { kind, labels, owner: owner?.kind, replicas, phase, going: metadata.deletionTimestamp !== undefined };
 }
 
-/** Objects whose owner is gone, and objects made for a deployment that is not there and that keep nothing of its data. */
+/**
+ * Objects whose owner is gone, and objects made for a deployment that is not there and that keep nothing of its data.
+ */
 function orphans({ objects, namespace }: World): string[] {
   const living = new Set(objects.map(({ metadata }) => metadata.uid));
   const deployments = new Set(objects.filter(isDeployment).map(({ metadata }) => metadata.name));

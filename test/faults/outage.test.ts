@@ -12,7 +12,10 @@ import { change, deploy, faultFree, IMAGE, NAME, remove, settledFirst, untilGone
 import type { World } from './oracle.ts';
 import { converged, report, faultStage, type FaultStage } from './fault-stage.ts';
 
-/* The API server goes away or forgets, and things are removed while no operator runs. On a server of its own, because it is killed. */
+/*
+ * The API server goes away or forgets, and things are removed while no operator runs. On a server of its own, because
+ * it is killed.
+ */
 let server: ApiServer;
 let clean: World;
 

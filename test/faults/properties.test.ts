@@ -10,8 +10,10 @@ import { inLanes, faultStage, type FaultStage } from './fault-stage.ts';
 import { variantsOf, type Variant } from './values.ts';
 
 /*
- * Every property of a deployment is set to usual, extreme and impossible values, one after the other, by the door that kubectl takes. Each is
- * refused with a sentence, or ends as Ready or Stalled with a reason; with the first spec again, the children are those of the beginning.
+ * Every property of a deployment is set to usual, extreme and impossible values, one after the other, by the door that
+ * kubectl takes. Each is
+ * refused with a sentence, or ends as Ready or Stalled with a reason; with the first spec again, the children are those
+ * of the beginning.
  */
 const LANES = 6;
 const END_WITHIN = 30;
@@ -65,7 +67,8 @@ async function allOf({ world }: FaultStage, name: string): Promise<string> {
 }
 
 /**
- * What serves a deployment, without what counts its changes: the name of its present revision, the number of its password (one that was
+ * What serves a deployment, without what counts its changes: the name of its present revision, the number of its
+ * password (one that was
  * changed does not come back), and Kubernetes' own history of the workloads.
  */
 async function childrenOf({ world, see }: FaultStage, name: string): Promise<World> {

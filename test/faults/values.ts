@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
 
-/* Values for every property that a schema has (pure): usual, extreme and impossible ones. */
+/* Values for every property that a schema has: usual, extreme and impossible ones. */
 
 export type Variant = { path: string; value: unknown };
 

@@ -8,7 +8,10 @@ import { step } from '../../dev/steps.ts';
 import { startAgent, type AgentProcess } from '../kit/agent-server.ts';
 import { fuzz } from './schemathesis.ts';
 
-/** Threads with a finished run each, so that requests find something: more than the deletes among the requests take away. */
+/**
+ * Threads with a finished run each, so that requests find something: more than the deletes among the requests take
+ * away.
+ */
 const RECORDS = 300;
 
 /** Its answer has no end: the stream of a thread stays open for runs to come. */

@@ -19,8 +19,10 @@ const CHECKS =
 const ATTEMPTS = 3;
 
 /**
- * Examples of each operation in one round, which come on top of the borders that the document names and take as many again in sequences, where one
- * answer leads to the next request: some 180 cases an operation. Rounds are repeated, with other seeds, until there were enough cases.
+ * Examples of each operation in one round, which come on top of the borders that the document names and take as many
+ * again in sequences, where one
+ * answer leads to the next request: some 180 cases an operation. Rounds are repeated, with other seeds, until there
+ * were enough cases.
  */
 const EACH = 60;
 
@@ -46,7 +48,10 @@ export type Target = {
   known?: Record<string, string[]>;
 };
 
-/** Sends at least `cases` generated requests, all phases counted, and fails on the first kind of answer that is a 5xx or not in the document, or when the tool keeps breaking. */
+/**
+ * Sends at least `cases` generated requests, all phases counted, and fails on the first kind of answer that is a 5xx or
+ * not in the document, or when the tool keeps breaking.
+ */
 export async function fuzz(target: Target, report: Report): Promise<void> {
   const { url, headers, cases } = target;
   const program = await installed(report);
@@ -77,7 +82,8 @@ async function once(program: string, { url, headers, excludePaths = [], fixed = 
   const [config, written] = [join(folder, 'schemathesis.toml'), join(folder, 'report.json')];
   const values = Object.entries(fixed).map(([name, value]) => `"${name}" = ${value}`);
   writeFileSync(config, `[parameters]\n${values.join('\n')}\n`);
-  // One worker: Python up to 3.11 can't parse sources in two threads at once ("AST constructor recursion depth mismatch"), which the tool does.
+  // One worker: Python up to 3.11 can't parse sources in two threads at once ("AST constructor recursion depth
+  // mismatch"), which the tool does.
   const args = ['--config-file', config, 'run', `${url}/openapi.json`, '--url', url, '--checks', CHECKS, '--workers', '1'];
   args.push('--max-examples', String(each), '--suppress-health-check', 'all', '--report', 'json', '--report-json-path', written);
   for (const [name, value] of Object.entries(headers)) args.push('--header', `${name}: ${value}`);

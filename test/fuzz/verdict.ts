@@ -11,7 +11,10 @@ export type Verdict = { kind: 'clean'; cases: number } | { kind: 'faults' | 'bro
 /** A server that gives no answer in time is a fault of the server; every other error is one of the tool. */
 const NO_ANSWER = 'Network Error';
 
-/** How a run of the fuzzer ended: nothing found, faults found, or the tool itself broke and proved nothing (pure). A run without a report broke. */
+/**
+ * How a run of the fuzzer ended: nothing found, faults found, or the tool itself broke and proved nothing. A run
+ * without a report broke.
+ */
 export function verdictOf(exitCode: number, report: FuzzReport | undefined): Verdict {
   if (report === undefined) return { kind: 'broken', what: [`ended with ${exitCode} and without a report`] };
   const silent = report.errors.filter(({ title }) => title === NO_ANSWER).map(({ title }) => title);

@@ -54,7 +54,8 @@ export const untilMay = (kube: Kube, who: string, right: string, namespace?: str
   until(`${who} may ${right}`, () => may(kube, who, right, namespace));
 
 /**
- * Whether a service account, `namespace:name`, may do this: `verb resource[.group][/subresource]`, in a namespace or, without one, in all of
+ * Whether a service account, `namespace:name`, may do this: `verb resource[.group][/subresource]`, in a namespace or,
+ * without one, in all of
  * them.
  */
 export async function may(kube: Kube, who: string, right: string, namespace?: string): Promise<boolean> {

@@ -16,8 +16,10 @@ import { kill, leashed } from './leash.ts';
 import { until } from './until.ts';
 
 /*
- * A real API server for tests: etcd and kube-apiserver, with the controllers that make workloads into pods and collect garbage.
- * There is no scheduler and no kubelet: pods stay as the API server stored them until `fake-kubelet.ts`, a double, sets their status.
+ * A real API server for tests: etcd and kube-apiserver, with the controllers that make workloads into pods and collect
+ * garbage.
+ * There is no scheduler and no kubelet: pods stay as the API server stored them until `fake-kubelet.ts`, a double, sets
+ * their status.
  */
 
 export type ApiServer = {
@@ -51,7 +53,10 @@ const CONTROLLERS = [
   'persistentvolumeclaim-protection-controller',
 ];
 
-/** Whose requests the log has: not those of Kubernetes' own parts, or these too, or none, as in a cluster that was not told otherwise. */
+/**
+ * Whose requests the log has: not those of Kubernetes' own parts, or these too, or none, as in a cluster that was not
+ * told otherwise.
+ */
 export type Audit = 'clients' | 'everyone' | 'nobody';
 
 const auditPolicy = (audit: Audit): string => `apiVersion: audit.k8s.io/v1
@@ -65,7 +70,10 @@ ${audit === 'clients' ? '- {level: None, users: ["system:apiserver", "system:kub
 type Tools = Record<string, string>;
 type Place = { dir: string; ports: { etcd: number; peer: number; api: number }; tools: Tools };
 
-/** `limited`: Kubernetes' controllers send the 20 requests a second that each may as it comes, not the 200 that suit a test. */
+/**
+ * `limited`: Kubernetes' controllers send the 20 requests a second that each may as it comes, not the 200 that suit a
+ * test.
+ */
 type Options = { controllers?: boolean; limited?: boolean; audit?: Audit };
 
 export async function startApiServer(options: Options = {}): Promise<ApiServer> {
@@ -244,7 +252,10 @@ async function freePorts(count: number): Promise<number[]> {
   return ports;
 }
 
-/** etcd's own JSON gateway: two compactions, because the API server's watch cache still serves the last few seconds from memory. */
+/**
+ * etcd's own JSON gateway: two compactions, because the API server's watch cache still serves the last few seconds from
+ * memory.
+ */
 async function compact(port: number): Promise<void> {
   const ask = async (path: string, body: object): Promise<{ header: { revision: string } }> => {
     const answer = await fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', body: JSON.stringify(body) });

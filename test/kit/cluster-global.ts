@@ -14,7 +14,10 @@ declare module 'vitest' {
 
 const NAME = 'gx-test';
 
-/** A cluster of its own with the platform on it, for the tests in real pods; removed afterwards unless GX_KEEP_CLUSTER is set. */
+/**
+ * A cluster of its own with the platform on it, for the tests in real pods; removed afterwards unless GX_KEEP_CLUSTER
+ * is set.
+ */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const images = startImages();
   const cluster = await step('cluster', (report) => clusterUp({ name: NAME, report }));

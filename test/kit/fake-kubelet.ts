@@ -8,10 +8,14 @@ import { repositoryOf } from '../../src/operator/revision/image-name.ts';
 import { silentLog } from './log.ts';
 
 /*
- * A double of scheduler and kubelet: it runs nothing, and tells the API server what they would tell of pods, by the words in image names:
- * `missing` can't be pulled, `crash` ends again and again, `hungry` is killed for its memory, `stuck` can't migrate, `unset` lacks a Secret,
- * `unplaced` finds no node, `held` waits for a volume, `mute` never gets ready, of `silent` nothing is ever heard, all others are ready. Pods that are not to be
- * restarted have ended well, but builds go by the ref they build: `waits` is left to the test, `runs` does not end, `breaks` fails, `mumbles`
+ * A double of scheduler and kubelet: it runs nothing, and tells the API server what they would tell of pods, by the
+ * words in image names:
+ * `missing` can't be pulled, `crash` ends again and again, `hungry` is killed for its memory, `stuck` can't migrate,
+ * `unset` lacks a Secret,
+ * `unplaced` finds no node, `held` waits for a volume, `mute` never gets ready, of `silent` nothing is ever heard, all
+ * others are ready. Pods that are not to be
+ * restarted have ended well, but builds go by the ref they build: `waits` is left to the test, `runs` does not end,
+ * `breaks` fails, `mumbles`
  * tells no image, all others are built.
  */
 

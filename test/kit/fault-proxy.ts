@@ -8,7 +8,10 @@ import type { Duplex } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parse } from 'yaml';
 
-/* A reverse proxy between an operator and the API server that knows what is asked, keeps a journal, and does harm by rules. */
+/*
+ * A reverse proxy between an operator and the API server that knows what is asked, keeps a journal, and does harm by
+ * rules.
+ */
 
 export type Verb = 'get' | 'list' | 'watch' | 'create' | 'apply' | 'patch' | 'replace' | 'delete';
 

@@ -5,7 +5,10 @@ import { openSync } from 'node:fs';
 /** Runs the tool until its wire to us is cut: by `kill`, or by our own end, whatever ended us. */
 const LEASH = '"$0" "$@" 3<&- & pid=$!; { cat <&3; kill -9 "$pid"; } & exec 3<&-; wait "$pid"';
 
-/** Of Kubernetes' programs, which here have more memory than CPU: the API server takes a sixth less of it for a write than with Go's own 100. */
+/**
+ * Of Kubernetes' programs, which here have more memory than CPU: the API server takes a sixth less of it for a write
+ * than with Go's own 100.
+ */
 const GOGC = '300';
 
 /** A program that ends, at the latest, when this process does. */

@@ -6,7 +6,9 @@ import { join } from 'node:path';
 import { kinds, type Kube } from '../../src/kube/kube.ts';
 import { until } from './until.ts';
 
-/** An operator in a process of its own, as in a pod: it can be killed, and it can be stopped in the middle of anything. */
+/**
+ * An operator in a process of its own, as in a pod: it can be killed, and it can be stopped in the middle of anything.
+ */
 export type OperatorProcess = {
   identity: string;
   /** Resolves when its name stands in the lease. */

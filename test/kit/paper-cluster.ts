@@ -17,7 +17,8 @@ import { settings } from './objects.ts';
 import { recorded, type Record } from './recorded-reads.ts';
 
 /*
- * A cluster on paper: objects in memory, the reconciles as they are, and in turn what Kubernetes would make of their writes. It knows no
+ * A cluster on paper: objects in memory, the reconciles as they are, and in turn what Kubernetes would make of their
+ * writes. It knows no
  * time and no failures; it is there to see what a reconcile reads.
  */
 

@@ -21,7 +21,10 @@ export type Policy = {
   message: string;
 };
 
-/** An administrator's admission policy in one namespace; resolves when `isOn` says that the API server obeys it. Gives back its end. */
+/**
+ * An administrator's admission policy in one namespace; resolves when `isOn` says that the API server obeys it. Gives
+ * back its end.
+ */
 export async function policyFor(kube: Kube, policy: Policy, isOn: () => Promise<boolean>): Promise<() => Promise<void>> {
   const { name, namespace, apiGroup, resource, operation, rule, message } = policy;
   const metadata = { name: `${name}-${namespace}` };

@@ -19,7 +19,10 @@ export type EncryptedPostgres = {
 
 export const authority = (): Pair => newAuthority('chat-db authority', { now: new Date(), random: randomBytes });
 
-/** A Postgres of its own that serves TLS as a deployment's does, by certificates that the operator's own code makes for `localhost`. */
+/**
+ * A Postgres of its own that serves TLS as a deployment's does, by certificates that the operator's own code makes for
+ * `localhost`.
+ */
 export async function encryptedPostgres(): Promise<EncryptedPostgres> {
   const home = mkdtempSync(path.join(tmpdir(), 'gx-tls-'));
   chmodSync(home, 0o755);

@@ -13,13 +13,15 @@ export type TestDatabase = {
 };
 
 /**
- * A database of its own, for a test file or a test: with the agent server's schema, or an empty one (`migrated: false`). Connected to as
+ * A database of its own, for a test file or a test: with the agent server's schema, or an empty one (`migrated:
+ * false`). Connected to as
  * agents are in a deployment, by a role that owns the database and nothing else, unless the test is about roles.
  */
 export async function freshDatabase({ migrated = true, superuser = false } = {}): Promise<TestDatabase> {
   const admin = inject('postgres');
   const name = `test_${randomBytes(6).toString('hex')}`;
-  // Copying the files is quicker than writing each page to the log first, which is what makes a copy safe and here nobody needs.
+  // Copying the files is quicker than writing each page to the log first, which is what makes a copy safe and here
+  // nobody needs.
   const copy = migrated ? ` template ${TEMPLATE} strategy file_copy` : '';
   await asAdmin(admin, (client) => client.query(`create database ${name} owner ${AGENT}${copy}`));
   const uri = superuser ? databaseUri(admin, name) : agentUri(admin, name);

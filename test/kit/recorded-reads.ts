@@ -20,7 +20,10 @@ const isMachinery = (target: object, name: string, value: unknown): boolean =>
 const isKeyOfEntry = (path: string[], name: string): boolean =>
   path.at(-1)?.startsWith('[') === true && (KEYS as readonly string[]).includes(name);
 
-/** The object, recording each leaf that is read of it. A list is looked through for the name of an entry: that alone is no reading. */
+/**
+ * The object, recording each leaf that is read of it. A list is looked through for the name of an entry: that alone is
+ * no reading.
+ */
 export function recorded<T extends object>(whole: T, record: Record): T {
   const object = whole as unknown as KubeObject;
   const known = new WeakMap<object, object>();

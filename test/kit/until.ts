@@ -2,11 +2,15 @@ import { setTimeout as wait } from 'node:timers/promises';
 
 /** Milliseconds between two questions: short, so that no test waits longer than it must. */
 const PAUSE = 50;
-/** Seconds after which nothing is expected any more; below the time that vitest gives to a hook, so that the failure says what was missing. */
+/**
+ * Seconds after which nothing is expected any more; below the time that vitest gives to a hook, so that the failure
+ * says what was missing.
+ */
 const PATIENCE = 100;
 
 /**
- * Asks until there is an answer that is neither undefined nor false, and returns it. What `ask` throws is no answer yet.
+ * Asks until there is an answer that is neither undefined nor false, and returns it. What `ask` throws is no answer
+ * yet.
  * Asks once more when the time is up, and fails with what the last try threw.
  */
 export async function until<T>(what: string, ask: () => Promise<T> | T, seconds = PATIENCE): Promise<Exclude<T, undefined | false>> {
@@ -25,7 +29,10 @@ export async function until<T>(what: string, ask: () => Promise<T> | T, seconds 
   }
 }
 
-/** Milliseconds between two reads that say the same: Kubernetes' own controllers write within some milliseconds of each other. */
+/**
+ * Milliseconds between two reads that say the same: Kubernetes' own controllers write within some milliseconds of each
+ * other.
+ */
 const APART = 500;
 
 /** Reads until nothing changes any more, because those who write have come to an end. Returns what was read last. */

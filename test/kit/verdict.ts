@@ -6,7 +6,8 @@ import { parse } from 'yaml';
 import { ensureTools } from '../../dev/cluster/parts.ts';
 
 /*
- * What other people's tools make of a resource: kstatus, which Flux and many others wait by, and Argo CD with the script of config/argocd.
+ * What other people's tools make of a resource: kstatus, which Flux and many others wait by, and Argo CD with the
+ * script of config/argocd.
  * Both are the originals, in Go; the first use builds them.
  */
 

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { Client } from '@langchain/langgraph-sdk';
 
-/** What a user asks of the graph of test/matrix/project: a streamed run that ends in a question, its state, and the answer to it. */
+/**
+ * What a user asks of the graph of test/matrix/project: a streamed run that ends in a question, its state, and the
+ * answer to it.
+ */
 export async function play(apiUrl: string): Promise<void> {
   const client = new Client({ apiUrl, apiKey: null });
   const { thread_id } = await client.threads.create();

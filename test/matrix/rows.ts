@@ -4,7 +4,10 @@ export type Form = 'module.ts' | 'module.js' | 'commonjs.ts' | 'commonjs.js';
 /** One user's project: ranges of npm, of which the newest version is installed. */
 export type Row = { langgraph: string; core: string; zod: string; form: Form; node: string };
 
-/** The lowest Node that `dev` runs on: process.threadCpuUsage came with it, and the stripping of types one version before. */
+/**
+ * The lowest Node that `dev` runs on: process.threadCpuUsage came with it, and the stripping of types one version
+ * before.
+ */
 const LOWEST_NODE = '22.19.0';
 
 /** LangGraph with the core of its time. */

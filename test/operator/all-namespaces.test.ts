@@ -11,7 +11,10 @@ import { fakeKubelet, type FakeKubelet } from '../kit/fake-kubelet.ts';
 import { newDeployment } from '../kit/objects.ts';
 import { look, operatorFor, type RunningOperator } from '../kit/operator.ts';
 
-/* The operator with the chart's rights for all namespaces, on an API server of its own: it would work on the other tests' deployments too. */
+/*
+ * The operator with the chart's rights for all namespaces, on an API server of its own: it would work on the other
+ * tests' deployments too.
+ */
 const SYSTEM = 'gx-system';
 let server: ApiServer;
 let kube: Kube;

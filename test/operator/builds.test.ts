@@ -11,7 +11,10 @@ import type { look, RunningOperator } from '../kit/operator.ts';
 import { setStage, type OperatedStage } from '../kit/stage.ts';
 import { verdicts } from '../kit/verdict.ts';
 
-/* Revisions from git with a builder: Jobs and pods are the cluster's own, what a builder does is told by the test or a kubelet's double. */
+/*
+ * Revisions from git with a builder: Jobs and pods are the cluster's own, what a builder does is told by the test or a
+ * kubelet's double.
+ */
 const LOG = 'cloning\nbuilding\nlast words of the builder';
 let kube: Kube;
 let namespace: string;

@@ -11,7 +11,10 @@ import { newDeployment } from '../kit/objects.ts';
 import { look, type RunningOperator } from '../kit/operator.ts';
 import { setStage, type OperatedStage } from '../kit/stage.ts';
 
-/* Ways round the rules of a resource, tried on the real API server: each is refused, has no effect, or is an honest new revision. */
+/*
+ * Ways round the rules of a resource, tried on the real API server: each is refused, has no effect, or is an honest new
+ * revision.
+ */
 const CANARY = 'canary-7f3a91';
 /** Keys of Secrets that the operator makes. */
 const CONFIDENTIAL = ['password', 'uri', 'tls.key'];

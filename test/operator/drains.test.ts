@@ -13,7 +13,10 @@ import { newDeployment } from '../kit/objects.ts';
 import type { look } from '../kit/operator.ts';
 import { setStage, type OperatedStage } from '../kit/stage.ts';
 
-/* What a drain of a node does: it asks for evictions, which the API server grants or refuses by the budgets that are there. */
+/*
+ * What a drain of a node does: it asks for evictions, which the API server grants or refuses by the budgets that are
+ * there.
+ */
 let kube: Kube;
 let namespace: string;
 let kubelet: FakeKubelet;

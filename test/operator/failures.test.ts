@@ -11,8 +11,10 @@ import { verdicts } from '../kit/verdict.ts';
 import { look } from '../kit/operator.ts';
 
 /*
- * Each way in which a new revision fails beside one that serves: the same reason and words in status, event and REST, and the serving one
- * untouched. A kubelet's double says what pods suffer from; the quota is the API server's own. Logs, which need a kubelet, are given.
+ * Each way in which a new revision fails beside one that serves: the same reason and words in status, event and REST,
+ * and the serving one
+ * untouched. A kubelet's double says what pods suffer from; the quota is the API server's own. Logs, which need a
+ * kubelet, are given.
  */
 const LAST_WORDS = 'starting\nlast words of the pod';
 /** Seconds that a rollout which fails has, and one that does not. */

@@ -10,7 +10,9 @@ import { renderer, type Renderer } from '../charts/render.ts';
 import { testNamespace } from '../kit/api-server.ts';
 import { BUILDER, deployment, fromGit, revision, settings } from '../kit/objects.ts';
 
-/* A namespace that enforces restricted pod security, on a real API server: its own admission says which pods it takes. */
+/*
+ * A namespace that enforces restricted pod security, on a real API server: its own admission says which pods it takes.
+ */
 const BUILD_OF_HELM = 1_200_000;
 let kube: Kube;
 let namespace: string;

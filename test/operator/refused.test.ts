@@ -10,7 +10,8 @@ import { setStage, type OperatedStage } from '../kit/stage.ts';
 import { verdicts } from '../kit/verdict.ts';
 
 /*
- * The border between a revision that could not be created and one that did not roll out: the API server's own quota, policy and validation
+ * The border between a revision that could not be created and one that did not roll out: the API server's own quota,
+ * policy and validation
  * refuse its objects, before or after there is one.
  */
 let kube: Kube;

@@ -50,7 +50,10 @@ const secret = (value: number): KubeObject & { stringData: Record<string, string
 /** The same image by the digest it had, which no new push under its tag changes. */
 const pinned = (number: number): string => `registry.example/agent@${digestFor(image(number))}`;
 
-/** What pods of a revision are made of, but for what names the revision itself; a digest under the tag it was deployed by. */
+/**
+ * What pods of a revision are made of, but for what names the revision itself; a digest under the tag it was deployed
+ * by.
+ */
 async function pods(revision: string): Promise<unknown[]> {
   const env = (await see.revision(revision)).status?.secretName ?? '';
   const { data } = await see.secret(env);

@@ -11,7 +11,10 @@ import { newDeployment } from '../kit/objects.ts';
 import { look, metricOf, untilIdle, type RunningOperator } from '../kit/operator.ts';
 import { setStage, type OperatedStage } from '../kit/stage.ts';
 
-/* The operator on a real API server with the cluster's own controllers; pods are told ready or broken by a kubelet's double. */
+/*
+ * The operator on a real API server with the cluster's own controllers; pods are told ready or broken by a kubelet's
+ * double.
+ */
 let kube: Kube;
 let namespace: string;
 let operator: RunningOperator;

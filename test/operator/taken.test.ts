@@ -5,7 +5,10 @@ import { BUILDER, fromGit, newDeployment } from '../kit/objects.ts';
 import type { look } from '../kit/operator.ts';
 import { setStage, type OperatedStage } from '../kit/stage.ts';
 
-/* Names of what is made follow from the deployment's: an object that has one of them already may be the heart of something else. */
+/*
+ * Names of what is made follow from the deployment's: an object that has one of them already may be the heart of
+ * something else.
+ */
 let kube: Kube;
 let namespace: string;
 let see: ReturnType<typeof look>;

@@ -8,7 +8,10 @@ import { kubectlFor, type Kubectl } from '../kit/kubectl.ts';
 import { BUILDER, fromGit, newDeployment } from '../kit/objects.ts';
 import { look } from '../kit/operator.ts';
 
-/* What a person sees who asks kubectl: golden files, with what differs from run to run replaced. Their diff is read as a user reads it. */
+/*
+ * What a person sees who asks kubectl: golden files, with what differs from run to run replaced. Their diff is read as
+ * a user reads it.
+ */
 let kube: Kube;
 let namespace: string;
 let kubectl: Kubectl;
@@ -27,7 +30,10 @@ afterAll(() => stage.stop());
 
 const inNamespace = (...args: string[]): Promise<string> => kubectl(...args, '--namespace', namespace);
 
-/** Times, ages, identities and addresses of one run; columns are as wide as their widest value, so that runs of blanks become two. */
+/**
+ * Times, ages, identities and addresses of one run; columns are as wide as their widest value, so that runs of blanks
+ * become two.
+ */
 const settledText = (text: string): string =>
   text
     .replaceAll(namespace, 'NAMESPACE')

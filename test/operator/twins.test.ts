@@ -5,7 +5,10 @@ import { openStage, type Stage } from '../kit/stage.ts';
 import { until } from '../kit/until.ts';
 import { newDeployment } from '../kit/objects.ts';
 
-/* One operator on two namespaces of one tenant, in which names of deployments are taken once, as those of their tracing projects. */
+/*
+ * One operator on two namespaces of one tenant, in which names of deployments are taken once, as those of their tracing
+ * projects.
+ */
 let first: Stage;
 let second: Stage;
 

@@ -6,7 +6,10 @@ import { newDeployment } from '../kit/objects.ts';
 import { look, type RunningOperator } from '../kit/operator.ts';
 import { verdicts } from '../kit/verdict.ts';
 
-/* The states of one deployment's life, as the operator tells them on a real API server, and what kstatus and Argo CD make of each. */
+/*
+ * The states of one deployment's life, as the operator tells them on a real API server, and what kstatus and Argo CD
+ * make of each.
+ */
 const BUILD = 600_000;
 let kube: Kube;
 let namespace: string;

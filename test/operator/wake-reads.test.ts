@@ -13,7 +13,8 @@ import { cacheIn, paperCluster, type Reader } from '../kit/paper-cluster.ts';
 import { changed, type Read } from '../kit/recorded-reads.ts';
 
 /*
- * A reconcile that reads a field which wakes nobody would sleep through its change. Here the reconciles run in many situations, each field
+ * A reconcile that reads a field which wakes nobody would sleep through its change. Here the reconciles run in many
+ * situations, each field
  * that they read is recorded, and each is changed: some change of it has to wake the one who read it.
  */
 

@@ -17,7 +17,9 @@ const name = `password-${Date.now().toString(36).slice(-5)}`;
 
 type Guard = { name: string; ready: boolean; restartCount: number; lastState: { terminated?: { message?: string } } };
 
-/** As each time when it has something to tell: it ends, its words are in the pod's status, and the node starts it again. */
+/**
+ * As each time when it has something to tell: it ends, its words are in the pod's status, and the node starts it again.
+ */
 async function restartGuard(namespace: string): Promise<void> {
   const guard = async (): Promise<Guard> => {
     const { status } = await kubectl.json<{ status: { containerStatuses: Guard[] } }>('get', 'pod', `${name}-db-0`, '-n', namespace);

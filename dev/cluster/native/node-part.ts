@@ -1,6 +1,8 @@
 import type { Layout } from './layout.ts';
 
-/** What the native node does for a part: files that it writes, objects that it applies, processes that it keeps running. */
+/**
+ * What the native node does for a part: files that it writes, objects that it applies, processes that it keeps running.
+ */
 export type NodePart = {
   /** Configuration: path -> content. */
   files?: (setup: NodeSetup) => Record<string, string>;

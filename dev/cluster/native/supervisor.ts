@@ -24,7 +24,9 @@ async function main(name: string): Promise<void> {
   for (const late of processes.filter(({ isEarly }) => !isEarly)) keepRunning(late, record);
 }
 
-/** Waits for the API server and containerd. The other processes give up where RBAC's bootstrap roles are not there yet. */
+/**
+ * Waits for the API server and containerd. The other processes give up where RBAC's bootstrap roles are not there yet.
+ */
 async function applyManifest(record: NodeRecord): Promise<void> {
   const { pki, config, containerdSocket } = fileOf(record.layout);
   const kubectl = (...args: string[]): Promise<boolean> =>

@@ -33,7 +33,10 @@ const key = hash.digest('hex').slice(0, 12);
 
 export const bases = { key };
 
-/** The images that the Dockerfile stands on, as its build arguments: Debian by debootstrap, and npm from its package on it. */
+/**
+ * The images that the Dockerfile stands on, as its build arguments: Debian by debootstrap, and npm from its package on
+ * it.
+ */
 export async function ensureBases(tools: BaseBuild): Promise<{ BASE: string; NPM: string }> {
   const BASE = `localhost/gx-base:${key}`;
   const NPM = `localhost/gx-npm:${key}`;

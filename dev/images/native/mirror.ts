@@ -1,6 +1,9 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 
-/** The Debian mirror that this machine's apt uses: what is reachable from here is written there. None: debootstrap knows its own. */
+/**
+ * The Debian mirror that this machine's apt uses: what is reachable from here is written there. None: debootstrap knows
+ * its own.
+ */
 export function debianMirror(): string[] {
   const files = ['/etc/apt/sources.list', ...globSync('/etc/apt/sources.list.d/*.{sources,list}')].filter(existsSync);
   const mirror = mirrorIn(files.map((file) => readFileSync(file, 'utf8')).join('\n'));

@@ -20,7 +20,10 @@ async function eventsOf(graph: unknown, input: unknown): Promise<WireEvent[]> {
   return events;
 }
 
-/** What both servers tell: not LangGraph.js's own (tasks, checkpoints, messages that no model streamed), and not what is told of the run as a whole. */
+/**
+ * What both servers tell: not LangGraph.js's own (tasks, checkpoints, messages that no model streamed), and not what is
+ * told of the run as a whole.
+ */
 function comparable(all: string[]): string[] {
   return all.filter((line) => !/^(tasks|checkpoints|updates) /.test(line) && !line.startsWith('lifecycle [] '));
 }

@@ -12,7 +12,10 @@ import type { RunKwargs } from '../../../src/schema/run.ts';
 import { until } from '../../kit/until.ts';
 import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
 
-/* Whatever the server and a graph thread say to each other could go to another process: each message is plain JSON, and all kinds are seen. */
+/*
+ * Whatever the server and a graph thread say to each other could go to another process: each message is plain JSON, and
+ * all kinds are seen.
+ */
 
 const log = createLog({ level: 'silent', process: 'test' });
 

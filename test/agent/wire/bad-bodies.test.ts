@@ -3,7 +3,9 @@ import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
 import { faultsOfFields, faultsOfTheWhole, type Fault, type Schema } from './bad-bodies/faults.ts';
 
-/* Every route that takes a body gets each fault that a body can have: a sentence is the answer, and nothing is stored. */
+/*
+ * Every route that takes a body gets each fault that a body can have: a sentence is the answer, and nothing is stored.
+ */
 
 /** Bytes: more than ten thousand keys take. */
 const LIMIT = 400_000;

@@ -45,7 +45,9 @@ test('a server that is to stop serves on until load balancers know, and sends it
   expect(await staying.kill()).toBe(0);
 });
 
-/** A run, on the agent's connection: when it was asked for, the state at its end, and what becomes of the connection. */
+/**
+ * A run, on the agent's connection: when it was asked for, the state at its end, and what becomes of the connection.
+ */
 function run(url: string, agent: http.Agent, pause: number) {
   const options = { agent, method: 'POST', headers: { 'content-type': 'application/json' } };
   const asked = http.request(`${url}/runs/wait`, options);
@@ -62,7 +64,9 @@ function run(url: string, agent: http.Agent, pause: number) {
 /** Milliseconds, of the second in which a client has to come back on its connection. */
 const IN_TIME = 600;
 
-/** A server is told to stop while it answers, and its client comes back on the same connection when it has the answer. */
+/**
+ * A server is told to stop while it answers, and its client comes back on the same connection when it has the answer.
+ */
 async function comesBack() {
   const leaving = await startAgent({ database: database.uri, env: { GX_SHUTDOWN_DELAY_SECONDS: '0' } });
   const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });

@@ -11,7 +11,8 @@ import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { until } from '../../kit/until.ts';
 
 /*
- * A database becomes read-only, as its guard makes it when its volume is full (docs/reference/database.md), and takes writes again. A Postgres of
+ * A database becomes read-only, as its guard makes it when its volume is full (docs/reference/database.md), and takes
+ * writes again. A Postgres of
  * its own (not that of kit/postgres): the setting is that of a whole server.
  */
 const DETAIL = 'The database takes no writes, because its volume is full or somebody made it read-only; it can be read. Try again later.';

@@ -11,9 +11,15 @@ type ServerSettings = { database: string; slots?: number };
 export type Checkout = {
   /** The flags of V8 that the server's image sets. */
   nodeOptions: string;
-  /** Fills the cache of compiled sources, as the image's build does: anew, because V8 takes nothing that was compiled under other flags. */
+  /**
+   * Fills the cache of compiled sources, as the image's build does: anew, because V8 takes nothing that was compiled
+   * under other flags.
+   */
   compile(): void;
-  /** Starts the server as it is deployed: one process, its defaults, and ten runs at a time unless `slots` says otherwise. */
+  /**
+   * Starts the server as it is deployed: one process, its defaults, and ten runs at a time unless `slots` says
+   * otherwise.
+   */
   start(settings: ServerSettings): Promise<BenchServer>;
 };
 

@@ -1,6 +1,9 @@
 import { Agent, request, type IncomingMessage } from 'node:http';
 
-/* The load program: Node's own client with connections kept alive, because `fetch` costs four times the CPU, of which the servers need each part. */
+/*
+ * The load program: Node's own client with connections kept alive, because `fetch` costs four times the CPU, of which
+ * the servers need each part.
+ */
 
 const agent = new Agent({ keepAlive: true, maxSockets: 200 });
 

@@ -16,7 +16,10 @@ export async function oneByOne(repeats: number, work: (index: number) => Promise
   return times;
 }
 
-/** `clients` at once, each with its next call as soon as the last is answered, until `count` calls are made. Milliseconds for all. */
+/**
+ * `clients` at once, each with its next call as soon as the last is answered, until `count` calls are made.
+ * Milliseconds for all.
+ */
 export async function together(clients: number, count: number, work: (index: number) => Promise<unknown>): Promise<number> {
   const started = performance.now();
   let next = 0;

@@ -10,7 +10,10 @@ type Search = { what: string; path: 'search' | 'count'; body: object; goal: bool
 const search = (what: string, body: object, goal = true): Search => ({ what, path: 'search', body: { limit: 10, ...body }, goal });
 const count = (what: string, body: object): Search => ({ what: `count: ${what}`, path: 'count', body, goal: false });
 
-/** Of the threads that `fill` writes, each owner has a hundredth, each topic a thousandth; a twentieth is interrupted, a fiftieth failed. */
+/**
+ * Of the threads that `fill` writes, each owner has a hundredth, each topic a thousandth; a twentieth is interrupted, a
+ * fiftieth failed.
+ */
 const SEARCHES: Search[] = [
   search('newest first', {}),
   search('newest first, 100 of them', { limit: 100 }),

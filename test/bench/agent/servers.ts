@@ -18,7 +18,10 @@ export type BenchServer = {
 
 type Command = { command: string; args: string[]; env?: Record<string, string>; cwd?: string; port: number; health?: string };
 
-/** Starts a server as a process of its own and waits until it answers. What it prints goes to a file, as it would in a pod. */
+/**
+ * Starts a server as a process of its own and waits until it answers. What it prints goes to a file, as it would in a
+ * pod.
+ */
 export async function startServer({ command, args, env = {}, cwd, port, health }: Command): Promise<BenchServer> {
   const logFile = join(mkdtempSync(join(tmpdir(), 'gx-bench-log-')), 'log');
   const log = openSync(logFile, 'w');

@@ -46,7 +46,8 @@ class Running {
 type Work = { rounds: number; scale: number; settle: number; tell: (line: string) => void };
 
 /**
- * All rounds of all scenarios; in each round the servers take turns, in every other round from the last to the first. A contender that
+ * All rounds of all scenarios; in each round the servers take turns, in every other round from the last to the first. A
+ * contender that
  * fails is out of this scenario, for the reason that the table names; it starts anew for the next one.
  */
 export async function measureInTurns(

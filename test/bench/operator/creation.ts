@@ -27,7 +27,9 @@ const PATIENCE = 1_200_000;
 /** `flags`: of the operator's Node. */
 export type Given = { server: ApiServer; kube: Kube; count: number; flags: string[]; report: Report };
 
-/** All of the chain at once: REST, operator, Kubernetes' controllers and scheduler, kwok. Until all deployments serve. */
+/**
+ * All of the chain at once: REST, operator, Kubernetes' controllers and scheduler, kwok. Until all deployments serve.
+ */
 async function serve({ server, kube, count, flags }: Given) {
   const operator = await startOperatorProcess({ kubeconfig: server.kubeconfig, flags });
   const cache = new Cache<DeploymentResource>();
@@ -51,7 +53,8 @@ async function serve({ server, kube, count, flags }: Given) {
 }
 
 /**
- * How long new deployments take, on an API server that keeps no audit log. When they serve is Kubernetes' to say: its controllers send no more
+ * How long new deployments take, on an API server that keeps no audit log. When they serve is Kubernetes' to say: its
+ * controllers send no more
  * requests than they may as they come.
  */
 export async function measureCreation(given: Given, table: Table): Promise<void> {
@@ -77,7 +80,10 @@ export async function measureCreation(given: Given, table: Table): Promise<void>
 
 const CHILDREN: Kind[] = [kinds.tracingProject, kinds.secret, kinds.service, kinds.networkPolicy, kinds.statefulSet, kinds.workload];
 
-/** `last`: milliseconds since the epoch, by the API server's own time; it tells whole seconds, of which the end is taken. */
+/**
+ * `last`: milliseconds since the epoch, by the API server's own time; it tells whole seconds, of which the end is
+ * taken.
+ */
 async function childrenMade(kube: Kube): Promise<{ count: number; last: number }> {
   const found = (await Promise.all(CHILDREN.map((kind) => kube.all(kind)))).flat();
   const made = found.filter(({ metadata }) => metadata.name.startsWith(PREFIX));

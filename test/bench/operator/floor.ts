@@ -4,7 +4,8 @@ import { isRolledOut, isSetUp } from '../../../src/operator/pods/workload-state.
 import { familyOf, kindOf } from './family.ts';
 
 /*
- * What Kubernetes itself needs on this machine: the same children, sent by a client that waits for nothing, until all their pods are ready.
+ * What Kubernetes itself needs on this machine: the same children, sent by a client that waits for nothing, until all
+ * their pods are ready.
  * No REST API, no custom resource, no status of ours, no order.
  */
 

@@ -4,7 +4,10 @@ import { tracingProject } from '../../../src/operator/deployment/tracing-project
 import { withHash } from '../../../src/operator/kernel/owned.ts';
 import { familyOf, kindOf, settings } from './family.ts';
 
-/* What the API server can do for a client that does nothing else, over as many connections as the operator's calls have. */
+/*
+ * What the API server can do for a client that does nothing else, over as many connections as the operator's calls
+ * have.
+ */
 
 /** Objects that a deployment is made of. */
 export const CHILDREN = 10;
@@ -27,7 +30,8 @@ export async function bestAtOnce(kube: Kube, milliseconds: number): Promise<numb
 }
 
 /**
- * Writes the objects that deployments are made of, four creates and six server-side applies each, until the time is over, and leaves then what
+ * Writes the objects that deployments are made of, four creates and six server-side applies each, until the time is
+ * over, and leaves then what
  * it was about: nobody waits for another's last ones.
  */
 export async function writeFamilies(kube: Kube, milliseconds: number, atOnce: number): Promise<Written> {

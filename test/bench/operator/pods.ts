@@ -8,7 +8,10 @@ import { ensureParts } from '../../../dev/cluster/parts.ts';
 import type { Kind, Kube } from '../../../src/kube/kube.ts';
 import { kill, leashed } from '../../kit/leash.ts';
 
-/* Pods that are scheduled and get ready, and that nobody runs: Kubernetes' own scheduler, and kwok in the kubelet's place. */
+/*
+ * Pods that are scheduled and get ready, and that nobody runs: Kubernetes' own scheduler, and kwok in the kubelet's
+ * place.
+ */
 
 const node: Kind = { apiVersion: 'v1', kind: 'Node', plural: 'nodes', namespaced: false };
 const ENDLESS = { cpu: '1000000', memory: '1000Ti', pods: '1000000' };

@@ -6,7 +6,10 @@ import { AuditTrail, isWrite, resourceOf } from './audit.ts';
 import { SETTINGS } from './process.ts';
 import type { Table } from './table.ts';
 
-/* What a world at rest costs: an operator that lists everything again every few seconds, instead of every quarter of an hour. */
+/*
+ * What a world at rest costs: an operator that lists everything again every few seconds, instead of every quarter of an
+ * hour.
+ */
 
 const RELIST = 10_000;
 const WINDOW = 60_000;

@@ -57,7 +57,10 @@ async function isDone(operator: OperatorUnderTest, count: number): Promise<boole
   return passes.every((pass) => pass >= count) && waiting === 0 && active === 0;
 }
 
-/** Changes the spec of deployments spread over all, and waits until the status of each speaks of it: a change that takes no other write. Milliseconds. */
+/**
+ * Changes the spec of deployments spread over all, and waits until the status of each speaks of it: a change that takes
+ * no other write. Milliseconds.
+ */
 async function changeSome(kube: Kube, count: number): Promise<number[]> {
   const asked = new Map<string, number>();
   const times: number[] = [];

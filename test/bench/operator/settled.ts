@@ -16,8 +16,10 @@ import { until } from '../../kit/until.ts';
 import { SETTINGS } from './process.ts';
 
 /*
- * Deployments at rest, as the API server stores them: one is brought up by a real operator, the others are its copies with names, uids,
- * addresses and hashes of their own. That they are right is proven by the operator, which writes nothing when it meets them.
+ * Deployments at rest, as the API server stores them: one is brought up by a real operator, the others are its copies
+ * with names, uids,
+ * addresses and hashes of their own. That they are right is proven by the operator, which writes nothing when it meets
+ * them.
  */
 
 const NAMESPACE = 'default';
@@ -29,7 +31,10 @@ export type Family = { deployment: DeploymentResource; revision: RevisionResourc
 
 const CHILDREN: Kind[] = [kinds.service, kinds.networkPolicy, kinds.statefulSet, kinds.workload];
 
-/** Brings one deployment up, with an operator that is already running: what its pods would do is told for them. No pod stays. */
+/**
+ * Brings one deployment up, with an operator that is already running: what its pods would do is told for them. No pod
+ * stays.
+ */
 export async function settleOne(kube: Kube): Promise<Family> {
   await kube.create(kinds.deployment, {
     apiVersion: API_VERSION,

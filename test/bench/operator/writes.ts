@@ -12,8 +12,10 @@ import { startOperatorProcess, USER_AGENT, type OperatorUnderTest } from './proc
 import { seconds, type Table } from './table.ts';
 
 /*
- * An operator at work gets many new deployments at once. It works in turn with a client that does nothing but write the same objects, for as
- * long, because a machine that has other work now will have none in a minute; it is stopped meanwhile. Both have written some before, and
+ * An operator at work gets many new deployments at once. It works in turn with a client that does nothing but write the
+ * same objects, for as
+ * long, because a machine that has other work now will have none in a minute; it is stopped meanwhile. Both have
+ * written some before, and
  * Kubernetes makes pods of what both write.
  */
 

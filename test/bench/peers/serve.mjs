@@ -1,6 +1,9 @@
 import { startServer } from '@langchain/langgraph-api/server';
 
-/* The JavaScript peer, as its own command starts it, with our graphs: node serve.mjs <port> <empty folder for its files>. */
+/*
+ * The JavaScript peer, as its own command starts it, with our graphs: node serve.mjs <port> <empty folder for its
+ * files>.
+ */
 
 const [port, cwd] = process.argv.slice(2);
 const file = new URL('graphs.mjs', import.meta.url).pathname;

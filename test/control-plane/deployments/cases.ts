@@ -1,7 +1,8 @@
 import type { DeploymentCreateRequest, DeploymentPatchRequest } from '../../../src/schema/deployment.ts';
 
 /*
- * What may not be, as situations. Every row is proven three times: by the pure rules, by POST or PATCH, and (where `door` is 'both') by
+ * What may not be, as situations. Every row is proven three times: by the pure rules, by POST or PATCH, and (where
+ * `door` is 'both') by
  * the API server, which refuses the same thing to kubectl.
  */
 
@@ -247,7 +248,8 @@ export const FORBIDDEN_CHANGES: (Row & { of: Body; patch: DeploymentPatchRequest
   },
   { situation: 'another source', path: 'source', door: 'both', of: git, patch: { source: 'external_container' } },
   {
-    // By kubectl it is accepted and without effect, as the deployment's conditions tell: a revert in git must not be stuck.
+    // By kubectl it is accepted and without effect, as the deployment's conditions tell: a revert in git must not be
+    // stuck.
     situation: 'a smaller volume of the database',
     path: 'source_config.resource_spec.db_storage_gi',
     door: 'rest',

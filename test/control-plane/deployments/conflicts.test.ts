@@ -7,7 +7,9 @@ import { faultProxy } from '../../kit/fault-proxy.ts';
 import { until } from '../../kit/until.ts';
 import { creation, letGo, startPlane, TENANT_A } from '../kit/api-server-plane.ts';
 
-/* What the API server answers with 409 beside "already exists": it counted a quota twice at a time, and made nothing. */
+/*
+ * What the API server answers with 409 beside "already exists": it counted a quota twice at a time, and made nothing.
+ */
 const COUNTED = 'Operation cannot be fulfilled on resourcequotas "q": the object has been modified';
 
 /** A door with one call of its own. */

@@ -11,7 +11,8 @@ import { git, INTEGRATIONS } from '../deployments/cases.ts';
 import { creation, startPlane, type Plane } from '../kit/api-server-plane.ts';
 
 /*
- * Each of the thirteen words by the situation in which a revision enters it, read over REST and in the resource's own status: the real API
+ * Each of the thirteen words by the situation in which a revision enters it, read over REST and in the resource's own
+ * status: the real API
  * server with the cluster's controllers, an operator with a builder, and a double of the kubelet.
  */
 let images: Plane;

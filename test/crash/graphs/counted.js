@@ -4,7 +4,10 @@ import { Annotation, END, START, StateGraph } from '@langchain/langgraph';
 
 const State = Annotation.Root({ left: Annotation(), pause: Annotation(), spin: Annotation(), journal: Annotation() });
 
-/** Counts down, and writes down each step as it begins: the one witness of what was executed that no checkpoint and no database takes back. */
+/**
+ * Counts down, and writes down each step as it begins: the one witness of what was executed that no checkpoint and no
+ * database takes back.
+ */
 export const graph = new StateGraph(State)
   .addNode('step', async ({ left, pause = 0, spin = 0, journal }, { configurable, metadata, writer }) => {
     appendFileSync(

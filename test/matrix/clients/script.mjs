@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { Client } from '@langchain/langgraph-sdk';
 
-/* One client through the interface: thread, wait, stream, join, cancel, search, store, event streaming. Argument: url. */
+/*
+ * One client through the interface: thread, wait, stream, join, cancel, search, store, event streaming. Argument: url.
+ */
 
 const [apiUrl] = process.argv.slice(2);
 const name = 'npm';

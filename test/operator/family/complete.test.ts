@@ -8,7 +8,10 @@ import type { DeploymentResource, RevisionResource } from '../../../src/schema/c
 import { hashOf } from '../../../src/schema/revision-of.ts';
 import { BUILDER, deployment, fromGit, revision, settings } from '../../kit/objects.ts';
 
-/* The reconcile of a deployment and that of its revision ask the same question; these prove that they never answer it differently. */
+/*
+ * The reconcile of a deployment and that of its revision ask the same question; these prove that they never answer it
+ * differently.
+ */
 
 const workload = (replicas: number, available = replicas): KubeObject => ({
   apiVersion: 'apps/v1',

@@ -19,7 +19,10 @@ export type Fault = { what: string; text: string | Uint8Array; status: number };
 const DEEP = 10_000;
 const KEYS = 10_000;
 
-/** What can't be kept as it was sent, wherever it stands; as JSON text, because some of it is nothing that JSON.stringify writes. */
+/**
+ * What can't be kept as it was sent, wherever it stands; as JSON text, because some of it is nothing that
+ * JSON.stringify writes.
+ */
 const UNSTORABLE: Record<string, string> = {
   'a NUL character': String.raw`"a\u0000b"`,
   'half of a surrogate pair': String.raw`"a\ud800b"`,

@@ -3,7 +3,10 @@ import type { BenchServer } from '../servers.ts';
 /** `beside` is another checkout of this project. */
 export type Who = 'gx' | 'beside' | 'js' | 'aegra' | 'aegra-redis';
 
-/** One measurement of one server: how much work fits each, because some answer within milliseconds and others within seconds. */
+/**
+ * One measurement of one server: how much work fits each, because some answer within milliseconds and others within
+ * seconds.
+ */
 export type Scenario = {
   id: string;
   /** The table's row: what is measured, and in what. */

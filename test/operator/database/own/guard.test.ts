@@ -7,8 +7,10 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { until } from '../../../kit/until.ts';
 
 /*
- * The script of the guard, with doubles of what measures the volume (df), makes the reserve (fallocate) and talks to Postgres (psql, which
- * does to the file of settings what Postgres would). test/crash/full-volume.test.ts has it on a real volume, beside a real Postgres.
+ * The script of the guard, with doubles of what measures the volume (df), makes the reserve (fallocate) and talks to
+ * Postgres (psql, which
+ * does to the file of settings what Postgres would). test/crash/full-volume.test.ts has it on a real volume, beside a
+ * real Postgres.
  */
 const SCRIPT = path.resolve('dev/images/postgres/gx-postgres-guard');
 const GIB = 2 ** 30;
