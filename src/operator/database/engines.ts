@@ -1,8 +1,8 @@
 import type { DeploymentSpec } from '../../schema/custom-resources.ts';
 import type { DatabaseSpec } from '../../schema/database-spec.ts';
 import type { Database } from './database.ts';
-import { external } from './external/external.ts';
-import { own } from './own/own.ts';
+import { external } from './external/engine.ts';
+import { own } from './own/engine.ts';
 
 /**
  * Each engine by the field of a deployment's `database` that asks for it. Another engine is a folder and a line here.
