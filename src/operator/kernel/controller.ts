@@ -24,14 +24,14 @@ export type Reconciler<T extends Resource<S>, S extends Status> = {
   kind: Kind<T>;
   cache: Cache<T>;
   reconcile: Reconcile<T, S>;
-  /** Undoes what would not go by itself; the finalizer stays until its outcome is settled. */
+  /** Undoes what deletion alone does not remove. The finalizer stays until the outcome is settled. */
   finalizer?: { name: string; finalize: Reconcile<T, S> };
   /**
-   * What a refusal of one of its objects by the API server means; where it means nothing, it is tried again like any
-   * failure.
+   * Says what it means when the API server refuses one of the object's children. Undefined: the reconcile is tried
+   * again, as after any failure.
    */
   refused?: (object: T, refusal: KubeRefused | Denied, now: Date) => Report<S> | undefined;
-  /** True while the user asked to leave the object alone; deletion is obeyed all the same. */
+  /** True while the user asks to leave the object alone. A deletion is carried out all the same. */
   isPaused?: (object: T) => boolean;
 };
 
@@ -47,17 +47,17 @@ export type ControllerOptions<T extends Resource<S>, S extends Status> = {
   workers: number;
   observer: ControllerObserver;
   clock: () => Date;
-  /** Milliseconds one reconcile may take. */
+  /** Milliseconds that one reconcile may take. */
   deadline?: number;
 };
 
 /**
- * Takes keys from the queue and brings each object one step on: fetch, finalizer, reconcile, status if different,
- * event, what next.
+ * The controller takes keys from the queue and moves each object one step on: it fetches the object, sees to the
+ * finalizer, reconciles, writes the status if it differs, records an event, and decides when to look again.
  */
 export class Controller<T extends Resource<S>, S extends Status> {
   readonly #options: ControllerOptions<T, S>;
-  /** Keys whose last pass lost a race. */
+  /** Keys whose last reconcile lost a race against another writer. */
   readonly #raced = new Set<string>();
   #workers: Promise<void>[] = [];
 
@@ -69,7 +69,7 @@ export class Controller<T extends Resource<S>, S extends Status> {
     this.#workers = Array.from({ length: this.#options.workers }, () => this.#work());
   }
 
-  /** No new keys; resolves when the reconciles under way have finished. */
+  /** Takes no new keys, and resolves when the reconciles under way have finished. */
   async stop(): Promise<void> {
     this.#options.queue.close();
     await Promise.all(this.#workers);
@@ -80,8 +80,8 @@ export class Controller<T extends Resource<S>, S extends Status> {
     for (let key = await queue.take(); key !== undefined; key = await queue.take()) {
       await this.#handle(key);
       queue.done(key);
-      // A reconcile that finds all well waits for nothing: thousands in a row would hold up the lease, the probes and
-      // the watches.
+      // A reconcile that has nothing to do never yields. Thousands in a row would hold up the lease, the probes and the
+      // watches.
       await turn();
     }
   }
@@ -113,7 +113,7 @@ export class Controller<T extends Resource<S>, S extends Status> {
     return this.#options.log.child({ kind, namespace: metadata.namespace, name: metadata.name, reconcile_id: randomUUID() });
   }
 
-  /** A lost race is daily life, and what the API server says of others passes: only our own faults are errors. */
+  /** Logs a failure. Only the operator's own faults are errors: a lost race is normal, and an API server recovers. */
   #explain(error: unknown, log: Log): void {
     if (error instanceof Conflict) log.debug({ err: error }, 'reconcile lost a race');
     else if (error instanceof Problem) log.warn({ err: error }, 'reconcile failed');
@@ -133,8 +133,8 @@ export class Controller<T extends Resource<S>, S extends Status> {
   }
 
   /**
-   * The object stays as it is, but its status speaks of the present generation: who waits for it learns why nothing
-   * happens.
+   * Leaves the object as it is, but reports the present generation in its status, so that whoever waits for it
+   * learns why nothing happens.
    */
   async #pause(object: T, context: Context): Promise<Outcome> {
     const at = { generation: object.metadata.generation ?? 0, now: dateTimeOf(context.now) };
@@ -152,7 +152,7 @@ export class Controller<T extends Resource<S>, S extends Status> {
     return outcome;
   }
 
-  /** Adds our finalizer before anything exists that it would have to undo. */
+  /** Adds the operator's finalizer before anything exists that it would have to undo. */
   async #hold(object: T, finalizer: string, signal: AbortSignal): Promise<T> {
     const { finalizers = [], resourceVersion } = object.metadata;
     if (finalizers.includes(finalizer)) return object;
@@ -163,7 +163,7 @@ export class Controller<T extends Resource<S>, S extends Status> {
     return this.#patch(object, [{ op: 'test', path: '/metadata/resourceVersion', value: resourceVersion }, ...add], signal);
   }
 
-  /** Takes away our finalizer alone; the test refuses when the list is no longer the one we saw. */
+  /** Removes only the operator's finalizer. The patch's test fails if the list has changed since it was read. */
   async #letGo(object: T, finalizer: string, signal: AbortSignal): Promise<void> {
     const { kube, reconciler } = this.#options;
     const { namespace, name, uid } = object.metadata;
@@ -200,7 +200,7 @@ export class Controller<T extends Resource<S>, S extends Status> {
     return report.outcome;
   }
 
-  /** A race that was lost is run again at once: only one that is lost every time is worth a word. */
+  /** True for the first lost race in a row: the key is tried again at once, and nothing is logged. */
   #isFirstRace({ metadata }: T, error: unknown): boolean {
     const key = `${metadata.namespace}/${metadata.name}`;
     if (!(error instanceof Conflict) || this.#raced.has(key)) return false;
@@ -220,14 +220,14 @@ export class Controller<T extends Resource<S>, S extends Status> {
     if (isStored) for (const event of statedEvents(object.status, report.statements)) this.#options.record(object, event);
   }
 
-  /** Nothing is sent when the status is as it was, which is false; an event tells what a person cares about. */
+  /** Writes the status if it differs, and records an event for what people care about. False: nothing was written. */
   async #store(object: T, state: Status, { log }: Context): Promise<boolean> {
     const { kube, reconciler, record } = this.#options;
     const status = { ...state, observedGeneration: object.metadata.generation ?? 0 };
     const patch = statusPatch(object.status, status);
     if (patch === undefined) return false;
     const { namespace, name } = object.metadata;
-    // Not the reconcile's own signal: what it found is reported also when it ran out of time.
+    // The reconcile's own signal is not used: its findings are reported even if it ran out of time.
     const send = () => kube.patchStatus(reconciler.kind, { namespace, name }, patch, AbortSignal.timeout(10_000));
     const stored = await reconciler.cache.write(keyOf(object.metadata), send).catch(unlessGone);
     if (stored === undefined) return false;
@@ -245,7 +245,7 @@ export class Controller<T extends Resource<S>, S extends Status> {
   }
 }
 
-/** The status as it was, with the reason why there is no newer one. */
+/** Returns the former status with the reason why there is no newer one. */
 function failureReport<S extends Status>(object: Resource<S>, error: unknown): Report<S> {
   const { conditions = [], observedGeneration: _, ...status } = (object.status ?? {}) as Status;
   const message = error instanceof Problem ? error.message : 'An internal error; the operator log has it.';

@@ -7,7 +7,7 @@ import type { QueueObserver } from './queue.ts';
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const RESULTS: Result[] = ['success', 'error', 'requeue_after', 'stalled'];
 
-/** Metrics under controller-runtime's names, so that its dashboards and alerts work here too. */
+/** The operator's metrics have controller-runtime's names, so that its dashboards and alerts work here too. */
 export class OperatorMetrics {
   readonly #registry = new Registry();
   readonly #lastActivity = new Map<string, number>();
@@ -17,7 +17,7 @@ export class OperatorMetrics {
     collectDefaultMetrics({ register: this.#registry });
   }
 
-  /** All metrics as Prometheus reads them. */
+  /** Returns all metrics in the text format of Prometheus. */
   async text(): Promise<{ body: string; contentType: string }> {
     for (const measure of this.#atScrape) measure();
     return { body: await this.#registry.metrics(), contentType: this.#registry.contentType };
@@ -69,7 +69,7 @@ export class OperatorMetrics {
     };
   }
 
-  /** A reconcile that hangs shows here long before it runs out of time. */
+  /** Measures how long the reconciles under way have taken: one that hangs shows here long before its deadline. */
   #underWay(labels: { name: string }, starts: () => Iterable<number>): void {
     const ages = (): number[] => [...starts()].map((at) => (performance.now() - at) / 1000);
     const sum = this.#gauge('workqueue_unfinished_work_seconds', 'Time spent on the keys under way.', ['name']);

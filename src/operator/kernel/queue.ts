@@ -15,14 +15,14 @@ export type QueueObserver = {
 
 const deaf: QueueObserver = { added() {}, depth() {}, started() {}, done() {}, retried() {}, asks() {} };
 
-/** Milliseconds before the next attempt after so many failures: doubling, up to half of it random. */
+/** Returns the milliseconds before the next attempt: they double with each failure, and up to half is random. */
 export const backOff = (failures: number, random: number): number =>
   Math.min(FIRST_DELAY * 2 ** failures, LONGEST_DELAY) * (1 - random / 2);
 
 /**
- * Keys to work on: each waits once, is never worked on twice at a time, and one added meanwhile comes again afterwards.
- * Live changes go before those of a start-up or a relist. What changes while a key rests from being worked on is looked
- * at together.
+ * The queue holds keys to work on. A key waits once and is never worked on twice at a time. A key added while it is
+ * worked on comes again afterwards. Live changes go before those of a start or a relist. After its work a key rests,
+ * and changes in that time are looked at together.
  */
 export class WorkQueue {
   readonly #waiting: Record<Priority, Map<string, number>> = { live: new Map(), background: new Map() };
@@ -30,7 +30,7 @@ export class WorkQueue {
   readonly #again = new Map<string, Priority>();
   readonly #failures = new Map<string, number>();
   readonly #timers: Record<Priority, Map<string, { due: number; timer: NodeJS.Timeout }>> = { live: new Map(), background: new Map() };
-  /** Until when each key rests that was worked on, the longest ago first. */
+  /** Until when each key rests after its work, the earliest first. */
   readonly #rests = new Map<string, number>();
   readonly #takers: ((key: string | undefined) => void)[] = [];
   readonly #observer: QueueObserver;
@@ -39,7 +39,7 @@ export class WorkQueue {
   #closed = false;
 
   /**
-   * `pace`: milliseconds that a key rests after it was worked on. `isOpen`: whether keys are handed out at the moment;
+   * `pace` is the time in milliseconds that a key rests after its work. `isOpen` says whether keys are handed out now;
    * see `resume`.
    */
   constructor(observer: QueueObserver = deaf, pace = 0, isOpen = () => true) {
@@ -78,7 +78,7 @@ export class WorkQueue {
     this.#handOut();
   }
 
-  /** Adds the key later; of several requests of a priority the earliest counts. */
+  /** Adds the key later. Of several requests with one priority, the earliest counts. */
   addAfter(key: string, milliseconds: number, priority: Priority = 'live'): void {
     if (this.#closed) return;
     const timers = this.#timers[priority];
@@ -101,12 +101,12 @@ export class WorkQueue {
     this.addAfter(key, backOff(failures, Math.random()));
   }
 
-  /** The key did well: its next failure starts from the first delay. */
+  /** Forgets the key's failures: its next one starts from the first delay. */
   forget(key: string): void {
     this.#failures.delete(key);
   }
 
-  /** The next key; undefined once the queue is closed. */
+  /** Waits for the next key and returns it; undefined once the queue is closed. */
   take(): Promise<string | undefined> {
     return new Promise((resolve) => {
       this.#takers.push(resolve);
@@ -114,7 +114,7 @@ export class WorkQueue {
     });
   }
 
-  /** It is open again: those who wait get their keys. */
+  /** Hands out keys again to those who wait. */
   resume(): void {
     this.#handOut();
   }
@@ -139,7 +139,7 @@ export class WorkQueue {
     }
   }
 
-  /** Nobody gets a key any more; those being worked on finish. */
+  /** Closes the queue: it hands out no more keys, and work under way finishes. */
   close(): void {
     this.#closed = true;
     for (const timers of Object.values(this.#timers)) {
@@ -160,7 +160,7 @@ export class WorkQueue {
       if (next === undefined) return;
       const [key, since] = next;
       from.delete(key);
-      // What was to be looked at later is looked at now.
+      // The key was to be looked at later, and is looked at now.
       for (const timers of Object.values(this.#timers)) {
         clearTimeout(timers.get(key)?.timer);
         timers.delete(key);

@@ -9,9 +9,9 @@ import { APPLIED, difference, intentHash, withHash } from './owned.ts';
 export type Watched = { kind: Kind; cache?: Pick<Cache, 'write'> };
 
 /**
- * All writes of reconcilers. Answers go into the caches at once, so that the next reconcile reads what this one wrote.
- * An object that the API server stores differently from what was applied is remembered, and not applied again until one
- * side changes.
+ * The writer makes all writes of reconciles. It puts each answer into the caches at once, so that the next reconcile
+ * reads what this one wrote. Where the API server stores an object differently from what was applied, the writer
+ * remembers that and does not apply it again until one side changes.
  */
 export class Writer {
   readonly #kube: Kube;
@@ -24,8 +24,8 @@ export class Writer {
   }
 
   /**
-   * Makes `existing` into `desired` with as few writes as that takes. What stands then of the desired ones, in their
-   * order.
+   * Turns `existing` into `desired` with as few writes as possible. Returns the desired objects as they are
+   * stored then, in their order.
    */
   async reconcile(desired: KubeObject[], existing: KubeObject[], signal: AbortSignal): Promise<KubeObject[]> {
     const { apply, remove } = difference(desired, existing);
@@ -39,7 +39,7 @@ export class Writer {
     return standing;
   }
 
-  /** Creates what must never be overwritten. False when an object of this name is already there. */
+  /** Creates an object that must never be overwritten. False: an object of this name already exists. */
   async create(object: KubeObject, signal: AbortSignal): Promise<boolean> {
     try {
       await this.#write(object, (kind) => this.#kube.create(kind, object, {}, signal));
@@ -50,7 +50,7 @@ export class Writer {
     }
   }
 
-  /** Removes exactly this object: not one that took its name meanwhile. */
+  /** Removes exactly this object, and not one that has taken its name meanwhile. */
   async remove(object: KubeObject, signal: AbortSignal, propagation: 'Background' | 'Orphan' = 'Background'): Promise<void> {
     const { namespace, name, uid } = object.metadata;
     this.#stored.delete(idOf(object));
@@ -58,8 +58,8 @@ export class Writer {
   }
 
   /**
-   * An entry of a list whose key somebody changed (the number of a port) is a foreign one by now, and ours beside it
-   * may be one too many: then the spec is put back as a whole.
+   * Creates or applies the object. If an apply is refused, it puts the spec back as a whole: somebody may have changed
+   * the key of a list entry, such as a port's number. The entry is then theirs, and ours beside it is one too many.
    */
   async #make(intent: KubeObject, live: KubeObject | undefined, signal: AbortSignal): Promise<KubeObject> {
     try {
@@ -81,8 +81,8 @@ export class Writer {
   }
 
   /**
-   * Fails with a conflict where anything of that name is there: even what has no field that contradicts ours must not
-   * be joined with it.
+   * Fails with a conflict if any object of that name exists: the operator must not merge its fields into a foreign
+   * object, even if none of them contradict.
    */
   #applyNew(intent: KubeObject, signal: AbortSignal): Promise<KubeObject> {
     const { metadata, ...rest } = withHash(intent);
@@ -91,8 +91,8 @@ export class Writer {
   }
 
   /**
-   * What was never seen is made, unless the name is taken: by an object of the same owner, which somebody took the
-   * label from that we see it by, or by somebody else's, which is left alone.
+   * Creates an object that the caches do not hold, unless its name is taken. The taker may belong to the same owner and
+   * have lost the label by which the caches find it; an object of somebody else is left alone.
    */
   async #first(intent: KubeObject, signal: AbortSignal): Promise<KubeObject> {
     try {
@@ -115,7 +115,7 @@ export class Writer {
     return stored;
   }
 
-  /** Secrets have no cache that would take the answer in. */
+  /** Sends a write and puts its answer into the cache of the kind. Secrets have none. */
   #write(object: KubeObject, send: (kind: Kind) => Promise<KubeObject>): Promise<KubeObject> {
     const kind = this.#kindOf(object);
     const cache = this.#of(object)?.cache;
@@ -134,12 +134,11 @@ export class Writer {
 }
 
 /**
- * A version that no object has any more, since the store began with it. An apply that names one makes what is not
- * there.
+ * The resource version that the store began with, which no object has any more. An apply that names it can only create.
  */
 const OF_NOTHING = '1';
 
-/** What we last applied is what we want now: the difference is somebody else's. */
+/** True if the operator last applied what it wants now, so that any difference is somebody else's. */
 const isForeign = (intent: KubeObject, live: KubeObject): boolean => live.metadata.annotations?.[APPLIED] === intentHash(intent);
 
 /** Of the same owner, of another one that this operator made it for, or of anybody. */
