@@ -2,7 +2,13 @@ import { pino, type DestinationStream, type Logger } from 'pino';
 
 export type Log = Logger;
 
-const SECRET_PATHS = ['authorization', 'password', 'secret', 'secrets', 'value', 'api_key', '["x-api-key"]', 'connection_string', 'input'];
+const CREDENTIALS = ['authorization', 'password', 'secret', 'secrets', 'api_key', '["x-api-key"]', 'connection_string'];
+/** What users bring: never in a line of ours. */
+const CONTENTS = ['value', 'input'];
+const CENSOR = '[redacted]';
+
+/** Returns the paths of keys at the top of a line, and one level below. */
+const pathsOf = (keys: string[]): string[] => keys.flatMap((key) => (key.startsWith('[') ? [key, `*${key}`] : [key, `*.${key}`]));
 
 /**
  * The root logger: one JSON object a line, ids under fixed snake_case keys, errors under `err`.
@@ -15,14 +21,14 @@ export function createLog(options: { level: string; process: string; destination
       base: { process: options.process },
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      redact: {
-        paths: SECRET_PATHS.flatMap((path) => (path.startsWith('[') ? [path, `*${path}`] : [path, `*.${path}`])),
-        censor: '[redacted]',
-      },
+      redact: { paths: pathsOf([...CREDENTIALS, ...CONTENTS]), censor: CENSOR },
     },
     options.destination ?? standardOutput(),
   );
 }
+
+/** Returns a logger for what users' code logs itself, so that it shows its own data; credentials are still redacted. */
+export const forGraphs = (log: Log): Log => log.child({ source: 'graph' }, { redact: { paths: pathsOf(CREDENTIALS), censor: CENSOR } });
 
 /**
  * Lines wait this many milliseconds for others, unless they fill the bytes, because on a busy server a write for each

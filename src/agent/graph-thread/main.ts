@@ -12,6 +12,7 @@ import { SemanticSearch } from '../gx-json/semantic-search.ts';
 import { BEAT_MILLISECONDS, type FromThread, type ThreadStart, type ToThread } from '../threads/protocol.ts';
 import { answerCall, type AnswerDeps } from './answers.ts';
 import { Saver } from './checkpoints/saver.ts';
+import { serveLogger } from './graph-log.ts';
 import { loadGraphs, type LoadedGraph, type MakeGraph } from './load.ts';
 import { Running } from './running.ts';
 import { PgStore } from './store.ts';
@@ -90,13 +91,15 @@ async function start({ graphs: sources, index, database, logLevel, env, traced }
   // The user's code reads its settings there; gx.json's `env` yields to the real environment.
   for (const [name, value] of Object.entries(env)) process.env[name] ??= value;
   survive(log);
+  // Modules of graphs may ask for it while they load.
+  const duringRun = serveLogger(log);
   register();
   const db = openDatabase({ ...database, name: 'gx-graph-thread' }, log);
   const embed = index && (await loadEmbed(index));
   const store = new PgStore(db, index && embed && new SemanticSearch({ db, index, embed }));
   const graphs = await loadGraphs(sources);
   const deps = { graphOf: graphIn(graphs), saver: new Saver(db), store };
-  serve(new Running({ ...deps, traced, tell }), { ...deps, reader: new Saver(db, 'records'), embed }, log);
+  serve(new Running({ ...deps, traced, tell, duringRun }), { ...deps, reader: new Saver(db, 'records'), embed }, log);
   beat();
   collectAtRest();
   flushCompileCache();

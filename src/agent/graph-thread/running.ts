@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FromThread, Outcome, RunSpec } from '../threads/protocol.ts';
 import { failureOf } from './failures.ts';
+import type { DuringRun } from './graph-log.ts';
 import { invoke, type InvokeDeps } from './invoke.ts';
 import type { MakeGraph } from './load.ts';
 import { graphSpans } from './spans.ts';
@@ -9,6 +10,7 @@ type Deps = Pick<InvokeDeps, 'saver' | 'store'> & {
   graphOf: (graphId: string) => MakeGraph;
   traced: boolean;
   tell: (message: FromThread) => void;
+  duringRun: DuringRun;
 };
 
 /** The runs under way in this thread. */
@@ -24,7 +26,7 @@ export class Running {
 
   /** Carries out a run, and sends all that comes of it. Never fails. */
   async run(spec: RunSpec): Promise<void> {
-    const { tell, traced, graphOf } = this.#deps;
+    const { tell, traced, graphOf, duringRun } = this.#deps;
     const { run_id } = spec;
     const stop = new AbortController();
     this.#stops.set(run_id, stop);
@@ -36,14 +38,9 @@ export class Running {
       await this.#written(run_id);
     };
     const tracing = traced ? graphSpans(spec, (spans) => tell({ kind: 'spans', run_id, spans })) : undefined;
-    const outcome = await invoke(spec, {
-      ...this.#deps,
-      make: graphOf(spec.graph_id),
-      emit,
-      written,
-      handler: tracing?.handler,
-      signal: stop.signal,
-    }).catch(broken);
+    const make = graphOf(spec.graph_id);
+    const invoked = { ...this.#deps, make, emit, written, handler: tracing?.handler, signal: stop.signal };
+    const outcome = await duringRun(spec, () => invoke(spec, invoked)).catch(broken);
     tracing?.close();
     this.#stops.delete(run_id);
     flush();

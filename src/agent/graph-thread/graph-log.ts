@@ -1,0 +1,74 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { AsyncLocalStorageProviderSingleton } from '@langchain/core/singletons';
+import { forGraphs, type Log } from '../../log.ts';
+import type { RunSpec } from '../threads/protocol.ts';
+
+/** Carries out the work of a run, so that the log lines of its graph have the run's ids. */
+export type DuringRun = <T>(spec: RunSpec, work: () => Promise<T>) => Promise<T>;
+
+/** A word of `@langchain/langgraph-sdk/logging` -> our level. */
+const LEVELS = {
+  error: 'error',
+  warn: 'warn',
+  help: 'info',
+  data: 'info',
+  info: 'info',
+  debug: 'debug',
+  prompt: 'debug',
+  http: 'debug',
+  verbose: 'debug',
+  input: 'debug',
+  silly: 'trace',
+} as const;
+
+type Method = (message: unknown, ...more: unknown[]) => GraphLogger;
+type GraphLogger = Record<keyof typeof LEVELS, Method>;
+type Ids = { run_id: string; thread_id: string; graph_id: string };
+
+/** Where `getLogger` of every copy of the SDK looks. */
+const LOGGER = Symbol.for('langgraph.api.sdk-logger');
+
+/**
+ * Serves `getLogger()` of `@langchain/langgraph-sdk/logging` in this thread: what a graph logs becomes a line of our
+ * log, with the ids of its run and the name of its node.
+ */
+export function serveLogger(log: Log): DuringRun {
+  const ids = new AsyncLocalStorage<Ids>();
+  const lines = forGraphs(log);
+  const write = (word: keyof typeof LEVELS, message: unknown, more: unknown[]): void => {
+    const { text, data } = lineOf(message, more);
+    lines[LEVELS[word]]({ ...ids.getStore(), ...nodeOf(), ...data }, text);
+  };
+  const logger = {} as GraphLogger;
+  for (const word of Object.keys(LEVELS) as (keyof typeof LEVELS)[])
+    logger[word] = (message, ...more) => {
+      write(word, message, more);
+      return logger;
+    };
+  Object.assign(globalThis, { [LOGGER]: logger });
+  return ({ run_id, thread_id, graph_id }, work) => ids.run({ run_id, thread_id, graph_id }, work);
+}
+
+/** Returns what LangGraph knows of the code that asks: the node that it is a part of. */
+function nodeOf(): { node?: string } {
+  const config = AsyncLocalStorageProviderSingleton.getRunnableConfig() as { metadata?: { langgraph_node?: string } } | undefined;
+  const node = config?.metadata?.langgraph_node;
+  return node === undefined ? {} : { node };
+}
+
+/**
+ * Returns the sentence of a line and its data, which stands under a key of its own: a field named `level` must not
+ * change the line's.
+ */
+function lineOf(message: unknown, more: unknown[]): { text: string; data: { err?: Error; data?: unknown } } {
+  if (message instanceof Error) return { text: message.message, data: { err: message, ...dataOf(more) } };
+  if (typeof message !== 'object' || message === null) return { text: String(message), data: dataOf(more) };
+  const { message: text = '', ...fields } = message as Record<string, unknown>;
+  return { text: String(text), data: dataOf([...(Object.keys(fields).length > 0 ? [fields] : []), ...more]) };
+}
+
+function dataOf(more: unknown[]): { err?: Error; data?: unknown } {
+  const err = more.find((one) => one instanceof Error);
+  const rest = more.filter((one) => one !== err);
+  return { ...(err && { err }), ...(rest.length > 0 && { data: rest.length === 1 ? rest[0] : rest }) };
+}
