@@ -1,6 +1,6 @@
 import { API_KEY_COMMAND_ACCESS, OWN_NAMESPACE_ACCESS, SECRET_ACCESS, SERVED_NAMESPACE_ACCESS } from '../../src/control-plane/access.ts';
 import { operatorAccess } from '../../src/operator/access.ts';
-import type { PolicyRule } from '../../src/operator/kernel/access-rule.ts';
+import type { PolicyRule } from '../../src/schema/policy-rule.ts';
 import { GROUP } from '../../src/schema/custom-resources.ts';
 
 /**

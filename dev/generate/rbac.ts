@@ -1,4 +1,4 @@
-import type { PolicyRule } from '../../src/operator/kernel/access-rule.ts';
+import type { PolicyRule } from '../../src/schema/policy-rule.ts';
 import type { Access } from './access.ts';
 
 const SYSTEM = 'gx-system';

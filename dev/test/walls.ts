@@ -16,6 +16,7 @@ import { dirname, join, resolve } from 'node:path';
 import process from 'node:process';
 import { DevError } from '../errors.ts';
 import { program, say } from '../steps.ts';
+import { sharedNames } from './exported-names.ts';
 
 /*
  * A wall that reports success on nothing is worse than none. Each fixture holds one planted fault, and says on its
@@ -40,11 +41,28 @@ function fixtures(): Fixture[] {
 /** Throws when there are more casts than the house bears: the lint sees one file at a time and can't count them. */
 function countCasts(): void {
   const casts = globSync('src/**/*.ts').flatMap((file) => readFileSync(file, 'utf8').match(/\bas unknown as\b/g) ?? []);
-  if (casts.length > MOST_CASTS) throw new Error(`src has ${casts.length} casts through unknown; at most ${MOST_CASTS}.`);
+  if (casts.length > MOST_CASTS) throw new DevError(`src has ${casts.length} casts through unknown; at most ${MOST_CASTS}.`);
+}
+
+/** Throws when an exported name of src has two meanings. */
+function compareNames(): void {
+  const shared = sharedNames('.').map(({ name, files }) => `${name} (${files.join(', ')})`);
+  if (shared.length > 0) throw new DevError(`Each exported name has one meaning. Rename one of: ${shared.join('; ')}.`);
+}
+
+type Diagnostic = { code: string; filename: string };
+
+/** Returns what the lint, and the comparison of names, have to say about a tree. */
+function diagnosed(root: string): Diagnostic[] {
+  const lint = spawnSync('oxlint', ['--format=json'], { cwd: root, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 });
+  const { diagnostics } = JSON.parse(lint.stdout) as { diagnostics: Diagnostic[] };
+  const shared = sharedNames(root).flatMap(({ files }) => files.map((filename) => ({ code: 'house(one-meaning)', filename })));
+  return [...diagnostics, ...shared];
 }
 
 async function main(): Promise<void> {
   countCasts();
+  compareNames();
   const copy = mkdtempSync(join(tmpdir(), 'gx-walls-'));
   try {
     for (const file of ['.oxlintrc.json', 'tsconfig.json', 'package.json']) copyFileSync(file, join(copy, file));
@@ -55,8 +73,7 @@ async function main(): Promise<void> {
       mkdirSync(dirname(join(copy, at)), { recursive: true });
       writeFileSync(join(copy, at), text);
     }
-    const lint = spawnSync('oxlint', ['--format=json'], { cwd: copy, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 });
-    const { diagnostics } = JSON.parse(lint.stdout) as { diagnostics: { code: string; filename: string }[] };
+    const diagnostics = diagnosed(copy);
     const holes = planted.filter(
       ({ at, rule }) => !diagnostics.some(({ code, filename }) => filename.endsWith(at) && code.includes(`(${rule})`)),
     );

@@ -1,7 +1,5 @@
 import { GROUP } from '../schema/custom-resources.ts';
-
-/** A rule of Kubernetes RBAC. */
-export type PolicyRule = { apiGroups: string[]; resources: string[]; verbs: string[] };
+import type { PolicyRule } from '../schema/policy-rule.ts';
 
 /** What the control plane may do in each namespace that it serves. It neither reads nor writes workloads. */
 export const SERVED_NAMESPACE_ACCESS: readonly PolicyRule[] = [

@@ -16,7 +16,7 @@ import { integrationRoutes } from './routes/integrations.ts';
 import { listenerRoutes } from './routes/listeners.ts';
 import { logRoutes } from './routes/logs.ts';
 import { revisionRoutes } from './routes/revisions.ts';
-import { type Health, systemRoutes } from './routes/system.ts';
+import { type Health, controlPlaneSystemRoutes } from './routes/system.ts';
 import { tracingProjectRoutes } from './routes/tracing-projects.ts';
 import { vendorRoutes } from './vendor-words.ts';
 
@@ -82,7 +82,7 @@ export function controlPlaneApp(plane: ControlPlane, health: Health) {
   const tokens = config.oidc && new BearerTokens({ config: config.oidc, log });
   const authenticator = new Authenticator({ kube, namespace: config.namespace, tokens });
   const routes: Route<Caller>[] = controlPlaneRoutes(plane).map(endingStreams(authenticator));
-  const all: Route<Caller>[] = [...routes, ...systemRoutes({ metrics, health, document: () => controlPlaneDocument(all) })];
+  const all: Route<Caller>[] = [...routes, ...controlPlaneSystemRoutes({ metrics, health, document: () => controlPlaneDocument(all) })];
   return createApp<Caller>({
     routes: [...all, ...vendorRoutes(routes)],
     log,

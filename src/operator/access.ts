@@ -1,4 +1,4 @@
-import type { PolicyRule } from './kernel/access-rule.ts';
+import type { PolicyRule } from '../schema/policy-rule.ts';
 import { deploymentAccess } from './deployment/access.ts';
 import { eventAccess, leaseAccess } from './kernel/access.ts';
 import { listenerAccess } from './listener/access.ts';

@@ -5,7 +5,7 @@ import type { DeploymentResource, RevisionResource } from '../schema/custom-reso
 import { canonicalJson } from '../schema/revision-of.ts';
 import { ENDED } from '../schema/revision.ts';
 import { databaseOf } from './database/engines.ts';
-import { isUnderWay } from './family/complete.ts';
+import { isRollingOut } from './family/complete.ts';
 import { statusOfPod } from './pods/diagnose.ts';
 import { conditionIn, isTrue } from './kernel/conditions.ts';
 import { factsOf } from './pods/workload-state.ts';
@@ -50,7 +50,7 @@ function readByDeployment(object: KubeObject): object {
   const trouble = reason === undefined || reason === 'DatabaseNotReady' ? undefined : [reason, message];
   return {
     ...askedOf(object),
-    status: { over, trouble, serverVersion, underWay: isUnderWay(revision), rolledOut: isTrue({ status }, ROLLED_OUT) },
+    status: { over, trouble, serverVersion, underWay: isRollingOut(revision), rolledOut: isTrue({ status }, ROLLED_OUT) },
   };
 }
 

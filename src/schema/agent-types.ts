@@ -57,7 +57,7 @@ export const GraphConfig = (): TUnsafe<JsonObject> =>
     },
   });
 
-export const CheckpointRef = (): TUnsafe<JsonObject> =>
+export const CheckpointConfig = (): TUnsafe<JsonObject> =>
   Type.Unsafe<JsonObject>({
     type: 'object',
     nullable: true,

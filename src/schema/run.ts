@@ -1,5 +1,5 @@
 import { Type, type Static, type TUnsafe } from 'typebox';
-import { Anything, CheckpointRef, Either, Flag, GraphConfig, JsonObject, Limit, Metadata, Offset } from './agent-types.ts';
+import { Anything, CheckpointConfig, Either, Flag, GraphConfig, JsonObject, Limit, Metadata, Offset } from './agent-types.ts';
 import { STREAM_MODES, type StreamMode } from './stream-event.ts';
 import { DateTime, Nullable, StringEnum, Uuid } from './types.ts';
 
@@ -57,7 +57,7 @@ const fields = {
   assistant_id: Type.String({ minLength: 1, description: 'An assistant, or the name of a graph.' }),
   input: Type.Optional(Anything('Input of the graph; null goes on from the last checkpoint.')),
   command: Type.Optional(Command()),
-  checkpoint: Type.Optional(CheckpointRef()),
+  checkpoint: Type.Optional(CheckpointConfig()),
   checkpoint_id: Type.Optional(Nullable(Type.String())),
   metadata: Type.Optional(Nullable(Metadata())),
   config: Type.Optional(Nullable(GraphConfig())),

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { Anything, CheckpointRef, JsonObject, Limit, Metadata, Offset, SortOrder } from './agent-types.ts';
+import { Anything, CheckpointConfig, JsonObject, Limit, Metadata, Offset, SortOrder } from './agent-types.ts';
 import { DateTime, Nullable, StringEnum, Uuid } from './types.ts';
 
 export const THREAD_STATUSES = ['idle', 'busy', 'interrupted', 'error'] as const;
@@ -84,7 +84,7 @@ export const StateUpdate = Type.Object({
     Type.Unsafe<unknown>({ type: ['object', 'array'], nullable: true, description: 'Update of the state, as a node would return it.' }),
   ),
   as_node: Type.Optional(Nullable(Type.String())),
-  checkpoint: Type.Optional(CheckpointRef()),
+  checkpoint: Type.Optional(CheckpointConfig()),
   checkpoint_id: Type.Optional(Nullable(Type.String())),
 });
 
@@ -105,7 +105,7 @@ export const STATE_FIELDS = [
 export const StateSelect = Type.Array(StringEnum(STATE_FIELDS));
 
 export const StateAt = Type.Object({
-  checkpoint: CheckpointRef(),
+  checkpoint: CheckpointConfig(),
   subgraphs: Type.Optional(Nullable(Type.Boolean())),
   select: Type.Optional(Nullable(StateSelect)),
 });
@@ -116,7 +116,7 @@ export const HistoryBody = Type.Object({
     Type.Unsafe<string | JsonObject | null>({ type: ['string', 'object'], nullable: true, description: 'A checkpoint, or its id.' }),
   ),
   metadata: Type.Optional(Nullable(Metadata())),
-  checkpoint: Type.Optional(CheckpointRef()),
+  checkpoint: Type.Optional(CheckpointConfig()),
   select: Type.Optional(Nullable(StateSelect)),
 });
 export type HistoryBody = Static<typeof HistoryBody>;

@@ -1,4 +1,4 @@
 // at: src/operator/family/planted.ts
 // rule: directions
-import { decide } from '../revision/decide.ts';
-export const planted = decide;
+import { decideRevision } from '../revision/decide.ts';
+export const planted = decideRevision;

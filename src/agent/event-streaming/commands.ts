@@ -10,12 +10,12 @@ import type { Readers } from '../runs/readers.ts';
 import { agentTree, type TreeNode } from './agent-tree.ts';
 import { CommandError, failure, success, type CommandAnswer } from './answers.ts';
 import { runOfRespond, runOfStart } from './run-of-command.ts';
-import { readStateOf, type StateDeps } from './state-of-command.ts';
+import { readStateOf, type StateCommandDeps } from './state-of-command.ts';
 import { untilEnded, type UntilEndedDeps } from './until-ended.ts';
 
 /* Commands of protocol v2 that every transport takes. What is wrong with one is its answer. */
 
-export type CommandDeps = CreateDeps & StateDeps & UntilEndedDeps & { readers: Pick<Readers, 'tellThreadMade' | 'written'> };
+export type CommandDeps = CreateDeps & StateCommandDeps & UntilEndedDeps & { readers: Pick<Readers, 'tellThreadMade' | 'written'> };
 
 type Json = Record<string, unknown>;
 type Target = { threadId: string; request: Pick<Request, 'requestId' | 'headers' | 'signal'> };

@@ -6,12 +6,12 @@ import { stateForm } from '../stream/protocol/state-form.ts';
 
 /* `state.get`: the state of a thread's graph, or of one within it. */
 
-export type StateDeps = { db: Db; host: Pick<GraphHost, 'call'> };
+export type StateCommandDeps = { db: Db; host: Pick<GraphHost, 'call'> };
 
 type Json = Record<string, unknown>;
 type State = { values: unknown; checkpoint: { checkpoint_id?: string | null; checkpoint_ns?: string } | null };
 
-export async function readStateOf({ db, host }: StateDeps, threadId: string, { namespace, keys }: Json): Promise<Json> {
+export async function readStateOf({ db, host }: StateCommandDeps, threadId: string, { namespace, keys }: Json): Promise<Json> {
   const head = await threadHead(db, threadId);
   if (head === undefined || head.graph_id === null) throw new CommandError('no_such_run', 'The thread has no state: it has had no run.');
   const place = textsIn(namespace, 'namespace') ?? [];

@@ -16,7 +16,7 @@ import { findDeployment } from '../deployments/lookup.ts';
 import { etagOf, patchDeployment } from '../deployments/patch.ts';
 import { type Removal, removeDeployment, removeDeployments } from '../deployments/remove.ts';
 import { revisionAnswers } from '../revisions/answers.ts';
-import { DeploymentPath, failures, notFound, rejected, route } from './route.ts';
+import { DeploymentPath, failures, notFound, rejected, restRoute } from './route.ts';
 import { waitFor } from '../stored/follow.ts';
 import { deploymentId } from '../stored/metadata.ts';
 
@@ -113,7 +113,7 @@ export const deploymentRoutes = (plane: ControlPlane): Route<Caller>[] => [
 ];
 
 const create = (plane: ControlPlane): Route<Caller> =>
-  route({
+  restRoute({
     method: 'post',
     path: '/v2/deployments',
     id: 'createDeployment',
@@ -152,7 +152,7 @@ const create = (plane: ControlPlane): Route<Caller> =>
   });
 
 const reads = (plane: ControlPlane): Route<Caller>[] => [
-  route({
+  restRoute({
     method: 'get',
     path: '/v2/deployments',
     id: 'listDeployments',
@@ -166,7 +166,7 @@ const reads = (plane: ControlPlane): Route<Caller>[] => [
     },
     handler: async (request) => json(await listDeployments(plane, request.query, request)),
   }),
-  route({
+  restRoute({
     method: 'get',
     path: '/v2/deployments/{deployment_id}',
     id: 'getDeployment',
@@ -180,7 +180,7 @@ const reads = (plane: ControlPlane): Route<Caller>[] => [
 ];
 
 const patch = (plane: ControlPlane): Route<Caller> =>
-  route({
+  restRoute({
     method: 'patch',
     path: '/v2/deployments/{deployment_id}',
     id: 'patchDeployment',
@@ -212,7 +212,7 @@ const patch = (plane: ControlPlane): Route<Caller> =>
   });
 
 const removals = (plane: ControlPlane): Route<Caller>[] => [
-  route({
+  restRoute({
     method: 'delete',
     path: '/v2/deployments/{deployment_id}',
     id: 'deleteDeployment',
@@ -227,7 +227,7 @@ const removals = (plane: ControlPlane): Route<Caller>[] => [
       return noContent();
     },
   }),
-  route({
+  restRoute({
     method: 'delete',
     path: '/v2/deployments',
     id: 'deleteDeployments',

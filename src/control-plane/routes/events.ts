@@ -3,7 +3,7 @@ import type { CallContext, Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { answerForDeployment, answerForRevision } from '../deployments/answers.ts';
 import { findDeployment } from '../deployments/lookup.ts';
-import { DeploymentPath, RevisionPath, failures, notFound, route } from './route.ts';
+import { DeploymentPath, RevisionPath, failures, notFound, restRoute } from './route.ts';
 import { follow } from '../stored/follow.ts';
 import { ENDED, type Revision } from '../../schema/revision.ts';
 
@@ -15,7 +15,7 @@ const answers = {
 };
 
 export const eventRoutes = (plane: ControlPlane): Route<Caller>[] => [
-  route({
+  restRoute({
     method: 'get',
     path: '/v2/deployments/{deployment_id}/events',
     id: 'followDeployment',
@@ -33,7 +33,7 @@ export const eventRoutes = (plane: ControlPlane): Route<Caller>[] => [
       });
     },
   }),
-  route({
+  restRoute({
     method: 'get',
     path: '/v2/deployments/{deployment_id}/revisions/{revision_id}/events',
     id: 'followRevision',

@@ -4,7 +4,7 @@ import { json, type Route } from '../../http/route.ts';
 import { Uuid } from '../../schema/types.ts';
 import type { Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
-import { failures, notFound, route } from './route.ts';
+import { failures, notFound, restRoute } from './route.ts';
 
 const GitIntegration = Type.Object({ id: Uuid('For source_config.integration_id.'), name: Type.String(), installation_id: Type.Integer() });
 
@@ -24,7 +24,7 @@ const tag = 'integrations';
  * git host.
  */
 export const integrationRoutes = ({ config }: ControlPlane): Route<Caller>[] => [
-  route({
+  restRoute({
     method: 'get',
     path: '/v1/integrations/git/install',
     id: 'listGitIntegrations',
@@ -34,7 +34,7 @@ export const integrationRoutes = ({ config }: ControlPlane): Route<Caller>[] => 
     answers: { 200: { description: 'All of them.', schema: Type.Array(GitIntegration) }, ...failures },
     handler: () => json(config.gitIntegrations.map(({ id, name, installation_id }) => ({ id, name, installation_id }))),
   }),
-  route({
+  restRoute({
     method: 'get',
     path: '/v1/integrations/git/{integration_id}/repos',
     id: 'listGitRepositories',

@@ -6,7 +6,7 @@ import type { ControlPlane } from '../control-plane.ts';
 import { Listener, ListenerCreateRequest, ListenerPatchRequest, listenerAnswer } from '../listeners/resource.ts';
 import { createListener, findListener, ownListeners, patchListener, removeListener } from '../listeners/writes.ts';
 import { pageOf, paging } from '../paging.ts';
-import { failures, notFound, rejected, route } from './route.ts';
+import { failures, notFound, rejected, restRoute } from './route.ts';
 import { newestCreatedFirst } from '../stored/newest-first.ts';
 
 const tag = 'listeners';
@@ -17,7 +17,7 @@ const one = { description: 'The listener.', schema: Listener };
 export const listenerRoutes = (plane: ControlPlane): Route<Caller>[] => [...reads(plane), ...writes(plane)];
 
 const reads = (plane: ControlPlane): Route<Caller>[] => [
-  route({
+  restRoute({
     method: 'get',
     path: '/v2/listeners',
     id: 'listListeners',
@@ -34,7 +34,7 @@ const reads = (plane: ControlPlane): Route<Caller>[] => [
       return json({ resources: items.map((listener) => listenerAnswer(listener, plane.config.defaultTenantId)), offset });
     },
   }),
-  route({
+  restRoute({
     method: 'get',
     path,
     id: 'getListener',
@@ -49,7 +49,7 @@ const reads = (plane: ControlPlane): Route<Caller>[] => [
 ];
 
 const writes = (plane: ControlPlane): Route<Caller>[] => [
-  route({
+  restRoute({
     method: 'post',
     path: '/v2/listeners',
     id: 'createListener',
@@ -61,7 +61,7 @@ const writes = (plane: ControlPlane): Route<Caller>[] => [
     handler: async ({ body, ...asking }) =>
       json(listenerAnswer(await createListener(plane, body, asking), plane.config.defaultTenantId), 201),
   }),
-  route({
+  restRoute({
     method: 'patch',
     path,
     id: 'patchListener',
@@ -74,7 +74,7 @@ const writes = (plane: ControlPlane): Route<Caller>[] => [
     handler: async ({ params, ...asking }) =>
       json(listenerAnswer(await patchListener(plane, params.listener_id, asking), plane.config.defaultTenantId)),
   }),
-  route({
+  restRoute({
     method: 'delete',
     path,
     id: 'deleteListener',

@@ -10,7 +10,7 @@ import { logPage } from '../logs/lines.ts';
 import { type LogType, podLogs } from '../logs/pod-logs.ts';
 import { FollowQuery, LogPage, LogQuery, logFields } from '../logs/schema.ts';
 import { findRevision } from '../revisions/answers.ts';
-import { DeploymentPath, RevisionPath, failures, notFound, route } from './route.ts';
+import { DeploymentPath, RevisionPath, failures, notFound, restRoute } from './route.ts';
 
 const tag = 'logs';
 const TypedQuery = Type.Object({ ...logFields, type: StringEnum(['build', 'deploy']) }, { additionalProperties: false });
@@ -55,7 +55,7 @@ async function stream(
 }
 
 const live = (plane: ControlPlane): Route<Caller>[] => [
-  route({
+  restRoute({
     method: 'get',
     path: '/v2/deployments/{deployment_id}/logs/stream',
     id: 'followDeploymentLogs',
@@ -67,7 +67,7 @@ const live = (plane: ControlPlane): Route<Caller>[] => [
     answers: streamed,
     handler: ({ params, ...request }) => stream(plane, { deployment: params.deployment_id }, request),
   }),
-  route({
+  restRoute({
     method: 'get',
     path: '/v2/deployments/{deployment_id}/revisions/{revision_id}/logs/stream',
     id: 'followRevisionLogs',
@@ -82,7 +82,7 @@ const live = (plane: ControlPlane): Route<Caller>[] => [
 ];
 
 const current = (plane: ControlPlane): Route<Caller>[] => [
-  route({
+  restRoute({
     method: 'get',
     path: '/v2/deployments/{deployment_id}/logs',
     id: 'getDeploymentLogs',
@@ -95,7 +95,7 @@ const current = (plane: ControlPlane): Route<Caller>[] => [
     handler: ({ params, query, caller, signal }) =>
       reply(plane, { deployment: params.deployment_id }, { caller, signal, query, type: 'deploy' }),
   }),
-  route({
+  restRoute({
     method: 'get',
     path: '/v2/deployments/{deployment_id}/revisions/{revision_id}/logs',
     id: 'getRevisionLogs',
@@ -112,7 +112,7 @@ const current = (plane: ControlPlane): Route<Caller>[] => [
 
 /** The form that older clients send: a body instead of a query. */
 const older = (plane: ControlPlane): Route<Caller>[] => [
-  route({
+  restRoute({
     method: 'post',
     path: '/v1/projects/{project_id}/deploy_logs',
     id: 'postDeployLogs',
@@ -127,7 +127,7 @@ const older = (plane: ControlPlane): Route<Caller>[] => [
       reply(plane, { deployment: params.project_id }, { caller, signal, query: body, type: 'deploy' }),
   }),
   ...(['build', 'deploy'] as const).map((type) =>
-    route({
+    restRoute({
       method: 'post',
       path: `/v1/projects/{project_id}/revisions/{revision_id}/${type}_logs`,
       id: type === 'build' ? 'postRevisionBuildLogs' : 'postRevisionDeployLogs',

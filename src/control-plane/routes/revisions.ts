@@ -12,7 +12,7 @@ import { pageOf, paging } from '../paging.ts';
 import { findRevision, revisionAnswers } from '../revisions/answers.ts';
 import { interrupt } from '../revisions/interrupt.ts';
 import { deploymentReply } from './deployments.ts';
-import { DeploymentPath, RevisionPath, failures, notFound, rejected, route } from './route.ts';
+import { DeploymentPath, RevisionPath, failures, notFound, rejected, restRoute } from './route.ts';
 import { waitFor } from '../stored/follow.ts';
 import { Invalid } from '../../errors.ts';
 
@@ -47,7 +47,7 @@ const hasBeenSeen = (observed: number | undefined): boolean => observed !== unde
 export const revisionRoutes = (plane: ControlPlane): Route<Caller>[] => [...reads(plane), ...writes(plane)];
 
 const reads = (plane: ControlPlane): Route<Caller>[] => [
-  route({
+  restRoute({
     method: 'get',
     path: '/v2/deployments/{deployment_id}/revisions',
     id: 'listRevisions',
@@ -75,7 +75,7 @@ const reads = (plane: ControlPlane): Route<Caller>[] => [
       return json({ resources: items, offset });
     },
   }),
-  route({
+  restRoute({
     method: 'get',
     path: '/v2/deployments/{deployment_id}/revisions/{revision_id}',
     id: 'getRevision',
@@ -98,7 +98,7 @@ const reads = (plane: ControlPlane): Route<Caller>[] => [
 const changed = { description: 'It is being deleted, or was changed at the same time.' };
 
 const writes = (plane: ControlPlane): Route<Caller>[] => [
-  route({
+  restRoute({
     method: 'post',
     path: '/v2/deployments/{deployment_id}/revisions',
     id: 'createRevision',
@@ -117,7 +117,7 @@ const writes = (plane: ControlPlane): Route<Caller>[] => [
       return json(revisionAnswers(plane, deployment)(made as NonNullable<typeof made>), 201);
     },
   }),
-  route({
+  restRoute({
     method: 'post',
     path: '/v2/deployments/{deployment_id}/revisions/{revision_id}/redeploy',
     id: 'redeployRevision',
@@ -134,7 +134,7 @@ const writes = (plane: ControlPlane): Route<Caller>[] => [
 
 /** Two words, because clients of both are about. */
 const interruption = (plane: ControlPlane, word: string): Route<Caller> =>
-  route({
+  restRoute({
     method: 'post',
     path: `/v2/deployments/{deployment_id}/revisions/{revision_id}/${word}`,
     id: word === 'interrupt' ? 'interruptRevision' : 'interruptRevisionAlias',

@@ -3,7 +3,7 @@ import { routeFor, type AnswerDescription } from '../../http/route.ts';
 import { Uuid } from '../../schema/types.ts';
 import type { Caller } from '../caller.ts';
 
-export const route = routeFor<Caller>();
+export const restRoute = routeFor<Caller>();
 
 export const DeploymentPath = Type.Object({ deployment_id: Uuid('Id of the deployment.') });
 export const RevisionPath = Type.Object({ ...DeploymentPath.properties, revision_id: Uuid('Id of the revision.') });

@@ -4,7 +4,7 @@ import { json, text, type Route } from '../../http/route.ts';
 import type { Caller } from '../caller.ts';
 import type { ControlPlaneMetrics } from '../metrics.ts';
 import { DOCS_PAGE } from './docs-page.ts';
-import { route } from './route.ts';
+import { restRoute } from './route.ts';
 
 const tag = 'system';
 const Ok = Type.Object({ ok: Type.Boolean() });
@@ -14,10 +14,10 @@ export type Health = { synced: () => boolean; stopping: () => boolean };
 
 export type SystemParts = { metrics: ControlPlaneMetrics; health: Health; document: () => unknown };
 
-export const systemRoutes = (parts: SystemParts): Route<Caller>[] => [...probes(parts), ...papers(parts)];
+export const controlPlaneSystemRoutes = (parts: SystemParts): Route<Caller>[] => [...probes(parts), ...papers(parts)];
 
 const probes = ({ metrics, health }: SystemParts): Route<Caller>[] => [
-  route({
+  restRoute({
     method: 'get',
     path: '/healthz',
     id: 'healthz',
@@ -27,7 +27,7 @@ const probes = ({ metrics, health }: SystemParts): Route<Caller>[] => [
     answers: { 200: { description: 'Alive.', schema: Ok } },
     handler: () => json({ ok: true }),
   }),
-  route({
+  restRoute({
     method: 'get',
     path: '/readyz',
     id: 'readyz',
@@ -40,7 +40,7 @@ const probes = ({ metrics, health }: SystemParts): Route<Caller>[] => [
       return json({ ok: true });
     },
   }),
-  route({
+  restRoute({
     method: 'get',
     path: '/metrics',
     id: 'metrics',
@@ -53,7 +53,7 @@ const probes = ({ metrics, health }: SystemParts): Route<Caller>[] => [
 ];
 
 const papers = ({ document }: SystemParts): Route<Caller>[] => [
-  route({
+  restRoute({
     method: 'get',
     path: '/openapi.json',
     id: 'openapi',
@@ -63,7 +63,7 @@ const papers = ({ document }: SystemParts): Route<Caller>[] => [
     answers: { 200: { description: 'OpenAPI 3.0.3.', schema: Type.Object({}) } },
     handler: () => json(document()),
   }),
-  route({
+  restRoute({
     method: 'get',
     path: '/docs',
     id: 'docs',

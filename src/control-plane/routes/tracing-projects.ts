@@ -9,7 +9,7 @@ import type { Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { belongsTo } from '../deployments/lookup.ts';
 import { pageOf, paging } from '../paging.ts';
-import { failures, notFound, route } from './route.ts';
+import { failures, notFound, restRoute } from './route.ts';
 import { newestCreatedFirst } from '../stored/newest-first.ts';
 
 const TracingProject = Type.Object({
@@ -41,7 +41,7 @@ function find(plane: ControlPlane, id: string, caller: Caller): TracingProjectRe
 }
 
 export const tracingProjectRoutes = (plane: ControlPlane): Route<Caller>[] => [
-  route({
+  restRoute({
     method: 'get',
     path: '/v2/tracing-projects',
     id: 'listTracingProjects',
@@ -59,7 +59,7 @@ export const tracingProjectRoutes = (plane: ControlPlane): Route<Caller>[] => [
       return json({ resources: items.map((project) => toAnswer(project, plane.config.defaultTenantId)), offset });
     },
   }),
-  route({
+  restRoute({
     method: 'get',
     path,
     id: 'getTracingProject',
@@ -70,7 +70,7 @@ export const tracingProjectRoutes = (plane: ControlPlane): Route<Caller>[] => [
     answers: { 200: { description: 'The tracing project.', schema: TracingProject }, 404: notFound, ...failures },
     handler: ({ params, caller }) => json(toAnswer(find(plane, params.project_id, caller), plane.config.defaultTenantId)),
   }),
-  route({
+  restRoute({
     method: 'delete',
     path,
     id: 'deleteTracingProject',

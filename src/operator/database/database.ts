@@ -2,7 +2,7 @@ import type { OperatorSettings } from '../../config/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import type { OperatorDeps } from '../family/deps.ts';
-import type { Outcome, Statement } from '../kernel/outcome.ts';
+import type { ReconcileOutcome, StatedCondition } from '../kernel/outcome.ts';
 import type { DatabaseAddress } from './address.ts';
 
 /** What the caches hold of a deployment's database, and of those that use it. */
@@ -39,12 +39,12 @@ export type DatabasePass = {
 /** What came of preparing a database. */
 export type Prepared = {
   /** What stands in the way of all that follows. */
-  trouble?: Outcome;
+  trouble?: ReconcileOutcome;
   /** The Secret that pods are to be started with; undefined while none is known. */
   secret: DatabaseSecret | undefined;
-  statements: Statement[];
+  statements: StatedCondition[];
   /** What is under way while all else is as asked. */
-  underWay?: Statement | undefined;
+  underWay?: StatedCondition | undefined;
   /** Fields of the deployment's status, each with its new value. */
   status: Pick<StatusFields, 'databaseAdminSecret' | 'databaseCertificateUntil' | 'passwordRequestedAt'>;
   /** Seconds after which to look again, each for a reason of its own. */
@@ -66,9 +66,9 @@ export type DatabaseFacts = {
 /** What a deployment says of its database. */
 export type DatabaseReport = {
   /** Whether it takes connections, as far as Kubernetes shows it. */
-  ready: Statement;
+  ready: StatedCondition;
   /** What else is to be said of it. */
-  statements: Statement[];
+  statements: StatedCondition[];
   /** Hash of its pods as they were stored, where they are the operator's. */
   template?: string | undefined;
   /** Seconds after which to look again in any case. */
@@ -83,7 +83,7 @@ export type DatabaseReport = {
  * A kind of database. A reconcile of its deployment asks for the desired objects, prepares what they need, applies
  * them, takes a step that applying alone does not take, and reports.
  */
-export type Database = {
+export type DatabaseEngine = {
   /** Where pods are to read the address; undefined until the deployment's status has told one. */
   address(deployment: DeploymentResource): DatabaseAddress | undefined;
   /** Whether agents can connect, as the caches show it. */
@@ -96,7 +96,11 @@ export type Database = {
    */
   prepare(deps: DatabaseDeps, deployment: DeploymentResource, pass: DatabasePass): Promise<Prepared>;
   /** What applying its objects can't do. A statement tells what is under way, or what can't be. */
-  step(deps: DatabaseDeps, deployment: DeploymentResource, pass: Pick<DatabasePass, 'view' | 'signal'>): Promise<Statement | undefined>;
+  step(
+    deps: DatabaseDeps,
+    deployment: DeploymentResource,
+    pass: Pick<DatabasePass, 'view' | 'signal'>,
+  ): Promise<StatedCondition | undefined>;
   /** What is said of it in the status of its deployment. */
   report(deployment: DeploymentResource, facts: DatabaseFacts): DatabaseReport;
   /** No pod of it is left. */

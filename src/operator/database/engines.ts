@@ -1,14 +1,14 @@
 import type { DeploymentSpec } from '../../schema/custom-resources.ts';
 import type { DatabaseSpec } from '../../schema/database-spec.ts';
-import type { Database } from './database.ts';
+import type { DatabaseEngine } from './database.ts';
 import { external } from './external/engine.ts';
 import { own } from './own/engine.ts';
 
 /**
  * Each engine by the field of a deployment's `database` that asks for it. Another engine is a folder and a line here.
  */
-const ENGINES: [keyof DatabaseSpec, Database][] = [['external', external]];
+const ENGINES: [keyof DatabaseSpec, DatabaseEngine][] = [['external', external]];
 
 /** The engine that a deployment asks for: the managed one unless it names another. */
-export const databaseOf = ({ database }: Pick<DeploymentSpec, 'database'>): Database =>
+export const databaseOf = ({ database }: Pick<DeploymentSpec, 'database'>): DatabaseEngine =>
   ENGINES.find(([field]) => database?.[field] !== undefined)?.[1] ?? own;

@@ -1,11 +1,11 @@
 import { DATABASE_READY } from '../../schema/conditions.ts';
-import type { Statement } from '../kernel/outcome.ts';
+import type { StatedCondition } from '../kernel/outcome.ts';
 
 /** The statement that agents can connect. */
-export const ready = (message: string, reason = 'Ready'): Statement => ({ type: DATABASE_READY, status: 'True', reason, message });
+export const ready = (message: string, reason = 'Ready'): StatedCondition => ({ type: DATABASE_READY, status: 'True', reason, message });
 
 /** The statement that agents can't connect, and why. */
-export const notReady = (message: string, reason = 'DatabaseNotReady'): Statement => ({
+export const notReady = (message: string, reason = 'DatabaseNotReady'): StatedCondition => ({
   type: DATABASE_READY,
   status: 'False',
   reason,

@@ -12,7 +12,7 @@ import { missingRevision, outdated, type History } from './history.ts';
 import type { DeploymentWorld } from './observe.ts';
 
 /** What a deployment is to have. */
-export type Plan = {
+export type DeploymentDecision = {
   /** Name of the revision that serves, as its own status tells. */
   active: string | undefined;
   objects: KubeObject[];
@@ -26,7 +26,7 @@ export type Plan = {
 type Present = { world: DeploymentWorld; settings: OperatorSettings; now: Date };
 
 /** Returns what a deployment is to have, by its spec and by what is there. */
-export function decide(deployment: DeploymentResource, { world, settings, now }: Present): Plan {
+export function decideDeployment(deployment: DeploymentResource, { world, settings, now }: Present): DeploymentDecision {
   const active = activeOf(world.revisions, deployment.status?.activeRevision)?.metadata.name;
   const limit = deployment.spec.revisionHistoryLimit ?? settings.revisionHistoryLimit;
   const history = { limit, days: settings.revisionHistoryDays, now };

@@ -1,6 +1,6 @@
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import type { OperatorDeps } from '../family/deps.ts';
-import { stalled, waiting, type Outcome } from '../kernel/outcome.ts';
+import { stalled, waiting, type ReconcileOutcome } from '../kernel/outcome.ts';
 import type { DeploymentWorld } from './observe.ts';
 import { tracingState } from './tracing-project.ts';
 
@@ -13,7 +13,7 @@ export async function obstacle(
   deps: Pick<OperatorDeps, 'caches' | 'settings' | 'writer'>,
   deployment: DeploymentResource,
   { world, signal }: Pass,
-): Promise<Outcome | undefined> {
+): Promise<ReconcileOutcome | undefined> {
   if (world.foreign.length > 0)
     return waiting('EarlierDeployment', 'Waiting until the revisions of an earlier deployment of this name are gone.', 5);
   const tracing = tracingState(deployment, deps.caches, deps.settings);

@@ -2,8 +2,8 @@ import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import { databaseOf } from '../database/engines.ts';
 import type { OperatorDeps } from '../family/deps.ts';
 import type { Reconcile } from '../kernel/controller.ts';
-import { noLaterThan, type Outcome } from '../kernel/outcome.ts';
-import { decide, type Plan } from './decide.ts';
+import { noLaterThan, type ReconcileOutcome } from '../kernel/outcome.ts';
+import { decideDeployment, type DeploymentDecision } from './decide.ts';
 import { nextExpiry } from './history.ts';
 import { named, observeDeployment, type DeploymentWorld } from './observe.ts';
 import { obstacle } from './obstacle.ts';
@@ -15,7 +15,7 @@ export const reconcileDeployment =
   async (deployment, { signal, now }) => {
     const { caches, settings } = deps;
     const world = observeDeployment(caches, deployment);
-    const plan = decide(deployment, { world, settings, now });
+    const plan = decideDeployment(deployment, { world, settings, now });
     const held = await obstacle(deps, deployment, { world, signal });
     const database = databaseOf(deployment.spec);
     const pass = { view: world, objects: plan.objects, isHeld: held !== undefined, signal, now };
@@ -25,13 +25,17 @@ export const reconcileDeployment =
     const step = trouble === undefined ? await database.step(deps, deployment, pass) : undefined;
     const report = deploymentReport(deployment, { written, active: plan.active, trouble, prepared, step, now }, settings);
     const due = [...prepared.again, nextExpiry(written.world.revisions, plan.active, plan.history)];
-    return { ...report, outcome: due.reduce<Outcome>(noLaterThan, report.outcome) };
+    return { ...report, outcome: due.reduce<ReconcileOutcome>(noLaterThan, report.outcome) };
   };
 
 type Before = { deployment: DeploymentResource; world: DeploymentWorld; signal: AbortSignal };
 
 /** Applies the objects, makes the revision that is asked for, and removes those that are too many. */
-async function write({ writer }: Pick<OperatorDeps, 'writer'>, plan: Plan, { deployment, world, signal }: Before): Promise<Written> {
+async function write(
+  { writer }: Pick<OperatorDeps, 'writer'>,
+  plan: DeploymentDecision,
+  { deployment, world, signal }: Before,
+): Promise<Written> {
   const objects = await writer.reconcile(plan.objects, world.children, signal);
   const { revision, outdated } = plan;
   const made = revision !== undefined && (await writer.create(revision, signal)) ? [revision] : [];

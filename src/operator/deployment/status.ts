@@ -15,7 +15,16 @@ import type { DeploymentStatus } from '../../schema/deployment.ts';
 import { names } from '../../schema/names.ts';
 import { newestFirst } from '../../schema/revision-of.ts';
 import { conditionIn } from '../kernel/conditions.ts';
-import { noLaterThan, settled, stalled, UNDER_WAY, waiting, type Outcome, type Report, type Statement } from '../kernel/outcome.ts';
+import {
+  noLaterThan,
+  settled,
+  stalled,
+  UNDER_WAY,
+  waiting,
+  type ReconcileOutcome,
+  type Report,
+  type StatedCondition,
+} from '../kernel/outcome.ts';
 import { areAgentsGone, availableReplicas, replicasOf } from '../pods/workload-state.ts';
 import { replicasWanted } from '../family/replicas.ts';
 import type { DatabaseReport, Prepared } from '../database/database.ts';
@@ -35,10 +44,10 @@ export type DeploymentView = {
   written: Written;
   active: string | undefined;
   /** What stands in the way of everything else. */
-  trouble?: Outcome | undefined;
+  trouble?: ReconcileOutcome | undefined;
   prepared: Prepared;
   /** What the database says of the step after its objects were applied. */
-  step?: Statement | undefined;
+  step?: StatedCondition | undefined;
   now: Date;
 };
 
@@ -103,7 +112,7 @@ function revisionFields(revisions: RevisionResource[], active: string | undefine
 }
 
 /** Returns what the database has under way, where all else is as asked. */
-const butFor = (underWay: Statement | undefined, outcome: Outcome): Outcome =>
+const butFor = (underWay: StatedCondition | undefined, outcome: ReconcileOutcome): ReconcileOutcome =>
   underWay === undefined || outcome.kind !== 'settled' ? outcome : waiting(underWay.reason, underWay.message);
 
 /**
@@ -124,8 +133,8 @@ function databaseFields({ status }: DeploymentResource, { secret, status: fields
 type State = {
   newest: RevisionResource | undefined;
   active: string | undefined;
-  database: Statement;
-  serving: Statement;
+  database: StatedCondition;
+  serving: StatedCondition;
   hibernates: boolean;
   asleep: boolean;
   before: DeploymentStatus | undefined;
@@ -142,7 +151,7 @@ function phaseOf({ newest, active, database, serving, hibernates, before }: Stat
   return isFirstUnderWay || (active === undefined && database.status !== 'True') ? 'AWAITING_DATABASE' : 'UNKNOWN';
 }
 
-function outcomeOf({ newest, active, database, serving, hibernates, asleep, poll }: State): Outcome {
+function outcomeOf({ newest, active, database, serving, hibernates, asleep, poll }: State): ReconcileOutcome {
   if (newest === undefined) return waiting('RevisionMissing', 'The revision is being made.');
   const { name } = newest.metadata;
   const isDeployed = newest.status?.phase === 'DEPLOYED';
@@ -158,34 +167,34 @@ function outcomeOf({ newest, active, database, serving, hibernates, asleep, poll
 }
 
 /** Returns the outcome while traffic is served: not settled while some pods, those of the queue perhaps, are broken. */
-function wholeOrNot(newest: RevisionResource, serving: Statement): Outcome {
+function wholeOrNot(newest: RevisionResource, serving: StatedCondition): ReconcileOutcome {
   const trouble = conditionIn(newest, READY);
   return trouble?.status === 'False'
     ? waiting(trouble.reason, `${serving.message} Not all of its pods do well. ${trouble.message}`)
     : settled(serving.message, serving.reason);
 }
 
-const isAsAsked = ({ status, reason }: Statement): boolean => status === 'True' || reason === SCALED_TO_ZERO;
+const isAsAsked = ({ status, reason }: StatedCondition): boolean => status === 'True' || reason === SCALED_TO_ZERO;
 
 /**
  * Returns the outcome of a rollout. It repeats of the revision's own words only what is wrong, because they change at
  * every step.
  */
-function rolling({ metadata, status }: RevisionResource): Outcome {
+function rolling({ metadata, status }: RevisionResource): ReconcileOutcome {
   // The database is ready here: a revision that still says otherwise is about to notice.
   const reason = status?.reason === 'DatabaseNotReady' ? undefined : status?.reason;
   const said = reason === undefined ? '' : ` ${status?.message ?? ''}`;
   return waiting(reason ?? UNDER_WAY, `Revision ${metadata.name} is being rolled out.${said}`);
 }
 
-function failed({ metadata, status }: RevisionResource): Outcome {
+function failed({ metadata, status }: RevisionResource): ReconcileOutcome {
   const { phase = 'UNKNOWN', reason = phase, message = '' } = status ?? {};
   return stalled(reason, `Revision ${metadata.name} ended as ${phase}. ${message}`.trim());
 }
 
 type Served = { active: string | undefined; hibernates: boolean; settings: OperatorSettings };
 
-function servingStatement({ workloads, revisions }: DeploymentWorld, { active, hibernates, settings }: Served): Statement {
+function servingStatement({ workloads, revisions }: DeploymentWorld, { active, hibernates, settings }: Served): StatedCondition {
   if (active === undefined)
     return { type: SERVING, status: 'False', reason: 'NothingDeployed', message: 'No revision has been deployed yet.' };
   const api = workloads.find(({ metadata }) => metadata.name === names.apiWorkload(active));
@@ -207,14 +216,14 @@ function servingStatement({ workloads, revisions }: DeploymentWorld, { active, h
  * The statement that calls are not authenticated, as far as the operator knows: it can't see into the agent, which asks
  * for credentials only if its gx.json says so.
  */
-const UNGUARDED: Statement = {
+const UNGUARDED: StatedCondition = {
   type: UNAUTHENTICATED,
   status: 'True',
   reason: 'NoGuardKnown',
   message: 'Whoever reaches the Service may call the agent, unless its gx.json configures auth.',
 };
 
-const withoutEffect = (fields: string[]): Statement[] =>
+const withoutEffect = (fields: string[]): StatedCondition[] =>
   fields.length === 0
     ? []
     : [

@@ -1,13 +1,13 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
-import type { Database } from '../database/database.ts';
+import type { DatabaseEngine } from '../database/database.ts';
 import { replicasAllowed, replicasWanted, type WorkloadComponent } from '../family/replicas.ts';
 
 /** Returns the fields of the spec that are stored but change nothing today, those of the database first. */
 export function fieldsWithoutEffect(
   deployment: DeploymentResource,
   settings: OperatorSettings,
-  database: Database['withoutEffect'],
+  database: DatabaseEngine['withoutEffect'],
 ): string[] {
   const spec = deployment.spec.template.resourceSpec ?? {};
   const hasRange = (component: WorkloadComponent): boolean =>

@@ -47,7 +47,7 @@ const hasEnvironment = ({ spec, status }: RevisionResource): boolean =>
 const hasImage = (revision: RevisionResource): boolean => revision.spec.source !== 'git' || imageOf(revision) !== undefined;
 
 /** Its rollout has begun, and its status tells all that has to be known before its pods count. */
-export const isUnderWay = (revision: RevisionResource): boolean =>
+export const isRollingOut = (revision: RevisionResource): boolean =>
   hasStarted(revision) && !isEnded(revision) && hasImage(revision) && hasEnvironment(revision);
 
 export type RolloutView = {
@@ -67,7 +67,7 @@ export type RolloutView = {
 export function isComplete(revision: RevisionResource, view: RolloutView, settings: Sizes): boolean {
   const { deployment, siblings, pods, isDatabaseReady, isServing } = view;
   return (
-    isUnderWay(revision) &&
+    isRollingOut(revision) &&
     isDatabaseReady &&
     isApiUp(revision, pods, settings) &&
     isWorkloadUp(revision, 'queue', pods, settings) &&

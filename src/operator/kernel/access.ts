@@ -1,4 +1,4 @@
-import type { PolicyRule } from './access-rule.ts';
+import type { PolicyRule } from '../../schema/policy-rule.ts';
 
 /** Permissions that the kernel needs in the operator's own namespace: its Lease. */
 export const leaseAccess: PolicyRule[] = [

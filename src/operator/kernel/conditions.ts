@@ -1,12 +1,12 @@
 import { READY, RECONCILING, STALLED, SUSPENDED, type Condition } from '../../schema/conditions.ts';
-import type { Outcome, Statement } from './outcome.ts';
+import type { ReconcileOutcome, StatedCondition } from './outcome.ts';
 
 /**
  * Returns all conditions of an object, by kstatus' rules: Ready always, Reconciling and Stalled only while true.
  * `lastTransitionTime` moves only when a status flips, so that the same state gives the same bytes.
  */
 export function conditionsOf(
-  { outcome, statements }: { outcome: Outcome; statements: Statement[] },
+  { outcome, statements }: { outcome: ReconcileOutcome; statements: StatedCondition[] },
   before: readonly Condition[],
   at: { generation: number; now: string },
 ): Condition[] {
@@ -25,8 +25,8 @@ export function conditionsOf(
     .toSorted((a, b) => (a.type < b.type ? -1 : 1));
 }
 
-function summary({ kind, reason, message }: Outcome): Statement[] {
-  const ready: Statement = { type: READY, status: kind === 'settled' ? 'True' : 'False', reason, message };
+function summary({ kind, reason, message }: ReconcileOutcome): StatedCondition[] {
+  const ready: StatedCondition = { type: READY, status: kind === 'settled' ? 'True' : 'False', reason, message };
   if (kind === 'settled') return [ready];
   return [ready, { type: kind === 'waiting' ? RECONCILING : STALLED, status: 'True', reason, message }];
 }

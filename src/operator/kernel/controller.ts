@@ -9,7 +9,7 @@ import type { Log } from '../../log.ts';
 import type { ObjectMeta } from '../../schema/custom-resources.ts';
 import { dateTimeOf } from '../../schema/types.ts';
 import { conditionsOf, pausedConditions } from './conditions.ts';
-import { nextOf, waiting, type Outcome, type Report } from './outcome.ts';
+import { nextOf, waiting, type ReconcileOutcome, type Report } from './outcome.ts';
 import type { WorkQueue } from './queue.ts';
 import { statedEvents, statusPatch, transition, type Status } from './status.ts';
 
@@ -93,7 +93,7 @@ export class Controller<T extends Resource<S>, S extends Status> {
     const started = performance.now();
     observer.started();
     const log = this.#logFor(object);
-    let outcome: Outcome | 'failed' = 'failed';
+    let outcome: ReconcileOutcome | 'failed' = 'failed';
     try {
       outcome = await this.#pass(object, log);
     } catch (error) {
@@ -123,7 +123,7 @@ export class Controller<T extends Resource<S>, S extends Status> {
     }
   }
 
-  async #pass(object: T, log: Log): Promise<Outcome | 'failed'> {
+  async #pass(object: T, log: Log): Promise<ReconcileOutcome | 'failed'> {
     const { finalizer, isPaused, reconcile } = this.#options.reconciler;
     const context = { signal: AbortSignal.timeout(this.#options.deadline ?? DEADLINE), log, now: this.#options.clock() };
     if (object.metadata.deletionTimestamp !== undefined) return this.#finalize(object, context);
@@ -136,13 +136,13 @@ export class Controller<T extends Resource<S>, S extends Status> {
    * Leaves the object as it is, but reports the present generation in its status, so that whoever waits for it
    * learns why nothing happens.
    */
-  async #pause(object: T, context: Context): Promise<Outcome> {
+  async #pause(object: T, context: Context): Promise<ReconcileOutcome> {
     const at = { generation: object.metadata.generation ?? 0, now: dateTimeOf(context.now) };
     await this.#store(object, { ...object.status, conditions: pausedConditions(object.status?.conditions ?? [], at) }, context);
     return { kind: 'settled', reason: 'Suspended', message: '' };
   }
 
-  async #finalize(object: T, context: Context): Promise<Outcome | 'failed'> {
+  async #finalize(object: T, context: Context): Promise<ReconcileOutcome | 'failed'> {
     const { finalizer } = this.#options.reconciler;
     if (finalizer === undefined || object.metadata.finalizers?.includes(finalizer.name) !== true) {
       return { kind: 'settled', reason: 'Deleted', message: '' };
@@ -182,7 +182,7 @@ export class Controller<T extends Resource<S>, S extends Status> {
     }
   }
 
-  async #report(object: T, reconcile: Reconcile<T, S>, context: Context): Promise<Outcome | 'failed'> {
+  async #report(object: T, reconcile: Reconcile<T, S>, context: Context): Promise<ReconcileOutcome | 'failed'> {
     let report: Report<S>;
     try {
       report = await reconcile(object, context);
@@ -264,7 +264,7 @@ const unlessGone = (error: unknown): undefined => {
   throw error;
 };
 
-const resultOf = (outcome: Outcome | 'failed'): Result => {
+const resultOf = (outcome: ReconcileOutcome | 'failed'): Result => {
   if (outcome === 'failed') return 'error';
   if (outcome.kind === 'stalled') return 'stalled';
   return outcome.after !== undefined ? 'requeue_after' : 'success';

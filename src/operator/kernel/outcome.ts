@@ -11,11 +11,11 @@ export const UNDER_WAY = 'RollingOut';
  * the user helps, so nothing is tried again. After `after` seconds time alone makes a difference, and it looks again;
  * without it a change wakes the key.
  */
-export type Outcome = { kind: 'settled' | 'waiting' | 'stalled'; reason: string; message: string; after?: number };
+export type ReconcileOutcome = { kind: 'settled' | 'waiting' | 'stalled'; reason: string; message: string; after?: number };
 
-export const settled = (message: string, reason = 'Settled'): Outcome => ({ kind: 'settled', reason, message });
+export const settled = (message: string, reason = 'Settled'): ReconcileOutcome => ({ kind: 'settled', reason, message });
 
-export const waiting = (reason: string, message: string, after?: number): Outcome => ({
+export const waiting = (reason: string, message: string, after?: number): ReconcileOutcome => ({
   kind: 'waiting',
   reason,
   message,
@@ -23,13 +23,13 @@ export const waiting = (reason: string, message: string, after?: number): Outcom
 });
 
 /** Returns the same outcome, looked at again after so many seconds at the latest. */
-export const noLaterThan = (outcome: Outcome, seconds: number | undefined): Outcome =>
+export const noLaterThan = (outcome: ReconcileOutcome, seconds: number | undefined): ReconcileOutcome =>
   seconds === undefined ? outcome : { ...outcome, after: Math.min(outcome.after ?? seconds, seconds) };
 
-export const stalled = (reason: string, message: string): Outcome => ({ kind: 'stalled', reason, message });
+export const stalled = (reason: string, message: string): ReconcileOutcome => ({ kind: 'stalled', reason, message });
 
 /** A condition as a reconciler states it; the kernel adds times and generations. */
-export type Statement = Pick<Condition, 'type' | 'status' | 'reason' | 'message'> & {
+export type StatedCondition = Pick<Condition, 'type' | 'status' | 'reason' | 'message'> & {
   /** An event reports it as well, once for each reason, because Ready does not. */
   event?: 'Normal' | 'Warning';
 };
@@ -39,15 +39,15 @@ export type Statement = Pick<Condition, 'type' | 'status' | 'reason' | 'message'
  * Stalled.
  */
 export type Report<Status extends object> = {
-  outcome: Outcome;
+  outcome: ReconcileOutcome;
   status: Omit<Status, 'conditions' | 'observedGeneration'>;
-  statements: Statement[];
+  statements: StatedCondition[];
 };
 
 /** What the queue does next. */
 export type Next = { do: 'forget' } | { do: 'retry' } | { do: 'later'; seconds: number };
 
-export function nextOf(outcome: Outcome | 'failed'): Next {
+export function nextOf(outcome: ReconcileOutcome | 'failed'): Next {
   if (outcome === 'failed') return { do: 'retry' };
   if (outcome.after !== undefined) return { do: 'later', seconds: outcome.after };
   return { do: 'forget' };

@@ -3,7 +3,7 @@ import type { Condition } from '../../schema/conditions.ts';
 import { READY, STALLED, SUSPENDED } from '../../schema/conditions.ts';
 import { canonicalJson } from '../../schema/revision-of.ts';
 import { conditionIn } from './conditions.ts';
-import { UNDER_WAY, type Statement } from './outcome.ts';
+import { UNDER_WAY, type StatedCondition } from './outcome.ts';
 
 export type Status = { observedGeneration?: number; conditions?: Condition[]; phase?: string; logTail?: string };
 
@@ -20,7 +20,7 @@ export function statusPatch(before: object | undefined, after: object): object |
 export type Transition = { type: 'Normal' | 'Warning'; reason: string; action: string; note: string };
 
 /** Returns events of what was stated beside Ready, where it says another thing than before. */
-export const statedEvents = (before: Status | undefined, statements: readonly Statement[]): Transition[] =>
+export const statedEvents = (before: Status | undefined, statements: readonly StatedCondition[]): Transition[] =>
   statements.flatMap(({ event, type, reason, message }) =>
     event === undefined || conditionIn({ status: before }, type)?.reason === reason
       ? []

@@ -1,5 +1,5 @@
 import { GROUP } from '../../schema/custom-resources.ts';
-import type { PolicyRule } from '../kernel/access-rule.ts';
+import type { PolicyRule } from '../../schema/policy-rule.ts';
 
 /** Permissions that reconciling Listeners needs, in the operator's own namespace. */
 export const listenerAccess: PolicyRule[] = [

@@ -1,5 +1,5 @@
 import { GROUP } from '../../schema/custom-resources.ts';
-import type { PolicyRule } from '../kernel/access-rule.ts';
+import type { PolicyRule } from '../../schema/policy-rule.ts';
 
 /** Permissions that reconciling revisions needs, in each namespace worked on. */
 export const revisionAccess: PolicyRule[] = [

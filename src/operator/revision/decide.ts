@@ -10,13 +10,13 @@ import { diagnose, readySince, type Diagnosis } from '../pods/diagnose.ts';
 import { conditionIn } from '../kernel/conditions.ts';
 import { isRolledOut, replicasOf } from '../pods/workload-state.ts';
 import { building } from './build/decide.ts';
-import { idle, type Decision, type Situation, type Step, type Wish } from './decision.ts';
+import { idle, type Decision, type Situation, type Question, type Wish } from './decision.ts';
 import type { RevisionWorld } from './observe.ts';
 
 /** Decides the next step of a revision. The first question with an answer decides. */
-export function decide(situation: Situation): Decision {
-  for (const step of [gone, specChanged, ended, interrupted, buildless, skipped, hibernating, queued, building]) {
-    const decision = step(situation);
+export function decideRevision(situation: Situation): Decision {
+  for (const question of [gone, specChanged, ended, interrupted, buildless, skipped, hibernating, queued, building]) {
+    const decision = question(situation);
     if (decision !== undefined) return decision;
   }
   return withinDeadline({ ...progress(situation), image: situation.world.repeated }, situation);
@@ -29,7 +29,7 @@ const NO_DATABASE = 'Waiting for the database.';
 const STARTING = 'The pods are starting.';
 const SERVES = 'All pods are ready and the revision serves.';
 
-const gone: Step = ({ revision, world }) => {
+const gone: Question = ({ revision, world }) => {
   const { deployment, now } = world;
   if (deployment !== undefined && deployment.metadata.deletionTimestamp === undefined) return undefined;
   const { phase = 'CREATING', message = '', reason } = revision.status ?? {};
@@ -41,7 +41,7 @@ const gone: Step = ({ revision, world }) => {
 };
 
 /** The API server's own check is blind inside free-form parts: a swapped key compares as equal there. */
-const specChanged: Step = ({ revision }) => {
+const specChanged: Question = ({ revision }) => {
   if (isAsMade(revision)) return undefined;
   const phase = revision.status?.phase;
   const message = 'The spec of a revision was changed after it was made; the change is refused.';
@@ -49,7 +49,7 @@ const specChanged: Step = ({ revision }) => {
   return idle(stays, message, { reason: 'SpecChanged', rolledOut: phase === 'DEPLOYED' });
 };
 
-const ended: Step = ({ revision, world, settings }) => {
+const ended: Question = ({ revision, world, settings }) => {
   const { phase, message = '', reason } = revision.status ?? {};
   if (phase === undefined || !isEnded(revision)) return undefined;
   if (phase !== 'DEPLOYED') return idle(phase, message, { wish: takenDown(world), ...(reason !== undefined && { reason }) });
@@ -81,7 +81,7 @@ const isResting = ({ deployment, databaseReady, api, queue }: RevisionWorld): bo
   deployment?.spec.hibernate === true ||
   (!databaseReady && [api, queue].every((workload) => workload !== undefined && replicasOf(workload) === 0));
 
-const interrupted: Step = ({ revision, world }) => {
+const interrupted: Question = ({ revision, world }) => {
   // Traffic is already here: taking it away again would be an outage, and the revision is as good as deployed.
   if (revision.metadata.annotations?.[INTERRUPT] === undefined || world.hasTraffic) return undefined;
   return idle('INTERRUPTED', 'Interrupted on request.', {
@@ -96,20 +96,20 @@ const interrupted: Step = ({ revision, world }) => {
 const withoutBuild = ({ status }: RevisionResource): Pick<Decision, 'build'> =>
   status?.phase === 'AWAITING_BUILD' || status?.phase === 'BUILDING' ? { build: 'drop' } : {};
 
-const buildless: Step = ({ revision, settings }) =>
+const buildless: Question = ({ revision, settings }) =>
   revision.spec.source === 'git' && imageOf(revision) === undefined && settings.builder === undefined
     ? idle('BUILD_FAILED', 'This installation has no builder: deploy an image instead (source external_container).', {
         reason: 'BuilderMissing',
       })
     : undefined;
 
-const skipped: Step = ({ revision, world }) =>
+const skipped: Question = ({ revision, world }) =>
   world.order === 'skip'
     ? idle('SKIPPED', 'A newer revision was asked for before this one got its turn.', withoutBuild(revision))
     : undefined;
 
 /** A rollout that hibernation interrupts starts anew afterwards, with all its time. */
-const hibernating: Step = ({ revision, world }) =>
+const hibernating: Question = ({ revision, world }) =>
   world.deployment?.spec.hibernate === true
     ? idle('QUEUED', 'The deployment hibernates; the rollout begins when it wakes.', {
         reason: HIBERNATED,
@@ -118,7 +118,7 @@ const hibernating: Step = ({ revision, world }) =>
       })
     : undefined;
 
-const queued: Step = ({ world }) =>
+const queued: Question = ({ world }) =>
   world.order === 'wait' ? idle('QUEUED', 'Waiting for the rollout of an earlier revision to end.') : undefined;
 
 function progress({ revision, world, settings }: Situation): Decision {

@@ -34,7 +34,7 @@ export type Decision = {
 };
 
 export type Situation = { revision: RevisionResource; world: RevisionWorld; settings: OperatorSettings };
-export type Step = (situation: Situation) => Decision | undefined;
+export type Question = (situation: Situation) => Decision | undefined;
 
 /** Returns a decision that makes no pods. */
 export const idle = (phase: RevisionStatus, message: string, more: Partial<Decision> = {}): Decision => ({

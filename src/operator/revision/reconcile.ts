@@ -7,7 +7,7 @@ import type { Reconcile } from '../kernel/controller.ts';
 import type { Report } from '../kernel/outcome.ts';
 import { adoptSecret } from './adopt-secret.ts';
 import { buildJob } from './build/job.ts';
-import { decide, secondsLeft } from './decide.ts';
+import { decideRevision, secondsLeft } from './decide.ts';
 import { desiredRevision } from './desired.ts';
 import { logTail } from './log-tail.ts';
 import { observeRevision } from './observe.ts';
@@ -22,7 +22,7 @@ export const reconcileRevision =
     const { kube, writer, settings } = deps;
     const world = await observeRevision(deps, revision, { signal, now });
     const situation = { revision, world, settings };
-    const decision = decide(situation);
+    const decision = decideRevision(situation);
     const secretName = await adoptSecret(deps, revision, { environment: world.environment, signal });
     // The log is read before the pods are taken away, because it goes with them.
     const tail = await logTail(kube, revision, { decision, signal, log });

@@ -4,7 +4,7 @@ import type { RevisionStatus } from '../../schema/revision.ts';
 import { dateTimeOf } from '../../schema/types.ts';
 import { Denied, type KubeRefused } from '../../kube/errors.ts';
 import { imageOf, isEnded } from '../family/revisions.ts';
-import { stalled, waiting, type Outcome, type Report } from '../kernel/outcome.ts';
+import { stalled, waiting, type ReconcileOutcome, type Report } from '../kernel/outcome.ts';
 import { wasPaused } from './decide.ts';
 import { idle } from './decision.ts';
 import { statements, type RevisionStatusFields } from './status.ts';
@@ -37,7 +37,7 @@ export function refusedRevision(revision: RevisionResource, refused: Refusal): R
 /** Characters of a message. */
 const MOST = 4096;
 
-const impossible = ({ message }: Error): Outcome =>
+const impossible = ({ message }: Error): ReconcileOutcome =>
   stalled('Refused', `The cluster refuses what the revision asks for: ${message}`.slice(0, MOST));
 
 function withoutRoom(revision: RevisionResource, { message: words }: Denied, { secondsLeft, now }: Refusal): Report<RevisionStatusFields> {
@@ -57,7 +57,11 @@ function withoutRoom(revision: RevisionResource, { message: words }: Denied, { s
 type Step = { phase: RevisionStatus; startedAt?: Date; endedAt?: Date };
 
 /** Returns the status as it was, with what the refusal makes of it. */
-function reported(revision: RevisionResource, { phase, startedAt, endedAt }: Step, outcome: Outcome): Report<RevisionStatusFields> {
+function reported(
+  revision: RevisionResource,
+  { phase, startedAt, endedAt }: Step,
+  outcome: ReconcileOutcome,
+): Report<RevisionStatusFields> {
   const { conditions: _, observedGeneration: _generation, ...before } = revision.status ?? {};
   const { reason, message } = outcome;
   return {

@@ -8,7 +8,16 @@ import type { KubeObject } from '../../kube/kube.ts';
 import { imageOf, isEnded } from '../family/revisions.ts';
 import { statusOfPod } from '../pods/diagnose.ts';
 import { digestIn } from './image-name.ts';
-import { noLaterThan, settled, stalled, UNDER_WAY, waiting, type Outcome, type Report, type Statement } from '../kernel/outcome.ts';
+import {
+  noLaterThan,
+  settled,
+  stalled,
+  UNDER_WAY,
+  waiting,
+  type ReconcileOutcome,
+  type Report,
+  type StatedCondition,
+} from '../kernel/outcome.ts';
 import { seenTemplate } from '../pods/settled-template.ts';
 import { wasPaused } from './decide.ts';
 import type { Decision } from './decision.ts';
@@ -86,7 +95,7 @@ function writtenOnce(
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as RevisionStatusFields;
 }
 
-function outcomeOf(view: RevisionView): Outcome {
+function outcomeOf(view: RevisionView): ReconcileOutcome {
   const { decision } = view;
   const { phase, message, reason, diagnosis } = decision;
   if (reason === 'SpecChanged') return stalled(reason, message);
@@ -114,17 +123,17 @@ function lookAgain({ decision, secondsLeft }: RevisionView): number | undefined 
 }
 
 /** States how the rollout and the build stand. */
-export function statements(revision: RevisionResource, decision: Decision): Statement[] {
+export function statements(revision: RevisionResource, decision: Decision): StatedCondition[] {
   const { phase, rolledOut, message, reason } = decision;
-  const rollout: Statement = rolledOut
+  const rollout: StatedCondition = rolledOut
     ? { type: ROLLED_OUT, status: 'True', reason: 'RolledOut', message: 'All pods were ready.' }
     : { type: ROLLED_OUT, status: 'False', reason: reason ?? wordOf(phase), message };
   return revision.spec.source === 'git' ? [rollout, buildStatement(revision, decision)] : [rollout];
 }
 
 /** States how the build stands: unknown until it has ended one way or the other. */
-function buildStatement({ status }: RevisionResource, { phase, image = status?.image, message, reason }: Decision): Statement {
-  const state = (word: Statement['status'], why: string, sentence: string): Statement => ({
+function buildStatement({ status }: RevisionResource, { phase, image = status?.image, message, reason }: Decision): StatedCondition {
+  const state = (word: StatedCondition['status'], why: string, sentence: string): StatedCondition => ({
     type: BUILD_SUCCEEDED,
     status: word,
     reason: why,

@@ -1,4 +1,4 @@
-import type { PolicyRule } from '../kernel/access-rule.ts';
+import type { PolicyRule } from '../../schema/policy-rule.ts';
 
 /**
  * Permissions on Secrets, in the namespaces of agents alone: credentials of databases and the Secrets of revisions are

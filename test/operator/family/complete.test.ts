@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../src/kube/kube.ts';
 import { isComplete } from '../../../src/operator/family/complete.ts';
 import { rolloutOrderOf } from '../../../src/operator/family/revisions.ts';
-import { decide } from '../../../src/operator/revision/decide.ts';
+import { decideRevision } from '../../../src/operator/revision/decide.ts';
 import type { RevisionWorld } from '../../../src/operator/revision/observe.ts';
 import type { DeploymentResource, RevisionResource } from '../../../src/schema/custom-resources.ts';
 import { hashOf } from '../../../src/schema/revision-of.ts';
@@ -67,7 +67,7 @@ function answers(situation: Situation): [boolean, boolean] {
     absences: [],
     now: new Date('2026-01-01T00:00:10Z'),
   };
-  return [isComplete(asked, seen, own), decide({ revision: asked, world, settings: own }).complete === true];
+  return [isComplete(asked, seen, own), decideRevision({ revision: asked, world, settings: own }).complete === true];
 }
 
 const interrupted = { metadata: { name: 'chat-00001', annotations: { 'gx.dev/interrupt': 'now' } } };

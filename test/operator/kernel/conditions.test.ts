@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { conditionsOf, isTrue } from '../../../src/operator/kernel/conditions.ts';
-import { nextOf, settled, stalled, waiting, type Outcome } from '../../../src/operator/kernel/outcome.ts';
+import { nextOf, settled, stalled, waiting, type ReconcileOutcome } from '../../../src/operator/kernel/outcome.ts';
 
 const at = { generation: 3, now: '2026-01-02T00:00:00Z' };
 const before = [{ type: 'Ready', status: 'False' as const, reason: 'Old', message: '', lastTransitionTime: '2026-01-01T00:00:00Z' }];
 
-test.each<[string, Outcome, Record<string, string>]>([
+test.each<[string, ReconcileOutcome, Record<string, string>]>([
   ['settled', settled('fine'), { Ready: 'True' }],
   ['waiting', waiting('Busy', 'soon', 5), { Ready: 'False', Reconciling: 'True' }],
   ['stalled', stalled('Broken', 'never'), { Ready: 'False', Stalled: 'True' }],

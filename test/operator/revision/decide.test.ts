@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../src/kube/kube.ts';
-import { decide, secondsLeft } from '../../../src/operator/revision/decide.ts';
+import { decideRevision, secondsLeft } from '../../../src/operator/revision/decide.ts';
 import type { RevisionWorld } from '../../../src/operator/revision/observe.ts';
 import { revisionReport } from '../../../src/operator/revision/status.ts';
 import { hashOf } from '../../../src/schema/revision-of.ts';
@@ -66,7 +66,7 @@ const world = (given: Partial<RevisionWorld> = {}): RevisionWorld => ({
 });
 const next = (given: Partial<RevisionWorld>, status: Status = {}, metadata: object = {}) => {
   const of = revision(deployment(), { status });
-  return decide({ revision: { ...of, metadata: { ...of.metadata, ...metadata } }, world: world(given), settings: settings() });
+  return decideRevision({ revision: { ...of, metadata: { ...of.metadata, ...metadata } }, world: world(given), settings: settings() });
 };
 const active = (name: string) => deployment({ status: { activeRevision: name } });
 
@@ -250,13 +250,13 @@ test('a changed spec is refused, also inside free-form parts', () => {
     revision(deployment({ template: { resourceSpec: { sidecars: [{ name: 's', image: 'i', securityContext: context as never }] } } }));
   const before = mounted({ runAsUser: 0 });
   const after = { ...mounted({ privileged: true }), status: { specHash: hashOf(before.spec), phase: 'DEPLOYED' as const } };
-  const seen = decide({ revision: after, world: world({ api: up(), queue: up() }), settings: settings() });
+  const seen = decideRevision({ revision: after, world: world({ api: up(), queue: up() }), settings: settings() });
   expect(seen).toMatchObject({ phase: 'DEPLOYED', reason: 'SpecChanged', wish: {} });
 });
 
 test('pods that the database has too few connections for are refused before one is made, and the sentence says how many it takes', () => {
   const of = revision(deployment({ template: { resourceSpec: { minScale: 5, dbMaxConnections: 50 } } }));
-  expect(decide({ revision: of, world: world(), settings: settings() })).toMatchObject({
+  expect(decideRevision({ revision: of, world: world(), settings: settings() })).toMatchObject({
     phase: 'CREATE_FAILED',
     reason: 'Refused',
     message: expect.stringMatching(/^template.resourceSpec.dbMaxConnections: 50 .* 10 pods.* need 110/),

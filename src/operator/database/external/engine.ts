@@ -2,7 +2,7 @@ import { DATABASE_READY } from '../../../schema/conditions.ts';
 import { URI_KEY } from '../../../schema/database-spec.ts';
 import { isTrue } from '../../kernel/conditions.ts';
 import { addressIn } from '../address.ts';
-import type { Database } from '../database.ts';
+import type { DatabaseEngine } from '../database.ts';
 import { externalSecret } from './secret.ts';
 import { externalStatement } from './statement.ts';
 
@@ -12,7 +12,7 @@ import { externalStatement } from './statement.ts';
 const SECRET_POLL = 10;
 
 /** A database that somebody else runs, named by a Secret. The operator makes none of its objects, and removes none. */
-export const external: Database = {
+export const external: DatabaseEngine = {
   address: (deployment) => addressIn(deployment, deployment.spec.database?.external?.key ?? URI_KEY),
   takesConnections: (deployment) => isTrue(deployment, DATABASE_READY),
   desired: () => [],

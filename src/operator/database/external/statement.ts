@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../../kube/kube.ts';
 import { REVISION } from '../../../schema/labels.ts';
-import type { Statement } from '../../kernel/outcome.ts';
+import type { StatedCondition } from '../../kernel/outcome.ts';
 import { isPodReady, isPodUp } from '../../pods/diagnose.ts';
 import type { DatabaseFacts } from '../database.ts';
 import { notReady, ready } from '../ready.ts';
@@ -12,7 +12,7 @@ type Facts = Pick<DatabaseFacts, 'active' | 'secret'> & { view: { agentPods: Kub
  * are ready while queue and database answer, and alive without them. When all those that run are alive and none is
  * ready, the database is the reason.
  */
-export function externalStatement({ view, active, secret }: Facts): Statement {
+export function externalStatement({ view, active, secret }: Facts): StatedCondition {
   if (secret === undefined) return notReady('The Secret of the external database has not been read yet.');
   if ('problem' in secret) return notReady(secret.problem);
   const serving = view.agentPods

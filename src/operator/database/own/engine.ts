@@ -1,7 +1,7 @@
 import { URI_KEY } from '../../../schema/database-spec.ts';
 import { seenTemplate } from '../../pods/settled-template.ts';
 import { addressIn } from '../address.ts';
-import type { Database } from '../database.ts';
+import type { DatabaseEngine } from '../database.ts';
 import { desiredDatabase } from './desired.ts';
 import { fullnessOf } from './fullness.ts';
 import { isStopped } from './hibernate.ts';
@@ -12,7 +12,7 @@ import { authorityOf } from './tls/served.ts';
 import { growVolume } from './volume.ts';
 
 /** The managed database: one Postgres of the deployment's own, in a set of one pod with a volume that outlives it. */
-export const own: Database = {
+export const own: DatabaseEngine = {
   address: (deployment) => addressIn(deployment, URI_KEY, authorityOf(deployment)),
   takesConnections: (_deployment, view) => isAnswering(view),
   desired: desiredDatabase,

@@ -3,14 +3,14 @@ import { VOLUME_HAS_ROOM } from '../../../schema/conditions.ts';
 import type { DeploymentResource } from '../../../schema/custom-resources.ts';
 import { statusOfPod, type ContainerStatus } from '../../pods/diagnose.ts';
 import { conditionIn } from '../../kernel/conditions.ts';
-import type { Statement } from '../../kernel/outcome.ts';
+import type { StatedCondition } from '../../kernel/outcome.ts';
 import { GUARD } from './guard.ts';
 
 type Level = 'roomy' | 'nearly-full' | 'almost-full' | 'full';
 type Fullness = { level: Level; used: number; size: number };
 type FullnessReport = {
   /** Undefined while there is room. */
-  statement?: Statement;
+  statement?: StatedCondition;
   /** Seconds after which the silence of the guard means that there is room. */
   again?: number;
 };
@@ -84,7 +84,7 @@ const WORDS: Record<Exclude<Level, 'roomy'>, { reason: string; remedy: string }>
   full: { reason: 'Full', remedy: `The database takes no writes until there is room, so that it goes on to answer. ${GROW}` },
 };
 
-function statementOf({ level, used, size }: Fullness): Statement {
+function statementOf({ level, used, size }: Fullness): StatedCondition {
   const { reason, remedy } = WORDS[level as keyof typeof WORDS];
   const [inUse, all] = [used, size].map((bytes) => (bytes / 2 ** 30).toFixed(1));
   const message = `The database's volume was ${Math.floor((100 * used) / size)} % full when this was told (${inUse} of ${all} Gi). ${remedy}`;

@@ -3,7 +3,7 @@ import type { DeploymentResource } from '../../../schema/custom-resources.ts';
 import { DATABASE_OF } from '../../../schema/labels.ts';
 import { names } from '../../../schema/names.ts';
 import { dataOwner } from '../../family/metadata.ts';
-import { stalled, type Outcome } from '../../kernel/outcome.ts';
+import { stalled, type ReconcileOutcome } from '../../kernel/outcome.ts';
 import type { DatabaseDeps, DatabasePass, Prepared } from '../database.ts';
 import { credentialsAmong, type Credential } from './credentials/credential.ts';
 import { listCredentials } from './credentials/list.ts';
@@ -41,7 +41,7 @@ const given = (fields: Record<string, string | undefined>): Prepared['status'] =
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 
 /** What stands in the way, and the credentials and the admin's Secret where they were found or made. */
-type First = { trouble?: Outcome; credentials?: Credential[]; admin?: string };
+type First = { trouble?: ReconcileOutcome; credentials?: Credential[]; admin?: string };
 
 /**
  * Makes the first password, unless one was kept. Credentials are read only while there is no database: a settled

@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../../kube/kube.ts';
 import { HIBERNATED } from '../../../schema/conditions.ts';
 import type { DeploymentResource } from '../../../schema/custom-resources.ts';
-import type { Statement } from '../../kernel/outcome.ts';
+import type { StatedCondition } from '../../kernel/outcome.ts';
 import { diagnose, isPodOver, isPodReady } from '../../pods/diagnose.ts';
 import { isSetUp, replicasOf } from '../../pods/workload-state.ts';
 import type { DatabaseFacts, DatabaseView } from '../database.ts';
@@ -22,7 +22,7 @@ export const isAnswering = (live: Live): boolean => isDatabaseUp(live) && replic
 export function ownStatement(
   { spec }: DeploymentResource,
   { view, settings, now }: Pick<DatabaseFacts, 'view' | 'settings' | 'now'>,
-): Statement {
+): StatedCondition {
   if (isAnswering(view)) return ready('The database answers.');
   if (spec.hibernate === true) return notReady('The database is stopped; its volume is kept.', HIBERNATED);
   const patience = { now: now.getTime(), imagePullSeconds: settings.imagePullPatienceSeconds };

@@ -5,7 +5,7 @@ import { VOLUME_GROWN } from '../../../schema/conditions.ts';
 import type { DeploymentResource } from '../../../schema/custom-resources.ts';
 import { names } from '../../../schema/names.ts';
 import { dataOwner } from '../../family/metadata.ts';
-import type { Statement } from '../../kernel/outcome.ts';
+import type { StatedCondition } from '../../kernel/outcome.ts';
 import { quantity } from '../../kernel/quantity.ts';
 import type { DatabaseDeps, DatabasePass } from '../database.ts';
 import { storageOf, type StorageRequest } from './size.ts';
@@ -39,7 +39,7 @@ export async function growVolume(
   deps: DatabaseDeps,
   deployment: DeploymentResource,
   { view: { database }, signal }: Pick<DatabasePass, 'view' | 'signal'>,
-): Promise<Statement | undefined> {
+): Promise<StatedCondition | undefined> {
   const { gibibytes = 0, missing = 0 } = storageAsked(deployment, database) ?? {};
   if (missing < 0) return tooSmall(gibibytes, missing);
   if (database === undefined || missing === 0) return undefined;
@@ -73,14 +73,20 @@ async function growClaim({ kube }: Pick<DatabaseDeps, 'kube'>, deployment: Deplo
   }
 }
 
-function tooSmall(gibibytes: number, missing: number): Statement {
+function tooSmall(gibibytes: number, missing: number): StatedCondition {
   const message = `template.resourceSpec.dbStorageGi: ${gibibytes} Gi are asked for, but the volume has ${gibibytes - missing / GIBIBYTE} Gi, and a volume never shrinks. It stays as it is.`;
   return { type: VOLUME_GROWN, status: 'False', reason: 'NeverShrinks', message, event: 'Warning' };
 }
 
-const growing = (message: string): Statement => ({ type: VOLUME_GROWN, status: 'False', reason: 'Growing', message, event: 'Normal' });
+const growing = (message: string): StatedCondition => ({
+  type: VOLUME_GROWN,
+  status: 'False',
+  reason: 'Growing',
+  message,
+  event: 'Normal',
+});
 
-const refused = ({ message }: Problem): Statement => ({
+const refused = ({ message }: Problem): StatedCondition => ({
   type: VOLUME_GROWN,
   status: 'False',
   reason: 'NotExpandable',

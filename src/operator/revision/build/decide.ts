@@ -2,7 +2,7 @@ import type { Builder } from '../../../config/builder.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
 import { BUILD_CONTAINER } from '../../../schema/names.ts';
 import { diagnose, statusOfPod, type Diagnosis } from '../../pods/diagnose.ts';
-import { idle, type Decision, type Situation, type Step } from '../decision.ts';
+import { idle, type Decision, type Situation, type Question } from '../decision.ts';
 import { imageOf } from '../../family/revisions.ts';
 import { targetImage } from './job.ts';
 import { builtBy } from './result.ts';
@@ -14,7 +14,7 @@ const LOOK_FOR_POD = 5;
 const NEXT = { started: true, again: 1 };
 
 /** Decides the next step of a revision that has yet to be built; undefined for one that has its image. */
-export const building: Step = (situation) => {
+export const building: Question = (situation) => {
   const { revision, world, settings } = situation;
   const { builder } = settings;
   if (revision.spec.source !== 'git' || imageOf(revision) !== undefined || builder === undefined) return undefined;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../../src/kube/kube.ts';
 import type { BuildWorld } from '../../../../src/operator/revision/build/observe.ts';
-import { decide, secondsLeft } from '../../../../src/operator/revision/decide.ts';
+import { decideRevision, secondsLeft } from '../../../../src/operator/revision/decide.ts';
 import type { RevisionWorld } from '../../../../src/operator/revision/observe.ts';
 import { buildStatus, DIGEST } from '../../../kit/fake-kubelet.ts';
 import { BUILDER, deployment, fromGit, revision, settings } from '../../../kit/objects.ts';
@@ -49,7 +49,7 @@ const next = (given: Partial<RevisionWorld>, status: Status = { phase: 'AWAITING
     ...given,
   };
   const situation = { revision: revision(of, { status }), world, settings: settings(builder === null ? {} : { builder }) };
-  return { ...decide(situation), left: secondsLeft(situation) };
+  return { ...decideRevision(situation), left: secondsLeft(situation) };
 };
 
 describe('a build', () => {

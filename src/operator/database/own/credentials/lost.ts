@@ -4,7 +4,7 @@ import type { DeploymentResource } from '../../../../schema/custom-resources.ts'
 import { names } from '../../../../schema/names.ts';
 import type { OperatorDeps } from '../../../family/deps.ts';
 import { isUnconfigured } from '../../../pods/diagnose.ts';
-import type { Statement } from '../../../kernel/outcome.ts';
+import type { StatedCondition } from '../../../kernel/outcome.ts';
 import { isRequestHandled } from '../../../family/deployment.ts';
 import { lostCredential } from './secret.ts';
 import { dataOwner } from '../../../family/metadata.ts';
@@ -35,7 +35,7 @@ export async function markLost(
   { kube, writer }: Pick<OperatorDeps, 'kube' | 'writer'>,
   deployment: DeploymentResource,
   { used, hasAdmin, signal }: Loss,
-): Promise<Statement | undefined> {
+): Promise<StatedCondition | undefined> {
   const { name, namespace } = deployment.metadata;
   const admin = names.databaseAdmin(name, dataOwner(deployment));
   const number = numberOf(used, deployment);

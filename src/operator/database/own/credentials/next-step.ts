@@ -8,7 +8,7 @@ import type { Credential } from './credential.ts';
 export type Task = 'separate' | 'set' | 'retire';
 
 /** The next step of a change of the password. */
-export type Step =
+export type RotationStep =
   | { do: 'nothing' }
   | { do: 'make'; number: number }
   | { do: 'run'; task: Task; from: Credential; to: Credential }
@@ -33,7 +33,7 @@ export type Rotation = {
  * close the former login, remove its Secret. Each step follows from what is there, so that whoever comes after a crash
  * goes on from there. A lost password is followed by the next one.
  */
-export function nextStep({ credentials, used, requestedAt, isDone, isEverywhere }: Rotation): Step {
+export function nextStep({ credentials, used, requestedAt, isDone, isEverywhere }: Rotation): RotationStep {
   const [from, to] = [credentials.at(-2), credentials.at(-1)];
   if (to === undefined) return { do: 'nothing' };
   if (to.isLost === true) return { do: 'make', number: to.number + 1 };

@@ -4,12 +4,12 @@ import { PASSWORD_ROTATED } from '../../../../schema/conditions.ts';
 import type { DeploymentResource } from '../../../../schema/custom-resources.ts';
 import { names } from '../../../../schema/names.ts';
 import { conditionIn } from '../../../kernel/conditions.ts';
-import type { Statement } from '../../../kernel/outcome.ts';
+import type { StatedCondition } from '../../../kernel/outcome.ts';
 import { isDatabaseUp } from '../ready.ts';
 import { databaseCredential } from './secret.ts';
 import type { DatabaseDeps, DatabasePass, DatabaseSecret } from '../../database.ts';
 import type { Credential } from './credential.ts';
-import { isUsedEverywhere, nextStep, type Step, type Task } from './next-step.ts';
+import { isUsedEverywhere, nextStep, type RotationStep, type Task } from './next-step.ts';
 import { listCredentials } from './list.ts';
 import { isDoubted, markLost } from './lost.ts';
 import { separateRoles, type Separation } from './separate.ts';
@@ -18,7 +18,7 @@ import { isDone, runTask } from './job-pod.ts';
 /** The Secret that pods are to be started with, what is under way, and the request that has been fulfilled. */
 export type PasswordState = {
   secret: DatabaseSecret | undefined;
-  rotation?: Statement;
+  rotation?: StatedCondition;
   requestedAt?: string;
   separation?: Separation;
   /** Seconds after which to look again: nothing wakes the deployment when somebody restores a Secret. */
@@ -80,7 +80,7 @@ async function oneStep(taking: Taking): Promise<PasswordState | undefined> {
   return take(step, taking);
 }
 
-async function take(step: Step, { deps, deployment, pass, credentials }: Taking): Promise<PasswordState | undefined> {
+async function take(step: RotationStep, { deps, deployment, pass, credentials }: Taking): Promise<PasswordState | undefined> {
   const used = deployment.status?.databaseSecret;
   const known = used === undefined ? undefined : { secret: used };
   switch (step.do) {
@@ -111,7 +111,7 @@ function next(deployment: DeploymentResource, number: number, { settings }: Data
   return databaseCredential(deployment, settings, { random: randomBytes, number, requestedAt });
 }
 
-async function run(step: Extract<Step, { do: 'run' }>, { deps, deployment, pass }: Taking): Promise<Statement> {
+async function run(step: Extract<RotationStep, { do: 'run' }>, { deps, deployment, pass }: Taking): Promise<StatedCondition> {
   if (!pass.hasAdmin)
     return underWay('SeparatingRoles', 'A new password waits until the agents are no superusers of the database any more.');
   if (!isDatabaseUp(pass.view)) return underWay('DatabaseNotReady', 'A new password waits for the database.');
@@ -124,7 +124,12 @@ async function run(step: Extract<Step, { do: 'run' }>, { deps, deployment, pass 
 }
 
 /** Removes the former credential last: while it is there, whoever comes after a crash goes on from here. */
-async function forget({ kube }: DatabaseDeps, deployment: DeploymentResource, step: Extract<Step, { do: 'forget' }>, signal: AbortSignal) {
+async function forget(
+  { kube }: DatabaseDeps,
+  deployment: DeploymentResource,
+  step: Extract<RotationStep, { do: 'forget' }>,
+  signal: AbortSignal,
+) {
   const { name, namespace } = deployment.metadata;
   for (const task of ['set', 'retire'] satisfies Task[]) {
     const job = names.passwordJob(name, task, step.to.number);
@@ -133,4 +138,4 @@ async function forget({ kube }: DatabaseDeps, deployment: DeploymentResource, st
   await kube.delete(kinds.secret, { namespace, name: step.from.secret }, {}, signal);
 }
 
-const underWay = (reason: string, message: string): Statement => ({ type: PASSWORD_ROTATED, status: 'False', reason, message });
+const underWay = (reason: string, message: string): StatedCondition => ({ type: PASSWORD_ROTATED, status: 'False', reason, message });

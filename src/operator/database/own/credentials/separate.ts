@@ -5,7 +5,7 @@ import { MADE_WITH_ROLES } from '../../../../schema/labels.ts';
 import type { DeploymentResource } from '../../../../schema/custom-resources.ts';
 import { names } from '../../../../schema/names.ts';
 import { PASSWORD_PODS } from '../../../family/caches.ts';
-import type { Statement } from '../../../kernel/outcome.ts';
+import type { StatedCondition } from '../../../kernel/outcome.ts';
 import { adminCredential } from './secret.ts';
 import { dataOwner } from '../../../family/metadata.ts';
 import type { DatabaseDeps, DatabasePass } from '../../database.ts';
@@ -17,7 +17,7 @@ export type Separation = {
   /** The admin's Secret, once the agents' own role is no superuser. */
   admin?: string;
   /** Stated while the roles are being separated. */
-  statement?: Statement;
+  statement?: StatedCondition;
   /** Seconds after which to look again. */
   again?: number;
 };

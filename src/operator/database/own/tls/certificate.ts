@@ -1,5 +1,5 @@
 import { createPrivateKey, generateKeyPairSync, hash, sign, X509Certificate, type KeyObject } from 'node:crypto';
-import { bits, field, identifier, integer, octets, sequence, setOf, text, time, truth } from './der.ts';
+import { bits, field, identifier, integer, octets, sequence, setOf, utf8String, time, truth } from './der.ts';
 
 /** Both in PEM. */
 export type Pair = { certificate: string; key: string };
@@ -28,7 +28,7 @@ const OID = {
 };
 
 const algorithm = sequence(OID.ecdsaWithSha256);
-const named = (name: string): Buffer => sequence(setOf(sequence(OID.commonName, text(name))));
+const named = (name: string): Buffer => sequence(setOf(sequence(OID.commonName, utf8String(name))));
 const extension = (id: Buffer, content: Buffer, isCritical = false): Buffer =>
   sequence(id, ...(isCritical ? [truth()] : []), octets(content));
 /**

@@ -19,7 +19,7 @@ const base256 = (number: number): number[] => (number < 0x100 ? [number] : [...b
 export const sequence = (...items: Uint8Array[]): Buffer => value(0x30, ...items);
 export const setOf = (...items: Uint8Array[]): Buffer => value(0x31, ...items);
 export const octets = (...content: Uint8Array[]): Buffer => value(0x04, ...content);
-export const text = (words: string): Buffer => value(0x0c, Buffer.from(words));
+export const utf8String = (words: string): Buffer => value(0x0c, Buffer.from(words));
 export const truth = (): Buffer => value(0x01, Buffer.from([0xff]));
 /** Encodes a number from 0 on, its highest byte first; its first bit must not be set, because that is the sign. */
 export const integer = (...bytes: number[]): Buffer => value(0x02, Buffer.from(bytes));

@@ -40,7 +40,7 @@ const PATIENCE = 30;
  * Returns the seconds until the Secret is to be looked at. It holds a certificate until then; `stuck` are the seconds
  * of a pod that does not get on.
  */
-export const secondsLeft = (until: Date, { stuck = 0, now }: { stuck?: number | undefined; now: Date }): number =>
+export const secondsUntilCheck = (until: Date, { stuck = 0, now }: { stuck?: number | undefined; now: Date }): number =>
   Math.min(LONGEST, (dueAt(until).getTime() - now.getTime()) / 1000, stuck > 0 ? PATIENCE - stuck : LONGEST);
 
 /** Reads a certificate with its key. Undefined where one is missing, unreadable, or does not belong to the other. */

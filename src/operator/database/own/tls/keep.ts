@@ -9,7 +9,7 @@ import { ownedMetadata } from '../../../family/metadata.ts';
 import { databaseHosts, tlsSecret } from './secret.ts';
 import { servesTls } from './served.ts';
 import type { DatabaseDeps, DatabasePass } from '../../database.ts';
-import { secondsLeft, stuckFor, whatIsDue, type TlsData } from './due.ts';
+import { secondsUntilCheck, stuckFor, whatIsDue, type TlsData } from './due.ts';
 import { made } from './make.ts';
 
 /**
@@ -30,9 +30,9 @@ export async function keepCertificate(deps: DatabaseDeps, deployment: Deployment
   const { view, now } = pass;
   const known = deployment.status?.databaseCertificateUntil;
   const stuck = stuckFor([...view.databasePods, ...view.agentPods], now);
-  const left = known === undefined || !isRequestHandled(deployment) ? 0 : secondsLeft(new Date(known), { stuck, now });
+  const left = known === undefined || !isRequestHandled(deployment) ? 0 : secondsUntilCheck(new Date(known), { stuck, now });
   const until = known !== undefined && left > 0 ? new Date(known) : await renewed(deps, deployment, pass);
-  const again = left > 0 ? left : secondsLeft(until, { now });
+  const again = left > 0 ? left : secondsUntilCheck(until, { now });
   return { until: dateTimeOf(until), again: Math.max(1, Math.ceil(again)) };
 }
 

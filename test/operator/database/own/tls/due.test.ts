@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../../../src/kube/kube.ts';
 import { newAuthority, newCertificate, type Pair } from '../../../../../src/operator/database/own/tls/certificate.ts';
-import { dueAt, secondsLeft, stuckFor, whatIsDue, type TlsData } from '../../../../../src/operator/database/own/tls/due.ts';
+import { dueAt, secondsUntilCheck, stuckFor, whatIsDue, type TlsData } from '../../../../../src/operator/database/own/tls/due.ts';
 
 const MADE = new Date('2026-03-01T00:00:00Z');
 const NAMES: [string, ...string[]] = ['chat-db', 'chat-db.agents'];
@@ -51,7 +51,7 @@ describe('what is due of a certificate', () => {
 });
 
 test('the Secret is looked at when a renewal is due, within what a timer takes, and once a pod has been stuck for a while', () => {
-  const left = (days: number, stuck?: number): number => secondsLeft(after(90), { now: after(days), stuck });
+  const left = (days: number, stuck?: number): number => secondsUntilCheck(after(90), { now: after(days), stuck });
   expect([left(0), left(50), left(60)]).toEqual([20 * 86_400, 10 * 86_400, 0]);
   expect(left(61)).toBeLessThan(0);
   expect([left(0, 12), left(0, 30)]).toEqual([18, 0]);

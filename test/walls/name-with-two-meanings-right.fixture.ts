@@ -1,0 +1,3 @@
+// at: src/agent/planted-right.ts
+// rule: one-meaning
+export const PlantedName = 'done';
