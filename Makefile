@@ -18,7 +18,7 @@ down: install ## remove all that `make run` made
 	@node dev/run/down.ts
 
 dev: install ## the example agent alone: no cluster, embedded Postgres, reload on change
-	@npm run --silent dev -- --config examples/echo/gx.json --port 8123
+	@npm run --silent dev -- --config examples/echo/gx.json
 
 ##@ Prove it
 

@@ -13,6 +13,26 @@ export type FrontDoor = {
   stop(): Promise<void>;
 };
 
+/** Where clients look for a development server first (Studio's page among them). */
+export const USUAL_PORT = 2024;
+/** Neighbours of the usual port that are tried before any free one, so that two servers keep their addresses. */
+const NEIGHBOURS = 10;
+
+/** Opens the door at the first of these ports that is free. Throws a `StartError` when all of them are taken. */
+export async function openFirstFreeDoor(host: string, [port = 0, ...others]: number[]): Promise<FrontDoor> {
+  try {
+    return await openFrontDoor({ host, port });
+  } catch (error) {
+    if (others.length === 0 || !isTaken((error as Error).cause)) throw error;
+    return openFirstFreeDoor(host, others);
+  }
+}
+
+/** The usual port, its neighbours, and then any. */
+export const usualPorts = (): number[] => [...Array.from({ length: NEIGHBOURS }, (_, next) => USUAL_PORT + next), 0];
+
+const isTaken = (error: unknown): boolean => (error as NodeJS.ErrnoException | undefined)?.code === 'EADDRINUSE';
+
 export async function openFrontDoor({ host, port }: { host: string; port: number }): Promise<FrontDoor> {
   const open = new Set<Socket>();
   let target: number | undefined;
@@ -55,9 +75,8 @@ async function listening(server: Server, { host, port }: { host: string; port: n
     server.listen(port, host);
     await once(server, 'listening');
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'EADDRINUSE')
+    if (isTaken(error))
       throw new StartError(`Port ${port} on ${host} is in use: choose another one with --port (0 is any free one).`, { cause: error });
-    throw new StartError(`Can't listen on ${host}:${port}: ${message}.`, { cause: error });
+    throw new StartError(`Can't listen on ${host}:${port}: ${(error as Error).message}.`, { cause: error });
   }
 }

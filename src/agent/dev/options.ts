@@ -2,12 +2,12 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { StartError } from '../../errors.ts';
 
-export const HELP = `gx-platform dev: the agent server on this machine, with a Postgres of its own, reloading when a file changes
+export const HELP = `gx dev: the agent server on this machine, with a Postgres of its own, reloading when a file changes
 
-Usage: node src/main.ts dev [options]
+Usage: gx dev [options]
 
   --config <file>        the graph configuration (default ./gx.json)
-  --port <number>        where it answers; 0 is any free port (default 8123)
+  --port <number>        where it answers; 0 is any free port (default 2024, or the next free one)
   --host <address>       on which address (default 127.0.0.1)
   --database-uri <uri>   use this Postgres instead of the embedded one
   --no-reload            do not watch the files
@@ -19,7 +19,8 @@ Data lies in .gx beside the configuration and survives a restart. Other settings
 
 export type DevOptions = {
   config: string;
-  port: number;
+  /** Undefined: the usual one, or the next that is free. */
+  port: number | undefined;
   host: string;
   databaseUri: string | undefined;
   reload: boolean;
@@ -29,7 +30,7 @@ export type DevOptions = {
 
 const FLAGS = {
   config: { type: 'string', default: './gx.json' },
-  port: { type: 'string', default: '8123' },
+  port: { type: 'string' },
   host: { type: 'string', default: '127.0.0.1' },
   'database-uri': { type: 'string' },
   'no-reload': { type: 'boolean', default: false },
@@ -44,14 +45,19 @@ const LAST_PORT = 65_535;
 export function devOptions(args: string[]): DevOptions | undefined {
   const flags = parsed(args);
   if (flags.help) return undefined;
-  const port = Number(flags.port);
-  if (!Number.isInteger(port) || port < 0 || port > LAST_PORT)
-    throw new StartError(`dev: --port must be a whole number from 0 to ${LAST_PORT}.`);
+  const port = flags.port === undefined ? undefined : portOf(flags.port);
   const databaseUri = flags['database-uri'];
   if (flags.reset && databaseUri !== undefined)
     throw new StartError('dev: --reset forgets the data of the embedded Postgres only; it can not be given together with --database-uri.');
   const { host, reset } = flags;
   return { config: path.resolve(flags.config), port, host, databaseUri, reload: !flags['no-reload'], reset, logJson: flags['log-json'] };
+}
+
+function portOf(text: string): number {
+  const port = Number(text);
+  if (text === '' || !Number.isInteger(port) || port < 0 || port > LAST_PORT)
+    throw new StartError(`dev: --port must be a whole number from 0 to ${LAST_PORT}.`);
+  return port;
 }
 
 function parsed(args: string[]): ReturnType<typeof parseArgs<{ options: typeof FLAGS }>>['values'] {

@@ -7,7 +7,7 @@ import { createLog, type Log } from '../../log.ts';
 import { withoutPassword } from '../db/pool.ts';
 import { readGraphsFile, type GraphsFile } from '../gx-json/read.ts';
 import { startPostgres } from './embedded-postgres/start.ts';
-import { openFrontDoor, type FrontDoor } from './front-door.ts';
+import { openFirstFreeDoor, openFrontDoor, USUAL_PORT, usualPorts, type FrontDoor } from './front-door.ts';
 import { devOptions, HELP, type DevOptions } from './options.ts';
 import { prettyStream } from './pretty.ts';
 import { Serving } from './serving.ts';
@@ -43,7 +43,7 @@ export async function runDev(args: string[], signal: AbortSignal): Promise<Runni
 async function start(stage: Stage): Promise<void> {
   const { options, log, signal, closing } = stage;
   const file = readGraphsFile(options.config);
-  const door = await openFrontDoor(options);
+  const door = await openDoor(options);
   closing.push(() => door.stop());
   const uri = options.databaseUri ?? (await embedded(stage, file, door));
   const serving = new Serving({ config: () => configFor(options, uri), log, door, signal });
@@ -52,9 +52,14 @@ async function start(stage: Stage): Promise<void> {
   signal.throwIfAborted();
   if (options.reload) closing.push(watching(file, serving));
   const data = options.databaseUri === undefined ? path.join(file.folder, '.gx') : withoutPassword(uri);
-  const facts = { url: urlOf(options, door), graphs: file.graphs, data, reload: options.reload };
+  const isElsewhere = options.port === undefined && door.port !== USUAL_PORT;
+  const facts = { url: urlOf(options, door), graphs: file.graphs, data, reload: options.reload, isElsewhere };
   process.stdout.write(welcome({ ...facts, seconds: process.uptime() }));
 }
+
+/** A port that was asked for has to be free; the usual one may be another server's. */
+const openDoor = ({ host, port }: DevOptions): Promise<FrontDoor> =>
+  port === undefined ? openFirstFreeDoor(host, usualPorts()) : openFrontDoor({ host, port });
 
 /** The address that a browser on this machine can open. */
 const urlOf = ({ host }: DevOptions, { port }: FrontDoor): string => {

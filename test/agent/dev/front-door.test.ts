@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
-import { openFrontDoor, type FrontDoor } from '../../../src/agent/dev/front-door.ts';
+import { openFirstFreeDoor, openFrontDoor, usualPorts, type FrontDoor } from '../../../src/agent/dev/front-door.ts';
 import { StartError } from '../../../src/errors.ts';
 import { until } from '../../kit/until.ts';
 
@@ -61,4 +61,19 @@ describe('the port that stays open', () => {
     door = await openFrontDoor({ host: '127.0.0.1', port: 0 });
     await expect(openFrontDoor({ host: '127.0.0.1', port: door.port })).rejects.toThrow(StartError);
   });
+
+  test('where one port is taken, the next one of the list is opened', async () => {
+    door = await openFrontDoor({ host: '127.0.0.1', port: 0 });
+    const next = await openFirstFreeDoor('127.0.0.1', [door.port, 0]);
+    await next.stop();
+    expect(next.port).not.toBe(door.port);
+    await expect(openFirstFreeDoor('127.0.0.1', [door.port])).rejects.toThrow(`Port ${door.port}`);
+  });
+
+  test('an address that is not of this machine is refused at once', async () => {
+    door = await openFrontDoor({ host: '127.0.0.1', port: 0 });
+    await expect(openFirstFreeDoor('192.0.2.1', [0, 0])).rejects.toThrow("Can't listen");
+  });
+
+  test('the usual port comes first, any free one last', () => expect(usualPorts()).toMatchObject({ 0: 2024, 10: 0 }));
 });

@@ -4,10 +4,10 @@ import { devOptions } from '../../../src/agent/dev/options.ts';
 import { StartError } from '../../../src/errors.ts';
 
 describe('options of dev', () => {
-  test('nothing given: the gx.json here, on port 8123 of this machine only, reloading', () => {
+  test('nothing given: the gx.json here, on the usual port of this machine only, reloading', () => {
     expect(devOptions([])).toEqual({
       config: path.resolve('gx.json'),
-      port: 8123,
+      port: undefined,
       host: '127.0.0.1',
       databaseUri: undefined,
       reload: true,
@@ -25,6 +25,7 @@ describe('options of dev', () => {
 
   test.each([
     ['a port that is none', ['--port', 'http']],
+    ['no port at all', ['--port', '']],
     ['a port beyond the last', ['--port', '65536']],
     ['an unknown option', ['--prot', '1']],
     ['forgetting the data of a database that is not ours', ['--reset', '--database-uri', 'postgres://x/y']],

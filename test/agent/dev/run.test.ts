@@ -26,7 +26,7 @@ function launch(
   args: string[],
   env: Record<string, string> = {},
 ): { child: ChildProcess; output(): string; ended: Promise<number | null> } {
-  const child = spawn(process.execPath, [path.join(ROOT, 'src/main.ts'), 'dev', '--port', '0', ...args], {
+  const child = spawn(process.execPath, [path.join(ROOT, 'src/main.ts'), 'dev', ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
   });
@@ -37,8 +37,8 @@ function launch(
   return { child, output: () => output, ended };
 }
 
-async function dev(args: string[]): Promise<Dev> {
-  const { child, output, ended } = launch(args);
+async function dev(args: string[], port = ['--port', '0']): Promise<Dev> {
+  const { child, output, ended } = launch([...port, ...args]);
   const url = await until(
     'dev is ready',
     async () => /Ready after .*: (http:\S+)/.exec(output())?.[1] ?? (child.exitCode === null ? undefined : 'none'),
@@ -54,7 +54,7 @@ async function dev(args: string[]): Promise<Dev> {
 
 /** A start that must fail. */
 async function refused(args: string[]): Promise<{ code: number | null; output: string }> {
-  const { ended, output } = launch(args);
+  const { ended, output } = launch(['--port', '0', ...args]);
   return { code: await ended, output: output() };
 }
 
@@ -175,7 +175,9 @@ describe('dev', () => {
 
   test('ends at Ctrl-C while it waits for the database that it is given', async () => {
     const nobody = 'postgresql://gx@127.0.0.1:1/gx';
-    const { child, ended, output } = launch(['--config', config, '--database-uri', nobody], { GX_POSTGRES_WAIT_SECONDS: '3600' });
+    const { child, ended, output } = launch(['--port', '0', '--config', config, '--database-uri', nobody], {
+      GX_POSTGRES_WAIT_SECONDS: '3600',
+    });
     await until('it waits', async () => output().includes('waiting for the database'), 60);
     child.kill('SIGINT');
     expect(await ended).toBe(0);
@@ -194,6 +196,19 @@ describe('dev', () => {
       30,
     );
     expect(JSON.parse(ready)).toMatchObject({ level: 'info', process: 'dev' });
+  });
+
+  test('without --port, another one than the usual one when that is taken, and it says so', async () => {
+    // Another program of this machine may have it already.
+    const other = createServer()
+      .on('error', () => undefined)
+      .listen(2024, '127.0.0.1');
+    const running = await dev(['--config', config], []);
+    other.close();
+    expect(new URL(running.url).port).not.toBe('2024');
+    expect(running.output()).toContain(`Port 2024 is taken`);
+    expect(running.output()).toContain(`https://smith.langchain.com/studio/?baseUrl=${running.url}`);
+    expect(await answer(running)).toBe('That was message 1 of this thread.');
   });
 
   test('a port in use', async () => {
