@@ -10,6 +10,7 @@ const needs = (file: string): string => {
   const text = readFileSync(file, 'utf8');
   if (file.startsWith('test/faults/') && /\.\/fault-stage/.test(text)) return 'faults';
   if (file.startsWith('test/crash/')) return 'crash';
+  if (file.startsWith('test/browser/')) return 'browser';
   if (/kit\/(api-server|stage)|inject\('kubeconfig'\)/.test(text)) return 'kube';
   if (/kit\/(postgres|agent-pair)/.test(text)) return 'agent';
   return file.startsWith('test/charts/') ? 'charts' : 'unit';
@@ -55,6 +56,18 @@ export default defineConfig({
           testTimeout: 300_000,
           hookTimeout: 120_000,
           // Each starts several servers, and measures how long they take.
+          fileParallelism: false,
+        },
+      },
+      {
+        test: {
+          name: 'browser',
+          include: of('browser'),
+          globalSetup: ['test/kit/postgres-global.ts', 'test/browser/page-global.ts'],
+          expect,
+          testTimeout: 180_000,
+          hookTimeout: 120_000,
+          // One browser at a time, so that what is waited for comes in time.
           fileParallelism: false,
         },
       },

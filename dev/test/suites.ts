@@ -23,6 +23,7 @@ export const SUITES: Record<string, Check[]> = {
   faults: [vitest('faults')],
   agent: [vitest('agent')],
   crash: [vitest('crash')],
+  browser: [vitest('browser')],
   charts: [vitest('charts')],
   system: [vitest('system')],
 };

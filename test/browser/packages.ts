@@ -1,0 +1,39 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { command } from '../../dev/commands.ts';
+import { devConfig } from '../../dev/env.ts';
+import { locked } from '../../dev/lock.ts';
+import { say } from '../../dev/steps.ts';
+
+/** What a page is made of that speaks to the agent server, and what drives the browser. */
+const PACKAGES = {
+  '@langchain/core': '1.4.0',
+  '@langchain/langgraph-sdk': '1.11.0',
+  '@langchain/react': '1.1.0',
+  esbuild: '^0.28.2',
+  'puppeteer-core': '25.16.0',
+  react: '^19',
+  'react-dom': '^19',
+};
+
+/** Installs them outside of this checkout, once. Returns the folder. */
+export async function packages(): Promise<string> {
+  const list = JSON.stringify({ private: true, type: 'module', dependencies: PACKAGES });
+  const key = createHash('sha256').update(list).digest('hex').slice(0, 12);
+  const folder = join(devConfig().cacheFolder, `test-browser-${key}`);
+  const isComplete = join(folder, 'complete');
+  await locked(
+    `test-browser-${key}`,
+    () => undefined,
+    async () => {
+      if (existsSync(isComplete)) return;
+      say(`installing ${Object.keys(PACKAGES).join(', ')}`);
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(join(folder, 'package.json'), list);
+      await command('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: folder });
+      writeFileSync(isComplete, '');
+    },
+  );
+  return folder;
+}

@@ -1,0 +1,20 @@
+import type { TestProject } from 'vitest/node';
+import { chromium } from './chromium.ts';
+import { packages } from './packages.ts';
+import { servePage } from './page-server.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The browser's program, the folder of the page's packages, and where the page is served. */
+    browser: { chromium: string; packages: string; page: string };
+  }
+}
+
+/** What all tests of the folder stand on: a browser, npm packages, the page. */
+export default async function setup(project: TestProject): Promise<() => void> {
+  const program = await chromium();
+  const folder = await packages();
+  const page = await servePage(folder);
+  project.provide('browser', { chromium: program, packages: folder, page: page.url });
+  return () => page.stop();
+}
