@@ -1,6 +1,6 @@
 import type { RunKwargs } from '../../schema/run.ts';
 import type { Db } from './pool.ts';
-import { LAST_SEQ } from './protocol-events.ts';
+import { LAST_SEQ_FOR_RUN } from './protocol-events.ts';
 
 /* Who runs what: claims, heartbeats, and what becomes of a run whose worker is gone. */
 
@@ -18,7 +18,7 @@ export type Claimed = {
   readers: string[];
   /** True when the thread has no checkpoint. */
   empty: boolean;
-  /** The number of the thread's last protocol event. */
+  /** The number of the thread's last protocol event, when the run tells of itself there. */
   thread_seq: number;
 };
 
@@ -41,7 +41,7 @@ const TAKE = `update gx.run r set status = 'running', attempt = r.attempt + 1, w
   from head, gx.thread t where r.run_id = head.run_id and r.status = 'pending' and t.thread_id = r.thread_id
   returning r.run_id, r.thread_id, r.graph_id, r.attempt, r.kwargs, r.temporary, r.resumable, r.alone, r.cancel, r.readers || t.readers as readers,
     not exists (select 1 from gx.checkpoints c where c.thread_id = r.thread_id::text) as empty,
-    ${LAST_SEQ} as thread_seq`;
+    ${LAST_SEQ_FOR_RUN} as thread_seq`;
 
 /**
  * Takes the head run of each thread. Two takers of one thread meet at the unique index: the later one gets a

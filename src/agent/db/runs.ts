@@ -2,7 +2,7 @@ import type { JsonObject } from '../../schema/agent-types.ts';
 import type { MultitaskStrategy, Run, RunError, RunKwargs, RunStatus } from '../../schema/run.ts';
 import { toField } from './json-field.ts';
 import type { Db } from './pool.ts';
-import { LAST_SEQ } from './protocol-events.ts';
+import { LAST_SEQ_FOR_RUN } from './protocol-events.ts';
 
 /** What the assistant and the thread bring to a run. */
 export type RunContext = {
@@ -45,7 +45,7 @@ export type Starter = { worker: string; leaseSeconds: number };
 
 /**
  * `thread_readers`: processes that follow the whole thread; `empty`: the thread has no checkpoint; `thread_seq`: the
- * number of its last protocol event.
+ * number of its last protocol event, when the run tells of itself there.
  */
 export type Inserted = { run: Run; thread_readers: string[]; empty: boolean; thread_seq: number };
 
@@ -81,7 +81,7 @@ export async function insertRun(
           case when starts then $14::uuid end, case when starts then now() + $16 * interval '1 second' end, case when starts then now() end,
           $5, $6, $7, $8, $9, $11, now() + $12 * interval '1 second', now() + $12 * interval '1 second'
         from s returning ${SHOWN})
-      select r.*, t.readers as thread_readers, not exists (select 1 from gx.checkpoints c where c.thread_id = $2::text) as empty, ${LAST_SEQ} as thread_seq from r, t`,
+      select r.*, t.readers as thread_readers, not exists (select 1 from gx.checkpoints c where c.thread_id = $2::text) as empty, ${LAST_SEQ_FOR_RUN} as thread_seq from r, t`,
     values: [
       run.run_id,
       run.thread_id,
