@@ -12,37 +12,46 @@ export type FinishRun = {
   thread: { status: 'idle' | 'interrupted' | 'error'; values: string | undefined; interrupts: string | undefined };
 };
 
-export type Finished = { readers: string[]; more: boolean };
+/** `status`: what the run ended with. */
+export type Finished = { readers: string[]; more: boolean; status: RunStatus };
+
+/** What became of an end: written; not, because the run is to be rolled back; not, because the run is another's. */
+export type WrittenEnd = Finished | 'to-roll-back' | undefined;
 
 /** Another run of the thread is due. */
 const MORE = `exists (select 1 from gx.run p where p.thread_id = r.thread_id and p.status = 'pending' and p.due_at <= now()) as more`;
 
 /**
- * Ends runs of one worker and writes down where their threads rest, in one statement. A run that is no longer this
- * worker's has undefined in its place. Rows are locked as everywhere, threads before runs and each in the order of
- * their ids: else an admission on the thread and an end would wait for each other.
+ * Ends runs of one worker and writes down where their threads rest, in one statement. A cancel that was answered before
+ * has the last word: clients were told that the run is interrupted, or gone. Rows are locked as everywhere, threads
+ * before runs and each in the order of their ids: else an admission on the thread and an end would wait for each other.
  */
-export async function finishRuns(db: Db, runs: FinishRun[]): Promise<(Finished | undefined)[]> {
-  const rows = await db.query<Finished & { run_id: string }>({
+export async function finishRuns(db: Db, runs: FinishRun[]): Promise<WrittenEnd[]> {
+  const rows = await db.query<Finished & { run_id: string; cancel: 'interrupt' | 'rollback' | null }>({
     name: 'run_finish',
-    text: `with f as materialized (
+    text: `with asked as materialized (
         select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
           as f (run_id, worker, status, error, rest, "values", interrupts)),
       threads as materialized (
         select 1 from gx.thread where thread_id in (select thread_id from gx.run where run_id = any($1)) order by thread_id for no key update),
       runs as materialized (
-        select r.run_id from gx.run r where run_id = any($1) and (select count(*) from threads) >= 0 order by run_id for no key update),
+        select r.run_id, r.worker, r.status, r.cancel from gx.run r
+        where run_id = any($1) and (select count(*) from threads) >= 0 order by run_id for no key update),
+      f as materialized (
+        select run_id, cancel, "values", interrupts, case when cancel is null then f.status else 'interrupted' end as status,
+          case when cancel is null then error::jsonb end as error,
+          case when cancel is not null and rest = 'error' then 'idle' else rest end as rest
+        from asked f join runs using (run_id, worker) where runs.status = 'running'),
       r as (
-        update gx.run r set status = f.status, error = f.error::jsonb, updated_at = now(), ended_at = now(), lease_until = null
-        from f join runs using (run_id)
-        where r.run_id = f.run_id and r.worker = f.worker and r.status = 'running' returning r.run_id, r.thread_id, r.readers),
+        update gx.run r set status = f.status, error = f.error, updated_at = now(), ended_at = now(), lease_until = null
+        from f where r.run_id = f.run_id and f.cancel is distinct from 'rollback' returning r.run_id, r.thread_id, r.readers, r.status),
       t as (
         update gx.thread t set status = f.rest, "values" = coalesce(f."values"::jsonb, t."values"),
-          interrupts = coalesce(f.interrupts::jsonb, t.interrupts), error = f.error::jsonb, updated_at = now(), state_updated_at = now()
+          interrupts = coalesce(f.interrupts::jsonb, t.interrupts), error = f.error, updated_at = now(), state_updated_at = now()
         from r join f using (run_id) where t.thread_id = r.thread_id)
-      select run_id, readers,
+      select f.run_id, f.cancel, r.readers, r.status,
         ${MORE}
-      from r`,
+      from f left join r using (run_id)`,
     values: [
       runs.map(({ run_id }) => run_id),
       runs.map(({ worker }) => worker),
@@ -53,20 +62,19 @@ export async function finishRuns(db: Db, runs: FinishRun[]): Promise<(Finished |
       runs.map(({ thread }) => (thread.interrupts === undefined ? null : fieldText(thread.interrupts))),
     ],
   });
-  const found = new Map(rows.map(({ run_id, readers, more }) => [run_id, { readers, more }]));
+  const found = new Map(
+    rows.map(({ run_id, cancel, ...finished }) => [run_id, cancel === 'rollback' ? ('to-roll-back' as const) : finished]),
+  );
   return runs.map(({ run_id }) => found.get(run_id));
 }
 
 /** Returns an end that the worker wrote before and whose answer it never got; undefined where there is none. */
-export async function finishedBefore(
-  db: Db,
-  { run_id, worker, status }: Pick<FinishRun, 'run_id' | 'worker' | 'status'>,
-): Promise<Finished | undefined> {
+export async function finishedBefore(db: Db, { run_id, worker }: Pick<FinishRun, 'run_id' | 'worker'>): Promise<Finished | undefined> {
   const [run] = await db.query<Finished>({
-    text: `select readers,
+    text: `select readers, status,
         ${MORE}
-      from gx.run r where run_id = $1 and worker = $2 and status = $3`,
-    values: [run_id, worker, status],
+      from gx.run r where run_id = $1 and worker = $2 and ended_at is not null`,
+    values: [run_id, worker],
   });
   return run;
 }

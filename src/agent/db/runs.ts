@@ -32,7 +32,17 @@ export type NewRun = {
 /** SQL of another store's insert, with the parameter at the given position: it joins our statement. */
 export type TicketSql = (parameter: number) => string;
 
-const SHOWN = 'run_id, thread_id, assistant_id, created_at, updated_at, status, metadata, kwargs, multitask_strategy';
+/** True for a run that somebody cancelled, and whose worker has not confirmed it yet. */
+const STOPPING = `(cancel is not null and status in ('pending', 'running'))`;
+
+/*
+ * From the statement on that takes a cancel, clients see the run as it will end: interrupted, or gone when it is rolled
+ * back. Its row keeps the status until its worker confirms, because its thread is busy until then.
+ */
+const STATUS = `case when ${STOPPING} then 'interrupted' else status end`;
+const GONE = `(${STOPPING} and cancel = 'rollback')`;
+
+const SHOWN = `run_id, thread_id, assistant_id, created_at, updated_at, ${STATUS} as status, metadata, kwargs, multitask_strategy`;
 
 /**
  * Seconds after its due time at which a temporary thread is removed that nobody else removed, because its worker died
@@ -144,10 +154,11 @@ export async function lockActive(tx: Db, threadId: string): Promise<ActiveRun[] 
   });
 }
 
+/** Returns the run as clients see it: one that was cancelled is interrupted, and gone if it is rolled back. */
 export async function getRun(db: Db, threadId: string | undefined, runId: string): Promise<Run | undefined> {
   const [run] = await db.query<Run>({
     name: 'run_get',
-    text: `select ${SHOWN} from gx.run where run_id = $1 and ($2::uuid is null or thread_id = $2)`,
+    text: `select ${SHOWN} from gx.run where run_id = $1 and ($2::uuid is null or thread_id = $2) and not ${GONE}`,
     values: [runId, threadId ?? null],
   });
   return run;
@@ -167,16 +178,20 @@ export async function isThere(
 
 type ListRuns = { limit: number; offset: number; status?: RunStatus | undefined };
 
+/** Returns runs of the thread as clients see them, newest first (see `getRun`). */
 export function listRuns(db: Db, threadId: string, { limit, offset, status }: ListRuns): Promise<Run[]> {
   return db.query<Run>({
     name: 'run_list',
-    text: `select ${SHOWN} from gx.run where thread_id = $1 and ($2::text is null or status = $2)
+    text: `select ${SHOWN} from gx.run where thread_id = $1 and not ${GONE} and ($2::text is null or ${STATUS} = $2)
       order by created_at desc, run_id desc limit $3 offset $4`,
     values: [threadId, status ?? null, limit, offset],
   });
 }
 
-/** Where a run stands, as a process needs to know that waits for it. */
+/**
+ * Where a run stands, as a process needs to know that waits for it: a cancelled one is under way until its worker
+ * confirms.
+ */
 export type RunProgress = {
   run_id: string;
   thread_id: string;
@@ -184,9 +199,11 @@ export type RunProgress = {
   worker: string | null;
   resumable: boolean;
   error: RunError | null;
+  /** True while it is rolled back: clients see it no more. */
+  gone: boolean;
 };
 
-const PROGRESS = 'run_id, thread_id, status, worker, resumable, error';
+const PROGRESS = `run_id, thread_id, status, worker, resumable, error, ${GONE} as gone`;
 
 /** Reads where the run stands; undefined when there is no such run. */
 export async function runProgress(db: Db, runId: string): Promise<RunProgress | undefined> {
@@ -252,23 +269,24 @@ export function interruptPending(db: Db, runIds: string[]): Promise<{ run_id: st
   });
 }
 
-/** Asks the workers of running runs to stop; a rollback asked for stays one. */
+/** Asks the workers of running runs to stop. Those that are being rolled back stay so, and are left out. */
 export function askToStop(db: Db, runIds: string[], action: 'interrupt' | 'rollback'): Promise<{ run_id: string; worker: string }[]> {
   return db.query({
-    text: `update gx.run set cancel = case when cancel = 'rollback' then cancel else $2 end, updated_at = now()
-      where run_id = any($1) and status = 'running' returning run_id, worker`,
+    text: `update gx.run set cancel = $2, updated_at = now()
+      where run_id = any($1) and status = 'running' and not ${GONE} returning run_id, worker`,
     values: [runIds, action],
   });
 }
 
 type RunSelection = { thread_id?: string | undefined; run_ids?: string[] | undefined; status?: 'pending' | 'running' | 'all' | undefined };
 
-/** Unfinished runs by ids, thread or status, locked for the change that follows. */
-export function selectActive(tx: Db, { thread_id, run_ids, status = 'all' }: RunSelection): Promise<ActiveRun[]> {
-  const statuses = status === 'all' ? ['pending', 'running'] : [status];
+/** Unfinished runs by ids, thread or status as clients see it, locked for the change that follows. */
+export function selectActive(tx: Db, { thread_id, run_ids, status }: RunSelection): Promise<ActiveRun[]> {
+  const statuses = status === undefined || status === 'all' ? ['pending', 'running'] : [status];
   return tx.query<ActiveRun>({
     text: `select run_id, status, worker from gx.run
-      where status = any($1) and ($2::uuid is null or thread_id = $2) and ($3::uuid[] is null or run_id = any($3)) order by run_id for update`,
-    values: [statuses, thread_id ?? null, run_ids ?? null],
+      where status = any($1) and ($2::uuid is null or thread_id = $2) and ($3::uuid[] is null or run_id = any($3))
+        and ($4 or cancel is null) order by run_id for update`,
+    values: [statuses, thread_id ?? null, run_ids ?? null, status === undefined],
   });
 }

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { NotFound } from '../../errors.ts';
 import { json, slowJson, sse, type Reply, type Request } from '../../http/route.ts';
 import { isSet } from '../../schema/agent-types.ts';
 import { isUnfinished, type RunCreate } from '../../schema/run.ts';
@@ -90,9 +91,17 @@ type Join = {
   query: { cancel_on_disconnect?: string; stream_mode?: string[]; namespace?: string[] };
 };
 
+/** Follows a run that clients can see. Throws `NotFound`, also for one that is being rolled back. */
+async function joined({ readers }: RunRouteDeps, run: Pick<Join, 'runId' | 'threadId'>, signal: AbortSignal): Promise<FollowedRun> {
+  const followed = await readers.followRun(run, signal);
+  if (!followed.progress.gone) return followed;
+  followed.subscription.close();
+  throw new NotFound(`Run with ID ${run.runId} not found`);
+}
+
 /** Answers the final state of a run that was made before. */
 export async function answerJoin(deps: RunRouteDeps, { runId, threadId, signal, query }: Omit<Join, 'headers'>): Promise<Reply> {
-  const { progress, subscription } = await deps.readers.followRun({ runId, threadId }, signal);
+  const { progress, subscription } = await joined(deps, { runId, threadId }, signal);
   if (!isUnfinished(progress.status)) {
     subscription.close();
     return json(await deps.readers.stateOf(progress));
@@ -104,7 +113,7 @@ export async function answerJoin(deps: RunRouteDeps, { runId, threadId, signal, 
 export async function answerJoinStream(deps: RunRouteDeps, { runId, threadId, headers, signal, query }: Join): Promise<Reply> {
   const wanted = { modes: modesOf(query.stream_mode, { field: 'stream_mode', modes: STREAM_MODES }), namespaces: query.namespace };
   const cursor = cursorOf(headers);
-  const followed = await deps.readers.followRun({ runId, threadId }, signal);
+  const followed = await joined(deps, { runId, threadId }, signal);
   const events = await deps.readers.eventsAfter(cursor, followed, wanted);
   const cancel = isSet(query.cancel_on_disconnect);
   return sse(() => untilLeft(deps, events, { run_id: runId, cancel, signal }), {

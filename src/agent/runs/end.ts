@@ -38,13 +38,17 @@ export type End =
 /** What stays the same over the whole life of a run. `alone`: it has a graph thread of its own. */
 export type RunFacts = { alone: boolean; timeoutSeconds: number };
 
-/** Decides the end of a run from what its graph told. A graph that finished before it heard of a stop has finished. */
+/**
+ * Decides the end of a run from what its graph told. A run that a client stopped is interrupted even if its graph was
+ * done, or failed, before it heard of that: the client was told so. Of the other stops it need not have heard.
+ */
 export function endOfGraph(outcome: Outcome, stop: StopReason | undefined, { timeoutSeconds }: RunFacts): End {
   const { values, interrupts } = outcome;
   const rest = outcome.waiting ? 'interrupted' : 'idle';
   const said = { values, interrupts, stateUnknown: false };
   if (stop === 'lost') return { kind: 'forget' };
   if (stop === 'rollback') return { kind: 'roll-back' };
+  if (stop === 'interrupt') return { kind: 'finish', status: 'interrupted', error: null, rest, ...said };
   if (outcome.status === 'error') return { ...failed(outcome.error ?? NO_REASON), ...said };
   if (outcome.status === 'success') return { kind: 'finish', status: 'success', error: null, rest, ...said };
   if (stop === 'shutdown' || outcome.retry === true) return { kind: 'hand-back', alone: false, losesLife: outcome.retry === true };

@@ -4,7 +4,7 @@ import type { Log } from '../../log.ts';
 import type { RunStatus } from '../../schema/run.ts';
 import type { Cursor } from '../../schema/stream-event.ts';
 import { Batcher } from '../db/batcher.ts';
-import { finishRuns, type Finished, type FinishRun } from '../db/ends.ts';
+import { finishRuns, type FinishRun, type WrittenEnd } from '../db/ends.ts';
 import { lastEvent } from '../db/events.ts';
 import type { Claimed } from '../db/leases.ts';
 import type { Database } from '../db/pool.ts';
@@ -51,14 +51,15 @@ type HeldRun = PublishedRun & {
   released: (next: string | undefined) => void;
 };
 
-type WrittenEnd = { more: boolean; status?: RunStatus };
+/** `status`: what the run ended with, if it did. */
+type CarriedOut = { more: boolean; status?: RunStatus };
 
 /**
  * Executes claimed runs in the graph threads and carries what comes of them to the database and to readers. It decides
  * nothing: it holds each run's life, tells the machine of `life.ts` what happened, and does what that answers.
  */
 export class Executor {
-  readonly #deps: Deps & { finishes: Batcher<FinishRun, Finished | undefined> };
+  readonly #deps: Deps & { finishes: Batcher<FinishRun, WrittenEnd> };
   readonly #held = new Map<string, HeldRun>();
   readonly #pending = new PendingRequests();
   /** Counts the runs that came to each end in this process. */
@@ -196,7 +197,7 @@ export class Executor {
         });
         return;
       case 'write-end':
-        void this.#try(held, async () => ({ event: 'end-written', more: await this.#write(held, effect) }));
+        void this.#try(held, () => this.#write(held, effect));
         return;
       case 'log':
         log[effect.level]({ err: effect.error, run_id }, effect.message);
@@ -215,13 +216,15 @@ export class Executor {
     this.#dispatch(held, event);
   }
 
-  async #write(held: HeldRun, { end, feedback }: Extract<Effect, { do: 'write-end' }>): Promise<boolean> {
-    const { more, status } = await this.#writtenEnd(held, end, feedback);
+  async #write(held: HeldRun, { end, feedback }: Extract<Effect, { do: 'write-end' }>): Promise<LifeEvent> {
+    const written = await this.#writeEnd(held, end, feedback);
+    if (written === 'to-roll-back') return { event: 'end-overruled' };
+    const { more, status } = written;
     if (status !== undefined) this.ended.set(status, (this.ended.get(status) ?? 0) + 1);
-    return more;
+    return { event: 'end-written', more };
   }
 
-  #writtenEnd(held: HeldRun, end: End, feedback: Record<string, string> | undefined): Promise<WrittenEnd> {
+  #writeEnd(held: HeldRun, end: End, feedback: Record<string, string> | undefined): Promise<CarriedOut | 'to-roll-back'> {
     switch (end.kind) {
       case 'forget':
         return forget(this.#deps, held.run);

@@ -18,7 +18,7 @@ import {
  *   taken -> executing -> stopping -> saying -> writing -> ended
  *
  * A run may skip states on its way to the right. Only a result that the database refuses leads back, from writing to
- * saying.
+ * saying. A roll-back that a client asked for meanwhile takes the place of the end that is being written.
  */
 
 /** Key -> the address at which feedback on the run is given. */
@@ -53,6 +53,8 @@ export type LifeEvent =
   | { event: 'last-events-said'; feedback: Feedback }
   /** `more`: its thread has another run waiting. */
   | { event: 'end-written'; more: boolean }
+  /** A client had the run rolled back before its end was written. */
+  | { event: 'end-overruled' }
   /** The database is away, or busy with the same rows. */
   | { event: 'end-postponed'; error: Error }
   | { event: 'end-refused'; error: Error }
@@ -73,7 +75,7 @@ export type Effect =
   | { do: 'say-last-events'; end: FinishEnd }
   /** Says the error that takes the place of the result; `last-events-said` follows. */
   | { do: 'say-error'; error: RunError }
-  /** Writes the end down and tells the readers; `end-written`, `end-postponed` or `end-refused` follows. */
+  /** Writes the end down and tells the readers; an event `end-...` follows. */
   | { do: 'write-end'; end: End; feedback: Feedback }
   | { do: 'log'; level: 'warn' | 'error'; error: Error; message: string }
   /** Gives the slot back; the run is none of this process's any more. `more`: its thread has another run waiting. */
@@ -192,6 +194,8 @@ function whenWriting(life: Extract<Life, { at: 'writing' }>, event: LifeEvent): 
   switch (event.event) {
     case 'end-written':
       return [{ at: 'ended' }, [{ do: 'release', end, more: event.more }]];
+    case 'end-overruled':
+      return ending({ kind: 'roll-back' });
     case 'retry-time-over':
       return [life, [{ do: 'write-end', end, feedback }]];
     default:

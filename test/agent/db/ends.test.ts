@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openDatabase, type Database } from '../../../src/agent/db/pool.ts';
 import { finishedBefore, finishRuns } from '../../../src/agent/db/ends.ts';
-import { registerReader } from '../../../src/agent/db/runs.ts';
+import { askToStop, registerReader } from '../../../src/agent/db/runs.ts';
 import { insertThreads, refreshThreadState, runsOf } from '../../../src/agent/db/threads.ts';
 import { until } from '../../kit/until.ts';
 import { silentLog } from '../../kit/log.ts';
@@ -40,11 +40,27 @@ test('an end whose answer got lost is known again by its worker, and by nobody e
   const thread = { status: 'idle', values: '{}', interrupts: '{}' } as const;
   const ending = { run_id, worker, status: 'success', error: null, thread } as const;
   expect(await finishedBefore(db, ending)).toBeUndefined();
-  const finished = { readers: [reader], more: false };
+  const finished = { readers: [reader], more: false, status: 'success' };
   expect(await finishRuns(db, [ending])).toEqual([finished]);
   expect(await finishRuns(db, [ending])).toEqual([undefined]);
   expect(await finishedBefore(db, ending)).toEqual(finished);
   expect(await finishedBefore(db, { ...ending, worker: randomUUID() })).toBeUndefined();
+});
+
+test('an end that comes after the answer to a cancel keeps to what that said', async () => {
+  const thread = { status: 'error', values: '{}', interrupts: '{}' } as const;
+  const failed = { worker, status: 'error', error: { error: 'Error', message: 'Boo!' }, thread } as const;
+  const [interrupted, undone] = [await run('running'), await run('running')];
+  await askToStop(db, [interrupted.run_id], 'interrupt');
+  await askToStop(db, [undone.run_id], 'rollback');
+  const ends = await finishRuns(
+    db,
+    [interrupted, undone].map(({ run_id }) => ({ ...failed, run_id })),
+  );
+  expect(ends).toEqual([{ readers: [], more: false, status: 'interrupted' }, 'to-roll-back']);
+  const rows = `select r.status, r.error as run, t.status as rest, t.error as thread from gx.run r join gx.thread t using (thread_id) where run_id = $1`;
+  expect(await database.sql(rows, [interrupted.run_id])).toEqual([{ status: 'interrupted', run: null, rest: 'idle', thread: null }]);
+  expect(await database.sql(rows, [undone.run_id])).toMatchObject([{ status: 'running' }]);
 });
 
 test('a reader that had to wait for a claim knows who has the run', async () => {

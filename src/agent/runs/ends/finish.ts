@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Log } from '../../../log.ts';
 import type { RunError, RunStatus } from '../../../schema/run.ts';
 import type { Batcher } from '../../db/batcher.ts';
-import { finishedBefore, type Finished, type FinishRun } from '../../db/ends.ts';
+import { finishedBefore, type FinishRun, type WrittenEnd } from '../../db/ends.ts';
 import { feedbackUrls } from '../../db/feedback.ts';
 import type { Claimed } from '../../db/leases.ts';
 import type { Db } from '../../db/pool.ts';
@@ -20,7 +20,7 @@ import { dropIfDeleted } from './forget.ts';
 
 type Deps = {
   db: Db;
-  finishes: Pick<Batcher<FinishRun, Finished | undefined>, 'add'>;
+  finishes: Pick<Batcher<FinishRun, WrittenEnd>, 'add'>;
   publisher: Publisher;
   readers: Pick<Readers, 'end'>;
   signals: Pick<Signals, 'processId'>;
@@ -77,16 +77,18 @@ function publishLifecycle(publisher: Publisher, published: Published, end: Pick<
 
 /**
  * Writes the end of a run that its graph, its time limit or a client brought about, and tells its readers the result.
+ * Returns `to-roll-back` when a client asked for that before the end was written.
  */
 export async function finish(
   deps: Deps,
   published: Published,
   { end, feedback }: { end: FinishEnd; feedback: Feedback },
-): Promise<{ more: boolean; status?: RunStatus }> {
+): Promise<{ more: boolean; status?: RunStatus } | 'to-roll-back'> {
   const { db, signals, publisher, readers, log } = deps;
   const { run } = published;
   const finished = await written(deps, run, end);
-  log.info({ run_id: run.run_id, status: end.status }, 'run ended');
+  if (finished === 'to-roll-back') return finished;
+  log.info({ run_id: run.run_id, status: finished?.status ?? end.status }, 'run ended');
   if (finished === undefined) {
     await dropIfDeleted(db, run);
     return { more: true };
@@ -98,11 +100,11 @@ export async function finish(
   const elsewhere = finished.readers.some((reader) => reader !== signals.processId);
   const afterSeconds = run.resumable ? deps.eventLog.lifeSeconds : elsewhere ? KEPT_FOR_READERS : 0;
   if (run.temporary) await retireThread(db, run.thread_id, { afterSeconds });
-  return { more: finished.more, status: end.status };
+  return { more: finished.more, status: finished.status };
 }
 
 /** Writes the end into the row. Returns undefined when the run is no longer this process's to end. */
-async function written({ db, finishes, signals }: Deps, { run_id }: Claimed, end: FinishEnd): Promise<Finished | undefined> {
+async function written({ db, finishes, signals }: Deps, { run_id }: Claimed, end: FinishEnd): Promise<WrittenEnd> {
   const { status, error, rest, values, interrupts } = end;
   const row: FinishRun = { run_id, worker: signals.processId, status, error, thread: { status: rest, values, interrupts } };
   return (await finishes.add(row)) ?? finishedBefore(db, row);

@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
+import { freshDatabase } from '../../kit/postgres.ts';
+import { until } from '../../kit/until.ts';
+
+/* What clients see of a run between the answer to their cancel and the moment in which its worker has stopped it. */
+
+let agent: AgentProcess;
+let database: Awaited<ReturnType<typeof freshDatabase>>;
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  agent = await startAgent({ database: database.uri, env: { GX_JOB_LEASE_SECS: '3' } });
+});
+
+afterAll(async () => {
+  await agent.kill();
+  await database.drop();
+});
+
+type Ids = [threadId: string, runId: string];
+
+/** A run whose graph never hears of a stop: its worker has to end the thread it is in, which takes two seconds. */
+async function deafRun(): Promise<Ids> {
+  const { client } = agent;
+  const { thread_id } = await client.threads.create();
+  const spun = agent.output().split('spinning').length;
+  const { run_id } = await client.runs.create(thread_id, 'broken', { input: { how: 'spin' } });
+  await until('the graph spins', () => agent.output().split('spinning').length > spun);
+  return [thread_id, run_id];
+}
+
+const statusesOf = async (threadId: string, filter?: 'running' | 'interrupted'): Promise<string[]> =>
+  (await agent.client.runs.list(threadId, filter && { status: filter })).map(({ status }) => status);
+
+test('a cancelled run reads as interrupted from the answer on, and its thread is busy until the worker has stopped it', async () => {
+  const { runs, threads } = agent.client;
+  const run = await deafRun();
+  await runs.cancel(...run);
+  expect(await runs.get(...run)).toMatchObject({ status: 'interrupted' });
+  expect(await statusesOf(run[0])).toEqual(['interrupted']);
+  expect(await statusesOf(run[0], 'interrupted')).toEqual(['interrupted']);
+  expect(await statusesOf(run[0], 'running')).toEqual([]);
+  expect(await threads.get(run[0])).toMatchObject({ status: 'busy' });
+  const next = await runs.create(run[0], 'steps', { input: { left: 1 } });
+  expect(await runs.get(run[0], next.run_id)).toMatchObject({ status: 'pending' });
+  expect(await runs.join(run[0], next.run_id)).toMatchObject({ done: 1 });
+  expect(await runs.get(...run)).toMatchObject({ status: 'interrupted' });
+  expect(await threads.get(run[0])).toMatchObject({ status: 'idle' });
+});
+
+test('a run that is rolled back is gone from the answer on', async () => {
+  const { runs, threads } = agent.client;
+  const run = await deafRun();
+  await runs.cancel(...run, false, 'rollback');
+  const gone = { status: 404 };
+  await expect(runs.get(...run)).rejects.toMatchObject(gone);
+  await expect(runs.cancel(...run)).rejects.toMatchObject(gone);
+  await expect(runs.delete(...run)).rejects.toMatchObject(gone);
+  await expect(runs.join(...run)).rejects.toMatchObject(gone);
+  await expect(Array.fromAsync(runs.joinStream(...run))).rejects.toMatchObject(gone);
+  expect(await statusesOf(run[0])).toEqual([]);
+  expect(await threads.get(run[0])).toMatchObject({ status: 'busy' });
+  await expect.poll(async () => (await threads.get(run[0])).status).toBe('idle');
+  await expect(runs.get(...run)).rejects.toMatchObject(gone);
+});
+
+test('a run that was interrupted may still be rolled back, as long as its worker has not stopped it', async () => {
+  const { runs } = agent.client;
+  const run = await deafRun();
+  await runs.cancel(...run);
+  await runs.cancel(...run, true, 'rollback');
+  await expect(runs.get(...run)).rejects.toMatchObject({ status: 404 });
+});
+
+test('a cancel of all runs that are running leaves out those that were cancelled before', async () => {
+  const { runs } = agent.client;
+  const run = await deafRun();
+  const cancelAll = (): Promise<void> => runs.cancelMany({ status: 'running' });
+  await cancelAll();
+  expect(await runs.get(...run)).toMatchObject({ status: 'interrupted' });
+  await expect(cancelAll()).rejects.toMatchObject({ status: 404 });
+  await expect.poll(async () => (await agent.client.threads.get(run[0])).status).toBe('idle');
+});
+
+describe('a graph that ends as it is cancelled', () => {
+  // Each run ends within a few milliseconds of its cancel, some before and some after it.
+  const race = async (action: 'interrupt' | 'rollback'): Promise<{ said: string; got: string }[]> => {
+    const { runs, threads } = agent.client;
+    return Promise.all(
+      Array.from({ length: 40 }, async (_, at) => {
+        const { thread_id } = await threads.create();
+        const { run_id } = await runs.create(thread_id, 'steps', { input: { left: 1, pause: at } });
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        const said = await runs.cancel(thread_id, run_id, false, action).then(
+          () => 'cancelled',
+          () => 'finished',
+        );
+        await expect.poll(async () => (await threads.get(thread_id)).status, { interval: 5 }).not.toBe('busy');
+        const got = await runs.get(thread_id, run_id).then(
+          ({ status }) => status,
+          () => 'gone',
+        );
+        return { said, got };
+      }),
+    );
+  };
+
+  test.each([
+    ['interrupt', 'interrupted'],
+    ['rollback', 'gone'],
+  ] as const)('keeps to what the answer to %s said', async (action, end) => {
+    const ends = await race(action);
+    expect(ends.filter(({ said, got }) => got !== (said === 'cancelled' ? end : 'success'))).toEqual([]);
+    expect(new Set(ends.map(({ said }) => said))).toEqual(new Set(['cancelled', 'finished']));
+  });
+});
+
+test('a cancelled run whose worker dies is ended by another', async () => {
+  const { runs, threads } = agent.client;
+  const doomed = await startAgent({ database: database.uri, env: { GX_JOB_LEASE_SECS: '3' } });
+  const { thread_id } = await threads.create();
+  // It is the other server's from its insert on.
+  const { run_id } = await doomed.client.runs.create(thread_id, 'broken', { input: { how: 'spin' } });
+  await until('the graph spins', () => doomed.output().includes('spinning'));
+  await runs.cancel(thread_id, run_id);
+  await doomed.kill('SIGKILL');
+  expect(await runs.get(thread_id, run_id)).toMatchObject({ status: 'interrupted' });
+  await expect.poll(async () => (await threads.get(thread_id)).status).toBe('idle');
+  expect(await runs.get(thread_id, run_id)).toMatchObject({ status: 'interrupted' });
+});
