@@ -40,6 +40,8 @@ export type DatabasePass = {
 export type Prepared = {
   /** What stands in the way of all that follows. */
   trouble?: ReconcileOutcome;
+  /** The deployment's objects, where a read has shown that they are to be otherwise. */
+  objects?: KubeObject[];
   /** The Secret that pods are to be started with; undefined while none is known. */
   secret: DatabaseSecret | undefined;
   statements: StatedCondition[];
@@ -88,6 +90,15 @@ export type DatabaseEngine = {
   address(deployment: DeploymentResource): DatabaseAddress | undefined;
   /** Whether agents can connect, as the caches show it. */
   takesConnections(deployment: DeploymentResource, view: Pick<DatabaseView, 'database' | 'databasePods'>): boolean;
+  /**
+   * Connections that the pods of a revision may share out. Undefined while the database is to take another number, and
+   * has not started with it.
+   */
+  connections(
+    deployment: DeploymentResource,
+    settings: Pick<OperatorSettings, 'profile'>,
+    view: Pick<DatabaseView, 'database' | 'databasePods'>,
+  ): number | undefined;
   /** Its objects, in the order in which they are made. */
   desired(deployment: DeploymentResource, settings: OperatorSettings, view: DatabaseView): KubeObject[];
   /**

@@ -21,7 +21,10 @@ export const reconcileDeployment =
     const pass = { view: world, objects: plan.objects, isHeld: held !== undefined, signal, now };
     const prepared = await database.prepare(deps, deployment, pass);
     const trouble = held ?? prepared.trouble;
-    const written = trouble === undefined ? await write(deps, plan, { deployment, world, signal }) : { world, objects: [] };
+    const written =
+      trouble === undefined
+        ? await write(deps, { ...plan, objects: prepared.objects ?? plan.objects }, { deployment, world, signal })
+        : { world, objects: [] };
     const step = trouble === undefined ? await database.step(deps, deployment, pass) : undefined;
     const report = deploymentReport(deployment, { written, active: plan.active, trouble, prepared, step, now }, settings);
     const due = [...prepared.again, nextExpiry(written.world.revisions, plan.active, plan.history)];

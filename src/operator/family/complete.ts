@@ -5,7 +5,7 @@ import { INTERRUPT } from '../../schema/labels.ts';
 import { hashOf, templateHash } from '../../schema/revision-of.ts';
 import { isPodReady } from '../pods/diagnose.ts';
 import { isRolledOut, replicasOf } from '../pods/workload-state.ts';
-import { connectionsOf } from './connections.ts';
+import { connectionsAsked } from './connections.ts';
 import { hasStarted, imageOf, isEnded, rolloutOrderOf } from './revisions.ts';
 import { replicasAllowed, replicasWanted, type WorkloadComponent } from './replicas.ts';
 
@@ -75,7 +75,7 @@ export function isComplete(revision: RevisionResource, view: RolloutView, settin
     deployment.spec.hibernate !== true &&
     (revision.metadata.annotations?.[INTERRUPT] === undefined || isServing) &&
     rolloutOrderOf(revision, siblings) === 'go' &&
-    connectionsOf(revision, settings).problem === undefined &&
+    connectionsAsked(revision, settings).problem === undefined &&
     isAsMade(revision)
   );
 }

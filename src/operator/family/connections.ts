@@ -22,26 +22,38 @@ const MOST = 44;
 const LIMIT = 10_000;
 
 export type Connections = {
-  /** `max_connections` of a managed database; of an external one what the deployment may use. */
+  /** `max_connections` of a managed database that is made today; of an external one what the deployment may use. */
   max: number;
-  /** Connections of one pod, api or queue. */
-  perPod: number;
   /** Why the pods don't fit, when they don't. */
   problem?: string;
 };
 
+type Sizes = Pick<OperatorSettings, 'profile'>;
+
+const podsOf = (of: Templated, settings: Sizes): number =>
+  Math.max(1, replicasAllowed(of, 'api', settings) + replicasAllowed(of, 'queue', settings));
+
+/** Returns the number that the pods need at least, during a switch too, as far as a database takes so many. */
+export const connectionsNeeded = (of: Templated, settings: Sizes): number => Math.min(LIMIT, leastFor(podsOf(of, settings)));
+
+const leastFor = (pods: number): number => RESERVED + GENERATIONS * pods * LEAST;
+
 /**
- * Shares the connections of a database among the pods. A number that the spec gives stands; the installation's default
- * grows with the pods, so that each gets what it needs.
+ * Returns the connections that a spec asks for. A number that it gives stands; the installation's default grows with
+ * the pods, so that each gets what it needs.
  */
-export function connectionsOf(of: Templated, settings: Pick<OperatorSettings, 'profile'>): Connections {
+export function connectionsAsked(of: Templated, settings: Sizes): Connections {
   const asked = of.spec.template.resourceSpec?.dbMaxConnections;
-  const pods = Math.max(1, replicasAllowed(of, 'api', settings) + replicasAllowed(of, 'queue', settings));
-  const needed = RESERVED + GENERATIONS * pods * LEAST;
+  const pods = podsOf(of, settings);
+  const needed = leastFor(pods);
   const max = asked ?? Math.min(LIMIT, Math.max(settings.profile.database.maxConnections, needed));
-  const share = Math.floor((max - RESERVED) / (GENERATIONS * pods));
-  const perPod = Math.max(LEAST, Math.min(MOST, share));
-  if (share >= LEAST) return { max, perPod };
+  if (max >= needed) return { max };
   const problem = `template.resourceSpec.dbMaxConnections: ${max} connections are too few for ${pods} pods, which during a switch of revisions need ${needed}; ask for more connections or fewer replicas.`;
-  return { max, perPod, problem };
+  return { max, problem };
+}
+
+/** Returns the connections of one pod, api or queue, of a database that takes `max`. */
+export function connectionsPerPod(of: Templated, settings: Sizes, max: number): number {
+  const share = Math.floor((max - RESERVED) / (GENERATIONS * podsOf(of, settings)));
+  return Math.max(LEAST, Math.min(MOST, share));
 }

@@ -23,6 +23,12 @@ export function isRolledOut(workload: KubeObject | undefined): boolean {
   return replicas === wanted && updatedReplicas === wanted && availableReplicas === wanted;
 }
 
+/** Every pod of it has the present template, as its status says of this template. */
+export function hasOnlyTodaysPods(workload: KubeObject): boolean {
+  const { observedGeneration = 0, replicas = 0, updatedReplicas = 0 } = statusOf(workload);
+  return observedGeneration >= (workload.metadata.generation ?? 0) && replicas === updatedReplicas;
+}
+
 /** No pod of a deployment's agents is left, and none is to come. */
 export const areAgentsGone = (workloads: KubeObject[], agentPods: KubeObject[]): boolean =>
   agentPods.length === 0 && workloads.every((workload) => replicasOf(workload) === 0);

@@ -2,7 +2,7 @@ import { DATABASE_READY, HIBERNATED, SUSPENDED } from '../../schema/conditions.t
 import { INTERRUPT } from '../../schema/labels.ts';
 import type { RevisionResource } from '../../schema/custom-resources.ts';
 import { isApiUp, isAsMade, isWorkloadUp } from '../family/complete.ts';
-import { connectionsOf } from '../family/connections.ts';
+import { connectionsAsked, connectionsNeeded } from '../family/connections.ts';
 import { isNothingServing, mayStart } from '../family/deployment.ts';
 import { replicasWanted, type WorkloadComponent } from '../family/replicas.ts';
 import { imageOf, isEnded } from '../family/revisions.ts';
@@ -26,6 +26,12 @@ export function decideRevision(situation: Situation): Decision {
 const SEEN_SOON = 30;
 
 const NO_DATABASE = 'Waiting for the database.';
+/**
+ * Seconds after which a revision looks again whether its database has restarted: the database's pod wakes the
+ * deployment alone, which may have nothing new to say.
+ */
+const RESTARTS = 2;
+const FEW_CONNECTIONS = 'Waiting for the database, which restarts to take as many connections as the pods need.';
 const STARTING = 'The pods are starting.';
 const SERVES = 'All pods are ready and the revision serves.';
 
@@ -123,12 +129,14 @@ const queued: Question = ({ world }) =>
 
 function progress({ revision, world, settings }: Situation): Decision {
   const begun = { started: true };
-  const { problem } = connectionsOf(revision, settings);
+  const { problem } = connectionsAsked(revision, settings);
   if (problem !== undefined) return idle('CREATE_FAILED', problem, { ...begun, reason: 'Refused' });
   const api = replicasWanted(revision, 'api', settings);
   const queue = replicasWanted(revision, 'queue', settings);
   const readiness = { deployment: world.deployment, hasAddress: world.address !== undefined, isDatabaseReady: world.databaseReady };
   if (!mayStart(readiness)) return idle('AWAITING_DEPLOY', NO_DATABASE, { ...begun, reason: 'DatabaseNotReady' });
+  if ((world.connections ?? 0) < connectionsNeeded(revision, settings))
+    return idle('AWAITING_DEPLOY', FEW_CONNECTIONS, { ...begun, reason: 'DatabaseNotReady', again: RESTARTS });
   if (world.environment.secret === 'missing') {
     const message = `The Secret ${revision.spec.template.secretName} is not there.`;
     return idle('AWAITING_DEPLOY', message, { ...begun, reason: 'SecretMissing' });

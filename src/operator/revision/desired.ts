@@ -3,6 +3,7 @@ import type { KubeObject } from '../../kube/kube.ts';
 import type { RevisionResource } from '../../schema/custom-resources.ts';
 import { DATABASE_ADDRESS } from '../../schema/labels.ts';
 import { stampOf, type DatabaseAddress } from '../database/address.ts';
+import { connectionsAsked } from '../family/connections.ts';
 import { replicasAllowed } from '../family/replicas.ts';
 import { imageOf, isEnded } from '../family/revisions.ts';
 import { settledTemplate, withTemplateHash } from '../pods/settled-template.ts';
@@ -15,6 +16,8 @@ export type RevisionPlan = {
   wish: Wish;
   secretName: string | undefined;
   address: DatabaseAddress | undefined;
+  /** Connections of the live database, where they are known; else those that the spec asks for. */
+  connections?: number | undefined;
   /** The deployment's id as REST shows it: its uid unless it brought one along. */
   deploymentId?: string | undefined;
   /** The image, where it was found in this very pass. */
@@ -25,6 +28,7 @@ export type RevisionPlan = {
 /** Returns the workloads that a revision shall have, the api before the queue. */
 export function desiredRevision(revision: RevisionResource, plan: RevisionPlan, settings: OperatorSettings): KubeObject[] {
   const { wish, secretName, address, live, deploymentId = revision.spec.deploymentUid, image = imageOf(revision) } = plan;
+  const connections = plan.connections ?? connectionsAsked(revision, settings).max;
   // Without an address nothing has been started, or the deployment is about to report it again.
   if (address === undefined) return [];
   return (['api', 'queue'] as const).flatMap((component) => {
@@ -32,7 +36,9 @@ export function desiredRevision(revision: RevisionResource, plan: RevisionPlan, 
     if (wanted === undefined) return [];
     const limit = wish.down === true ? 0 : replicasAllowed(revision, component, settings);
     const replicas = isScaledByOthers(live?.[component], { wanted, limit }) ? undefined : wanted;
-    const made = withTemplateHash(workload(revision, { component, replicas, secretName, address, deploymentId, image }, settings));
+    const made = withTemplateHash(
+      workload(revision, { component, replicas, secretName, address, connections, deploymentId, image }, settings),
+    );
     const seen = revision.status?.[component === 'api' ? 'apiTemplate' : 'queueTemplate'];
     return [isEnded(revision) ? withAddress(settledTemplate(made, live?.[component], seen), address) : made];
   });

@@ -33,6 +33,11 @@ export type RevisionWorld = {
   hasTraffic: boolean;
   /** Where its pods read the database's address; undefined until the deployment's status has it. */
   address: DatabaseAddress | undefined;
+  /**
+   * Connections that the pods may share out: those of the live database. Undefined while it is to take another number,
+   * and has not started with it.
+   */
+  connections: number | undefined;
   environment: Environment;
   /** The very image that is deployed again, in a rollback. */
   repeated: string | undefined;
@@ -108,19 +113,23 @@ async function missingSecrets(
   return wanted.filter((_, index) => found[index] === undefined);
 }
 
-type DatabaseState = Pick<RevisionWorld, 'address' | 'databaseReady' | 'databaseSince'>;
+type DatabaseState = Pick<RevisionWorld, 'address' | 'connections' | 'databaseReady' | 'databaseSince'>;
 
-function databaseState({ caches }: Pick<OperatorDeps, 'caches'>, deployment: DeploymentResource | undefined): DatabaseState {
+function databaseState(
+  { caches, settings }: Pick<OperatorDeps, 'caches' | 'settings'>,
+  deployment: DeploymentResource | undefined,
+): DatabaseState {
   const engine = deployment && databaseOf(deployment.spec);
   const address = deployment && engine?.address(deployment);
   if (deployment === undefined || engine === undefined || address === undefined)
-    return { address, databaseReady: false, databaseSince: undefined };
+    return { address, connections: undefined, databaseReady: false, databaseSince: undefined };
   const key = keyOf(deployment.metadata);
   const pods = caches.pods.byIndex(BY_DEPLOYMENT, key).filter(({ metadata }) => metadata.labels?.[COMPONENT] === 'database');
   const database = caches.statefulSets.get(`${deployment.metadata.namespace}/${names.database(deployment.metadata.name)}`);
   const since = Math.max(...pods.map((pod) => readySince(pod) ?? 0));
   return {
     address,
+    connections: engine.connections(deployment, settings, { database, databasePods: pods }),
     databaseReady: engine.takesConnections(deployment, { database, databasePods: pods }),
     databaseSince: since > 0 ? since : undefined,
   };

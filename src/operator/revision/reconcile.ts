@@ -37,6 +37,7 @@ export const reconcileRevision =
       wish: decision.wish,
       secretName,
       address: world.address,
+      connections: world.connections,
       deploymentId: world.deployment?.spec.id,
       image: decision.image,
       live: world,

@@ -56,6 +56,7 @@ function answers(situation: Situation): [boolean, boolean] {
     isPick: false,
     databaseReady: isDatabaseReady,
     databaseSince: undefined,
+    connections: 100,
     hasTraffic,
     address: { secretName: 'chat-db', key: 'uri' },
     environment: situation.environment ?? { secret: 'none' },

@@ -1,12 +1,16 @@
 import { expect, test } from 'vitest';
-import { connectionsOf } from '../../../src/operator/family/connections.ts';
+import { connectionsAsked, connectionsPerPod } from '../../../src/operator/family/connections.ts';
 import type { DeploymentSpec } from '../../../src/schema/custom-resources.ts';
 import { deployment, settings } from '../../kit/objects.ts';
 
 type ResourceSpec = NonNullable<DeploymentSpec['template']['resourceSpec']>;
 
 /* The small profile: one replica of each, 100 connections. */
-const of = (resourceSpec: ResourceSpec) => connectionsOf(deployment({ template: { resourceSpec } }), settings());
+function of(resourceSpec: ResourceSpec) {
+  const asking = deployment({ template: { resourceSpec } });
+  const asked = connectionsAsked(asking, settings());
+  return { ...asked, perPod: connectionsPerPod(asking, settings(), asked.max) };
+}
 
 test.each<[string, ResourceSpec, { max: number; perPod: number }]>([
   ['two pods, and two while they are switched: (100 - 10) / 4', {}, { max: 100, perPod: 22 }],

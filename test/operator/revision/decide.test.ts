@@ -51,6 +51,7 @@ const world = (given: Partial<RevisionWorld> = {}): RevisionWorld => ({
   hasTraffic: false,
   databaseReady: true,
   databaseSince: undefined,
+  connections: 100,
   address: { secretName: 'db', key: 'uri' },
   environment: { secret: 'none' },
   repeated: undefined,

@@ -21,6 +21,7 @@ const world = (now: string): RevisionWorld => ({
   order: 'go',
   databaseReady: true,
   databaseSince: undefined,
+  connections: 100,
   address: { secretName: 'db', key: 'uri' },
   environment: { secret: 'none' },
   repeated: undefined,

@@ -1,5 +1,6 @@
 import { DATABASE_READY } from '../../../schema/conditions.ts';
 import { URI_KEY } from '../../../schema/database-spec.ts';
+import { connectionsAsked } from '../../family/connections.ts';
 import { isTrue } from '../../kernel/conditions.ts';
 import { addressIn } from '../address.ts';
 import type { DatabaseEngine } from '../database.ts';
@@ -15,6 +16,7 @@ const SECRET_POLL = 10;
 export const external: DatabaseEngine = {
   address: (deployment) => addressIn(deployment, deployment.spec.database?.external?.key ?? URI_KEY),
   takesConnections: (deployment) => isTrue(deployment, DATABASE_READY),
+  connections: (deployment, settings) => connectionsAsked(deployment, settings).max,
   desired: () => [],
   prepare: async (deps, deployment, pass) => ({
     secret: await externalSecret(deps, deployment, pass),

@@ -2,6 +2,7 @@ import { URI_KEY } from '../../../schema/database-spec.ts';
 import { seenTemplate } from '../../pods/settled-template.ts';
 import { addressIn } from '../address.ts';
 import type { DatabaseEngine } from '../database.ts';
+import { servedConnections } from './connections.ts';
 import { desiredDatabase } from './desired.ts';
 import { fullnessOf } from './fullness.ts';
 import { isStopped } from './hibernate.ts';
@@ -15,6 +16,7 @@ import { growVolume } from './volume.ts';
 export const own: DatabaseEngine = {
   address: (deployment) => addressIn(deployment, URI_KEY, authorityOf(deployment)),
   takesConnections: (_deployment, view) => isAnswering(view),
+  connections: servedConnections,
   desired: desiredDatabase,
   prepare: prepareDatabase,
   step: growVolume,

@@ -10,6 +10,7 @@ import { listCredentials } from './credentials/list.ts';
 import { rotatePassword, type PasswordState } from './credentials/rotate.ts';
 import { adminCredential, databaseCredential } from './credentials/secret.ts';
 import { keepCertificate, type Kept } from './tls/keep.ts';
+import { withKeptVolume } from './volume.ts';
 
 /** Makes the credential and the certificate of a managed database, and brings a change of its password one step on. */
 export async function prepareDatabase(deps: DatabaseDeps, deployment: DeploymentResource, pass: DatabasePass): Promise<Prepared> {
@@ -19,7 +20,12 @@ export async function prepareDatabase(deps: DatabaseDeps, deployment: Deployment
   const set = objects.find(({ kind }) => kind === 'StatefulSet');
   const mayGoOn = !isHeld && first.trouble === undefined;
   const certificate = mayGoOn ? await keepCertificate(deps, deployment, { ...pass, set }) : undefined;
-  return { ...(first.trouble && { trouble: first.trouble }), ...prepared(deployment, password, certificate) };
+  const kept = mayGoOn && view.database === undefined && !isNew(deployment) ? await withKeptVolume(deps, deployment, pass) : undefined;
+  return {
+    ...(first.trouble && { trouble: first.trouble }),
+    ...(kept && { objects: kept }),
+    ...prepared(deployment, password, certificate),
+  };
 }
 
 function prepared({ status }: DeploymentResource, password: PasswordState, certificate: Kept | undefined): Prepared {

@@ -6,7 +6,6 @@ type DatabaseSize = { memoryMb: number; maxConnections: number };
  * volume, decides how large the log gets: a volume that grows must not restart the pod.
  */
 export function databaseArguments({ memoryMb, maxConnections }: DatabaseSize, more: Record<string, string> = {}): string[] {
-  const within = (value: number, least: number, most: number): number => Math.max(least, Math.min(most, Math.floor(value)));
   const values: Record<string, string> = {
     listen_addresses: '*',
     unix_socket_directories: '/var/run/postgresql',
@@ -15,8 +14,7 @@ export function databaseArguments({ memoryMb, maxConnections }: DatabaseSize, mo
     shared_buffers: `${within(memoryMb / 4, 16, 16_384)}MB`,
     effective_cache_size: `${within(memoryMb * 0.6, 32, 1_048_576)}MB`,
     maintenance_work_mem: `${within(memoryMb / 16, 16, 2048)}MB`,
-    // All connections share half of what the buffers leave; a query may take it several times.
-    work_mem: `${within(((memoryMb * 0.75) / 2 / maxConnections) * 1024, 1024, 65_536)}kB`,
+    work_mem: workMemory({ memoryMb, maxConnections }),
     // Queue and checkpoint tables change all the time, so they are vacuumed early.
     autovacuum_vacuum_scale_factor: '0.05',
     // It is three times the default, because after each checkpoint the first change of a page logs the whole page. How
@@ -29,3 +27,9 @@ export function databaseArguments({ memoryMb, maxConnections }: DatabaseSize, mo
   };
   return Object.entries(values).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
 }
+
+/** All connections share half of what the buffers leave; a query may take it several times. */
+export const workMemory = ({ memoryMb, maxConnections }: DatabaseSize): string =>
+  `${within(((memoryMb * 0.75) / 2 / maxConnections) * 1024, 1024, 65_536)}kB`;
+
+const within = (value: number, least: number, most: number): number => Math.max(least, Math.min(most, Math.floor(value)));

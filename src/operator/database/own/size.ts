@@ -1,7 +1,7 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../schema/custom-resources.ts';
-import { connectionsOf } from '../../family/connections.ts';
+import { connectionsAsked } from '../../family/connections.ts';
 import { within } from '../../family/replicas.ts';
 import { quantity } from '../../kernel/quantity.ts';
 
@@ -19,7 +19,7 @@ export function databaseSize(deployment: DeploymentResource, settings: Pick<Oper
     memoryMb,
     memoryLimitMb: spec.dbMemoryLimitMb ?? memoryMb * 2,
     storageGi: spec.dbStorageGi ?? profile.database.storageGi,
-    maxConnections: connectionsOf(deployment, settings).max,
+    maxConnections: connectionsAsked(deployment, settings).max,
   };
 }
 

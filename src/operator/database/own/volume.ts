@@ -50,6 +50,32 @@ export async function growVolume(
   return growing('The volume is being enlarged.');
 }
 
+type ClaimTemplate = { spec: { resources: { requests: object } } };
+type SetSpec = { volumeClaimTemplates: ClaimTemplate[] };
+
+/**
+ * Returns the objects with a set that says how large its volume is, where the claim is there before the set: that of a
+ * deleted deployment, or of a set that somebody deleted. Growth is reckoned from what the set says.
+ */
+export async function withKeptVolume(
+  { kube }: Pick<DatabaseDeps, 'kube'>,
+  deployment: DeploymentResource,
+  { objects, signal }: Pick<DatabasePass, 'objects' | 'signal'>,
+): Promise<KubeObject[]> {
+  const claim = await kube.find(kinds.volumeClaim, { namespace: deployment.metadata.namespace, name: claimName(deployment) }, signal);
+  if (claim === undefined) return objects;
+  const { storage } = (claim.spec as StorageRequest).resources.requests;
+  const sized = ({ spec, ...template }: ClaimTemplate): ClaimTemplate => {
+    const requests = { ...spec.resources.requests, storage };
+    return { ...template, spec: { ...spec, resources: { ...spec.resources, requests } } };
+  };
+  return objects.map((object) => {
+    if (object.kind !== 'StatefulSet') return object;
+    const spec = object.spec as SetSpec;
+    return { ...object, spec: { ...spec, volumeClaimTemplates: spec.volumeClaimTemplates.map(sized) } };
+  });
+}
+
 type Growth = { gibibytes: number; signal: AbortSignal };
 
 async function growClaim({ kube }: Pick<DatabaseDeps, 'kube'>, deployment: DeploymentResource, { gibibytes, signal }: Growth) {

@@ -1,7 +1,7 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { RevisionResource } from '../../../schema/custom-resources.ts';
 import { AGENT_CONTAINER } from '../../../schema/names.ts';
-import { connectionsOf } from '../../family/connections.ts';
+import { connectionsPerPod } from '../../family/connections.ts';
 import { addressed } from './addressed.ts';
 import { RESTRICTED, withoutNulls } from './containers.ts';
 import { tracingEnvironment } from './tracing.ts';
@@ -35,7 +35,11 @@ export function mainContainer(revision: RevisionResource, wish: WorkloadWish, se
 }
 
 /** Explicit variables win over the user's secrets, so that no secret redirects the server to another database. */
-function environment(revision: RevisionResource, { component, address, deploymentId }: WorkloadWish, settings: OperatorSettings): object[] {
+function environment(
+  revision: RevisionResource,
+  { component, address, connections, deploymentId }: WorkloadWish,
+  settings: OperatorSettings,
+): object[] {
   const { metadata, spec } = revision;
   const text = (name: string, value: string | number): object => ({ name, value: String(value) });
   return [
@@ -44,7 +48,7 @@ function environment(revision: RevisionResource, { component, address, deploymen
     text('GX_REVISION', metadata.name),
     text('GX_SERVER_HOST', '0.0.0.0'),
     text('GX_SERVER_PORT', PORT),
-    text('GX_POSTGRES_MAX_CONNECTIONS', connectionsOf(revision, settings).perPod),
+    text('GX_POSTGRES_MAX_CONNECTIONS', connectionsPerPod(revision, settings, connections)),
     text('BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS', settings.drainSeconds),
     ...tracingEnvironment(revision, deploymentId, settings),
     // The variable has both names, because the server reads the first that is set. Queue pods keep the server's

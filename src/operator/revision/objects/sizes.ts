@@ -9,6 +9,8 @@ export type WorkloadWish = {
   /** Undefined: somebody else sets it. */ replicas: number | undefined;
   secretName: string | undefined;
   address: DatabaseAddress;
+  /** Connections of the database, which the pods share out. */
+  connections: number;
   /** The deployment's id as REST shows it. */
   deploymentId: string;
   image: string | undefined;

@@ -127,6 +127,20 @@ test('a live database keeps the default that it was made with, whatever the defa
   await withDefault(10, 'as-before');
 });
 
+test('a set that somebody deleted comes back with the size of its claim, whatever the default is by then', async () => {
+  await deployed('remade', {});
+  await withDefault(20, 'remaking');
+  await kube.delete(kinds.statefulSet, { namespace, name: names.database('remade') });
+  await until('the set is made again', () => set('remade').then(templateOf, () => undefined));
+  await see.untilReady('remade');
+  expect(templateOf(await set('remade'))).toBe('10Gi');
+  await kube.jsonPatch(kinds.deployment, { namespace, name: 'remade' }, [
+    { op: 'add', path: '/spec/template/resourceSpec', value: { dbStorageGi: 20 } },
+  ]);
+  await until('the volume grows', async () => requested(await claim('remade')) === '20Gi');
+  await withDefault(10, 'after-remaking');
+});
+
 test.each([0, 1, 2, 3])('an operator that dies after write %i of a growth leaves the rest to the next one', async (writes) => {
   const name = `dies-${writes}`;
   await deployed(name);

@@ -37,6 +37,7 @@ const next = (given: Partial<RevisionWorld>, status: Status = { phase: 'AWAITING
     hasTraffic: false,
     databaseReady: true,
     databaseSince: undefined,
+    connections: 100,
     address: { secretName: 'db', key: 'uri' },
     environment: { secret: 'none' },
     repeated: undefined,

@@ -1,0 +1,77 @@
+import type { OperatorSettings } from '../../../config/operator.ts';
+import type { KubeObject } from '../../../kube/kube.ts';
+import type { DeploymentResource } from '../../../schema/custom-resources.ts';
+import { connectionsAsked, connectionsNeeded } from '../../family/connections.ts';
+import { isNothingServing } from '../../family/deployment.ts';
+import { quantity } from '../../kernel/quantity.ts';
+import { withTemplateHash } from '../../pods/settled-template.ts';
+import { hasOnlyTodaysPods } from '../../pods/workload-state.ts';
+import type { DatabaseView } from '../database.ts';
+import { isSettled } from './settled.ts';
+import { workMemory } from './settings.ts';
+
+type Sizes = Pick<OperatorSettings, 'profile'>;
+type Container = { name: string; args?: string[]; resources?: { requests?: { memory?: string } } };
+type SetSpec = { template: { spec: { containers: Container[] } } };
+
+const POSTGRES = 'postgres';
+const MAX_CONNECTIONS = 'max_connections=';
+const WORK_MEMORY = 'work_mem=';
+
+const containersOf = ({ spec }: KubeObject): Container[] => (spec as SetSpec).template.spec.containers;
+
+/** Returns `max_connections` of a set, where its pod is made by the operator. */
+function connectionsOf(set: KubeObject): number | undefined {
+  const { args = [] } = containersOf(set).find(({ name }) => name === POSTGRES) ?? {};
+  const given = args.find((argument) => argument.startsWith(MAX_CONNECTIONS));
+  return given === undefined ? undefined : Number(given.slice(MAX_CONNECTIONS.length));
+}
+
+/**
+ * Returns the number that the database is to take. A settled one keeps its number, whatever the installation's default
+ * is today, until the pods need more.
+ */
+function connectionsWanted(deployment: DeploymentResource, settings: Sizes, live: KubeObject | undefined): number {
+  const asked = connectionsAsked(deployment, settings).max;
+  if (live === undefined || deployment.spec.template.resourceSpec?.dbMaxConnections !== undefined || !isSettled(deployment, live))
+    return asked;
+  return Math.max(connectionsOf(live) ?? asked, connectionsNeeded(deployment, settings));
+}
+
+/**
+ * Returns the number that the pods of a revision may share out. Undefined while the database does not take it yet: its
+ * set has another number, or beside a serving revision the pod of an earlier template.
+ */
+export function servedConnections(
+  deployment: DeploymentResource,
+  settings: Sizes,
+  { database, databasePods }: Pick<DatabaseView, 'database' | 'databasePods'>,
+): number | undefined {
+  const wanted = connectionsWanted(deployment, settings, database);
+  const isBusy = databasePods.length > 0 && !isNothingServing(deployment);
+  if (database === undefined) return isBusy ? undefined : wanted;
+  const known = connectionsOf(database) ?? wanted;
+  return known === wanted && (!isBusy || hasOnlyTodaysPods(database)) ? wanted : undefined;
+}
+
+/**
+ * Returns the set with as many connections as the pods need, where it has fewer. A settled set changes in nothing else;
+ * the memory of a query follows the number.
+ */
+export function withEnoughConnections(set: KubeObject, deployment: DeploymentResource, settings: Sizes): KubeObject {
+  const known = connectionsOf(set);
+  const needed = connectionsNeeded(deployment, settings);
+  if (deployment.spec.template.resourceSpec?.dbMaxConnections !== undefined || known === undefined || known >= needed) return set;
+  const containers = containersOf(set).map((one) => (one.name === POSTGRES ? withConnections(one, needed) : one));
+  const { template, ...spec } = set.spec as SetSpec;
+  return withTemplateHash({ ...set, spec: { ...spec, template: { ...template, spec: { ...template.spec, containers } } } });
+}
+
+function withConnections(container: Container, maxConnections: number): Container {
+  const memoryMb = (quantity(container.resources?.requests?.memory ?? '') ?? 0) / 2 ** 20;
+  const args = container.args?.map((argument) => {
+    if (argument.startsWith(MAX_CONNECTIONS)) return `${MAX_CONNECTIONS}${maxConnections}`;
+    return argument.startsWith(WORK_MEMORY) ? `${WORK_MEMORY}${workMemory({ memoryMb, maxConnections })}` : argument;
+  });
+  return { ...container, ...(args && { args }) };
+}

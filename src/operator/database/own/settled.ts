@@ -1,0 +1,29 @@
+import type { KubeObject } from '../../../kube/kube.ts';
+import type { DeploymentResource } from '../../../schema/custom-resources.ts';
+import { RENEW_DATABASE } from '../../../schema/labels.ts';
+import { hashOf } from '../../../schema/revision-of.ts';
+import { isSetUp } from '../../pods/workload-state.ts';
+
+/** The annotation with the hash of what the deployment asks of its database's pod. */
+const ASKED = 'gx.dev/asked';
+
+/** Returns the set with the hash of what the deployment asks of its pod: sizes and, by annotation, today's image. */
+export const withAsked = (deployment: DeploymentResource, set: KubeObject): KubeObject => ({
+  ...set,
+  metadata: { ...set.metadata, annotations: { ...set.metadata.annotations, [ASKED]: askedOf(deployment) } },
+});
+
+/**
+ * The database keeps its pod, because its deployment asks for no other one. One that never answered has nothing to
+ * keep, so that an image repaired by the installation's settings gets in.
+ */
+export function isSettled(deployment: DeploymentResource, live: KubeObject | undefined): boolean {
+  const isTried = deployment.status?.activeRevision !== undefined || isSetUp(live);
+  return isTried && live?.metadata.annotations?.[ASKED] === askedOf(deployment);
+}
+
+function askedOf({ metadata, spec }: DeploymentResource): string {
+  const { dbStorageGi: _volume, ...sizes } = spec.template.resourceSpec ?? {};
+  const given = Object.entries(sizes).filter(([name]) => name.startsWith('db') || name === 'imagePullSecrets');
+  return hashOf([Object.fromEntries(given), metadata.annotations?.[RENEW_DATABASE] ?? null]);
+}
