@@ -34,7 +34,7 @@ test-kube: install ## control plane and operator on a real API server
 test-agent: install ## the agent server on a real Postgres
 	@node dev/test/main.ts agent
 
-test-matrix: install ## users' graphs with other versions of LangGraph, zod and Node in `dev`, and official clients of other versions (needs python3)
+test-matrix: install ## users' graphs with other versions of LangGraph, zod and Node in `dev`, and the clients that people bring (needs python3)
 	@node test/matrix/main.ts
 
 test-browser: install ## a page with the vendor's React hooks in a real Chromium, which root on Debian gets installed (3 minutes)

@@ -55,7 +55,7 @@ const LONGEST_DELAY = 3_155_760_000;
 
 const fields = {
   assistant_id: Type.String({ minLength: 1, description: 'An assistant, or the name of a graph.' }),
-  input: Type.Optional(Anything('Input of the graph; null goes on from the last checkpoint.')),
+  input: Type.Optional(Anything('Input of the graph; null goes on from the last checkpoint. A command takes its place.')),
   command: Type.Optional(Command()),
   checkpoint: Type.Optional(CheckpointConfig()),
   checkpoint_id: Type.Optional(Nullable(Type.String())),

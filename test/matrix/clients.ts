@@ -1,15 +1,22 @@
 import { resolve } from 'node:path';
 import process from 'node:process';
 import { Project } from './project.ts';
+import type { Adapter } from './rows.ts';
 
 const SCRIPTS = resolve('test/matrix/clients');
 
 /** The official npm client of one version, against the server at `url`. */
-export async function playNpmClient(version: string, url: string): Promise<void> {
+export const playNpmClient = (version: string, url: string): Promise<void> =>
+  playScript('script.mjs', { '@langchain/langgraph-sdk': version }, url);
+
+/** A library of others, against the server at `url`. */
+export const playAdapter = ({ script, packages }: Adapter, url: string): Promise<void> => playScript(script, packages, url);
+
+async function playScript(script: string, packages: Record<string, string>, url: string): Promise<void> {
   await using project = new Project();
-  await project.install({ '@langchain/langgraph-sdk': version }, 'module');
-  project.copy(resolve(SCRIPTS, 'script.mjs'));
-  await project.run(process.execPath, ['script.mjs', url]);
+  await project.install(packages, 'module');
+  project.copy(resolve(SCRIPTS, script));
+  await project.run(process.execPath, [script, url]);
 }
 
 /** The official Python client of one version, against the server at `url`. */

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import process from 'node:process';
 import { program, say } from '../../dev/steps.ts';
-import { playNpmClient, playPythonClient } from './clients.ts';
+import { playAdapter, playNpmClient, playPythonClient } from './clients.ts';
 import { startDev } from './dev-server.ts';
 import { play } from './play.ts';
 import { install, Project } from './project.ts';
-import { NPM_CLIENTS, PYTHON_CLIENT, ROWS, type Row } from './rows.ts';
+import { ADAPTERS, NPM_CLIENTS, PYTHON_CLIENT, ROWS, type Row } from './rows.ts';
 
 type Result = { cells: string[]; failure?: string };
 
@@ -35,12 +35,15 @@ async function graphRow(row: Row): Promise<Result> {
   });
 }
 
-/** The official clients, all against one server on this Node. */
+/** The clients that people bring, all against one server on this Node. */
 async function clientRows(): Promise<Result[]> {
-  await using server = await startDev(process.execPath, 'test/agent/wire/graphs/gx.json');
+  await using server = await startDev(process.execPath, 'test/matrix/clients/graphs/gx.json');
   const results: Result[] = [];
-  for (const version of NPM_CLIENTS) results.push(await attempt(['npm', version], () => playNpmClient(version, server.url)));
-  results.push(await attempt(['PyPI', PYTHON_CLIENT], () => playPythonClient(PYTHON_CLIENT, server.url)));
+  for (const version of NPM_CLIENTS)
+    results.push(await attempt(['npm @langchain/langgraph-sdk', version], () => playNpmClient(version, server.url)));
+  results.push(await attempt(['PyPI langgraph-sdk', PYTHON_CLIENT], () => playPythonClient(PYTHON_CLIENT, server.url)));
+  for (const adapter of ADAPTERS)
+    results.push(await attempt([adapter.name, adapter.packages[adapter.name]!], () => playAdapter(adapter, server.url)));
   return results;
 }
 
@@ -54,7 +57,7 @@ async function main(): Promise<void> {
   say("Users' graphs");
   const graphs: Result[] = [];
   for (const row of ROWS) graphs.push(await graphRow(row));
-  say('Official clients');
+  say('Clients');
   const clients = await clientRows();
   say(`\n${table(['langgraph', 'core', 'zod', 'graph', 'Node', 'result', ''], graphs)}\n`);
   say(`${table(['client', 'version', 'result', ''], clients)}\n`);

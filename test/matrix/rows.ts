@@ -26,6 +26,33 @@ export const ROWS: Row[] = [
 ];
 
 /** npm packages of the official client. */
-export const NPM_CLIENTS = ['1.15.0', '2.0.0'];
+export const NPM_CLIENTS = ['1.11.0', '1.15.0', '2.0.0'];
 /** The official client of Python. */
 export const PYTHON_CLIENT = '0.4.14';
+
+/** A library of others that speaks to the server by the official client, with the packages around it. */
+export type Adapter = { name: string; script: string; packages: Record<string, string> };
+
+export const ADAPTERS: Adapter[] = [
+  {
+    name: '@ag-ui/langgraph',
+    script: 'ag-ui.mjs',
+    packages: { '@ag-ui/langgraph': '0.0.43', '@ag-ui/client': '1.0.0', '@ag-ui/core': '1.0.0', '@langchain/langgraph-sdk': '1.15.0' },
+  },
+  {
+    name: '@assistant-ui/react-langgraph',
+    script: 'assistant-ui.mjs',
+    packages: {
+      '@assistant-ui/react-langgraph': '0.14.25',
+      '@assistant-ui/core': '0.3.17',
+      '@assistant-ui/store': '0.3.12',
+      '@assistant-ui/tap': '0.9.16',
+      'assistant-stream': '0.3.41',
+      'assistant-cloud': '0.1.43',
+      '@langchain/langgraph-sdk': '1.15.0',
+      react: '19.3.1',
+      'react-dom': '19.3.1',
+      'happy-dom': '21.0.4',
+    },
+  },
+];

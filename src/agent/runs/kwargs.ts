@@ -26,12 +26,7 @@ export function checkFields(body: RunCreate, threadId: string | undefined): void
     refuse('on_completion', 'Only the thread of a run on a thread of its own can be deleted with it');
   if (isGiven(body.context) && isGiven(object(body.config?.['configurable'])))
     throw new Rejected('context: Cannot specify both configurable and context. Prefer setting context alone.');
-  // Clients send an empty input beside a command; a graph takes one or the other.
-  if (commandIn(body) !== null && isInput(body.input)) refuse('input', 'A run takes an input or a command, not both');
 }
-
-const isInput = (input: unknown): boolean =>
-  input !== undefined && input !== null && (typeof input !== 'object' || Object.keys(input).length > 0);
 
 /** Returns the command, when it says anything. */
 function commandIn({ command }: RunCreate): JsonObject | null {

@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { Client } from '@langchain/langgraph-sdk';
 
 /*
- * One client through the interface: thread, wait, stream, join, cancel, search, store, event streaming. Argument: url.
+ * One client through the interface: thread, wait, stream, join, cancel, state, search, store, event streaming.
+ * Argument: url.
  */
 
 const [apiUrl] = process.argv.slice(2);
@@ -34,8 +35,42 @@ await client.store.putItem(['sdk', name], 'k', { a: 1 });
 assert.deepEqual((await client.store.getItem(['sdk', name], 'k')).value, { a: 1 });
 assert.equal((await client.store.searchItems(['sdk', name])).items.length, 1);
 
-// Lines of the package that are older than event streaming have no door to it.
+// A question, its answer, the way there, and a branch of it.
+const asked = await client.threads.create();
+const question = await client.runs.wait(asked.thread_id, 'approval', { input: { request: 'go' } });
+assert.deepEqual(question.__interrupt__[0].value, { question: 'May I go?' });
+assert.equal((await client.threads.get(asked.thread_id)).status, 'interrupted');
+assert.equal((await client.runs.wait(asked.thread_id, 'approval', { command: { resume: 'yes' } })).answer, 'yes');
+const history = await client.threads.getHistory(asked.thread_id);
+assert.deepEqual(history.map(({ values }) => values.answer).filter(Boolean), ['yes']);
+const copy = await client.threads.copy(asked.thread_id);
+await client.threads.updateState(copy.thread_id, { values: { answer: 'no' }, asNode: 'ask' });
+assert.equal((await client.threads.getState(copy.thread_id)).values.answer, 'no');
+
+// A reader that leaves comes back where it was.
+const { run_id } = await client.runs.create(thread_id, 'steps', { input, streamMode: ['custom'], streamResumable: true });
+await client.runs.join(thread_id, run_id);
+const replayed = await Array.fromAsync(client.runs.joinStream(thread_id, run_id, { lastEventId: '-1', streamMode: 'custom' }));
+const [, first, ...others] = replayed;
+const resumed = await Array.fromAsync(client.runs.joinStream(thread_id, run_id, { lastEventId: first.id, streamMode: 'custom' }));
+assert.deepEqual(resumed, others);
+
+// Old lines of the package have no door to event streaming.
 for (const transport of client.threads.stream === undefined ? [] : ['sse', 'websocket']) {
+  const thread = client.threads.stream({ assistantId: 'agent', transport });
+  const tokens = [];
+  const reading = (async () => {
+    for await (const message of thread.messages) {
+      for await (const token of message.text) tokens.push(token);
+      return;
+    }
+  })();
+  await thread.run.start({ input: { messages: [{ role: 'user', content: 'hello' }] } });
+  await reading;
+  assert.deepEqual(tokens, ['Hello', ' from', ' the', ' agent.']);
+  assert.deepEqual((await thread.output).messages.at(-1).content, [{ type: 'text', text: 'Hello from the agent.' }]);
+  await thread.close();
+
   const asking = client.threads.stream({ assistantId: 'approval', transport });
   await asking.run.start({ input: { request: 'go' } });
   await asking.output;

@@ -25,9 +25,23 @@ client.store.put_item(["sdk", "python"], "k", {"a": 1})
 assert client.store.get_item(["sdk", "python"], "k")["value"] == {"a": 1}
 assert len(client.store.search_items(["sdk", "python"])["items"]) == 1
 
-with client.threads.stream(assistant_id="steps") as thread:
-    assert thread.run.start(input=start)["run_id"]
-    assert thread.output["done"] == 2
+TOKENS = ["Hello", " from", " the", " agent."]
+hello = {"messages": [{"role": "user", "content": "hello"}]}
+for transport in ("sse", "websocket"):
+    with client.threads.stream(assistant_id="agent", transport=transport) as thread:
+        assert thread.run.start(input=hello)["run_id"]
+        assert [list(message.text) for message in thread.messages] == [TOKENS]
+        assert thread.output["messages"][-1]["content"] == [{"type": "text", "text": "Hello from the agent."}]
+
+
+async def hear(transport: str) -> None:
+    """Starts a run that answers, and reads its words."""
+    client = get_client(url=sys.argv[1], api_key=None)
+    async with client.threads.stream(assistant_id="agent", transport=transport) as thread:
+        await thread.run.start(input=hello)
+        # What a message says comes while the next one is awaited.
+        messages = [message async for message in thread.messages]
+        assert [[token async for token in message.text] for message in messages] == [TOKENS]
 
 
 async def ask(transport: str) -> None:
@@ -45,4 +59,5 @@ async def ask(transport: str) -> None:
 
 
 for transport in ("sse", "websocket"):
+    asyncio.run(hear(transport))
     asyncio.run(ask(transport))
