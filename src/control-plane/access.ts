@@ -6,22 +6,22 @@ export const SERVED_NAMESPACE_ACCESS: readonly PolicyRule[] = [
   { apiGroups: [GROUP], resources: ['deployments'], verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'] },
   { apiGroups: [GROUP], resources: ['revisions'], verbs: ['get', 'list', 'watch', 'create', 'patch'] },
   { apiGroups: [GROUP], resources: ['tracingprojects'], verbs: ['get', 'list', 'watch', 'delete'] },
-  // What a resource_spec names must be there and be nobody else's.
+  // A resource_spec may name only what exists and belongs to nobody else.
   { apiGroups: [''], resources: ['serviceaccounts', 'persistentvolumeclaims'], verbs: ['get'] },
-  // Logs of builds and deployments.
+  // These rights serve the logs of builds and deployments.
   { apiGroups: [''], resources: ['pods'], verbs: ['list'] },
   { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] },
 ];
 
-/** Secrets of the namespaces of agents: values in answers, one Secret per change. By name only: it can't list them. */
+/** What it may do with Secrets in the agents' namespaces. It uses them by name and can't list them. */
 export const SECRET_ACCESS: readonly PolicyRule[] = [{ apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'delete'] }];
 
-/** What it may do in its own namespace beside that: listeners with their lock, and keys by name. */
+/** What it may also do in its own namespace: manage listeners and their lock, and read API keys by name. */
 export const OWN_NAMESPACE_ACCESS: readonly PolicyRule[] = [
   { apiGroups: [GROUP], resources: ['listeners'], verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'] },
   { apiGroups: [GROUP], resources: ['tracingprojects'], verbs: ['get', 'list', 'watch', 'delete'] },
   { apiGroups: [''], resources: ['secrets'], verbs: ['get'] },
-  // One change of listeners at a time.
+  // The Lease lets one change of listeners run at a time.
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'update'] },
 ];
 

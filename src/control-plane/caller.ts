@@ -4,5 +4,5 @@ export type Role = 'read' | 'write';
 /** Who calls: the tenant, the role and the name of the key or token that was sent. */
 export type Caller = { tenantId: string; role: Role; keyName: string };
 
-/** On whose behalf something is done, and the signal that is aborted when the caller has left. */
+/** Who calls, and the signal that is aborted when the caller has left. */
 export type CallContext = { caller: Caller; signal: AbortSignal };

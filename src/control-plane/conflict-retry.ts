@@ -2,15 +2,13 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Conflict } from '../errors.ts';
 
 /**
- * Losing a race is normal, because the operator's status writes change the version too. Losing ten in a row, with
- * growing pauses, is not.
+ * Losing a race is normal, because the operator's status writes also change the version. Losing ten in a row is not.
  */
 const ATTEMPTS = 10;
 const LONGEST_PAUSE = 25;
 
 /**
- * Reads and decides, then writes, and starts again whenever another writer came in between. Throws `Conflict` after ten
- * attempts.
+ * Decides and then writes. Starts again whenever another writer came in between. Throws `Conflict` after ten attempts.
  */
 export async function retryConflicts<T, D>(decide: () => Promise<D>, write: (decided: D) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {

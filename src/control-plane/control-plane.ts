@@ -14,6 +14,6 @@ export type ControlPlane = {
   listenerLock: ListenerLock;
   log: Log;
   now: () => Date;
-  /** Aborted when the process stops: ends what would go on for ever. */
+  /** Aborted when the process stops, to end what would otherwise go on for ever. */
   stopping: AbortSignal;
 };

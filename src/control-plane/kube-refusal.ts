@@ -2,8 +2,8 @@ import { Forbidden, Problem, Rejected, Unavailable } from '../errors.ts';
 import { Denied, KubeRefused } from '../kube/errors.ts';
 
 /**
- * Words a refusal by the API server as this API does. A refused object breaks a rule of the domain (400). Missing
- * rights of our own are nothing that the caller can repair (503), except a quota or an admission policy.
+ * Words a refusal by the API server as this API does. A refused object breaks a rule of the domain (400). Rights that
+ * the control plane lacks are not the caller's to repair (503), unless a quota or admission policy refused it.
  */
 function refusalOf(thrown: unknown): unknown {
   if (thrown instanceof KubeRefused && (thrown.status === 422 || thrown.status === 400)) {

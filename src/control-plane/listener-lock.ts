@@ -5,7 +5,7 @@ import { Election } from '../kube/lease.ts';
 import type { Log } from '../log.ts';
 
 const LEASE = 'gx-listeners';
-/** A process that died while it held the Lease is waited for; one that is only slow has given up its write by then. */
+/** A process waits `duration` for a holder that may have died. One that is only slow has given up its write by then. */
 const SECONDS = { duration: 15, renewDeadline: 10, retry: 0.05 };
 const PATIENCE_MILLISECONDS = 25_000;
 const WRITE_MILLISECONDS = 10_000;
@@ -16,7 +16,7 @@ const WRITE_MILLISECONDS = 10_000;
  */
 export class ListenerLock {
   readonly #lease: { kube: Kube; log: Log; namespace: string };
-  /** The changes of this process follow each other, so that only one of them contends for the Lease. */
+  /** The changes of this process run one after another, so that only one of them contends for the Lease. */
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(lease: { kube: Kube; log: Log; namespace: string }) {

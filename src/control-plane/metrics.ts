@@ -6,7 +6,7 @@ export type ControlPlaneMetrics = {
   onAnswer: (answer: { method: string; route: string; status: number; seconds: number }) => void;
 };
 
-/** What Prometheus reads: requests by route and status, and how many resources the watch holds. */
+/** Registers the metrics: requests by route and status, and how many resources the watch holds. */
 export function createControlPlaneMetrics(stored: Pick<Stored, 'deployments' | 'listeners'>): ControlPlaneMetrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });

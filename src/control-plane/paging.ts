@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 
 export const LONGEST_PAGE = 100;
 
-/** The two parameters that every list takes. */
+/** The two query parameters of every list. */
 export const paging = {
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: LONGEST_PAGE, default: 20 })),
   offset: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000_000, default: 0 })),
@@ -10,13 +10,13 @@ export const paging = {
 
 export type Paging = { limit?: number; offset?: number };
 
-/** One page and the offset of the next. */
+/** Returns one page and the offset of the next. */
 export function pageOf<T>(items: T[], { limit = 20, offset = 0 }: Paging): { items: T[]; offset: number } {
   const page = items.slice(offset, offset + limit);
   return { items: page, offset: offset + page.length };
 }
 
-/** The same of what passes a test, without looking at more than the page plane. */
+/** Returns the first page of the items that pass a test, and tests no more of them than it needs. */
 export function firstPageOf<T>(items: readonly T[], { limit = 20, offset = 0 }: Paging, passes: (item: T) => boolean) {
   const found: T[] = [];
   for (const item of items) {

@@ -10,20 +10,20 @@ const WARM_MILLISECONDS = 3000;
 const WARM_AT_ONCE = 10;
 
 type Owner = { deployment: string; namespace: string; tenantId: string };
-/** Of a Secret as it was kept. */
+/** What is kept of one Secret; `size` is in bytes. */
 type Kept = { values: Secret[]; size: number };
 
 const ENV_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /** Room for 10,000 deployments with 3 KiB of secrets each; the pod has 256 MB. */
 const KEPT_BYTES = 32 * 1024 * 1024;
-/** What an entry costs beside its texts. */
+/** Bytes that an entry costs besides its texts. */
 const ENTRY_BYTES = 200;
 
 /**
- * The values of secrets. They are written as immutable Secrets whose names are never used twice, so that a value that
- * was read once stays true and is kept in memory, within a bound. A Secret made by somebody else is read each time.
- * Values are never logged.
+ * Stores and reads the values of secrets. They are written as immutable Secrets whose names are never used twice, so a
+ * value that was read once stays true and is kept in memory, within a bound. A Secret made by somebody else is read
+ * each time. Values are never logged.
  */
 export class SecretValues {
   readonly #kube: Kube;
@@ -37,7 +37,7 @@ export class SecretValues {
     this.#room = room;
   }
 
-  /** Stores the values as one immutable Secret and gives its name. The only place that writes values. */
+  /** Stores the values as one immutable Secret and returns its name. Values are written nowhere else. */
   async store(owner: Owner, given: { secrets: readonly Secret[]; nonce: string }): Promise<string> {
     const name = names.secrets(owner.deployment, given.nonce);
     const made = await this.#kube.create(kinds.secret, {
@@ -57,7 +57,7 @@ export class SecretValues {
     return name;
   }
 
-  /** The secrets of a deployment for this caller: values for a write key, empty texts for a read key. */
+  /** Returns the secrets of a deployment for this caller: values for a write key, empty texts for a read key. */
   async read(deployment: DeploymentResource, { role, signal }: { role: Role; signal: AbortSignal }): Promise<Secret[]> {
     const name = deployment.spec.template.secretName;
     if (name === undefined) return [];
@@ -65,7 +65,9 @@ export class SecretValues {
     return values.map((secret) => ({ name: secret.name, value: role === 'write' ? secret.value : '' }));
   }
 
-  /** Reads what lists will show first, a few at a time. What can't be read now is read when it is asked for. */
+  /**
+   * Reads the secrets that lists show first, a few at a time. One that can't be read now is read when somebody asks.
+   */
   async warm(deployments: readonly DeploymentResource[]): Promise<void> {
     const left = [...deployments];
     const signal = AbortSignal.timeout(WARM_MILLISECONDS);

@@ -47,19 +47,19 @@ const ERRORS = {
   problem: Type.Object({ detail: Type.String() }),
 };
 
-/** Every route of the control plane. */
+/** Returns every route of the control plane. */
 export function controlPlaneRoutes(plane: ControlPlane): Route<Caller>[] {
   const parts = [deploymentRoutes, revisionRoutes, eventRoutes, logRoutes, listenerRoutes, integrationRoutes, tracingProjectRoutes];
   return parts.flatMap((part) => part(plane)).map(wordingRefusals);
 }
 
-/** Refusals of the API server that a handler does not word itself. */
+/** Words those refusals of the API server that a handler does not word itself. */
 const wordingRefusals = (route: Route<Caller>): Route<Caller> => ({
   ...route,
   handler: (request) => refusing(async () => route.handler(request)),
 });
 
-/** Streams that end when what opened them would open nothing any more. */
+/** Ends a stream once the credentials that opened it are no longer valid. */
 const endingStreams =
   (authenticator: Authenticator) =>
   (route: Route<Caller>): Route<Caller> => ({
@@ -72,10 +72,10 @@ const endingStreams =
     },
   });
 
-/** The routes as an OpenAPI document. */
+/** Returns the OpenAPI document of the routes. */
 export const controlPlaneDocument = (routes: Route<Caller>[]): Json => openApiDocument(routes, INFO, SECURITY, ERRORS);
 
-/** The control plane as a koa application. */
+/** Builds the control plane as a koa application. */
 export function controlPlaneApp(plane: ControlPlane, health: Health) {
   const metrics = createControlPlaneMetrics(plane.stored);
   const { kube, config, log } = plane;

@@ -9,20 +9,20 @@ import type { Caller } from './caller.ts';
  */
 const PREFIX = '/api-host';
 
-/** Ours, and the vendor's for the same. */
+/** Our words, and the vendor's words for the same sources. */
 const SOURCES: Record<string, string> = { external_container: 'external_docker', git: 'github' };
 const FIELDS: Record<string, string> = { gx_config_path: 'langgraph_config_path' };
-/** Images that the vendor's own cloud builds or keeps; its CLI asks for them unless it is told of an image. */
+/** Sources whose images the vendor's own cloud builds or keeps. Its CLI asks for them unless it is given an image. */
 const BUILT_THERE = ['internal_docker', 'internal_source'];
-/** Deployment types that sleep while nobody asks; its CLI's default. */
+/** Deployment types that sleep while nobody sends requests. The vendor's CLI asks for one of them by default. */
 const ASLEEP = ['dev_zero', 'dev_free_zero'];
-/** Beside a word of ours, these are taken where it is. */
+/** Further values that are accepted for one of ours. */
 const MORE_WORDS: [string, string[]][] = [
   ['external_container', ['external_docker', ...BUILT_THERE]],
   ['git', ['github']],
   ['dev_free', ASLEEP],
 ];
-/** What the vendor's clients send beside and nothing here depends on. */
+/** Fields that the vendor's clients also send and that nothing here depends on. */
 const IGNORED = ['tracked_packages'];
 
 const turned = (words: Record<string, string>) => Object.fromEntries(Object.entries(words).map(([ours, theirs]) => [theirs, ours]));
@@ -30,7 +30,7 @@ type Words = { sources: Record<string, string>; fields: Record<string, string> }
 const THEIRS: Words = { sources: SOURCES, fields: FIELDS };
 const OURS: Words = { sources: turned(SOURCES), fields: turned(FIELDS) };
 
-/** A record, or records within answers, in other words. Secrets stay as they are, whatever they are named. */
+/** Translates the words of a record and of records inside it. Secrets stay as they are, whatever they are named. */
 function inWords(value: unknown, words: Words): unknown {
   if (Array.isArray(value)) return value.map((item) => inWords(item, words));
   if (typeof value !== 'object' || value === null) return value;
@@ -43,7 +43,7 @@ function inWords(value: unknown, words: Words): unknown {
 
 type Properties = Record<string, { enum?: string[]; properties?: Properties; anyOf?: object[]; default?: unknown }>;
 
-/** A body's schema that takes both words, and a creation without secrets. */
+/** Returns a body's schema that also takes the vendor's words, and a creation without secrets. */
 function takingBoth(schema: TSchema): TSchema {
   const whole = structuredClone(JSON.parse(JSON.stringify(schema))) as { properties?: Properties; required?: string[] };
   widen(whole);
@@ -61,7 +61,7 @@ function widen(node: unknown): void {
   for (const inner of Object.values(node)) widen(inner);
 }
 
-/** The body as our own route takes it. */
+/** Returns the body as our own route takes it. */
 function inOurs(body: unknown, schema: TSchema): unknown {
   const own = inWords(body, OURS) as Record<string, unknown>;
   for (const name of IGNORED) delete own[name];
@@ -70,7 +70,7 @@ function inOurs(body: unknown, schema: TSchema): unknown {
   return required?.includes('secrets') === true ? { secrets: [], ...own } : own;
 }
 
-/** Refuses in a sentence what the vendor's clients may ask for and only the vendor has. */
+/** Refuses with a clear message what the vendor's clients may ask for and only the vendor has. */
 function known({ source, source_config: config }: Record<string, unknown>): void {
   if (BUILT_THERE.includes(source as string)) {
     const way = 'push the image to a registry and name it with --image-uri';
@@ -81,7 +81,7 @@ function known({ source, source_config: config }: Record<string, unknown>): void
     throw new Rejected(`source_config.deployment_type: ${String(type)} is not offered; take dev or prod`);
 }
 
-/** The same routes in the vendor's words; they are no part of the document. */
+/** Returns the same routes in the vendor's words. The OpenAPI document does not list them. */
 export function vendorRoutes(routes: Route<Caller>[]): Route<Caller>[] {
   return routes.map((route) => {
     const { body: schema, handler } = route;

@@ -11,9 +11,9 @@ import { refusing } from '../kube-refusal.ts';
 
 /** A revoked key stops working within this time. */
 const TRUSTED_MILLISECONDS = 10_000;
-/** While the API server is away, a key that was good a moment ago still opens what only reads. */
+/** While the API server is away, a key that was valid before still allows reads for this long. */
 const TRUSTED_IN_OUTAGE_MILLISECONDS = 600_000;
-/** Answers remembered; unknown keys count too, so that guessing costs the API server little. */
+/** How many answers are remembered. Unknown keys count too, so that guessing costs the API server little. */
 const REMEMBERED = 2000;
 
 type RememberedKey = { key: ApiKey | undefined; at: number };
@@ -43,7 +43,7 @@ export class Authenticator {
     return { tenantId, role, keyName: name };
   };
 
-  /** Where an API key is sent, it alone decides: a proxy in front may add an Authorization header of its own. */
+  /** An API key alone decides if one is sent, because a proxy in front may add an Authorization header of its own. */
   async #identityOf(headers: IncomingHttpHeaders): Promise<Identity> {
     const given = single(headers['x-api-key']);
     if (given === undefined) return this.#identityOfToken(headers.authorization);
@@ -62,7 +62,7 @@ export class Authenticator {
     return this.#tokens.identify(token);
   }
 
-  /** RFC 9110, section 11.6.1: a 401 says which credentials would help. */
+  /** A 401 names the credentials that would help (RFC 9110, section 11.6.1). */
   #unauthorized(message: string): Unauthorized {
     const schemes = this.#tokens === undefined ? ['ApiKey'] : ['ApiKey', 'Bearer'];
     const challenges = schemes.map((scheme) => `${scheme} realm="gx-platform"`).join(', ');

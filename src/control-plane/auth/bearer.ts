@@ -7,7 +7,7 @@ import { IssuerKeys } from './issuer-keys.ts';
 
 type BearerOptions = { config: OidcConfig; log: Log; clock?: (() => number) | undefined };
 
-/** Bearer tokens of one identity provider: JWTs that it signed for this API. */
+/** Verifies the bearer tokens of one identity provider, which are JWTs that it signed for this API. */
 export class BearerTokens {
   readonly #config: OidcConfig;
   readonly #keys: IssuerKeys;
@@ -25,7 +25,9 @@ export class BearerTokens {
     };
   }
 
-  /** Whose token it is. Throws `Unauthorized` for a token that is not good, `Unavailable` when that can't be told. */
+  /**
+   * Returns whose token it is. Throws `Unauthorized` for an invalid token, `Unavailable` if it can't be verified now.
+   */
   async identify(token: string): Promise<Identity> {
     try {
       return identityOf(await this.#claimsOf(token), this.#config);
@@ -55,7 +57,7 @@ export class BearerTokens {
     }
   }
 
-  /** A token without a key id, from an issuer with several keys. */
+  /** Verifies a token without a key id, from an issuer with several keys. */
   async #verifiedByAny(token: string, candidates: errors.JWKSMultipleMatchingKeys): Promise<JWTPayload> {
     for await (const key of candidates) {
       try {
@@ -75,7 +77,7 @@ const OF_CLAIM: Record<string, string> = {
   exp: 'has no time of expiry',
 };
 
-/** What is wrong with the token; never a part of it. */
+/** Returns what is wrong with the token, without quoting any part of it. */
 function fault(error: Error): string {
   if (error instanceof errors.JWTExpired) return 'has expired';
   if (error instanceof errors.JWTClaimValidationFailed) return OF_CLAIM[error.claim] ?? `has a claim ${error.claim} that does not fit`;
@@ -85,7 +87,7 @@ function fault(error: Error): string {
   return 'is not a signed JSON Web Token';
 }
 
-/** RFC 6750, section 3: the challenge says the same as the body. */
+/** The challenge says the same as the body (RFC 6750, section 3). */
 function refusal(error: Error): Unauthorized {
   const text = `The bearer token ${fault(error)}.`;
   const challenge = `Bearer realm="gx-platform", error="invalid_token", error_description="${text}"`;

@@ -29,14 +29,14 @@ function tenantsOf(claims: Claims, source: OidcConfig['tenant']): string[] {
   return tenants;
 }
 
-/** A list, or words in one text as in `scope`. */
+/** Reads a claim that is a list, or one text of words as `scope` is. */
 function wordsAt(claims: Claims, name: string): string[] {
   const value = valueAt(claims, name);
   const texts = Array.isArray(value) ? value : typeof value === 'string' ? value.split(' ') : [];
   return texts.filter((text) => typeof text === 'string' && text !== '') as string[];
 }
 
-/** A claim by its whole name (`https://acme.example/tenant`), else by a path of names (`realm_access.roles`). */
+/** Finds a claim by its whole name (`https://acme.example/tenant`), else by a path of names (`realm_access.roles`). */
 function valueAt(claims: Claims, name: string): unknown {
   if (Object.hasOwn(claims, name)) return claims[name];
   let value: unknown = claims;

@@ -22,7 +22,7 @@ type Flags = { name?: string; role?: string; tenant?: string; namespace?: string
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** `api-key create|list|revoke`. */
+/** Runs `api-key create|list|revoke`. */
 export async function runApiKeyCommand(args: string[], context: CommandContext): Promise<void> {
   const { flags, words } = parsed(args);
   const [verb = 'help', id] = words;

@@ -2,20 +2,20 @@ import { createLocalJWKSet, type JSONWebKeySet, type LocalJWKSet } from 'jose';
 import { asError, Unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 
-/** Keys are read again when they are older: a key that the issuer withdrew is trusted no longer than this. */
+/** Keys older than this are read again, so a key that the issuer withdrew is trusted no longer than this. */
 const FRESH_MILLISECONDS = 600_000;
-/** While the issuer is away its last keys serve on for a day: a night's outage locks nobody out. */
+/** While the issuer is away, its last keys stay valid for a day, so that a night's outage locks nobody out. */
 const STALE_MILLISECONDS = 24 * 3_600_000;
-/** Between two readings for a key that is not there: tokens with made-up key ids cost the issuer at most this. */
+/** The pause between two reads for unknown keys. It limits what tokens with made-up key ids cost the issuer. */
 const COOLDOWN_MILLISECONDS = 5000;
-/** Between two tries to reach an issuer that is away, during which the last keys answer at once. */
+/** The pause between two attempts to reach an issuer that is away. The last keys are used meanwhile. */
 const RETRY_MILLISECONDS = 30_000;
 const TIMEOUT_MILLISECONDS = 5000;
 
 type IssuerOptions = { issuer: string; jwksUrl: string | undefined; log: Log; clock?: () => number };
 type Held = { keys: LocalJWKSet; at: number };
 
-/** The public keys of one issuer, found by its discovery document and kept. */
+/** Keeps the public keys of one issuer, which its discovery document points to. */
 export class IssuerKeys {
   readonly #options: IssuerOptions;
   readonly #clock: () => number;
@@ -29,7 +29,7 @@ export class IssuerKeys {
     this.#clock = options.clock ?? (() => performance.now());
   }
 
-  /** The keys as last read. Throws `Unavailable` when there are none to go by. */
+  /** Returns the keys as last read. Throws `Unavailable` if there are none. */
   async current(): Promise<LocalJWKSet> {
     const age = this.#age();
     if (age > FRESH_MILLISECONDS && (this.#held === undefined || this.#mayTry())) await this.#read();
@@ -44,7 +44,7 @@ export class IssuerKeys {
   async renewed(): Promise<LocalJWKSet | undefined> {
     if (this.#age() < COOLDOWN_MILLISECONDS) return undefined;
     if (this.#mayTry()) await this.#read();
-    // The key may be a new one: nobody can tell while the issuer is away.
+    // The key may be new. Nobody can tell while the issuer is away.
     if (this.#failed) throw this.#away();
     return this.#held?.keys;
   }
@@ -61,7 +61,7 @@ export class IssuerKeys {
     return new Unavailable(`The identity provider ${this.#options.issuer} does not answer, so the token can't be checked; try again.`);
   }
 
-  /** One reading serves all who wait; its failure is logged and remembered. */
+  /** One read serves all who wait. Its failure is logged and remembered. */
   async #read(): Promise<void> {
     this.#reading ??= this.#readNow().finally(() => (this.#reading = undefined));
     await this.#reading;
@@ -84,7 +84,7 @@ export class IssuerKeys {
   }
 }
 
-/** OpenID Connect Discovery 1.0, section 4: the document lies below the issuer and must name it. */
+/** The document lies below the issuer's address and must name the issuer (OpenID Connect Discovery 1.0, section 4). */
 async function discovered(issuer: string): Promise<string> {
   const document = (await fetchJson(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)) as Record<string, unknown>;
   if (document.issuer !== issuer) throw new Unavailable(`The discovery document of ${issuer} is of another issuer.`);

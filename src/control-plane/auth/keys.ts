@@ -4,8 +4,8 @@ import { API_KEY, PART_OF } from '../../schema/labels.ts';
 import type { Role } from '../caller.ts';
 
 /*
- * A key is 256 random bits, so its plain SHA-256 can be neither guessed nor turned back. The Secret with the hash is
- * named by the beginning of the hash, so that checking a key is one read by name.
+ * A key is 256 random bits, so its plain SHA-256 can be neither guessed nor reversed. The Secret with the hash is named
+ * by the beginning of the hash, so that checking a key is one read by name.
  */
 
 const PREFIX = 'gx_';
@@ -31,7 +31,7 @@ function keyOf({ metadata, data = {} }: KeySecret): ApiKey & { hash: string } {
   };
 }
 
-/** Makes a key, stores its hash, and gives the key itself: the only time that anybody sees it. */
+/** Makes a key, stores its hash, and returns the key. Nobody can see the key again afterwards. */
 export async function createKey(
   kube: Kube,
   namespace: string,
@@ -56,11 +56,11 @@ export async function listKeys(kube: Kube, namespace: string): Promise<ApiKey[]>
   return secrets.map((secret) => keyOf(secret)).map(({ hash: _hash, ...key }) => key);
 }
 
-/** False when there is no key of this id. */
+/** Deletes a key. Returns false if there is no key with this id. */
 export const revokeKey = (kube: Kube, namespace: string, id: string): Promise<boolean> =>
   kube.delete(kinds.secret, { namespace, name: objectName(id) });
 
-/** Whose key it is; undefined for one that was never made or was revoked. */
+/** Returns whose key it is, or undefined if it was never made or was revoked. */
 export async function lookUpKey(kube: Kube, namespace: string, key: string): Promise<ApiKey | undefined> {
   const hash = hashOf(key);
   const secret = await kube.find(kinds.secret, { namespace, name: objectName(idOf(hash)) });

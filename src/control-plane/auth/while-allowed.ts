@@ -1,7 +1,7 @@
 import { Forbidden, Unauthorized } from '../../errors.ts';
 import type { SseEvent, SseEvents } from '../../http/route.ts';
 
-/** A revoked key is noticed at the first look after the ten seconds that it is trusted for. */
+/** A revoked key is noticed at the first check after the ten seconds for which it is trusted. */
 const LOOK_MILLISECONDS = 5000;
 
 type WatchedCaller = { signal: AbortSignal; again: () => Promise<unknown>; every?: number };

@@ -27,7 +27,7 @@ export async function answerForDeployment(
   });
 }
 
-/** A revision as REST answers it, by the ids of a path. Throws `NotFound`. */
+/** Returns a revision as REST answers it, by the ids of a path. Throws `NotFound`. */
 export async function answerForRevision(
   plane: Pick<ControlPlane, 'config' | 'stored'>,
   { deployment_id, revision_id }: { deployment_id: string; revision_id: string },

@@ -16,7 +16,9 @@ import type { DeploymentResource, TracingProjectResource } from '../../schema/cu
 import type { DeploymentCreateRequest } from '../../schema/deployment.ts';
 import { namedTenant } from '../../schema/tenancy.ts';
 
-/** How long the leftovers of a deployment of the same name may take to vanish. Garbage collection takes seconds. */
+/**
+ * How long to wait for garbage collection to remove the leftovers of a deployment of the same name. It takes seconds.
+ */
 const LEFTOVERS_MILLISECONDS = 5000;
 
 export type CreateOptions = { dryRun: boolean; annotations?: Record<string, string> };
@@ -70,7 +72,10 @@ function knownIntegration({ source_config: config }: DeploymentCreateRequest, kn
   if (!known.some(({ id }) => id === config.integration_id)) throw new Rejected('source_config.integration_id: no integration has this id');
 }
 
-/** Who has the name is read again before he is named: what a watch still shows may have been deleted. */
+/**
+ * Throws if the name is taken. It reads the owner of the name again, because what the watch shows may have been
+ * deleted.
+ */
 async function nameFree(plane: ControlPlane, name: string, { place, call }: { place: Placement; call: CallContext }): Promise<void> {
   const { stored, config } = plane;
   const { caller, signal } = call;
@@ -88,7 +93,9 @@ async function nameFree(plane: ControlPlane, name: string, { place, call }: { pl
     throw new Conflict(`Deployments create a tracing project of their name, and there is already a tracing project named ${name}.`);
 }
 
-/** Revisions of a deleted deployment of the same name would take the new one's revision names. */
+/**
+ * Waits until the revisions of a deleted deployment of the same name are gone, because they hold the names of new ones.
+ */
 async function leftoversGone(
   { stored }: ControlPlane,
   name: string,
@@ -112,7 +119,7 @@ async function writeOrUndo({ kube }: ControlPlane, resource: DeploymentResource)
     const refused = error instanceof Conflict || error instanceof Rejected;
     if (refused && secretName !== undefined) await kube.delete(kinds.secret, { namespace, name: secretName }).catch(() => false);
     if (error instanceof AlreadyExists) throw new Conflict(`A deployment named ${name} already exists.`, { cause: error });
-    // A quota that was counted twice at a time: nothing was made.
+    // A conflict here is a quota that the API server counted twice at once, and nothing was made.
     throw error instanceof Conflict ? new Unavailable(error.message, { cause: error }) : error;
   }
 }

@@ -21,7 +21,7 @@ const shown = ({ spec }: RevisionResource): NonNullable<Plan['revision']> => ({
   source_revision_config: toRestForm(SourceRevisionConfig, spec.template.sourceRevisionConfig),
 });
 
-/** Named when it is made, and its values are nobody's business. */
+/** Returns the Secret without its name, which it gets when it is made, and without its values. */
 function secretOf({ metadata: { namespace } }: DeploymentResource, secrets: readonly Secret[]): Plan['objects'] {
   if (secrets.length === 0) return [];
   const data = Object.fromEntries(secrets.map(({ name }) => [name, '']));

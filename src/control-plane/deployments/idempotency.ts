@@ -10,7 +10,9 @@ import { hashOf } from '../../schema/revision-of.ts';
 
 const keyHash = (key: string): string => hashOf(['idempotency-key', key]);
 
-/** Values of secrets stay out: even their hash would let a reader of the resource try guesses. */
+/**
+ * Hashes the body without the values of secrets, because a reader of the resource could test guesses against the hash.
+ */
 const bodyHash = ({ secrets, ...body }: DeploymentCreateRequest): string => hashOf([body, secrets.map(({ name }) => name)]);
 
 export const rememberAs = (key: string, body: DeploymentCreateRequest): Record<string, string> => ({

@@ -25,7 +25,7 @@ export const ListQuery = Type.Object(
 );
 export type ListQuery = Static<typeof ListQuery>;
 
-/** Returns what tells whether a deployment passes every filter that was given. */
+/** Returns a predicate that is true for deployments that pass every given filter. */
 function matches(query: ListQuery): (deployment: DeploymentResource) => boolean {
   const ids = query.deployment_ids?.flatMap((text) => text.split(',')).map((id) => id.trim().toLowerCase());
   const part = query.name_contains?.toLowerCase();

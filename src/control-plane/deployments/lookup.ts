@@ -9,20 +9,20 @@ type Deployments = Pick<ControlPlane, 'config' | 'stored'>;
 
 const missing = (id: string): NotFound => new NotFound(`Deployment ID ${id} not found.`);
 
-/** Returns what tells whether a deployment is the caller's: one of its tenant. */
+/** Returns a predicate that is true for deployments of the caller's tenant. */
 export const belongsTo = ({ stored, config }: Deployments, caller: Caller) => {
   const owners = stored.owners();
   return (deployment: DeploymentResource): boolean => tenantOf(deployment, owners, config.defaultTenantId) === caller.tenantId;
 };
 
-/** The caller's deployment of this id, as last seen. Another tenant's is not found. */
+/** Returns the caller's deployment with this id, as last seen. A deployment of another tenant is not found. */
 export async function findDeployment(plane: Deployments, id: string, { caller, signal }: CallContext): Promise<DeploymentResource> {
   const deployment = await plane.stored.deployment(id.toLowerCase(), signal);
   if (deployment === undefined || !belongsTo(plane, caller)(deployment)) throw missing(id);
   return deployment;
 }
 
-/** The caller's deployment of this id, read from the API server now: a write starts from it. */
+/** Reads the caller's deployment with this id from the API server now. Writes start from it. */
 export async function readDeployment(
   plane: Deployments & Pick<ControlPlane, 'kube'>,
   id: string,

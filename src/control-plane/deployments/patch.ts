@@ -53,7 +53,7 @@ export async function patchDeployment(
   }
 }
 
-/** What is to be written; throws when a rule forbids it. */
+/** Returns what is to be written. Throws if a rule forbids it. */
 async function decide(plane: ControlPlane, body: DeploymentPatchRequest, call: CallContext, options: PatchOptions): Promise<Step> {
   const { config, kube } = plane;
   const deployment = await readDeployment(plane, options.id, call);
@@ -65,7 +65,7 @@ async function decide(plane: ControlPlane, body: DeploymentPatchRequest, call: C
   const broken = [
     ...changedImmutables(current, patch),
     ...shrunkVolume(toWanted(deployment), patch, { isGrowing: isGrowing(deployment) }),
-    // A deployment that kubectl made for the other hosting keeps it: source never changes.
+    // A deployment that kubectl made for the other kind of hosting keeps it, because source never changes.
     ...brokenRules(wanted, { hosting: wanted.source === 'git' ? 'cloud' : 'self-hosted' }),
     ...brokenPodRules(patch.source_config?.resource_spec, config.grants),
     ...brokenSecrets(patch.secrets ?? []),
@@ -79,7 +79,7 @@ async function decide(plane: ControlPlane, body: DeploymentPatchRequest, call: C
 const isGrowing = ({ status }: DeploymentResource): boolean =>
   status?.conditions?.some((condition) => condition.type === VOLUME_GROWN && condition.status === 'False') === true;
 
-/** The version of a deployment's spec, for If-Match: status may change without a conflict. */
+/** Returns the version of a deployment's spec, for If-Match. A change of status alone is no conflict. */
 export const etagOf = ({ metadata }: DeploymentResource): string => `"${metadata.uid}.${metadata.generation}"`;
 
 function checkVersion(deployment: DeploymentResource, ifMatch: string | undefined): void {
@@ -88,7 +88,7 @@ function checkVersion(deployment: DeploymentResource, ifMatch: string | undefine
   if (!given.includes(etagOf(deployment))) throw new Problem(412, 'The deployment has changed since it was read.');
 }
 
-/** The Secret of this request, once it is stored; kept across attempts. */
+/** The Secret of this request, once it is stored. Further attempts use the same one. */
 type Made = { ref?: Ref | undefined };
 type Write = { options: PatchOptions; made: Made };
 
@@ -132,7 +132,7 @@ function patchedSpec(
   };
 }
 
-/** Now, but never the value that stands there already: the same value would ask for nothing. */
+/** Returns the present time, or a later one if that is already stored, because the same value would ask for nothing. */
 export function laterThan(before: string | undefined, now: Date): string {
   const least = before === undefined ? 0 : new Date(before).getTime() + 1;
   return new Date(Math.max(now.getTime(), least)).toISOString();

@@ -11,7 +11,7 @@ import { Conflict } from '../../errors.ts';
 import { kinds } from '../../kube/kube.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
 
-/** Asks for a revision's template again, with the secrets and sizes it had: redeploy and rollback are the same. */
+/** Asks for a revision's template again, with the secrets and sizes it had. Redeploy and rollback are the same. */
 export function redeploy(
   plane: ControlPlane,
   ids: { deployment: string; revision: string },

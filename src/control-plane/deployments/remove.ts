@@ -13,7 +13,9 @@ import type { DeploymentResource } from '../../schema/custom-resources.ts';
  */
 export type Removal = { tracingProject: boolean; data: boolean };
 
-/** Asks for a deployment's end. The operator removes what belongs to it; until then it answers as AWAITING_DELETE. */
+/**
+ * Asks for a deployment's deletion. Its status is AWAITING_DELETE until the operator has removed what belongs to it.
+ */
 export async function removeDeployment(plane: ControlPlane, id: string, call: CallContext, removal: Removal): Promise<void> {
   const deployment = await readDeployment(plane, id, call);
   const { namespace, name, uid = '' } = deployment.metadata;
@@ -22,13 +24,13 @@ export async function removeDeployment(plane: ControlPlane, id: string, call: Ca
   await plane.stored.refresh.deployment(deployment, call.signal);
 }
 
-/** Another deployment has the name by now, so this one is gone. */
+/** Returns true if another deployment has the name by now, so that this one is gone. */
 function goneAlready(error: unknown): boolean {
   if (error instanceof Conflict) return false;
   throw error;
 }
 
-/** The operator reads from the spec what else is to go. */
+/** Writes into the spec what else the operator is to delete. */
 async function mark({ kube, stored }: ControlPlane, { metadata, spec }: DeploymentResource, removal: Removal): Promise<void> {
   const wanted = {
     ...spec,
@@ -44,7 +46,7 @@ async function mark({ kube, stored }: ControlPlane, { metadata, spec }: Deployme
 
 export type BulkOutcome = { deleted: string[]; failed: { id: string; status: number; detail: string }[] };
 
-/** Each on its own: what fails does not stop the others. */
+/** Removes each deployment on its own, so that a failure does not stop the others. */
 export async function removeDeployments(plane: ControlPlane, ids: string[], call: CallContext, removal: Removal): Promise<BulkOutcome> {
   const outcome: BulkOutcome = { deleted: [], failed: [] };
   for (const id of new Set(ids)) {

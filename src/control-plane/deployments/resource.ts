@@ -21,7 +21,7 @@ import { deploymentId, updatedAt } from '../stored/metadata.ts';
 
 type Template = DeploymentSpec['template'];
 
-/** REST's fields as a custom resource holds them; nulls, which it has not, fall away at every depth. */
+/** Returns REST's fields as a custom resource holds them. Nulls are dropped at every depth, because it has none. */
 const inResource = <T extends object>(record: T | null | undefined) => toResourceForm(withoutNulls(record ?? {}) as T);
 
 function withoutNulls(value: unknown): unknown {
@@ -34,10 +34,10 @@ function withoutNulls(value: unknown): unknown {
 const absentIfEmpty = <K extends string, V extends object>(key: K, value: V): { [P in K]?: V } =>
   (Object.keys(value).length > 0 ? { [key]: value } : {}) as { [P in K]?: V };
 
-/** What a request asks for, beside what stands in its body. */
+/** What the server adds to what stands in a request's body. */
 export type FromServer = { listener?: string | undefined; secretName?: string | undefined; requestedAt?: string | undefined };
 
-/** The part of `Deployment.spec` that REST writes. */
+/** Returns the part of `Deployment.spec` that REST writes. */
 export function toSpec(
   wanted: WantedDeployment,
   given: FromServer,
@@ -57,7 +57,7 @@ export function toSpec(
   };
 }
 
-/** A create request as the resource that is stored for it. */
+/** Returns the resource that is stored for a create request. */
 export function deploymentResource(
   body: DeploymentCreateRequest,
   place: { namespace: string; tenantId: string; annotations?: Record<string, string> },
@@ -70,7 +70,7 @@ export function deploymentResource(
       name: body.name,
       namespace: place.namespace,
       labels: { [TENANT]: place.tenantId, [PART_OF]: 'gx-platform' },
-      // The operator's, which would otherwise begin with a write of its own.
+      // The finalizer is the operator's. Setting it here saves the operator a write.
       finalizers: [FINALIZER],
       ...(place.annotations && { annotations: place.annotations }),
     },
@@ -78,7 +78,7 @@ export function deploymentResource(
   };
 }
 
-/** The stored fields as REST words them, before the server fills anything in: what a patch is merged into. */
+/** Returns the stored fields in REST's words, without what the server fills in. A patch is merged into them. */
 export function toWanted({ spec }: DeploymentResource): WantedDeployment {
   return {
     source: spec.source,
@@ -90,7 +90,7 @@ export function toWanted({ spec }: DeploymentResource): WantedDeployment {
   };
 }
 
-/** What an answer needs beside the deployment itself. */
+/** What an answer needs besides the deployment itself. */
 export type RelatedToDeployment = {
   tenantId: string;
   listener?: ListenerResource | undefined;
@@ -99,7 +99,7 @@ export type RelatedToDeployment = {
   secrets: Secret[];
 };
 
-/** A stored deployment as REST answers it. */
+/** Returns a stored deployment as REST answers it. */
 export function deploymentAnswer(deployment: DeploymentResource, related: RelatedToDeployment): Deployment {
   const { metadata, spec } = deployment;
   const wanted = toWanted(deployment);
@@ -128,7 +128,7 @@ export function deploymentAnswer(deployment: DeploymentResource, related: Relate
 
 const running = ({ status }: DeploymentResource) => ({ url: status?.url ?? null, version: status?.serverVersion ?? null });
 
-/** Where it runs; REST tells it of container deployments only. */
+/** Returns where it runs. REST shows this for container deployments only. */
 function placeShown({ metadata, spec }: DeploymentResource, listener: ListenerResource | undefined) {
   if (spec.source !== 'external_container') return { listener_id: null, listener_config: null };
   return { listener_id: listener?.metadata.uid ?? null, listener_config: { k8s_namespace: metadata.namespace ?? null } };

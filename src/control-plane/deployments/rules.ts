@@ -8,12 +8,12 @@ import { SOURCE_FIELDS, TAG_PREFIX, type SourceField } from '../../schema/source
 /** What a deployment is to be: a create, or a stored one with a patch merged in. */
 export type WantedDeployment = Pick<DeploymentCreateRequest, 'source' | 'source_config' | 'source_revision_config'>;
 
-/** A broken rule: the field's path in the body, then what is wrong with it. */
+/** A sentence about a broken rule. It begins with the field's path in the body. */
 export type Broken = string;
 
 type Json = Record<string, unknown>;
 
-/** The value at a dotted path; null and absent are both undefined. */
+/** Returns the value at a dotted path. Null and absent are both undefined. */
 function valueAt(body: object, path: string): unknown {
   let value: unknown = body;
   for (const step of path.split('.')) value = (value as Json | null | undefined)?.[step];
@@ -22,7 +22,7 @@ function valueAt(body: object, path: string): unknown {
 
 const same = (a: unknown, b: unknown): boolean => canonicalJson(a ?? null) === canonicalJson(b ?? null);
 
-/** Everything the domain forbids about a deployment's fields, in the order of the table. */
+/** Returns every broken rule about a deployment's fields, in the order of the table. */
 export function brokenRules(wanted: WantedDeployment, { hosting }: { hosting: Hosting }): Broken[] {
   return [
     ...hostingRule(wanted, hosting),
@@ -61,10 +61,10 @@ function sizeRules({ source_config: { resource_spec: spec } }: WantedDeployment)
   return [...unused, ...reversed.map(([low, high]) => `${at}.${low}: must not exceed ${high}`)];
 }
 
-/** One Secret of Kubernetes holds them all: at most 1 MiB of names and values. */
+/** One Kubernetes Secret holds all of them. It takes at most 1 MiB of names and values. */
 const MOST_BYTES = 1_000_000;
 
-/** Secrets that can't become environment variables of their own, or are too large together. */
+/** Returns what is wrong with secrets that can't become environment variables, or that are too large together. */
 export function brokenSecrets(secrets: readonly Secret[]): Broken[] {
   const bytes = secrets.reduce((sum, { name, value }) => sum + Buffer.byteLength(name) + Buffer.byteLength(value), 0);
   return [...brokenNames(secrets), ...(bytes > MOST_BYTES ? [`secrets: are larger than ${MOST_BYTES} bytes together`] : [])];
@@ -87,7 +87,7 @@ const IMMUTABLE: readonly string[] = [
   'source_config.listener_config.k8s_namespace',
 ];
 
-/** Fixed fields that a patch would change; the present value sent again is none. */
+/** Returns the fixed fields that a patch would change. Sending the present value again changes nothing. */
 export function changedImmutables(current: Deployment, patch: DeploymentPatchRequest): Broken[] {
   return IMMUTABLE.filter((path) => {
     const value = valueAt(patch, path);
@@ -98,8 +98,8 @@ export function changedImmutables(current: Deployment, patch: DeploymentPatchReq
 const VOLUME = 'source_config.resource_spec.db_storage_gi';
 
 /**
- * The volume of a database never shrinks. While `isGrowing`, the stored size has not been reached yet, and the size
- * before it may be asked for again.
+ * Returns a broken rule if a patch would shrink the database's volume. While `isGrowing`, the stored size has not been
+ * reached yet, and the size before it may be asked for again.
  */
 export function shrunkVolume(stored: WantedDeployment, patch: DeploymentPatchRequest, { isGrowing }: { isGrowing: boolean }): Broken[] {
   const [there, asked] = [valueAt(stored, VOLUME), valueAt(patch, VOLUME)];
@@ -107,7 +107,7 @@ export function shrunkVolume(stored: WantedDeployment, patch: DeploymentPatchReq
   return shrinks ? [`${VOLUME}: a volume can't shrink: it is ${there}`] : [];
 }
 
-/** Fields of which any non-null value makes a revision, equal or not. */
+/** Any non-null value of these fields makes a revision, even the present one. */
 const REVISION_MAKERS = [
   'source_revision_config.repo_ref',
   'source_revision_config.gx_config_path',
@@ -120,13 +120,13 @@ export const makesRevision = (patch: DeploymentPatchRequest): boolean => REVISIO
 
 type Part = Record<string, unknown> | null | undefined;
 
-/** `patch` over `base`: null and absent keep what is there. */
+/** Merges `patch` over `base`. Null and absent fields keep what is there. */
 const merged = (base: Part, patch: Part): Json => ({
   ...base,
   ...Object.fromEntries(Object.entries(patch ?? {}).filter(([, value]) => value !== null && value !== undefined)),
 });
 
-/** What stands after the patch. */
+/** Returns the deployment as it stands after the patch. */
 export const afterPatch = (stored: WantedDeployment, patch: DeploymentPatchRequest): WantedDeployment => ({
   source: stored.source,
   source_config: merged(stored.source_config, patch.source_config),

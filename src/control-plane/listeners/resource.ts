@@ -39,7 +39,7 @@ export const Listener = Type.Object(
 );
 export type Listener = Static<typeof Listener>;
 
-/** A stored listener as REST answers it. */
+/** Returns a stored listener as REST answers it. */
 export function listenerAnswer(listener: ListenerResource, defaultTenantId: string): Listener {
   const { metadata, spec } = listener;
   return {

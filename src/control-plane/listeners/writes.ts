@@ -18,7 +18,9 @@ export async function findListener(plane: ControlPlane, id: string, { caller, si
   return listener;
 }
 
-/** Takes namespaces that no other listener has. Of two at once, in whatever replica, one is told 409. */
+/**
+ * Creates a listener for namespaces that no other listener has. Of two requests at once, in any replica, one gets 409.
+ */
 export async function createListener(plane: ControlPlane, body: ListenerCreateRequest, { caller }: CallContext): Promise<ListenerResource> {
   const name = `listener-${randomBytes(5).toString('hex')}`;
   const resource = listenerResource(body, { name, namespace: plane.config.namespace, tenantId: caller.tenantId });
@@ -70,7 +72,7 @@ const placedBy = ({ stored }: ControlPlane, listener: ListenerResource) => {
   return stored.deployments().filter(({ metadata }) => owners.get(metadata.namespace ?? '')?.metadata.uid === listener.metadata.uid);
 };
 
-/** A namespace belongs to exactly one listener, and must be one that this installation serves. */
+/** Throws unless the installation serves each namespace and no other listener has it. */
 function checkNamespaces({ stored, config }: ControlPlane, namespaces: string[], own: ListenerResource | undefined): void {
   const path = 'compute_config.k8s_namespaces';
   if (new Set(namespaces).size !== namespaces.length) throw new Rejected(`${path}: a namespace is given twice`);

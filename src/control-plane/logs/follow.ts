@@ -6,7 +6,7 @@ import { type Line, byOrder, logCursor, entryOf, lets, orderOf } from './lines.t
 import { type LogRequest, podLogs } from './pod-logs.ts';
 import type { FollowQuery } from './schema.ts';
 
-/** Between two looks at the pods. Each asks for what is new since a second only. */
+/** The pause between two reads of the pods' logs. Each read asks only for what came since the last one. */
 const LOOK_MILLISECONDS = 1000;
 
 type LogSource = Pick<LogRequest, 'deployment' | 'revision'>;
@@ -36,7 +36,7 @@ export async function* followLogs(
   }
 }
 
-/** How far each pod's log was read. A line of one pod may come later than a newer one of another. */
+/** Remembers how far each pod's log was read. A line of one pod may arrive after a newer line of another. */
 class ReadPositions {
   readonly #from: string;
   readonly #last = new Map<string, Line>();
@@ -47,7 +47,7 @@ class ReadPositions {
 
   readonly since = (pod: string): string | undefined => this.#last.get(pod)?.timestamp;
 
-  /** The lines that were not there before, in their order. */
+  /** Returns the lines that were not there before, in their order. */
   newLines(lines: Line[]): Line[] {
     const fresh = lines.filter((line) => line.order > (this.#last.get(line.pod)?.order ?? this.#from)).toSorted(byOrder);
     for (const line of fresh) this.#last.set(line.pod, line);

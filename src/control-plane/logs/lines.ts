@@ -20,12 +20,12 @@ const LEVEL_WORDS: Readonly<Record<string, Level>> = {
 };
 
 /**
- * An entry with its place in the order: its time, its pod, and its number among the pod's lines of that time. A line
- * has the same place whenever it is read.
+ * An entry with its place in the order, made of its time, its pod, and its number among the pod's lines of that time. A
+ * line has the same place whenever it is read.
  */
 export type Line = LogEntry & { order: string; pod: string };
 
-/** `2026-01-01T00:00:00.123456789Z text`, one a line, of one pod. */
+/** Parses the log of one pod, whose lines have the form `2026-01-01T00:00:00.123456789Z text`. */
 export function linesOf(text: string, pod: string): Line[] {
   const lines = text.split('\n').filter((line) => line !== '');
   const times = new Map<string, number>();
@@ -40,11 +40,11 @@ export function linesOf(text: string, pod: string): Line[] {
   });
 }
 
-/** A place in the log as clients are given it, and back. */
+/** Encodes a place in the log for clients; `orderOf` decodes it. */
 export const logCursor = (order: string): string => Buffer.from(order).toString('base64url');
 export const orderOf = (cursor: string): string => Buffer.from(cursor, 'base64url').toString();
 
-/** Nanoseconds are written without trailing zeros, which text order would take for earlier ones. */
+/** Adds trailing zeros, which Kubernetes omits from nanoseconds, so that the order of texts is the order of times. */
 function padded(timestamp: string): string {
   const [seconds = '', fraction = ''] = timestamp.replace(/Z$/, '').split('.');
   return `${seconds}.${fraction.padEnd(9, '0')}`;
@@ -60,7 +60,7 @@ function parsed(message: string): { level: Level; message: string } {
   }
 }
 
-/** Entries that the query lets through, after its offset, as many as it asks for. */
+/** Returns the entries that match the query, after its offset, as many as it asks for. */
 export function logPage(lines: Line[], query: LogQuery): { logs: LogEntry[]; next_offset: string | null } {
   const { order = 'asc', limit = 50, offset } = query;
   const sorted = lines.filter((line) => lets(line, query)).toSorted(byOrder);
@@ -79,7 +79,7 @@ export const entryOf = ({ id, timestamp, level, message }: Line): LogEntry => ({
 
 export const byOrder = (a: Line, b: Line): number => (a.order < b.order ? -1 : 1);
 
-/** Whether the query lets a line through; its offset, order and limit are not looked at. */
+/** Returns true if a line matches the query. The query's offset, order and limit do not matter here. */
 export function lets(line: Line, { level, query, start_time: start, end_time: end, run_id: run }: LogQuery): boolean {
   const least = level === null || level === undefined ? 0 : LEVELS.indexOf(level);
   const time = Date.parse(line.timestamp);

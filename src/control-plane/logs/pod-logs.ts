@@ -7,12 +7,12 @@ import { AGENT_CONTAINER, BUILD_CONTAINER, labelValue } from '../../schema/names
 import type { ControlPlane } from '../control-plane.ts';
 import { type Line, linesOf } from './lines.ts';
 
-/** Lines read per container; what is older is for a log store. */
+/** How many lines are read per container. Older lines are a log store's business. */
 const TAIL = 5000;
-/** Pods whose logs are read for one answer. */
+/** How many pods' logs are read for one answer. */
 const PODS = 20;
 
-/** Whose lines: those of the agent servers, or of what built their image. */
+/** Which pods' lines: those of the agent servers, or of the builds of their image. */
 export type LogType = 'build' | 'deploy';
 const SOURCES: Record<LogType, { components: string; container: string }> = {
   build: { components: 'build', container: BUILD_CONTAINER },
@@ -24,13 +24,13 @@ export type LogRequest = {
   revision?: RevisionResource | undefined;
   type?: LogType;
   signal: AbortSignal;
-  /** The time from which a pod's lines are wanted, where not all are. */
+  /** The time from which a pod's lines are wanted. All are wanted if it is undefined. */
   since?: (pod: string) => string | undefined;
 };
 type Pod = KubeObject & { status?: { containerStatuses?: { name: string; restartCount: number }[] } };
 
 /**
- * Reads the last log lines of a deployment's agent servers or builds, or of one revision's. Logs of deleted pods are
+ * Reads the last log lines of the agent servers or builds of a deployment or of one revision. Logs of deleted pods are
  * lost.
  */
 export async function podLogs(

@@ -5,13 +5,13 @@ import type { ResourceSpec } from '../../schema/resource-spec.ts';
 
 const serviceAccount: Kind = { apiVersion: 'v1', kind: 'ServiceAccount', plural: 'serviceaccounts', namespaced: true };
 
-/** An object that a spec names. One that `mayMiss` may be created later. */
+/** An object that a spec names. One that `mayMiss` may be absent and created later. */
 type Reference = { path: string; kind: Kind; name: string; mayMiss?: boolean };
 type Json = Record<string, unknown>;
 
 const AT = 'source_config.resource_spec';
 
-/** What the spec names in the namespace must be there, and must not be the platform's or another deployment's own. */
+/** Throws unless what the spec names in the namespace exists and is neither the platform's nor another deployment's. */
 export async function checkReferences(
   kube: Kube,
   { spec, namespace, signal }: { spec: ResourceSpec | null | undefined; namespace: string; signal: AbortSignal },

@@ -18,7 +18,7 @@ type Json = Record<string, unknown>;
 
 const AT = 'source_config.resource_spec';
 
-/** Returns what is contradictory or not granted in containers, volumes, labels and annotations. */
+/** Returns what contradicts itself or is not granted in containers, volumes, labels and annotations. */
 export function brokenPodRules(spec: Spec, grants: Grants): string[] {
   if (!spec) return [];
   const volumes = spec.volumes ?? [];
@@ -47,7 +47,7 @@ const listed = (containers: Container[] | null | undefined, field: string): [str
 const twice = (names: string[], at: string): string[] =>
   names.some((name, index) => names.indexOf(name) !== index) ? [`${at}: a name is given twice`] : [];
 
-/** A volume source and the grant it needs; the others stay inside the pod or the namespace's public parts. */
+/** The grant that each volume source needs. The others stay inside the pod or the namespace's public parts. */
 const SOURCE_GRANTS: Readonly<Record<string, Grant | undefined>> = {
   configMap: undefined,
   emptyDir: undefined,

@@ -7,7 +7,7 @@ import { deploymentId } from '../stored/metadata.ts';
 
 type Revisions = Pick<ControlPlane, 'stored'>;
 
-/** The revision of a deployment that has this id. Throws `NotFound`. */
+/** Returns the revision of a deployment that has this id. Throws `NotFound`. */
 export async function findRevision(
   { stored }: Revisions,
   deployment: DeploymentResource,
@@ -18,11 +18,11 @@ export async function findRevision(
   return revision;
 }
 
-/** The revision that serves, as the deployment's status names it. */
+/** Returns the revision that serves, as the deployment's status names it. */
 export const activeRevision = ({ stored }: Revisions, deployment: DeploymentResource): RevisionResource | undefined =>
   stored.revisionsOf(deployment).find(({ metadata }) => metadata.name === deployment.status?.activeRevision);
 
-/** Returns what turns a revision of this deployment into its REST answer. */
+/** Returns a function that turns a revision of this deployment into its REST answer. */
 export function revisionAnswers(plane: Revisions, deployment: DeploymentResource): (revision: RevisionResource) => Revision {
   const isServed = deployment.status?.activeRevision !== undefined;
   const serving = isServed ? (activeRevision(plane, deployment)?.spec.number ?? Infinity) : 0;

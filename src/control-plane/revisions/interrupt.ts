@@ -7,7 +7,7 @@ import type { ControlPlane } from '../control-plane.ts';
 import { jsonPatchOf } from '../json-patch.ts';
 import { hasEnded, isInterrupted, revisionStatus } from './resource.ts';
 
-/** Asks the operator to give a revision up. One that has ended can't be interrupted. */
+/** Asks the operator to give up a revision. A revision that has ended can't be interrupted. */
 export function interrupt(plane: ControlPlane, { metadata }: RevisionResource): Promise<RevisionResource> {
   const ref = { namespace: metadata.namespace, name: metadata.name };
   const read = async (): Promise<RevisionResource> => {

@@ -8,15 +8,15 @@ import type { ControlPlane } from '../control-plane.ts';
 import { refusing } from '../kube-refusal.ts';
 
 /**
- * How often creation is tried while a revision of an earlier deployment of this name waits for garbage collection, or
- * while a quota counted two requests at once.
+ * Creation is repeated with this pause while a revision of an earlier deployment of this name waits for garbage
+ * collection, or while a quota counted two requests at once.
  */
 const PAUSE_MILLISECONDS = 100;
 const LOOKS = 50;
 
 /**
- * Creates the revision that a stored deployment asks for. The operator creates the same object: the second one finds it
- * there.
+ * Creates the revision that a stored deployment asks for. The operator creates the same object, and whoever comes
+ * second finds it.
  */
 export async function makeRevision({ kube, stored }: ControlPlane, deployment: DeploymentResource): Promise<RevisionResource> {
   const wanted = revisionOf(deployment);

@@ -5,14 +5,14 @@ import { ENDED, type Revision, type RevisionStatus } from '../../schema/revision
 import { toRestForm } from '../../schema/types.ts';
 import { updatedAt } from '../stored/metadata.ts';
 
-/** What an answer needs beside the revision itself. */
+/** What an answer needs besides the revision itself. */
 export type RelatedToRevision = {
   deploymentId: string;
-  /** Number of the revision that the deployment says serves; 0: none yet; Infinity: one that is gone. */
+  /** Number of the serving revision by the deployment's status. 0 means none yet, Infinity one that is gone. */
   serving: number;
 };
 
-/** A stored revision as REST answers it. */
+/** Returns a stored revision as REST answers it. */
 export function revisionAnswer(revision: RevisionResource, { deploymentId, serving }: RelatedToRevision): Revision {
   const { metadata, spec, status } = revision;
   const told = isAhead(revision, serving) ? SWITCHING : { status: revisionStatus(revision), status_message: status?.message ?? null };
@@ -32,13 +32,14 @@ export function revisionAnswer(revision: RevisionResource, { deploymentId, servi
 const SWITCHING = { status: 'DEPLOYING', status_message: 'All pods are ready; traffic is being switched.' } as const;
 
 /**
- * DEPLOYED is the last step of a rollout: a client that reads it finds this revision active, and its URL and version in
- * the deployment. Revision and deployment are written one after the other and arrive by two watches.
+ * Returns true while the revision's status is ahead of its deployment's. DEPLOYED is the last step of a rollout: a
+ * client that reads it finds this revision active, and its URL and version in the deployment. Revision and deployment
+ * are written one after the other and arrive by two watches.
  */
 const isAhead = (revision: RevisionResource, serving: number): boolean =>
   revisionStatus(revision) === 'DEPLOYED' && revision.spec.number > serving;
 
-/** With what was found out since: of a git revision the commit, and the image that was built for it. */
+/** Returns the revision's config with what was found since: a git revision's commit and the image built for it. */
 function configOf({ spec, status = {} }: RevisionResource): Revision['source_revision_config'] {
   const given = toRestForm(SourceRevisionConfig, spec.template.sourceRevisionConfig);
   const built = spec.source === 'git' ? { image_uri: status.image ?? null } : {};

@@ -59,7 +59,7 @@ const headerOf = (headers: Record<string, string | string[] | undefined>, name: 
   return Array.isArray(value) ? value[0] : value;
 };
 
-/** The deployment as REST shows it, with its version. */
+/** Answers with the deployment and its version. */
 export async function deploymentReply(
   plane: ControlPlane,
   deployment: DeploymentResource,
@@ -68,7 +68,7 @@ export async function deploymentReply(
   return json(await answerForDeployment(plane, deployment, call), status, { etag: etagOf(deployment) });
 }
 
-/** The deployment as it would be, and what would be written for it. */
+/** Answers with the deployment as it would be, and what would be written for it. */
 async function plannedReply(
   plane: ControlPlane,
   change: Parameters<typeof planOf>[0],
@@ -99,7 +99,7 @@ function goneMeanwhile(error: unknown): undefined {
   throw error;
 }
 
-/** The newest revision is at an end. */
+/** Returns true when the newest revision has ended. */
 function isThrough(plane: ControlPlane, deployment: DeploymentResource): boolean {
   const latest = plane.stored.revisionsOf(deployment)[0];
   return latest !== undefined && ENDED.includes(revisionAnswers(plane, deployment)(latest).status);
@@ -142,7 +142,7 @@ const create = (plane: ControlPlane): Route<Caller> =>
         return await plannedReply(plane, { before: undefined, after: made, secrets: body.secrets }, { ...request, status: 201 });
       } catch (error) {
         if (!(error instanceof Conflict) || key === undefined) throw error;
-        // The name may have been taken by the same request, which another replica answers or has answered.
+        // The same request, answered by another replica, may have taken the name.
         await plane.stored.readDeployments(request.signal);
         const other = await replay();
         if (other === undefined) throw error;

@@ -20,8 +20,8 @@ const GitRepository = Type.Object({
 const tag = 'integrations';
 
 /**
- * Connections to git hosts, and the repositories behind them, are settings of the installation. The platform asks no
- * git host.
+ * Serves the connections to git hosts and their repositories from the installation's settings. The platform asks no git
+ * host.
  */
 export const integrationRoutes = ({ config }: ControlPlane): Route<Caller>[] => [
   restRoute({

@@ -36,7 +36,7 @@ const streamed = {
   ...failures,
 };
 
-/** Finds what is followed before the stream begins, so that a wrong id is a 404. */
+/** Looks up the revision or deployment before the stream begins, so that a wrong id gets a 404. */
 async function stream(
   plane: ControlPlane,
   ids: Ids,
@@ -110,7 +110,7 @@ const current = (plane: ControlPlane): Route<Caller>[] => [
   }),
 ];
 
-/** The form that older clients send: a body instead of a query. */
+/** Serves older clients, which send a body instead of a query. */
 const older = (plane: ControlPlane): Route<Caller>[] => [
   restRoute({
     method: 'post',

@@ -25,7 +25,7 @@ const ListQuery = Type.Object(
   { additionalProperties: false },
 );
 
-/** Below the minute after which proxies give up on a silent request. */
+/** The wait stays below the minute after which proxies give up on a silent request. */
 const WaitQuery = Type.Object(
   { wait: Type.Optional(Type.Integer({ minimum: 0, maximum: 50, description: 'Seconds to wait for the end of the revision.' })) },
   { additionalProperties: false },
@@ -41,7 +41,7 @@ function statusesOf(text: string | undefined): readonly string[] {
   return statuses;
 }
 
-/** A new object's status speaks of a generation below every other. */
+/** Returns true once the operator has seen the object. The status of a new one names a generation below all others. */
 const hasBeenSeen = (observed: number | undefined): boolean => observed !== undefined && observed > 0;
 
 export const revisionRoutes = (plane: ControlPlane): Route<Caller>[] => [...reads(plane), ...writes(plane)];
@@ -132,7 +132,7 @@ const writes = (plane: ControlPlane): Route<Caller>[] => [
   ...['interrupt', 'interruption'].map((word) => interruption(plane, word)),
 ];
 
-/** Two words, because clients of both are about. */
+/** There are two words for it, because clients of both kinds are in use. */
 const interruption = (plane: ControlPlane, word: string): Route<Caller> =>
   restRoute({
     method: 'post',

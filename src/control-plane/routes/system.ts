@@ -9,7 +9,10 @@ import { restRoute } from './route.ts';
 const tag = 'system';
 const Ok = Type.Object({ ok: Type.Boolean() });
 
-/** `synced`: the cluster was read once, so that answers are whole. `stopping`: the process is to end. */
+/**
+ * `synced` is true once the cluster has been read, so that answers are complete. `stopping` is true once the process is
+ * to end.
+ */
 export type Health = { synced: () => boolean; stopping: () => boolean };
 
 export type SystemParts = { metrics: ControlPlaneMetrics; health: Health; document: () => unknown };

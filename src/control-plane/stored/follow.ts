@@ -4,12 +4,12 @@ import { NotFound } from '../../errors.ts';
 import type { SseEvent } from '../../http/route.ts';
 import { canonicalJson } from '../../schema/revision-of.ts';
 
-/**
- * Reads a value at each change in the cluster and sends it when it differs. The stream ends when `ended` says so or the
- * value is gone.
- */
 type Changes = { stored: Pick<Stored, 'changed'>; stopping: AbortSignal };
 
+/**
+ * Streams a value: reads it at each change in the cluster and sends it when it differs. The stream ends when `ended`
+ * says so or the value is gone.
+ */
 export async function* follow<T>(
   plane: Changes,
   { signal }: Pick<CallContext, 'signal'>,
@@ -18,7 +18,7 @@ export async function* follow<T>(
   const leaving = AbortSignal.any([signal, plane.stopping]);
   let last = '';
   while (!leaving.aborted) {
-    // Before the read: a change during it must not be missed.
+    // The wait begins before the read, so that a change during the read is not missed.
     const changed = plane.stored.changed(leaving);
     const value = await view.read().catch(absentIfGone);
     if (value === undefined) return yield { event: 'end', data: { reason: 'gone' } };
@@ -35,7 +35,7 @@ function absentIfGone(error: unknown): undefined {
   throw error;
 }
 
-/** Waits until a value is as wanted, or the time is over; gives what stands then. */
+/** Waits until a value is as wanted or the time is up, and returns the value as it is then. */
 export async function waitFor<T>(
   plane: Changes,
   options: { signal: AbortSignal; seconds: number },

@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 
-/** The id of a deployment in REST, in lower case as all ids are compared. */
+/** Returns the id of a deployment in REST, in lower case because ids are compared so. */
 export const deploymentId = ({ spec, metadata }: DeploymentResource): string => (spec.id ?? metadata.uid ?? '').toLowerCase();
 
 /**

@@ -1,6 +1,8 @@
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 
-/** Deployments in the order in which a list shows them, kept with each change, so that no list has to sort. */
+/**
+ * Holds deployments in the order in which a list shows them. Each change keeps the order, so that no list has to sort.
+ */
 export class NewestFirst {
   readonly #sorted: DeploymentResource[] = [];
 
@@ -17,7 +19,7 @@ export class NewestFirst {
     if (now !== undefined) this.#sorted.splice(this.#placeOf(now), 0, now);
   }
 
-  /** The first place that is not before it: its own, when it is there. */
+  /** Returns the first index that does not come before the deployment, which is its own if it is there. */
   #placeOf(deployment: DeploymentResource): number {
     let [low, high] = [0, this.#sorted.length];
     while (low < high) {
@@ -31,7 +33,7 @@ export class NewestFirst {
 
 type Dated = { metadata: { creationTimestamp?: string; name: string; namespace?: string } };
 
-/** Newest first; names decide within a second, so that pages neither repeat nor skip. */
+/** Compares by creation, newest first. Names decide within a second, so that pages neither repeat nor skip. */
 export function newestCreatedFirst(a: Dated, b: Dated): number {
   const [timeA, timeB] = [a.metadata.creationTimestamp ?? '', b.metadata.creationTimestamp ?? ''];
   if (timeA !== timeB) return timeA < timeB ? 1 : -1;

@@ -19,15 +19,18 @@ const at =
     [field(object)].filter((value) => value !== undefined);
 const uidOf = ({ metadata }: KubeObject): string | undefined => metadata.uid;
 
-/** Live lists take at most a third of the time: ids that never were would else cost the API server a list each. */
+/**
+ * After a live list, searches pause for this many times its length. Without the pause, each unknown id would cost a
+ * list.
+ */
 const REST_PER_LIST = 2;
 const REMEMBERED = 10_000;
 
 type StoredOptions = { kube: Kube; config: Pick<ControlPlaneConfig, 'namespace' | 'namespaces'>; log: Log };
 
 /**
- * The custom resources as last seen by a watch. What this process writes is added at once, so that a client reads its
- * own writes. Before a client is told that something does not exist, a live list looks for what another process may
+ * Holds the custom resources as last seen by a watch. What this process writes is added at once, so that a client reads
+ * its own writes. Before a client is told that something does not exist, a live list looks for what another process may
  * just have written.
  */
 export class Stored {
@@ -54,7 +57,7 @@ export class Stored {
   #search: Promise<void> | undefined;
   #searchAfter = -Infinity;
   readonly #waiting = new Set<() => void>();
-  /** Ids of deployments that were seen to go: a client polls such an id until it is answered with 404. */
+  /** Ids of deployments that are known to be deleted. A client polls such an id until it gets a 404. */
   readonly #gone = new Set<string>();
 
   constructor({ kube, config, log }: StoredOptions) {
@@ -98,7 +101,7 @@ export class Stored {
     for (const resolve of this.#waiting) resolve();
   };
 
-  /** Resolves when every kind was listed once. */
+  /** Resolves when every kind has been listed once. */
   async start(): Promise<void> {
     this.#deployments.onChange(this.#bury);
     this.#deployments.onChange(this.#wake);
@@ -122,17 +125,17 @@ export class Stored {
     return this.#deployments.byIndex('name', name);
   }
 
-  /** By the hash of the Idempotency-Key of the request that made them. */
+  /** Returns the deployments that a request with this hash of its Idempotency-Key made. */
   madeBy(keyHash: string): DeploymentResource[] {
     return this.#deployments.byIndex('request', keyHash);
   }
 
-  /** Reads all deployments now: for what another replica may have written a moment ago. */
+  /** Reads all deployments now, because another replica may have written some a moment ago. */
   readDeployments(signal: AbortSignal): Promise<void> {
     return this.#searchLive(signal);
   }
 
-  /** From the watch, else from a live list. */
+  /** Returns the deployment with this id from the watch, else from a live list. */
   async deployment(id: string, signal: AbortSignal): Promise<DeploymentResource | undefined> {
     const known = this.#deployments.byIndex('id', id)[0];
     if (known !== undefined || this.#gone.has(id)) return known;
@@ -144,12 +147,12 @@ export class Stored {
     return newestFirst(this.#revisions.byIndex('deployment', deployment.metadata.uid ?? ''));
   }
 
-  /** Revisions of every deployment of this name there was in the namespace. */
+  /** Returns the revisions of every deployment that ever had this name in the namespace. */
   revisionsNamed(namespace: string, deployment: string): RevisionResource[] {
     return this.#revisions.byIndex('name', keyOf({ namespace, name: deployment }));
   }
 
-  /** A revision of this deployment by its uid, from the watch, else from a live list. */
+  /** Returns a revision of this deployment by its uid, from the watch, else from a live list. */
   async revision(deployment: DeploymentResource, id: string, signal: AbortSignal): Promise<RevisionResource | undefined> {
     const find = (): RevisionResource | undefined => this.revisionsOf(deployment).find((revision) => revision.metadata.uid === id);
     const known = find();
@@ -164,12 +167,12 @@ export class Stored {
     return this.#listeners.list();
   }
 
-  /** Each namespace and the Listener that has it. */
+  /** Returns each namespace with the Listener that has it. */
   owners(): ReadonlyMap<string, ListenerResource> {
     return (this.#owners ??= ownersOf(this.listeners()));
   }
 
-  /** Every Listener with the namespaces that it has, where it may name more. */
+  /** Returns every Listener with the namespaces that it has, which may be fewer than it names. */
   places(): ListenerResource[] {
     const owners = this.owners();
     const hasIt =
@@ -182,7 +185,7 @@ export class Stored {
     }));
   }
 
-  /** The Listeners as they are now, for a decision that no other replica may have overtaken. */
+  /** Reads the Listeners now, for decisions that must include what other replicas have written. */
   async readListeners(signal: AbortSignal): Promise<void> {
     for (const listener of await this.#kube.all(kinds.listener, { namespace: this.#own }, signal)) this.#listeners.offer(lean(listener));
   }
@@ -202,7 +205,7 @@ export class Stored {
     return this.#projects.byIndex('name', name);
   }
 
-  /** Takes in what the API server answered to one of our writes. */
+  /** Adds what the API server answered to one of our writes. */
   note = {
     deployment: (object: DeploymentResource): DeploymentResource => offered(this.#deployments, object),
     revision: (object: RevisionResource): RevisionResource => offered(this.#revisions, object),
@@ -230,8 +233,8 @@ export class Stored {
   }
 
   /**
-   * One list at a time serves everybody who misses something. Those who come while it runs wait for the next one, which
-   * starts after they came.
+   * Runs one list at a time for everybody who misses something. Those who come while it runs wait for the next one,
+   * which starts after they came.
    */
   async #searchLive(signal: AbortSignal): Promise<void> {
     if (this.#search !== undefined) await this.#search.catch(() => undefined);
@@ -257,7 +260,7 @@ function offered<T extends KubeObject>(cache: Cache<T>, object: T): T {
   return kept;
 }
 
-/** An object as it is kept: of managedFields, half of its size, only the time of the last write. */
+/** Returns an object as it is kept. managedFields, half of its size, are reduced to the time of the last write. */
 const lean = <T extends KubeObject>(object: T): T => ({
   ...object,
   metadata: { ...object.metadata, managedFields: [{ time: updatedAt(object) }] },
