@@ -9,7 +9,7 @@ export async function readJson(request: IncomingMessage, limit: number): Promise
   return bytes.length === 0 ? undefined : parseJson(bytes);
 }
 
-/** A body of a length that was told: no more than that comes. */
+/** Reads a body whose length the headers give. The HTTP parser lets no more through. */
 function measured(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   return new Promise((resolve, reject) => {

@@ -1,9 +1,9 @@
 import { Invalid, Problem } from '../errors.ts';
 
-/** How a server words a 422: as FastAPI's list (control plane), or as one sentence (agent server). */
+/** How a server words a 422: as a list in FastAPI's form (control plane), or as one sentence (agent server). */
 export type InvalidStyle = 'list' | 'sentence';
 
-/** Any thrown value as an HTTP answer: the one place where errors become statuses. A 500 never shows its message. */
+/** Turns any thrown value into an HTTP answer, and nothing else does. A 500 never shows its message. */
 export function errorReply(
   thrown: unknown,
   style: InvalidStyle,

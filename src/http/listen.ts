@@ -14,12 +14,12 @@ const KEEP_ALIVE = 75_000;
 const HEADER_LIMIT = 65_536;
 
 /**
- * Milliseconds in which a busy client sends its next request, and learns from the answer to come back on another
+ * Milliseconds within which a busy client sends its next request. The answer to that tells it to use another
  * connection.
  */
 const NEXT = 1000;
 
-/** Milliseconds between two looks for connections that fell idle while closing. */
+/** Milliseconds between two searches for connections that fell idle while closing. */
 const SWEEP = 50;
 
 export type ListeningServer = {
@@ -29,7 +29,7 @@ export type ListeningServer = {
   sendAway: () => void;
   /** Requests whose answer has not begun. */
   unanswered: () => number;
-  /** True when clients may be about to ask again: within the last second, an answer left its connection open. */
+  /** True when clients may be about to ask again, because an answer left its connection open within the last second. */
   mayBeAsked: () => boolean;
   stop: (graceMilliseconds: number) => Promise<void>;
 };
@@ -74,8 +74,8 @@ function listenError(error: NodeJS.ErrnoException, { host, port }: { host: strin
 type Closing = { grace: number; mayBeAsked: () => boolean };
 
 /**
- * Takes no new connections. Idle ones close as soon as nobody is about to use them, busy ones after their answer, and
- * all of them when the grace is over.
+ * Stops taking connections. Idle ones close as soon as nobody is about to use them, busy ones after their answer, and
+ * all of them when the grace period is over.
  */
 async function close(server: Server, { grace, mayBeAsked }: Closing): Promise<void> {
   const end = performance.now() + grace;

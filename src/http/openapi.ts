@@ -65,8 +65,8 @@ const NOT_VALID: AnswerDescription = { description: 'Not valid.' };
 const TOO_LARGE: AnswerDescription = { description: 'The body is too large.' };
 
 /**
- * Spells a schema as OpenAPI 3.0 does: an open lower bound is a flag beside `minimum`. In what a client sends, a field
- * with a default may be left out, because it is filled in before the handler sees it.
+ * Converts a schema to OpenAPI 3.0, where an open lower bound is a flag beside `minimum`. In what a client sends, a
+ * field with a default may be left out, because it is filled in before the handler sees it.
  */
 function spelled(schema: unknown, at: { sent: boolean }): unknown {
   if (Array.isArray(schema)) return schema.map((part) => spelled(part, at));

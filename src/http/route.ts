@@ -8,10 +8,10 @@ import type { Log } from '../log.ts';
  */
 export type SseEvent = { event: string; id?: string } & ({ data: unknown } | { json: string });
 
-/** Events one by one, or those that came together, which are sent together. */
+/** Events one by one, or in lists of events that are sent together. */
 export type SseEvents = AsyncIterable<SseEvent | SseEvent[]>;
 
-/** What a handler gives back. Made by `json`, `jsonText`, `noContent`, `text`, `sse` and `slowJson`. */
+/** What a handler returns. It is made by `json`, `jsonText`, `noContent`, `text`, `sse` and `slowJson`. */
 export type Reply = { status: number; headers?: Record<string, string> } & (
   | { kind: 'json'; body: unknown }
   | { kind: 'empty' }
@@ -24,14 +24,16 @@ type Headers = Record<string, string>;
 
 export const json = (body: unknown, status = 200, headers: Headers = {}): Reply => ({ kind: 'json', status, body, headers });
 
-/** JSON that is text already. */
+/** Answers with JSON that is already text. */
 export const jsonText = (body: string): Reply => text(body, 'application/json; charset=utf-8');
 
 export const noContent = (status = 204, headers: Headers = {}): Reply => ({ kind: 'empty', status, headers });
 
 export const text = (body: string, type = 'text/plain; charset=utf-8', status = 200): Reply => ({ kind: 'text', status, body, type });
 
-/** A stream of events. The signal is aborted when the client leaves: every generator must end on it. */
+/**
+ * Answers with a stream of events. The signal is aborted when the client leaves, and every generator must end on it.
+ */
 export const sse = (events: (signal: AbortSignal) => SseEvents, headers: Headers = {}): Reply => ({
   kind: 'sse',
   status: 200,
@@ -84,7 +86,7 @@ export type Route<Caller = unknown> = {
   /** True when an empty body means `{}`. */
   bodyOptional?: boolean;
   answers: Record<number, AnswerDescription>;
-  /** Called with what the route's own schemas have let through. */
+  /** Called with values that the route's own schemas have accepted. */
   handler: (request: Request<unknown, unknown, unknown, Caller>) => Promise<Reply> | Reply;
 };
 
@@ -101,5 +103,5 @@ export const routeFor =
   <P extends TSchema | undefined = undefined, Q extends TSchema | undefined = undefined, B extends TSchema | undefined = undefined>(
     route: TypedRoute<P, Q, B, Caller>,
   ): Route<Caller> =>
-    // The handler asks for less than `unknown`: the server checks each part against the schemas that stand beside it.
+    // The handler takes narrower types than `unknown`. The server checks each part against the schemas beside it.
     route as unknown as Route<Caller>;

@@ -11,7 +11,7 @@ import { refuseUnstorable } from './storable.ts';
 import { frame, HEARTBEAT, SSE_HEADERS, withHeartbeat } from './sse.ts';
 import { createValidator, type Check } from './validate.ts';
 
-/** Who calls, from the request's headers; throws `Unauthorized` or `Forbidden`. */
+/** Returns who calls, by the request's headers. Throws `Unauthorized` or `Forbidden`. */
 type Authenticate<Caller> = (headers: Koa.Context['headers'], access: Route['access']) => Promise<Caller> | Caller;
 
 export type AppOptions<Caller> = {
@@ -21,11 +21,11 @@ export type AppOptions<Caller> = {
   authenticate: Authenticate<Caller>;
   /** Bytes of a request body; more is answered with 413. */
   bodyLimit: number;
-  /** Seconds of silence after which a stream or a slow answer gets a filler. */
+  /** Seconds of silence after which a stream or a slow answer is kept alive by a filler. */
   heartbeatSeconds?: number;
   /** Runs before everything else (CORS, metrics). */
   middleware?: Koa.Middleware[];
-  /** Told once per answered request. */
+  /** Called once per answered request. */
   onAnswer?: (answer: { method: string; route: string; status: number; seconds: number }) => void;
 };
 
@@ -53,7 +53,7 @@ export function createApp<Caller>(options: AppOptions<Caller>): Koa {
   return app;
 }
 
-/** Not our failure: who asked went away before the answer was complete. */
+/** These are not our failures. The client left before the answer was complete. */
 const CLIENT_LEFT = ['ERR_STREAM_PREMATURE_CLOSE', 'ECONNRESET', 'EPIPE'];
 
 const koaPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
@@ -64,14 +64,14 @@ const koaPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
  */
 const REQUEST_ID = /^[\w.:/+=-]{1,128}$/;
 
-/** Outermost: identity, timing, and the only `catch` that turns an error into an answer. */
+/** Builds the outermost middleware: request id, timing, and the only `catch` that turns an error into an answer. */
 function frameOf<Caller>({ log, invalid, onAnswer }: AppOptions<Caller>): Koa.Middleware {
   return async (ctx, next) => {
     const started = performance.now();
     const given = ctx.get('x-request-id');
     const requestId = REQUEST_ID.test(given) ? given : randomUUID();
     let child: Log | undefined;
-    // Most requests have nothing to say, and a logger costs as much as a route.
+    // The logger is made on demand, because most requests log nothing and a logger costs as much as a route.
     const own = (): Log => (child ??= log.child({ request_id: requestId }));
     ctx.state = { requestId, log: own };
     ctx.set('x-request-id', requestId);
@@ -136,7 +136,7 @@ async function bodyOf<Caller>(ctx: RouterContext, route: Route<Caller>, check: C
   return check(value === undefined ? {} : value, 'body');
 }
 
-/** Made once: an abort without a reason would cost each request an exception with its stack. */
+/** The reason is made once, because an abort without one would cost each request an exception with its stack. */
 const LEFT = Object.assign(new Error('the client has left, or has its answer'), { name: 'AbortError' });
 
 /**
@@ -169,13 +169,13 @@ async function send<Caller>(
     case 'sse':
       ctx.set(SSE_HEADERS);
       ctx.body = withHeartbeat(frames(reply.events(signal), log), HEARTBEAT, heartbeatSeconds, signal);
-      // A client learns at once that it is heard, not at the first event.
+      // The client gets its headers at once, not with the first event.
       ctx.flushHeaders();
       return;
     case 'slow-json': {
       ctx.type = 'application/json';
       const text = reply.body(signal).then((body) => JSON.stringify(body ?? null));
-      // What fails at once is answered as any failure.
+      // A failure within this time is answered like any other.
       const soon = await Promise.race([text, pause(Math.min(AT_ONCE, heartbeatSeconds * 100), undefined, { ref: false })]);
       if (soon === undefined) await sendLate(ctx, text.catch(lateFailure(log)), heartbeatSeconds);
       else ctx.body = soon;
@@ -183,7 +183,7 @@ async function send<Caller>(
   }
 }
 
-/** Headers now, blank lines while it takes, and the text when it is there. */
+/** Sends the headers now, blank lines while the client waits, and the text when it is ready. */
 async function sendLate(ctx: RouterContext, text: Promise<string>, heartbeatSeconds: number): Promise<void> {
   const { res } = ctx;
   ctx.respond = false;
@@ -196,7 +196,7 @@ async function sendLate(ctx: RouterContext, text: Promise<string>, heartbeatSeco
   }
 }
 
-/** A failure after the headers are out can only be told inside the stream. */
+/** Writes events as text. A failure after the headers are out can only be reported inside the stream. */
 async function* frames(events: SseEvents, log: Log): AsyncGenerator<string> {
   try {
     for await (const some of events) yield Array.isArray(some) ? some.map(frame).join('') : frame(some);
@@ -206,7 +206,9 @@ async function* frames(events: SseEvents, log: Log): AsyncGenerator<string> {
   }
 }
 
-/** The status is out, and it is 200: clients of slow answers know a failure by this field. */
+/**
+ * Returns the body of a failure whose status 200 has already been sent. Clients recognise it by the field `__error__`.
+ */
 const lateFailure =
   (log: Log) =>
   (error: unknown): string => {

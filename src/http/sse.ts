@@ -3,7 +3,9 @@ import type { SseEvent } from './route.ts';
 
 const NEWLINE = '\r\n';
 
-/** One message: CRLF line ends, one line of JSON. An id only where the client may resume from it. */
+/**
+ * Writes one message, with CRLF line ends and one line of JSON. It has an id only where the client may resume from it.
+ */
 export function frame(message: SseEvent): string {
   const id = message.id === undefined ? '' : `id: ${message.id}${NEWLINE}`;
   const line = 'json' in message ? message.json : (JSON.stringify(message.data) ?? 'null');
@@ -20,7 +22,7 @@ export const HEARTBEAT = `: heartbeat${NEWLINE}${NEWLINE}`;
 
 /**
  * Sends `filler` whenever `seconds` pass without a chunk, so that neither a client nor a proxy takes the silence for a
- * dead connection. Backpressure is the stream's own: a slow reader stops the source.
+ * dead connection. A slow reader stops the source, as in any stream.
  */
 export function withHeartbeat(chunks: AsyncIterable<string>, filler: string, seconds: number, signal: AbortSignal): Readable {
   const stream = Readable.from(beating(chunks, filler, seconds * 1000, signal), { objectMode: false });
@@ -41,13 +43,13 @@ async function* beating(chunks: AsyncIterable<string>, filler: string, every: nu
       yield winner.value;
     }
   } finally {
-    // Nobody waits for the last chunk any more; its failure is no one's.
+    // Nobody waits for the last chunk any more, so its failure is dropped.
     next?.catch(() => undefined);
     await source.return?.();
   }
 }
 
-/** The promise's value, or which of the two came before it: silence, or the client's leaving. */
+/** Returns the promise's value, or which came first: silence, or the client's leaving. */
 async function firstOf<T>(promise: Promise<T>, milliseconds: number, signal: AbortSignal): Promise<T | 'silence' | 'left'> {
   const { promise: other, resolve } = Promise.withResolvers<'silence' | 'left'>();
   const timer = setTimeout(() => resolve('silence'), milliseconds);

@@ -1,9 +1,11 @@
 import { Invalid } from '../errors.ts';
 
-/** Levels of nesting. JSON.stringify and `jsonb` break at a few thousand; a parser in wide use refuses the 1,024th. */
+/**
+ * Levels of nesting. JSON.stringify and `jsonb` fail at a few thousand, and a widely used parser refuses the 1,024th.
+ */
 const DEEPEST = 1000;
 
-/** Levels of a path that are told. */
+/** Levels of a path that an error names. */
 const TOLD = 20;
 
 /** Where the fault is, from the inside out. */
@@ -11,8 +13,8 @@ type Fault = { path: string[]; msg: string };
 
 /**
  * Refuses what cannot be stored as it was sent, with a 422 that names the place: the NUL character and half surrogate
- * pairs, which Postgres text cannot hold; numbers beyond a double; nesting that no stack holds; and names that change
- * the prototype of an object they are copied into.
+ * pairs, which Postgres text cannot hold; numbers beyond a double; nesting that overflows the stack; and names that
+ * change the prototype of an object they are copied into.
  */
 export function refuseUnstorable(value: unknown, at: 'body' | 'query' | 'path'): void {
   const fault = faultIn(value, 0);

@@ -1,14 +1,14 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Parser's code -> status line and sentence. Anything else is a request that is no HTTP. */
+/** The parser's code -> status line and sentence. Any other code means that the request is not HTTP. */
 const ANSWERS: Record<string, [status: string, detail: string]> = {
   HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'Address and headers of the request are too large.'],
   ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'The request did not arrive in time.'],
 };
 const NO_HTTP = ['400 Bad Request', 'The request is not valid HTTP.'] as const;
 
-/** Answers what the HTTP parser gives up on as `{detail}`, like every other error; it never reaches a route. */
+/** Answers requests that the HTTP parser rejects with `{detail}`, as all errors are. Such requests reach no route. */
 export function answerUnreadable(server: Server): void {
   const answers = new WeakMap<Socket, ServerResponse>();
   server.on('request', ({ socket }, response) => {
@@ -17,7 +17,7 @@ export function answerUnreadable(server: Server): void {
   });
   server.on('clientError', (error: NodeJS.ErrnoException, stream) => {
     const socket = stream as Socket;
-    // An answer that is on its way must not get another one in its middle.
+    // An answer that is being sent must not be interrupted by another one.
     const begun = answers.get(socket)?.headersSent === true;
     if (error.code === 'ECONNRESET' || !socket.writable || begun) return void socket.destroy();
     const [status, detail] = ANSWERS[error.code ?? ''] ?? NO_HTTP;

@@ -14,7 +14,7 @@ const options = {
   useDefaults: true,
 } as const;
 
-/** Keywords that Kubernetes and OpenAPI know and ajv has no need to. */
+/** Keywords of Kubernetes and OpenAPI that ajv does not know. */
 const foreignKeywords = [
   'x-kubernetes-preserve-unknown-fields',
   'x-kubernetes-int-or-string',
@@ -54,7 +54,7 @@ export function createValidator(): (schema: TSchema, kind: Loc) => Check {
 
 const FLAGS: Record<string, string> = { '0': 'false', '1': 'true', False: 'false', True: 'true' };
 
-/** Clients write flags in a query as 0 and 1, too, and those in Python as True and False. */
+/** Translates flags of a query, which clients also write as 0 and 1, and Python clients as True and False. */
 function withFlags(schema: TSchema, query: Record<string, unknown>): Record<string, unknown> {
   const { properties = {} } = schema as { properties?: Record<string, { type?: string }> };
   const entries = Object.entries(query).map(([name, value]) => [
@@ -87,7 +87,7 @@ const TYPE_WORDS: Record<string, string> = {
   multipleOf: 'multiple_of',
 };
 
-/** One ajv error in the seed's `ValidationError` form. */
+/** Returns one ajv error as the `ValidationError` of the REST API. */
 function fieldError(error: ErrorObject, at: Loc): FieldError {
   const path = error.instancePath
     .split('/')

@@ -8,7 +8,7 @@ import type { Request } from './route.ts';
 
 /** One client's connection. Messages are texts. */
 export type TextSocket = {
-  /** Settles when the text is on its way, so that a slow client slows down who sends. */
+  /** Settles when the text is on its way, so that a slow client slows down the sender. */
   send(text: string): Promise<void>;
   /** `code`: 1000 to 4999, see RFC 6455; the reason is cut to what fits. */
   close(code: number, reason?: string): void;
@@ -36,7 +36,7 @@ type Options<Caller> = {
   routes: SocketRoute<Caller>[];
   log: Log;
   authenticate: (headers: IncomingHttpHeaders) => Promise<Caller> | Caller;
-  /** Whether pages of the origin may connect; clients that are no browsers send none. */
+  /** Whether pages of the origin may connect; clients other than browsers send none. */
   permits: (origin: string) => boolean;
   /** Bytes of a message; a larger one ends the connection (1009). */
   messageLimit: number;
@@ -47,12 +47,12 @@ export type Sockets = {
   close(): void;
 };
 
-/** Milliseconds between two signs of life asked of each client; one that gives none is gone. */
+/** Milliseconds between two pings to each client. A client that does not answer one is gone. */
 const LOOK = 30_000;
 /** Bytes of a reason that a closing frame holds. */
 const REASON = 123;
 const GOING_AWAY = 1001;
-/** A refusal has this code plus the status of the HTTP answer: pages can't read the status of an upgrade. */
+/** A refusal closes with this code plus its HTTP status, because pages can't read the status of an upgrade. */
 const REFUSED = 4000;
 
 /** Serves WebSockets beside the server's other answers. */
@@ -102,7 +102,7 @@ function matcher(path: string): (given: string) => Record<string, string> | unde
 
 type Upgrade<Caller> = { request: IncomingMessage; params: Record<string, string>; route: SocketRoute<Caller> };
 
-/** The same checks as of any request. What the client sends meanwhile waits. */
+/** Makes the same checks as for any request. What the client sends meanwhile waits. */
 async function open<Caller>(
   socket: WebSocket,
   { request, params, route }: Upgrade<Caller>,
@@ -139,13 +139,13 @@ async function open<Caller>(
   }
 }
 
-/** Made once: an abort without a reason would cost an exception with its stack. */
+/** The reason is made once, because an abort without one would cost an exception with its stack. */
 const LEFT = Object.assign(new Error('the client has left'), { name: 'AbortError' });
 
 const textSocket = (socket: WebSocket): TextSocket => ({
   send: (text) =>
     new Promise((resolve) => {
-      // A client that left hears nothing, and who sends learns of that by the signal.
+      // A client that left gets nothing, and the sender learns of that by the signal.
       socket.send(text, () => resolve());
     }),
   close: (code, reason) => close(socket, code, reason),

@@ -5,18 +5,18 @@ import type { KubeObject } from './kube.ts';
  * process.
  */
 export type Via = 'list' | 'watch' | 'answer';
-/** What a listener of a cache is given: the object before and after; one of the two is there. */
+/** What a cache tells its listeners: the object before and after. At least one of the two is defined. */
 export type Change<T extends KubeObject = KubeObject> = { key: string; before: T | undefined; after: T | undefined; via: Via };
 /** The values under which an index finds an object. */
 export type IndexBy<T extends KubeObject = KubeObject> = (object: T) => string[];
-/** The side of a cache that a watch fills. */
+/** The methods by which a watch fills a cache. */
 export type Intake<T extends KubeObject = KubeObject> = Pick<Cache<T>, 'offer' | 'remove' | 'forgetOthers'>;
 
 /** `namespace/name`, or `name` for what has no namespace. */
 export const keyOf = ({ namespace, name }: { namespace?: string | undefined; name: string }): string =>
   namespace === undefined ? name : `${namespace}/${name}`;
 
-/** Deletions remembered, so that a late answer to one of our writes does not bring an object back. */
+/** How many deletions are remembered, so that a late answer to one of our writes does not bring an object back. */
 const TOMBS = 2000;
 
 const versionOf = (object: KubeObject): bigint => BigInt(object.metadata.resourceVersion ?? '0');
@@ -25,9 +25,9 @@ const versionOf = (object: KubeObject): bigint => BigInt(object.metadata.resourc
 type Held<T> = { version: bigint; kept: T | string };
 
 /**
- * The objects of one kind as last seen, with indexes. It never goes back in time, because it ignores an object older
- * than the one it holds. So answers to our own writes are added at once, and every reconcile reads what the one before
- * it wrote.
+ * Holds the objects of one kind as last seen, with indexes. It ignores an object older than the one it holds, so it
+ * never goes back in time. Answers to our own writes are added at once, so every reconcile reads what the one before it
+ * wrote.
  */
 export class Cache<T extends KubeObject = KubeObject> {
   readonly #objects = new Map<string, Held<T>>();
@@ -36,16 +36,16 @@ export class Cache<T extends KubeObject = KubeObject> {
   readonly #listeners: ((change: Change<T>) => void)[] = [];
   readonly #packed: boolean;
   readonly #recent = new Map<string, T>();
-  /** What was unpacked last: one reconcile asks for the same object several times. */
+  /** The object that was unpacked last, because one reconcile asks for the same object several times. */
   #unpacked: { held: Held<T>; object: T } | undefined;
-  /** Of the writes of ours that are under way, by key, what a watch told meanwhile. */
+  /** By key, what a watch reports while writes of ours are under way. */
   readonly #writes = new Map<string, Set<Set<Change<T>>>>();
   readonly #room: number;
 
   /**
    * `packed` keeps objects as JSON text: a third of the memory of parsed ones, and next to no work for the garbage
-   * collector. It is for tens of thousands of objects that are seldom read. The `recent` ones that changed last also
-   * stay parsed.
+   * collector. It is for tens of thousands of objects that are seldom read. The `recent` objects that changed last are
+   * also kept parsed.
    */
   constructor(indexes: Record<string, IndexBy<T>> = {}, { packed = false, recent = 0 }: { packed?: boolean; recent?: number } = {}) {
     this.#packed = packed;
@@ -69,7 +69,7 @@ export class Cache<T extends KubeObject = KubeObject> {
     return this.keysByIndex(index, value).flatMap((key) => this.get(key) ?? []);
   }
 
-  /** Without reading the objects. */
+  /** Returns the keys without reading the objects. */
   keysByIndex(index: string, value: string): string[] {
     return [...(this.#indexes.get(index)?.keys.get(value) ?? [])];
   }
@@ -79,8 +79,8 @@ export class Cache<T extends KubeObject = KubeObject> {
   }
 
   /**
-   * Sends a write of the object of this key, and takes in its answer. A watch may report the write before its answer
-   * arrives. What it reports meanwhile counts as an answer, and is reported again as news when it was not.
+   * Sends a write of the object of this key, and adds its answer. A watch may report the write before its answer
+   * arrives. So what it reports meanwhile counts as the answer, and is reported again as news if it was not.
    */
   async write(key: string, send: () => Promise<T>): Promise<T> {
     const meanwhile = new Set<Change<T>>();
@@ -100,7 +100,7 @@ export class Cache<T extends KubeObject = KubeObject> {
     }
   }
 
-  /** Takes an object in unless what is held, or was deleted, is newer. True when it was news. */
+  /** Adds an object unless the one that is held, or its deletion, is newer. Returns true if it was news. */
   offer(object: T, via: Via = 'watch'): boolean {
     const key = keyOf(object.metadata);
     const held = this.#objects.get(key);

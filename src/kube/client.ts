@@ -9,7 +9,7 @@ import { watchStream } from './watch-stream.ts';
 
 const CALL_LIMIT = 30_000;
 const LIST_LIMIT = 60_000;
-/** 500 objects are about 3 MB: parsed in some 100 ms, so that no page blocks the loop for long. */
+/** Objects of a page. 500 are about 3 MB, which is parsed in some 100 ms, so no page blocks the event loop for long. */
 const PAGE = 500;
 
 const JSON_BODY = 'application/json';
@@ -19,18 +19,18 @@ const APPLY_PATCH = 'application/apply-patch+yaml';
 
 export type RequestSample = { method: string; code: string; host: string; seconds: number };
 export type ConnectOptions = {
-  /** Owner of applied fields; stays the same for ever. */
+  /** The owner of applied fields, which stays the same for ever. */
   fieldManager: string;
   userAgent: string;
-  /** A kubeconfig's path; else KUBECONFIG, the pod's service account, or ~/.kube/config. */
+  /** The path of a kubeconfig. The default is KUBECONFIG, then the pod's service account, then ~/.kube/config. */
   kubeconfig?: string;
 };
 
-/** The client as opened here: it also tells of each request sent. */
+/** The client with what only its owner uses. */
 export type ConnectedKube = Kube & {
   onRequest(listener: (sample: RequestSample) => void): void;
   /**
-   * Returns the same door for a process that may write only while `holds`. Afterwards no write leaves it, not even the
+   * Returns the same client for a process that may write only while `holds`. Afterwards no write leaves it, not even a
    * repetition of an earlier one.
    */
   fenced(holds: () => boolean): Kube;
@@ -46,7 +46,7 @@ type Call = {
   signal?: AbortSignal | undefined;
 };
 
-/** Opens the door to the API server. Nothing is sent yet. */
+/** Opens a client of the API server. It sends nothing yet. */
 export async function connect(options: ConnectOptions): Promise<ConnectedKube> {
   return new Client(new Transport(await loadCredentials(options.kubeconfig), options.userAgent), options);
 }
@@ -95,7 +95,7 @@ class Client implements ConnectedKube {
       timeout: LIST_LIMIT,
       signal,
     });
-    // The items of a list lack what every single object has.
+    // The items of a list lack the kind and version that a single object has.
     const head = { apiVersion: kind.apiVersion, kind: kind.kind };
     const items = (list.items ?? []).map((item) => ({ ...head, ...item }));
     const next = list.metadata.continue;

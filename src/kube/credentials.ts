@@ -14,12 +14,12 @@ export type Tls = Pick<SecureContextOptions, 'ca' | 'cert' | 'key'> & { serverna
 export type Access = { tls: Tls; headers: Record<string, string> };
 
 /**
- * Where the API server is and how to get in. `access` rereads files and refreshes tokens; `renew` makes the next call
- * do so at once.
+ * Where the API server is and how to authenticate. `access` rereads files and refreshes tokens; `renew` makes its next
+ * call do so at once.
  */
 export type Credentials = { server: URL; namespace: string; access(): Promise<Access>; renew(): void };
 
-/** The given kubeconfig, else KUBECONFIG, else the pod's service account, else ~/.kube/config. */
+/** Loads the given kubeconfig, else KUBECONFIG, else the pod's service account, else ~/.kube/config. */
 export async function loadCredentials(kubeconfig?: string): Promise<Credentials> {
   const env = processEnv();
   const path = kubeconfig ?? env.KUBECONFIG;
@@ -38,7 +38,7 @@ async function fromServiceAccount(host: string, port = '443'): Promise<Credentia
 }
 
 async function fromKubeconfig(path: string): Promise<Credentials> {
-  // Loaded only here: the package costs 0.9 s and 90 MB, which no pod has to pay.
+  // The package is loaded only here, because it costs 0.9 s and 90 MB, which pods can do without.
   const { KubeConfig } = await import('@kubernetes/client-node/dist/config.js');
   const config = new KubeConfig();
   try {

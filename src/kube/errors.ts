@@ -18,11 +18,11 @@ export class KubeRefused extends Problem {
   }
 }
 
-/** What is there under a name that was to be ours, told as `Service chat-agent`. */
+/** Returns the error for a name that somebody else's object has; `what` reads like `Service chat-agent`. */
 export const taken = (what: string): KubeRefused =>
   new KubeRefused(409, `${what} is there already and is somebody else's: it is left alone.`, { reason: 'AlreadyExists', causes: [] });
 
-/** 403 for the object's sake, not the caller's: a quota, or an admission policy. */
+/** 403 because of the object, not because of the caller's rights: a quota or an admission policy refused it. */
 export class Denied extends Forbidden {
   override name = 'Denied';
   readonly isQuota: boolean;
@@ -80,19 +80,22 @@ const causesOf = ({ details }: Status): KubeCause[] =>
   (details?.causes ?? []).map(({ field = '', reason = '', message = '' }) => ({ field, reason, message }));
 
 /**
- * Server-side apply of an object that does not fit its schema, by an unknown field, a name given twice or a bad
- * quantity, is answered 500.
+ * The API server answers 500 to a server-side apply of an object that does not fit its schema: by an unknown field, a
+ * name given twice or a bad quantity.
  */
 const DOES_NOT_FIT = /^failed to (create typed patch|convert new) object/;
 
-/** Not the object's fault: no answer, too busy, or a token that has just run out. */
+/**
+ * Returns true for failures that are not the object's fault: no answer, a busy server, or a token that has just
+ * expired.
+ */
 const mayPass = (status: number, message: string): boolean =>
   (status < 400 || status >= 500 || status === 401 || status === 429) && !DOES_NOT_FIT.test(message);
 
 const forbidden = (message: string): Forbidden =>
   QUOTA.test(message) || POLICY.test(message) ? new Denied(message) : new Forbidden(message);
 
-/** An answer of the API server that is not 2xx, as an error that says what can be done next. */
+/** Turns an answer of the API server that is not 2xx into an error that says what can be done next. */
 export function kubeError(status: number, body: string): Problem {
   const parsed = parseStatus(body);
   const { message = `the API server answered ${status}`, reason = '' } = parsed;

@@ -7,7 +7,7 @@ import { microTime } from './lease.ts';
 export type EventNote = { type: 'Normal' | 'Warning'; reason: string; action: string; note: string };
 export type Recorder = (regarding: object, note: EventNote) => void;
 
-/** Bytes, not characters, that the API server takes of a note. */
+/** The bytes, not characters, that the API server accepts in a note. */
 export const NOTE_LENGTH = 1024;
 
 /**
@@ -22,7 +22,7 @@ export function cut(text: string, bytes: number, from: 'start' | 'end' = 'start'
 }
 
 /**
- * Returns what writes events.k8s.io/v1 events. The caller records transitions only. A lost event is logged and fails
+ * Returns a recorder of events.k8s.io/v1 events. Its caller records transitions only. A lost event is logged and fails
  * nothing.
  */
 export function createRecorder(options: { kube: Kube; log: Log; controller: string; instance: string }): Recorder {

@@ -8,7 +8,7 @@ import {
   type TracingProjectResource,
 } from '../schema/custom-resources.ts';
 
-/** Any Kubernetes object, as plain JSON: nothing is dropped or renamed on the way. */
+/** Any Kubernetes object as plain JSON. No field is dropped or renamed. */
 export type KubeObject = { apiVersion: string; kind: string; metadata: ObjectMeta; [field: string]: unknown };
 
 /** A kind as the API server addresses it; `T` is the shape of its objects. */
@@ -97,20 +97,20 @@ export type PodLogOptions = {
   previous?: boolean;
   timestamps?: boolean;
   sinceTime?: string;
-  /** Asked for once, also when the kubelet does not answer: for those who can do without the log. */
+  /** The log is requested once, even if the kubelet does not answer. For callers that can do without the log. */
   once?: boolean;
 };
 
 /**
- * The one door to the API server, as raw JSON. It throws the errors of `errors.ts`: 404 NotFound, 409 Conflict, 422 and
- * 400 `KubeRefused`, 403 Forbidden, and Unavailable for everything that may pass. Every call takes a signal and has a
- * time limit of its own.
+ * The one door to the API server. It speaks plain JSON. It throws the errors of `errors.ts`: 404 NotFound, 409
+ * Conflict, 422 and 400 `KubeRefused`, 403 Forbidden, and Unavailable for every failure that may pass. Every call takes
+ * a signal and has a time limit of its own.
  */
 export type Kube = {
   get<T extends KubeObject>(kind: Kind<T>, ref: Ref, signal?: AbortSignal): Promise<T>;
-  /** The same, but undefined for an object that is not there. */
+  /** Returns an object, or undefined if there is none. */
   find<T extends KubeObject>(kind: Kind<T>, ref: Ref, signal?: AbortSignal): Promise<T | undefined>;
-  /** One page; `all` follows `continue`. */
+  /** Returns one page; `all` follows `continue`. */
   list<T extends KubeObject>(kind: Kind<T>, options?: ListOptions, signal?: AbortSignal): Promise<Page<T>>;
   all<T extends KubeObject>(kind: Kind<T>, options?: ListOptions, signal?: AbortSignal): Promise<T[]>;
   create<T extends KubeObject>(kind: Kind<T>, object: T, options?: { dryRun?: boolean }, signal?: AbortSignal): Promise<T>;

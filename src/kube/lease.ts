@@ -8,31 +8,31 @@ export type LeaseOptions = {
   log: Log;
   namespace: string;
   name: string;
-  /** Who this process is; unique per process. */
+  /** The name of this process, which no other process has. */
   identity: string;
   /**
    * Seconds. Others may take over after `duration` without a renewal; the holder gives up after `renewDeadline`; both
    * try every `retry`.
    */
   seconds?: { duration: number; renewDeadline: number; retry: number };
-  /** Called after each renewal: whoever waits behind the fence may go on. */
+  /** Called after each renewal, so that whoever waits behind the fence may go on. */
   renewed?: () => void;
 };
 
-/** From one moment of the clock to another, in milliseconds. */
+/** A span of time on the clock, in milliseconds. */
 export type TimeSpan = { from: number; to: number };
 
 /** client-go's times: a leader that stops renewing at 10 s is silent before another may start at 15 s. */
 const SECONDS = { duration: 15, renewDeadline: 10, retry: 2 };
 const JITTER = 1.2;
-/** Absences that are remembered: one that is older ended long before whatever is under way. */
+/** How many absences are remembered. Older ones ended long before anything that is under way. */
 const ABSENCES = 100;
 
 /**
  * Elects one leader at a time, by a Lease. Whether another holder is alive is judged by how long this process has seen
  * the record unchanged, never by the other's clock. `holds` is the fence for writes: a process that was stopped and
- * wakes up finds it false before it does anything. A write already on its way cannot be called back, so every write
- * must also be safe under two leaders for a moment.
+ * wakes up finds it false before it does anything. A write that is already on its way can't be called back. So every
+ * write must also be safe while there are two leaders for a moment.
  */
 export class Election {
   readonly #options: LeaseOptions;
@@ -62,7 +62,7 @@ export class Election {
     this.#options.log.info({ lease: this.#options.name, identity: this.#options.identity }, 'leading');
   }
 
-  /** Version of the lease as its last holder left it: whoever works now has to know the world at least as new. */
+  /** The version of the Lease as its last holder left it. The next holder must know the world at least as new. */
   get since(): bigint {
     return this.#since;
   }
@@ -75,7 +75,7 @@ export class Election {
     return this.#renewedAt === 0 || !this.#isOverdue() ? this.#absences : [...this.#absences, this.#untilNow()];
   }
 
-  /** Renewed within the deadline, and nobody else was seen to lead. */
+  /** True while the Lease was renewed within the deadline and nobody else was seen to lead. */
   get holds(): boolean {
     return this.#renewedAt > 0 && !this.#isOverdue() && !this.#isHeldByAnother();
   }
@@ -95,7 +95,7 @@ export class Election {
     return 'stopped';
   }
 
-  /** Lets the next one start at once. */
+  /** Gives the Lease up, so that the next leader starts at once. */
   async release(): Promise<void> {
     const lease = this.#observed?.lease;
     if (lease === undefined || lease.spec.holderIdentity !== this.#options.identity) return;
@@ -113,7 +113,10 @@ export class Election {
     return { from, to: Date.now() };
   }
 
-  /** Told by the clock of whoever led before: what it counts against was written by that clock too. */
+  /**
+   * Notes an absence by the clock of the former leader, because the times that it is compared with came from that
+   * clock.
+   */
   #noteAbsence(found: LeaseObject | undefined): void {
     const isFirst = this.#renewedAt === 0;
     if (!isFirst && !this.#isOverdue()) return;

@@ -11,7 +11,7 @@ export function pathOf(kind: Kind, ref: Partial<Ref>, sub?: string): string {
   return `${root}/${parts.map(encodeURIComponent).join('/')}`;
 }
 
-/** A query string without the unset values; with its question mark when there is one. */
+/** Returns a query string of the values that are set, with its question mark, or an empty text. */
 export function queryOf(values: Record<string, string | number | boolean | undefined>): string {
   const set = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) if (value !== undefined) set.set(name, String(value));

@@ -3,18 +3,18 @@ import { Unavailable } from '../errors.ts';
 import type { HttpAnswer } from './transport.ts';
 
 const ATTEMPTS = 4;
-/** Four attempts in some two seconds: also a failing list stays at two requests a second. */
+/** Four attempts take some two seconds, so even a failing list stays at two requests a second. */
 const FIRST_DELAY = 250;
 const LONGEST_DELAY = 10_000;
 
-/** Milliseconds to the next attempt: what the server asks for, else doubling; half of it random. */
+/** Returns the milliseconds to the next attempt: what the server asks for, else a doubling time, half of it random. */
 export function delayBefore(attempt: number, retryAfter: string | undefined, random: number): number {
   const asked = Number(retryAfter) * 1000;
   const base = Number.isFinite(asked) && asked > 0 ? asked : FIRST_DELAY * 2 ** attempt;
   return Math.min(base, LONGEST_DELAY) * (1 + random / 2);
 }
 
-/** 429: the server did nothing yet. 5xx: it may have, so only a request that may be done twice is sent again. */
+/** After a 429 the server has done nothing. After a 5xx it may have, so only an idempotent request is sent again. */
 export const isWorthAnotherTry = (status: number, idempotent: boolean): boolean =>
   status === 429 || (idempotent && (status === 500 || status === 502 || status === 503 || status === 504));
 
@@ -29,10 +29,10 @@ const CONNECTION_CODES = new Set([
   'ENOTFOUND',
 ]);
 
-/** Nothing was sent when the connection was refused. */
+/** Returns true if the request may be repeated. Nothing was sent if the connection was refused. */
 const mayRepeat = (code: string | undefined, idempotent: boolean): boolean => code === 'ECONNREFUSED' || code === 'EAI_AGAIN' || idempotent;
 
-/** Sends until there is an answer worth keeping. Connection errors become `Unavailable`. */
+/** Sends a request until its answer is final. Connection errors become `Unavailable`. */
 export async function withRetries(
   send: () => Promise<HttpAnswer>,
   { idempotent, signal }: { idempotent: boolean; signal?: AbortSignal | undefined },

@@ -5,28 +5,25 @@ import tls from 'node:tls';
 import { Unavailable } from '../errors.ts';
 import type { Tls } from './credentials.ts';
 
-/** An API server takes 100 streams on one connection, or more. */
+/** An API server accepts 100 streams or more on one connection. */
 const STREAMS = 90;
 /**
- * Milliseconds between pings, and for their answer: a dead connection is noticed within 15 seconds. client-go takes 45.
+ * Milliseconds between pings, and to wait for their answers. A dead connection is noticed within 15 seconds; client-go
+ * takes 45.
  */
 const PING_EVERY = 10_000;
 const PING_LIMIT = 5000;
-/**
- * A stream that its reader gave up may be the sign of a dead connection, so the answer to this ping is awaited for a
- * shorter time.
- */
+/** A stream that its reader gave up may be a sign of a dead connection, so the ping after it has a shorter limit. */
 const DOUBT_LIMIT = 2000;
 const CONNECT_LIMIT = 10_000;
-/** Bytes under way: enough for a burst of events, also over a slow wire. */
+/** Bytes that may be under way. They are enough for a burst of events, even over a slow network. */
 const WINDOW = 2 ** 20;
 
-/** `doubted`: it was asked whether it lives, and has not answered yet. */
+/** A session is `doubted` while it has not answered a ping. */
 type Shared = { session: ClientHttp2Session; streams: number; doubted: boolean; pinging: NodeJS.Timeout };
 
 /**
- * HTTP/2 connections that carry all watches of a process together. There are none where the server speaks only
- * HTTP/1.1.
+ * Holds the HTTP/2 connections that carry all watches of a process. There are none if the server speaks only HTTP/1.1.
  */
 export class Sessions {
   readonly #server: URL;
@@ -39,7 +36,7 @@ export class Sessions {
     this.#tls = options;
   }
 
-  /** A new stream; undefined where the server has no HTTP/2. */
+  /** Opens a stream. Returns undefined if the server has no HTTP/2. */
   async request(headers: http2.OutgoingHttpHeaders): Promise<ClientHttp2Stream | undefined> {
     if (this.#server.protocol !== 'https:') return undefined;
     const shared = await this.#withRoom();
@@ -48,11 +45,11 @@ export class Sessions {
     const stream = session.request(headers);
     session.ref();
     shared.streams += 1;
-    // Who reads the stream, or waits for its answer, hears of it too.
+    // Whoever reads the stream or waits for its answer learns of the error as well.
     stream.on('error', () => undefined);
     stream.once('close', () => {
       shared.streams -= 1;
-      // An idle connection keeps no process from ending.
+      // An idle connection does not keep the process running.
       if (shared.streams === 0) session.unref();
       if (!stream.readableEnded) doubt(shared);
     });
@@ -100,7 +97,7 @@ export class Sessions {
       clearInterval(shared.pinging);
       this.#open.delete(shared);
     };
-    // Told of on every stream.
+    // Every stream reports the error.
     session.on('error', () => undefined);
     session.once('goaway', forget);
     session.once('close', forget);
@@ -108,7 +105,7 @@ export class Sessions {
   }
 }
 
-/** Until it has answered, new streams go another way. */
+/** Pings a session. Until it has answered, new streams use another one. */
 function doubt(shared: Shared): void {
   if (shared.doubted) return;
   shared.doubted = true;
@@ -117,14 +114,14 @@ function doubt(shared: Shared): void {
   });
 }
 
-/** No answer in time: the connection is dead, and its streams end. */
+/** Pings a session. If no answer comes in time, the connection is dead and its streams end. */
 function ping(session: ClientHttp2Session, limit: number, answered?: () => void): void {
   if (session.destroyed || session.closed) return;
   let isAnswered = false;
   const die = (): void => {
     if (!isAnswered) session.destroy(new Unavailable('the connection to the API server is dead'));
   };
-  // In a process that stood still the time is over before what has come meanwhile is read.
+  // After the process was paused, the timer fires before what has arrived meanwhile is read.
   const late = setTimeout(() => setImmediate(die), limit);
   late.unref();
   session.ping((error) => {

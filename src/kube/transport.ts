@@ -7,7 +7,7 @@ import { Unavailable } from '../errors.ts';
 import type { Credentials, Tls } from './credentials.ts';
 import { Sessions } from './sessions.ts';
 
-/** Sockets for all calls together; watches share one beside them where the server speaks HTTP/2. */
+/** Sockets for all calls together. If the server speaks HTTP/2, watches share one more. */
 const MAX_SOCKETS = 8;
 /** Idle sockets are closed before the API server closes them under a request. */
 const IDLE_SOCKET = 30_000;
@@ -17,7 +17,7 @@ export type HttpRequest = {
   path: string;
   headers?: Record<string, string>;
   body?: string;
-  /** Milliseconds until the whole answer is there; for a stream, until its headers are. */
+  /** Milliseconds until the whole answer must be there; of a stream, its headers. */
   timeout: number;
   signal?: AbortSignal | undefined;
 };
@@ -30,7 +30,7 @@ type Agents = { tls: Tls; key: string; calls: http.Agent; streams: http.Agent; s
 type Ending = { destroy(error: Error): unknown };
 type Sending = { request: HttpRequest; deadline: Deadline };
 
-/** Connections to one API server: one pool, made anew only when the certificates change. */
+/** Holds the connections to one API server: one pool, renewed only when the certificates change. */
 export class Transport {
   readonly host: string;
   readonly #credentials: Credentials;
@@ -55,7 +55,7 @@ export class Transport {
     }
   }
 
-  /** The answer as it comes; the caller reads it to its end or destroys it. */
+  /** Returns the answer as a stream. The caller reads it to its end or destroys it. */
   async stream(request: HttpRequest): Promise<Stream> {
     const deadline = new Deadline(request);
     try {
@@ -69,7 +69,7 @@ export class Transport {
     }
   }
 
-  /** The next call reads tokens and certificates again. */
+  /** Makes the next call read tokens and certificates again. */
   renew(): void {
     this.#credentials.renew();
   }
@@ -80,13 +80,13 @@ export class Transport {
     this.#agents?.sessions.close();
   }
 
-  /** As one of many streams of a connection; undefined where the server can't. */
+  /** Sends a request as one of many streams on a connection. Returns undefined if the server can't do that. */
   async #share({ request, deadline }: Sending): Promise<Stream | undefined> {
     const { tls, headers } = await this.#credentials.access();
     const path = this.#credentials.server.pathname.replace(/\/$/, '') + request.path;
     const head = { ':method': request.method, ':path': path, accept: 'application/json', 'user-agent': this.#userAgent };
     const opening = this.#agentsFor(tls).sessions.request({ ...head, ...headers, ...request.headers });
-    // One that opens too late is closed again.
+    // A stream that opens too late is closed again.
     opening.then((stream) => stream && deadline.guard(stream)).catch(() => undefined);
     const stream = await Promise.race([opening, deadline.over]);
     return stream && Object.assign(stream, { statusCode: await statusOf(stream) });
@@ -96,7 +96,7 @@ export class Transport {
     const access = await this.#credentials.access();
     const agents = this.#agentsFor(access.tls);
     const { server } = this.#credentials;
-    // Node sends no length with the body of a DELETE, which the API server then takes for the next request.
+    // Node sends no length with the body of a DELETE, so the API server would take the body for the next request.
     const length = request.body === undefined ? {} : { 'content-length': String(Buffer.byteLength(request.body)) };
     const headers = { accept: 'application/json', 'user-agent': this.#userAgent, ...access.headers, ...request.headers, ...length };
     const sender = server.protocol === 'http:' ? http : https;
@@ -127,7 +127,7 @@ export class Transport {
   }
 }
 
-/** Ends a request at its time limit or when the caller gives up, and tells which of the two it was. */
+/** Ends a request at its time limit or when the caller gives up, and says which of the two it was. */
 class Deadline {
   readonly #signal: AbortSignal | undefined;
   readonly #timer: NodeJS.Timeout;
@@ -178,7 +178,7 @@ class Deadline {
   }
 }
 
-/** Of an HTTP/2 answer, when its headers are there. */
+/** Returns the status of an HTTP/2 answer once its headers have arrived. */
 async function statusOf(stream: ClientHttp2Stream): Promise<number | undefined> {
   const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
   stream.once('response', (headers) => resolve(headers[':status']));

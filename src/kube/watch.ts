@@ -7,13 +7,13 @@ import { Limiter } from './limiter.ts';
 import type { Kind, Kube, KubeObject, Page, WatchEvent } from './kube.ts';
 
 export type WatchTimings = {
-  /** Length of one watch; random between the two, so that watches do not end together. Seconds. */
+  /** The length of one watch in seconds. It is random between the two, so that watches do not all end at once. */
   watchSeconds: [number, number];
-  /** A watch that says nothing for so long, not even that it ends, is dead, however open it looks. Milliseconds. */
+  /** Milliseconds after which a silent watch is dead, however open its connection looks. */
   inactivity: number;
-  /** Time between two lists that check what the watch told. Milliseconds. */
+  /** Milliseconds between two lists that check what the watch reported. */
   relist: number;
-  /** Shortest time between two requests. Milliseconds. */
+  /** The shortest time between two requests, in milliseconds. */
   pace: number;
   longestDelay: number;
 };
@@ -25,9 +25,9 @@ export type WatchTimings = {
  * request per watch in 16 s, while a leader renews its Lease eight times.
  */
 const TIMINGS: WatchTimings = { watchSeconds: [14, 18], inactivity: 22_000, relist: 900_000, pace: 500, longestDelay: 5_000 };
-/** Objects of a page: 2 MB at most for the largest of ours, read and taken in within some 50 ms. */
+/** Objects of a page. They are 2 MB at most for our largest objects, and take some 50 ms to read and add. */
 const PAGE = 250;
-/** Lists that may come out older than what is known to have happened. */
+/** How often a list may be older than what is known to have happened. */
 const CATCH_UP = 10;
 
 /** A running watch, whatever its kind. */
@@ -42,16 +42,16 @@ export type WatchOptions<T extends KubeObject> = {
   cache: Intake<T>;
   namespace?: string | undefined;
   labelSelector?: string | undefined;
-  /** What of an object is kept in memory. */
+  /** Returns the part of an object that is kept in memory. */
   project?: (object: T) => T;
-  /** Shared by the watches of a process, so that only so many pages are under way at a time. */
+  /** Shared by the watches of a process, to limit how many pages are under way at a time. */
   pages?: Limiter;
   log: Log;
   observer: WatchObserver;
   timings?: Partial<WatchTimings>;
 };
 
-/** What a list has told so far. `late`: something that the watch should have told. */
+/** What a list has reported so far. It is `late` if it held something that the watch should have reported. */
 type Listing = { keys: Set<string>; news: number; late: boolean };
 
 /**
@@ -82,7 +82,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
     this.#running ??= this.#run();
   }
 
-  /** After it, no event reaches the cache. */
+  /** Stops the watch. Afterwards no event reaches the cache. */
   async stop(): Promise<void> {
     this.#stopped.abort(new Error('the watch was stopped'));
     await this.#running;
@@ -126,7 +126,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
       return;
     }
     this.#failures += 1;
-    // A version that fails twice may be of a past that the API server no longer has (a restored etcd).
+    // A version that fails twice may come from a past that the API server no longer has, as after a restore of etcd.
     if (this.#failures > 1) this.#version = undefined;
     this.#options.log.warn({ err: asError(error), kind: this.#options.kind.kind, failures: this.#failures }, 'watch failed');
   }
@@ -149,7 +149,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
     const inScope = (key: string): boolean => namespace === undefined || key.startsWith(`${namespace}/`);
     const gone = cache.forgetOthers(listing.keys, BigInt(page.resourceVersion), inScope);
     observer.relisted(kind.kind);
-    // Only when nothing happened since the last event is a difference one that the watch kept from us.
+    // A difference proves a missed event only if nothing has happened since the last event.
     if (seen !== undefined && (seen === page.resourceVersion || listing.late)) observer.missed(kind.kind, listing.news + gone.length);
     this.#version = page.resourceVersion;
     this.#listedAt = performance.now();
@@ -157,7 +157,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
   }
 
   /**
-   * Takes in one page, in its turn: parsing pages and waking reconcilers for several kinds at once would hold up the
+   * Adds one page when it is its turn. Parsing pages and waking reconcilers for several kinds at once would hold up the
    * event loop.
    */
   #page(listing: Listing, next: string | undefined): Promise<Pick<Page<T>, 'resourceVersion' | 'continue'>> {
@@ -184,7 +184,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
     const silence = new AbortController();
     const stop = (): void => silence.abort();
     this.#signal.addEventListener('abort', stop);
-    // Stopped between the list and here: the listener would never hear of it.
+    // The signal may have been aborted since the list, and then the listener below would never be called.
     if (this.#signal.aborted) stop();
     let timer = setTimeout(stop, this.#timings.inactivity);
     try {
@@ -219,7 +219,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
   }
 }
 
-/** managedFields are nearly half of an object, and nobody here reads them. */
+/** Removes managedFields, which are nearly half of an object and which nobody reads here. */
 export function withoutManagedFields<T extends KubeObject>(object: T): T {
   const { managedFields: _, ...metadata } = object.metadata;
   return { ...object, metadata };
