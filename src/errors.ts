@@ -1,9 +1,9 @@
-/** One place of bad input: `loc` is the path to it, FastAPI's way (`["body", "source_config", "repo_url"]`). */
+/** One place of bad input. `loc` is the path to it in FastAPI's form (`["body", "source_config", "repo_url"]`). */
 export type FieldError = { loc: (string | number)[]; msg: string; type: string };
 
 /**
- * A failure the caller is told about. The class says what the caller can do next; `status` is its HTTP status.
- * A plain `Error` is a bug and becomes a 500 whose message is never shown.
+ * A failure that is reported to the caller. The class says what the caller can do next; `status` is its HTTP status. A
+ * plain `Error` is a bug and becomes a 500 whose message is never shown.
  */
 export class Problem extends Error {
   override name = 'Problem';
@@ -25,7 +25,7 @@ export class Rejected extends Problem {
   }
 }
 
-/** 401: no credentials, or wrong ones. */
+/** 401: the caller sent no credentials, or wrong ones. */
 export class Unauthorized extends Problem {
   override name = 'Unauthorized';
   constructor(message: string, options?: ErrorOptions & { headers?: Record<string, string> }) {
@@ -33,7 +33,7 @@ export class Unauthorized extends Problem {
   }
 }
 
-/** 403: known caller without the right. */
+/** 403: the caller is known but lacks the right. */
 export class Forbidden extends Problem {
   override name = 'Forbidden';
   constructor(message: string, options?: ErrorOptions) {
@@ -41,7 +41,7 @@ export class Forbidden extends Problem {
   }
 }
 
-/** 404: not there, or not the caller's. */
+/** 404: the object does not exist, or is not the caller's. */
 export class NotFound extends Problem {
   override name = 'NotFound';
   constructor(message: string, options?: ErrorOptions) {
@@ -49,7 +49,7 @@ export class NotFound extends Problem {
   }
 }
 
-/** 409: taken, busy, or changed in between. */
+/** 409: the object is taken, busy, or was changed in between. */
 export class Conflict extends Problem {
   override name = 'Conflict';
   constructor(message: string, options?: ErrorOptions) {
@@ -57,7 +57,7 @@ export class Conflict extends Problem {
   }
 }
 
-/** 422: shape, type, a required or unknown field. `fields` names each place. */
+/** 422: the input has a wrong shape or type, lacks a field or has an unknown one. `fields` names each place. */
 export class Invalid extends Problem {
   override name = 'Invalid';
   readonly fields: FieldError[];
@@ -67,7 +67,7 @@ export class Invalid extends Problem {
   }
 }
 
-/** 503: something this server stands on does not answer; the same request may succeed later. */
+/** 503: something that this server needs does not answer. The same request may succeed later. */
 export class Unavailable extends Problem {
   override name = 'Unavailable';
   constructor(message: string, options?: ErrorOptions) {
@@ -78,7 +78,7 @@ export class Unavailable extends Problem {
 /** Exit codes that tell why a process could not start; whoever sees only the code (the operator) knows them. */
 export const EXIT = { failed: 1, migration: 3, database: 4 } as const;
 
-/** A process can't start or go on; the message is one sentence for a person. Printed without a stack. */
+/** A process can't start or go on. The message is one sentence for a person, and is printed without a stack. */
 export class StartError extends Error {
   override name = 'StartError';
   readonly exitCode: number;
@@ -89,7 +89,7 @@ export class StartError extends Error {
   }
 }
 
-/** Any thrown value as an `Error`, so that `cause` and logs always hold one. */
+/** Returns any thrown value as an `Error`, so that `cause` and logs always hold one. */
 export function asError(thrown: unknown): Error {
   try {
     if (thrown instanceof Error) return thrown;

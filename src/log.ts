@@ -3,7 +3,7 @@ import { pino, type DestinationStream, type Logger } from 'pino';
 export type Log = Logger;
 
 const CREDENTIALS = ['authorization', 'password', 'secret', 'secrets', 'api_key', '["x-api-key"]', 'connection_string'];
-/** What users bring: never in a line of ours. */
+/** Keys of users' data, which never appear in our log lines. */
 const CONTENTS = ['value', 'input'];
 const CENSOR = '[redacted]';
 
@@ -31,8 +31,8 @@ export function createLog(options: { level: string; process: string; destination
 export const forGraphs = (log: Log): Log => log.child({ source: 'graph' }, { redact: { paths: pathsOf(CREDENTIALS), censor: CENSOR } });
 
 /**
- * Lines wait this many milliseconds for others, unless they fill the bytes, because on a busy server a write for each
- * costs more than making them.
+ * Milliseconds that lines wait for others, unless they fill the buffer. On a busy server, writing each line on its own
+ * costs more than making it.
  */
 const GATHER = 20;
 const FULL = 8192;
@@ -44,7 +44,7 @@ function standardOutput(): DestinationStream {
     timer = undefined;
     if (!(out as { destroyed?: boolean }).destroyed) out.flush();
   };
-  // What is still waiting when the process ends is written by the destination itself.
+  // The destination itself writes what is still waiting when the process ends.
   return {
     write: (line) => {
       out.write(line);

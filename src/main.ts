@@ -86,7 +86,7 @@ async function main(args: string[]): Promise<void> {
   });
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopping.abort(signal));
   const running = await command(rest, stopping.signal).catch((error: unknown) => {
-    // A start that was told to stop, and did.
+    // The start was told to stop, and did.
     if (!stopping.signal.aborted || error !== stopping.signal.reason) throw error;
     setTimeout(leave, LINGER_MILLISECONDS).unref();
   });
@@ -97,7 +97,9 @@ async function main(args: string[]): Promise<void> {
   setTimeout(leave, LINGER_MILLISECONDS).unref();
 }
 
-/** All is closed by then; what still holds the process (a socket to a host that is gone) must not keep its pod. */
+/**
+ * Everything is closed by then. What still holds the process, such as a socket to a lost host, must not keep its pod.
+ */
 const LINGER_MILLISECONDS = 2000;
 const leave = (): never => process.exit();
 

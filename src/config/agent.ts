@@ -14,19 +14,18 @@ export type AgentConfig = {
   mountPrefix: string;
   /** Where clients find the server, when requests do not tell it. */
   publicUrl: string | undefined;
-  /** Whose pages may call, when gx.json says nothing of them: as its `http.cors`; empty allows any. */
+  /** Whose pages may call, if gx.json has no `http.cors`. Empty allows any. */
   cors: Cors;
   /** Whether pages of public sites may call a server in a private network. */
   privateNetwork: boolean;
   bodyLimit: number;
   /**
-   * The least number of seconds after SIGTERM in which requests are still taken, because load balancers notice the end
-   * late.
+   * The least number of seconds after SIGTERM in which requests are still served, because load balancers notice late.
    */
   shutdownDelaySeconds: number;
   database: {
     uri: string;
-    /** How long a start waits for a database that is not there yet. */
+    /** Seconds that a start waits for a database that does not answer yet. */
     waitSeconds: number;
     connections: number | undefined;
     poolSize: number;
@@ -39,16 +38,16 @@ export type AgentConfig = {
   eventStreaming: boolean;
   deployment: string | undefined;
   revision: string | undefined;
-  /** Undefined: no traces, and no cost of them. */
+  /** Undefined means no traces, and no cost of them. */
   tracing: TracingSettings | undefined;
 };
 
 export type JobSettings = {
-  /** Runs at a time in this process; 0 makes it serve requests only. */
+  /** How many runs execute at a time in this process. With 0 it only serves requests. */
   slots: number;
-  /** Threads that graphs run in, at most; 0 takes what the machine and the memory limit allow. */
+  /** How many threads graphs run in, at most. 0 takes what the machine and the memory limit allow. */
   threads: number;
-  /** Megabytes of heap of each of them; 0 shares out what the memory limit allows. */
+  /** Megabytes of heap of each thread. 0 divides what the memory limit allows. */
   heapMegabytes: number;
   graceSeconds: number;
   timeoutSeconds: number;
@@ -74,7 +73,7 @@ function prefixSetting(read: SettingsReader): string {
   return prefix;
 }
 
-/** The words of Python's servers, which deployments bring along. */
+/** The words of Python's servers, which existing deployments use. */
 const ALIASES = { warning: 'warn', critical: 'fatal', notset: 'trace' } as const;
 
 function logLevel(read: SettingsReader): string {
@@ -122,7 +121,7 @@ export function agentConfig(env: Env, args: string[] = []): AgentConfig {
 
 const range = (min: number): { min: number; max: number } => ({ min, max: Number.MAX_SAFE_INTEGER });
 
-/** The whole section as JSON, or the origins alone. */
+/** Reads the whole section as JSON, or only its origins. */
 function corsSettings(read: SettingsReader): Cors {
   const names = ['GX_CORS_CONFIG', 'CORS_CONFIG'];
   const given = read.json(names);

@@ -1,29 +1,29 @@
 import type { SettingsReader } from './env.ts';
 
 /**
- * The administrator's image that builds deployments of source git, and what it is given. Its Secrets are those of the
- * namespace it builds in.
+ * The administrator's image that builds deployments of source git, and what it gets. Its Secrets are those of the
+ * namespace that it builds in.
  */
 export type Builder = {
   image: string;
   command?: string[];
   args?: string[];
-  /** Registry and path that built images are pushed below. */
+  /** The registry and path below which built images are pushed. */
   repository: string;
   serviceAccountName?: string;
-  /** Secret whose keys become its environment: a token of the git host, say. */
+  /** A Secret whose keys become its environment, such as a token of the git host. */
   secretName?: string;
-  /** Registry credentials (kubernetes.io/dockerconfigjson): to pull the builder, to push and to pull what it builds. */
+  /** Registry credentials (kubernetes.io/dockerconfigjson) to pull the builder, and to push and pull what it builds. */
   registrySecretName?: string;
   cpu: number;
   memoryMb: number;
   /** Seconds from the build's creation to its end. */
   deadlineSeconds: number;
-  /** Seconds that a build is kept after its end: as long as its log can be read. */
+  /** Seconds that a build is kept after its end, so that its log can be read. */
   keepSeconds: number;
 };
 
-/** Settings of the builder from the environment; none without an image. */
+/** Reads the settings of the builder. There are none without an image. */
 export function builder(read: SettingsReader): { builder?: Builder } {
   const image = read.optional(['GX_BUILDER_IMAGE']);
   if (image === undefined) return {};
@@ -42,7 +42,7 @@ export function builder(read: SettingsReader): { builder?: Builder } {
       ...optional('serviceAccountName', 'GX_BUILDER_SERVICE_ACCOUNT'),
       ...optional('secretName', 'GX_BUILDER_SECRET'),
       ...optional('registrySecretName', 'GX_BUILDER_REGISTRY_SECRET'),
-      // Half a core and 1 GB install and bundle a JavaScript project of some hundred packages.
+      // Half a core and 1 GB are enough to install and bundle a JavaScript project of some hundred packages.
       cpu: read.integer(['GX_BUILDER_CPU_MILLI'], 500, { min: 10, max: 512_000 }) / 1000,
       memoryMb: read.integer(['GX_BUILDER_MEMORY_MB'], 1024, { min: 16, max: 4_194_304 }),
       deadlineSeconds: read.integer(['GX_BUILDER_DEADLINE_SECONDS'], 1800, { min: 10, max: 86_400 }),

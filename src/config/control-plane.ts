@@ -1,7 +1,7 @@
 import { SettingsReader, type Env } from './env.ts';
 import { oidcConfig, type OidcConfig } from './oidc.ts';
 
-/** What a REST user may put into a pod beyond the harmless parts; everything not named is refused. */
+/** What an installation may let REST users put into a pod beyond the harmless parts. */
 const GRANTS = ['secrets', 'claims', 'projected', 'csi', 'nfs', 'privileged'] as const;
 export type Grant = (typeof GRANTS)[number];
 
@@ -9,7 +9,7 @@ const HOSTINGS = ['self-hosted', 'cloud'] as const;
 export type Hosting = (typeof HOSTINGS)[number];
 
 export type GitRepository = { id: number; name: string; owner: string; url: string; default_branch: string };
-/** A connection to a git host, and the repositories that deployments may be made from by it. */
+/** A connection to a git host, and the repositories from which it lets deployments be made. */
 type GitIntegration = { id: string; name: string; installation_id: number; repos?: GitRepository[] };
 
 export type ControlPlaneConfig = {
@@ -18,28 +18,28 @@ export type ControlPlaneConfig = {
   logLevel: string;
   /** Where this process, its API keys and the Listeners live. */
   namespace: string;
-  /** Namespaces whose deployments are served; empty: all of the cluster. */
+  /** The namespaces whose deployments are served. Empty means all of the cluster. */
   namespaces: string[];
   hosting: Hosting;
   defaultTenantId: string;
   grants: Grant[];
   gitIntegrations: GitIntegration[];
   bodyLimit: number;
-  /** Bearer tokens beside API keys; none without it. */
+  /** Undefined means that only API keys are accepted, and no bearer tokens. */
   oidc: OidcConfig | undefined;
-  /** Seconds after SIGTERM in which requests are still taken: load balancers learn of the end only by and by. */
+  /** Seconds after SIGTERM in which requests are still served, because load balancers notice late. */
   shutdownDelaySeconds: number;
   /** Seconds that open requests get to finish after that. */
   graceSeconds: number;
 };
 
-/** Tenant of everything that names none: one fixed id, so that a single-tenant installation needs no setting. */
+/** The tenant of everything that names none. It is fixed, so that a single-tenant installation needs no setting. */
 export const DEFAULT_TENANT_ID = '00000000-0000-4000-8000-000000000000';
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** Settings of the control plane from the environment; every problem is told at once. */
+/** Reads the settings of the control plane. Throws one `StartError` with every problem. */
 export function controlPlaneConfig(env: Env): ControlPlaneConfig {
   const settings = new SettingsReader(env);
   const config: ControlPlaneConfig = {

@@ -2,7 +2,7 @@ import { StartError } from '../errors.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** The environment of this process: the only reader of `process.env`. Empty values count as unset. */
+/** Returns the environment of this process. Nothing else reads `process.env`. Empty values count as unset. */
 export function processEnv(): Env {
   // oxlint-disable-next-line node/no-process-env -- the one door to the environment
   return Object.fromEntries(Object.entries(process.env).filter(([, value]) => value !== ''));
@@ -19,7 +19,7 @@ export class SettingsReader {
     this.#env = env;
   }
 
-  /** The first of `names` that is set, else the default. */
+  /** Returns the first of `names` that is set, else the default. */
   text(names: string[], fallback: string): string {
     return this.optional(names) ?? fallback;
   }
@@ -58,7 +58,7 @@ export class SettingsReader {
     });
   }
 
-  /** A comma-separated list; unset is an empty one. */
+  /** Reads a comma-separated list, which is empty if unset. */
   words(names: string[]): string[] {
     return (this.optional(names) ?? '')
       .split(',')
@@ -66,7 +66,7 @@ export class SettingsReader {
       .filter((word) => word !== '');
   }
 
-  /** A comma-separated list of known words, in any case. */
+  /** Reads a comma-separated list of known words, in upper or lower case. */
   someOf<const T extends string>(names: string[], known: readonly T[]): T[] {
     return this.#parse<T[]>(names, [], (text) => {
       const given = text.split(',').map((word) => word.trim().toLowerCase());
@@ -75,7 +75,7 @@ export class SettingsReader {
     });
   }
 
-  /** A fault that only the reader of the value can see. */
+  /** Adds a problem that only the caller can see. */
   problem(text: string): void {
     this.#problems.push(text);
   }

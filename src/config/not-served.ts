@@ -1,9 +1,9 @@
 import type { SettingsReader } from './env.ts';
 
 /*
- * Names that other servers of this interface read, and that ask for something this one does not do. Ignoring them would
- * break what a deployment promises, such as encrypted data or authenticated callers, so the process exits at startup.
- * Names that ask for nothing it lacks are ignored.
+ * Names of settings that other servers of this interface read, and that ask for something this one does not do.
+ * Ignoring them would break what a deployment promises, such as encrypted data or authenticated callers, so the process
+ * exits at startup. Names that ask for nothing it lacks are ignored.
  */
 
 type NotServed = { names: string[]; asks?: (value: string) => boolean; instead: string };
@@ -28,7 +28,7 @@ const NOT_SERVED: NotServed[] = [
   { names: ['LANGGRAPH_METRICS_ENABLED'], asks: on, instead: 'figures are at /metrics' },
 ];
 
-/** Tells a problem for each name that is set and asks for something. */
+/** Adds a problem for each name that is set and asks for something. */
 export function refuseNotServed(read: SettingsReader): void {
   for (const { names, asks = () => true, instead } of NOT_SERVED)
     for (const name of names) {

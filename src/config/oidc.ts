@@ -1,21 +1,21 @@
 import type { SettingsReader } from './env.ts';
 
-/** Signatures by a private key that only the issuer has. `none` and HS* (a shared secret) can't be configured. */
+/** Algorithms that sign with a private key of the issuer. `none` and HS* (a shared secret) can't be configured. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'] as const;
-/** What identity providers sign with unless told otherwise. */
+/** What identity providers sign with by default. */
 const USUAL_ALGORITHMS: readonly (typeof ALGORITHMS)[number][] = ['RS256', 'ES256'];
 
-/** Whose bearer tokens are taken, and what their claims mean. */
+/** Whose bearer tokens are accepted, and what their claims mean. */
 export type OidcConfig = {
-  /** As it stands in `iss`; its discovery document is read below it. */
+  /** The value of `iss`. The discovery document lies below this address. */
   issuer: string;
-  /** One of them must stand in `aud`. */
+  /** `aud` must contain one of them. */
   audiences: string[];
-  /** Where the keys are, when not where discovery says. */
+  /** Where the keys are, if not where the discovery document says. */
   jwksUrl: string | undefined;
   algorithms: string[];
   clockSkewSeconds: number;
-  /** Every token's tenant, or the claim that names one or several. */
+  /** The tenant of every token, or the claim that names one or several tenants. */
   tenant: { id: string } | { claim: string };
   roleClaim: string;
   writeValues: string[];
@@ -25,7 +25,7 @@ export type OidcConfig = {
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const DEPENDENT = ['GX_OIDC_AUDIENCE', 'GX_OIDC_JWKS_URL', 'GX_OIDC_TENANT_ID', 'GX_OIDC_TENANT_CLAIM', 'GX_OIDC_ROLE_CLAIM'];
 
-/** Settings of bearer tokens; undefined when no issuer is configured, and then none is accepted. */
+/** Reads the settings of bearer tokens. Without an issuer it returns undefined, and no token is accepted. */
 export function oidcConfig(settings: SettingsReader): OidcConfig | undefined {
   const issuer = settings.optional(['GX_OIDC_ISSUER']);
   if (issuer === undefined) {
@@ -66,7 +66,7 @@ function wordsOr(settings: SettingsReader, name: string, fallback: string): stri
   return words.length > 0 ? words : [fallback];
 }
 
-/** Keys that travel in clear text could be anybody's. */
+/** Returns true for addresses that keys may come from. Keys sent in clear text could be anybody's. */
 function isTrustworthy(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, hostname } = new URL(text);

@@ -3,7 +3,7 @@ import { builder, type Builder } from './builder.ts';
 import { DEFAULT_TENANT_ID } from './control-plane.ts';
 import { SettingsReader, type Env } from './env.ts';
 
-/** Sizes of what a resource spec leaves open. CPU in cores, memory in Mi, storage in Gi. */
+/** Sizes for what a resource spec leaves open. CPU is in cores, memory in Mi, storage in Gi. */
 export type Profile = {
   cpu: number;
   memoryMb: number;
@@ -11,13 +11,13 @@ export type Profile = {
   database: { cpu: number; memoryMb: number; storageGi: number; maxConnections: number };
 };
 
-/** Install-time choices that decide which objects are made. */
+/** The installation's choices that decide which objects are made. */
 export type OperatorSettings = {
   databaseImage: string;
   imagePullPolicy: 'Always' | 'IfNotPresent' | 'Never';
   profile: Profile;
   exposeAs: 'ClusterIP' | 'NodePort';
-  /** Host that node ports are reached under, for the URL in status. */
+  /** The host at which node ports are reached, for the URL in status. */
   nodeHost?: string;
   storageClass?: string;
   clusterDomain: string;
@@ -26,7 +26,7 @@ export type OperatorSettings = {
    * sent along.
    */
   otlp?: { endpoint: string; headersSecret?: string };
-  /** What builds deployments of source git; without it they fail with a sentence. */
+  /** What builds deployments of source git. Without it they fail and say so. */
   builder?: Builder;
   defaultTenantId: string;
   progressDeadlineSeconds: number;
@@ -34,9 +34,9 @@ export type OperatorSettings = {
   /** Days after its end that a revision is kept at most. */
   revisionHistoryDays: number;
   deletionPolicy: 'Retain' | 'Delete';
-  /** Seconds an image may fail to be pulled before the revision has failed. */
+  /** Seconds that pulls of an image may fail before the revision has failed. */
   imagePullPatienceSeconds: number;
-  /** Seconds a server gets to finish its runs; its pod gets some more. */
+  /** Seconds that a server gets to finish its runs. Its pod gets some more. */
   drainSeconds: number;
 };
 
@@ -46,7 +46,7 @@ export type OperatorConfig = {
   logLevel: string;
   /** Where this process, its Lease and the Listeners live. */
   namespace: string;
-  /** Namespaces worked on; empty: all of the cluster. */
+  /** The namespaces that the operator works on. Empty means all of the cluster. */
   namespaces: string[];
   leaseName: string;
   identity: string;
@@ -61,7 +61,7 @@ const PROFILES: Record<'small' | 'standard', Profile> = {
   standard: { cpu: 1, memoryMb: 1024, replicas: 1, database: { cpu: 1, memoryMb: 2048, storageGi: 10, maxConnections: 200 } },
 };
 
-/** Settings of the operator from the environment; every problem is told at once. */
+/** Reads the settings of the operator. Throws one `StartError` with every problem. */
 export function operatorConfig(env: Env): OperatorConfig {
   const read = new SettingsReader(env);
   const config: OperatorConfig = {
@@ -114,7 +114,7 @@ function otlp(read: SettingsReader): Pick<OperatorSettings, 'otlp'> {
   return { otlp: { endpoint, ...(headersSecret !== undefined && { headersSecret }) } };
 }
 
-/** A named profile, each size of which may be set on its own. */
+/** Reads a named profile. Each of its sizes may also be set on its own. */
 function profile(read: SettingsReader): Profile {
   const base = PROFILES[read.oneOf(['GX_PROFILE'], 'standard', ['small', 'standard'])];
   const size = { min: 1, max: 4_194_304 };
@@ -134,6 +134,6 @@ function profile(read: SettingsReader): Profile {
 const milli = (read: SettingsReader, name: string, fallback: number): number =>
   read.integer([name], Math.round(fallback * 1000), { min: 10, max: 512_000 }) / 1000;
 
-/** The word as Kubernetes spells it. */
+/** Returns the word as Kubernetes spells it. */
 const spelled = <const T extends string>(word: string, spellings: readonly [T, ...T[]]): T =>
   spellings.find((spelling) => spelling.toLowerCase() === word) ?? spellings[0];

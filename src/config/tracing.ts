@@ -2,21 +2,21 @@ import type { SettingsReader } from './env.ts';
 
 /** Where traces of runs go, by OpenTelemetry's own names of settings (its environment variable specification). */
 export type TracingSettings = {
-  /** Where a POST of spans is taken. */
+  /** The address to which spans are sent by POST. */
   url: string;
   headers: Record<string, string>;
   /** What every span of this process carries. */
   resource: Record<string, string>;
   timeoutMilliseconds: number;
-  /** How long spans wait for company. */
+  /** How long spans wait to be sent together. */
   delayMilliseconds: number;
 };
 
 const MINUTE = 60_000;
 
 /**
- * Undefined without an endpoint, when tracing is switched off, and with gRPC, which other libraries in the process may
- * speak but this server does not.
+ * Reads the settings of tracing. Returns undefined without an endpoint, if tracing is switched off, and for gRPC, which
+ * other libraries in the process may speak but this server does not.
  */
 export function tracingSettings(read: SettingsReader): TracingSettings | undefined {
   const exact = read.optional(['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT']);
@@ -38,7 +38,7 @@ export function tracingSettings(read: SettingsReader): TracingSettings | undefin
   return settings;
 }
 
-/** `a=b,c=d`, values percent-encoded. */
+/** Reads pairs of the form `a=b,c=d`, with percent-encoded values. */
 function pairs(read: SettingsReader, names: string[]): Record<string, string> {
   const entries = read.words(names).map((pair): [string, string] => {
     const at = pair.indexOf('=');

@@ -35,9 +35,15 @@ const SECURITY = {
     type: 'apiKey',
     in: 'header',
     name: 'X-Tenant-Id',
-    description: 'Names the tenant, beside a key or a token; required when a token belongs to several tenants. Alone it opens nothing.',
+    description:
+      'Names the tenant, beside a key or a token; required when a token belongs to several tenants. It gives no access by itself.',
   },
-  Bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'Of the identity provider that the installation trusts.' },
+  Bearer: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'JWT',
+    description: 'A token of the identity provider that the installation trusts.',
+  },
 };
 
 const Loc = Type.Unsafe<string | number>({ oneOf: [{ type: 'string' }, { type: 'integer' }] });

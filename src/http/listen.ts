@@ -4,7 +4,7 @@ import type Koa from 'koa';
 import { StartError } from '../errors.ts';
 import { answerUnreadable } from './unreadable.ts';
 
-/** Milliseconds an idle connection is kept (the seed's 75 s). */
+/** Milliseconds that an idle connection is kept open. */
 const KEEP_ALIVE = 75_000;
 
 /**

@@ -111,7 +111,7 @@ async function open<Caller>(
   const waiting: string[] = [];
   let receive = (text: string): void => void waiting.push(text);
   socket.on('message', (data, isBinary) => {
-    if (isBinary) socket.close(1003, 'Messages are texts.');
+    if (isBinary) socket.close(1003, 'Messages must be text.');
     else receive((data as Buffer).toString('utf8'));
   });
   const left = new AbortController();

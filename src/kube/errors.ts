@@ -20,7 +20,10 @@ export class KubeRefused extends Problem {
 
 /** Returns the error for a name that somebody else's object has; `what` reads like `Service chat-agent`. */
 export const taken = (what: string): KubeRefused =>
-  new KubeRefused(409, `${what} is there already and is somebody else's: it is left alone.`, { reason: 'AlreadyExists', causes: [] });
+  new KubeRefused(409, `${what} already exists and belongs to somebody else, so it is left alone.`, {
+    reason: 'AlreadyExists',
+    causes: [],
+  });
 
 /** 403 because of the object, not because of the caller's rights: a quota or an admission policy refused it. */
 export class Denied extends Forbidden {

@@ -47,7 +47,7 @@ export async function withRetries(
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (code === undefined || !CONNECTION_CODES.has(code)) throw error;
-      if (last || !mayRepeat(code, idempotent)) throw new Unavailable('the API server can not be reached', { cause: error });
+      if (last || !mayRepeat(code, idempotent)) throw new Unavailable("the API server can't be reached", { cause: error });
     }
     await wait(delayBefore(attempt, retryAfter, Math.random()), undefined, { signal });
   }

@@ -2,7 +2,7 @@ import { Type, type TSchema, type TUnsafe } from 'typebox';
 import { Nullable, StringEnum } from './types.ts';
 
 /*
- * Pieces that the agent server's records share. Bodies are open: keys that no schema names are ignored, so that newer
+ * Parts that the agent server's records share. Bodies are open: keys that no schema names are ignored, so that newer
  * clients keep working.
  */
 
@@ -12,7 +12,7 @@ export const JsonObject = (description: string): TUnsafe<JsonObject> => Type.Uns
 
 export const Anything = (description: string): TUnsafe<unknown> => Type.Unsafe<unknown>({ description });
 
-/** One of two shapes. */
+/** Describes one of two shapes. */
 export const Either = <T>(first: TSchema, second: TSchema, description: string): TUnsafe<T> =>
   Type.Unsafe<T>({ anyOf: [first, second], description });
 
@@ -22,7 +22,7 @@ export const Limit = (fallback: number): TUnsafe<number> =>
 export const Offset = (): TUnsafe<number> =>
   Type.Unsafe<number>({ type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0, description: 'How many to skip.' });
 
-/** A yes or no in a query string, as the official clients write it. */
+/** Describes a yes or no in a query string, as the official clients write it. */
 export const Flag = (): TUnsafe<'0' | '1' | 'true' | 'false'> => StringEnum(['0', '1', 'true', 'false']);
 
 export const isSet = (flag: string | undefined): boolean => flag === '1' || flag === 'true';
@@ -32,7 +32,7 @@ export const LARGEST_INTEGER = 2_147_483_647;
 
 export const SortOrder = (): TUnsafe<'asc' | 'desc'> => StringEnum(['asc', 'desc'], { default: 'desc' });
 
-/** Each label is an entry of the index that searches go through; a thousand is far beyond what anybody reads. */
+/** Each label is an entry in the index that searches use. A thousand is far more than anybody reads. */
 const MOST_LABELS = 1000;
 
 export const Metadata = (): TUnsafe<JsonObject> =>

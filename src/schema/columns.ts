@@ -3,7 +3,7 @@ export type Column = { name: string; type: 'string' | 'integer' | 'date'; jsonPa
 const age: Column = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' };
 const condition = (type: string, field: string) => `.status.conditions[?(@.type=="${type}")].${field}`;
 
-/** What `kubectl get` shows of each kind; from priority 1 on with `-o wide` alone. */
+/** The columns that `kubectl get` shows of each kind. Those of priority 1 and above need `-o wide`. */
 export const COLUMNS = {
   Deployment: [
     { name: 'Ready', type: 'string', jsonPath: condition('Ready', 'status') },

@@ -23,26 +23,25 @@ export const READY = 'Ready';
 export const RECONCILING = 'Reconciling';
 export const STALLED = 'Stalled';
 /**
- * Stands, as True, while reconciling is paused. The other conditions are then as old as their own observedGeneration
- * says.
+ * True while reconciling is paused, else absent. The other conditions are then as old as their own observedGeneration.
  */
 export const SUSPENDED = 'Suspended';
 export const SERVING = 'Serving';
-/** Reason of Ready, Serving and DatabaseReady while a deployment has no pods because its spec says so. */
+/** The reason of Ready, Serving and DatabaseReady while a deployment has no pods because its spec says so. */
 export const HIBERNATED = 'Hibernated';
 export const SCALED_TO_ZERO = 'ScaledToZero';
 export const DATABASE_READY = 'DatabaseReady';
 export const ROLLED_OUT = 'RolledOut';
 export const BUILD_SUCCEEDED = 'BuildSucceeded';
-/** There, and False, while the database's volume has another size than is asked for. */
+/** False while the size of the database's volume differs from what is asked for, else absent. */
 export const VOLUME_GROWN = 'VolumeGrown';
-/** There, and False, while the managed database's volume is four fifths full, or more. */
+/** False while the managed database's volume is at least four fifths full, else absent. */
 export const VOLUME_HAS_ROOM = 'VolumeHasRoom';
-/** There, and False, while the database's password is being changed. */
+/** False while the database's password is being changed, else absent. */
 export const PASSWORD_ROTATED = 'PasswordRotated';
-/** There, and False, while a database made when its agents were superusers is being given the roles of today. */
+/** False while a database whose agents were superusers is being given today's roles, else absent. */
 export const ROLES_SEPARATED = 'RolesSeparated';
-/** Fields that are accepted and stored, but whose function is not built yet. */
+/** Names fields that are accepted and stored but have no effect yet. */
 export const FIELDS_WITHOUT_EFFECT = 'FieldsWithoutEffect';
-/** The deployed agent asks nobody for credentials; it is reachable inside the cluster only. */
+/** The deployed agent asks for no credentials. It is reachable only inside the cluster. */
 export const UNAUTHENTICATED = 'Unauthenticated';

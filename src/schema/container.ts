@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { FreeForm, MapOf, Nullable, StringEnum } from './types.ts';
 
-/** DNS label (RFC 1123), the form of Kubernetes names. */
+/** A DNS label (RFC 1123), the form of Kubernetes names. */
 export const DNS_LABEL = '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$';
 const DNS_SUBDOMAIN = '^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$';
 

@@ -48,7 +48,7 @@ const RollbackOf = Type.String({ maxLength: 253, description: 'Revision whose te
 
 export const DeploymentSpec = withRules(
   Type.Object({
-    id: Type.Optional(Uuid('Id in REST answers when it must survive a restore; else metadata.uid. Fixed.')),
+    id: Type.Optional(Uuid('Id in REST answers, for one that must survive a restore. Default: metadata.uid. Never changes.')),
     source: StringEnum(SOURCES, { description: 'Fixed.' }),
     sourceConfig: Type.Optional(SourceConfigResource),
     template: RevisionTemplate,
@@ -92,14 +92,14 @@ export type DeploymentSpec = Static<typeof DeploymentSpec>;
 const status = <P extends Record<string, TSchema>>(properties: P, born: object = {}) =>
   Type.Object(
     { observedGeneration: Type.Optional(Type.Integer()), conditions: Type.Optional(Conditions), ...properties },
-    // Below every generation, so that an object is never taken for finished before the operator has seen it (kstatus).
+    // It is below every generation, so that no object counts as finished before the operator has seen it (kstatus).
     { default: { observedGeneration: -1, ...born } },
   );
 
 const words = (maxLength: number, description: string) => Type.Optional(Type.String({ maxLength, description }));
 
 const pods = (whose: string) =>
-  words(128, `What ${whose} pods were made as when the operator last wrote them, by which a foreign change is known.`);
+  words(128, `What ${whose} pods looked like when the operator last wrote them. A difference means that somebody else changed them.`);
 
 export const DeploymentResourceStatus = status({
   phase: Type.Optional(StringEnum(DEPLOYMENT_STATUSES)),
@@ -112,7 +112,7 @@ export const DeploymentResourceStatus = status({
   databaseAdminSecret: words(253, "Secret of the role that sets passwords, once the agents' own role is no superuser. Managed databases."),
   databaseTemplate: pods("the database's"),
   databaseCertificateUntil: Type.Optional(
-    DateTime('Until when the certificate of its managed database is valid. It is renewed long before. Unset: agents connect without TLS.'),
+    DateTime('When the certificate of its managed database expires. It is renewed long before. Unset: agents connect without TLS.'),
   ),
   passwordRequestedAt: words(64, 'Last value of spec.database.passwordRequestedAt that was fulfilled.'),
   reason: words(128, 'Machine-readable reason of a failure.'),
@@ -147,14 +147,14 @@ export const RevisionResourceStatus = status(
     imageDigest: words(256, 'Digest the image had when it was started, written once.'),
     image: words(
       1024,
-      'Image of its pods where the spec names none, or not the very one: built from the repository, or repeated by a rollback. Written once.',
+      'Image of its pods if the spec does not name exactly one: built from the repository, or repeated by a rollback. Written once.',
     ),
     commitSha: words(64, 'Commit that was built, written once.'),
     serverVersion: words(128, 'Version of the agent server that the pods report.'),
     apiTemplate: pods('the api'),
     queueTemplate: pods('the queue'),
     startedAt: Type.Optional(DateTime('When the build or the rollout began.')),
-    builtAt: Type.Optional(DateTime('When the image was built. The rollout has its whole time from then on.')),
+    builtAt: Type.Optional(DateTime('When the image was built. The deadline of the rollout counts from then.')),
     endedAt: Type.Optional(DateTime('When the revision reached its last phase.')),
   },
   { phase: 'CREATING' },
@@ -195,7 +195,9 @@ export type ObjectMeta = {
   annotations?: Record<string, string>;
   finalizers?: string[];
   ownerReferences?: OwnerReference[];
-  /** Who wrote which field, and when: half of an object's size, so that a watch keeps none of it, or only the times. */
+  /**
+   * Who wrote which field, and when. It is half of an object's size, so watches keep nothing of it, or only the times.
+   */
   managedFields?: { manager?: string; subresource?: string; time?: string; fieldsV1?: object }[];
 };
 

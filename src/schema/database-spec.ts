@@ -23,7 +23,7 @@ const ExternalDatabase = Type.Object(
   { description: 'A database that somebody else runs: no StatefulSet, Service or volume is created. Fixed at creation.' },
 );
 
-/** What a deployment says about its database, besides the sizes in its resource spec. */
+/** What a deployment asks of its database, besides the sizes in its resource spec. */
 export const DatabaseSpec = withRules(
   Type.Object({
     external: Type.Optional(ExternalDatabase),
@@ -46,7 +46,7 @@ export const DatabaseSpec = withRules(
     },
   ],
 );
-/** Rules of a deployment's spec: its database never becomes one of another engine. */
+/** Returns the rules by which a deployment's database never changes to another engine. */
 export const engineRules = (): CelRule[] => [
   neverAppears('database.external', 'a managed database and an external one do not become each other; move the data to a new deployment'),
 ];

@@ -3,7 +3,7 @@ import { DNS_LABEL } from './container.ts';
 import { ResourceSpec } from './resource-spec.ts';
 import { DateTime, Nullable, StringEnum, Uuid } from './types.ts';
 
-/** REST's view of a deployment: the seed's fields, snake_case. */
+/* REST's view of a deployment, with fields in snake_case. */
 
 export const SOURCES = ['git', 'external_container'] as const;
 export const DEPLOYMENT_TYPES = ['dev_free', 'dev', 'prod'] as const;
@@ -102,7 +102,7 @@ export const DeploymentPatchRequest = Type.Object(
   closed,
 );
 
-/** What a request that only tries would write. */
+/** What a dry run would write. */
 export const Plan = Type.Object(
   {
     revision: Nullable(
@@ -138,7 +138,7 @@ export const Deployment = Type.Object(
   closed,
 );
 
-/** The answer of a write: a deployment, with the plan when it was only tried. */
+/** The answer to a write: a deployment, and the plan if it was a dry run. */
 export const WrittenDeployment = Type.Object({ ...Deployment.properties, plan: Type.Optional(Plan) }, closed);
 
 export type Secret = Static<typeof Secret>;

@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox';
 import { JsonObject, LARGEST_INTEGER } from './agent-types.ts';
 import { Nullable } from './types.ts';
 
-/* Bodies of event streaming (protocol v2). What is wrong with a command's parameters is its answer. */
+/* Bodies of event streaming (protocol v2). The answer to a command says what is wrong with its parameters. */
 
 const Texts = Type.Array(Type.String());
 

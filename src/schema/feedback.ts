@@ -14,10 +14,10 @@ export const FeedbackGiven = Type.Object({
 });
 export type FeedbackGiven = Static<typeof FeedbackGiven>;
 
-/** Characters: at most 9 bytes each in an address, of which a server reads 16 KB with all headers. */
+/** Characters. Each takes at most 9 bytes in an address, and a server reads 16 KB of address and headers together. */
 const LINKED = 1000;
 
-/** The same as far as a link in a page or a mail can carry it. */
+/** The part of it that a link in a page or mail can carry. */
 export const FeedbackLink = Type.Object({
   score: Type.Optional(Type.Number()),
   value: Type.Optional(Type.String()),

@@ -23,7 +23,7 @@ const Env = Type.Unsafe<string | string[] | Record<string, string>>({
   items: { type: 'string' },
 });
 
-/** Patterns of header names; `*` stands for any part. Both spellings are known. */
+/** Patterns of header names; `*` stands for any part. Both spellings are accepted. */
 const HeaderPatterns = Type.Object(
   {
     includes: Type.Optional(Strings()),
@@ -134,7 +134,7 @@ export const GxJson = Type.Object(
 );
 export type GxJson = Static<typeof GxJson>;
 
-/** Keys whose function is not built yet, and that would change what a deployment promises if they were passed over. */
+/** Keys that have no function yet, and that would break what a deployment promises if they were ignored. */
 export const NOT_BUILT: string[] = [
   'auth',
   'encryption',

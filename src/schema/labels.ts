@@ -2,8 +2,8 @@ import { GROUP } from './custom-resources.ts';
 import { labelValue } from './names.ts';
 
 /**
- * Keys of labels, annotations and finalizers. A full name that may not fit a label's value stands in an annotation of
- * the same key.
+ * Keys of labels, annotations and finalizers. A name that may be too long for a label's value is kept whole in an
+ * annotation with the same key.
  */
 export const DEPLOYMENT = `${GROUP}/deployment`;
 export const REVISION = `${GROUP}/revision`;
@@ -13,9 +13,9 @@ export const MANAGED_BY = 'app.kubernetes.io/managed-by';
 export const PART_OF = 'app.kubernetes.io/part-of';
 export const OPERATOR = 'gx-operator';
 
-/** On a Secret made for one change of a deployment's secrets. */
+/** Label on a Secret that was made for one change of a deployment's secrets. */
 export const SECRETS_OF = `${GROUP}/secrets-of`;
-/** On a Secret that holds a hashed API key. */
+/** Label on a Secret that holds a hashed API key. */
 export const API_KEY = `${GROUP}/api-key`;
 
 /** Annotation on a Revision: stop it while it is not in a last phase. */
@@ -36,30 +36,29 @@ export const NODE_PORT = `${GROUP}/node-port`;
 export const DATABASE_OF = `${GROUP}/database-of`;
 /** Annotation on an agent's pod: the Secret, its key and its state from which it got the database's address. */
 export const DATABASE_ADDRESS = `${GROUP}/database-address`;
-/** Annotation on a Secret with a password of a database: the how manieth it is, from 0. */
+/** Annotation on a Secret with a password of a database: its number, from 0. */
 export const PASSWORD_NUMBER = `${GROUP}/password-number`;
 /** Annotation on such a Secret: the `spec.database.passwordRequestedAt` that it was made for. */
 export const PASSWORD_REQUESTED = `${GROUP}/password-requested-at`;
-/** Annotation on a Secret that stands for a password whose Secret was deleted. */
+/** Annotation on a Secret that replaces the deleted Secret of a password. */
 export const PASSWORD_LOST = `${GROUP}/password-lost`;
 /**
  * Annotation on the Secret of a database's admin: the database was made with that role. Without it, the role is or will
  * be created later.
  */
 export const MADE_WITH_ROLES = `${GROUP}/made-with-roles`;
-/** Annotation on a pod that tells a database of a password: the Job it belongs to. */
+/** Annotation on a pod that changes a password in a database: the Job that it belongs to. */
 export const PASSWORD_TASK = `${GROUP}/password-task`;
 /**
- * Annotation on a Deployment: a new value brings its database to the image and settings of today's installation, by a
- * restart.
+ * Annotation on a Deployment: a new value restarts its database with the image and settings of today's installation.
  */
 export const RENEW_DATABASE = `${GROUP}/renew-database`;
-/** Finalizer of a Deployment: its children are removed by policy first. */
+/** Finalizer of a Deployment, whose children are first removed as its policy says. */
 export const FINALIZER = `${GROUP}/children`;
 
 export type Component = 'api' | 'queue' | 'database' | 'tls' | 'agent' | 'password' | 'build';
 
-/** Labels that select the pods of one component of a deployment. */
+/** Returns the labels that select the pods of one component of a deployment. */
 export const selectorOf = (deployment: string, component: Component, revision?: string): Record<string, string> => ({
   [DEPLOYMENT]: labelValue(deployment),
   [COMPONENT]: component,

@@ -12,7 +12,7 @@ const HASH_LENGTH = 8;
 
 const shortHash = (text: string): string => hash('sha256', text).slice(0, HASH_LENGTH);
 
-/** `stem-suffix`, or, when that is too long, a cut stem with a hash of the whole. */
+/** Returns `stem-suffix`, or if that is too long, a shortened stem with a hash of the whole. */
 function bounded(stem: string, suffix: string, max: number): string {
   const whole = suffix === '' ? stem : `${stem}-${suffix}`;
   if (whole.length <= max) return whole;
@@ -20,10 +20,10 @@ function bounded(stem: string, suffix: string, max: number): string {
   return `${stem.slice(0, max - tail.length - 1).replace(/-+$/, '')}-${tail}`;
 }
 
-/** A label value that stands for a name of any length. */
+/** Returns a label value that stands for a name of any length. */
 export const labelValue = (name: string): string => bounded(name, '', LABEL_MAX);
 
-/** `chat` and generation 7 -> `chat-00007`: unique, because generations only grow. */
+/** Returns `chat-00007` for `chat` and generation 7. It is unique, because generations only grow. */
 export const revisionName = (deployment: string, generation: number): string => `${deployment}-${String(generation).padStart(5, '0')}`;
 
 /** The container of an agent's pods that runs the agent server. */
@@ -35,13 +35,13 @@ export const names = {
   service: (deployment: string): string => bounded(deployment, 'agent', CHILD_MAX),
   database: (deployment: string): string => bounded(deployment, 'db', CHILD_MAX),
   /**
-   * The credential and the volume outlive a deployment. They are named by whose data they hold, so that a namesake
-   * never finds them by accident.
+   * The credential and the volume outlive a deployment. Their names contain the deployment's uid, so that a later one
+   * of the same name never finds them by accident.
    */
   databaseSecret: (deployment: string, uid: string, number = 0): string =>
     bounded(deployment, `db-${shortHash(uid)}${number === 0 ? '' : `-${number}`}`, CHILD_MAX),
   databaseAdmin: (deployment: string, uid: string): string => bounded(deployment, `db-${shortHash(uid)}-admin`, CHILD_MAX),
-  /** Of a deployment, not of its data: a certificate can be made anew. */
+  /** This name goes without the uid, because a certificate can be made again. */
   databaseTls: (deployment: string): string => bounded(deployment, 'db-tls', CHILD_MAX),
   passwordJob: (deployment: string, task: string, number: number): string => bounded(deployment, `db-${task}-${number}`, CHILD_MAX),
   databaseVolume: (uid: string): string => `data-${shortHash(uid)}`,
@@ -51,7 +51,10 @@ export const names = {
   apiWorkload: (revision: string): string => bounded(revision, 'api', CHILD_MAX),
   queueWorkload: (revision: string): string => bounded(revision, 'queue', CHILD_MAX),
   buildJob: (revision: string): string => bounded(revision, 'build', CHILD_MAX),
-  /** The immutable Secret of one change: named by a nonce, because equal values asked for twice are two changes. */
+  /**
+   * The immutable Secret of one change. It is named by a nonce, because the same values asked for twice are two
+   * changes.
+   */
   secrets: (deployment: string, nonce: string): string => bounded(deployment, `env-${shortHash(nonce)}`, CHILD_MAX),
   /** A revision's own immutable copy of a Secret that its user may change. */
   secretCopy: (revision: string): string => bounded(revision, 'env', CHILD_MAX),

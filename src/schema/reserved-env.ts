@@ -1,6 +1,6 @@
 /*
- * Environment names that the platform sets in a deployment's pods. A secret of such a name would be overruled or would
- * break the pod, so it is refused at the door.
+ * Environment names that the platform sets in a deployment's pods. A secret with such a name would be overridden or
+ * would break the pod, so the REST API refuses it.
  */
 
 const RESERVED: readonly string[] = [

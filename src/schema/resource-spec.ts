@@ -9,10 +9,12 @@ const megabytes = (description: string) =>
   optional(Type.Integer({ minimum: 16, maximum: 4_194_304, description: `${description} In MB (Mi).` }));
 const replicas = (description: string) => optional(Type.Integer({ minimum: 0, maximum: 1000, description }));
 const notUsed = optional(Type.Number({ description: 'Not to be used.' }));
-/** Keys and values as Kubernetes limits them: values of labels to 63, of annotations by the object's total size. */
+/**
+ * Keys and values within Kubernetes' limits: 63 characters for a label's value; the object's size limits annotations.
+ */
 const words = (maxLength: number, description: string) => optional(MapOf(Type.String({ maxLength }), { maxProperties: 64, description }));
 
-/** The seed's ResourceSpec. CPU is a number of cores, because the clients in use send fractions. */
+/** The ResourceSpec of the REST API. CPU is a number of cores, because clients send fractions. */
 export const ResourceSpec = Type.Object(
   {
     min_scale: replicas('Least number of api replicas.'),
@@ -62,12 +64,12 @@ export const ResourceSpec = Type.Object(
 
 export type ResourceSpec = Static<typeof ResourceSpec>;
 
-/** Fields the seed marks "not to be used": refused, because an ignored size is a size somebody counts on. */
+/** Fields that the REST API knows and refuses, because somebody would count on a size that is ignored. */
 export const UNUSED_RESOURCE_FIELDS = Object.keys(ResourceSpec.properties).filter((name) => /^(orchestrator|executor)_/.test(name));
 
 /**
- * Pairs of fields of which the first must not exceed the second. Where a third is named, the rule holds only while that
- * is unset, because the first is its default.
+ * Pairs of fields of which the first must not exceed the second. If a third is named, the rule holds only while that is
+ * unset, because the first is its default.
  */
 export const ORDERED_RESOURCE_FIELDS: readonly (readonly [string, string, string?])[] = [
   ['min_scale', 'max_scale'],
@@ -82,7 +84,7 @@ export const ORDERED_RESOURCE_FIELDS: readonly (readonly [string, string, string
   ['db_memory_mb', 'db_memory_limit_mb'],
 ];
 
-/** The same as rules of the custom resource. */
+/** Returns the same order as rules of the custom resource. */
 export const orderedRules = (): CelRule[] =>
   ORDERED_RESOURCE_FIELDS.map(([low, high, unless]) => {
     const [a, b] = [camelKey(low), camelKey(high)];

@@ -50,7 +50,7 @@ const StreamModes = Either<StreamMode | StreamMode[] | null>(
   'Kinds of events to stream.',
 );
 
-/** Seconds: a hundred years, so that every date stays one that clients can read (four digits of a year). */
+/** A hundred years in seconds, so that every date has a year of four digits, which clients can read. */
 const LONGEST_DELAY = 3_155_760_000;
 
 const fields = {
@@ -72,19 +72,19 @@ const fields = {
   multitask_strategy: Type.Optional(Nullable(StringEnum(STRATEGIES))),
   if_not_exists: Type.Optional(Nullable(StringEnum(['create', 'reject']))),
   on_completion: Type.Optional(
-    Nullable(StringEnum(['delete', 'keep'], { description: 'What becomes of the thread of a run on a thread of its own.' })),
+    Nullable(StringEnum(['delete', 'keep'], { description: 'What happens to the thread that was made for the run alone.' })),
   ),
   on_disconnect: Type.Optional(
     Nullable(
       StringEnum(['cancel', 'continue'], {
-        description: 'What becomes of the run when the client that waits for it, or reads it, leaves.',
+        description: 'What happens to the run when the client that waits for it or reads it leaves.',
       }),
     ),
   ),
   after_seconds: Type.Optional(Nullable(Type.Number({ minimum: 0, maximum: LONGEST_DELAY }))),
   checkpoint_during: Type.Optional(Nullable(Type.Boolean())),
   durability: Type.Optional(Nullable(StringEnum(['sync', 'async', 'exit']))),
-  strict_resume: Type.Optional(Nullable(Type.Boolean({ description: 'Passed over, as servers without it do: /info does not offer it.' }))),
+  strict_resume: Type.Optional(Nullable(Type.Boolean({ description: 'Ignored; /info does not offer it.' }))),
   langsmith_tracer: Type.Optional(
     Nullable(JsonObject("Passed over: it names a project of one vendor's tracing; traces go where the server sends them.")),
   ),
@@ -156,7 +156,7 @@ export type RunKwargs = {
   temporary: boolean;
   subgraphs: boolean;
   resumable: boolean;
-  /** Present on runs that commands of event streaming started: they tell of themselves in its events. */
+  /** True on runs that commands of event streaming started, which report in that protocol's events. */
   protocol?: true;
   checkpoint_during: boolean | null;
   durability: 'sync' | 'async' | 'exit';

@@ -38,10 +38,13 @@ export const SOURCE_FIELDS: readonly SourceField[] = [
 
 export const TAG_PREFIX = 'refs/tags/';
 
-/** Steps of a path that every spec has. */
+/** Steps of paths that every spec has. */
 const ALWAYS = ['template'];
 
-/** CEL: the optional path below `root` is there (every optional step is tested, because `has` needs its parent). */
+/**
+ * Returns CEL that tests whether the path below `root` is present. It tests every optional step, because `has` needs
+ * the parent.
+ */
 export function celHas(root: string, path: string): string {
   const steps = path.split('.');
   const tested = steps.map((_, index) => steps.slice(0, index + 1).join('.')).filter((step) => !ALWAYS.includes(step));
@@ -50,8 +53,8 @@ export function celHas(root: string, path: string): string {
 
 /**
  * Returns the rules by which a field belongs to one source, and is required there. The API server runs every rule at
- * each write, even of a status, and pays for each look at an object by the number of its properties. So what ends a
- * rule early stands first.
+ * each write, even of a status, and an access costs more the more properties an object has. So what ends a rule early
+ * comes first.
  */
 export function sourceRules(): CelRule[] {
   return SOURCE_FIELDS.flatMap(({ resource, source, required }) => {
@@ -73,7 +76,7 @@ export function immutableRule(path: string): CelRule {
   return { rule: `(${after}) ? ${before} && self.${path} == oldSelf.${path} : !(${before})`, message: `${path}: can't be changed` };
 }
 
-/** A field that is there from the beginning or never; its value may change. */
+/** Returns the rule of a field that is present from the beginning or never. Its value may change. */
 export const neverAppears = (path: string, sentence: string): CelRule => ({
   rule: `(${celHas('oldSelf', path)}) == (${celHas('self', path)})`,
   message: `${path}: can't be added or removed: ${sentence}`,

@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox';
 import { Flag, JsonObject, LARGEST_INTEGER, Limit, Offset } from './agent-types.ts';
 import { DateTime, Nullable } from './types.ts';
 
-/** Minutes: a hundred years, which the database's dates hold. */
+/** A hundred years in minutes, which the database's dates can hold. */
 const LONGEST_LIFE = 52_596_000;
 
 const Labels = Type.Array(Type.String());
@@ -26,7 +26,7 @@ export const StorePut = Type.Object({
       nullable: true,
       items: { type: 'string' },
       not: { enum: [true] },
-      description: 'What of it is searched by meaning: false for nothing, or a list of paths; else as gx.json says.',
+      description: 'Which paths of it are searched by meaning. False: none; unset: as gx.json says.',
     }),
   ),
   ttl: Type.Optional(Nullable(Type.Number({ exclusiveMinimum: 0, maximum: LONGEST_LIFE, description: 'Minutes.' }))),

@@ -13,10 +13,10 @@ export const STREAM_MODES = [
 
 export type StreamMode = (typeof STREAM_MODES)[number];
 
-/** Marks a run's end for those who follow its thread; a run's own stream ends by closing. */
+/** Marks a run's end for readers of its thread. A stream of the run alone just ends. */
 export const RUN_DONE = 'run_done';
 
-/** Its data, as JSON. */
+/** Returns the data of that event, as JSON. */
 export const runDone = (run_id: string): string => JSON.stringify({ status: RUN_DONE, run_id });
 
 /**
@@ -31,8 +31,8 @@ export type ThreadStreamMode = (typeof THREAD_STREAM_MODES)[number];
 export type Cursor = { ms: number; seq: number };
 
 /**
- * One event of a run; `json` is its data, serialised once where the graph runs. `thread_seq`: its number in its thread,
- * of protocol events only.
+ * One event of a run; `json` is its data, serialised once where the graph runs. `thread_seq` is its number in its
+ * thread, which only events of protocol v2 have.
  */
 export type RunEvent = Cursor & { event: string; json: string; thread_seq?: number | null };
 
@@ -43,7 +43,7 @@ export const eventId = ({ ms, seq }: Cursor): string => `${ms}-${seq}`;
 
 const START: Cursor = { ms: 0, seq: 0 };
 
-/** Digits that a number holds exactly. */
+/** 15 digits are as many as a JavaScript number holds exactly. */
 const ID = /^(\d{1,15})(?:-(\d{1,15}|\*))?$/;
 
 /**

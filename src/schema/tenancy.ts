@@ -10,7 +10,7 @@ export const namedTenant = ({ tenantId }: { tenantId?: string | undefined }, def
 
 type Owners = ReadonlyMap<string, ListenerResource>;
 
-/** Creation, then uid: an order on which all processes agree. */
+/** Returns a sort key by creation, then uid, so that all processes agree on the order. */
 const ageOf = ({ metadata }: ListenerResource): string => `${metadata.creationTimestamp ?? ''}/${metadata.uid ?? ''}`;
 
 /**

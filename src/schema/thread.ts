@@ -30,7 +30,7 @@ export const Thread = Type.Object({
 });
 export type Thread = Static<typeof Thread>;
 
-/** What `include` may ask for beside the thread. */
+/** What `include` may ask for besides the thread. */
 export const ThreadQuery = Type.Object({ include: Type.Optional(Type.Array(StringEnum(['ttl']))) });
 
 export const ThreadCreate = Type.Object({
@@ -101,7 +101,7 @@ export const STATE_FIELDS = [
   'parent_checkpoint_id',
 ] as const;
 
-/** Fields of a state to answer; all when none is named. */
+/** The fields of a state that the answer has. All if none is named. */
 export const StateSelect = Type.Array(StringEnum(STATE_FIELDS));
 
 export const StateAt = Type.Object({

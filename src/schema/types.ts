@@ -8,25 +8,25 @@ import { Type, type Static, type TObject, type TSchema, type TUnsafe } from 'typ
 
 type Options = { description?: string; default?: unknown; [keyword: string]: unknown };
 
-/** One of some words. */
+/** Describes a text that is one of the given words. */
 export const StringEnum = <const T extends string>(words: readonly T[], options: Options = {}): TUnsafe<T> =>
   Type.Unsafe<T>({ type: 'string', enum: [...words], ...options });
 
-/** The same shape, or null. */
+/** Describes the same shape, or null. */
 export const Nullable = <S extends TSchema>(schema: S): TUnsafe<Static<S> | null> => {
   const words = (schema as { enum?: unknown[] }).enum;
   return Type.Unsafe<Static<S> | null>({ ...schema, nullable: true, ...(words && { enum: [...words, null] }) });
 };
 
-/** String keys to values of one shape. */
+/** Describes a map from text to values of one shape. */
 export const MapOf = <S extends TSchema>(value: S, options: Options & { maxProperties: number }): TUnsafe<Record<string, Static<S>>> =>
   Type.Unsafe<Record<string, Static<S>>>({ type: 'object', additionalProperties: value, ...options });
 
-/** An object whose inside is not ours to describe. */
+/** Describes an object whose fields are not ours to describe. */
 export const FreeForm = (description: string): TUnsafe<Record<string, unknown>> =>
   Type.Unsafe<Record<string, unknown>>({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true, description });
 
-/** As Kubernetes writes a time (metav1.Time): to the second, in UTC. */
+/** Returns a time as Kubernetes writes it (metav1.Time): to the second, in UTC. */
 export const dateTimeOf = (time: Date): string => time.toISOString().replace(/\.\d+Z$/, 'Z');
 
 export const DateTime = (description: string): TUnsafe<string> => Type.Unsafe<string>({ type: 'string', format: 'date-time', description });
@@ -36,7 +36,7 @@ export const Uuid = (description: string): TUnsafe<string> => Type.Unsafe<string
 /** A CEL rule of a custom resource; `message` is what the API server says when it is broken. */
 export type CelRule = { rule: string; message: string; fieldPath?: string };
 
-/** The schema with CEL rules (`self` is the value, `oldSelf` the one before). */
+/** Returns the schema with CEL rules (`self` is the value, `oldSelf` the previous one). */
 export const withRules = <S extends TSchema>(schema: S, rules: CelRule[]): S => ({
   ...schema,
   'x-kubernetes-validations': rules,
@@ -51,7 +51,7 @@ export const camelKey = (name: string): string => name.replaceAll(/_([a-z])/g, (
 
 type ResourceFormSchema<S extends TObject> = TUnsafe<ResourceForm<Static<S>>> & { properties: Record<string, TSchema> };
 
-/** The custom resource's schema of a REST record: the same fields and bounds, described once. */
+/** Returns the custom resource's schema of a REST record, with the same fields and bounds. */
 export function resourceForm<S extends TObject>(schema: S, omit: string[] = []): ResourceFormSchema<S> {
   const entries = Object.entries(schema.properties as Record<string, TSchema>).filter(([name]) => !omit.includes(name));
   const properties = Object.fromEntries(entries.map(([name, property]) => [camelKey(name), withoutNull(property)]));
@@ -63,13 +63,13 @@ function withoutNull(schema: TSchema): TSchema {
   return { ...rest, ...(words && { enum: words.filter((word) => word !== null) }) };
 }
 
-/** A REST record as the custom resource writes it (null and absent fields fall away). */
+/** Returns a REST record as the custom resource writes it, without its null fields. */
 export function toResourceForm<T extends object>(record: T | null | undefined): ResourceForm<T> {
   const entries = Object.entries(record ?? {}).filter(([, value]) => value !== null && value !== undefined);
   return Object.fromEntries(entries.map(([name, value]) => [camelKey(name), value])) as ResourceForm<T>;
 }
 
-/** A custom resource's record as REST answers it: every field of the schema, null where unset. */
+/** Returns a custom resource's record as REST answers it, with every field of the schema and null for those unset. */
 export function toRestForm<S extends TObject>(schema: S, record: object | undefined): Static<S> {
   const source = (record ?? {}) as Record<string, unknown>;
   return Object.fromEntries(Object.keys(schema.properties).map((name) => [name, source[camelKey(name)] ?? null])) as Static<S>;

@@ -114,7 +114,7 @@ describe('failures say what can be done', () => {
     await expect(other).rejects.toBeInstanceOf(Conflict);
   });
 
-  test('a caller that gives up, and a server that can not be reached', async () => {
+  test("a caller that gives up, and a server that can't be reached", async () => {
     const given = AbortSignal.abort(new Error('no longer'));
     await expect(kube.list(kinds.namespace, {}, given)).rejects.toThrow();
     const proxy = await tcpProxy(kubeconfig);

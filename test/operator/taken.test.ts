@@ -46,7 +46,7 @@ test.each<[string, Kind, string, object]>([
   );
   await until('it is told', async () => (await see.deployment(deployment)).status?.reason === 'Refused');
   const { status } = await see.deployment(deployment);
-  expect(status?.message).toContain(`${what} ${name} is there already and is somebody else's: it is left alone.`);
+  expect(status?.message).toContain(`${what} ${name} already exists and belongs to somebody else, so it is left alone.`);
   expect(await specOf(kind, name)).toEqual(before);
   await kube.delete(kind, { namespace, name });
   await kube.jsonPatch(kinds.deployment, { namespace, name: deployment }, [
@@ -62,7 +62,7 @@ test("somebody's workload of that name is left as it is, and the revision could 
   const { status } = await see.revision('four-00001');
   expect(status).toMatchObject({
     reason: 'Refused',
-    message: expect.stringContaining("four-00001-api is there already and is somebody else's"),
+    message: expect.stringContaining('four-00001-api already exists and belongs to somebody else'),
   });
   expect(await specOf(kinds.workload, 'four-00001-api')).toMatchObject({ selector });
 });
@@ -74,14 +74,16 @@ test("somebody's Secret that has the name of a revision's copy is not given to i
   await secret('six-00001-env', { TOKEN: 'theirs' });
   await kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name: 'six' }, template: { secretName: 'mine' } }));
   await see.untilPhase('six-00001', 'CREATE_FAILED');
-  expect((await see.revision('six-00001')).status?.message).toContain("Secret six-00001-env is there already and is somebody else's");
+  expect((await see.revision('six-00001')).status?.message).toContain('Secret six-00001-env already exists and belongs to somebody else');
 });
 
 test("somebody's Job that has the name of a build is not taken for it", async () => {
   await theirs(kinds.job, 'seven-00001-build', { template: { spec: { ...template.spec, restartPolicy: 'Never' } } });
   await kube.create(kinds.deployment, newDeployment(namespace, fromGit('main', { metadata: { name: 'seven' } })));
   await see.untilPhase('seven-00001', 'CREATE_FAILED');
-  expect((await see.revision('seven-00001')).status?.message).toContain("Job seven-00001-build is there already and is somebody else's");
+  expect((await see.revision('seven-00001')).status?.message).toContain(
+    'Job seven-00001-build already exists and belongs to somebody else',
+  );
 });
 
 test('one of our own whose label somebody took is known again', async () => {

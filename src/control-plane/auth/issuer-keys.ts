@@ -87,7 +87,7 @@ export class IssuerKeys {
 /** The document lies below the issuer's address and must name the issuer (OpenID Connect Discovery 1.0, section 4). */
 async function discovered(issuer: string): Promise<string> {
   const document = (await fetchJson(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)) as Record<string, unknown>;
-  if (document.issuer !== issuer) throw new Unavailable(`The discovery document of ${issuer} is of another issuer.`);
+  if (document.issuer !== issuer) throw new Unavailable(`The discovery document of ${issuer} names another issuer.`);
   if (typeof document.jwks_uri !== 'string') throw new Unavailable(`The discovery document of ${issuer} names no jwks_uri.`);
   return document.jwks_uri;
 }

@@ -67,7 +67,7 @@ const MOST_BYTES = 1_000_000;
 /** Returns what is wrong with secrets that can't become environment variables, or that are too large together. */
 export function brokenSecrets(secrets: readonly Secret[]): Broken[] {
   const bytes = secrets.reduce((sum, { name, value }) => sum + Buffer.byteLength(name) + Buffer.byteLength(value), 0);
-  return [...brokenNames(secrets), ...(bytes > MOST_BYTES ? [`secrets: are larger than ${MOST_BYTES} bytes together`] : [])];
+  return [...brokenNames(secrets), ...(bytes > MOST_BYTES ? [`secrets: together they are larger than ${MOST_BYTES} bytes`] : [])];
 }
 
 function brokenNames(secrets: readonly Secret[]): Broken[] {

@@ -7,10 +7,10 @@ const optional = <S extends Parameters<typeof Nullable>[0]>(schema: S) => Type.O
 export const logFields = {
   order: Type.Optional(StringEnum(['asc', 'desc'], { default: 'asc' })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 50 })),
-  offset: optional(Type.String({ maxLength: 1024, description: 'next_offset of the page before.' })),
+  offset: optional(Type.String({ maxLength: 1024, description: 'next_offset of the previous page.' })),
   start_time: optional(DateTime('Not before.')),
   end_time: optional(DateTime('Before.')),
-  level: optional(StringEnum(LEVELS, { description: 'At least this one.' })),
+  level: optional(StringEnum(LEVELS, { description: 'Lines of this level or above.' })),
   query: optional(Type.String({ maxLength: 1024, description: 'Part of the message.' })),
   run_id: optional(Uuid('Lines that name this run.')),
 };
@@ -24,7 +24,7 @@ export const FollowQuery = Type.Object(
     level,
     query,
     run_id,
-    tail: Type.Optional(Type.Integer({ minimum: 0, maximum: 1000, default: 100, description: 'Lines of before to begin with.' })),
+    tail: Type.Optional(Type.Integer({ minimum: 0, maximum: 1000, default: 100, description: 'How many past lines to begin with.' })),
   },
   { additionalProperties: false },
 );
@@ -40,5 +40,5 @@ export type LogEntry = Static<typeof LogEntry>;
 
 export const LogPage = Type.Object({
   logs: Type.Array(LogEntry),
-  next_offset: Nullable(Type.String({ description: 'Null when the page is empty; lines to come are found by the last one again.' })),
+  next_offset: Nullable(Type.String({ description: 'Null when the page is empty. To find later lines, send the last offset again.' })),
 });

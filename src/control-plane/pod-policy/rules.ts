@@ -134,7 +134,7 @@ const OWN_KEYS = [
 
 function brokenKeys(words: Record<string, string> | null | undefined, field: 'labels' | 'annotations'): string[] {
   return Object.keys(words ?? {}).flatMap((key) => {
-    if (!KEY.test(key)) return [`${AT}.${field}: ${key} is not a key of Kubernetes`];
+    if (!KEY.test(key)) return [`${AT}.${field}: ${key} is not a valid Kubernetes key`];
     return OWN_KEYS.some((own) => key.startsWith(own)) ? [`${AT}.${field}: ${key} is set by the platform`] : [];
   });
 }
@@ -142,7 +142,7 @@ function brokenKeys(words: Record<string, string> | null | undefined, field: 'la
 const brokenLabelValues = (labels: Record<string, string> | null | undefined): string[] =>
   Object.entries(labels ?? {})
     .filter(([, value]) => !LABEL_VALUE.test(value))
-    .map(([key]) => `${AT}.labels: the value of ${key} is not a label value of Kubernetes`);
+    .map(([key]) => `${AT}.labels: the value of ${key} is not a valid label value`);
 
 /**
  * The platform's own Services find their pods by this label. An agent with this label would receive requests, and keys,

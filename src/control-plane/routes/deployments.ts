@@ -156,7 +156,7 @@ const reads = (plane: ControlPlane): Route<Caller>[] => [
     method: 'get',
     path: '/v2/deployments',
     id: 'listDeployments',
-    summary: 'List deployments, newest first. offset in the answer is that of the next page.',
+    summary: "List deployments, newest first. The answer's offset is that of the next page.",
     tag,
     access: 'read',
     query: ListQuery,
@@ -194,7 +194,7 @@ const patch = (plane: ControlPlane): Route<Caller> =>
       200: { ...whole('The deployment.'), schema: WrittenDeployment },
       400: rejected,
       404: notFound,
-      409: { description: 'It is being deleted, or was changed at the same time.' },
+      409: { description: 'It is being deleted, or somebody else changed it at the same time.' },
       412: { description: 'It is not the version that If-Match names.' },
       ...failures,
     },
@@ -236,8 +236,8 @@ const removals = (plane: ControlPlane): Route<Caller>[] => [
     access: 'write',
     query: BulkQuery,
     answers: {
-      200: { description: 'All of them.', schema: BulkAnswer },
-      207: { description: 'Not all of them; failed says why.', schema: BulkAnswer },
+      200: { description: 'All were deleted.', schema: BulkAnswer },
+      207: { description: 'Some could not be deleted; failed says why.', schema: BulkAnswer },
       ...failures,
     },
     handler: async ({ query, ...call }) => {

@@ -31,7 +31,7 @@ export const integrationRoutes = ({ config }: ControlPlane): Route<Caller>[] => 
     summary: 'List connections to a git host; empty where none is configured.',
     tag,
     access: 'read',
-    answers: { 200: { description: 'All of them.', schema: Type.Array(GitIntegration) }, ...failures },
+    answers: { 200: { description: 'The connections.', schema: Type.Array(GitIntegration) }, ...failures },
     handler: () => json(config.gitIntegrations.map(({ id, name, installation_id }) => ({ id, name, installation_id }))),
   }),
   restRoute({
@@ -42,7 +42,7 @@ export const integrationRoutes = ({ config }: ControlPlane): Route<Caller>[] => 
     tag,
     access: 'read',
     params: Type.Object({ integration_id: Uuid('Id of the integration.') }),
-    answers: { 200: { description: 'All of them.', schema: Type.Array(GitRepository) }, 404: notFound, ...failures },
+    answers: { 200: { description: 'The repositories.', schema: Type.Array(GitRepository) }, 404: notFound, ...failures },
     handler: ({ params }) => {
       const id = params.integration_id.toLowerCase();
       const integration = config.gitIntegrations.find((known) => known.id === id);

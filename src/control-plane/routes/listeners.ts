@@ -82,7 +82,7 @@ const writes = (plane: ControlPlane): Route<Caller>[] => [
     tag,
     access: 'write',
     params: Path,
-    answers: { 204: { description: 'Gone.' }, 404: notFound, 409: { description: 'It holds deployments.' }, ...failures },
+    answers: { 204: { description: 'Deleted.' }, 404: notFound, 409: { description: 'It holds deployments.' }, ...failures },
     handler: async ({ params, ...asking }) => {
       await removeListener(plane, params.listener_id, asking);
       return noContent();

@@ -95,7 +95,7 @@ const reads = (plane: ControlPlane): Route<Caller>[] => [
   }),
 ];
 
-const changed = { description: 'It is being deleted, or was changed at the same time.' };
+const changed = { description: 'It is being deleted, or somebody else changed it at the same time.' };
 
 const writes = (plane: ControlPlane): Route<Caller>[] => [
   restRoute({

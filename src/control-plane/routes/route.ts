@@ -16,5 +16,5 @@ export const failures = {
   431: { description: 'Address and headers are larger than 64 kB.' },
   503: { description: 'The cluster does not answer.' },
 } satisfies Record<number, AnswerDescription>;
-export const notFound = { description: 'There is none of this id.' } satisfies AnswerDescription;
+export const notFound = { description: 'Nothing has this id.' } satisfies AnswerDescription;
 export const rejected = { description: 'A rule forbids it; detail begins with the field.' } satisfies AnswerDescription;

@@ -37,9 +37,9 @@ const probes = ({ metrics, health }: SystemParts): Route<Caller>[] => [
     summary: 'The process has read the cluster and takes requests.',
     tag,
     access: 'open',
-    answers: { 200: { description: 'Ready.', schema: Ok }, 503: { description: 'Not yet, or no more.' } },
+    answers: { 200: { description: 'Ready.', schema: Ok }, 503: { description: 'Starting or stopping.' } },
     handler: () => {
-      if (!health.synced() || health.stopping()) throw new Unavailable('Starting or stopping.');
+      if (!health.synced() || health.stopping()) throw new Unavailable('The control plane is starting or stopping.');
       return json({ ok: true });
     },
   }),

@@ -78,12 +78,12 @@ export const tracingProjectRoutes = (plane: ControlPlane): Route<Caller>[] => [
     tag,
     access: 'write',
     params: Path,
-    answers: { 204: { description: 'Gone.' }, 404: notFound, 409: { description: 'Its deployment is there.' }, ...failures },
+    answers: { 204: { description: 'Deleted.' }, 404: notFound, 409: { description: 'Its deployment still exists.' }, ...failures },
     handler: async ({ params, caller, signal }) => {
       const project = find(plane, params.project_id, caller);
       const { namespace, name, uid = '' } = project.metadata;
       if (plane.stored.named(project.spec.projectName).some(belongsTo(plane, caller)))
-        throw new Conflict('The deployment of this tracing project is there.');
+        throw new Conflict('The deployment of this tracing project still exists.');
       await plane.kube.delete(kinds.tracingProject, { namespace, name }, { uid });
       await plane.stored.refresh.project(project, signal);
       return noContent();
