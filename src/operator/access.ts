@@ -5,7 +5,7 @@ import { listenerAccess } from './listener/access.ts';
 import { revisionAccess } from './revision/access.ts';
 import { secretAccess } from './secrets/access.ts';
 
-/** Returns one rule per resource, its verbs together, sorted, as a chart prints them. */
+/** Returns one rule per resource with all its verbs, sorted as a chart prints them. */
 export function merged(rules: PolicyRule[]): PolicyRule[] {
   const verbs = new Map<string, Set<string>>();
   for (const rule of rules) {
@@ -29,7 +29,7 @@ export function merged(rules: PolicyRule[]): PolicyRule[] {
 }
 
 /**
- * Permissions of the operator: in each namespace worked on (a ClusterRole where that is all of them), on the Secrets of
+ * Permissions of the operator: in each namespace that it works on (a ClusterRole if these are all), on the Secrets of
  * each namespace of agents, and in its own namespace.
  */
 export const operatorAccess = {

@@ -37,7 +37,7 @@ export function createControllers({ deps, queues, record, log, metrics, config }
       kind: kinds.deployment,
       cache: deps.caches.deployments,
       reconcile: reconcileDeployment(deps),
-      // A quota may get room by itself, so that the deployment is tried again.
+      // A quota may get room by itself, so the deployment is tried again.
       refused: (deployment, refusal) => (refusal instanceof Denied ? undefined : refusedDeployment(deployment, refusal.message)),
       finalizer: { name: FINALIZER, finalize: finalizeDeployment(deps) },
       isPaused: ({ spec }) => spec.suspend === true,

@@ -2,7 +2,7 @@ import type { KubeObject } from '../kube/kube.ts';
 import type { ObjectMeta } from '../schema/custom-resources.ts';
 import { statusOfPod } from './pods/diagnose.ts';
 
-/** Keeps of a pod only what a diagnosis reads: its status, and whose it is. */
+/** Returns a pod with only what a diagnosis reads: its status, and whose it is. */
 export function leanPod(pod: KubeObject): KubeObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp, labels, annotations } = pod.metadata;
   const { phase, reason, message, conditions, containerStatuses, initContainerStatuses } = statusOfPod(pod);

@@ -20,7 +20,7 @@ import { watches } from './watches.ts';
 
 /** Milliseconds after which Secrets that nothing refers to are removed. */
 const SWEEP_EVERY = 600_000;
-/** Milliseconds after which a leader that did not renew is stuck: the probe restarts it. */
+/** Milliseconds after which a leader that did not renew counts as stuck, so that the probe restarts it. */
 const OVERDUE = 30_000;
 
 export type OperatorOptions = {
@@ -38,13 +38,13 @@ export type Operator = {
   port: number;
   /** Resolves when this process leads. */
   leading: Promise<void>;
-  /** How it ended. A process that lost its lease must exit, because another one works now. */
+  /** Resolves with how it ended. A process that lost its Lease must exit, because another one works now. */
   ended: Promise<'stopped' | 'lost'>;
-  /** Running reconciles finish, the lease is released, watches close. */
+  /** Stops: running reconciles finish, the Lease is released, watches close. */
   stop(): Promise<void>;
 };
 
-/** Starts watching at once, and working when this process leads. */
+/** Starts watching at once, and starts working when this process leads. */
 export async function startOperator(options: OperatorOptions): Promise<Operator> {
   const { config, kube, log, signal, times = {} } = options;
   const metrics = new OperatorMetrics();
@@ -76,7 +76,7 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     await Promise.race([end, work()]);
     return end;
   };
-  /** Work begins with a view that is no older than the last leader's, whose work it would undo. */
+  /** Work begins with a view no older than the last leader's, because an older one would undo that leader's work. */
   const work = async (): Promise<void> => {
     await Promise.all(parts.reflectors.map((reflector) => reflector.reach(parts.election.since)));
     for (const controller of parts.controllers) controller.start();
@@ -100,8 +100,8 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
 type End = 'stopped' | 'lost';
 
 /**
- * Milliseconds that an object rests after it was looked at. A pod that starts changes its owners five times within a
- * moment, and what the operator writes itself comes back as a change.
+ * Milliseconds that an object rests after a reconcile. A pod that starts changes its owners five times within a moment,
+ * and the operator's own writes come back as changes.
  */
 const PACE = 100;
 
@@ -110,12 +110,11 @@ function assemble({ config, kube, log, times = {} }: OperatorOptions, metrics: O
   const lease = { namespace: config.namespace, name: config.leaseName, identity: config.identity };
   const renewed = (): void => Object.values(queues).forEach((queue) => queue.resume());
   const election = new Election({ kube, log, ...lease, renewed, ...(times.lease && { seconds: times.lease }) });
-  // What can't be written is not begun: it would fail again and again, and wait long for its next turn when all is
-  // well.
+  // Work that could not be written is not begun. It would fail repeatedly and then wait long for its next turn.
   const queueOf = (kind: string): WorkQueue => new WorkQueue(metrics.queue(kind), PACE, () => election.holds);
   const queues = { deployments: queueOf('deployment'), revisions: queueOf('revision'), listeners: queueOf('listener') };
   wireWakeUps(caches, queues);
-  // All writes but those of the lease go through the fence.
+  // All writes except those of the Lease go through the fence.
   const door = kube.fenced?.(() => election.holds) ?? kube;
   const writer = new Writer(door, writable(caches));
   const deps: OperatorDeps = { kube: door, caches, settings: config.settings, writer, absences: () => election.absences };

@@ -12,22 +12,25 @@ import { factsOf } from './pods/workload-state.ts';
 
 /*
  * Filters changes that make no difference to a reconcile: Kubernetes writes a workload and its pods some ten times
- * until they are ready, and a reconcile reads little of it. A test compares these filters with what the reconciles read
- * (test/operator/wake-reads.test.ts).
+ * until they are ready, and a reconcile reads little of that. A test compares these filters with what the reconciles
+ * read (test/operator/wake-reads.test.ts).
  */
 
-/** The change of a child may make a difference to a reconcile of its owner. */
+/** Returns true if the change of a child may make a difference to a reconcile of its owner. */
 export const concernsOwner = ({ before, after }: Change): boolean => {
   if (after === undefined) return true;
   if (before === undefined) return !isUntold(after);
   return canonicalJson(readOf(before)) !== canonicalJson(readOf(after));
 };
 
-/** A pod without any status yet: it was expected already. */
+/** Returns true for a pod without any status yet, which was already expected. */
 const isUntold = (object: KubeObject): boolean =>
   object.kind === 'Pod' && Object.values(statusOfPod(object)).every((value) => value === undefined || value === 'Pending');
 
-/** The change of a deployment may make a difference to its revisions; what its status says of itself does not. */
+/**
+ * Returns true if the change of a deployment may make a difference to its revisions. What its status says of itself
+ * does not.
+ */
 export const concernsRevisions = ({ before, after }: Change): boolean =>
   before === undefined || after === undefined || canonicalJson(readByRevisions(before)) !== canonicalJson(readByRevisions(after));
 
@@ -37,7 +40,10 @@ function readByRevisions(object: KubeObject): object {
   return { ...askedOf(object), status: { active: deployment.status?.activeRevision, database } };
 }
 
-/** The change of a revision may make a difference to its deployment; each step of a rollout that goes well does not. */
+/**
+ * Returns true if the change of a revision may make a difference to its deployment. Steps of a rollout that goes well
+ * do not.
+ */
 export const concernsDeployment = ({ before, after }: Change): boolean =>
   before === undefined || after === undefined || canonicalJson(readByDeployment(before)) !== canonicalJson(readByDeployment(after));
 
@@ -46,7 +52,7 @@ function readByDeployment(object: KubeObject): object {
   const { status = {} } = revision;
   const { phase, reason, message, serverVersion, endedAt } = status;
   const over = phase !== undefined && ENDED.includes(phase) ? { phase, endedAt, ready: said(conditionIn({ status }, READY)) } : undefined;
-  // The deployment itself knows best of the database.
+  // The deployment itself knows more about the database.
   const trouble = reason === undefined || reason === 'DatabaseNotReady' ? undefined : [reason, message];
   return {
     ...askedOf(object),
@@ -55,19 +61,19 @@ function readByDeployment(object: KubeObject): object {
 }
 
 /**
- * The answer to a write of the object's own reconcile, which changes nothing that is asked of it, shows what others
- * asked meanwhile. Where it comes before the watch's event, nothing else shows it.
+ * Returns true if the answer to a write shows a change that others asked for. A reconcile changes nothing that is asked
+ * of its own object, and nothing else shows the change if the answer comes before the watch's event.
  */
 export const isAskedByOthers = ({ before, after }: Change): boolean =>
   before !== undefined && after !== undefined && canonicalJson(askedBySomeone(before)) !== canonicalJson(askedBySomeone(after));
 
-/** The answer shows the same of a child, whose status others write. */
+/** Returns true if the answer shows that others changed a child, whose status they write. */
 export const isReportedByOthers = ({ before, after }: Change): boolean =>
   before !== undefined &&
   after !== undefined &&
   canonicalJson({ status: statusRead(before) }) !== canonicalJson({ status: statusRead(after) });
 
-/** Returns what others change of an object; its finalizers are the reconcile's own. */
+/** Returns what others change of an object. Its finalizers are the reconcile's own. */
 function askedBySomeone({ metadata }: KubeObject): object {
   const { generation, deletionTimestamp, labels, annotations } = metadata as Record<string, unknown>;
   return { generation, deletionTimestamp, labels, annotations };
@@ -86,7 +92,7 @@ function askedOf({ metadata, spec }: KubeObject): object {
 function readOf(object: KubeObject): object {
   const { resourceVersion: _version, managedFields: _fields, annotations = {}, ...metadata } = object.metadata as Record<string, unknown>;
   const { 'deployment.kubernetes.io/revision': _turn, ...kept } = annotations as Record<string, string>;
-  // Where generations are counted, another spec is another generation.
+  // If the kind counts generations, another spec has another generation.
   const spec = object.metadata.generation === undefined ? object.spec : undefined;
   return { metadata: { ...metadata, annotations: kept }, spec, status: statusRead(object) };
 }
@@ -95,7 +101,7 @@ function statusRead(object: KubeObject): object | undefined {
   switch (object.kind) {
     case 'Pod': {
       const { conditions = [], ...status } = statusOfPod(object);
-      // What its containers do next shows that it was scheduled or initialised.
+      // The next state of its containers shows that it was scheduled or initialised.
       const read = conditions.filter(({ type, status: is }) => type === 'Ready' || type === 'DisruptionTarget' || is === 'False');
       return { ...status, conditions: read.map(({ type, status: is, reason, message }) => ({ type, is, reason, message })) };
     }

@@ -12,21 +12,21 @@ import { isAskedByOthers, concernsOwner, concernsDeployment, concernsRevisions, 
 export type Queues = { deployments: WorkQueue; revisions: WorkQueue; listeners: WorkQueue };
 
 /**
- * Milliseconds after which an object is looked at that only our own write has changed. The reconcile that wrote it
- * knows of it, and what Kubernetes makes of it wakes the object sooner.
+ * Milliseconds after which an object that only our own write has changed is reconciled. The reconcile that wrote it
+ * knows of it, and what Kubernetes then does wakes the object sooner.
  */
 const ECHO = 20_000;
 
 /** Wires which change wakes whom. Handlers only put keys into queues. */
 export function wireWakeUps(caches: Caches, { deployments, revisions, listeners }: Queues): void {
-  // A namespace that one listener names, another may have lost or won.
+  // If one listener names a namespace, another may have lost or gained it.
   on(caches.listeners, ({ via }) => {
     for (const { metadata } of caches.listeners.list()) wake(listeners, keyIn(metadata.namespace, metadata.name), via);
   });
   on(caches.deployments, (change) => {
     const { key, before, after, via } = change;
     answered(deployments, key, { via, isOthers: isAskedByOthers(change) });
-    // A deployment that goes leaves its name to those that wait for it in other namespaces.
+    // A deleted deployment frees its name for those that wait for it in other namespaces.
     if (before !== undefined && after === undefined)
       for (const namesake of caches.deployments.keysByIndex(BY_NAME, before.metadata.name)) wake(deployments, namesake, via);
     if (via !== 'list' && !concernsRevisions(change)) return;
@@ -37,10 +37,10 @@ export function wireWakeUps(caches: Caches, { deployments, revisions, listeners 
     const { metadata, spec } = (after ?? before) as RevisionResource;
     const deployment = keyIn(metadata.namespace, spec.deployment);
     if (via === 'list' || concernsDeployment(change)) wake(deployments, deployment, via);
-    // Its deployment's reconcile made it; only its own writes its status.
+    // The deployment's reconcile made the revision, and only the revision's own reconcile writes its status.
     if (before === undefined) wake(revisions, key, via);
     else answered(revisions, key, { via, isOthers: isAskedByOthers(change) });
-    // A revision that ends gives its place to another.
+    // A revision that ends makes room for another.
     for (const other of caches.revisions.byIndex(BY_DEPLOYMENT, deployment)) {
       const sibling = keyIn(other.metadata.namespace, other.metadata.name);
       if (!isEnded(other) && sibling !== key) wake(revisions, sibling, via);
@@ -49,7 +49,7 @@ export function wireWakeUps(caches: Caches, { deployments, revisions, listeners 
   for (const cache of [caches.workloads, caches.pods]) onChild(cache, REVISION, revisions);
   for (const cache of [caches.workloads, caches.statefulSets, caches.services, caches.policies, caches.budgets, caches.pods])
     onChild(cache, DEPLOYMENT, deployments);
-  // The revision that a Service begins to select has what it waited for.
+  // The revision that a Service now selects has what it waited for.
   on(caches.services, ({ before, after, via }) => {
     const [former, selected] = [before, after].map(selectedBy);
     if (selected === undefined || selected === former) return;
@@ -66,8 +66,8 @@ export function wireWakeUps(caches: Caches, { deployments, revisions, listeners 
 const wake = (queue: WorkQueue, key: string, via: Via): void => queue.add(key, via === 'list' ? 'background' : 'live');
 
 /**
- * The object whose reconcile wrote, where it was an answer: after all that is new. `isOthers`: the answer tells of a
- * change that was not its own.
+ * Wakes the object whose reconcile wrote, if the change was an answer, after everything that is new. `isOthers` means
+ * that the answer shows somebody else's change.
  */
 const answered = (queue: WorkQueue, key: string, { via, isOthers = false }: { via: Via; isOthers?: boolean }): void =>
   via === 'answer' && !isOthers ? queue.addAfter(key, ECHO, 'background') : wake(queue, key, via);

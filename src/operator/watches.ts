@@ -17,12 +17,12 @@ type Parts = {
   timings?: Partial<WatchTimings> | undefined;
 };
 
-/** Pages that are fetched at once: one is read and taken in while the API server makes the next. */
+/** How many pages are fetched at once. One is parsed and added while the API server makes the next. */
 const PAGES_AT_ONCE = 2;
 
 const OURS = `${MANAGED_BY}=${OPERATOR}`;
 
-/** Creates one watch per kind and namespace worked on; of built-in kinds it sees only what this operator made. */
+/** Creates one watch per kind and namespace. Of built-in kinds it sees only what this operator made. */
 export function watches({ kube, log, caches, observer, config, timings }: Parts): Watch[] {
   const places = config.namespaces.length === 0 ? [undefined] : config.namespaces;
   const pages = new Limiter(PAGES_AT_ONCE);

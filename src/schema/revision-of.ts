@@ -22,8 +22,8 @@ function sorted(value: unknown): unknown {
 const REMEMBERED = 10_000;
 
 /**
- * Hashes by a plain hash of the JSON text. Such a look-up takes a tenth of the time of sorting the keys, and an operator
- * asks again and again for the same objects.
+ * Hashes by a plain hash of the JSON text. Such a look-up takes a tenth of the time of sorting the keys, and an
+ * operator asks again and again for the same objects.
  */
 // oxlint-disable-next-line house/module-state -- the answers of a pure function: nobody can tell whether they are kept
 const remembered = new Map<string, string>();

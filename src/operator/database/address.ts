@@ -1,12 +1,15 @@
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 
 /**
- * Where pods read the database's address: a key of a Secret, and which state of that Secret was meant; with the Secret
- * of the authority that they know the database by, where it serves TLS by the platform's own.
+ * Where pods read the database's address: a key of a Secret, and the version of that Secret. If the database serves TLS
+ * with a certificate of the platform, `authority` is the Secret with the authority's certificate.
  */
 export type DatabaseAddress = { secretName: string; key: string; version?: string; authority?: string };
 
-/** The address that the status of a deployment tells, under this key of its Secret; undefined until it has told one. */
+/**
+ * Returns the address that the status of a deployment reports, under this key of its Secret. Undefined until there is
+ * one.
+ */
 export function addressIn({ status }: DeploymentResource, key: string, authority?: string): DatabaseAddress | undefined {
   if (status?.databaseSecret === undefined) return undefined;
   return {
@@ -17,18 +20,20 @@ export function addressIn({ status }: DeploymentResource, key: string, authority
   };
 }
 
-/** The same address in one word: pods that bear another one still use another credential. */
+/** Returns the address as one word. Pods that are stamped with another one still use another credential. */
 export const stampOf = ({ secretName, key, version, authority }: DatabaseAddress): string =>
   [secretName, key, version ?? '', ...(authority === undefined ? [] : [authority])].join('/');
 
-/** Where a client finds the authority that it knows its database by. */
+/** The folder where a client finds the certificate of its database's authority. */
 const CLIENT = '/etc/gx-database';
 const KNOWS = 'gx-database';
 
-/** What lets a pod know the database by its authority: nothing of the Secret but that certificate. */
+/**
+ * Returns what lets a pod verify the database: a mount of the authority's certificate and nothing else of its Secret.
+ */
 export const authorityMount = (secretName: string) => ({
   volume: { name: KNOWS, secret: { secretName, items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
   mount: { name: KNOWS, mountPath: CLIENT, readOnly: true },
-  /** As libpq and its kin in other languages want it in an address. */
+  /** The parameters of an address in the form of libpq and similar clients. */
   parameters: { sslmode: 'verify-full', sslrootcert: `${CLIENT}/ca.crt` },
 });

@@ -5,14 +5,14 @@ import type { OperatorDeps } from '../family/deps.ts';
 import type { ReconcileOutcome, StatedCondition } from '../kernel/outcome.ts';
 import type { DatabaseAddress } from './address.ts';
 
-/** What the caches hold of a deployment's database, and of those that use it. */
+/** What the caches hold of a deployment's database and of the pods that use it. */
 export type DatabaseView = {
-  /** The set of the managed database. */
+  /** The StatefulSet of the managed database. */
   database: KubeObject | undefined;
   databasePods: KubeObject[];
-  /** Pods that run or are to: one that a node gave up stays in the list for as long as its workload. */
+  /** Pods that run or will run. A pod that a node gave up stays in the list as long as its workload. */
   agentPods: KubeObject[];
-  /** Pods that tell a managed database of its password. */
+  /** Pods that change the password in a managed database. */
   passwordPods: KubeObject[];
   workloads: KubeObject[];
 };
@@ -22,30 +22,30 @@ export type DatabaseSecret = { secret: string; version?: string } | { problem: s
 
 type StatusFields = NonNullable<DeploymentResource['status']>;
 
-/** What an engine works with: the caches, and the doors to the API server. */
+/** What an engine works with: the caches, and what reads from and writes to the API server. */
 export type DatabaseDeps = Pick<OperatorDeps, 'kube' | 'writer' | 'caches' | 'settings'>;
 
 /** One reconcile of a deployment, as its database sees it. */
 export type DatabasePass = {
   view: DatabaseView;
-  /** The database's objects as they are to be. */
+  /** The database's objects as they should be. */
   objects: KubeObject[];
-  /** Something else stands in the way of the deployment: nothing new is begun for it. */
+  /** True when something else is in the deployment's way, so that nothing new is begun for it. */
   isHeld: boolean;
   signal: AbortSignal;
   now: Date;
 };
 
-/** What came of preparing a database. */
+/** The result of preparing a database. */
 export type Prepared = {
-  /** What stands in the way of all that follows. */
+  /** What prevents all that follows. */
   trouble?: ReconcileOutcome;
   /** The deployment's objects, where a read has shown that they are to be otherwise. */
   objects?: KubeObject[];
-  /** The Secret that pods are to be started with; undefined while none is known. */
+  /** The Secret with which pods are to be started. Undefined while none is known. */
   secret: DatabaseSecret | undefined;
   statements: StatedCondition[];
-  /** What is under way while all else is as asked. */
+  /** What is under way while everything else is as asked. */
   underWay?: StatedCondition | undefined;
   /** Fields of the deployment's status, each with its new value. */
   status: Pick<StatusFields, 'databaseAdminSecret' | 'databaseCertificateUntil' | 'passwordRequestedAt'>;
@@ -53,11 +53,11 @@ export type Prepared = {
   again: (number | undefined)[];
 };
 
-/** What a report is made of. */
+/** What a report is made from. */
 export type DatabaseFacts = {
   view: DatabaseView;
   settings: OperatorSettings;
-  /** The objects as this pass has written or found them; none where it wrote nothing. */
+  /** The objects as this pass has written or found them. Empty if it wrote nothing. */
   written: KubeObject[];
   /** Name of the revision that serves. */
   active: string | undefined;
@@ -65,18 +65,18 @@ export type DatabaseFacts = {
   now: Date;
 };
 
-/** What a deployment says of its database. */
+/** What a deployment reports about its database. */
 export type DatabaseReport = {
   /** Whether it takes connections, as far as Kubernetes shows it. */
   ready: StatedCondition;
-  /** What else is to be said of it. */
+  /** Further conditions of the database. */
   statements: StatedCondition[];
-  /** Hash of its pods as they were stored, where they are the operator's. */
+  /** Hash of its pods as they were stored, if they are the operator's. */
   template?: string | undefined;
   /** Seconds after which to look again in any case. */
   again?: number | undefined;
   /**
-   * Seconds after which to look again while it is not ready: nothing wakes the deployment when the reason goes away.
+   * Seconds after which to look again while it is not ready. Nothing wakes the deployment when the reason goes away.
    */
   poll?: number | undefined;
 };
@@ -86,9 +86,9 @@ export type DatabaseReport = {
  * them, takes a step that applying alone does not take, and reports.
  */
 export type DatabaseEngine = {
-  /** Where pods are to read the address; undefined until the deployment's status has told one. */
+  /** Returns where pods read the address. Undefined until the deployment's status has one. */
   address(deployment: DeploymentResource): DatabaseAddress | undefined;
-  /** Whether agents can connect, as the caches show it. */
+  /** Returns whether agents can connect, as the caches show it. */
   takesConnections(deployment: DeploymentResource, view: Pick<DatabaseView, 'database' | 'databasePods'>): boolean;
   /**
    * Connections that the pods of a revision may share out. Undefined while the database is to take another number, and
@@ -99,27 +99,30 @@ export type DatabaseEngine = {
     settings: Pick<OperatorSettings, 'profile'>,
     view: Pick<DatabaseView, 'database' | 'databasePods'>,
   ): number | undefined;
-  /** Its objects, in the order in which they are made. */
+  /** Returns its objects, in the order in which they are made. */
   desired(deployment: DeploymentResource, settings: OperatorSettings, view: DatabaseView): KubeObject[];
   /**
-   * Makes what its objects and its pods need, and brings a change of that one step on. A settled deployment reads
+   * Makes what its objects and its pods need, and moves a change of that one step forward. A settled deployment reads
    * nothing here.
    */
   prepare(deps: DatabaseDeps, deployment: DeploymentResource, pass: DatabasePass): Promise<Prepared>;
-  /** What applying its objects can't do. A statement tells what is under way, or what can't be. */
+  /**
+   * Does what applying its objects can't do. The condition that it returns says what is under way, or what is
+   * impossible.
+   */
   step(
     deps: DatabaseDeps,
     deployment: DeploymentResource,
     pass: Pick<DatabasePass, 'view' | 'signal'>,
   ): Promise<StatedCondition | undefined>;
-  /** What is said of it in the status of its deployment. */
+  /** Returns what the status of its deployment says about it. */
   report(deployment: DeploymentResource, facts: DatabaseFacts): DatabaseReport;
-  /** No pod of it is left. */
+  /** Returns true when none of its pods is left. */
   isStopped(view: DatabaseView): boolean;
-  /** Fields of the resource spec that are stored but change nothing with this engine. */
+  /** Fields of the resource spec that are stored but have no effect with this engine. */
   withoutEffect: readonly (keyof NonNullable<DeploymentResource['spec']['template']['resourceSpec']>)[];
-  /** Takes back what keeps the objects of a deployment that goes from going. */
+  /** Removes what would prevent the deletion of a deployment's objects. */
   hold(deps: DatabaseDeps, deployment: DeploymentResource, left: { children: KubeObject[]; signal: AbortSignal }): Promise<void>;
-  /** Removes the data of a deployment that goes, where its policy says so; what is left of it. */
+  /** Removes the data of a deleted deployment if its policy says so. Returns what is left of it. */
   release(deps: DatabaseDeps, deployment: DeploymentResource, signal: AbortSignal): Promise<KubeObject[]>;
 };

@@ -5,10 +5,10 @@ import { external } from './external/engine.ts';
 import { own } from './own/engine.ts';
 
 /**
- * Each engine by the field of a deployment's `database` that asks for it. Another engine is a folder and a line here.
+ * Each engine, by the field of a deployment's `database` that asks for it. A new engine is a folder and a line here.
  */
 const ENGINES: [keyof DatabaseSpec, DatabaseEngine][] = [['external', external]];
 
-/** The engine that a deployment asks for: the managed one unless it names another. */
+/** Returns the engine that a deployment asks for, which is the managed database unless it names another. */
 export const databaseOf = ({ database }: Pick<DeploymentSpec, 'database'>): DatabaseEngine =>
   ENGINES.find(([field]) => database?.[field] !== undefined)?.[1] ?? own;

@@ -1,10 +1,10 @@
 import { DATABASE_READY } from '../../schema/conditions.ts';
 import type { StatedCondition } from '../kernel/outcome.ts';
 
-/** The statement that agents can connect. */
+/** Returns the condition that agents can connect. */
 export const ready = (message: string, reason = 'Ready'): StatedCondition => ({ type: DATABASE_READY, status: 'True', reason, message });
 
-/** The statement that agents can't connect, and why. */
+/** Returns the condition that agents can't connect, and why. */
 export const notReady = (message: string, reason = 'DatabaseNotReady'): StatedCondition => ({
   type: DATABASE_READY,
   status: 'False',

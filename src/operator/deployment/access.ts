@@ -1,7 +1,7 @@
 import { GROUP } from '../../schema/custom-resources.ts';
 import type { PolicyRule } from '../../schema/policy-rule.ts';
 
-/** Permissions that reconciling deployments needs, in each namespace worked on. */
+/** Permissions for reconciling deployments, in each namespace that the operator works on. */
 export const deploymentAccess: PolicyRule[] = [
   { apiGroups: [GROUP], resources: ['deployments'], verbs: ['get', 'list', 'watch', 'patch'] },
   { apiGroups: [GROUP], resources: ['deployments/status', 'revisions/status'], verbs: ['patch'] },

@@ -11,21 +11,21 @@ import { desiredDeployment } from './desired.ts';
 import { missingRevision, outdated, type History } from './history.ts';
 import type { DeploymentWorld } from './observe.ts';
 
-/** What a deployment is to have. */
+/** What a deployment should have. */
 export type DeploymentDecision = {
   /** Name of the revision that serves, as its own status tells. */
   active: string | undefined;
   objects: KubeObject[];
-  /** The revision that is asked for and not there. */
+  /** The revision that is asked for and does not exist. */
   revision: RevisionResource | undefined;
-  /** Revisions that are to be collected. */
+  /** Revisions that are to be removed. */
   outdated: RevisionResource[];
   history: History;
 };
 
 type Present = { world: DeploymentWorld; settings: OperatorSettings; now: Date };
 
-/** Returns what a deployment is to have, by its spec and by what is there. */
+/** Returns what a deployment should have, by its spec and by what exists. */
 export function decideDeployment(deployment: DeploymentResource, { world, settings, now }: Present): DeploymentDecision {
   const active = activeOf(world.revisions, deployment.status?.activeRevision)?.metadata.name;
   const limit = deployment.spec.revisionHistoryLimit ?? settings.revisionHistoryLimit;
@@ -41,7 +41,7 @@ export function decideDeployment(deployment: DeploymentResource, { world, settin
 }
 
 /**
- * Returns the name of the revision under way whose pods are all there: it gets traffic before its own status says so.
+ * Returns the name of the revision under way whose pods are all ready. It gets traffic before its own status says so.
  */
 function completeRevision(deployment: DeploymentResource, world: DeploymentWorld, settings: OperatorSettings): string | undefined {
   const { revisions, service, workloads, agentPods } = world;

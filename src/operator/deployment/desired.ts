@@ -8,7 +8,7 @@ import { agentBudget, agentService } from './service.ts';
 type Live = Partial<DatabaseView> & { /** Name of the revision that gets the traffic. */ active?: string | undefined };
 
 /**
- * Returns everything that a deployment has beside its revisions, in the order in which it is made: its database, then
+ * Returns everything that a deployment has besides its revisions, in the order in which it is made: its database, then
  * what leads to its agents.
  */
 export function desiredDeployment(

@@ -23,10 +23,7 @@ const CHILDREN: Kind[] = [
   kinds.pod,
 ];
 
-/**
- * Removes what a deployment had; its policy decides what becomes of its data. It ends when nothing else is there any
- * more.
- */
+/** Removes what a deployment had. Its policy decides about its data. The outcome is settled when nothing is left. */
 export const finalizeDeployment =
   (deps: OperatorDeps): Reconcile<DeploymentResource, DeploymentStatusFields> =>
   async (deployment, { signal }) => {
@@ -49,8 +46,8 @@ const unlessForbidden = (error: unknown): [] => {
 const AGENT_KINDS = ['Revision', 'Deployment', 'Job'];
 
 /**
- * Returns what goes next: the agents first, because a server that stops still writes to its database, then the rest.
- * Pods go with their workloads, in their own time; a set stays until it has taken its lost pod.
+ * Returns what is deleted next: the agents first, because a server that stops still writes to its database, then the
+ * rest. Pods go with their workloads, and a set stays until it has adopted its lost pod.
  */
 export function removable(children: KubeObject[]): KubeObject[] {
   const isAgent = ({ kind, metadata }: KubeObject): boolean =>
@@ -60,7 +57,10 @@ export function removable(children: KubeObject[]): KubeObject[] {
   return next.filter(({ kind, metadata }) => !stays.includes(kind) && metadata.deletionTimestamp === undefined);
 }
 
-/** Lists what is left, from the API server and not from the caches: the finalizer must not go before its objects. */
+/**
+ * Lists what is left, from the API server and not from the caches, because the finalizer must not go before the
+ * objects.
+ */
 async function remaining(
   { kube }: Pick<OperatorDeps, 'kube'>,
   { metadata }: DeploymentResource,
@@ -74,7 +74,7 @@ async function remaining(
     if (object.kind === 'Revision') return (object.spec as { deploymentUid?: string }).deploymentUid === metadata.uid;
     return object.metadata.annotations?.[DEPLOYMENT] === metadata.name;
   };
-  // A missing right must not hold the deployment for ever: it may have gone with a namespace that is being deleted.
+  // A missing right must not hold the deployment for ever. It may be missing because the namespace is being deleted.
   const secrets = await kube
     .all(kinds.secret, { ...scope, labelSelector: `${SECRETS_OF}=${labelValue(metadata.name)}` }, signal)
     .catch(unlessForbidden);

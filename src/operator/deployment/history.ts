@@ -7,14 +7,14 @@ export function missingRevision(deployment: DeploymentResource, revisions: Revis
   const newest = newestFirst(revisions)[0];
   if (newest?.spec.hash === templateHash(deployment)) return undefined;
   const wanted = revisionOf(deployment);
-  // A stale deployment must not bring back a revision that was already collected.
+  // A stale deployment must not bring back a revision that was already removed.
   return newest !== undefined && newest.spec.number >= wanted.spec.number ? undefined : wanted;
 }
 
 export type History = { limit: number; days: number; now: Date };
 
 /**
- * Returns the revisions to be collected, failed ones among them: those beyond the limit, or ended too long ago. The
+ * Returns the revisions to be removed, which may have failed: those beyond the limit, or ended too long ago. The
  * serving one, the one that served before it, the newest one and those under way stay.
  */
 export function outdated(revisions: RevisionResource[], active: string | undefined, history: History): RevisionResource[] {
@@ -24,7 +24,7 @@ export function outdated(revisions: RevisionResource[], active: string | undefin
   );
 }
 
-/** Returns the seconds until the next of them is too old, at most a day; undefined when none ever is. */
+/** Returns the seconds until the next of them is too old, at most a day. Undefined if none ever is. */
 export function nextExpiry(revisions: RevisionResource[], active: string | undefined, history: History): number | undefined {
   const previous = previousOf(revisions, active);
   const left = endedBefore(revisions, active)
@@ -35,7 +35,7 @@ export function nextExpiry(revisions: RevisionResource[], active: string | undef
 
 const DAY = 86_400;
 
-/** Returns the revisions that have ended, newest first, without the newest one of all and the serving one. */
+/** Returns the revisions that have ended, newest first, without the newest of all and the serving one. */
 const endedBefore = (revisions: RevisionResource[], active: string | undefined): RevisionResource[] =>
   newestFirst(revisions)
     .slice(1)

@@ -6,7 +6,7 @@ import type { DatabaseView } from '../database/database.ts';
 import { BY_DEPLOYMENT, type Caches } from '../family/caches.ts';
 import { isPodOver } from '../pods/diagnose.ts';
 
-/** What is there for a deployment, as the caches have it. */
+/** What exists for a deployment, as the caches have it. */
 export type DeploymentWorld = DatabaseView & {
   revisions: RevisionResource[];
   /** Revisions of an earlier deployment of the same name, which are not gone yet. */

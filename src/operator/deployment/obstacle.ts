@@ -6,9 +6,7 @@ import { tracingState } from './tracing-project.ts';
 
 type Pass = { world: Pick<DeploymentWorld, 'foreign'>; signal: AbortSignal };
 
-/**
- * Makes the tracing project of a deployment. Returns what stands in the way of everything else, where something does.
- */
+/** Makes the tracing project of a deployment. Returns what prevents everything else, if anything does. */
 export async function obstacle(
   deps: Pick<OperatorDeps, 'caches' | 'settings' | 'writer'>,
   deployment: DeploymentResource,

@@ -33,7 +33,7 @@ export const reconcileDeployment =
 
 type Before = { deployment: DeploymentResource; world: DeploymentWorld; signal: AbortSignal };
 
-/** Applies the objects, makes the revision that is asked for, and removes those that are too many. */
+/** Applies the objects, makes the revision that is asked for, and removes outdated ones. */
 async function write(
   { writer }: Pick<OperatorDeps, 'writer'>,
   plan: DeploymentDecision,

@@ -9,11 +9,11 @@ import { replicasAllowed } from '../family/replicas.ts';
 
 export const SERVICE_PORT = 80;
 
-/** The label of no revision: the Service selects it while nothing serves. */
+/** The label that no revision has. The Service selects it while nothing serves. */
 const NOBODY = 'none';
 
 /**
- * Returns the Service that clients of the agent reach: it selects the api pods of the active revision, and nothing
+ * Returns the Service that clients of the agent reach. It selects the api pods of the active revision, and nothing
  * while there is none.
  */
 export function agentService(deployment: DeploymentResource, settings: OperatorSettings, active: string | undefined): KubeObject {
@@ -55,8 +55,9 @@ export function urlOf(deployment: DeploymentResource, settings: OperatorSettings
 }
 
 /**
- * Returns the budget by which a drain takes the serving api pods one at a time. It takes a single one at once, so that
- * no drain waits for ever. Queue pods need no budget: one that leaves finishes its runs or hands them to another.
+ * Returns the budget by which a drain evicts the serving api pods one at a time. It evicts a single one at once, so
+ * that no drain waits for ever. Queue pods need no budget, because one that leaves finishes its runs or hands them
+ * over.
  */
 export function agentBudget(deployment: DeploymentResource, settings: OperatorSettings, active: string | undefined): KubeObject[] {
   if (active === undefined || replicasAllowed(deployment, 'api', settings) < 2) return [];

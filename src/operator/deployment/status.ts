@@ -43,10 +43,10 @@ export type Written = { world: DeploymentWorld; objects: KubeObject[] };
 export type DeploymentView = {
   written: Written;
   active: string | undefined;
-  /** What stands in the way of everything else. */
+  /** What prevents everything else. */
   trouble?: ReconcileOutcome | undefined;
   prepared: Prepared;
-  /** What the database says of the step after its objects were applied. */
+  /** The condition of the step that the database took after its objects were applied. */
   step?: StatedCondition | undefined;
   now: Date;
 };
@@ -54,7 +54,7 @@ export type DeploymentView = {
 /** Characters of a message. */
 const MOST = 4096;
 
-/** Makes the status, the conditions and the outcome of a deployment of what was observed. */
+/** Makes the status, the conditions and the outcome of a deployment from what was observed. */
 export function deploymentReport(
   deployment: DeploymentResource,
   { written: { world, objects }, active, trouble, prepared, step, now }: DeploymentView,
@@ -100,7 +100,7 @@ export function deploymentReport(
   };
 }
 
-/** The newest revision, the one that serves, and the version that its pods report. */
+/** Returns the newest revision, the serving one, and the version that its pods report. */
 function revisionFields(revisions: RevisionResource[], active: string | undefined): DeploymentStatusFields {
   const newest = newestFirst(revisions)[0];
   const serverVersion = revisions.find(({ metadata }) => metadata.name === active)?.status?.serverVersion;
@@ -111,12 +111,12 @@ function revisionFields(revisions: RevisionResource[], active: string | undefine
   };
 }
 
-/** Returns what the database has under way, where all else is as asked. */
+/** Returns what the database has under way, if everything else is as asked. */
 const butFor = (underWay: StatedCondition | undefined, outcome: ReconcileOutcome): ReconcileOutcome =>
   underWay === undefined || outcome.kind !== 'settled' ? outcome : waiting(underWay.reason, underWay.message);
 
 /**
- * Returns what the status says of the database. A Secret that is gone or spoilt stays the one that pods were started
+ * Returns what the status says about the database. A Secret that is gone or broken stays the one that pods were started
  * with.
  */
 function databaseFields({ status }: DeploymentResource, { secret, status: fields }: Prepared, { template }: DatabaseReport) {
@@ -166,7 +166,10 @@ function outcomeOf({ newest, active, database, serving, hibernates, asleep, poll
   return isAsAsked(serving) ? wholeOrNot(newest, serving) : waiting(serving.reason, serving.message);
 }
 
-/** Returns the outcome while traffic is served: not settled while some pods, those of the queue perhaps, are broken. */
+/**
+ * Returns the outcome while traffic is served. It is not settled while some pods, perhaps those of the queue, are
+ * broken.
+ */
 function wholeOrNot(newest: RevisionResource, serving: StatedCondition): ReconcileOutcome {
   const trouble = conditionIn(newest, READY);
   return trouble?.status === 'False'
@@ -177,11 +180,11 @@ function wholeOrNot(newest: RevisionResource, serving: StatedCondition): Reconci
 const isAsAsked = ({ status, reason }: StatedCondition): boolean => status === 'True' || reason === SCALED_TO_ZERO;
 
 /**
- * Returns the outcome of a rollout. It repeats of the revision's own words only what is wrong, because they change at
- * every step.
+ * Returns the outcome of a rollout. It repeats the revision's own message only if something is wrong, because the
+ * message changes at every step.
  */
 function rolling({ metadata, status }: RevisionResource): ReconcileOutcome {
-  // The database is ready here: a revision that still says otherwise is about to notice.
+  // The database is ready here. A revision that still says otherwise is about to notice.
   const reason = status?.reason === 'DatabaseNotReady' ? undefined : status?.reason;
   const said = reason === undefined ? '' : ` ${status?.message ?? ''}`;
   return waiting(reason ?? UNDER_WAY, `Revision ${metadata.name} is being rolled out.${said}`);
@@ -213,8 +216,8 @@ function servingStatement({ workloads, revisions }: DeploymentWorld, { active, h
 }
 
 /**
- * The statement that calls are not authenticated, as far as the operator knows: it can't see into the agent, which asks
- * for credentials only if its gx.json says so.
+ * The condition that calls are not authenticated. The operator can't see into the agent, which asks for credentials
+ * only if its gx.json says so.
  */
 const UNGUARDED: StatedCondition = {
   type: UNAUTHENTICATED,
@@ -235,7 +238,7 @@ const withoutEffect = (fields: string[]): StatedCondition[] =>
         },
       ];
 
-/** Reports that the API server refused one of the objects: only another spec or setting helps. */
+/** Reports that the API server refused one of the objects. Only another spec or setting helps. */
 export function refusedDeployment(deployment: DeploymentResource, message: string): Report<DeploymentStatusFields> {
   const { conditions = [], observedGeneration: _, ...status } = deployment.status ?? {};
   const sentence = `The cluster refuses what the deployment asks for: ${message}`.slice(0, MOST);

@@ -10,7 +10,7 @@ import { BY_NAME, type Caches } from '../family/caches.ts';
 export const tenantIn = (deployment: DeploymentResource, { listeners }: Pick<Caches, 'listeners'>, settings: OperatorSettings): string =>
   tenantOf(deployment, ownersOf(listeners.list()), settings.defaultTenantId);
 
-/** Tells whether the deployment has its tracing project, still needs it, or may not have it. */
+/** Returns whether the deployment has its tracing project, still needs it, or may not have it. */
 export function tracingState(
   deployment: DeploymentResource,
   caches: Pick<Caches, 'deployments' | 'listeners' | 'tracingProjects'>,

@@ -3,7 +3,7 @@ import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import type { DatabaseEngine } from '../database/database.ts';
 import { replicasAllowed, replicasWanted, type WorkloadComponent } from '../family/replicas.ts';
 
-/** Returns the fields of the spec that are stored but change nothing today, those of the database first. */
+/** Returns the fields of the spec that are stored but have no effect today, those of the database first. */
 export function fieldsWithoutEffect(
   deployment: DeploymentResource,
   settings: OperatorSettings,

@@ -20,10 +20,7 @@ export const BY_SECRET = 'secret';
 /** Indexes all pods that change a password. */
 export const PASSWORD_PODS = 'password';
 
-/**
- * Returns `namespace/name` of the deployment or revision that an object was made for; children say it in an annotation
- * of the label's key.
- */
+/** Returns `namespace/name` of the deployment or revision that an object was made for, which its annotation names. */
 const named = (annotation: string): IndexBy => {
   return ({ metadata }) => {
     const name = metadata.annotations?.[annotation];
@@ -56,9 +53,9 @@ export type Caches = {
 };
 
 /**
- * Of ten thousand deployments nearly all are at rest, so their objects are packed. Those of each kind that changed last
- * stay unpacked, as many as some hundreds of new deployments have on their way to their pods: some 40 MB at most, of
- * all kinds together.
+ * Nearly all of ten thousand deployments are at rest, so their objects are packed. The objects of each kind that
+ * changed last stay unpacked: as many as some hundreds of new deployments have, some 40 MB at most for all kinds
+ * together.
  */
 const PACKED = { packed: true, recent: 1000 };
 
@@ -75,7 +72,7 @@ export const createCaches = (): Caches => ({
   pods: new Cache({ ...children, [PASSWORD_PODS]: passwordPods }, PACKED),
 });
 
-/** Returns what reconcilers write, and the cache that keeps the answers. Secrets are kept nowhere. */
+/** Returns the kinds that reconcilers write, and the caches that keep the answers. Secrets are kept nowhere. */
 export const writable = (caches: Caches): Watched[] => [
   { kind: kinds.revision, cache: caches.revisions },
   { kind: kinds.tracingProject, cache: caches.tracingProjects },

@@ -14,7 +14,7 @@ export type RevisionPods = { api: KubeObject | undefined; queue: KubeObject | un
 
 type Sizes = Pick<OperatorSettings, 'profile'>;
 
-/** The workload has a size within its range, and all of it is there. */
+/** Returns true if the workload has a size within its range and all its pods are ready. */
 export function isWorkloadUp(revision: RevisionResource, component: WorkloadComponent, pods: RevisionPods, settings: Sizes): boolean {
   const workload = pods[component];
   const replicas = replicasOf(workload);
@@ -23,30 +23,31 @@ export function isWorkloadUp(revision: RevisionResource, component: WorkloadComp
 }
 
 /**
- * One of its pods was seen ready: the watch of workloads may be ahead of that of pods, and only pods say what they run.
+ * Returns true if one of its pods was seen ready. The watch of workloads may be ahead of that of pods, and only pods
+ * say what they run.
  */
 const isSeen = ({ api, apiPods }: RevisionPods): boolean => replicasOf(api) === 0 || apiPods.some(isPodReady);
 
-/** The api pods can take requests, and were seen. */
+/** Returns true if the api pods can take requests and were seen. */
 export const isApiUp = (revision: RevisionResource, pods: RevisionPods, settings: Sizes): boolean =>
   isWorkloadUp(revision, 'api', pods, settings) && isSeen(pods);
 
 /**
- * The revision has the spec that it was made with. One seen for the first time must be what its own hash says, not a
- * copy that somebody made with other content.
+ * Returns true if the revision has the spec that it was made with. One seen for the first time must match its own hash,
+ * so that nobody can copy it with other content.
  */
 export function isAsMade(revision: RevisionResource): boolean {
   const known = revision.status?.specHash;
   return known === undefined ? revision.spec.hash === templateHash(revision) : known === hashOf(revision.spec);
 }
 
-/** Its status names the Secret that its pods get, or it asks for none. */
+/** Returns true if its status names the Secret that its pods get, or if it asks for none. */
 const hasEnvironment = ({ spec, status }: RevisionResource): boolean =>
   spec.template.secretName === undefined || status?.secretName !== undefined;
 
 const hasImage = (revision: RevisionResource): boolean => revision.spec.source !== 'git' || imageOf(revision) !== undefined;
 
-/** Its rollout has begun, and its status tells all that has to be known before its pods count. */
+/** Returns true if its rollout has begun and its status has all that must be known before its pods count. */
 export const isRollingOut = (revision: RevisionResource): boolean =>
   hasStarted(revision) && !isEnded(revision) && hasImage(revision) && hasEnvironment(revision);
 
@@ -56,13 +57,13 @@ export type RolloutView = {
   siblings: RevisionResource[];
   pods: RevisionPods;
   isDatabaseReady: boolean;
-  /** The Service sends clients to it. */
+  /** True if the Service sends clients to it. */
   isServing: boolean;
 };
 
 /**
- * All pods of a revision are there, so that the deployment may send it traffic. The reconcile of the deployment and
- * that of the revision both see it for themselves, so that neither has to report it to the other by a write.
+ * Returns true if all pods of a revision are ready, so that the deployment may send it traffic. The reconciles of the
+ * deployment and of the revision both see this for themselves, so that neither has to tell the other by a write.
  */
 export function isComplete(revision: RevisionResource, view: RolloutView, settings: Sizes): boolean {
   const { deployment, siblings, pods, isDatabaseReady, isServing } = view;

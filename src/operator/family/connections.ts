@@ -7,24 +7,23 @@ import { replicasAllowed, type Templated } from './replicas.ts';
  */
 const RESERVED = 10;
 /**
- * Revisions that stand side by side during a switch. Pods that are replaced in turn, and still end their runs, count no
+ * Revisions that exist side by side during a switch. Pods that are replaced in turn and still finish their runs are no
  * more than that.
  */
 const GENERATIONS = 2;
 /** Connections that an agent server needs: 1 that listens, 2 of its own, 2 of one graph thread. */
 const LEAST = 5;
 /**
- * Connections that an agent server makes use of: 1 that listens, 20 of its own, 4 graph threads with 5 each, with some
- * room.
+ * Connections that an agent server can use: 1 that listens, 20 of its own, 4 graph threads with 5 each, and some room.
  */
 const MOST = 44;
-/** The greatest `dbMaxConnections`. */
+/** The largest `dbMaxConnections`. */
 const LIMIT = 10_000;
 
 export type Connections = {
   /** `max_connections` of a managed database that is made today; of an external one what the deployment may use. */
   max: number;
-  /** Why the pods don't fit, when they don't. */
+  /** Why the pods don't fit, if they don't. */
   problem?: string;
 };
 

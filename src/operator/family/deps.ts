@@ -4,7 +4,7 @@ import type { TimeSpan } from '../../kube/lease.ts';
 import type { Caches } from './caches.ts';
 import type { Writer } from '../kernel/writer.ts';
 
-/** What reconcilers work with: they read caches and write through the writer. */
+/** What reconcilers work with. They read caches and write through the writer. */
 export type OperatorDeps = {
   kube: Kube;
   writer: Writer;

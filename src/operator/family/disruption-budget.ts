@@ -10,7 +10,7 @@ type Budget = {
   /** Pods that may be away. */ maxUnavailable: number;
 };
 
-/** Returns a budget of a deployment's pods, which drains of nodes keep to. */
+/** Returns a disruption budget of a deployment's pods, which drains of nodes respect. */
 export const disruptionBudget = (deployment: DeploymentResource, { component, name, selector, maxUnavailable }: Budget): KubeObject => ({
   apiVersion: 'policy/v1',
   kind: 'PodDisruptionBudget',
@@ -18,7 +18,7 @@ export const disruptionBudget = (deployment: DeploymentResource, { component, na
   spec: {
     maxUnavailable,
     selector: { matchLabels: selector },
-    // A pod that is not ready serves nobody; by default it would hold up a drain as well.
+    // A pod that is not ready serves nobody, but by default it would also hold up a drain.
     unhealthyPodEvictionPolicy: 'AlwaysAllow',
   },
 });

@@ -29,7 +29,5 @@ export const ownedMetadata = (deployment: DeploymentResource, component: Compone
   ],
 });
 
-/**
- * Returns the uid of the deployment that the data belongs to: its own, or that of an earlier one that it takes over.
- */
+/** Returns the uid of the deployment that the data belongs to: this one, or an earlier one whose data it takes over. */
 export const dataOwner = ({ metadata }: DeploymentResource): string => metadata.annotations?.[DATABASE_OF] ?? metadata.uid ?? '';

@@ -6,7 +6,7 @@ export type WorkloadComponent = 'api' | 'queue';
 /** A revision, or the deployment whose template it copies. */
 export type Templated = { spec: Pick<RevisionResource['spec'], 'template'> };
 
-/** Returns what is asked for, else the default as far as the limit that is asked for allows. */
+/** Returns the value that is asked for, else the default up to the limit that is asked for. */
 export const within = (asked: number | undefined, otherwise: number, limit = Infinity): number => asked ?? Math.min(otherwise, limit);
 
 /** Returns the replicas that the spec asks for; `queue_*` defaults to the api's. */
@@ -17,8 +17,8 @@ export function replicasWanted({ spec }: Templated, component: WorkloadComponent
 }
 
 /**
- * Returns the replicas up to which others, an autoscaler or a person, may scale it: the size of the spec where it names
- * no range.
+ * Returns the most replicas to which others, such as an autoscaler, may scale it. Without a range it is the spec's own
+ * size.
  */
 export function replicasAllowed(of: Templated, component: WorkloadComponent, settings: Pick<OperatorSettings, 'profile'>): number {
   const least = replicasWanted(of, component, settings);

@@ -6,7 +6,7 @@ import { isTrue } from '../kernel/conditions.ts';
 
 export const isEnded = ({ status }: RevisionResource): boolean => status?.phase !== undefined && ENDED.includes(status.phase);
 
-/** Its rollout has begun: it holds the one place there is. */
+/** Returns true if its rollout has begun. Only one revision at a time rolls out. */
 export const hasStarted = ({ status }: RevisionResource): boolean => status?.startedAt !== undefined;
 
 /** Returns the image that the pods of a revision run: built, repeated, or named by its spec. */
@@ -21,12 +21,12 @@ export function activeOf(revisions: RevisionResource[], current: string | undefi
   return ordered.find(fit) ?? ordered.find(({ metadata }) => metadata.name === current);
 }
 
-/** What a revision may do beside its siblings: roll out, wait for another one, or be skipped. */
+/** What a revision may do among its siblings: roll out, wait for another one, or be skipped. */
 export type RolloutOrder = 'go' | 'wait' | 'skip';
 
 /**
- * Returns what a revision may do among those of its deployment, where one rolls out at a time. One under way goes on;
- * of those that wait only the newest gets to roll out, and the others are skipped.
+ * Returns what a revision may do among those of its deployment, where one rolls out at a time. One under way continues.
+ * Of those that wait, only the newest rolls out, and the others are skipped.
  */
 export function rolloutOrderOf(revision: RevisionResource, siblings: RevisionResource[]): RolloutOrder {
   const open = newestFirst(siblings).filter((other) => !isEnded(other));

@@ -1,9 +1,9 @@
 import type { PolicyRule } from '../../schema/policy-rule.ts';
 
-/** Permissions that the kernel needs in the operator's own namespace: its Lease. */
+/** Permissions on the Lease, in the operator's own namespace. */
 export const leaseAccess: PolicyRule[] = [
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'update'] },
 ];
 
-/** Permissions that the kernel needs wherever it works: events about what changed. */
+/** Permissions on events, wherever the operator works. */
 export const eventAccess: PolicyRule[] = [{ apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create'] }];

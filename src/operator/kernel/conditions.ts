@@ -32,8 +32,8 @@ function summary({ kind, reason, message }: ReconcileOutcome): StatedCondition[]
 }
 
 /**
- * Returns the conditions of an object that is left alone: Suspended, and those before it but Reconciling, which keep
- * their generation. One that was never looked at is not Ready.
+ * Returns the conditions of an object whose reconciling is paused: Suspended, and its former conditions except
+ * Reconciling, with their generations. An object that was never reconciled is not Ready.
  */
 export function pausedConditions(before: readonly Condition[], at: { generation: number; now: string }): Condition[] {
   const state = { reason: 'Suspended', message: 'Reconciling is paused by spec.suspend.', observedGeneration: at.generation };

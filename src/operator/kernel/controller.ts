@@ -27,11 +27,11 @@ export type Reconciler<T extends Resource<S>, S extends Status> = {
   /** Undoes what deletion alone does not remove. The finalizer stays until the outcome is settled. */
   finalizer?: { name: string; finalize: Reconcile<T, S> };
   /**
-   * Says what it means when the API server refuses one of the object's children. Undefined: the reconcile is tried
-   * again, as after any failure.
+   * Returns what it means that the API server refuses one of the object's children. If undefined, the reconcile is
+   * tried again, as after any failure.
    */
   refused?: (object: T, refusal: KubeRefused | Denied, now: Date) => Report<S> | undefined;
-  /** True while the user asks to leave the object alone. A deletion is carried out all the same. */
+  /** Returns true while the user asks to leave the object alone. A deletion is still carried out. */
   isPaused?: (object: T) => boolean;
 };
 
@@ -52,8 +52,8 @@ export type ControllerOptions<T extends Resource<S>, S extends Status> = {
 };
 
 /**
- * The controller takes keys from the queue and moves each object one step on: it fetches the object, sees to the
- * finalizer, reconciles, writes the status if it differs, records an event, and decides when to look again.
+ * Takes keys from the queue and moves each object one step forward: it fetches the object, handles the finalizer,
+ * reconciles, writes the status if it differs, records an event, and decides when to look again.
  */
 export class Controller<T extends Resource<S>, S extends Status> {
   readonly #options: ControllerOptions<T, S>;
@@ -80,7 +80,7 @@ export class Controller<T extends Resource<S>, S extends Status> {
     for (let key = await queue.take(); key !== undefined; key = await queue.take()) {
       await this.#handle(key);
       queue.done(key);
-      // A reconcile that has nothing to do never yields. Thousands in a row would hold up the lease, the probes and the
+      // A reconcile that has nothing to do never yields. Thousands in a row would hold up the Lease, the probes and the
       // watches.
       await turn();
     }
@@ -113,7 +113,7 @@ export class Controller<T extends Resource<S>, S extends Status> {
     return this.#options.log.child({ kind, namespace: metadata.namespace, name: metadata.name, reconcile_id: randomUUID() });
   }
 
-  /** Logs a failure. Only the operator's own faults are errors: a lost race is normal, and an API server recovers. */
+  /** Logs a failure. Only the operator's own faults are errors: Lost races are normal, and an API server recovers. */
   #explain(error: unknown, log: Log): void {
     if (error instanceof Conflict) log.debug({ err: error }, 'reconcile lost a race');
     else if (error instanceof Problem) log.warn({ err: error }, 'reconcile failed');

@@ -6,7 +6,7 @@ import { createApp } from '../../http/server.ts';
 import type { Log } from '../../log.ts';
 import type { OperatorMetrics } from './metrics.ts';
 
-/** A loop that stands still this long would also miss its lease. Nanoseconds. */
+/** Nanoseconds. An event loop that is blocked for this long would also miss its Lease. */
 const LONGEST_BLOCK = 8e9;
 
 export type HealthOptions = {
@@ -14,13 +14,13 @@ export type HealthOptions = {
   port: number;
   log: Log;
   metrics: Pick<OperatorMetrics, 'text'>;
-  /** True when the caches are filled: a standby is ready too. */
+  /** Returns true when the caches are filled. A standby is ready too. */
   isReady: () => boolean;
-  /** True when this process leads and has not renewed its lease in time. */
+  /** Returns true when this process leads and has not renewed its Lease in time. */
   isOverdue: () => boolean;
 };
 
-/** /healthz, /readyz and /metrics on one port. */
+/** Serves /healthz, /readyz and /metrics on one port. */
 export async function serveHealth(options: HealthOptions): Promise<ListeningServer> {
   const delay = monitorEventLoopDelay({ resolution: 100 });
   delay.enable();

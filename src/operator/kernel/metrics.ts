@@ -69,7 +69,7 @@ export class OperatorMetrics {
     };
   }
 
-  /** Measures how long the reconciles under way have taken: one that hangs shows here long before its deadline. */
+  /** Measures how long the reconciles under way have taken. One that hangs shows here long before its deadline. */
   #underWay(labels: { name: string }, starts: () => Iterable<number>): void {
     const ages = (): number[] => [...starts()].map((at) => (performance.now() - at) / 1000);
     const sum = this.#gauge('workqueue_unfinished_work_seconds', 'Time spent on the keys under way.', ['name']);

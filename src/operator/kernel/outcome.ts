@@ -1,15 +1,15 @@
 import type { Condition } from '../../schema/conditions.ts';
 
 /**
- * The reason of waiting when all goes as it should. The phase says how far it is; an event reports the end, or what
- * goes wrong.
+ * The reason for waiting while all goes well. The phase says how far it is, and an event reports the end or what goes
+ * wrong.
  */
 export const UNDER_WAY = 'RollingOut';
 
 /**
- * What a reconcile came to. Settled: as asked. Waiting: something else has to happen first. Stalled: only a change by
- * the user helps, so nothing is tried again. After `after` seconds time alone makes a difference, and it looks again;
- * without it a change wakes the key.
+ * The outcome of a reconcile. Settled: everything is as asked. Waiting: something else has to happen first. Stalled:
+ * only a change by the user helps, so nothing is tried again. `after` is set if time alone makes a difference: the
+ * reconcile runs again after so many seconds. Without it, a change wakes the key.
  */
 export type ReconcileOutcome = { kind: 'settled' | 'waiting' | 'stalled'; reason: string; message: string; after?: number };
 
@@ -22,20 +22,20 @@ export const waiting = (reason: string, message: string, after?: number): Reconc
   ...(after !== undefined && { after }),
 });
 
-/** Returns the same outcome, looked at again after so many seconds at the latest. */
+/** Returns the same outcome with another reconcile after so many seconds at the latest. */
 export const noLaterThan = (outcome: ReconcileOutcome, seconds: number | undefined): ReconcileOutcome =>
   seconds === undefined ? outcome : { ...outcome, after: Math.min(outcome.after ?? seconds, seconds) };
 
 export const stalled = (reason: string, message: string): ReconcileOutcome => ({ kind: 'stalled', reason, message });
 
-/** A condition as a reconciler states it; the kernel adds times and generations. */
+/** A condition as a reconciler states it. The kernel adds times and generations. */
 export type StatedCondition = Pick<Condition, 'type' | 'status' | 'reason' | 'message'> & {
-  /** An event reports it as well, once for each reason, because Ready does not. */
+  /** If set, an event reports it as well, once for each reason, because Ready does not. */
   event?: 'Normal' | 'Warning';
 };
 
 /**
- * What a reconcile returns: the whole status but its conditions, and the conditions beside Ready, Reconciling and
+ * What a reconcile returns: the whole status except its conditions, and the conditions besides Ready, Reconciling and
  * Stalled.
  */
 export type Report<Status extends object> = {

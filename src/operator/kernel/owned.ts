@@ -9,8 +9,8 @@ export const APPLIED = 'gx.dev/applied';
 const hashes = new WeakMap<KubeObject, string>();
 
 /**
- * Returns the hash of an intent, which is never changed after it was made: it is asked for up to four times on its way
- * to the API server. The entries go with their intents.
+ * Returns the hash of an intent. An intent never changes, and its hash is needed up to four times on its way to the API
+ * server, so it is kept as long as the intent.
  */
 export function intentHash(intent: KubeObject): string {
   const hash = hashes.get(intent) ?? hashOf(intent);
@@ -18,22 +18,22 @@ export function intentHash(intent: KubeObject): string {
   return hash;
 }
 
-/** Returns the object as it is applied: with the hash of itself. */
+/** Returns the object as it is applied, with its own hash. */
 export function withHash(intent: KubeObject): KubeObject {
   const annotations = { ...intent.metadata.annotations, [APPLIED]: intentHash(intent) };
   return { ...intent, metadata: { ...intent.metadata, annotations } };
 }
 
 /**
- * The live object holds all that is intended, and nothing that an earlier intent left behind. What others added does
- * not count.
+ * Returns true if the live object has all that is intended, and nothing that an earlier intent left behind. What others
+ * added does not count.
  */
 export const isAsIntended = (intent: KubeObject, live: KubeObject): boolean =>
   live.metadata.annotations?.[APPLIED] === intentHash(intent) && covers(live, intent);
 
 /**
- * Every value of `wanted` is in `live`. Unset in `live` equals empty; lists of named things are compared by name,
- * quantities by value.
+ * Returns true if every value of `wanted` is in `live`. Unset in `live` equals empty. Lists of named items are compared
+ * by name, quantities by value.
  */
 export function covers(live: unknown, wanted: unknown): boolean {
   if (wanted === undefined || wanted === null) return true;

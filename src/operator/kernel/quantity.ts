@@ -13,14 +13,14 @@ const SUFFIXES: Record<string, number> = {
   Ti: 2 ** 40,
 };
 
-/** Returns the number that a Kubernetes quantity stands for; undefined when it is none. */
+/** Returns the number that a Kubernetes quantity stands for, or undefined if it is not a quantity. */
 export function quantity(text: string): number | undefined {
   const [, digits, suffix = ''] = /^([0-9]+(?:\.[0-9]+)?)([a-zA-Z]*)$/.exec(text) ?? [];
   const factor = SUFFIXES[suffix];
   return digits === undefined || factor === undefined ? undefined : Number(digits) * factor;
 }
 
-/** Compares by value, because the API server writes quantities its own way: `1000m` comes back as `1`. */
+/** Compares quantities by value, because the API server may write them in another form: `1000m` comes back as `1`. */
 export function sameQuantity(a: string, b: string): boolean {
   const [left, right] = [quantity(a), quantity(b)];
   return left !== undefined && right !== undefined && Math.abs(left - right) <= Math.abs(left) * 1e-9;

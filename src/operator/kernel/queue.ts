@@ -9,7 +9,7 @@ export type QueueObserver = {
   started(queuedSeconds: number): void;
   done(workSeconds: number): void;
   retried(): void;
-  /** Told once: whom to ask when the work under way began, by performance.now(). */
+  /** Called once, with a function that returns when the work under way began, by performance.now(). */
   asks(starts: () => Iterable<number>): void;
 };
 
@@ -20,9 +20,9 @@ export const backOff = (failures: number, random: number): number =>
   Math.min(FIRST_DELAY * 2 ** failures, LONGEST_DELAY) * (1 - random / 2);
 
 /**
- * The queue holds keys to work on. A key waits once and is never worked on twice at a time. A key added while it is
+ * Holds keys to work on. A key waits only once and is never worked on twice at a time. A key that is added while it is
  * worked on comes again afterwards. Live changes go before those of a start or a relist. After its work a key rests,
- * and changes in that time are looked at together.
+ * and changes in that time are handled together.
  */
 export class WorkQueue {
   readonly #waiting: Record<Priority, Map<string, number>> = { live: new Map(), background: new Map() };
@@ -30,7 +30,7 @@ export class WorkQueue {
   readonly #again = new Map<string, Priority>();
   readonly #failures = new Map<string, number>();
   readonly #timers: Record<Priority, Map<string, { due: number; timer: NodeJS.Timeout }>> = { live: new Map(), background: new Map() };
-  /** Until when each key rests after its work, the earliest first. */
+  /** When each key's rest after its work ends, the earliest first. */
   readonly #rests = new Map<string, number>();
   readonly #takers: ((key: string | undefined) => void)[] = [];
   readonly #observer: QueueObserver;
@@ -114,7 +114,7 @@ export class WorkQueue {
     });
   }
 
-  /** Hands out keys again to those who wait. */
+  /** Hands out keys to waiting workers again. */
   resume(): void {
     this.#handOut();
   }
@@ -139,7 +139,7 @@ export class WorkQueue {
     }
   }
 
-  /** Closes the queue: it hands out no more keys, and work under way finishes. */
+  /** Closes the queue, which then hands out no more keys. Work under way finishes. */
   close(): void {
     this.#closed = true;
     for (const timers of Object.values(this.#timers)) {
@@ -160,7 +160,7 @@ export class WorkQueue {
       if (next === undefined) return;
       const [key, since] = next;
       from.delete(key);
-      // The key was to be looked at later, and is looked at now.
+      // The key was due later and is handled now.
       for (const timers of Object.values(this.#timers)) {
         clearTimeout(timers.get(key)?.timer);
         timers.delete(key);

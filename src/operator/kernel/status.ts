@@ -8,8 +8,8 @@ import { UNDER_WAY, type StatedCondition } from './outcome.ts';
 export type Status = { observedGeneration?: number; conditions?: Condition[]; phase?: string; logTail?: string };
 
 /**
- * Returns what has to be sent so that `before` becomes `after`: nothing when they are the same; a field that is gone is
- * sent as null.
+ * Returns the merge patch from `before` to `after`, or undefined if they are the same. A field that is gone is null in
+ * it.
  */
 export function statusPatch(before: object | undefined, after: object): object | undefined {
   if (canonicalJson(before ?? {}) === canonicalJson(after)) return undefined;
@@ -19,7 +19,7 @@ export function statusPatch(before: object | undefined, after: object): object |
 
 export type Transition = { type: 'Normal' | 'Warning'; reason: string; action: string; note: string };
 
-/** Returns events of what was stated beside Ready, where it says another thing than before. */
+/** Returns events for the stated conditions besides Ready that differ from before. */
 export const statedEvents = (before: Status | undefined, statements: readonly StatedCondition[]): Transition[] =>
   statements.flatMap(({ event, type, reason, message }) =>
     event === undefined || conditionIn({ status: before }, type)?.reason === reason
@@ -27,9 +27,7 @@ export const statedEvents = (before: Status | undefined, statements: readonly St
       : [{ type: event, reason, action: 'Reconcile', note: message }],
   );
 
-/**
- * Returns the event worth reporting between two statuses; undefined when nothing that a person cares about has changed.
- */
+/** Returns the event to report between two statuses. Undefined if nothing that a person cares about has changed. */
 export function transition(before: Status | undefined, after: Status): Transition | undefined {
   const ready = conditionIn({ status: after }, READY);
   if (ready === undefined) return undefined;
@@ -41,20 +39,20 @@ export function transition(before: Status | undefined, after: Status): Transitio
 }
 
 /**
- * A person cares that the phase or what Ready says has changed, or that nothing but a change by the user helps from
- * here on. Nobody cares that something new is not there yet, that it is on its way, or for the same sentence twice.
+ * Returns true for what a person cares about: that the phase or Ready has changed, or that only a change by the user
+ * helps now. Nobody cares that something new does not exist yet, that it is on its way, or for the same sentence twice.
  */
 function isNews(before: Status | undefined, after: Status, { ready, isStalled }: { ready: Condition; isStalled: boolean }): boolean {
   const old = conditionIn({ status: before }, READY);
   if (old === undefined) return ready.status === 'True' || isStalled;
   if (old.status !== ready.status) return true;
   if (old.reason !== ready.reason) return ready.reason !== UNDER_WAY;
-  // What was feared has come: the reason was reported while it could still pass.
+  // The reason was reported while it could still pass, and now it is final.
   if (isStalled && conditionIn({ status: before }, STALLED) === undefined) return true;
   return before?.phase !== after.phase && old.message !== ready.message;
 }
 
-/** Returns the text of an event, which has little room: the sentence whole, then the last of the log lines. */
+/** Returns the text of an event, which has little room: the whole sentence, then the last log lines. */
 function withLog(sentence: string, { logTail = '' }: Status): string {
   const log = logTail.trim();
   const room = NOTE_LENGTH - Buffer.byteLength(sentence) - '\n'.length;

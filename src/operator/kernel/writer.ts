@@ -9,9 +9,9 @@ import { APPLIED, difference, intentHash, withHash } from './owned.ts';
 export type Watched = { kind: Kind; cache?: Pick<Cache, 'write'> };
 
 /**
- * The writer makes all writes of reconciles. It puts each answer into the caches at once, so that the next reconcile
- * reads what this one wrote. Where the API server stores an object differently from what was applied, the writer
- * remembers that and does not apply it again until one side changes.
+ * Makes all writes of reconciles. It puts each answer into the caches at once, so that the next reconcile reads what
+ * this one wrote. If the API server stores an object differently from what was applied, the writer remembers that and
+ * does not apply it again until one side changes.
  */
 export class Writer {
   readonly #kube: Kube;
@@ -24,8 +24,8 @@ export class Writer {
   }
 
   /**
-   * Turns `existing` into `desired` with as few writes as possible. Returns the desired objects as they are
-   * stored then, in their order.
+   * Turns `existing` into `desired` with as few writes as possible. Returns the desired objects as they are stored, in
+   * their order.
    */
   async reconcile(desired: KubeObject[], existing: KubeObject[], signal: AbortSignal): Promise<KubeObject[]> {
     const { apply, remove } = difference(desired, existing);
@@ -50,7 +50,7 @@ export class Writer {
     }
   }
 
-  /** Removes exactly this object, and not one that has taken its name meanwhile. */
+  /** Removes exactly this object, and not one that has since taken its name. */
   async remove(object: KubeObject, signal: AbortSignal, propagation: 'Background' | 'Orphan' = 'Background'): Promise<void> {
     const { namespace, name, uid } = object.metadata;
     this.#stored.delete(idOf(object));
@@ -59,7 +59,7 @@ export class Writer {
 
   /**
    * Creates or applies the object. If an apply is refused, it puts the spec back as a whole: somebody may have changed
-   * the key of a list entry, such as a port's number. The entry is then theirs, and ours beside it is one too many.
+   * the key of a list entry, such as a port's number. The entry is then theirs, and ours beside it is a duplicate.
    */
   async #make(intent: KubeObject, live: KubeObject | undefined, signal: AbortSignal): Promise<KubeObject> {
     try {
@@ -91,8 +91,8 @@ export class Writer {
   }
 
   /**
-   * Creates an object that the caches do not hold, unless its name is taken. The taker may belong to the same owner and
-   * have lost the label by which the caches find it; an object of somebody else is left alone.
+   * Creates an object that the caches do not hold, unless its name is taken. The object with that name may belong to
+   * the same owner and have lost the label by which the caches find it. An object of somebody else is left alone.
    */
   async #first(intent: KubeObject, signal: AbortSignal): Promise<KubeObject> {
     try {
@@ -133,15 +133,15 @@ export class Writer {
   }
 }
 
-/**
- * The resource version that the store began with, which no object has any more. An apply that names it can only create.
- */
+/** The first resource version of the store, which no object has any more. An apply that names it can only create. */
 const OF_NOTHING = '1';
 
-/** True if the operator last applied what it wants now, so that any difference is somebody else's. */
+/** Returns true if the operator last applied what it wants now, so that any difference is somebody else's. */
 const isForeign = (intent: KubeObject, live: KubeObject): boolean => live.metadata.annotations?.[APPLIED] === intentHash(intent);
 
-/** Of the same owner, of another one that this operator made it for, or of anybody. */
+/**
+ * Returns whose an object is: the same owner's, an earlier owner's for whom this operator made it, or somebody else's.
+ */
 function whose({ metadata }: KubeObject, intent: KubeObject): 'ours' | 'earlier' | 'theirs' {
   const [owners, wanted] = [metadata.ownerReferences ?? [], intent.metadata.ownerReferences ?? []];
   if (owners.some(({ uid }) => wanted.some((owner) => owner.uid === uid))) return 'ours';

@@ -1,7 +1,7 @@
 import { GROUP } from '../../schema/custom-resources.ts';
 import type { PolicyRule } from '../../schema/policy-rule.ts';
 
-/** Permissions that reconciling Listeners needs, in the operator's own namespace. */
+/** Permissions for reconciling Listeners, in the operator's own namespace. */
 export const listenerAccess: PolicyRule[] = [
   { apiGroups: [GROUP], resources: ['listeners'], verbs: ['list', 'watch'] },
   { apiGroups: [GROUP], resources: ['listeners/status'], verbs: ['patch'] },

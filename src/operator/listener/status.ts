@@ -2,7 +2,7 @@ import type { ListenerResource } from '../../schema/custom-resources.ts';
 import { ownersOf } from '../../schema/tenancy.ts';
 import { settled, stalled, type Report } from '../kernel/outcome.ts';
 
-/** Reports whether a Listener has every namespace that it names; an older one keeps what it had first. */
+/** Reports whether a Listener has every namespace that it names. An older Listener keeps what it named first. */
 export function listenerReport(
   listener: ListenerResource,
   all: readonly ListenerResource[],

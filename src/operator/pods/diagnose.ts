@@ -4,14 +4,12 @@ import { AGENT_CONTAINER } from '../../schema/names.ts';
 import type { FailureReason } from '../../schema/revision.ts';
 import { replicaFailure } from './workload-state.ts';
 
-/** What keeps pods from being ready. `final`: waiting longer will not help. */
+/** What keeps pods from being ready. It is `final` if waiting longer will not help. */
 export type Diagnosis = {
   reason: FailureReason;
   message: string;
   final: boolean;
-  /**
-   * Every start looks like this for a while, at most for so many seconds by now: it is reported only when time is up.
-   */
+  /** Every start looks like this for so many seconds at most, so it is reported only after that. */
   early?: number;
   /** Seconds after which it becomes final by itself. */
   again?: number;
@@ -33,7 +31,7 @@ export type ContainerStatus = {
 type PodCondition = { type: string; status: string; reason?: string; message?: string; lastTransitionTime?: string };
 export type PodStatus = {
   phase?: string;
-  /** Why a node gave the pod up, where one did. */
+  /** Why a node gave up the pod, if one did. */
   reason?: string;
   message?: string;
   conditions?: PodCondition[];
@@ -43,16 +41,16 @@ export type PodStatus = {
 
 export type Patience = {
   now: number;
-  /** Seconds for which an image may fail to be pulled. */
+  /** Seconds for which pulls of an image may fail. */
   imagePullSeconds: number;
-  /** Until when the ends of pods are excused, in milliseconds since the epoch: what they need was not there before. */
+  /** When ends of pods stop being excused, in milliseconds since the epoch. What they need was missing before. */
   excusedUntil?: number | undefined;
 };
 
-/** Restarts after which a container that exits again is taken for broken. */
+/** Restarts after which a container that exits again counts as broken. */
 const RESTARTS = 3;
 const HOPELESS_PULL = ['InvalidImageName', 'ErrImageNeverPull'];
-/** The container is there or nearly so, and the node can't run it. */
+/** Reasons why a node can't run a container that exists or nearly does. */
 const CANT_START = ['CreateContainerError', 'RunContainerError', 'PreCreateHookError', 'PreStartHookError', 'PostStartHookError'];
 const NEVER_STARTED = ['StartError', 'ContainerCannotRun'];
 const PULL = ['ImagePullBackOff', 'ErrImagePull', 'ImageInspectError', 'RegistryUnavailable', ...HOPELESS_PULL];
@@ -65,34 +63,32 @@ const readyOf = (pod: KubeObject): PodCondition | undefined =>
 export const isPodReady = (pod: KubeObject): boolean => readyOf(pod) !== undefined;
 
 /**
- * Returns since when the pod is ready, in milliseconds since the epoch; undefined while it is not, or where nothing
- * says so.
+ * Returns when the pod became ready, in milliseconds since the epoch. Undefined if it is not ready or nothing says
+ * when.
  */
 export function readySince(pod: KubeObject): number | undefined {
   const since = readyOf(pod)?.lastTransitionTime;
   return since === undefined ? undefined : Date.parse(since);
 }
 
-/** The pod runs no more, whoever ended it, and stays in the list of pods until somebody removes it. */
+/** Returns true if the pod has ended, whoever ended it. It stays in the list of pods until somebody removes it. */
 export const isPodOver = (pod: KubeObject): boolean => ['Failed', 'Succeeded'].includes(statusOfPod(pod).phase ?? '');
 
-/** A container can't be started because a Secret or a key is missing. */
+/** Returns true if a container can't be started because a Secret or a key is missing. */
 export const isUnconfigured = (pod: KubeObject): boolean => {
   const { containerStatuses = [], initContainerStatuses = [] } = statusOfPod(pod);
   return [...initContainerStatuses, ...containerStatuses].some(({ state }) => state?.waiting?.reason === 'CreateContainerConfigError');
 };
 
-/** All containers have started and run, whether or not they are ready. */
+/** Returns true if all containers run, whether or not they are ready. */
 export const isPodUp = (pod: KubeObject): boolean => {
   const { containerStatuses = [] } = statusOfPod(pod);
   return containerStatuses.length > 0 && containerStatuses.every(({ started, state }) => started === true && state?.running !== undefined);
 };
 
-/**
- * Returns the first thing that is wrong with a workload and its pods, worst first; undefined when they only need time.
- */
+/** Returns the worst thing that is wrong with a workload and its pods. Undefined if they only need time. */
 export function diagnose(workload: KubeObject | undefined, pods: KubeObject[], patience: Patience): Diagnosis | undefined {
-  // A pod that a node gave up has a successor, which knows better.
+  // A pod that a node gave up has a successor, which shows more.
   const found = pods
     .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
     .toSorted((a, b) => Number(isPodOver(a)) - Number(isPodOver(b)) || (a.metadata.name < b.metadata.name ? -1 : 1))
@@ -112,9 +108,7 @@ function diagnoseWorkload(workload: KubeObject | undefined): Diagnosis | undefin
   };
 }
 
-/**
- * Reports a pod that its node gave up, for want of room or because it does not take it, and none that ended by itself.
- */
+/** Reports a pod that its node evicted or refused. It does not report one that ended by itself. */
 function givenUp(pod: KubeObject): Diagnosis | undefined {
   const { phase, reason, message = '' } = statusOfPod(pod);
   if (phase !== 'Failed' || reason === undefined) return undefined;
@@ -145,18 +139,18 @@ const notEnded = (diagnosis: Diagnosis, { name }: ContainerStatus): Diagnosis =>
 
 const ageOf = ({ metadata }: KubeObject, { now }: Patience): number => (now - Date.parse(metadata.creationTimestamp ?? '')) / 1000;
 
-/** Returns the first container where it waits to be made: those after it wait for it. */
+/** Returns the first container if it is still waiting to be made. Those after it wait for it. */
 function notMadeYet(pod: KubeObject): ContainerStatus | undefined {
   const { containerStatuses = [], initContainerStatuses = [] } = statusOfPod(pod);
   const [first] = [...initContainerStatuses, ...containerStatuses];
   return ['ContainerCreating', 'PodInitializing'].includes(first?.state?.waiting?.reason ?? '') ? first : undefined;
 }
 
-/** None of its containers has been made, because a volume or the network is not there. */
+/** Returns true if none of its containers has been made, because a volume or the network is missing. */
 export const isWaitingForVolumes = (pod: KubeObject): boolean =>
   notMadeYet(pod) !== undefined && pod.metadata.deletionTimestamp === undefined;
 
-/** Reports a pod whose containers are not made: events alone say that volumes or the network are missing. */
+/** Reports a pod whose containers are not made. Only events say that volumes or the network are missing. */
 function notMade(pod: KubeObject, patience: Patience): Diagnosis | undefined {
   const waiting = notMadeYet(pod);
   if (waiting === undefined) return undefined;
@@ -180,13 +174,16 @@ function diagnoseRun(pod: KubeObject, container: ContainerStatus, patience: Pati
 }
 
 /**
- * It may have ended because the database was not there: only what it does now counts. The API server answers null for a
- * time that nobody reported.
+ * Returns true for an end that may be due to a missing database, so that it does not count. The API server answers null
+ * for a time that nobody reported.
  */
 const isExcused = ({ reason, finishedAt }: State, { now, excusedUntil }: Patience): boolean =>
   excusedUntil !== undefined && reason !== 'OOMKilled' && (finishedAt ? Date.parse(finishedAt) : now) <= excusedUntil;
 
-/** A container that exits with 0 is broken, too, when it should run on and exits again and again. */
+/**
+ * Returns the failed end of a container. One that exits with 0 again and again, though it should keep running, is
+ * broken too.
+ */
 function failedEnd({ state, lastState }: ContainerStatus): State | undefined {
   const end = state?.terminated ?? lastState?.terminated;
   return state?.waiting?.reason === 'CrashLoopBackOff' || (end?.exitCode ?? 0) !== 0 ? end : undefined;
@@ -210,8 +207,8 @@ function pullFailed(pod: KubeObject, { name, image, state }: ContainerStatus, pa
 
 function notConfigured({ name, state }: ContainerStatus): Diagnosis {
   const said = state?.waiting?.message ?? '';
-  // The words are "container has runAsNonRoot and image will run as root" or "... has non-numeric user"; no time
-  // changes an image.
+  // The message is "container has runAsNonRoot and image will run as root" or "... has non-numeric user". Time changes
+  // no image.
   if (said.includes('runAsNonRoot')) return { reason: 'Refused', message: `Container ${name} may not run: ${said}`, final: true };
   return { reason: 'SecretMissing', message: `Container ${name} can't be configured: ${said}`, final: false };
 }
@@ -224,7 +221,7 @@ function crashed(pod: KubeObject, { name, state }: ContainerStatus, { ended, res
   if (name === AGENT_CONTAINER && ended.exitCode === EXIT.migration) {
     return { reason: 'MigrationFailed', message: `Container ${name} could not bring the database to its version.`, final, log };
   }
-  // It is not final, because a database that comes back ends it.
+  // It is not final, because it ends when the database comes back.
   if (name === AGENT_CONTAINER && ended.exitCode === EXIT.database) {
     return { reason: 'DatabaseNotReady', message: `Container ${name} can't reach its database.`, final: false, log };
   }
@@ -233,7 +230,7 @@ function crashed(pod: KubeObject, { name, state }: ContainerStatus, { ended, res
 }
 
 /**
- * Returns the last two lines of a container's termination message: an error of Postgres takes a line, and its detail
+ * Returns the last two lines of a container's termination message. An error of Postgres takes one line, and its detail
  * another.
  */
 const lastWords = ({ message = '' }: State): string => message.trim().split('\n').slice(-2).join(' ').slice(0, 500);

@@ -2,11 +2,11 @@ import type { KubeObject } from '../../kube/kube.ts';
 import { hashOf } from '../../schema/revision-of.ts';
 
 /**
- * The annotation with the hash of the pod template as it was made. Whoever may change the workload may write it, so
- * that a status knows better.
+ * The annotation with the hash of the pod template as it was made. Whoever may change the workload may write it, so the
+ * status is what counts.
  */
 const TEMPLATE = 'gx.dev/template';
-/** The annotation that `kubectl rollout restart` adds: a restart does not change what the pods are. */
+/** The annotation that `kubectl rollout restart` adds. A restart does not change what the pods are. */
 const RESTARTED = 'kubectl.kubernetes.io/restartedAt';
 
 type PodTemplate = { metadata?: { annotations?: Record<string, string> } };
@@ -21,9 +21,9 @@ export function withTemplateHash(made: KubeObject): KubeObject {
 }
 
 /**
- * Returns `made` with the pods of the live object where another version or setting of the operator would make them
- * otherwise: an upgrade of the operator restarts no pod. Pods that somebody has changed since they were `seen` are made
- * anew, by today's settings.
+ * Returns `made` with the pods of the live object if only the operator's version or settings differ, so that an upgrade
+ * of the operator restarts no pod. Pods that somebody has changed since they were `seen` are made again, by today's
+ * settings.
  */
 export function settledTemplate(made: KubeObject, live: KubeObject | undefined, seen: string | undefined): KubeObject {
   const known = seen?.split('/')[0] ?? live?.metadata.annotations?.[TEMPLATE];
@@ -37,8 +37,8 @@ export function settledTemplate(made: KubeObject, live: KubeObject | undefined, 
 }
 
 /**
- * Returns what the pods of a workload are, as the operator last saw its own write stored. A status keeps it, which
- * nobody else may write. It stays the same for as long as they do; undefined when nothing is known.
+ * Returns what the pods of a workload are, as the operator last saw its own write stored. The status keeps it, which
+ * nobody else may write. It stays the same as long as they do, and is undefined if nothing is known.
  */
 export function seenTemplate(stored: KubeObject | undefined, before: string | undefined): string | undefined {
   if (stored === undefined) return before;
@@ -46,14 +46,17 @@ export function seenTemplate(stored: KubeObject | undefined, before: string | un
   return before?.startsWith(`${pods}/`) === true ? before : `${pods}/${versionOf(stored)}`;
 }
 
-/** The content is the same, or only a newer API server reads it otherwise: a write would have moved the generation. */
+/**
+ * Returns true if the content is the same, or only a newer API server shows it differently. A write would have raised
+ * the generation.
+ */
 const isAsSeen = (live: KubeObject, seen: string): boolean => seen.includes(`/${contentOf(live)}/`) || seen.endsWith(`/${versionOf(live)}`);
 
 const versionOf = ({ metadata }: KubeObject): string => `${metadata.uid}/${metadata.generation}`;
 
 const contentOf = (object: KubeObject): string => hashOf(unrestarted(object));
 
-/** Returns the pods without the request to restart them, which is no reason for a write. */
+/** Returns the pod template without the request to restart, which is no reason for a write. */
 function unrestarted(object: KubeObject): PodTemplate {
   const { metadata, ...pod } = templateOf(object);
   const { [RESTARTED]: _, ...annotations } = metadata?.annotations ?? {};

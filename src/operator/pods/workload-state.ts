@@ -14,7 +14,7 @@ const statusOf = (object: KubeObject | undefined): WorkloadStatus => (object?.st
 export const replicasOf = (workload: KubeObject | undefined): number =>
   (workload?.spec as { replicas?: number } | undefined)?.replicas ?? 1;
 
-/** Every wanted replica of the present template is available, and the status speaks of this template. */
+/** Returns true if every wanted replica of the present template is available and the status is about this template. */
 export function isRolledOut(workload: KubeObject | undefined): boolean {
   if (workload === undefined) return false;
   const { observedGeneration = 0, replicas = 0, updatedReplicas = 0, availableReplicas = 0 } = statusOf(workload);
@@ -29,7 +29,7 @@ export function hasOnlyTodaysPods(workload: KubeObject): boolean {
   return observedGeneration >= (workload.metadata.generation ?? 0) && replicas === updatedReplicas;
 }
 
-/** No pod of a deployment's agents is left, and none is to come. */
+/** Returns true if no pod of a deployment's agents is left and none will be made. */
 export const areAgentsGone = (workloads: KubeObject[], agentPods: KubeObject[]): boolean =>
   agentPods.length === 0 && workloads.every((workload) => replicasOf(workload) === 0);
 
@@ -37,7 +37,7 @@ export const availableReplicas = (workload: KubeObject | undefined): number => s
 
 export const isSetUp = (statefulSet: KubeObject | undefined): boolean => (statusOf(statefulSet).readyReplicas ?? 0) >= 1;
 
-/** Returns all that is ever read of a workload's status, as answers to the questions above. */
+/** Returns all that reconciles read of a workload's status, as answers to the questions above. */
 export const factsOf = (workload: KubeObject): object => ({
   rolledOut: isRolledOut(workload),
   available: availableReplicas(workload),
@@ -47,14 +47,14 @@ export const factsOf = (workload: KubeObject): object => ({
 
 type WorkloadCondition = { type: string; status: string; message?: string };
 
-/** Returns why its pods can't be made, in the API server's words: a quota, or an admission rule. */
+/** Returns why its pods can't be made, in the API server's words, as for a quota or an admission rule. */
 export function replicaFailure(workload: KubeObject | undefined): string | undefined {
   const { conditions = [] } = (workload?.status as { conditions?: WorkloadCondition[] } | undefined) ?? {};
   const failure = conditions.find(({ type, status }) => type === 'ReplicaFailure' && status === 'True');
   return failure && (failure.message ?? '');
 }
 
-/** A pod of this component that no workload owns any more, and that nobody has deleted. */
+/** Returns true for a pod of this component that no workload owns any more and that nobody has deleted. */
 export const isOrphan = ({ kind, metadata }: KubeObject, component: Component): boolean =>
   kind === 'Pod' &&
   metadata.labels?.[COMPONENT] === component &&

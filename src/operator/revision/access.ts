@@ -1,7 +1,7 @@
 import { GROUP } from '../../schema/custom-resources.ts';
 import type { PolicyRule } from '../../schema/policy-rule.ts';
 
-/** Permissions that reconciling revisions needs, in each namespace worked on. */
+/** Permissions for reconciling revisions, in each namespace that the operator works on. */
 export const revisionAccess: PolicyRule[] = [
   { apiGroups: [GROUP], resources: ['revisions'], verbs: ['list', 'watch'] },
   { apiGroups: [GROUP], resources: ['revisions/status'], verbs: ['patch'] },

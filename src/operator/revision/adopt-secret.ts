@@ -28,7 +28,7 @@ const isOf = (revision: RevisionResource, { metadata }: KubeObject): boolean =>
   metadata.ownerReferences?.some(({ uid }) => uid === revision.metadata.uid) === true;
 
 /**
- * Returns a revision's own copy of a Secret that its user may still change: what was deployed stays what was deployed.
+ * Returns a revision's own copy of a Secret that its user may still change, so that what was deployed stays as it was.
  */
 export function secretCopy({ metadata, spec }: RevisionResource, secret: { data?: Record<string, string> }): KubeObject {
   return {

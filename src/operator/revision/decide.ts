@@ -22,7 +22,7 @@ export function decideRevision(situation: Situation): Decision {
   return withinDeadline({ ...progress(situation), image: situation.world.repeated }, situation);
 }
 
-/** Seconds in which the watch of deployments reports the one that a new revision belongs to. */
+/** Seconds within which the watch of deployments reports the one that a new revision belongs to. */
 const SEEN_SOON = 30;
 
 const NO_DATABASE = 'Waiting for the database.';
@@ -46,7 +46,7 @@ const gone: Question = ({ revision, world }) => {
   return idle('UNKNOWN', 'The deployment is gone or going.');
 };
 
-/** The API server's own check is blind inside free-form parts: a swapped key compares as equal there. */
+/** The API server's own check does not see a swapped key inside free-form parts. */
 const specChanged: Question = ({ revision }) => {
   if (isAsMade(revision)) return undefined;
   const phase = revision.status?.phase;
@@ -70,25 +70,31 @@ const ended: Question = ({ revision, world, settings }) => {
 };
 
 /**
- * Seconds that a pod which replaces another may take to be ready before it is reported: a server loads its graphs
- * within some.
+ * Seconds that a replacing pod may take to be ready before it is reported. A server loads its graphs within some
+ * seconds.
  */
 const START = 60;
 
 /** Scales down what is there, and makes nothing. */
 const takenDown = (world: RevisionWorld): Wish => ({ ...(world.api && { api: 0 }), ...(world.queue && { queue: 0 }), down: true });
 
-/** Another revision serves, and this one no longer does. A status that somebody wrote by hand stops no pods. */
+/**
+ * Returns true if another revision serves and this one no longer does. A status that somebody wrote by hand stops no
+ * pods.
+ */
 const isSuperseded = ({ metadata }: RevisionResource, { deployment, isPick }: RevisionWorld): boolean =>
   !isPick && deployment?.status?.activeRevision !== undefined && deployment.status.activeRevision !== metadata.name;
 
-/** The deployment hibernates, or it wakes and its database is not there yet: agents started now would only fail. */
+/**
+ * Returns true if the deployment hibernates, or wakes and its database does not answer yet. Agents started now would
+ * only fail.
+ */
 const isResting = ({ deployment, databaseReady, api, queue }: RevisionWorld): boolean =>
   deployment?.spec.hibernate === true ||
   (!databaseReady && [api, queue].every((workload) => workload !== undefined && replicasOf(workload) === 0));
 
 const interrupted: Question = ({ revision, world }) => {
-  // Traffic is already here: taking it away again would be an outage, and the revision is as good as deployed.
+  // Traffic has already arrived. Taking it away would be an outage, and the revision is as good as deployed.
   if (revision.metadata.annotations?.[INTERRUPT] === undefined || world.hasTraffic) return undefined;
   return idle('INTERRUPTED', 'Interrupted on request.', {
     reason: 'Interrupted',
@@ -114,7 +120,7 @@ const skipped: Question = ({ revision, world }) =>
     ? idle('SKIPPED', 'A newer revision was asked for before this one got its turn.', withoutBuild(revision))
     : undefined;
 
-/** A rollout that hibernation interrupts starts anew afterwards, with all its time. */
+/** A rollout that hibernation interrupts starts again afterwards, with its whole deadline. */
 const hibernating: Question = ({ revision, world }) =>
   world.deployment?.spec.hibernate === true
     ? idle('QUEUED', 'The deployment hibernates; the rollout begins when it wakes.', {
@@ -150,17 +156,23 @@ function progress({ revision, world, settings }: Situation): Decision {
   return complete({ ...begun, complete: true, wish: { api, queue } }, { revision, world });
 }
 
-/** Pods that run can only wait for the database; what keeps them from running is reported at once. */
+/**
+ * Decides while the database starts. Pods that run can only wait for it. What keeps pods from running is reported at
+ * once.
+ */
 function besideDatabase(wish: Wish, view: View): Decision {
   const beside = deploying({ wish, of: ['api', 'queue'] }, view);
   if (beside.reason !== undefined) return beside;
   return idle('AWAITING_DEPLOY', NO_DATABASE, { started: true, reason: 'DatabaseNotReady', wish });
 }
 
-/** Milliseconds in which the deployment sends traffic to a complete revision; a longer wait is reported. */
+/** Milliseconds within which the deployment sends traffic to a complete revision. A longer wait is reported. */
 const SWITCH = 30_000;
 
-/** Until it serves, the revision says what it said before: what is over in a moment is not worth a write. */
+/**
+ * Decides for a complete revision. Until it serves, its status stays, because what is over in a moment is not worth a
+ * write.
+ */
 function complete(done: Partial<Decision>, { revision, world }: Pick<Situation, 'revision' | 'world'>): Decision {
   if (world.hasTraffic) return idle('DEPLOYED', SERVES, { ...done, rolledOut: true });
   const left = Math.min(SWITCH, completeSince(world) + SWITCH - world.now.getTime());
@@ -175,7 +187,7 @@ function lastReported({ status }: RevisionResource): Partial<Decision> {
   return { phase, message, ...(reason !== undefined && { reason }) };
 }
 
-/** Returns when the last of its pods got ready, in milliseconds since the epoch; 0 where that is not known. */
+/** Returns when the last of its pods became ready, in milliseconds since the epoch. 0 if that is not known. */
 const completeSince = ({ apiPods, queuePods }: RevisionWorld): number =>
   Math.max(0, ...[...apiPods, ...queuePods].flatMap((pod) => readySince(pod) ?? []));
 
@@ -192,7 +204,7 @@ function deploying({ wish, of }: { wish: Wish; of: WorkloadComponent[] }, view: 
   });
 }
 
-/** Returns until when failures of pods are excused, because they had no database. */
+/** Returns when failures of pods stop being excused for want of a database. */
 const databaseSince = ({ world }: View): number | undefined => (world.databaseReady ? world.databaseSince : Infinity);
 
 /** Reports the one reason for a missing volume that the operator can see. */
@@ -210,13 +222,15 @@ function troubleOf({ world, settings }: View, components: WorkloadComponent[], e
   return found.find(({ final }) => final) ?? found[0];
 }
 
-/** The revision was suspended until now, as its status still says: that time does not count against it. */
+/**
+ * Returns true if the revision was suspended until now, as its status still says. That time does not count against it.
+ */
 export const wasPaused = (revision: RevisionResource): boolean => conditionIn(revision, SUSPENDED) !== undefined;
 
 type Timed = { revision: RevisionResource; world: Pick<RevisionWorld, 'deployment' | 'absences' | 'now'>; settings: Situation['settings'] };
 
 /**
- * Returns the seconds that a revision has left before it has failed. They count from the end of its build where it has
+ * Returns the seconds that a revision has left before it has failed. They count from the end of its build if it has
  * one, and only while an operator worked.
  */
 export function secondsLeft({ revision, world, settings }: Timed): number {
@@ -227,7 +241,7 @@ export function secondsLeft({ revision, world, settings }: Timed): number {
   return limit - (span.to - span.from - alone.reduce((sum, length) => sum + length, 0)) / 1000;
 }
 
-/** Returns what the deployment knows of its database, where that is what the revision failed of. */
+/** Returns what the deployment says about its database, if the database is why the revision failed. */
 const databaseTrouble = ({ reason }: Decision, { world }: Situation): string[] =>
   reason === 'DatabaseNotReady' ? [conditionIn(world.deployment ?? {}, DATABASE_READY)?.message ?? ''].filter(Boolean) : [];
 
@@ -243,7 +257,7 @@ function withoutRoom({ wish }: Decision, { revision, world }: Situation): { reas
   return isMissing && reason === 'QuotaExceeded' ? { reason, message } : undefined;
 }
 
-/** Fails a rollout that is late, or that no waiting helps, and takes its pods back. */
+/** Fails a rollout that is late or can't succeed, and removes its pods. */
 function withinDeadline(decision: Decision, situation: Situation): Decision {
   if (decision.complete || decision.phase === 'CREATE_FAILED') return decision;
   const { diagnosis } = decision;

@@ -8,7 +8,7 @@ import type { RevisionWorld } from './observe.ts';
 export type Wish = {
   api?: number;
   queue?: number;
-  /** They are taken down, and nobody may scale them up again. */
+  /** True if they are scaled down and nobody may scale them up again. */
   down?: true;
 };
 
@@ -16,20 +16,20 @@ export type Decision = {
   phase: RevisionStatus;
   message: string;
   reason?: string;
-  /** What the pods suffer from; its log is read when the revision ends. */
+  /** What is wrong with the pods. Its log is read when the revision ends. */
   diagnosis?: Diagnosis | undefined;
   wish: Wish;
-  /** The build's Job is made, or given up. */
+  /** Whether the build's Job is made or given up. */
   build?: 'make' | 'drop';
-  /** Found in this pass: the image that the pods are to run, and the commit that it was built from. */
+  /** The image that the pods are to run and its commit, if they were found in this pass. */
   image?: string | undefined;
   commitSha?: string | undefined;
   started: boolean;
-  /** All pods are there: the deployment may send it traffic. */
+  /** True if all pods are ready, so that the deployment may send it traffic. */
   complete?: boolean;
-  /** A condition says so: once it serves, or when traffic is late. */
+  /** True if a condition reports the rollout's end: once it serves, or when traffic is late. */
   rolledOut: boolean;
-  /** Seconds after which to look again, where nothing wakes the revision by itself. */
+  /** Seconds after which to look again, if nothing else wakes the revision. */
   again?: number;
 };
 

@@ -18,14 +18,14 @@ export type RevisionPlan = {
   address: DatabaseAddress | undefined;
   /** Connections of the live database, where they are known; else those that the spec asks for. */
   connections?: number | undefined;
-  /** The deployment's id as REST shows it: its uid unless it brought one along. */
+  /** The deployment's id as REST shows it: its uid, unless its spec names one. */
   deploymentId?: string | undefined;
-  /** The image, where it was found in this very pass. */
+  /** The image, if it was found in this pass. */
   image?: string | undefined;
   live?: { api?: KubeObject | undefined; queue?: KubeObject | undefined };
 };
 
-/** Returns the workloads that a revision shall have, the api before the queue. */
+/** Returns the workloads that a revision should have, the api before the queue. */
 export function desiredRevision(revision: RevisionResource, plan: RevisionPlan, settings: OperatorSettings): KubeObject[] {
   const { wish, secretName, address, live, deploymentId = revision.spec.deploymentUid, image = imageOf(revision) } = plan;
   const connections = plan.connections ?? connectionsAsked(revision, settings).max;
@@ -45,8 +45,8 @@ export function desiredRevision(revision: RevisionResource, plan: RevisionPlan, 
 }
 
 /**
- * Somebody has changed the size within its range, and so owns the field. At the wanted size it is still applied,
- * because a field that its only owner gives up falls back to 1.
+ * Returns true if somebody has changed the size within its range and so owns the field. The wanted size is still
+ * applied, because a field that its only owner gives up falls back to 1.
  */
 const isScaledByOthers = (live: KubeObject | undefined, { wanted, limit }: { wanted: number; limit: number }): boolean =>
   live !== undefined && replicasOf(live) > wanted && replicasOf(live) <= limit;
@@ -54,7 +54,7 @@ const isScaledByOthers = (live: KubeObject | undefined, { wanted, limit }: { wan
 type PodTemplate = { metadata?: { annotations?: Record<string, string> }; spec: Parameters<typeof readdressed>[0] };
 
 /**
- * Returns the workload with the database at this address, the one thing of its pods that does not stay as it was. With
+ * Returns the workload with the database at this address, which is the only thing that changes in its pods. With
  * another address they are replaced in turn.
  */
 function withAddress(made: KubeObject, address: DatabaseAddress): KubeObject {

@@ -2,7 +2,7 @@ import { kinds, type Kube } from '../../kube/kube.ts';
 import type { RevisionResource } from '../../schema/custom-resources.ts';
 
 /**
- * The Secret whose keys become the pods' environment: none is asked for, it is not there, nobody has looked yet, it is
+ * The Secret whose keys become the pods' environment: none is asked for, it is missing, it was not read yet, it is
  * ready under this name, or it was found and has to be copied.
  */
 export type Environment =
@@ -13,8 +13,8 @@ export type Environment =
 type Reading = { siblings: RevisionResource[]; isNeeded: boolean; signal: AbortSignal };
 
 /**
- * Finds the Secret of a revision: it is read once, when the first pods are about to be made; from then on the status
- * remembers.
+ * Finds the Secret of a revision. It is read once, when the first pods are about to be made. From then on the status
+ * names it.
  */
 export async function environmentOf(
   { kube }: { kube: Pick<Kube, 'find'> },
@@ -30,7 +30,7 @@ export async function environmentOf(
   const name = secretToRead(revision, siblings) ?? wanted;
   const secret = await kube.find(kinds.secret, { namespace, name }, signal);
   if (secret === undefined) return { secret: 'missing' };
-  // Another revision's copy goes with that revision.
+  // Another revision's copy is deleted with that revision.
   return secret.immutable === true && name === wanted ? { secret: 'ready', name } : { secret: 'to-copy', source: secret };
 }
 

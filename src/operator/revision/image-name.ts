@@ -13,7 +13,7 @@ function spelledOut(repository: string): string {
 }
 
 /**
- * Returns the digest by which a registry knows the image that a container runs, from its `imageID`. Undefined where the
+ * Returns the digest by which a registry knows the image that a container runs, from its `imageID`. Undefined if the
  * image came to the node in another way, because nobody could pull it by that digest.
  */
 export function digestIn(imageId: string, image: string): string | undefined {

@@ -3,8 +3,8 @@ import { canonicalJson } from '../../schema/revision-of.ts';
 import { repositoryOf } from './image-name.ts';
 
 /**
- * Returns the very image that a rollback repeats, whatever its tag or branch means today. Undefined when the earlier
- * revision had none, or asked for something else.
+ * Returns the exact image that a rollback repeats, whatever its tag or branch means today. Undefined if the earlier
+ * revision had none or asked for something else.
  */
 export function repeatedImage({ spec }: RevisionResource, siblings: RevisionResource[]): string | undefined {
   const former = spec.rollbackOf === undefined ? undefined : siblings.find(({ metadata }) => metadata.name === spec.rollbackOf);

@@ -7,14 +7,12 @@ import type { Decision } from './decision.ts';
 const LINES = 50;
 const LENGTH = 16_000;
 /**
- * Milliseconds that a node has to answer. One that does not may be gone, and its pod's last words are no reason to
- * delay the result.
+ * Milliseconds within which a node must answer. One that does not may be gone, and its pod's last lines are no reason
+ * to delay the result.
  */
 const PATIENCE = 2000;
 
-/**
- * Reads the last lines that a failed pod wrote; undefined when there is nothing to read, which is no reason to fail.
- */
+/** Reads the last lines that a failed pod wrote. Undefined if there is nothing to read, which is no failure. */
 export async function logTail(
   kube: Kube,
   revision: RevisionResource,

@@ -18,20 +18,20 @@ import { repeatedImage } from './image.ts';
 import { workloadName } from './objects/workload.ts';
 import { secretsWaitedFor } from './volume-secrets.ts';
 
-/** What is there for a revision, as the caches have it and as was read for it. */
+/** What exists for a revision, by the caches and by what was read for it. */
 export type RevisionWorld = {
   deployment: DeploymentResource | undefined;
-  /** Another deployment has the name of the one that it belonged to. */
+  /** True if another deployment now has the name of the one that it belonged to. */
   isForeign: boolean;
   order: RolloutOrder;
-  /** Among its siblings it is the one to serve, whatever the deployment's status says at the moment. */
+  /** True if it is the one to serve among its siblings, whatever the deployment's status says now. */
   isPick: boolean;
   databaseReady: boolean;
-  /** Since when the managed database takes connections, in milliseconds since the epoch, where that is known. */
+  /** When the managed database began to take connections, in milliseconds since the epoch, if that is known. */
   databaseSince: number | undefined;
-  /** The Service sends clients to it. */
+  /** True if the Service sends clients to it. */
   hasTraffic: boolean;
-  /** Where its pods read the database's address; undefined until the deployment's status has it. */
+  /** Where its pods read the database's address. Undefined until the deployment's status has it. */
   address: DatabaseAddress | undefined;
   /**
    * Connections that the pods may share out: those of the live database. Undefined while it is to take another number,
@@ -39,22 +39,22 @@ export type RevisionWorld = {
    */
   connections: number | undefined;
   environment: Environment;
-  /** The very image that is deployed again, in a rollback. */
+  /** The exact image that a rollback deploys again. */
   repeated: string | undefined;
-  /** Secrets that volumes of its pods wait for and that are not there. */
+  /** Missing Secrets that volumes of its pods wait for. */
   missing: string[];
-  /** Its build, only looked at while there is no image yet and it may roll out. */
+  /** Its build, which is read only while there is no image yet and it may roll out. */
   build: BuildWorld | undefined;
   api: KubeObject | undefined;
   queue: KubeObject | undefined;
   apiPods: KubeObject[];
   queuePods: KubeObject[];
-  /** When no operator worked, so that nothing could get on. */
+  /** When no operator worked, so that nothing could progress. */
   absences: TimeSpan[];
   now: Date;
 };
 
-/** Finds the deployment of this very uid; another of its name is a later one. */
+/** Finds the deployment of this uid. Another one of its name is a later one. */
 function deploymentOf(
   { caches }: Pick<OperatorDeps, 'caches'>,
   { metadata, spec }: RevisionResource,
@@ -64,7 +64,7 @@ function deploymentOf(
   return { deployment: isForeign ? undefined : found, isForeign };
 }
 
-/** Observes what is there for a revision, and writes nothing. */
+/** Observes what exists for a revision, and writes nothing. */
 export async function observeRevision(
   deps: Pick<OperatorDeps, 'kube' | 'caches' | 'settings' | 'absences'>,
   revision: RevisionResource,

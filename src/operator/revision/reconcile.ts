@@ -15,7 +15,7 @@ import { refusedRevision } from './refusal.ts';
 import { serverVersion } from './server-version.ts';
 import { revisionReport, type RevisionStatusFields } from './status.ts';
 
-/** Brings a revision up beside the one that serves, and takes it down again when it failed or was replaced. */
+/** Starts a revision beside the serving one, and stops it when it has failed or was replaced. */
 export const reconcileRevision =
   (deps: OperatorDeps): Reconcile<RevisionResource, RevisionStatusFields> =>
   async (revision, { signal, log, now }) => {
@@ -24,13 +24,13 @@ export const reconcileRevision =
     const situation = { revision, world, settings };
     const decision = decideRevision(situation);
     const secretName = await adoptSecret(deps, revision, { environment: world.environment, signal });
-    // The log is read before the pods are taken away, because it goes with them.
+    // The log is read before the pods are removed, because it goes with them.
     const tail = await logTail(kube, revision, { decision, signal, log });
     if (decision.build === 'drop')
       await kube.delete(kinds.job, { namespace: revision.metadata.namespace, name: names.buildJob(revision.metadata.name) }, {}, signal);
     if (decision.build === 'make' && settings.builder !== undefined) {
       const job = buildJob(revision, settings.builder, settings);
-      // The Job was looked for by its labels a moment ago: one that is there without them is not ours.
+      // The Job was just searched by its labels, so an existing one without them is not ours.
       if (!(await writer.create(job, signal))) throw taken(`Job ${job.metadata.name}`);
     }
     const given = {

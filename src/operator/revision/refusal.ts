@@ -11,20 +11,20 @@ import { statements, type RevisionStatusFields } from './status.ts';
 
 type Refusal = {
   refusal: KubeRefused | Denied;
-  /** One of its workloads is there. */
+  /** True if one of its workloads exists. */
   isMade: boolean;
   /** Seconds until its deadline. */
   secondsLeft: number;
   now: Date;
 };
 
-/** Seconds after which a quota is asked again: nothing wakes the revision when it gets room. */
+/** Seconds after which a quota is tried again. Nothing wakes the revision when it gets room. */
 const QUOTA_POLL = 10;
 
 /**
  * Reports that the API server refused one of the objects. A quota may get room, so the revision waits for it until the
- * deadline. Nothing else that the spec asks for becomes possible: a revision without a workload could not be created,
- * one with a workload has failed to roll out. Undefined for the repair of a revision that has ended, which is tried
+ * deadline. Nothing else that was refused becomes possible later. A revision without a workload could not be created,
+ * and one with a workload has failed to roll out. Undefined for the repair of a revision that has ended, which is tried
  * again.
  */
 export function refusedRevision(revision: RevisionResource, refused: Refusal): Report<RevisionStatusFields> | undefined {
@@ -56,7 +56,7 @@ function withoutRoom(revision: RevisionResource, { message: words }: Denied, { s
 
 type Step = { phase: RevisionStatus; startedAt?: Date; endedAt?: Date };
 
-/** Returns the status as it was, with what the refusal makes of it. */
+/** Returns the former status with what the refusal changes. */
 function reported(
   revision: RevisionResource,
   { phase, startedAt, endedAt }: Step,
@@ -78,7 +78,7 @@ function reported(
   };
 }
 
-/** The revision stays what it came to; its objects can't be repaired. */
+/** Reports that the objects of an ended revision can't be repaired. Its phase stays. */
 function unrepaired({ status }: RevisionResource, refusal: KubeRefused): Report<RevisionStatusFields> {
   const { conditions = [], observedGeneration: _, ...before } = status ?? {};
   const known = conditions.filter(({ type }) => type === ROLLED_OUT || type === BUILD_SUCCEEDED);

@@ -8,17 +8,17 @@ import { isTrue } from '../kernel/conditions.ts';
 import type { Decision } from './decision.ts';
 import type { RevisionWorld } from './observe.ts';
 
-/** Bytes of the log that are read: the line is among the first, unless a graph logs while it is loaded. */
+/** Bytes of the log that are read. The line is among the first, unless a graph logs while it is loaded. */
 const HEAD = 65_536;
-/** Milliseconds that a kubelet has to answer: it needs some, and a rollout waits for no longer. */
+/** Milliseconds within which a kubelet must answer. A rollout waits no longer for it. */
 const PATIENCE = 5000;
 const VERSION = /"server_version":"([\w.+-]{1,64})"/;
 
 type Rollout = { decision: Decision; world: RevisionWorld; signal: AbortSignal; log: Log };
 
 /**
- * Reads the version that a server logs in its first lines, once, when its revision is out; undefined when there is
- * none. It is read from the log, because the operator may read that already and needs no way into the pods.
+ * Reads the version that a server logs in its first lines, once, when its revision has rolled out. Undefined if there
+ * is none. The operator may read logs anyway, so it needs no other access to the pods.
  */
 export async function serverVersion(
   kube: Kube,

@@ -38,7 +38,7 @@ export type RevisionView = {
   standing?: KubeObject[];
 };
 
-/** Makes the status, the conditions and the outcome of a revision of what was decided. */
+/** Makes the status, the conditions and the outcome of a revision from what was decided. */
 export function revisionReport(revision: RevisionResource, view: RevisionView): Report<RevisionStatusFields> {
   const { phase, message, reason } = view.decision;
   return {
@@ -55,7 +55,8 @@ export function revisionReport(revision: RevisionResource, view: RevisionView): 
 }
 
 /**
- * Until a revision has ended, its pods are made as today's operator makes them. Then it keeps them as they were seen.
+ * Returns the templates of its pods as they were seen. Until a revision has ended, today's operator makes its pods.
+ * Then they stay as they were seen.
  */
 function templatesSeen({ metadata, status }: RevisionResource, { decision, standing = [] }: RevisionView): RevisionStatusFields {
   if (!ENDED.includes(decision.phase)) return {};
@@ -86,7 +87,7 @@ function writtenOnce(
     builtAt: decision.image !== undefined && spec.source === 'git' ? time : undefined,
     serverVersion,
   };
-  // A revision that hibernation has queued again, or that was suspended, has its whole deadline before it.
+  // A revision that hibernation has queued again or that was suspended gets its whole deadline.
   const known =
     decision.phase === 'QUEUED' || (wasPaused(revision) && !isEnded(revision))
       ? { ...before, startedAt: undefined, builtAt: undefined }
@@ -143,7 +144,7 @@ function buildStatement({ status }: RevisionResource, { phase, image = status?.i
   return ENDED.includes(phase) ? state('False', reason ?? wordOf(phase), message) : state('Unknown', reason ?? wordOf(phase), message);
 }
 
-/** `AWAITING_DEPLOY` -> `AwaitingDeploy`. */
+/** Turns `AWAITING_DEPLOY` into `AwaitingDeploy`. */
 const wordOf = (phase: string): string =>
   phase
     .toLowerCase()
@@ -152,8 +153,7 @@ const wordOf = (phase: string): string =>
     .join('');
 
 /**
- * Returns the digest of the image that the api pods run, so that a moved tag does not change what a rollback brings
- * back.
+ * Returns the digest of the image that the api pods run, so that a moved tag does not change what a rollback repeats.
  */
 function digestOf(revision: RevisionResource, { apiPods }: RevisionWorld): string | undefined {
   const image = imageOf(revision) ?? '';

@@ -7,7 +7,7 @@ type Volume = { secret?: Source | null; projected?: { sources?: { secret?: Sourc
 
 /**
  * Returns the names of Secrets that the pods of a revision wait for, once they wait for a volume. A node reports a
- * missing one in events alone.
+ * missing one only in events.
  */
 export function secretsWaitedFor({ spec }: RevisionResource, pods: KubeObject[]): string[] {
   if (!pods.some(isWaitingForVolumes)) return [];

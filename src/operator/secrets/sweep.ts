@@ -9,11 +9,11 @@ import { unreferenced } from './unreferenced.ts';
 export type SweepOptions = OperatorDeps & {
   log: Log;
   namespaces: string[];
-  /** Milliseconds between two looks; a Secret that nothing names at both is removed. */
+  /** Milliseconds between two sweeps. A Secret that nothing names in both is removed. */
   every: number;
 };
 
-/** Removes the Secrets of changes that never came to anything, until the signal is aborted. */
+/** Removes the Secrets of changes that were never completed, until the signal is aborted. */
 export async function sweepSecrets(options: SweepOptions, signal: AbortSignal): Promise<void> {
   let suspects = new Set<string>();
   while (!signal.aborted) {
@@ -27,7 +27,10 @@ export async function sweepSecrets(options: SweepOptions, signal: AbortSignal): 
   }
 }
 
-/** Returns the namespaces that can have Secrets of deployments: no installation may list those of the whole cluster. */
+/**
+ * Returns the namespaces that can have Secrets of deployments, because no installation may list Secrets of the whole
+ * cluster.
+ */
 const placesOf = ({ deployments, listeners }: Pick<OperatorDeps['caches'], 'deployments' | 'listeners'>): string[] => [
   ...new Set([
     ...deployments.list().flatMap(({ metadata }) => metadata.namespace ?? []),
@@ -47,7 +50,7 @@ async function secretsIn(namespace: string, { kube, log, signal }: Look): Promis
   }
 }
 
-/** One look: removes those already under suspicion, and returns the new suspects. */
+/** Removes the suspects that are still unreferenced, and returns the new suspects. */
 export async function sweep(
   { kube, caches, writer, log, namespaces, every }: SweepOptions,
   suspects: Set<string>,

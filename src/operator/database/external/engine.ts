@@ -8,11 +8,11 @@ import { externalSecret } from './secret.ts';
 import { externalStatement } from './statement.ts';
 
 /**
- * Seconds after which a Secret that names no database is read again: nothing wakes the deployment when it is repaired.
+ * Seconds after which a Secret that names no database is read again. Nothing wakes the deployment when it is repaired.
  */
 const SECRET_POLL = 10;
 
-/** A database that somebody else runs, named by a Secret. The operator makes none of its objects, and removes none. */
+/** A database that somebody else runs, named by a Secret. The operator neither makes nor removes any of its objects. */
 export const external: DatabaseEngine = {
   address: (deployment) => addressIn(deployment, deployment.spec.database?.external?.key ?? URI_KEY),
   takesConnections: (deployment) => isTrue(deployment, DATABASE_READY),
@@ -27,7 +27,7 @@ export const external: DatabaseEngine = {
   step: () => Promise.resolve(undefined),
   report: (_deployment, facts) => ({ ready: externalStatement(facts), statements: [], poll: SECRET_POLL }),
   isStopped: () => true,
-  // Only the number of connections is the operator's to keep to.
+  // Only the number of connections has an effect.
   withoutEffect: ['dbCpu', 'dbCpuLimit', 'dbMemoryMb', 'dbMemoryLimitMb', 'dbStorageGi'],
   hold: () => Promise.resolve(),
   release: () => Promise.resolve([]),

@@ -34,7 +34,7 @@ function isCalm(deployment: DeploymentResource, { agentPods }: DatabaseView): bo
   return isTrue(deployment, DATABASE_READY) && isRequestHandled(deployment) && isSeen && agentPods.every(isPodReady);
 }
 
-/** Returns what is wrong with the Secret, without a word of its values; undefined when nothing is. */
+/** Returns what is wrong with the Secret, without quoting its values. Undefined if nothing is. */
 export function problemOf({ secretName, key = URI_KEY }: ExternalDatabase, data: Record<string, string> | undefined): string | undefined {
   if (data === undefined) return `The Secret ${secretName} of the external database is not there.`;
   const value = data[key];

@@ -8,9 +8,9 @@ import { notReady, ready } from '../ready.ts';
 type Facts = Pick<DatabaseFacts, 'active' | 'secret'> & { view: { agentPods: KubeObject[] } };
 
 /**
- * States whether the external database takes connections. The operator connects to no database, but agent pods do: they
- * are ready while queue and database answer, and alive without them. When all those that run are alive and none is
- * ready, the database is the reason.
+ * States whether the external database takes connections. The operator connects to no database, but agent pods do. They
+ * are ready only while queue and database answer, and alive without them. If all that run are alive and none is ready,
+ * the database is the reason.
  */
 export function externalStatement({ view, active, secret }: Facts): StatedCondition {
   if (secret === undefined) return notReady('The Secret of the external database has not been read yet.');

@@ -12,7 +12,7 @@ import { holdPod, removeData } from './release.ts';
 import { authorityOf } from './tls/served.ts';
 import { growVolume } from './volume.ts';
 
-/** The managed database: one Postgres of the deployment's own, in a set of one pod with a volume that outlives it. */
+/** The managed database: a Postgres for one deployment, in a StatefulSet of one pod with a volume that outlives it. */
 export const own: DatabaseEngine = {
   address: (deployment) => addressIn(deployment, URI_KEY, authorityOf(deployment)),
   takesConnections: (_deployment, view) => isAnswering(view),

@@ -9,21 +9,21 @@ import { GUARD } from './guard.ts';
 type Level = 'roomy' | 'nearly-full' | 'almost-full' | 'full';
 type Fullness = { level: Level; used: number; size: number };
 type FullnessReport = {
-  /** Undefined while there is room. */
+  /** Undefined while the volume has room. */
   statement?: StatedCondition;
-  /** Seconds after which the silence of the guard means that there is room. */
+  /** Seconds after which a silent guard means that there is room. */
   again?: number;
 };
 
 /**
- * Seconds within which a guard that has something to report has ended: it looks at once, and a node reports an end
+ * Seconds within which a guard that has something to report has ended. It looks at once, and a node reports an end
  * within ten.
  */
 const SILENCE = 30;
 
 /**
- * Reports how full the volume is, as the guard in its pod said when it last ended. It says nothing while the volume has
- * room. The report of an earlier pod stands until the next guard has had its say, because the volume is the same.
+ * Reports how full the volume is, as the guard in its pod said when it last ended. It reports nothing while the volume
+ * has room. The report of an earlier pod stays until the next guard has looked, because the volume is the same.
  */
 export function fullnessOf({ status }: DeploymentResource, pods: KubeObject[], now: Date): FullnessReport {
   const pod = pods.find(({ metadata }) => metadata.deletionTimestamp === undefined);
@@ -38,14 +38,14 @@ export function fullnessOf({ status }: DeploymentResource, pods: KubeObject[], n
   return { statement: { type, status: holds, reason, message }, ...(silent > 0 && { again: SILENCE - silent }) };
 }
 
-/** Postgres is ready, and its pod is not only because its guard has just ended with a report. */
+/** Returns true if Postgres is ready and its pod is unready only because its guard has just ended with a report. */
 export const isGuardAway = (pod: KubeObject): boolean => {
   const { containerStatuses = [] } = statusOfPod(pod);
   const [away, ...others] = containerStatuses.filter(({ ready }) => ready !== true);
   return pod.metadata.deletionTimestamp === undefined && away?.name === GUARD && others.length === 0 && containerStatuses.length > 1;
 };
 
-/** Returns the pods without their guards, which are never the reason why a database does not answer. */
+/** Returns the pods without their guards, because a guard is never the reason why a database does not answer. */
 export const withoutGuards = (pods: KubeObject[]): KubeObject[] =>
   pods.map((pod) => {
     const { containerStatuses, ...status } = statusOfPod(pod);
@@ -57,7 +57,7 @@ const isOther = ({ name }: ContainerStatus): boolean => name !== GUARD;
 const guardIn = (pod: KubeObject | undefined): ContainerStatus | undefined =>
   pod && statusOfPod(pod).containerStatuses?.find(({ name }) => name === GUARD);
 
-/** The pod was made by an earlier version of the platform. */
+/** Returns true if an earlier version of the platform made the pod, without a guard. */
 const isWithoutGuard = (pod: KubeObject | undefined): boolean =>
   pod !== undefined && (statusOfPod(pod).containerStatuses ?? []).length > 0 && guardIn(pod) === undefined;
 
@@ -68,8 +68,8 @@ function reportedBy(guard: ContainerStatus | undefined): Fullness | undefined {
 }
 
 /**
- * Returns the seconds for which a guard that never ended has run. One that did end, and whose words are lost, has
- * nothing new to report.
+ * Returns the seconds for which a guard that never ended has run. A guard that ended and whose report is lost has
+ * nothing new to say.
  */
 function silenceOf(guard: ContainerStatus | undefined, now: Date): number {
   const { startedAt } = guard?.state?.running ?? {};

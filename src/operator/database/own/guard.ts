@@ -21,7 +21,7 @@ export const guard = (deployment: DeploymentResource, settings: OperatorSettings
     { name: 'PGDATA', value: PGDATA },
     { name: 'CERTIFICATE', value: servedTls(deployment).settings.ssl_cert_file },
   ],
-  // It is a shell that sleeps; psql, on a full volume, takes some ten megabytes.
+  // The guard is a shell that sleeps. On a full volume it runs psql, which takes some ten megabytes.
   resources: { requests: { cpu: '5m', memory: '16Mi' }, limits: { cpu: '100m', memory: '64Mi' } },
   securityContext: restrictedContainer,
   volumeMounts: [

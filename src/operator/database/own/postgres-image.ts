@@ -1,12 +1,12 @@
 import type { DeploymentResource } from '../../../schema/custom-resources.ts';
 
-/** User and group `postgres` of the image. */
+/** The user and group `postgres` of the image. */
 const POSTGRES_ID = 26;
 export const DATA = '/var/lib/postgresql/data';
 /** The data has a folder of its own, because the root of a volume may hold lost+found, which initdb refuses. */
 export const PGDATA = `${DATA}/pgdata`;
 
-/** Returns what every pod with the database's image has of restricted pod security. */
+/** Returns the restricted pod security of every pod with the database's image. */
 export function restrictedPod(deployment: DeploymentResource): object {
   const { imagePullSecrets } = deployment.spec.template.resourceSpec ?? {};
   return {

@@ -12,7 +12,9 @@ import { adminCredential, databaseCredential } from './credentials/secret.ts';
 import { keepCertificate, type Kept } from './tls/keep.ts';
 import { withKeptVolume } from './volume.ts';
 
-/** Makes the credential and the certificate of a managed database, and brings a change of its password one step on. */
+/**
+ * Makes the credential and the certificate of a managed database, and moves a change of its password one step forward.
+ */
 export async function prepareDatabase(deps: DatabaseDeps, deployment: DeploymentResource, pass: DatabasePass): Promise<Prepared> {
   const { view, objects, isHeld, signal } = pass;
   const first = isHeld || view.database !== undefined ? {} : await firstCredential(deps, deployment, signal);
@@ -46,18 +48,18 @@ function prepared({ status }: DeploymentResource, password: PasswordState, certi
 const given = (fields: Record<string, string | undefined>): Prepared['status'] =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 
-/** What stands in the way, and the credentials and the admin's Secret where they were found or made. */
+/** What is in the way, and the credentials and the admin's Secret if they were found or made. */
 type First = { trouble?: ReconcileOutcome; credentials?: Credential[]; admin?: string };
 
 /**
- * Makes the first password, unless one was kept. Credentials are read only while there is no database: a settled
+ * Makes the first password, unless one was kept. Credentials are read only while there is no database, so a settled
  * deployment reads no Secret.
  */
 async function firstCredential(deps: DatabaseDeps, deployment: DeploymentResource, signal: AbortSignal): Promise<First> {
   const { name, annotations } = deployment.metadata;
   const known = isNew(deployment) ? [] : await listCredentials(deps, deployment, signal);
   if (known.length > 0) return { credentials: known };
-  // Another password over a volume that is there would lock everybody out.
+  // Another password for an existing volume would lock everybody out.
   if (annotations?.[DATABASE_OF] !== undefined || deployment.status?.databaseSecret !== undefined) {
     const secret = deployment.status?.databaseSecret ?? names.databaseSecret(name, dataOwner(deployment));
     return { trouble: stalled('SecretMissing', `The kept database's credential ${secret} is not there.`) };
@@ -69,6 +71,9 @@ async function firstCredential(deps: DatabaseDeps, deployment: DeploymentResourc
   return { credentials: credentialsAmong([made], deployment), admin: admin.metadata.name };
 }
 
-/** The data is the deployment's own and its spec was never changed: if there is a password at all, it is the first. */
+/**
+ * Returns true if the data is the deployment's own and its spec was never changed. A password can then only be the
+ * first.
+ */
 const isNew = ({ metadata, status }: DeploymentResource): boolean =>
   metadata.generation === 1 && metadata.annotations?.[DATABASE_OF] === undefined && status?.databaseSecret === undefined;

@@ -10,15 +10,15 @@ import { isGuardAway, withoutGuards } from './fullness.ts';
 
 type Live = Pick<DatabaseView, 'database' | 'databasePods'>;
 
-/** The database is up, as its set says, or its pod: after an absence of the guard the set is behind. */
+/** Returns true if the database is up, by its set or by its pod. After an end of the guard the set is late. */
 export const isDatabaseUp = ({ database, databasePods }: Live): boolean =>
   isSetUp(database) ||
   databasePods.some((pod) => isGuardAway(pod) || (isPodReady(pod) && !isPodOver(pod) && pod.metadata.deletionTimestamp === undefined));
 
-/** It takes connections. A set scaled to zero counts its last pod for a moment longer. */
+/** Returns true if it takes connections. A set that is scaled to zero counts its last pod for a moment longer. */
 export const isAnswering = (live: Live): boolean => isDatabaseUp(live) && replicasOf(live.database) > 0;
 
-/** What a deployment says of its managed database. */
+/** Returns the condition of a managed database. */
 export function ownStatement(
   { spec }: DeploymentResource,
   { view, settings, now }: Pick<DatabaseFacts, 'view' | 'settings' | 'now'>,
@@ -31,7 +31,7 @@ export function ownStatement(
 }
 
 /**
- * Seconds after which a set without a pod is reported: its controller makes one within milliseconds, or events say why
+ * Seconds after which a set without a pod is reported. Its controller makes one within milliseconds, or events say why
  * not.
  */
 export const PODLESS = 30;

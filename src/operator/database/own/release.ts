@@ -12,8 +12,8 @@ import { claimName } from './volume.ts';
 type Left = { children: KubeObject[]; signal: AbortSignal };
 
 /**
- * Makes the set again for a pod that was left alone, because the deployment was deleted between the two steps in which
- * a volume grows. The set takes the pod and goes together with it: the operator itself has no right to delete pods.
+ * Makes the set again for a pod that lost it, because the deployment was deleted between the two steps in which a
+ * volume grows. The set adopts the pod and is deleted with it, because the operator itself may not delete pods.
  */
 export async function holdPod(
   { writer, settings }: DatabaseDeps,
@@ -25,7 +25,7 @@ export async function holdPod(
   await writer.reconcile([databaseSet(deployment, settings, {})], [], signal);
 }
 
-/** Removes the volume and its credentials where the policy is Delete. Returns what is left of the volume. */
+/** Removes the volume and its credentials if the policy is Delete. Returns what is left of the volume. */
 export async function removeData(
   { kube, settings }: DatabaseDeps,
   deployment: DeploymentResource,
@@ -44,7 +44,7 @@ export async function removeData(
   return kube.all(kinds.volumeClaim, { ...scope, fieldSelector: `metadata.name=${claim}` }, signal);
 }
 
-/** A missing right must not hold the deployment for ever: it may have gone with a namespace that is being deleted. */
+/** A missing right must not hold the deployment for ever. It may be missing because the namespace is being deleted. */
 const unlessForbidden = (error: unknown): [] => {
   if (error instanceof Forbidden) return [];
   throw error;

@@ -15,8 +15,8 @@ export function databaseService(deployment: DeploymentResource): KubeObject {
     spec: {
       clusterIP: 'None',
       selector: selectorOf(name, 'database'),
-      // While the guard is started again the pod is not ready, and Postgres answers all the same. A Postgres that
-      // starts refuses by itself.
+      // While the guard restarts, the pod is not ready but Postgres answers. A Postgres that is starting refuses by
+      // itself.
       publishNotReadyAddresses: true,
       ports: [{ name: 'postgres', port: DATABASE_PORT, targetPort: 'postgres', protocol: 'TCP' }],
     },

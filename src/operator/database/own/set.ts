@@ -12,7 +12,7 @@ import { childMetadata, dataOwner, ownedMetadata } from '../../family/metadata.t
 import { DATA, PGDATA, restrictedContainer, restrictedPod } from './postgres-image.ts';
 import { servedTls } from './tls/served.ts';
 
-/** Returns the set of a managed database. It keeps of `live` what can't be changed later: the volume claim. */
+/** Returns the StatefulSet of a managed database. It keeps the volume claim of `live`, which can't be changed later. */
 export function databaseSet(
   deployment: DeploymentResource,
   settings: OperatorSettings,
@@ -27,7 +27,7 @@ export function databaseSet(
     spec: {
       serviceName: name,
       replicas,
-      // A broken pod of an older template must not stand in the way of the repaired one.
+      // A broken pod of an older template must not block the repaired one.
       podManagementPolicy: 'Parallel',
       selector: { matchLabels: selectorOf(metadata.name, 'database') },
       persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain', whenScaled: 'Retain' },
@@ -93,10 +93,9 @@ function container(deployment: DeploymentResource, settings: OperatorSettings): 
     args: databaseArguments(size, servedTls(deployment).settings),
     env: [
       { name: 'POSTGRES_USER', value: OWNER },
-      // Only an empty volume reads it, and it is gone once the password was changed.
+      // Only an empty volume reads it. It is gone once the password has been changed.
       { name: 'POSTGRES_PASSWORD', valueFrom: { secretKeyRef: { name: secret, key: 'password', optional: true } } },
-      // It makes the image's superuser another role than the agents', without a password. Only an empty volume reads
-      // it, too.
+      // It gives the image's superuser a role of its own, without a password. Only an empty volume reads it.
       { name: 'POSTGRES_ADMIN_PASSWORD', valueFrom: { secretKeyRef: { name: admin, key: 'password', optional: true } } },
       { name: 'POSTGRES_DB', value: OWNER },
       { name: 'PGDATA', value: PGDATA },
@@ -108,10 +107,10 @@ function container(deployment: DeploymentResource, settings: OperatorSettings): 
       limits: { cpu: cores(size.cpuLimit), memory: mebibytes(size.memoryLimitMb) },
     },
     securityContext: restrictedContainer,
-    // The deployment reports its last lines when it does not start, because nobody reads the log of a database.
+    // The deployment reports its last lines if it does not start, because nobody reads the log of a database.
     terminationMessagePolicy: 'FallbackToLogsOnError',
     ...probes,
-    // SIGTERM alone would wait for every client to leave. SIGINT rolls back and stops, and a SIGTERM after it changes
+    // A SIGTERM alone waits for every client to leave. SIGINT rolls back and stops, and a SIGTERM after it changes
     // nothing.
     lifecycle: { preStop: { exec: { command: ['/bin/sh', '-c', 'kill -INT 1'] } } },
     volumeMounts: [
@@ -131,8 +130,8 @@ const shell = (command: string): object => ({ exec: { command: ['/bin/sh', '-c',
 
 /**
  * No probe needs a password. pg_isready exits with 1 for "up but refusing", which a database says while it replays its
- * log after a crash: it is started and alive, but not ready. So no replay is cut short, however long it takes. The hour
- * before the first answer is for an empty or slow volume (as CloudNativePG's startDelay).
+ * log after a crash: it is started and alive, but not ready. So no replay is cut short, however long it takes. The
+ * first answer may take an hour, for an empty or slow volume (as CloudNativePG's startDelay).
  */
 const probes = {
   startupProbe: { ...shell(isAlive), periodSeconds: 2, timeoutSeconds: 5, failureThreshold: 1800 },

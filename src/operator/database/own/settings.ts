@@ -18,7 +18,7 @@ export function databaseArguments({ memoryMb, maxConnections }: DatabaseSize, mo
     // Queue and checkpoint tables change all the time, so they are vacuumed early.
     autovacuum_vacuum_scale_factor: '0.05',
     // It is three times the default, because after each checkpoint the first change of a page logs the whole page. How
-    // long a replay takes depends on the log's size alone.
+    // long a replay takes depends only on the log's size.
     checkpoint_timeout: '15min',
     // Those whole pages are most of the log of small updates. Every build has pglz (`on`); lz4 is optional.
     wal_compression: 'on',

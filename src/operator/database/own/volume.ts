@@ -18,7 +18,7 @@ export const claimName = (deployment: DeploymentResource): string =>
 
 /**
  * Returns the size that the spec asks for, and the bytes by which it is beyond (or, negative, below) the live volume.
- * Undefined where nobody asks for a size: a live database keeps the default that it was made with, whatever the
+ * Undefined if nobody asks for a size. Then a live database keeps the default that it was made with, whatever the
  * installation's default is today.
  */
 export function storageAsked(
@@ -31,9 +31,9 @@ export function storageAsked(
 }
 
 /**
- * Enlarges the volume of a database that is asked to be larger: its claim grows while its pod runs. The template of a
- * set can't be changed, so the set is removed without its pod, and the next pass makes it again. A pass that comes
- * after a crash finds each step done or not.
+ * Enlarges the volume of a database if a larger one is asked for. Its claim grows while its pod runs. The template of a
+ * set can't be changed, so the set is removed without its pod, and the next pass makes it again. A pass after a crash
+ * finds each step done or not done.
  */
 export async function growVolume(
   deps: DatabaseDeps,
@@ -83,7 +83,7 @@ async function growClaim({ kube }: Pick<DatabaseDeps, 'kube'>, deployment: Deplo
   try {
     const { spec } = await kube.get(kinds.volumeClaim, ref, signal);
     const known = (spec as StorageRequest).resources.requests.storage;
-    // The claim is the lower bound: one that somebody enlarged by hand stays as it is.
+    // A claim that somebody enlarged by hand stays as it is.
     if ((quantity(known) ?? 0) >= gibibytes * GIBIBYTE) return undefined;
     const path = '/spec/resources/requests/storage';
     const patch = [

@@ -7,10 +7,10 @@ import { imageOf } from '../../family/revisions.ts';
 import { targetImage } from './job.ts';
 import { builtBy } from './result.ts';
 
-/** Seconds after which a Job without a pod is looked at again: events alone say why its pod does not come. */
+/** Seconds after which a Job without a pod is looked at again. Only events say why it has no pod. */
 const LOOK_FOR_POD = 5;
 
-/** The status keeps the image first; the next reconcile makes its pods. */
+/** The status first stores the image. The next reconcile makes its pods. */
 const NEXT = { started: true, again: 1 };
 
 /** Decides the next step of a revision that has yet to be built; undefined for one that has its image. */
@@ -88,7 +88,7 @@ const secondsLeft = ({ metadata }: KubeObject, { deadlineSeconds }: Builder, { w
 
 type JobStatus = { conditions?: { type: string; status: string; reason?: string; message?: string }[] };
 
-/** Decides by the Job, where its pod has not come or is gone before anybody read its result. */
+/** Decides by the Job, if it has no pod yet or its pod went before anybody read the result. */
 function byJob(job: KubeObject, builder: Builder, situation: Situation): Decision {
   const { conditions = [] } = (job.status ?? {}) as JobStatus;
   const end = conditions.find(({ type, status }) => (type === 'Failed' || type === 'Complete') && status === 'True');

@@ -8,8 +8,8 @@ import { cores, mebibytes } from '../../kernel/quantity.ts';
 import { RESTRICTED } from '../objects/containers.ts';
 
 /**
- * Seconds that Kubernetes grants a build beyond its deadline. The operator itself ends a late build, after reading its
- * log; Kubernetes does where there is no operator for so long.
+ * Seconds that Kubernetes gives a build beyond its deadline. The operator itself ends a late build after reading its
+ * log. Kubernetes does so if no operator runs for that long.
  */
 const BEYOND_DEADLINE = 60;
 const HOME = '/workspace';
@@ -36,7 +36,7 @@ export function buildJob(revision: RevisionResource, builder: Builder, { imagePu
       ownerReferences: [{ ...owner, controller: true, blockOwnerDeletion: true }],
     },
     spec: {
-      // A build that fails would fail again, and its author learns so at once. One whose node is drained has not
+      // A build that fails would fail again, so its author learns of it at once. One whose node is drained has not
       // failed.
       backoffLimit: 0,
       podFailurePolicy: { rules: [{ action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] }] },
@@ -56,7 +56,7 @@ function podSpec(revision: RevisionResource, builder: Builder, imagePullPolicy: 
     enableServiceLinks: false,
     ...(serviceAccountName !== undefined && { serviceAccountName }),
     ...(registry !== undefined && { imagePullSecrets: [{ name: registry }] }),
-    // The user is the image's own, because only its maker knows which one the builder needs. It must not be root.
+    // The image names the user, because only its maker knows which one the builder needs. It must not be root.
     securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
     containers: [container(revision, builder, imagePullPolicy)],
     volumes: [
@@ -108,6 +108,6 @@ function environment(revision: RevisionResource, builder: Builder): object[] {
     HOME,
     DOCKER_CONFIG: builder.registrySecretName === undefined ? undefined : REGISTRY,
   };
-  // Kubernetes would replace `$(NAME)` by a variable, so that a literal dollar sign is written twice.
+  // Kubernetes would replace `$(NAME)` by a variable, so a literal dollar sign is written twice.
   return Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [{ name, value: value.replaceAll('$', '$$$$') }]));
 }

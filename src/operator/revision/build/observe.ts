@@ -6,19 +6,19 @@ import type { OperatorDeps } from '../../family/deps.ts';
 import { statusOfPod } from '../../pods/diagnose.ts';
 import { imageOf } from '../../family/revisions.ts';
 
-/** What is there of a revision's build. Jobs are not watched: their pods are, and show nearly all. */
+/** What exists of a revision's build. Jobs are not watched, because their pods are and show nearly everything. */
 export type BuildWorld = {
   /** The newest pod that no drained node took away. */
   pod: KubeObject | undefined;
-  /** The Job, only read while there is no pod. */
+  /** The Job, which is read only while there is no pod. */
   job: KubeObject | undefined;
 };
 
 type BuildInputs = { deployment: DeploymentResource | undefined; pods: KubeObject[]; signal: AbortSignal };
 
 /**
- * Observes a build. Undefined where nothing is to be built: there is an image or no builder, or the revision is not to
- * go on.
+ * Observes a build. Returns undefined if nothing is to be built: there is an image or no builder, or the revision may
+ * not go on.
  */
 export async function observeBuild(
   { kube, settings }: Pick<OperatorDeps, 'kube' | 'settings'>,

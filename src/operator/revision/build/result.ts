@@ -1,6 +1,6 @@
 import { repositoryOf } from '../image-name.ts';
 
-/** The image that a builder made, and the commit that it was made from where the builder says so. */
+/** The image that a builder made, and its commit if the builder says so. */
 export type Built = { image: string; commitSha?: string };
 
 const DIGEST_OR_TAG = /^(:[\w][\w.-]{0,127})?(@sha256:[0-9a-f]{64})?$/;
@@ -8,8 +8,8 @@ const COMMIT = /^[0-9a-f]{7,64}$/;
 
 /**
  * Reads what a builder wrote as its termination message: the image's name alone, or `{"image": ..., "commit": ...}`.
- * Else it returns a sentence on what is wrong. Only the name that was asked for is taken: a build runs its author's
- * commands, which must not name another's image.
+ * Otherwise it returns a sentence on what is wrong. Only the name that was asked for is accepted, because a build runs
+ * its author's commands, which must not name somebody else's image.
  */
 export function builtBy(message: string | undefined, target: string): Built | { problem: string } {
   const text = (message ?? '').trim();

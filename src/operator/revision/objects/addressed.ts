@@ -9,14 +9,14 @@ const URI = 'DATABASE_URI';
 const PATIENCE = 'GX_POSTGRES_WAIT_SECONDS';
 const OF_ADDRESS = [GIVEN, URI, PATIENCE];
 /**
- * Seconds for which a server waits for a database that starts beside it; then it exits, saying why, and is restarted.
+ * Seconds for which a server waits for a database that starts beside it. Then it exits with a message and is restarted.
  */
 const WAIT = 120;
 
 /**
- * Returns what gives a pod the address of its database. The server waits for a managed database; a wrong address of
- * another one is to be reported at once. The address says all by itself: a user's own client that gets nothing else
- * connects encrypted, too, and verifies the server.
+ * Returns what gives a pod the address of its database. The server waits for a managed database, but a wrong address of
+ * an external one is reported at once. The address is complete: a user's own client that gets nothing else also
+ * connects encrypted and verifies the server.
  */
 export function addressed({ secretName, key, authority }: DatabaseAddress): Addressed {
   const valueFrom = { secretKeyRef: { name: secretName, key } };
@@ -34,7 +34,7 @@ export function addressed({ secretName, key, authority }: DatabaseAddress): Addr
 type Container = { name: string; env?: NamedEntry[]; volumeMounts?: NamedEntry[] };
 type PodSpec = { containers: Container[]; volumes?: NamedEntry[] };
 
-/** Returns a pod as it is, with its database at another address. */
+/** Returns the same pod with its database at another address. */
 export function readdressed<T extends PodSpec>(pod: T, address: DatabaseAddress): T {
   const { variables, mounts, volumes } = addressed(address);
   const containers = pod.containers.map((container) =>

@@ -5,7 +5,7 @@ export const isNativeSidecar = ({ restartPolicy }: Container): boolean => restar
 
 export const nativeSidecar = (container: Container): object => ({ ...once(container), restartPolicy: 'Always' });
 
-/** Returns a user's container as the pod takes it; without a security context of its own it gets the restricted one. */
+/** Returns a user's container as the pod takes it. Without a security context of its own it gets the restricted one. */
 export function once(container: Container): object {
   const given = withoutNulls({ ...container, restartPolicy: null }) as Record<string, unknown>;
   return { ...given, securityContext: given.securityContext ?? RESTRICTED };
@@ -14,8 +14,8 @@ export function once(container: Container): object {
 export const RESTRICTED = { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } };
 
 /**
- * Drops nulls, which REST clients send for unset and Kubernetes wants gone. So does it with a false `readOnly`, which
- * Kubernetes does not store.
+ * Drops nulls, which REST clients send for unset fields and Kubernetes does not accept. It also drops a false
+ * `readOnly`, which Kubernetes does not store.
  */
 export function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);

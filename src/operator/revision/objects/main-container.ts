@@ -9,8 +9,8 @@ import { resources, type WorkloadWish } from './sizes.ts';
 
 const PORT = 8000;
 /**
- * Seconds in which the Service still sends requests to a pod that ends, because nodes learn of it with a delay (as long
- * as the control plane's own).
+ * Seconds for which the Service still sends requests to a pod that is ending, because nodes learn of it late (the
+ * control plane uses the same time).
  */
 const FAREWELL = 5;
 
@@ -34,7 +34,10 @@ export function mainContainer(revision: RevisionResource, wish: WorkloadWish, se
   };
 }
 
-/** Explicit variables win over the user's secrets, so that no secret redirects the server to another database. */
+/**
+ * Returns the explicit variables, which win over the user's secrets, so that no secret redirects the server to another
+ * database.
+ */
 function environment(
   revision: RevisionResource,
   { component, address, connections, deploymentId }: WorkloadWish,
@@ -51,7 +54,7 @@ function environment(
     text('GX_POSTGRES_MAX_CONNECTIONS', connectionsPerPod(revision, settings, connections)),
     text('BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS', settings.drainSeconds),
     ...tracingEnvironment(revision, deploymentId, settings),
-    // The variable has both names, because the server reads the first that is set. Queue pods keep the server's
+    // The variable has both names, because the server reads the first one that is set. Queue pods keep the server's
     // default, which a secret may change.
     ...(component === 'api'
       ? [text('GX_SHUTDOWN_DELAY_SECONDS', FAREWELL), text('GX_JOBS_PER_WORKER', 0), text('N_JOBS_PER_WORKER', 0)]
@@ -62,7 +65,7 @@ function environment(
 const ok = (path: string): object => ({ httpGet: { path, port: 'http', scheme: 'HTTP' } });
 
 /**
- * Ready means that queue and database answer; alive means that the process does, so that a lost database restarts
+ * A pod is ready while queue and database answer, and alive while the process does, so that a lost database restarts
  * nothing.
  */
 const probes = {

@@ -7,7 +7,7 @@ import type { WorkloadWish } from './sizes.ts';
 
 /** User and group of the agent server's image. */
 const AGENT_ID = 10001;
-/** Seconds that a pod gets beyond the server's own grace, to hand back its runs and close. */
+/** Seconds that a pod gets beyond the server's own grace period, to hand back its runs and close. */
 const GRACE_BEYOND_DRAIN = 30;
 
 /** Returns the pod of an api or queue workload: restricted security, and all that the resource spec asks for. */

@@ -16,7 +16,7 @@ export type WorkloadWish = {
   image: string | undefined;
 };
 
-/** Returns requests as asked, and limits twice that unless they are given; the queue's default to the api's. */
+/** Returns requests as asked, and limits of twice that unless they are given. The queue's default to the api's. */
 export function resources({ spec }: RevisionResource, component: WorkloadComponent, { profile }: OperatorSettings): object {
   const given = spec.template.resourceSpec ?? {};
   const cpu = within(given.cpu, profile.cpu, given.cpuLimit);

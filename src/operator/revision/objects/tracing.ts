@@ -19,7 +19,7 @@ export function tracingEnvironment({ metadata, spec }: RevisionResource, deploym
     ...(metadata.uid !== undefined && { 'gx.revision_id': metadata.uid }),
     ...(metadata.namespace !== undefined && { 'service.namespace': metadata.namespace }),
   };
-  // Names of Kubernetes need none of the format's escapes.
+  // Kubernetes names need none of the format's escapes.
   const pairs = Object.entries(attributes).map(([name, value]) => `${name}=${value}`);
   const { headersSecret: secret } = otlp;
   // A collector's missing credential must not keep an agent from starting.

@@ -5,14 +5,14 @@ import { names } from '../../../../schema/names.ts';
 import { dataOwner } from '../../../family/metadata.ts';
 
 /**
- * A password of a managed database: one usually, two while it is being changed. Their Secrets live as long as the
- * volume and say which they are, so that a lost status locks nobody out.
+ * A password of a managed database. There is usually one, and there are two while it is being changed. Their Secrets
+ * live as long as the volume and hold their own numbers, so that a lost status locks nobody out.
  */
 export type Credential = {
   secret: string;
   number: number;
   requestedAt?: string;
-  /** Its Secret was deleted, and another one without a password stands in its place. */
+  /** True if its Secret was deleted, and another one without a password replaces it. */
   isLost?: true;
 };
 

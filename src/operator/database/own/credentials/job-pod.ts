@@ -7,7 +7,7 @@ import { passwordJob, type PasswordTask } from './job.ts';
 
 type Pass = Pick<DatabasePass, 'view' | 'signal' | 'now'>;
 
-/** Makes the pod that talks to the database, unless it is there. Returns what it suffers from. */
+/** Makes the pod that changes the password in the database, unless it exists. Returns what is wrong with it. */
 export async function runTask(
   deps: DatabaseDeps,
   deployment: DeploymentResource,
@@ -22,11 +22,11 @@ export async function runTask(
   return diagnose(undefined, pod === undefined ? [] : [pod], patience)?.message;
 }
 
-/** Returns the pod of a Job, but not one that a node gave up: its Job makes another. */
+/** Returns the pod of a Job. One that a node gave up does not count, because its Job makes another. */
 export const podOf = ({ passwordPods }: Pick<DatabaseView, 'passwordPods'>, job: string): KubeObject | undefined =>
   passwordPods.find((pod) => pod.metadata.annotations?.[PASSWORD_TASK] === job && statusOfPod(pod).phase !== 'Failed');
 
-/** The pod of the Job has done its task. */
+/** Returns true when the pod of the Job has done its task. */
 export function isDone(view: Pick<DatabaseView, 'passwordPods'>, job: string): boolean {
   const pod = podOf(view, job);
   return pod !== undefined && statusOfPod(pod).phase === 'Succeeded';

@@ -13,7 +13,7 @@ import { separationSql } from './roles-sql.ts';
 import { loginOf, retireSql, setSql } from './sql.ts';
 
 const PSQL = 'psql -X -q -A -t -v ON_ERROR_STOP=1';
-/** A login that works already was set before a crash. A database whose agents are superusers gets its admin first. */
+/** A login that already works was set before a crash. A database whose agents are superusers gets its admin first. */
 const SEPARATE = `${PSQL} "$ADMIN" -c 'select 1' > /dev/null 2>&1 ||
   printf '%s' "$SEPARATION" | ${PSQL} -v verifier="$ADMIN_VERIFIER" "$FORMER" > /dev/null`;
 const SCRIPTS: Record<Task, string> = {
@@ -25,13 +25,13 @@ printf '%s' "$STATEMENTS" | ${PSQL} -1 -v verifier="$VERIFIER" "$ADMIN"
 exec ${PSQL} "$NEXT" -c 'select 1'`,
   retire: `printf '%s' "$STATEMENTS" | ${PSQL} -1 "$ADMIN"`,
 };
-/** The task is tried until it ends well: a database may restart meanwhile. */
+/** The task is repeated until it succeeds, because a database may restart meanwhile. */
 const FOR_EVER = 2_147_483_647;
 
-/** A task of a pod. In a separation, `from` and `to` are the one credential that is there. */
+/** A task of a pod. In a separation, `from` and `to` are the only credential that exists. */
 export type PasswordTask = { task: Task; from: Credential; to: Credential };
 
-/** Returns the Job whose pod says one thing to the database; the operator itself connects to none. */
+/** Returns the Job whose pod does one task in the database. The operator itself connects to no database. */
 export function passwordJob(deployment: DeploymentResource, { task, from, to }: PasswordTask, settings: OperatorSettings): KubeObject {
   const { name } = deployment.metadata;
   const job = names.passwordJob(name, task, to.number);
@@ -56,7 +56,7 @@ export function passwordJob(deployment: DeploymentResource, { task, from, to }: 
               imagePullPolicy: settings.imagePullPolicy,
               command: ['/bin/sh', '-c', SCRIPTS[task]],
               env: [...environment(deployment, { task, from, to }), ...connecting(tls)],
-              // It runs psql alone, which takes a few megabytes.
+              // It runs only psql, which takes a few megabytes.
               resources: { requests: { cpu: '10m', memory: '32Mi' }, limits: { cpu: '100m', memory: '64Mi' } },
               securityContext: restrictedContainer,
               ...(tls && { volumeMounts: [tls.mount] }),
@@ -68,10 +68,10 @@ export function passwordJob(deployment: DeploymentResource, { task, from, to }: 
   };
 }
 
-/** Returns the variables that psql takes beside an address. */
+/** Returns the variables that psql needs besides an address. */
 function connecting(tls: ReturnType<typeof authorityMount> | undefined): object[] {
   const { sslmode, sslrootcert } = tls?.parameters ?? {};
-  // A password is set even in a database that its guard has made read-only: it takes some hundred bytes.
+  // A password is set even in a database that its guard has made read-only, because it takes only some hundred bytes.
   const options = { PGCONNECT_TIMEOUT: '10', PGOPTIONS: '-c default_transaction_read_only=off' };
   const given = { ...options, PGSSLMODE: sslmode, PGSSLROOTCERT: sslrootcert };
   return Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [{ name, value }]));
@@ -84,7 +84,7 @@ function environment(deployment: DeploymentResource, { task, from, to }: Passwor
     valueFrom: { secretKeyRef: { name: secret, key, ...(optional && { optional }) } },
   });
   const said = (name: string, value: string): object => ({ name, value });
-  // A database that was made with its admin needs no verifier of it, and the admin's Secret has none then.
+  // A database that was made with its admin needs no verifier of it, so the admin's Secret has none.
   const separating = [
     ...(from.isLost === true ? [] : [known('FORMER', from.secret, 'uri')]),
     known('ADMIN_VERIFIER', admin, 'verifier', true),

@@ -11,13 +11,13 @@ import { dataOwner } from '../../../family/metadata.ts';
 import type { DatabaseView } from '../../database.ts';
 
 /**
- * The Secret in use has to be looked for, because a pod can't be started without it or a person asks to look. Secrets
- * are not watched, and a settled deployment reads none.
+ * Returns true if the Secret in use has to be looked up, because a pod can't be started without it or a person asks for
+ * that. Secrets are not watched, and a settled deployment reads none.
  */
 export const isDoubted = (deployment: DeploymentResource, { agentPods }: Pick<DatabaseView, 'agentPods'>): boolean =>
   agentPods.some(isUnconfigured) || !isRequestHandled(deployment);
 
-/** Returns the number of the password whose Secret has this name; undefined where there is none. */
+/** Returns the number of the password whose Secret has this name. Undefined if there is none. */
 export function numberOf(secret: string, deployment: DeploymentResource): number | undefined {
   const owner = dataOwner(deployment);
   const numbers = [0, Number(/-(\d+)$/.exec(secret)?.[1] ?? 0)];
@@ -27,9 +27,9 @@ export function numberOf(secret: string, deployment: DeploymentResource): number
 type Loss = { used: string; hasAdmin: boolean; signal: AbortSignal };
 
 /**
- * Marks a password as lost whose Secret was deleted. Nobody can know it again, but the admin can set another one: a
+ * Marks a password as lost when its Secret was deleted. Nobody can recover it, but the admin can set another one: a
  * Secret without a password takes its place, and the change goes on from there. Without the admin's Secret only a
- * person at the database's own socket can help, and the statement says so.
+ * person at the database's own socket can help, and the condition says so.
  */
 export async function markLost(
   { kube, writer }: Pick<OperatorDeps, 'kube' | 'writer'>,

@@ -23,15 +23,15 @@ export type Rotation = {
   /** When the spec asked for a new password. */
   requestedAt: string | undefined;
   isDone: (task: Task, number: number) => boolean;
-  /** Every pod that runs has this credential, and none can come back with another. */
+  /** Returns true when every running pod has this credential, and none can come back with another. */
   isEverywhere: (secret: string) => boolean;
 };
 
 /**
  * Returns the next step of a change of the password. Two logins with the same rights take turns, so that the former one
  * works until the last pod has the next: make the next credential, set it in the database, replace the pods in turn,
- * close the former login, remove its Secret. Each step follows from what is there, so that whoever comes after a crash
- * goes on from there. A lost password is followed by the next one.
+ * close the former login, remove its Secret. Each step follows from what exists, so that a crash interrupts nothing. A
+ * lost password is followed by the next one.
  */
 export function nextStep({ credentials, used, requestedAt, isDone, isEverywhere }: Rotation): RotationStep {
   const [from, to] = [credentials.at(-2), credentials.at(-1)];
@@ -47,7 +47,8 @@ export function nextStep({ credentials, used, requestedAt, isDone, isEverywhere 
 }
 
 /**
- * Pods of the deployment all read the address from this Secret. Pods that leave still use what they were started with.
+ * Returns true when all pods of the deployment read the address from this Secret. Pods that are ending still use what
+ * they were started with.
  */
 export const isUsedEverywhere = ({ agentPods, workloads }: Pick<DatabaseView, 'agentPods' | 'workloads'>, secret: string): boolean =>
   agentPods.every((pod) => isStamped(pod.metadata.annotations, secret)) &&

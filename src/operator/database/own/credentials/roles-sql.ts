@@ -6,12 +6,12 @@ const MOVER = 'gx_mover';
 /**
  * Returns the statements that give today's roles to a database whose first login was its superuser, in one transaction.
  * The superuser gets another name and no password; the old name and password go to a role that owns the data and has no
- * other right; a third role may set passwords (psql's variable `verifier` is its own). Sessions end, and new ones wait
- * for the transaction, so that none goes on as a superuser. Extensions stay the superuser's.
+ * other right; a third role may set passwords (psql's variable `verifier` is that role's). Sessions end, and new ones
+ * wait for the transaction, so that none continues as a superuser. Extensions stay the superuser's.
  *
  * Postgres keeps the role that made the cluster as it is ("the bootstrap superuser must have the SUPERUSER attribute";
- * REASSIGN OWNED refuses it). So it is renamed, and each object is handed over. A role can't rename itself, hence the
- * mover.
+ * REASSIGN OWNED refuses it). So it is renamed, and each object is handed over. The mover does this, because a role
+ * can't rename itself.
  */
 export const separationSql = (owner = OWNER, admin = ADMIN, superuser = SUPERUSER): string => `
 begin;
@@ -50,7 +50,7 @@ drop owned by ${MOVER};
 drop role ${MOVER};
 commit;`;
 
-/** Hands over everything that is the bootstrap superuser's and neither the system's nor an extension's. */
+/** Hands over everything that belongs to the bootstrap superuser, except what is the system's or an extension's. */
 const handOver = (owner: string): string => `
   for statement in
     with foreign_to as (select classid, objid from pg_depend where deptype = 'e')

@@ -15,7 +15,7 @@ import { isDoubted, markLost } from './lost.ts';
 import { separateRoles, type Separation } from './separate.ts';
 import { isDone, runTask } from './job-pod.ts';
 
-/** The Secret that pods are to be started with, what is under way, and the request that has been fulfilled. */
+/** The Secret with which pods are to be started, what is under way, and the request that has been fulfilled. */
 export type PasswordState = {
   secret: DatabaseSecret | undefined;
   rotation?: StatedCondition;
@@ -26,15 +26,15 @@ export type PasswordState = {
 };
 
 type Pass = Pick<DatabasePass, 'view' | 'signal' | 'now'> & {
-  /** The credentials and the admin's Secret as they were found or made a moment ago, where they had to be looked at. */
+  /** The credentials and the admin's Secret as they were just found or made, if they had to be read. */
   first: { credentials?: Credential[]; admin?: string };
 };
 
-/** Steps that are taken at once (marking, making and removing); the others wait for the database or the pods. */
+/** How many steps are taken at once: marking, making and removing. The others wait for the database or the pods. */
 const STEPS_AT_ONCE = 5;
 const LOOK_AGAIN = 30;
 
-/** Brings the roles and the password of a managed database one step on. A settled deployment reads no Secret. */
+/** Moves changes of a managed database's roles and password one step forward. A settled deployment reads no Secret. */
 export async function rotatePassword(deps: DatabaseDeps, deployment: DeploymentResource, pass: Pass): Promise<PasswordState> {
   const known = deployment.status?.databaseAdminSecret ?? pass.first.admin;
   const separation = known === undefined ? await separateRoles(deps, deployment, pass) : { admin: known };
@@ -43,7 +43,7 @@ export async function rotatePassword(deps: DatabaseDeps, deployment: DeploymentR
 
 type Changing = Pass & { hasAdmin: boolean };
 
-/** Brings a change of the password one step on. */
+/** Moves a change of the password one step forward. */
 async function changePassword(deps: DatabaseDeps, deployment: DeploymentResource, pass: Changing): Promise<PasswordState> {
   const { databaseSecret: used, passwordRequestedAt: fulfilled } = deployment.status ?? {};
   const requestedAt = deployment.spec.database?.passwordRequestedAt;
@@ -61,7 +61,7 @@ async function changePassword(deps: DatabaseDeps, deployment: DeploymentResource
 
 type Taking = { deps: DatabaseDeps; deployment: DeploymentResource; pass: Changing; credentials: Credential[] };
 
-/** Takes one step. Undefined: it is done, and the next step can be taken at once. */
+/** Takes one step. Returns undefined if it is done and the next step can be taken at once. */
 async function oneStep(taking: Taking): Promise<PasswordState | undefined> {
   const { deps, deployment, credentials, pass } = taking;
   const { view, hasAdmin, signal } = pass;
@@ -123,7 +123,7 @@ async function run(step: Extract<RotationStep, { do: 'run' }>, { deps, deploymen
     : underWay('RetiringPassword', `All pods use the new password; the former one is being refused.${said}`);
 }
 
-/** Removes the former credential last: while it is there, whoever comes after a crash goes on from here. */
+/** Removes the former credential last. As long as it exists, a change continues from here after a crash. */
 async function forget(
   { kube }: DatabaseDeps,
   deployment: DeploymentResource,

@@ -8,7 +8,7 @@ import { scramVerifier } from './verifier.ts';
 import { DATABASE_PORT } from '../size.ts';
 import { childMetadata, dataOwner } from '../../../family/metadata.ts';
 
-/** 32 characters. */
+/** Bytes that make a password of 32 characters. */
 const PASSWORD_BYTES = 24;
 const SALT_BYTES = 16;
 
@@ -20,9 +20,9 @@ type NewPassword = {
 };
 
 /**
- * Returns a credential of the database, made once and never again: another password over the same volume would lock
- * everybody out. It has no owner, because it must live as long as the volume. The deployment's finalizer removes it
- * where the policy says so.
+ * Returns a credential of the database. It is made only once, because another password for the same volume would lock
+ * everybody out. It has no owner, because it must live as long as the volume. The deployment's finalizer removes it if
+ * the policy says so.
  */
 export function databaseCredential(
   deployment: DeploymentResource,
@@ -40,7 +40,7 @@ export function databaseCredential(
   });
 }
 
-/** Returns what stands for a credential whose Secret was deleted, so that its login is known and can be closed. */
+/** Returns a Secret that replaces the deleted one of a credential, so that its login is known and can be closed. */
 export function lostCredential(deployment: DeploymentResource, number: number): KubeObject {
   const { name } = deployment.metadata;
   const metadata = childMetadata(deployment, 'database', names.databaseSecret(name, dataOwner(deployment), number));
@@ -49,8 +49,8 @@ export function lostCredential(deployment: DeploymentResource, number: number): 
 }
 
 /**
- * Returns the credential of the role that sets passwords. Only the pods that change a password get it, and it lives as
- * long as the others.
+ * Returns the credential of the role that sets passwords. Only the pods that change a password get it. It lives as long
+ * as the others.
  */
 export const adminCredential = (
   deployment: DeploymentResource,
@@ -69,10 +69,7 @@ type Login = Pick<NewPassword, 'random'> & {
   name: string;
   annotations: Record<string, string>;
   user: string;
-  /**
-   * A running database is given its verifier. One that is yet to be made is made with the password, which spares 1 ms
-   * of hashing.
-   */
+  /** A running database gets its verifier. A new one is made with the password itself, which saves 1 ms of hashing. */
   isVerified: boolean;
 };
 

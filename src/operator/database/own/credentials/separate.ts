@@ -14,9 +14,9 @@ import { listCredentials } from './list.ts';
 import { isDone, podOf, runTask } from './job-pod.ts';
 
 export type Separation = {
-  /** The admin's Secret, once the agents' own role is no superuser. */
+  /** The admin's Secret, once the agents' own role is not a superuser. */
   admin?: string;
-  /** Stated while the roles are being separated. */
+  /** Present while the roles are being separated. */
   statement?: StatedCondition;
   /** Seconds after which to look again. */
   again?: number;
@@ -24,13 +24,16 @@ export type Separation = {
 
 type Pass = Pick<DatabasePass, 'view' | 'signal' | 'now'>;
 
-/** Databases whose roles are separated at the same time: after an upgrade of the platform all of them are to be. */
+/**
+ * How many databases have their roles separated at the same time. After an upgrade of the platform, all of them need
+ * it.
+ */
 const AT_ONCE = 10;
 const LOOK_AGAIN = 30;
 
 /**
- * Gives today's roles to a database whose agents were made superusers: once, while it runs, a few at a time. A database
- * made with these roles says so in its admin's Secret.
+ * Gives today's roles to a database whose agents were made superusers. This happens once, while it runs, to a few at a
+ * time. The admin's Secret of a database that was made with these roles says so.
  */
 export async function separateRoles(deps: DatabaseDeps, deployment: DeploymentResource, pass: Pass): Promise<Separation> {
   const { view, signal } = pass;

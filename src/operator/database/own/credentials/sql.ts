@@ -1,7 +1,7 @@
 /**
- * Roles of a managed database. The superuser has no password and gets in by the socket inside the database's pod alone.
- * The owner, the agents' first login, has what the agents make and no other right. The admin sets passwords and ends
- * sessions, and reads no data.
+ * Roles of a managed database. The superuser has no password and can connect only by the socket inside the database's
+ * pod. The owner, the agents' first login, owns what the agents make and has no other right. The admin sets passwords
+ * and ends sessions, and reads no data.
  */
 export const SUPERUSER = 'postgres';
 export const OWNER = 'gx';
@@ -11,9 +11,8 @@ export const ADMIN = 'gx_admin';
 export const loginOf = (number: number, owner = OWNER): string => (number === 0 ? owner : `${owner}_${number % 2 === 1 ? 'a' : 'b'}`);
 
 /**
- * The admin lets a login in with a password (psql's variable `verifier`), beside those that are let in already. The
- * login acts as the owner from its first statement on, so that both logins own every table. Saying it twice changes
- * nothing.
+ * Returns the statements by which the admin gives a login a password (psql's variable `verifier`). The login acts as
+ * the owner from its first statement on, so that both logins own every table. Running them twice changes nothing.
  */
 export const setSql = (login: string, owner = OWNER): string => `
   do $do$ begin
@@ -22,7 +21,7 @@ export const setSql = (login: string, owner = OWNER): string => `
   ${login === owner ? '' : `grant ${owner} to ${login}; alter role ${login} set role = '${owner}';`}
   alter role ${login} login password :'verifier';`;
 
-/** The admin closes a login and ends what is still connected under it. What it owns stays where it is. */
+/** Returns the statements by which the admin closes a login and ends its sessions. What it owns stays where it is. */
 export const retireSql = (login: string): string => `
   alter role ${login} nologin password null;
   select count(pg_terminate_backend(pid)) from pg_stat_activity where usename = '${login}' and pid <> pg_backend_pid();`;

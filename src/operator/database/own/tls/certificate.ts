@@ -8,11 +8,11 @@ export type Pair = { certificate: string; key: string };
 const DAY = 86_400_000;
 const AUTHORITY_LIFE = 3650 * DAY;
 /**
- * The life of a certificate is cert-manager's default. It is renewed after two thirds of it, so that an operator may be
- * away for 30 days before anybody notices.
+ * The life of a certificate, which is cert-manager's default. It is renewed after two thirds of its life, so an
+ * operator may be away for 30 days before anybody notices.
  */
 export const LIFE = 90 * DAY;
-/** A certificate holds from a while before it was made, because clocks of nodes differ. */
+/** A certificate is valid from some time before it was made, because the clocks of nodes differ. */
 const SKEW = 3_600_000;
 
 const OID = {
@@ -32,8 +32,8 @@ const named = (name: string): Buffer => sequence(setOf(sequence(OID.commonName, 
 const extension = (id: Buffer, content: Buffer, isCritical = false): Buffer =>
   sequence(id, ...(isCritical ? [truth()] : []), octets(content));
 /**
- * Encodes a key as SubjectPublicKeyInfo of this curve (RFC 5480); OpenSSL's own encoder takes longer than it does to
- * make the key.
+ * Encodes a key as SubjectPublicKeyInfo of this curve (RFC 5480); OpenSSL's own encoder takes longer than making the
+ * key.
  */
 function encoded(key: KeyObject): Buffer {
   const { x = '', y = '' } = key.export({ format: 'jwk' });
@@ -55,7 +55,7 @@ const OF_SERVERS = [
   extension(OID.extendedKeyUsage, sequence(OID.serverAuthentication)),
 ];
 
-/** Makes a key, whose public half comes encoded. */
+/** Makes a key. Its public half is encoded. */
 function newKey(): { publicKey: Buffer; privateKey: KeyObject } {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: CURVE });
   return { publicKey: encoded(publicKey), privateKey };
@@ -64,7 +64,7 @@ function newKey(): { publicKey: Buffer; privateKey: KeyObject } {
 /** What signs, and by which name and id it is known. */
 type Signer = { name: string; id: Buffer; key: KeyObject };
 
-/** Authorities made here sign their first certificate at once, without being read again. */
+/** The signers of authorities made here, so that they sign their first certificate without being parsed again. */
 // oxlint-disable-next-line house/module-state -- what a certificate says, kept as long as the certificate is
 const signers = new WeakMap<Pair, Signer>();
 
@@ -74,7 +74,7 @@ function read({ certificate: pem, key }: Pair): Signer {
 }
 
 /**
- * Makes an authority that signs the certificates of one database, and nothing below it may sign. `name` has at most 64
+ * Makes an authority that signs the certificates of one database. Nothing below it may sign. `name` has at most 64
  * characters.
  */
 export function newAuthority(name: string, making: Making): Pair {
@@ -115,7 +115,7 @@ function certificate({ subject, publicKey, extensions, life }: Wanted, signer: S
   const [first = 0, ...rest] = random(16);
   const content = sequence(
     field(0, integer(2)),
-    // Neither negative nor short.
+    // The serial number must be neither negative nor short.
     integer((first & 0x7f) | 0x40, ...rest),
     algorithm,
     named(signer.name),

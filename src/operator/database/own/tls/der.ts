@@ -1,6 +1,4 @@
-/*
- * Encodes certificates (DER, ITU-T X.690), as far as they are written here. Node's own X509Certificate reads them.
- */
+/* Encodes what certificates consist of (DER, ITU-T X.690). Node's own X509Certificate reads them. */
 
 /** Encodes one value: its tag, its length, its content. */
 export function value(tag: number, ...content: Uint8Array[]): Buffer {
@@ -21,10 +19,10 @@ export const setOf = (...items: Uint8Array[]): Buffer => value(0x31, ...items);
 export const octets = (...content: Uint8Array[]): Buffer => value(0x04, ...content);
 export const utf8String = (words: string): Buffer => value(0x0c, Buffer.from(words));
 export const truth = (): Buffer => value(0x01, Buffer.from([0xff]));
-/** Encodes a number from 0 on, its highest byte first; its first bit must not be set, because that is the sign. */
+/** Encodes a number of at least 0, its highest byte first. Its first bit must not be set, because that is the sign. */
 export const integer = (...bytes: number[]): Buffer => value(0x02, Buffer.from(bytes));
 export const bits = (content: Uint8Array, unused = 0): Buffer => value(0x03, Buffer.from([unused]), content);
-/** Encodes a field that goes by its number alone, in place of (`whole` false) or around its own tag. */
+/** Encodes a field that is known by its number, in place of (`whole` false) or around its own tag. */
 export const field = (number: number, content: Uint8Array, whole = true): Buffer => value((whole ? 0xa0 : 0x80) | number, content);
 
 /**
@@ -40,7 +38,7 @@ export function identifier(dotted: string): Buffer {
   return value(0x06, Buffer.from([first * 40 + second, ...rest.flatMap((number) => septets(number))]));
 }
 
-/** Encodes a time to the second. The year has two digits until 2049, as RFC 5280 wants it. */
+/** Encodes a time to the second. The year has two digits until 2049 (RFC 5280). */
 export function time(date: Date): Buffer {
   const digits = `${date.toISOString().replaceAll(/[-:T]|\.\d+Z/g, '')}Z`;
   return date.getUTCFullYear() < 2050 ? value(0x17, Buffer.from(digits.slice(2))) : value(0x18, Buffer.from(digits));

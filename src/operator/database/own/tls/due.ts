@@ -7,16 +7,17 @@ import { LIFE, type Pair } from './certificate.ts';
 export type TlsData = { 'ca.crt': string; 'ca.key': string; 'tls.crt': string; 'tls.key': string };
 
 /**
- * What is due: nothing until then; another certificate of the same authority; or, where that is of no use, all of it.
+ * What is due: nothing until a time; another certificate of the same authority; or, if the authority is of no use,
+ * both.
  */
 export type Due = { due: 'nothing'; until: Date } | { due: 'certificate'; authority: Pair } | { due: 'all' };
 
 type Wanted = { names: string[]; now: Date };
 
-/** Returns what has to be made of what the Secret holds, whoever wrote it. */
+/** Returns what has to be made, by what the Secret holds, whoever wrote it. */
 export function whatIsDue(data: Partial<TlsData>, { names, now }: Wanted): Due {
   const authority = soundPair(data['ca.crt'], data['ca.key']);
-  // An authority that ends before the next certificate would is of no use for it.
+  // An authority that expires before its next certificate would is of no use.
   if (authority?.ca !== true || !holds(authority, now) || authority.validToDate.getTime() < now.getTime() + LIFE) return { due: 'all' };
   const server = soundPair(data['tls.crt'], data['tls.key']);
   const isSound =
@@ -28,22 +29,24 @@ export function whatIsDue(data: Partial<TlsData>, { names, now }: Wanted): Due {
   return { due: 'certificate', authority: { certificate: data['ca.crt'] as string, key: data['ca.key'] as string } };
 }
 
-/** Returns when a certificate that holds until then is to be renewed: after two thirds of its life. */
+/** Returns when a certificate that is valid until `until` is to be renewed, which is after two thirds of its life. */
 export const dueAt = (until: Date): Date => new Date(until.getTime() - LIFE / 3);
 
-/** Seconds that a timer may take: Node's take 24.8 days at most. */
+/** The longest time of a timer in seconds. Node's take 24.8 days at most. */
 const LONGEST = 20 * 86_400;
-/** Seconds in which most pods have their volumes and are ready. */
+/** Seconds within which most pods have their volumes and are ready. */
 const PATIENCE = 30;
 
 /**
- * Returns the seconds until the Secret is to be looked at. It holds a certificate until then; `stuck` are the seconds
- * of a pod that does not get on.
+ * Returns the seconds until the Secret is to be read, whose certificate is valid until `until`. A pod has made no
+ * progress for `stuck` seconds.
  */
 export const secondsUntilCheck = (until: Date, { stuck = 0, now }: { stuck?: number | undefined; now: Date }): number =>
   Math.min(LONGEST, (dueAt(until).getTime() - now.getTime()) / 1000, stuck > 0 ? PATIENCE - stuck : LONGEST);
 
-/** Reads a certificate with its key. Undefined where one is missing, unreadable, or does not belong to the other. */
+/**
+ * Reads a certificate with its key. Returns undefined if one is missing, unreadable, or does not belong to the other.
+ */
 function soundPair(certificate: string | undefined, key: string | undefined): X509Certificate | undefined {
   if (certificate === undefined || key === undefined) return undefined;
   try {
@@ -56,15 +59,13 @@ function soundPair(certificate: string | undefined, key: string | undefined): X5
 
 const holds = ({ validFromDate, validToDate }: X509Certificate, now: Date): boolean => validFromDate <= now && now < validToDate;
 
-/**
- * Returns the seconds since the oldest pod was made that does not get on, for which its certificate may be the reason.
- */
+/** Returns the age in seconds of the oldest pod that makes no progress, perhaps because of its certificate. */
 export function stuckFor(pods: KubeObject[], now: Date): number | undefined {
   const ages = pods.filter(isStuck).map(({ metadata }) => (now.getTime() - Date.parse(metadata.creationTimestamp ?? '')) / 1000);
   return ages.length === 0 ? undefined : Math.max(...ages);
 }
 
-/** The pod has no volume yet, runs and does not answer, or has ended before. */
+/** Returns true if the pod has no volume yet, runs and does not answer, or has ended before. */
 function isStuck(pod: KubeObject): boolean {
   if (pod.metadata.deletionTimestamp !== undefined || isPodReady(pod)) return false;
   const hasEnded = statusOfPod(pod).containerStatuses?.some(({ restartCount = 0 }) => restartCount > 0) === true;

@@ -13,17 +13,16 @@ import { secondsUntilCheck, stuckFor, whatIsDue, type TlsData } from './due.ts';
 import { made } from './make.ts';
 
 /**
- * Until when the database's certificate holds, and the seconds after which to look again; empty for a database without
- * TLS.
+ * When the database's certificate expires, and the seconds after which to look again. Empty for a database without TLS.
  */
 export type Kept = { until?: string; again?: number };
 
 type Pass = Pick<DatabasePass, 'view' | 'signal' | 'now'> & { /** The database as it is to be. */ set: KubeObject | undefined };
 
 /**
- * Keeps a certificate for a database that serves TLS. Its Secret is not watched: the status says until when it holds.
- * It is read when that nears, when somebody asks for a reconcile, and when a pod does not get on. A settled deployment
- * reads nothing.
+ * Keeps a certificate for a database that serves TLS. Its Secret is not watched, because the status says when it
+ * expires. It is read before that, when somebody asks for a reconcile, and when a pod makes no progress. A settled
+ * deployment reads nothing.
  */
 export async function keepCertificate(deps: DatabaseDeps, deployment: DeploymentResource, pass: Pass): Promise<Kept> {
   if (!servesTls(pass.set)) return {};
@@ -36,7 +35,7 @@ export async function keepCertificate(deps: DatabaseDeps, deployment: Deployment
   return { until: dateTimeOf(until), again: Math.max(1, Math.ceil(again)) };
 }
 
-/** Reads the Secret and makes what is due. Returns until when the certificate holds. */
+/** Reads the Secret and makes what is due. Returns when the certificate expires. */
 async function renewed({ kube, writer, settings }: DatabaseDeps, deployment: DeploymentResource, { now, signal }: Pass): Promise<Date> {
   const hosts = databaseHosts(deployment, settings);
   const ref = { namespace: deployment.metadata.namespace, name: names.databaseTls(deployment.metadata.name) };
@@ -60,7 +59,7 @@ async function renewed({ kube, writer, settings }: DatabaseDeps, deployment: Dep
 
 const set = (path: string, value: unknown): JsonPatch[number] => ({ op: 'add', path, value });
 
-/** Takes over a Secret that a backup brought back: it is the operator's, and has no owner. */
+/** Returns the patch that takes over a Secret which a backup restored without its owner. */
 function ownership(deployment: DeploymentResource, { metadata }: KubeObject): JsonPatch {
   const { ownerReferences: owners = [], labels, name } = metadata;
   if (owners.some(({ uid }) => uid === deployment.metadata.uid)) return [];

@@ -5,9 +5,8 @@ import { whatIsDue, type Due, type TlsData } from './due.ts';
 export type Made = { data: TlsData; until: Date };
 
 /**
- * Makes a certificate for a server of these names, signed by the authority that is there or, where none is, by a new
- * one. It makes a new one, too, where nobody would believe a certificate under the old one: its key is of another kind,
- * or its name has several parts.
+ * Makes a certificate for a server of these names, signed by the existing authority or by a new one. A new one is also
+ * made if the old one can't sign here, because its key is of another kind or its name has several parts.
  */
 export function made(names: [string, ...string[]], now: Date, due?: Exclude<Due, { due: 'nothing' }>): Made {
   const given = { now, random: randomBytes };

@@ -14,8 +14,8 @@ export function databaseHosts({ metadata }: DeploymentResource, { clusterDomain 
 }
 
 /**
- * Returns the Secret of the database's certificate. It goes with its deployment, because the data does not depend on
- * it; the finalizer finds it by its label.
+ * Returns the Secret of the database's certificate. It is deleted with its deployment, because the data does not depend
+ * on it. The finalizer finds it by its label.
  */
 export function tlsSecret(deployment: DeploymentResource, data: TlsData): KubeObject & { data: Record<string, string> } {
   const { name } = deployment.metadata;

@@ -2,11 +2,11 @@ import type { KubeObject } from '../../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../../schema/custom-resources.ts';
 import { names } from '../../../../schema/names.ts';
 
-/** The folder with the database's certificate and key, which the kubelet keeps as new as their Secret. */
+/** The folder with the database's certificate and key, which the kubelet keeps up to date with their Secret. */
 const SERVER = '/etc/gx-database-tls';
 const SERVES = 'tls';
 
-/** The mode of the key: Postgres takes root's key only when nobody but its own group may read it, too. */
+/** The mode of the key. Postgres accepts a key of root only if nobody but its own group may also read it. */
 const KEY_MODE = 0o440;
 
 /** Returns what makes the pod of a database serve TLS: its volume, its mount, and Postgres' settings. */
@@ -26,12 +26,12 @@ export const servedTls = (deployment: DeploymentResource) => ({
 
 const items = (...keys: string[]): object[] => keys.map((key) => ({ key, path: key }));
 
-/** The pods of this set serve TLS: an earlier version of the platform made sets without it. */
+/** Returns true if the pods of this set serve TLS. An earlier version of the platform made sets without it. */
 export const servesTls = (set: KubeObject | undefined): boolean => {
   const volumes = (set?.spec as { template?: { spec?: { volumes?: { name: string }[] } } } | undefined)?.template?.spec?.volumes ?? [];
   return volumes.some(({ name }) => name === SERVES);
 };
 
-/** Returns the Secret by which pods know the managed database, once that serves TLS. */
+/** Returns the Secret by which pods verify the managed database, once that serves TLS. */
 export const authorityOf = ({ metadata, status }: DeploymentResource): string | undefined =>
   status?.databaseCertificateUntil === undefined ? undefined : names.databaseTls(metadata.name);
