@@ -69,7 +69,7 @@ RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm \
  && install -d -o gx -g gx /agent /app/compile-cache
 # Many short-lived objects a run: Node keeps 48 MB a thread for them, of which 4 do as well.
 # What a burst of runs took is given back when the server is at rest (src/agent/at-rest.ts), which takes the collector's door.
-ENV GX_CONFIG=/agent/gx.json NODE_OPTIONS="--max-semi-space-size=4 --expose-gc" NODE_COMPILE_CACHE=/app/compile-cache
+ENV GX_CONFIG=/agent/gx.json GX_BUILD_FOLDER=/agent/.gx-build NODE_OPTIONS="--max-semi-space-size=4 --expose-gc" NODE_COMPILE_CACHE=/app/compile-cache
 WORKDIR /agent
 USER 10001:10001
 EXPOSE 8000

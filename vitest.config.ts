@@ -12,7 +12,7 @@ const needs = (file: string): string => {
   if (file.startsWith('test/crash/')) return 'crash';
   if (file.startsWith('test/browser/')) return 'browser';
   if (/kit\/(api-server|stage)|inject\('kubeconfig'\)/.test(text)) return 'kube';
-  if (/kit\/(postgres|agent-pair)/.test(text)) return 'agent';
+  if (/kit\/(postgres|agent-pair|users-project)/.test(text)) return 'agent';
   return file.startsWith('test/charts/') ? 'charts' : 'unit';
 };
 const of = (name: string): string[] => files.filter((file) => needs(file) === name);

@@ -10,6 +10,7 @@ Usage: node src/main.ts <command> [options]
   control-plane   the REST API that writes Deployment and Revision resources
   operator        the loop that turns those resources into workloads
   agent-server    the server of one deployment: assistants, threads, runs, streams
+  agent-build     what the agent server needs and an image need not keep: run it when the image is built
   dev             the agent server alone with an embedded Postgres, reloading on change
   api-key         create, list and revoke keys of the REST API
 
@@ -51,6 +52,11 @@ const COMMANDS: Record<string, Command> = {
     const config = agentConfig(processEnv(), args);
     const log = createLog({ level: config.logLevel, process: 'agent-server' });
     return startAgentServer({ config, log, signal });
+  },
+  'agent-build': async (_args, signal) => {
+    const [{ agentBuildConfig }, { buildAgent }] = await Promise.all([import('./config/agent-build.ts'), import('./agent/build.ts')]);
+    const config = agentBuildConfig(processEnv());
+    await buildAgent(config, createLog({ level: config.logLevel, process: 'agent-build' }), signal);
   },
   dev: async (args, signal) => {
     const { runDev } = await import('./agent/dev/run.ts');

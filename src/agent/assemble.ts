@@ -7,6 +7,8 @@ import { openSignals } from './db/signals.ts';
 import type { AgentDeps } from './deps.ts';
 import type { GraphsFile } from './gx-json/read.ts';
 import type { Embed } from './gx-json/embed.ts';
+import { builtSchemas } from './graph-types/built-schemas.ts';
+import { TypedSchemas } from './graph-types/typed-schemas.ts';
 import { GraphHost } from './threads/host.ts';
 import { parsed } from './threads/json-text.ts';
 import { threadLimits } from './threads/memory.ts';
@@ -82,6 +84,8 @@ export async function assemble({ config, db, preparing, host, file, log }: Parts
   const eventLog = new EventLog({ db, lifeSeconds: streams.resumableSeconds, log });
   const publisher = new Publisher({ bus, eventLog, maxEventBytes: streams.maxEventBytes, log });
   const readers = new Readers({ db, bus, signals, eventLog });
+  const typedSchemas = typedSchemasOf(config, file, log);
+  opened.add(() => typedSchemas.close());
   const shared = { db, tickets, signals, readers, host, jobs, log };
   const executor = new Executor({ ...shared, publisher, eventLog, exporter });
   const pump = new Pump({ db, tickets, jobs, log, graphs, worker: signals.processId, ...execution(executor, host, jobs) });
@@ -93,12 +97,16 @@ export async function assemble({ config, db, preparing, host, file, log }: Parts
     pump,
     keeper,
     graphs,
+    typedSchemas,
     semanticSearch: file.index && new SemanticSearch({ db, index: file.index, embed: embedIn(host) }),
     requests: requestRules(config, file),
   };
   await signals.listen({ signal: (signal) => handleSignal(deps, signal), reconnected: () => handleReconnect(deps) });
   return deps;
 }
+
+const typedSchemasOf = ({ typesWithin, buildFolder }: AgentConfig, { graphs, folder }: GraphsFile, log: Log): TypedSchemas =>
+  new TypedSchemas({ graphs, folder, within: typesWithin, log }, builtSchemas(buildFolder));
 
 /** Returns what the pump knows of the executor. A process that can't load the graphs takes no runs. */
 const execution = (executor: Executor, host: GraphHost, { slots }: AgentConfig['jobs']): Pick<PumpDeps, 'running' | 'execute'> => ({

@@ -3,6 +3,7 @@ import type { Log } from '../log.ts';
 import type { BatchedStatements } from './db/batched-statements.ts';
 import type { Database } from './db/pool.ts';
 import type { Signals } from './db/signals.ts';
+import type { TypedSchemas } from './graph-types/typed-schemas.ts';
 import type { SemanticSearch } from './gx-json/semantic-search.ts';
 import type { Pump } from './queue/pump.ts';
 import type { Tickets } from './queue/tickets.ts';
@@ -24,6 +25,7 @@ export type AgentDeps = {
   signals: Signals;
   readers: Readers;
   host: GraphHost;
+  typedSchemas: TypedSchemas;
   executor: Executor;
   pump: Pump;
   keeper: Keeper;

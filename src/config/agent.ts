@@ -38,6 +38,10 @@ export type AgentConfig = {
   eventStreaming: boolean;
   deployment: string | undefined;
   revision: string | undefined;
+  /** What was made when the image was built lies there. */
+  buildFolder: string | undefined;
+  /** Milliseconds that reading the types of graphs may take; 0 reads none. */
+  typesWithin: number;
   /** Undefined means no traces, and no cost of them. */
   tracing: TracingSettings | undefined;
 };
@@ -112,6 +116,8 @@ export function agentConfig(env: Env, args: string[] = []): AgentConfig {
     eventStreaming: read.flag(['GX_V2_EVENT_STREAMING', 'FF_V2_EVENT_STREAMING'], true),
     deployment: read.optional(['GX_DEPLOYMENT']),
     revision: read.optional(['GX_REVISION']),
+    buildFolder: read.optional(['GX_BUILD_FOLDER']),
+    typesWithin: read.integer(['GX_SCHEMA_RESOLVE_TIMEOUT_MS', 'LANGGRAPH_SCHEMA_RESOLVE_TIMEOUT_MS'], 30_000, { min: 0, max: 600_000 }),
     tracing: tracingSettings(read),
   };
   refuseNotServed(read);

@@ -1,12 +1,12 @@
 import { Problem, Rejected } from '../../errors.ts';
 import type { Embed } from '../gx-json/embed.ts';
 import type { Answer, Args, Call, FromThread, Operation } from '../threads/protocol.ts';
-import { describeSchemas, describeSubgraphs, drawGraph } from './describe.ts';
+import { describeSchemas, describeSubgraphs, drawGraph, type DescribeDeps } from './describe.ts';
 import { refusalOf } from './failures.ts';
 import { toJson } from './serialise.ts';
 import { readHistory, readState, writeState, writeSupersteps, type StateDeps } from './state.ts';
 
-export type AnswerDeps = StateDeps & { embed: Embed | undefined };
+export type AnswerDeps = StateDeps & DescribeDeps & { embed: Embed | undefined };
 
 type Answers = { [K in Operation]: (args: Args<K>, deps: AnswerDeps) => Promise<Answer<K>> };
 

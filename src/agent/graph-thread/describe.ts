@@ -1,61 +1,37 @@
-import { getConfigTypeSchema, getInputTypeSchema, getOutputTypeSchema, getStateTypeSchema } from '@langchain/langgraph/zod/schema';
 import type { Answer, Args, GraphSchemas } from '../threads/protocol.ts';
 import type { Graph, MakeGraph } from './load.ts';
+import { zodSchemas } from './zod-schemas.ts';
 
-type Json = Record<string, unknown>;
-type Deps = { graphOf: (graphId: string) => MakeGraph };
-
-/**
- * Returns what the graph takes and gives, as JSON Schema: from its zod schemas, else from the names of its channels.
- */
-export async function describeSchemas({ graph_id }: Args<'schemas'>, deps: Deps): Promise<Answer<'schemas'>> {
-  return { graph_id, ...schemasOf(await load(graph_id, deps)) };
-}
-
-const load = (graphId: string, { graphOf }: Deps): Promise<Graph> => graphOf(graphId)({ configurable: {} });
-
-function schemasOf(graph: Graph): GraphSchemas {
-  const from = (read: (graph: unknown) => unknown): Json | undefined => {
-    try {
-      return read(graph) as Json | undefined;
-    } catch {
-      return undefined;
-    }
-  };
-  const channels = channelSchema(graph);
-  const state = from(getStateTypeSchema) ?? channels;
-  const config = from(getConfigTypeSchema) ?? null;
-  return {
-    input_schema: from(getInputTypeSchema) ?? state,
-    output_schema: from(getOutputTypeSchema) ?? state,
-    state_schema: state,
-    config_schema: config,
-    context_schema: config,
-  };
-}
-
-const MESSAGES = {
-  type: 'array',
-  items: { type: 'object', properties: { type: { type: 'string' }, role: { type: 'string' }, content: {} } },
+export type DescribeDeps = {
+  graphOf: (graphId: string) => MakeGraph;
+  /** The file that a graph comes from. */
+  fileOf: (graphId: string) => string;
 };
 
-function channelSchema(graph: Graph): Json | null {
-  const keys = graph.streamChannelsAsIs;
-  if (!Array.isArray(keys)) return null;
-  const names = (keys as string[]).filter((name) => !name.startsWith('__'));
-  return { type: 'object', properties: Object.fromEntries(names.map((name) => [name, name === 'messages' ? MESSAGES : {}])) };
+/** Returns what the graph itself says about what it takes and gives, as JSON Schema. */
+export async function describeSchemas({ graph_id }: Args<'schemas'>, deps: DescribeDeps): Promise<Answer<'schemas'>> {
+  return { graph_id, ...schemasOf(await load(graph_id, deps), deps.fileOf(graph_id)) };
 }
 
+const load = (graphId: string, { graphOf }: DescribeDeps): Promise<Graph> => graphOf(graphId)({ configurable: {} });
+
+/** The agents of npm `langchain` hold their graph. */
+const schemasOf = (graph: Graph, file: string): GraphSchemas => zodSchemas(graph.builder ?? graph.graph?.builder, file);
+
 /** Returns the graph's nodes and edges, with as many levels of subgraphs as asked for. */
-export async function drawGraph({ graph_id, xray }: Args<'graph'>, deps: Deps): Promise<Answer<'graph'>> {
+export async function drawGraph({ graph_id, xray }: Args<'graph'>, deps: DescribeDeps): Promise<Answer<'graph'>> {
   const graph = await load(graph_id, deps);
   return (await graph.getGraphAsync({ xray })).toJSON();
 }
 
 /** Returns the schemas of the subgraphs, by namespace. */
-export async function describeSubgraphs({ graph_id, namespace, recurse }: Args<'subgraphs'>, deps: Deps): Promise<Answer<'subgraphs'>> {
+export async function describeSubgraphs(
+  { graph_id, namespace, recurse }: Args<'subgraphs'>,
+  deps: DescribeDeps,
+): Promise<Answer<'subgraphs'>> {
   const graph = await load(graph_id, deps);
+  const file = deps.fileOf(graph_id);
   const found: Answer<'subgraphs'> = {};
-  for await (const [name, subgraph] of graph.getSubgraphsAsync(namespace, recurse === true)) found[name] = schemasOf(subgraph);
+  for await (const [name, subgraph] of graph.getSubgraphsAsync(namespace, recurse === true)) found[name] = schemasOf(subgraph, file);
   return found;
 }

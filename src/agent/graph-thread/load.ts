@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { StartError } from '../../errors.ts';
 import type { GraphSource } from '../gx-json/read.ts';
+import type { GraphBuilder } from './zod-schemas.ts';
 
 type Config = Record<string, unknown>;
 
@@ -10,9 +11,10 @@ type Config = Record<string, unknown>;
  */
 export type Graph = {
   nodes?: Record<string, unknown>;
-  streamChannelsAsIs?: unknown;
   interruptBefore?: '*' | string[];
   interruptAfter?: '*' | string[];
+  builder?: GraphBuilder;
+  graph?: Graph;
   stream(input: unknown, config: Config): Promise<AsyncIterable<unknown>>;
   streamEvents(input: unknown, config: Config): AsyncIterable<StreamedEvent>;
   getState(config: Config, options?: { subgraphs?: boolean }): Promise<Snapshot>;

@@ -98,7 +98,8 @@ async function start({ graphs: sources, index, database, logLevel, env, traced }
   const embed = index && (await loadEmbed(index));
   const store = new PgStore(db, index && embed && new SemanticSearch({ db, index, embed }));
   const graphs = await loadGraphs(sources);
-  const deps = { graphOf: graphIn(graphs), saver: new Saver(db), store };
+  const fileOf = (graphId: string): string => sources.find((source) => source.graphId === graphId)!.file;
+  const deps = { graphOf: graphIn(graphs), fileOf, saver: new Saver(db), store };
   serve(new Running({ ...deps, traced, tell, duringRun }), { ...deps, reader: new Saver(db, 'records'), embed }, log);
   beat();
   collectAtRest();

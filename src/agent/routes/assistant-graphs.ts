@@ -1,21 +1,22 @@
 import { Type } from 'typebox';
 import { Invalid } from '../../errors.ts';
 import { Flag, isSet } from '../../schema/agent-types.ts';
-import { text, type Reply } from '../../http/route.ts';
+import { json, jsonText, type Reply } from '../../http/route.ts';
 import type { AgentDeps } from '../deps.ts';
+import { graphSchemas, subgraphSchemas } from '../graph-types/graph-schemas.ts';
 import { assistantIdOf } from '../ids.ts';
 import { assistantOf, AssistantPath } from './assistants.ts';
 import { ok, refused, route, type AgentRoute } from './route.ts';
 
-type Deps = Pick<AgentDeps, 'db' | 'graphs' | 'host'>;
+type Deps = Pick<AgentDeps, 'db' | 'graphs' | 'host' | 'typedSchemas'>;
 
 const tag = 'assistants';
 const Shape = Type.Unsafe<unknown>({ type: 'object' });
 
-/** Answers with what `question` asks about the assistant's graph: JSON text already. */
-async function ask(deps: Deps, assistantId: string, question: (graph_id: string) => Promise<string>): Promise<Reply> {
+/** Answers with what `question` asks about the assistant's graph. */
+async function ask(deps: Deps, assistantId: string, question: (graph_id: string) => Promise<Reply>): Promise<Reply> {
   const { graph_id } = await assistantOf(deps, assistantId);
-  return text(await question(graph_id), 'application/json');
+  return question(graph_id);
 }
 
 function levels(xray: string | undefined): boolean | number {
@@ -41,7 +42,8 @@ const getAssistantGraphRoute = (deps: Deps): AgentRoute =>
     answers: { 200: ok('The drawing.', Shape), ...refused },
     handler: ({ params, query }) => {
       const xray = levels(query.xray);
-      return ask(deps, assistantIdOf(params.assistant_id, deps.graphs, 'path'), (graph_id) => deps.host.call('graph', { graph_id, xray }));
+      const draw = async (graph_id: string): Promise<Reply> => jsonText(await deps.host.call('graph', { graph_id, xray }));
+      return ask(deps, assistantIdOf(params.assistant_id, deps.graphs, 'path'), draw);
     },
   });
 
@@ -55,7 +57,7 @@ const getAssistantSchemasRoute = (deps: Deps): AgentRoute =>
     access: 'read',
     params: AssistantPath,
     answers: { 200: ok('JSON Schemas.', Shape), ...refused },
-    handler: ({ params }) => ask(deps, params.assistant_id, (graph_id) => deps.host.call('schemas', { graph_id })),
+    handler: ({ params }) => ask(deps, params.assistant_id, async (graph_id) => json(await graphSchemas(graph_id, deps))),
   });
 
 const getSubgraphsRoute = (deps: Deps): AgentRoute =>
@@ -70,7 +72,7 @@ const getSubgraphsRoute = (deps: Deps): AgentRoute =>
     query: Subgraphs,
     answers: { 200: ok('Namespace -> schemas.', Shape), ...refused },
     handler: ({ params, query }) =>
-      ask(deps, params.assistant_id, (graph_id) => deps.host.call('subgraphs', { graph_id, recurse: isSet(query.recurse) })),
+      ask(deps, params.assistant_id, async (graph_id) => json(await subgraphSchemas({ graph_id, recurse: isSet(query.recurse) }, deps))),
   });
 
 const getSubgraphRoute = (deps: Deps): AgentRoute =>
@@ -86,7 +88,7 @@ const getSubgraphRoute = (deps: Deps): AgentRoute =>
     answers: { 200: ok('Namespace -> schemas.', Shape), ...refused },
     handler: ({ params, query }) => {
       const which = { namespace: params.namespace, recurse: isSet(query.recurse) };
-      return ask(deps, params.assistant_id, (graph_id) => deps.host.call('subgraphs', { graph_id, ...which }));
+      return ask(deps, params.assistant_id, async (graph_id) => json(await subgraphSchemas({ graph_id, ...which }, deps)));
     },
   });
 

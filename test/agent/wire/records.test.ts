@@ -248,7 +248,7 @@ describe('assistants', () => {
     const drawing = await agent.client.assistants.getGraph(chat?.assistant_id ?? '');
     expect(drawing.nodes.map(({ id }) => id)).toEqual(['__start__', 'answer', '__end__']);
     const schemas = await agent.client.assistants.getSchemas(chat?.assistant_id ?? '');
-    expect(schemas).toMatchObject({ graph_id: 'chat', input_schema: { type: 'object', properties: { messages: { type: 'array' } } } });
+    expect(schemas).toMatchObject({ graph_id: 'chat', context_schema: null });
     expect(await agent.client.assistants.getSubgraphs(chat?.assistant_id ?? '')).toEqual({});
   });
 

@@ -1,0 +1,55 @@
+import { fork } from 'node:child_process';
+import { setPriority } from 'node:os';
+import { text } from 'node:stream/consumers';
+
+type Asking = {
+  /** The process works there. */
+  folder: string;
+  /** Milliseconds that it may take before it is killed. */
+  within: number;
+  signal: AbortSignal;
+};
+
+/** Megabytes of heap: more than the types of a large project take. */
+const HEAP = 1024;
+/** Those who wait for runs come first. */
+const PRIORITY = 10;
+const LAST_WORDS = 500;
+
+/**
+ * Asks a process of its own one question and returns its one answer: for work that takes memory, or libraries of the
+ * user's project, which the server is not to keep. Throws what the process said last if it gave no answer.
+ */
+export async function askProcess<Question extends object, Answer>(
+  module: URL,
+  question: Question,
+  { folder, within, signal }: Asking,
+): Promise<Answer> {
+  const child = fork(module, {
+    cwd: folder,
+    execArgv: [`--max-old-space-size=${HEAP}`],
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    timeout: within,
+    killSignal: 'SIGKILL',
+    signal,
+  });
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  const words = text(child.stderr!).catch(() => '');
+  child.once('message', (answer) => resolve(answer as Answer));
+  child.once('error', reject);
+  child.once('close', (_code, killed) => {
+    void words.then((said) =>
+      reject(new Error(lastOf(said) || (killed ? `it gave no answer within ${within / 1000} s` : 'it gave no answer'))),
+    );
+  });
+  if (child.pid !== undefined) setPriority(child.pid, PRIORITY);
+  child.send(question, (error) => error && reject(error));
+  try {
+    return await promise;
+  } finally {
+    child.kill('SIGKILL');
+  }
+}
+
+/** Returns the sentence of an error that Node printed, or the end of what was said. */
+const lastOf = (said: string): string => /^\w*Error: .*$/m.exec(said)?.[0] ?? said.trim().slice(-LAST_WORDS);

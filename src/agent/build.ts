@@ -1,0 +1,24 @@
+import { mkdirSync } from 'node:fs';
+import type { AgentBuildConfig } from '../config/agent-build.ts';
+import { asError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { readGraphsFile } from './gx-json/read.ts';
+import { keepSchemas } from './graph-types/built-schemas.ts';
+import { readTypes } from './graph-types/typed-schemas.ts';
+
+/**
+ * Makes what an agent's server would otherwise make when it runs, with packages that its image need not keep: the
+ * schemas that only TypeScript knows. Throws a `StartError` for what would prevent a start, too.
+ */
+export async function buildAgent({ configPath, folder, within }: AgentBuildConfig, log: Log, signal: AbortSignal): Promise<void> {
+  const file = readGraphsFile(configPath);
+  mkdirSync(folder, { recursive: true });
+  if (within === 0) return;
+  try {
+    const schemas = await readTypes({ graphs: file.graphs, folder: file.folder, within }, signal);
+    if (schemas === undefined) log.info('the project has no TypeScript 5 or 6: graphs without zod schemas will have none');
+    else keepSchemas(folder, schemas);
+  } catch (thrown) {
+    log.warn({ err: asError(thrown) }, 'the types of the graphs can not be read: graphs without zod schemas will have none');
+  }
+}

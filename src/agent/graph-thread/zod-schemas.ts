@@ -1,0 +1,91 @@
+import { createRequire } from 'node:module';
+import { toJsonSchema } from '@langchain/core/utils/json_schema';
+import type { GraphSchemas } from '../threads/protocol.ts';
+
+/*
+ * What a graph's own definition of its state says, as JSON Schema: zod 3, zod 4 or a `StateSchema`, each of the copy
+ * that the graph brings. Nothing is known of annotations, whose types are gone at run time.
+ */
+
+type Json = Record<string, unknown>;
+
+/** How a state is shown: as a node or a client writes it, or as it is. */
+type View = { withReducerSchema?: true; asPartial?: true };
+/** LangGraph's list of what was registered beside zod schemas. */
+type Registry = { getExtendedChannelSchemas(schema: unknown, effects: View & { withJsonSchemaExtrasAsDescription: true }): object };
+type StateSchema = { getJsonSchema(): Json; getInputJsonSchema(): Json };
+
+/** What the definition of a graph keeps of the schemas that it was made with. */
+export type GraphBuilder = {
+  _metaRegistry?: Registry;
+  _schemaRuntimeDefinition?: unknown;
+  _inputRuntimeDefinition?: unknown;
+  _outputRuntimeDefinition?: unknown;
+  _configRuntimeSchema?: unknown;
+};
+
+const WRITTEN: View = { withReducerSchema: true, asPartial: true };
+const GIVEN: Side = { io: 'input' };
+const HELD: Side = { io: 'output' };
+/** The input is a part of the state. */
+const PARTIAL = Symbol.for('langgraph.state.partial');
+
+/** Returns the schemas of a graph whose code lies in `file`; null where its definition does not say. */
+export function zodSchemas(builder: GraphBuilder | undefined, file: string): GraphSchemas {
+  const { _schemaRuntimeDefinition: state, _inputRuntimeDefinition: input, _outputRuntimeDefinition: output } = builder ?? {};
+  const schemaOf = (definition: unknown, side: Side, view: View = {}): Json | null => {
+    if (typeof definition !== 'object' || definition === null) return null;
+    if (isStateSchema(definition)) return view.asPartial ? definition.getInputJsonSchema() : definition.getJsonSchema();
+    const extras = { ...view, withJsonSchemaExtrasAsDescription: true } as const;
+    try {
+      const extended = builder?._metaRegistry?.getExtendedChannelSchemas(definition, extras) ?? definition;
+      return withExtras(convert(extended, side, file)) as Json;
+    } catch {
+      return null;
+    }
+  };
+  const config = schemaOf(builder?._configRuntimeSchema, GIVEN);
+  return {
+    input_schema: schemaOf(input === PARTIAL ? state : input, GIVEN, WRITTEN),
+    output_schema: schemaOf(output, HELD),
+    state_schema: schemaOf(state, HELD),
+    config_schema: config,
+    context_schema: config,
+  };
+}
+
+const isStateSchema = (definition: object): definition is StateSchema =>
+  'getInputJsonSchema' in definition && 'getJsonSchema' in definition;
+
+/** Which side of a schema that transforms its values is shown. */
+type Side = { io: 'input' | 'output' };
+type Converter = (schema: unknown, options: Side & { unrepresentable: 'any' }) => unknown;
+
+/** Returns the converter of the zod that the graph brings: another version's can't read all of its schemas. */
+function zod4Of(file: string): Converter {
+  const own = createRequire(file);
+  for (const find of [() => own, () => createRequire(own.resolve('@langchain/langgraph'))])
+    try {
+      return (find()('zod/v4/core') as { toJSONSchema: Converter }).toJSONSchema;
+    } catch {
+      // Not to be found from there.
+    }
+  return toJsonSchema as Converter;
+}
+
+/** Zod 3 does not change any more, so LangChain's converter reads the schemas of every copy. */
+const convert = (schema: object, side: Side, file: string): unknown =>
+  '_zod' in schema ? zod4Of(file)(schema, { ...side, unrepresentable: 'any' }) : toJsonSchema(schema);
+
+/** LangGraph writes what was registered beside a schema into its description, behind this mark. */
+const EXTRAS = 'lg:';
+
+/** Returns a JSON Schema with what was registered beside its parts, `langgraph_type` for one, as fields of theirs. */
+function withExtras(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(withExtras);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const parts = Object.fromEntries(Object.entries(schema).map(([name, part]) => [name, withExtras(part)]));
+  const { description, ...rest } = parts;
+  if (typeof description !== 'string' || !description.startsWith(EXTRAS)) return parts;
+  return { ...rest, ...(JSON.parse(description.slice(EXTRAS.length)) as Json) };
+}

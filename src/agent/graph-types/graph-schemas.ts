@@ -1,0 +1,30 @@
+import type { GraphHost } from '../threads/host.ts';
+import { parsed } from '../threads/json-text.ts';
+import type { Answer, Args, GraphSchemas } from '../threads/protocol.ts';
+import type { TypedSchemas } from './typed-schemas.ts';
+
+type SchemaDeps = { host: GraphHost; typedSchemas: TypedSchemas };
+
+/** Returns what a graph takes and gives: as it says itself, and as its types say where it does not. */
+export async function graphSchemas(graph_id: string, { host, typedSchemas }: SchemaDeps): Promise<Answer<'schemas'>> {
+  const told = parsed(await host.call('schemas', { graph_id }));
+  return isComplete(told) ? told : { graph_id, ...filled(told, (await typedSchemas.of(graph_id))['']) };
+}
+
+/** Returns the same of the subgraphs, by namespace. */
+export async function subgraphSchemas(args: Args<'subgraphs'>, { host, typedSchemas }: SchemaDeps): Promise<Answer<'subgraphs'>> {
+  const told = Object.entries(parsed(await host.call('subgraphs', args)));
+  if (told.every(([, schemas]) => isComplete(schemas))) return Object.fromEntries(told);
+  const typed = await typedSchemas.of(args.graph_id);
+  return Object.fromEntries(told.map(([namespace, schemas]) => [namespace, filled(schemas, typed[namespace])]));
+}
+
+/** Most graphs have no context, so a missing one is no reason to look further. */
+const isComplete = ({ input_schema, output_schema, state_schema }: GraphSchemas): boolean =>
+  input_schema !== null && output_schema !== null && state_schema !== null;
+
+/** Returns what the graph said, and in each place where it said nothing, what its types say. */
+function filled(told: GraphSchemas, typed: GraphSchemas | undefined): GraphSchemas {
+  const said = Object.entries(told).filter(([, schema]) => schema !== null);
+  return { ...told, ...typed, ...Object.fromEntries(said) };
+}

@@ -1,0 +1,52 @@
+import type { ts } from '@ts-morph/common';
+import type { GraphSchemas } from '../threads/protocol.ts';
+import type { JsonObject } from '../../schema/agent-types.ts';
+import { TypeSchema, type TypedProject } from './type-schema.ts';
+
+/*
+ * What the types of a graph say. The project brings its own copy of LangGraph, so a graph is known by the names of its
+ * properties.
+ */
+
+/** Returns the graph that an export makes: itself, what its builder compiles, or what its function returns. */
+export function graphTypeOf(exported: ts.Type, checker: ts.TypeChecker): ts.Type | undefined {
+  const made = exported.getCallSignatures()[0]?.getReturnType() ?? exported;
+  const settled = checker.getAwaitedType(made) ?? made;
+  const compile = settled.getProperty('compile');
+  const compiled = compile && checker.getTypeOfSymbol(compile).getCallSignatures().at(-1)?.getReturnType();
+  const type = compiled ?? settled;
+  return isGraph(type) ? type : undefined;
+}
+
+export const isGraph = (type: ts.Type): boolean => type.getProperty('~InputType') !== undefined;
+
+/** True for a graph, and for a builder of graphs. */
+export const isGraphOrBuilder = (type: ts.Type): boolean =>
+  isGraph(type) || (type.getProperty('addNode') !== undefined && type.getProperty('compile') !== undefined);
+
+/** Returns the schemas of a graph. */
+export function schemasOfType(graph: ts.Type, project: TypedProject): GraphSchemas {
+  const checker = project.program.getTypeChecker();
+  const described = (type: ts.Type | undefined): JsonObject | null => (type && new TypeSchema(project).of(type)) ?? null;
+  const held = (name: string): ts.Type | undefined => {
+    const property = graph.getProperty(name);
+    return property && checker.getTypeOfSymbol(property);
+  };
+  const output = described(held('~OutputType'));
+  const context = described(contextOf(held('invoke'), checker));
+  return {
+    input_schema: described(held('~InputType')),
+    output_schema: output,
+    state_schema: described(held('~RunOutput')) ?? output,
+    config_schema: context,
+    context_schema: context,
+  };
+}
+
+/** Returns what the options of `invoke` take as `context`. A graph that declares none takes anything. */
+function contextOf(invoke: ts.Type | undefined, checker: ts.TypeChecker): ts.Type | undefined {
+  const options = invoke?.getCallSignatures().at(-1)?.parameters[1];
+  const context = options && checker.getNonNullableType(checker.getTypeOfSymbol(options)).getProperty('context');
+  const type = context && checker.getNonNullableType(checker.getTypeOfSymbol(context));
+  return type && checker.getPropertiesOfType(type).length > 0 ? type : undefined;
+}

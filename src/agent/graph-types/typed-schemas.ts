@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import type { Log } from '../../log.ts';
+import { askProcess } from '../ask-process.ts';
+import type { GraphSource } from '../gx-json/read.ts';
+import type { GraphSchemas } from '../threads/protocol.ts';
+import type { SchemasByGraph, TypesAsked } from './main.ts';
+
+type TypesSettings = {
+  graphs: GraphSource[];
+  /** Where gx.json lies. */
+  folder: string;
+  /** Milliseconds that reading may take; 0 reads nothing. */
+  within: number;
+};
+type Settings = TypesSettings & { log: Log };
+
+/** Versions whose compiler can be asked in JavaScript, with the same words. */
+const KNOWN = new Set(['5', '6']);
+
+/** Returns the path of the TypeScript that code in this folder would import; undefined if there is none of use. */
+function typescriptFrom(folder: string): string | undefined {
+  const { resolve } = createRequire(path.join(folder, 'package.json'));
+  try {
+    const { version } = JSON.parse(readFileSync(resolve('typescript/package.json'), 'utf8')) as { version: string };
+    return KNOWN.has(version.split('.')[0]!) ? resolve('typescript') : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reads the types of graphs with the TypeScript of their project; undefined if there is none. Throws if that fails. */
+export async function readTypes({ graphs, folder, within }: TypesSettings, signal: AbortSignal): Promise<SchemasByGraph | undefined> {
+  const folders = new Set([...graphs.map(({ file }) => path.dirname(file)), folder]);
+  const typescript = [...folders].map(typescriptFrom).find((found) => found !== undefined);
+  if (typescript === undefined) return undefined;
+  const asked: TypesAsked = { typescript, graphs };
+  return askProcess(new URL('main.ts', import.meta.url), asked, { folder, within, signal });
+}
+
+/** The schemas of graphs whose types stand only in TypeScript: from the image's build, or read when first asked for. */
+export class TypedSchemas {
+  readonly #settings: Settings;
+  readonly #closing = new AbortController();
+  #known: Promise<SchemasByGraph> | undefined;
+
+  constructor(settings: Settings, built: SchemasByGraph | undefined) {
+    this.#settings = settings;
+    if (built !== undefined) this.#known = Promise.resolve(built);
+  }
+
+  /** Returns the schemas of a graph and its subgraphs by namespace; the graph's own is empty. Never fails. */
+  async of(graphId: string): Promise<Record<string, GraphSchemas>> {
+    this.#known ??= this.#read();
+    return (await this.#known)[graphId] ?? {};
+  }
+
+  close(): void {
+    this.#closing.abort();
+  }
+
+  async #read(): Promise<SchemasByGraph> {
+    const { within, log } = this.#settings;
+    if (within === 0) return {};
+    const began = performance.now();
+    try {
+      const read = await readTypes(this.#settings, this.#closing.signal);
+      if (read === undefined) log.info('the project has no TypeScript 5 or 6: graphs without zod schemas have none');
+      else log.info({ milliseconds: Math.round(performance.now() - began) }, 'types of the graphs are read');
+      return read ?? {};
+    } catch (error) {
+      if (!this.#closing.signal.aborted)
+        log.warn({ err: error }, 'the types of the graphs can not be read: graphs without zod schemas have none');
+      return {};
+    }
+  }
+}

@@ -1,0 +1,19 @@
+import { SettingsReader, type Env } from './env.ts';
+
+export type AgentBuildConfig = { configPath: string; logLevel: string; folder: string; within: number };
+
+/** Milliseconds: whoever builds an image can wait longer than a client. */
+const WITHIN = 300_000;
+
+/** Reads the settings of `agent-build`; those that the server has too are called the same. */
+export function agentBuildConfig(env: Env): AgentBuildConfig {
+  const read = new SettingsReader(env);
+  const config = {
+    configPath: read.text(['GX_CONFIG', 'GX_CONFIG_PATH'], './gx.json'),
+    logLevel: read.text(['GX_LOG_LEVEL'], 'info'),
+    folder: read.required(['GX_BUILD_FOLDER'], 'where the server finds what was built'),
+    within: read.integer(['GX_SCHEMA_RESOLVE_TIMEOUT_MS', 'LANGGRAPH_SCHEMA_RESOLVE_TIMEOUT_MS'], WITHIN, { min: 0, max: 600_000 }),
+  };
+  read.finish();
+  return config;
+}

@@ -1,0 +1,1 @@
+export { graph as helpdesk } from './support.ts';
