@@ -1,5 +1,5 @@
 import { THREAD_FIELDS, type Thread, type ThreadSearch } from '../../schema/thread.ts';
-import { copyCheckpoints, deleteCheckpoints } from './checkpoints.ts';
+import { copyCheckpoints, deleteCheckpoints } from './checkpoint-upkeep.ts';
 import { toField } from './json-field.ts';
 import type { Database, Db } from './pool.ts';
 

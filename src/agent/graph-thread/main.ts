@@ -11,6 +11,7 @@ import { loadEmbed } from '../gx-json/embed.ts';
 import { SemanticSearch } from '../gx-json/semantic-search.ts';
 import { BEAT_MILLISECONDS, type FromThread, type ThreadStart, type ToThread } from '../threads/protocol.ts';
 import { answerCall, type AnswerDeps } from './answers.ts';
+import { Lists } from './checkpoints/lists.ts';
 import { Saver } from './checkpoints/saver.ts';
 import { serveLogger } from './graph-log.ts';
 import { loadGraphs, type LoadedGraph, type MakeGraph } from './load.ts';
@@ -26,6 +27,9 @@ import { PgStore } from './store.ts';
  */
 const BUSY = 0.9;
 const HEAP_IN_USE = 0.5;
+
+/** What is remembered of states, for the next steps and runs of their threads: some 15,000 short messages. */
+const REMEMBERED_BYTES = 24 * 1024 * 1024;
 
 const port = parentPort!;
 const tell = (message: FromThread): void => port.postMessage(message);
@@ -99,8 +103,9 @@ async function start({ graphs: sources, index, database, logLevel, env, traced }
   const store = new PgStore(db, index && embed && new SemanticSearch({ db, index, embed }));
   const graphs = await loadGraphs(sources);
   const fileOf = (graphId: string): string => sources.find((source) => source.graphId === graphId)!.file;
-  const deps = { graphOf: graphIn(graphs), fileOf, saver: new Saver(db), store };
-  serve(new Running({ ...deps, traced, tell, duringRun }), { ...deps, reader: new Saver(db, 'records'), embed }, log);
+  const lists = new Lists(REMEMBERED_BYTES);
+  const deps = { graphOf: graphIn(graphs), fileOf, saver: new Saver(db, lists), store };
+  serve(new Running({ ...deps, traced, tell, duringRun }), { ...deps, reader: new Saver(db, lists, 'records'), embed }, log);
   beat();
   collectAtRest();
   flushCompileCache();

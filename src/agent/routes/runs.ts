@@ -3,7 +3,7 @@ import { NotFound } from '../../errors.ts';
 import { json, noContent, slowJson, type Reply } from '../../http/route.ts';
 import { isSet } from '../../schema/agent-types.ts';
 import { CancelQuery, isUnfinished, JoinQuery, Run, RunCreate, RunsQuery, StreamQuery } from '../../schema/run.ts';
-import { deleteRunCheckpoints } from '../db/checkpoints.ts';
+import { deleteRunCheckpoints } from '../db/checkpoint-upkeep.ts';
 import { deleteRuns, getRun, listRuns, selectActive } from '../db/runs.ts';
 import { getThread } from '../db/threads.ts';
 import { cancelRuns } from '../runs/cancel.ts';

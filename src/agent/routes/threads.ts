@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { Conflict, Invalid, NotFound, Problem, Rejected } from '../../errors.ts';
 import { json, noContent, type Reply } from '../../http/route.ts';
 import { Thread, ThreadCount, ThreadCreate, ThreadPatch, ThreadPrune, ThreadQuery, ThreadSearch } from '../../schema/thread.ts';
-import { checkpointStorage, keepLatestCheckpoints } from '../db/checkpoints.ts';
+import { checkpointStorage, keepLatestCheckpoints } from '../db/checkpoint-upkeep.ts';
 import { selectActive } from '../db/runs.ts';
 import { copyThread, countThreads, deleteThreads, getThread, patchThread, searchThreads } from '../db/threads.ts';
 import type { AgentDeps } from '../deps.ts';
@@ -219,10 +219,7 @@ async function prune(deps: Deps, { thread_ids, strategy }: { thread_ids: string[
   }
   let count = 0;
   for (const id of thread_ids) {
-    const thread = await getThread(deps.db, id);
-    if (thread === undefined || thread.status === 'busy') continue;
-    await keepLatestCheckpoints(deps.db, id);
-    count += 1;
+    if (await keepLatestCheckpoints(deps.db, id)) count += 1;
   }
   return count;
 }

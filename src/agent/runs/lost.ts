@@ -1,6 +1,6 @@
 import type { Log } from '../../log.ts';
 import { RUN_DONE, runDone } from '../../schema/stream-event.ts';
-import { deleteRunCheckpoints } from '../db/checkpoints.ts';
+import { deleteRunCheckpoints } from '../db/checkpoint-upkeep.ts';
 import { appendLast } from '../db/events.ts';
 import { endLost, requeueLost, type Lost } from '../db/leases.ts';
 import type { Db } from '../db/pool.ts';

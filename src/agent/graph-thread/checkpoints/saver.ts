@@ -1,14 +1,16 @@
-import { WRITES_IDX_MAP, type BaseCheckpointSaver, type CheckpointTuple } from '@langchain/langgraph-checkpoint';
-import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres';
+import { BaseCheckpointSaver, maxChannelVersion, TASKS, WRITES_IDX_MAP, type CheckpointTuple } from '@langchain/langgraph-checkpoint';
 import { asError } from '../../../errors.ts';
 import type { Database } from '../../db/pool.ts';
-import { readCheckpoints, writeSteps, type StoredCheckpoint } from '../../db/checkpoints.ts';
+import { deleteCheckpoints } from '../../db/checkpoint-upkeep.ts';
+import { readCheckpoints, writeSteps, type StoredCheckpoint, type WhichCheckpoints } from '../../db/checkpoints.ts';
 import { Batcher } from '../../db/batcher.ts';
+import { graphKey, listsOf } from '../../db/list-rows.ts';
+import { Element } from './element.ts';
+import { listsOfRow, Lists, type CheckpointKey, type List, type ListsOfCheckpoint } from './lists.ts';
+import { newValue } from './new-value.ts';
 import { Serde, type Form } from './serde.ts';
 import { StepsOfRun, type Barrier, type SharedWrites } from './steps-of-run.ts';
 
-/** What the parent class takes. It uses three of its methods. */
-type Pool = ConstructorParameters<typeof PostgresSaver>[0];
 type Config = Parameters<BaseCheckpointSaver['put']>[0];
 type Checkpoint = Parameters<BaseCheckpointSaver['put']>[1];
 type Metadata = Parameters<BaseCheckpointSaver['put']>[2];
@@ -33,25 +35,27 @@ const VERSION_DIGITS = 32;
 /** Writes of no task: an input, or a state written by hand. */
 const NO_TASK = '00000000-0000-0000-0000-000000000000';
 
-/** Checkpoints before this version keep their pending sends elsewhere, which LangGraph's own saver knows. */
-const OWN_SINCE = 4;
+/** Checkpoints before this version of LangGraph's format keep their pending sends among the writes of their parent. */
+const SENDS_APART_BEFORE = 4;
 
 /**
- * LangGraph's Postgres saver on the same tables, but a step is written, and a checkpoint read, in one statement.
- * Versions are unique texts, because two checkpoints that fork from the same parent must not share a stored channel
- * value.
+ * LangGraph's checkpointer on Postgres: a step is written, and a checkpoint read, in one statement, and a list is
+ * stored as what a step adds to it. Versions are unique texts, because two checkpoints that fork from the same parent
+ * must not share a stored channel value.
  */
-export class Saver extends PostgresSaver {
+export class Saver extends BaseCheckpointSaver {
   readonly #db: Database;
   readonly #serde: Serde;
   readonly #form: Form;
+  readonly #lists: Lists;
   readonly #shared: SharedWrites;
   readonly #runs = new Map<string, StepsOfRun>();
 
   /** With `form` "records" it is for showing states only: no graph may run on what it reads. */
-  constructor(db: Database, form: Form = 'objects') {
-    super(namedStatements(db), undefined, { schema: 'gx' });
+  constructor(db: Database, lists: Lists, form: Form = 'objects') {
+    super();
     this.#db = db;
+    this.#lists = lists;
     this.#form = form;
     this.#serde = new Serde(this.serde);
     this.serde = this.#serde;
@@ -63,7 +67,6 @@ export class Saver extends PostgresSaver {
       for (const run of runs) run.taken();
       return runs.map(() => undefined);
     });
-    this.isSetup = true;
   }
 
   /**
@@ -108,16 +111,21 @@ export class Saver extends PostgresSaver {
     if (checkpoint_ns === '' && checkpoint_id === undefined && this.#runsOf(thread_id).some((run) => run.isFirstLook())) return undefined;
     await this.#settled(thread_id);
     const which = { threadId: thread_id, namespace: checkpoint_ns, checkpointId: checkpoint_id || undefined, limit: 1 };
-    const [row] = await readCheckpoints(this.#db, which);
+    const { rows, lists } = await this.#read(which);
+    const [row] = rows;
     if (row === undefined) return undefined;
-    return row.checkpoint.v < OWN_SINCE ? super.getTuple(config) : this.#tuple(row, row.writes ?? []);
+    const own = listsOfRow(row, lists);
+    // Whoever only looks at states does not push out what a run stands on.
+    if (this.#form === 'objects' || !this.#lists.has(row.thread_id, checkpoint_ns))
+      this.#lists.remember([row.thread_id, checkpoint_ns, row.checkpoint_id], own);
+    return this.#tuple(row, own, row.writes ?? []);
   }
 
   override async *list(config: Config, options: ListOptions = {}): AsyncGenerator<CheckpointTuple> {
     const { thread_id, checkpoint_ns, checkpoint_id } = config.configurable as Record<string, string | undefined>;
     const { filter, before, limit } = options;
     await this.#settled(thread_id);
-    const rows = await readCheckpoints(this.#db, {
+    const { rows, lists } = await this.#read({
       threadId: thread_id || undefined,
       namespace: checkpoint_ns ?? undefined,
       checkpointId: checkpoint_id || undefined,
@@ -125,31 +133,58 @@ export class Saver extends PostgresSaver {
       metadata: filter && Object.keys(filter).length > 0 ? filter : undefined,
       limit: limit === undefined ? undefined : Math.trunc(limit),
     });
-    if (rows.some(({ checkpoint }) => checkpoint.v < OWN_SINCE)) return yield* super.list(config, options);
-    for (const row of rows) yield await this.#tuple(row, tasklessWrites(row));
+    for (const row of rows) yield await this.#tuple(row, listsOfRow(row, lists), tasklessWrites(row));
+  }
+
+  async #read(which: WhichCheckpoints): Promise<{ rows: StoredCheckpoint[]; lists: Map<string, List> }> {
+    const known = this.#lists.known(which.threadId, which.namespace);
+    const prefix = graphKey(which.threadId ?? '', which.namespace ?? '');
+    const rows = await readCheckpoints(this.#db, { ...which, known: [...known.keys()].map((key) => key.slice(prefix.length)) });
+    const read = listsOf(
+      rows.flatMap((row) => row.lists ?? []),
+      (key) => known.get(key),
+      (stored) => new Element(stored),
+    );
+    return { rows, lists: new Map([...known, ...read]) };
   }
 
   /**
    * `reduced`: the writes that LangGraph will put through the channels' reducers, which want messages as they know
    * them.
    */
-  async #tuple(row: StoredCheckpoint, reduced: unknown[]): Promise<CheckpointTuple> {
+  async #tuple(row: StoredCheckpoint, lists: ListsOfCheckpoint, reduced: unknown[]): Promise<CheckpointTuple> {
     const { thread_id, checkpoint_ns, checkpoint, metadata } = row;
     const at = (checkpoint_id: string): Config => ({ configurable: { thread_id, checkpoint_ns, checkpoint_id } });
     const form = reduced.length > 0 ? 'objects' : this.#form;
     const load = async (type: string, value: unknown): Promise<unknown> =>
       type === 'bytes' ? Buffer.from(value as string, 'base64') : this.#serde.revive(value, form);
     const channel_values: Record<string, unknown> = {};
-    for (const [channel, type, value] of row.values ?? []) if (type !== 'empty') channel_values[channel] = await load(type, value);
+    for (const [channel, type, value] of row.values ?? []) {
+      const list = lists.get(channel);
+      if (list !== undefined) channel_values[channel] = await Promise.all(list.elements.map((element) => element.live(this.#serde, form)));
+      else if (type !== 'empty') channel_values[channel] = await load(type, value);
+    }
     const pendingWrites: CheckpointTuple['pendingWrites'] = [];
     for (const [task, channel, type, value] of row.writes ?? []) pendingWrites.push([task, channel, await load(type, value)]);
+    const whole: Checkpoint = { channel_versions: {}, versions_seen: {}, ...checkpoint, channel_values };
+    if (checkpoint.v < SENDS_APART_BEFORE) await this.#addSends(whole, row);
     return {
       config: at(row.checkpoint_id),
-      checkpoint: { channel_versions: {}, versions_seen: {}, ...checkpoint, channel_values },
+      checkpoint: whole,
       metadata: (await this.#serde.revive(metadata)) as Metadata,
       ...(row.parent_checkpoint_id && { parentConfig: at(row.parent_checkpoint_id) }),
       pendingWrites,
     };
+  }
+
+  async #addSends(checkpoint: Checkpoint, { thread_id, checkpoint_ns, parent_checkpoint_id }: StoredCheckpoint): Promise<void> {
+    if (parent_checkpoint_id === null) return;
+    const which = { threadId: thread_id, namespace: checkpoint_ns, checkpointId: parent_checkpoint_id, limit: 1 };
+    const sends = (await readCheckpoints(this.#db, which)).flatMap(({ writes }) => writes ?? []).filter(([, channel]) => channel === TASKS);
+    if (sends.length === 0) return;
+    checkpoint.channel_values[TASKS] = await Promise.all(sends.map(([, , , value]) => this.#serde.revive(value)));
+    const versions = Object.values(checkpoint.channel_versions);
+    checkpoint.channel_versions[TASKS] = versions.length > 0 ? maxChannelVersion(...versions) : this.getNextVersion(undefined);
   }
 
   override getNextVersion(current: number | undefined): number {
@@ -169,19 +204,35 @@ export class Saver extends PostgresSaver {
 
   async #put(steps: StepsOfRun, config: Config, { checkpoint, metadata, newVersions }: NewState): Promise<void> {
     const { thread_id, checkpoint_ns = '', checkpoint_id, run_id } = config.configurable as Record<string, string>;
-    const [blobs, [, meta]] = await Promise.all([
-      this._dumpBlobs(thread_id!, checkpoint_ns, checkpoint.channel_values, newVersions),
-      this.#serde.dumpsTyped({ ...metadata, ...(run_id && { run_id }) }),
-    ]);
+    const { channel_values, ...stored } = checkpoint;
+    const key: CheckpointKey = [thread_id!, checkpoint_ns, checkpoint.id];
+    const lists = new Map(this.#lists.of([thread_id!, checkpoint_ns, checkpoint_id ?? '']));
+    // What the first put of a checkpoint has stored stays: a version never changes.
+    for (const [channel, list] of this.#lists.of(key) ?? []) if (list.version === newVersions[channel]) lists.set(channel, list);
+    // All values are read before anything is waited for: the graph goes on, and may change them.
+    const values = Object.entries(newVersions).map(async ([channel, version]) => {
+      const before = lists.get(channel);
+      if (before?.version === version) return [];
+      lists.delete(channel);
+      const [value, list] = await newValue({ channel, version: String(version), values: channel_values }, before, this.#serde);
+      if (list !== undefined) lists.set(channel, list);
+      return [value];
+    });
+    const [blobs, [, meta]] = await Promise.all([Promise.all(values), this.#serde.dumpsTyped({ ...metadata, ...(run_id && { run_id }) })]);
+    this.#lists.remember(key, lists);
     const put = {
-      key: [thread_id!, checkpoint_ns, checkpoint.id] as [string, string, string],
+      key: [...key] as [string, string, string],
       parentId: checkpoint_id ?? null,
-      checkpoint: this._dumpCheckpoint(checkpoint),
+      checkpoint: stored,
       metadata: decoder.decode(meta),
-      blobs: blobs.map(([, , channel, version, type, blob]) => ({ channel, version, type, blob: blob ?? null })),
+      blobs: blobs.flat(),
     };
     await steps.written?.();
     await steps.add({ put });
+  }
+
+  override deleteThread(threadId: string): Promise<void> {
+    return deleteCheckpoints(this.#db, [threadId]);
   }
 
   override async putWrites(config: Config, writes: Writes, taskId: string, taskPath = ''): Promise<void> {
@@ -191,14 +242,17 @@ export class Saver extends PostgresSaver {
 
   async #putWrites(steps: StepsOfRun, config: Config, { writes, taskId, taskPath }: WritesOfTask): Promise<void> {
     const { thread_id, checkpoint_ns = '', checkpoint_id, run_id = null } = config.configurable as Record<string, string>;
-    const dumped = await this._dumpWrites(thread_id!, checkpoint_ns, checkpoint_id!, taskId, writes);
+    const dumped = writes.map(async ([channel, value], at) => {
+      const [type, blob] = await this.#serde.dumpsTyped(value);
+      return { index: WRITES_IDX_MAP[channel] ?? at, channel, type, blob };
+    });
     const step = {
       key: [thread_id!, checkpoint_ns, checkpoint_id!] as [string, string, string],
       taskId,
       taskPath,
       runId: run_id,
       replace: writes.every(([channel]) => channel in WRITES_IDX_MAP),
-      writes: dumped.map(([, , , , index, channel, type, blob]) => ({ index, channel, type, blob })),
+      writes: await Promise.all(dumped),
     };
     await steps.written?.();
     await steps.add({ writes: step });
@@ -206,21 +260,3 @@ export class Saver extends PostgresSaver {
 }
 
 const tasklessWrites = ({ writes }: StoredCheckpoint): unknown[] => (writes ?? []).filter(([task]) => task === NO_TASK);
-
-/**
- * Returns the pool as the parent class wants it, with a name for each of its few statements, so that they are planned
- * once.
- */
-function namedStatements(db: Database): Pool {
-  const names = new Map<string, string>();
-  const used = {
-    connect: () => db.pool.connect(),
-    end: () => db.pool.end(),
-    query: async (text: string, values: unknown[]) => {
-      const name = names.get(text) ?? `saver_${names.size}`;
-      if (names.size < 50) names.set(text, name);
-      return { rows: await db.query(names.has(text) ? { name, text, values } : { text, values }) };
-    },
-  };
-  return used as Partial<Pool> as Pool;
-}

@@ -55,7 +55,7 @@ function isPlain(value: unknown): boolean {
 }
 
 /** Returns the class's name where the record is a message of plain data. */
-function messageName({ lc, type, id, kwargs }: Json): string | undefined {
+export function messageName({ lc, type, id, kwargs }: Json): string | undefined {
   if (lc !== 1 || type !== 'constructor' || !Array.isArray(id) || id[0] !== 'langchain_core' || id[1] !== 'messages') return undefined;
   const name = id.at(-1) as string;
   return Object.hasOwn(TYPES, name) && isObject(kwargs) && isPlain(kwargs) ? name : undefined;
@@ -97,7 +97,8 @@ function camelCase(written: string): string {
   return snake.replaceAll(/_+([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-function message(name: string, kwargs: Json, form: Form): object {
+/** Returns a message of the class; the written fields become its own. */
+export function message(name: string, kwargs: Json, form: Form): object {
   if (form === 'records') return new MessageRecord(TYPES[name]!, kwargs);
   const fields = fieldsOf(name);
   const given: Json = {};
@@ -105,27 +106,53 @@ function message(name: string, kwargs: Json, form: Form): object {
   return new CLASSES[name]!(given);
 }
 
+/**
+ * Returns a copy of a message's plain data. LangChain's loader reads it as JSON: what is undefined is null in a list,
+ * and absent elsewhere.
+ */
+export function messageData(value: unknown): unknown {
+  if (!isObject(value)) return value;
+  if (Array.isArray(value)) return value.map((part: unknown) => (isObject(part) && isUndefined(part) ? null : messageData(part)));
+  const copy: Json = {};
+  for (const name of Object.keys(value)) {
+    const part = value[name];
+    if (!isObject(part)) setField(copy, name, part);
+    else if (!isUndefined(part)) setField(copy, name, messageData(part));
+  }
+  return copy;
+}
+
 /** A part that only LangChain's loader can make, with the place it belongs to. */
 type Late = { holder: Json; name: string; record: Json };
 
-/** Brings the parts of a parsed value to life where they stand. */
-function reviveParts(holder: Json, form: Form, late: Late[]): void {
-  for (const name of Object.keys(holder)) {
-    const part = holder[name];
-    if (!isObject(part)) continue;
-    if (!('lc' in part)) reviveParts(part, form, late);
-    else if (isUndefined(part)) holder[name] = undefined;
-    else {
-      const known = messageName(part);
-      if (known === undefined) late.push({ holder, name, record: part });
-      else {
-        const kwargs = part['kwargs'] as Json;
-        reviveParts(kwargs, form, late);
-        holder[name] = message(known, kwargs, form);
-      }
-    }
-  }
+/** A field named `__proto__` is a field like others. */
+export function setField(holder: Json, name: string, value: unknown): void {
+  if (name === '__proto__') Object.defineProperty(holder, name, { value, writable: true, enumerable: true, configurable: true });
+  else holder[name] = value;
 }
+
+/** Returns a parsed value brought to life, and leaves the parsed one as it is. */
+function revived(part: unknown, form: Form, late: Late[], place: { holder: Json; name: string }): unknown {
+  if (!isObject(part)) return part;
+  if (!('lc' in part)) return revivedParts(part, form, late);
+  if (isUndefined(part)) return undefined;
+  const known = messageName(part);
+  if (known !== undefined) return message(known, messageData(part['kwargs']) as Json, form);
+  late.push({ ...place, record: part });
+  return part;
+}
+
+function revivedParts(parts: Json, form: Form, late: Late[]): Json {
+  const holder = (Array.isArray(parts) ? [] : {}) as Json;
+  for (const name of Object.keys(parts)) {
+    const part = parts[name];
+    setField(holder, name, isObject(part) ? revived(part, form, late, { holder, name }) : part);
+  }
+  return holder;
+}
+
+/** What LangGraph writes in the place where a value holds itself. */
+const CYCLE = '"[Circular]"';
 
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
@@ -169,13 +196,23 @@ export class Serde implements SerializerProtocol {
     return this.revive(JSON.parse(typeof data === 'string' ? data : decoder.decode(data)));
   }
 
-  /** Does the same for what is parsed already, and changes it in its place. */
+  /** Does the same for what is parsed already, which stays as it is. */
   async revive(value: unknown, form: Form = 'objects'): Promise<unknown> {
     if (!isObject(value)) return value;
-    const root: Json = { value };
+    const root: Json = {};
     const late: Late[] = [];
-    reviveParts(root, form, late);
-    for (const { holder, name, record } of late) holder[name] = await this.#own.loadsTyped('json', JSON.stringify(record));
+    root['value'] = revived(value, form, late, { holder: root, name: 'value' });
+    for (const { holder, name, record } of late) setField(holder, name, await this.#own.loadsTyped('json', JSON.stringify(record)));
     return root['value'];
+  }
+
+  /**
+   * Returns one element of a list as it is stored, which is what the whole list would hold in its place. Undefined
+   * where it has a cycle: only the list as a whole can tell where that ends.
+   */
+  async dumpElement(element: unknown): Promise<string | undefined> {
+    const [type, written] = await this.dumpsTyped([element]);
+    const text = type === 'json' ? decoder.decode(written) : '';
+    return text.startsWith('[') && !text.includes(CYCLE) ? text.slice(1, -1) : undefined;
   }
 }

@@ -1,4 +1,4 @@
-import { deleteCheckpoints, deleteRunCheckpoints } from '../../db/checkpoints.ts';
+import { deleteCheckpoints, deleteRunCheckpoints } from '../../db/checkpoint-upkeep.ts';
 import type { Db } from '../../db/pool.ts';
 import { isThere } from '../../db/runs.ts';
 

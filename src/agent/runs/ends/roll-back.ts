@@ -1,5 +1,5 @@
 import type { Log } from '../../../log.ts';
-import { deleteRunCheckpoints } from '../../db/checkpoints.ts';
+import { deleteRunCheckpoints } from '../../db/checkpoint-upkeep.ts';
 import type { Claimed } from '../../db/leases.ts';
 import type { Db } from '../../db/pool.ts';
 import { deleteRuns } from '../../db/runs.ts';

@@ -1,0 +1,160 @@
+/*
+ * The stored form of a list: what one version of a channel adds to another version of it, its base
+ * (docs/decisions/0009-lists-as-changes.md).
+ */
+
+/** What a row of type `list` holds, as JSON. A row without a base is a whole list: it has one part. */
+export type ListChange = {
+  /** Rows between this one and the last that sums up: 0 where this one does. */
+  steps: number;
+  /** Elements and rows that a reader of this version reads. */
+  stored: number;
+  parts: ListPart[];
+};
+
+/** Elements of the base from the first number to the second, both included; or new ones. */
+type ListPart = [from: number, to: number] | { new: unknown[] };
+
+/** A row as it was read. In a row of type `json`, which is older than this form, the value is the whole list. */
+export type StoredList = [
+  threadId: string,
+  namespace: string,
+  channel: string,
+  version: string,
+  base: string | null,
+  type: 'json' | 'list',
+  value: unknown,
+];
+
+/** A version of a list, with what the next version has to know of the rows below it. */
+export type ListVersion<E> = {
+  version: string;
+  base: string | null;
+  elements: readonly E[];
+  steps: number;
+  stored: number;
+  /** The last row that sums up; undefined where it is not known, so that the next version is stored whole. */
+  anchor: Anchor<E> | undefined;
+};
+
+type Anchor<E> = { version: string; elements: readonly E[]; stored: number };
+
+/** What the keys of a graph's lists begin with. */
+export const graphKey = (threadId: string, namespace: string): string => `${threadId}\n${namespace}\n`;
+
+/** Channels share versions: only both together name a list. */
+export const listKey = (threadId: string, namespace: string, channel: string, version: string): string =>
+  `${graphKey(threadId, namespace)}${channel}\n${version}`;
+
+type Find<E> = (key: string) => ListVersion<E> | undefined;
+
+/**
+ * Returns the lists that the rows stand for, by their keys; `known` are those that the reader has, and `own` makes an
+ * element of what is stored. Throws where a row or an element is missing: a shorter list would be a wrong one.
+ */
+export function listsOf<E>(rows: StoredList[], known: Find<E>, own: (stored: unknown) => E): Map<string, ListVersion<E>> {
+  const waiting = new Map(rows.map((row) => [listKey(row[0], row[1], row[2], row[3]), row]));
+  const lists = new Map<string, ListVersion<E>>();
+  const found: Find<E> = (key) => lists.get(key) ?? known(key);
+  for (const row of rows) {
+    const way: StoredList[] = [];
+    for (let next: StoredList | undefined = row; next !== undefined && !lists.has(keyOf(next)); next = waiting.get(baseKey(next) ?? ''))
+      way.push(next);
+    for (const one of way.toReversed()) lists.set(keyOf(one), listOf(one, found, own));
+  }
+  return lists;
+}
+
+const keyOf = ([threadId, namespace, channel, version]: StoredList): string => listKey(threadId, namespace, channel, version);
+
+const baseKey = ([threadId, namespace, channel, , base]: StoredList): string | undefined =>
+  base === null ? undefined : listKey(threadId, namespace, channel, base);
+
+function listOf<E>(row: StoredList, found: Find<E>, own: (stored: unknown) => E): ListVersion<E> {
+  const [, , channel, version, base, type, value] = row;
+  if (type === 'json') return wholeList(version, (value as unknown[]).map(own));
+  const { parts, steps, stored } = value as ListChange;
+  const below = base === null ? undefined : found(baseKey(row)!);
+  if (base !== null && below === undefined) throw new RangeError(`Version ${version} of "${channel}" has lost its base ${base}.`);
+  const elements = elementsOf(parts, below?.elements ?? [], own);
+  const anchor = steps === 0 ? { version, elements, stored } : below!.anchor;
+  return { version, base, elements, steps, stored, anchor };
+}
+
+export function wholeList<E>(version: string, elements: readonly E[]): ListVersion<E> {
+  const stored = elements.length + 1;
+  return { version, base: null, elements, steps: 0, stored, anchor: { version, elements, stored } };
+}
+
+function elementsOf<E>(parts: ListPart[], base: readonly E[], own: (stored: unknown) => E): E[] {
+  const elements: E[] = [];
+  for (const part of parts) {
+    if (!Array.isArray(part)) for (const element of part.new) elements.push(own(element));
+    else {
+      if (part[1] >= base.length) throw new RangeError(`A list names element ${part[1]} of a base that has ${base.length}.`);
+      for (let at = part[0]; at <= part[1]; at += 1) elements.push(base[at]!);
+    }
+  }
+  return elements;
+}
+
+/** Rows one upon the other before one sums them up: a reader reads at most as many, and one more for as many before. */
+const STEPS = 64;
+
+/** A row to be stored: its base and its JSON text, and the version that it makes. */
+export type NewList<E> = { base: string | undefined; text: string; list: ListVersion<E> };
+
+/**
+ * Returns how a list is stored as the next version after `before`: as a change of it, every 64 steps as the sum of
+ * these, and whole where a reader would read more than twice its elements. `textOf` returns an element as JSON.
+ */
+export function nextList<E>(
+  before: ListVersion<E> | undefined,
+  { version, elements, textOf }: { version: string; elements: readonly E[]; textOf: (element: E) => string },
+): NewList<E> {
+  const sumsUp = before !== undefined && before.steps + 1 >= STEPS;
+  const base = sumsUp ? before.anchor : before;
+  if (before?.anchor === undefined || base === undefined) return storedWhole(version, elements, textOf);
+  const { text, added } = partsOf(elements, base.elements, textOf);
+  const steps = sumsUp ? 0 : before.steps + 1;
+  const stored = base.stored + added + 1;
+  if (stored > 2 * elements.length + STEPS) return storedWhole(version, elements, textOf);
+  const anchor = sumsUp ? { version, elements, stored } : before.anchor;
+  const list = { version, base: base.version, elements, steps, stored, anchor };
+  return { base: base.version, text: `{"steps":${steps},"stored":${stored},"parts":[${text}]}`, list };
+}
+
+function storedWhole<E>(version: string, elements: readonly E[], textOf: (element: E) => string): NewList<E> {
+  const list = wholeList(version, elements);
+  return { base: undefined, text: wholeText(elements.map(textOf)), list };
+}
+
+/** Returns what a row holds whose list is whole, from its elements as JSON. */
+export const wholeText = (texts: string[]): string =>
+  `{"steps":0,"stored":${texts.length + 1},"parts":[${texts.length === 0 ? '' : `{"new":[${texts.join(',')}]}`}]}`;
+
+/** Returns the parts of a list as JSON: what is the same element in the base is named by its number there. */
+function partsOf<E>(elements: readonly E[], base: readonly E[], textOf: (element: E) => string): { text: string; added: number } {
+  const parts: string[] = [];
+  let numbers: Map<E, number> | undefined;
+  let added = 0;
+  let at = 0;
+  while (at < elements.length) {
+    const element = elements[at]!;
+    const from = base[at] === element ? at : (numbers ??= new Map(base.map((one, number) => [one, number]))).get(element);
+    const own: string[] = [];
+    if (from === undefined) {
+      // Elements that follow are new, too, until one stands in the base.
+      numbers ??= new Map(base.map((one, number) => [one, number]));
+      while (at < elements.length && !numbers.has(elements[at]!)) own.push(textOf(elements[at++]!));
+      parts.push(`{"new":[${own.join(',')}]}`);
+      added += own.length;
+      continue;
+    }
+    let count = 1;
+    while (at + count < elements.length && base[from + count] === elements[at + count] && from + count < base.length) count += 1;
+    parts.push(`[${from},${from + count - 1}]`);
+    at += count;
+  }
+  return { text: parts.join(','), added };
+}

@@ -1,0 +1,98 @@
+import { message, messageData, messageName, setField, type Form, type Serde } from './serde.ts';
+
+type Json = Record<string, unknown>;
+
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null;
+
+/**
+ * An element of a list as it is stored, shared by all versions that have it: nobody is given what it holds, only what
+ * is made from it anew, because a graph may change what it is given.
+ */
+export class Element {
+  /** Parsed JSON. */
+  readonly stored: unknown;
+  readonly #name: string | undefined;
+  readonly #isPlain: boolean;
+  /** What a graph is given, before it could change it; false: it can't be compared. */
+  #pristine: { value: unknown } | false | undefined;
+  #shown: { value: unknown } | undefined;
+  #text: string | undefined;
+  /** About as many bytes as it takes. */
+  readonly weight: number;
+
+  constructor(stored: unknown) {
+    this.stored = stored;
+    this.#name = isObject(stored) ? messageName(stored) : undefined;
+    this.#isPlain = !isObject(stored) || isData(stored);
+    this.weight = weigh(stored);
+  }
+
+  get text(): string {
+    return (this.#text ??= JSON.stringify(this.stored));
+  }
+
+  /** Returns the element as a graph gets it, or as it is shown; a promise where only LangChain's loader can make it. */
+  live(serde: Serde, form: Form): unknown {
+    if (form === 'records' && this.#shown !== undefined) return this.#shown.value;
+    if (this.#name === undefined) return this.#isPlain ? copied(this.stored) : serde.revive(this.stored, form);
+    const value = message(this.#name, messageData((this.stored as Json)['kwargs']) as Json, form);
+    if (form === 'records') this.#shown = { value };
+    return value;
+  }
+
+  /** True when the value is surely what is stored here: it would be written alike, because it holds the same. */
+  is(value: unknown, serde: Serde): boolean {
+    if (!isObject(value)) return value === this.stored;
+    this.#pristine ??= this.#name !== undefined || this.#isPlain ? { value: this.live(serde, 'objects') } : false;
+    return this.#pristine !== false && isSame(value, this.#pristine.value);
+  }
+}
+
+const UNDEFINED = 'undefined';
+
+/** True for what JSON alone can tell, and for LangGraph's record of what is undefined. */
+function isData(value: Json): boolean {
+  if (Array.isArray(value)) return value.every((part) => !isObject(part) || isData(part));
+  if ('lc' in value) return value['lc'] === 2 && value['type'] === UNDEFINED;
+  return !('__lc_escaped__' in value) && Object.values(value).every((part) => !isObject(part) || isData(part));
+}
+
+function copied(value: unknown): unknown {
+  if (!isObject(value)) return value;
+  if (Array.isArray(value)) return value.map(copied);
+  if ('lc' in value && value['type'] === UNDEFINED) return undefined;
+  const copy: Json = {};
+  for (const name of Object.keys(value)) setField(copy, name, copied(value[name]));
+  return copy;
+}
+
+/**
+ * True when two values hold the same, in the same order. Only lists, plain objects and LangChain's own objects can be
+ * told to: others may hide what they hold.
+ */
+function isSame(one: unknown, other: unknown): boolean {
+  if (one === other) return true;
+  if (!isObject(one) || !isObject(other)) return Number.isNaN(one) && Number.isNaN(other);
+  const prototype: unknown = Object.getPrototypeOf(one);
+  if (prototype !== Object.getPrototypeOf(other) || !(Array.isArray(one) || isOpen(one, prototype))) return false;
+  return holdsSame(one, other);
+}
+
+const isOpen = (value: Json, prototype: unknown): boolean =>
+  prototype === Object.prototype || prototype === null || value['lc_serializable'] === true;
+
+function holdsSame(one: Json, other: Json): boolean {
+  const names = Object.keys(one);
+  const others = Object.keys(other);
+  if (names.length !== others.length || one['length'] !== other['length']) return false;
+  return names.every((name, at) => name === others[at] && isSame(one[name], other[name]));
+}
+
+/** A message is held as it is stored and as an object to compare with: its texts are shared, its fields are not. */
+const OF_AN_OBJECT = 200;
+
+function weigh(value: unknown): number {
+  if (typeof value === 'string') return 2 * value.length;
+  if (!isObject(value)) return 16;
+  return Object.values(value).reduce<number>((sum, part) => sum + weigh(part), OF_AN_OBJECT);
+}

@@ -1,0 +1,97 @@
+import type { StoredCheckpoint } from '../../db/checkpoints.ts';
+import { graphKey, listKey, wholeList, type ListVersion } from '../../db/list-rows.ts';
+import { Element } from './element.ts';
+
+export type List = ListVersion<Element>;
+
+/** Channel -> the list that it holds. */
+export type ListsOfCheckpoint = ReadonlyMap<string, List>;
+
+export type CheckpointKey = readonly [threadId: string, namespace: string, checkpointId: string];
+
+/** The last checkpoints of a thread's graph, or of one of its subgraphs. */
+type Remembered = { checkpoints: Map<string, ListsOfCheckpoint>; weight: number };
+
+/** Checkpoints that are remembered of each graph: the one that a run stands on, and those that it looked at before. */
+const OF_EACH = 3;
+
+/**
+ * The lists of the checkpoints that runs stand on, so that a step is compared with the last one, and a state that this
+ * thread wrote is not read again. What is forgotten is read, or stored whole: nothing is wrong without it.
+ */
+export class Lists {
+  readonly #mostBytes: number;
+  readonly #graphs = new Map<string, Remembered>();
+  #bytes = 0;
+
+  constructor(mostBytes: number) {
+    this.#mostBytes = mostBytes;
+  }
+
+  /** The lists of one graph that need not be read, by their keys. */
+  known(threadId: string | undefined, namespace: string | undefined): Map<string, List> {
+    const known = new Map<string, List>();
+    if (threadId === undefined || namespace === undefined) return known;
+    for (const lists of this.#graphs.get(graphKey(threadId, namespace))?.checkpoints.values() ?? [])
+      for (const [channel, list] of lists) known.set(listKey(threadId, namespace, channel, list.version), list);
+    return known;
+  }
+
+  of([threadId, namespace, checkpointId]: CheckpointKey): ListsOfCheckpoint | undefined {
+    return this.#graphs.get(graphKey(threadId, namespace))?.checkpoints.get(checkpointId);
+  }
+
+  /** True when something is remembered of the graph, which whoever only looks must not push out. */
+  has(threadId: string, namespace: string): boolean {
+    return this.#graphs.has(graphKey(threadId, namespace));
+  }
+
+  remember([threadId, namespace, checkpointId]: CheckpointKey, lists: ListsOfCheckpoint): void {
+    const key = graphKey(threadId, namespace);
+    const remembered = this.#graphs.get(key) ?? { checkpoints: new Map<string, ListsOfCheckpoint>(), weight: 0 };
+    const { checkpoints } = remembered;
+    // What is used last stands last.
+    checkpoints.delete(checkpointId);
+    checkpoints.set(checkpointId, lists);
+    for (const oldest of checkpoints.keys()) if (checkpoints.size > OF_EACH) checkpoints.delete(oldest);
+    this.#drop(key, remembered);
+    remembered.weight = weightOf(lists);
+    this.#bytes += remembered.weight;
+    this.#graphs.set(key, remembered);
+    for (const [oldest, { weight }] of this.#graphs)
+      if (this.#bytes > this.#mostBytes && weight >= 0) this.#drop(oldest, this.#graphs.get(oldest)!);
+  }
+
+  #drop(key: string, { weight }: Remembered): void {
+    if (this.#graphs.delete(key)) this.#bytes -= weight;
+  }
+}
+
+const weightOf = (lists: ListsOfCheckpoint): number =>
+  [...lists.values()].reduce((sum, { elements }) => sum + elements.reduce((own, { weight }) => own + weight, 0), 0);
+
+/** Returns the lists of a checkpoint; those that were stored whole before there was another form are among them. */
+export function listsOfRow(
+  { thread_id, checkpoint_ns, checkpoint, values }: StoredCheckpoint,
+  lists: ReadonlyMap<string, List>,
+): ListsOfCheckpoint {
+  const own = new Map<string, List>();
+  for (const [channel, type, value, base = null] of values ?? [])
+    if (type === 'list') own.set(channel, asStored(lists.get(listKey(thread_id, checkpoint_ns, channel, value)), { channel, base }));
+    else if (type === 'json' && Array.isArray(value))
+      own.set(
+        channel,
+        wholeList(
+          String(checkpoint.channel_versions?.[channel]),
+          value.map((stored) => new Element(stored)),
+        ),
+      );
+  return own;
+}
+
+/** A list that was pruned since it was remembered stands on other rows. */
+function asStored(list: List | undefined, { channel, base }: { channel: string; base: string | null }): List {
+  if (list === undefined) throw new RangeError(`A list of "${channel}" was not read.`);
+  if (list.base === base) return list;
+  return base === null ? wholeList(list.version, list.elements) : { ...list, base, anchor: undefined };
+}

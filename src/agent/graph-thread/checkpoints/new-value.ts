@@ -1,0 +1,68 @@
+import type { NewValue } from '../../db/checkpoints.ts';
+import { nextList } from '../../db/list-rows.ts';
+import { Element } from './element.ts';
+import type { List } from './lists.ts';
+import type { Serde } from './serde.ts';
+
+const encoder = new TextEncoder();
+
+type Given = { channel: string; version: string; values: Record<string, unknown> };
+
+/**
+ * Returns how the value of a channel is stored and, of a list, what its next version is compared with. `before` is the
+ * version that the last checkpoint has.
+ */
+export async function newValue({ channel, version, values }: Given, before: List | undefined, serde: Serde): Promise<[NewValue, List?]> {
+  if (!(channel in values)) return [{ channel, version, type: 'empty', blob: null }];
+  const value = values[channel];
+  const elements = Array.isArray(value) ? await elementsOf(value, before?.elements ?? [], serde) : undefined;
+  if (elements === undefined) {
+    const [type, blob] = await serde.dumpsTyped(value);
+    return [{ channel, version, type, blob }];
+  }
+  const { base, text, list } = nextList(before, { version, elements, textOf: (element) => element.text });
+  return [{ channel, version, type: 'list', blob: encoder.encode(text), base }, list];
+}
+
+/** Elements of the last version that are looked at for one of the new version, from where the last one stood. */
+const AHEAD = 8;
+
+/**
+ * Returns the elements of a list, those of the last version where they are the same. Undefined where the list can only
+ * be written as a whole. All that is read of the list is read before it returns: the graph goes on meanwhile.
+ */
+async function elementsOf(value: unknown[], before: readonly Element[], serde: Serde): Promise<Element[] | undefined> {
+  const found: (Element | Promise<string | undefined>)[] = [];
+  const passed: Element[] = [];
+  let at = 0;
+  for (const one of value) {
+    const from = at;
+    while (at < before.length && at < from + AHEAD && !before[at]!.is(one, serde)) at += 1;
+    if (at < before.length && at < from + AHEAD) {
+      passed.push(...before.slice(from, at));
+      found.push(before[at]!);
+      at += 1;
+    } else {
+      at = from;
+      found.push(serde.dumpElement(one));
+    }
+  }
+  passed.push(...before.slice(at));
+  return identified(found, passed);
+}
+
+/** Elements that are not surely the same are told by their text. */
+async function identified(found: (Element | Promise<string | undefined>)[], passed: Element[]): Promise<Element[] | undefined> {
+  const elements: Element[] = [];
+  let byText: Map<string, Element> | undefined;
+  for (const one of found) {
+    if (one instanceof Element) elements.push(one);
+    else {
+      const text = await one;
+      if (text === undefined) return undefined;
+      byText ??= new Map(passed.map((element) => [element.text, element]));
+      elements.push(byText.get(text) ?? new Element(JSON.parse(text)));
+    }
+  }
+  return elements;
+}
