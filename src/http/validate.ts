@@ -45,7 +45,7 @@ export function createValidator(): (schema: TSchema, kind: Loc) => Check {
   return (schema, kind) => {
     const validate = (kind === 'body' ? strict : coercing).compile(schema);
     return (value, at) => {
-      const given = at === 'query' ? withFlags(schema, value as Record<string, unknown>) : value;
+      const given = at === 'query' ? asClientsWrite(schema, value as Query) : value;
       if (!validate(given)) throw new Invalid(fieldErrors(validate, at));
       return given;
     };
@@ -54,15 +54,27 @@ export function createValidator(): (schema: TSchema, kind: Loc) => Check {
 
 const FLAGS: Record<string, string> = { '0': 'false', '1': 'true', False: 'false', True: 'true' };
 
-/** Translates flags of a query, which clients also write as 0 and 1, and Python clients as True and False. */
-function withFlags(schema: TSchema, query: Record<string, unknown>): Record<string, unknown> {
-  const { properties = {} } = schema as { properties?: Record<string, { type?: string }> };
-  const entries = Object.entries(query).map(([name, value]) => [
-    name,
-    properties[name]?.type === 'boolean' ? (FLAGS[String(value)] ?? value) : value,
-  ]);
-  return Object.fromEntries(entries) as Record<string, unknown>;
+type Query = Record<string, unknown>;
+type Field = { type?: string; enum?: unknown[]; format?: string; items?: Field };
+
+/**
+ * Reads a query as official clients write it. Flags are 0 and 1, too, and those in Python True and False. A field that
+ * can't be an empty text is left out when its value is one: a client that has no value sends it so.
+ */
+function asClientsWrite(schema: TSchema, query: Query): Query {
+  const { properties = {} } = schema as { properties?: Record<string, Field> };
+  const read = ([name, value]: [string, unknown]): [string, unknown][] => {
+    const field = properties[name];
+    if (field === undefined || takesEmptyText(field.items ?? field)) return [[name, value]];
+    const given = [value].flat().filter((text) => text !== '');
+    if (given.length === 0) return [];
+    const texts = field.type === 'boolean' ? given.map((text) => FLAGS[String(text)] ?? text) : given;
+    return [[name, texts.length === 1 ? texts[0] : texts]];
+  };
+  return Object.fromEntries(Object.entries(query).flatMap(read));
 }
+
+const takesEmptyText = ({ type, enum: words, format }: Field): boolean => type === 'string' && words === undefined && format === undefined;
 
 function fieldErrors(validate: ValidateFunction, at: Loc): FieldError[] {
   return (validate.errors ?? []).filter((error) => error.keyword !== 'if').map((error) => fieldError(error, at));

@@ -22,11 +22,6 @@ export const Limit = (fallback: number): TUnsafe<number> =>
 export const Offset = (): TUnsafe<number> =>
   Type.Unsafe<number>({ type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0, description: 'How many to skip.' });
 
-/** Describes a yes or no in a query string, as the official clients write it. */
-export const Flag = (): TUnsafe<'0' | '1' | 'true' | 'false'> => StringEnum(['0', '1', 'true', 'false']);
-
-export const isSet = (flag: string | undefined): boolean => flag === '1' || flag === 'true';
-
 /** The largest number of the database's integer columns. */
 export const LARGEST_INTEGER = 2_147_483_647;
 

@@ -1,5 +1,5 @@
 import { Type, type Static, type TUnsafe } from 'typebox';
-import { Anything, CheckpointConfig, Either, Flag, GraphConfig, JsonObject, Limit, Metadata, Offset } from './agent-types.ts';
+import { Anything, CheckpointConfig, Either, GraphConfig, JsonObject, Limit, Metadata, Offset } from './agent-types.ts';
 import { STREAM_MODES, type StreamMode } from './stream-event.ts';
 import { DateTime, Nullable, StringEnum, Uuid } from './types.ts';
 
@@ -118,8 +118,8 @@ export const RunsQuery = Type.Object({
 });
 
 export const CancelQuery = Type.Object({
-  wait: Type.Optional(Flag()),
-  action: Type.Optional(StringEnum(['interrupt', 'rollback'])),
+  wait: Type.Optional(Type.Boolean()),
+  action: Type.Optional(StringEnum(['interrupt', 'rollback', 'cancel'], { description: 'What becomes of the run; cancel is interrupt.' })),
 });
 
 export const CancelManyQuery = Type.Object({ action: CancelQuery.properties.action });
@@ -135,7 +135,7 @@ const namespaces = {
 };
 
 export const JoinQuery = Type.Object({
-  cancel_on_disconnect: Type.Optional(Flag()),
+  cancel_on_disconnect: Type.Optional(Type.Boolean()),
   stream_mode: Type.Optional(Type.Array(Type.String())),
   ...namespaces,
 });

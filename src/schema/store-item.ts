@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { Flag, JsonObject, LARGEST_INTEGER, Limit, Offset } from './agent-types.ts';
+import { JsonObject, LARGEST_INTEGER, Limit, Offset } from './agent-types.ts';
 import { DateTime, Nullable } from './types.ts';
 
 /** A hundred years in minutes, which the database's dates can hold. */
@@ -37,7 +37,7 @@ export const StoreDelete = Type.Object({ namespace: Type.Optional(Labels), key: 
 export const StoreGet = Type.Object({
   namespace: Type.Optional(Type.String()),
   key: Type.Optional(Type.String()),
-  refresh_ttl: Type.Optional(Flag()),
+  refresh_ttl: Type.Optional(Type.Boolean()),
 });
 
 export const StoreSearch = Type.Object({

@@ -59,6 +59,8 @@ test.each([
   ['a flag is written 0', { name: 'abc', flag: '0' }, []],
   ['a flag is written True', { name: 'abc', flag: 'True' }, []],
   ['a flag is written False', { name: 'abc', flag: 'False' }, []],
+  ['an empty value of a number, a word, an id and a flag is none', { name: 'abc', size: '', kind: '', id: [''], flag: '' }, []],
+  ['an empty value of a text is a text', { name: 'abc', tags: [''] }, []],
   ['text that is no flag', { name: 'abc', flag: 'yes' }, [['query.flag', 'boolean_type']]],
 ])('query: %s', (_, value, expected) => {
   expect(faults(value, 'query')).toEqual(expected);

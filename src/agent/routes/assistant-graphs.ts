@@ -1,6 +1,5 @@
 import { Type } from 'typebox';
 import { Invalid } from '../../errors.ts';
-import { Flag, isSet } from '../../schema/agent-types.ts';
 import { json, jsonText, type Reply } from '../../http/route.ts';
 import type { AgentDeps } from '../deps.ts';
 import { graphSchemas, subgraphSchemas } from '../graph-types/graph-schemas.ts';
@@ -20,14 +19,15 @@ async function ask(deps: Deps, assistantId: string, question: (graph_id: string)
 }
 
 function levels(xray: string | undefined): boolean | number {
-  if (xray === undefined || xray === 'false') return false;
-  if (xray === 'true') return true;
-  const depth = Number(xray);
+  const given = xray?.toLowerCase() ?? '';
+  if (given === '' || given === 'false') return false;
+  if (given === 'true') return true;
+  const depth = Number(given);
   if (Number.isInteger(depth) && depth > 0) return depth;
   throw new Invalid([{ loc: ['query', 'xray'], msg: 'must be true, false or a whole number above 0', type: 'value_error' }]);
 }
 
-const Subgraphs = Type.Object({ recurse: Type.Optional(Flag()) });
+const Subgraphs = Type.Object({ recurse: Type.Optional(Type.Boolean()) });
 
 const getAssistantGraphRoute = (deps: Deps): AgentRoute =>
   route({
@@ -72,7 +72,7 @@ const getSubgraphsRoute = (deps: Deps): AgentRoute =>
     query: Subgraphs,
     answers: { 200: ok('Namespace -> schemas.', Shape), ...refused },
     handler: ({ params, query }) =>
-      ask(deps, params.assistant_id, async (graph_id) => json(await subgraphSchemas({ graph_id, recurse: isSet(query.recurse) }, deps))),
+      ask(deps, params.assistant_id, async (graph_id) => json(await subgraphSchemas({ graph_id, recurse: query.recurse === true }, deps))),
   });
 
 const getSubgraphRoute = (deps: Deps): AgentRoute =>
@@ -87,7 +87,7 @@ const getSubgraphRoute = (deps: Deps): AgentRoute =>
     query: Subgraphs,
     answers: { 200: ok('Namespace -> schemas.', Shape), ...refused },
     handler: ({ params, query }) => {
-      const which = { namespace: params.namespace, recurse: isSet(query.recurse) };
+      const which = { namespace: params.namespace, recurse: query.recurse === true };
       return ask(deps, params.assistant_id, async (graph_id) => json(await subgraphSchemas({ graph_id, ...which }, deps)));
     },
   });

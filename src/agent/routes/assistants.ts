@@ -10,7 +10,7 @@ import {
   AssistantSearch,
   AssistantVersions,
 } from '../../schema/assistant.ts';
-import { Flag, isSet, type JsonObject } from '../../schema/agent-types.ts';
+import { type JsonObject } from '../../schema/agent-types.ts';
 import { Uuid } from '../../schema/types.ts';
 import {
   activeRunsOf,
@@ -175,9 +175,9 @@ const deleteAssistantRoute = (deps: Deps): AgentRoute =>
     tag,
     access: 'write',
     params: AssistantPath,
-    query: Type.Object({ delete_threads: Type.Optional(Flag()) }),
+    query: Type.Object({ delete_threads: Type.Optional(Type.Boolean()) }),
     answers: { 204: ok('Gone.'), ...refused },
-    handler: ({ params, query }) => remove(deps, params.assistant_id, isSet(query.delete_threads)),
+    handler: ({ params, query }) => remove(deps, params.assistant_id, query.delete_threads === true),
   });
 
 const listAssistantVersionsRoute = (deps: Deps): AgentRoute =>

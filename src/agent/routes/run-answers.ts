@@ -1,7 +1,6 @@
 import { Type } from 'typebox';
 import { NotFound } from '../../errors.ts';
 import { json, slowJson, sse, type Reply, type Request } from '../../http/route.ts';
-import { isSet } from '../../schema/agent-types.ts';
 import { isUnfinished, type RunCreate } from '../../schema/run.ts';
 import { STREAM_MODES } from '../../schema/stream-event.ts';
 import { selectActive } from '../db/runs.ts';
@@ -88,7 +87,7 @@ type Join = {
   threadId: string | undefined;
   headers: Request['headers'];
   signal: AbortSignal;
-  query: { cancel_on_disconnect?: string; stream_mode?: string[]; namespace?: string[] };
+  query: { cancel_on_disconnect?: boolean; stream_mode?: string[]; namespace?: string[] };
 };
 
 /** Follows a run that clients can see. Throws `NotFound`, also for one that is being rolled back. */
@@ -106,7 +105,7 @@ export async function answerJoin(deps: RunRouteDeps, { runId, threadId, signal, 
     subscription.close();
     return json(await deps.readers.stateOf(progress));
   }
-  return slowJson(() => stateAtEnd(deps, progress, { subscription, cancel: isSet(query.cancel_on_disconnect) }));
+  return slowJson(() => stateAtEnd(deps, progress, { subscription, cancel: query.cancel_on_disconnect === true }));
 }
 
 /** Streams the events of a run that was made before, from now or from an event on. */
@@ -115,7 +114,7 @@ export async function answerJoinStream(deps: RunRouteDeps, { runId, threadId, he
   const cursor = cursorOf(headers);
   const followed = await joined(deps, { runId, threadId }, signal);
   const events = await deps.readers.eventsAfter(cursor, followed, wanted);
-  const cancel = isSet(query.cancel_on_disconnect);
+  const cancel = query.cancel_on_disconnect === true;
   return sse(() => untilLeft(deps, events, { run_id: runId, cancel, signal }), {
     'content-location': `/threads/${followed.progress.thread_id}/runs/${runId}`,
   });

@@ -1,12 +1,11 @@
 import { Type } from 'typebox';
 import { NotFound } from '../../errors.ts';
 import { json, noContent, slowJson, type Reply } from '../../http/route.ts';
-import { isSet } from '../../schema/agent-types.ts';
 import { CancelQuery, isUnfinished, JoinQuery, Run, RunCreate, RunsQuery, StreamQuery } from '../../schema/run.ts';
 import { deleteRunCheckpoints } from '../db/checkpoint-upkeep.ts';
 import { deleteRuns, getRun, listRuns, selectActive } from '../db/runs.ts';
 import { getThread } from '../db/threads.ts';
-import { cancelRuns } from '../runs/cancel.ts';
+import { cancelRuns, stopOf, type CancelAction } from '../runs/cancel.ts';
 import { ok, refused, route, RunPath, ThreadPath, type AgentRoute } from './route.ts';
 import {
   answerEnd,
@@ -183,15 +182,15 @@ async function remove(
   return noContent();
 }
 
-type CancelOptions = { wait?: string; action?: 'interrupt' | 'rollback'; signal: AbortSignal };
+type CancelOptions = { wait?: boolean; action?: CancelAction; signal: AbortSignal };
 
 async function cancel(
   deps: RunRouteDeps,
   { thread_id, run_id }: { thread_id: string; run_id: string },
   options: CancelOptions,
 ): Promise<Reply> {
-  const followed = isSet(options.wait) ? await deps.readers.followRun({ runId: run_id, threadId: thread_id }, options.signal) : undefined;
-  const count = await cancelRuns(deps, (tx) => selectActive(tx, { thread_id, run_ids: [run_id] }), options.action ?? 'interrupt');
+  const followed = options.wait === true ? await deps.readers.followRun({ runId: run_id, threadId: thread_id }, options.signal) : undefined;
+  const count = await cancelRuns(deps, (tx) => selectActive(tx, { thread_id, run_ids: [run_id] }), stopOf(options.action));
   if (count === 0) {
     followed?.subscription.close();
     throw new NotFound(`Run with ID ${run_id} not found, or already finished`);

@@ -4,7 +4,7 @@ import { json, noContent } from '../../http/route.ts';
 import { CancelMany, CancelManyQuery, JoinQuery, Run, RunBatch, RunCreate, StreamQuery } from '../../schema/run.ts';
 import { Uuid } from '../../schema/types.ts';
 import { selectActive } from '../db/runs.ts';
-import { cancelRuns } from '../runs/cancel.ts';
+import { cancelRuns, stopOf } from '../runs/cancel.ts';
 import { createRuns } from '../runs/create.ts';
 import { ok, refused, route, type AgentRoute } from './route.ts';
 import { answerEnd, answerJoinStream, answerRun, answerStream, AnyState, eventStream, type RunRouteDeps } from './run-answers.ts';
@@ -95,7 +95,7 @@ const cancelRunsRoute = (deps: RunRouteDeps): AgentRoute =>
       const byIds = body.run_ids !== undefined || body.thread_id !== undefined;
       if (byIds === (body.status !== undefined))
         throw new Invalid([{ loc: ['body', 'status'], msg: 'Give either status, or thread_id with run_ids', type: 'value_error' }]);
-      const count = await cancelRuns(deps, (tx) => selectActive(tx, body), query.action ?? 'interrupt');
+      const count = await cancelRuns(deps, (tx) => selectActive(tx, body), stopOf(query.action));
       if (count === 0) throw new NotFound('No runs found to cancel.');
       return noContent();
     },

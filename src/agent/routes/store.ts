@@ -1,6 +1,5 @@
 import { Type } from 'typebox';
 import { Invalid, Rejected } from '../../errors.ts';
-import { isSet } from '../../schema/agent-types.ts';
 import { json, noContent } from '../../http/route.ts';
 import { Nullable } from '../../schema/types.ts';
 import { StoreDelete, StoreGet, StoreItem, StoreNamespaces, StorePut, StoreSearch } from '../../schema/store-item.ts';
@@ -62,9 +61,7 @@ const getItemRoute = ({ db }: Deps): AgentRoute =>
     handler: async ({ query }) => {
       if (query.key === undefined) throw new Rejected('key: Field required');
       const namespace = query.namespace ? query.namespace.split('.') : [];
-      return json(
-        (await getItem(db, { namespace, key: query.key, refresh: query.refresh_ttl === undefined || isSet(query.refresh_ttl) })) ?? null,
-      );
+      return json((await getItem(db, { namespace, key: query.key, refresh: query.refresh_ttl !== false })) ?? null);
     },
   });
 

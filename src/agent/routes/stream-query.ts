@@ -8,11 +8,12 @@ type Allowed<Mode> = { field: string; modes: readonly Mode[] };
 
 /**
  * Reads stream modes: one, several by commas or by repeating the field, or a JSON array in one value; undefined when
- * none is named. Throws `Invalid`.
+ * none is named, or an empty one. Throws `Invalid`.
  */
-export function modesOf<Mode extends string>(given: string[] | undefined, { field, modes }: Allowed<Mode>): Mode[] | undefined {
-  if (given === undefined || given.length === 0) return undefined;
-  const named = given.flatMap((text) => (text.startsWith('[') ? listIn(text) : text.split(','))).map((mode) => String(mode).trim());
+export function modesOf<Mode extends string>(given: string[] = [], { field, modes }: Allowed<Mode>): Mode[] | undefined {
+  const texts = given.filter((text) => text !== '');
+  if (texts.length === 0) return undefined;
+  const named = texts.flatMap((text) => (text.startsWith('[') ? listIn(text) : text.split(','))).map((mode) => String(mode).trim());
   const unknown = named.find((mode) => !modes.includes(mode as Mode));
   if (unknown === undefined) return named as Mode[];
   throw new Invalid([{ loc: ['query', field], msg: `"${unknown}" is none of ${modes.join(', ')}`, type: 'enum' }]);

@@ -1,5 +1,4 @@
 import { Type } from 'typebox';
-import { Flag, isSet } from '../../schema/agent-types.ts';
 import { json, text, type Reply } from '../../http/route.ts';
 import { checkQueue } from '../db/stats.ts';
 import { StringEnum } from '../../schema/types.ts';
@@ -35,12 +34,12 @@ export function healthRoute(deps: Deps, path: '/' | '/ok'): AgentRoute {
     summary: 'Whether the server, its database and its queue are well',
     tag,
     access: 'open',
-    query: Type.Object({ check_db: Type.Optional(Flag()) }),
+    query: Type.Object({ check_db: Type.Optional(Type.Boolean()) }),
     answers: {
       200: ok('It is.', Any),
       503: { description: 'The database or the queue does not answer, or the graphs can no longer be loaded.' },
     },
-    handler: ({ query }) => health(deps, query.check_db === undefined || isSet(query.check_db)),
+    handler: ({ query }) => health(deps, query.check_db !== false),
   });
 }
 

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { Conflict, NotFound, Rejected } from '../../errors.ts';
 import { json, jsonText } from '../../http/route.ts';
-import { Flag, isSet, Limit } from '../../schema/agent-types.ts';
+import { Limit } from '../../schema/agent-types.ts';
 import { HistoryBody, StateAt, StateSelect, StateUpdate } from '../../schema/thread.ts';
 import { Uuid } from '../../schema/types.ts';
 import type { Db } from '../db/pool.ts';
@@ -17,7 +17,7 @@ type Deps = Pick<AgentDeps, 'db' | 'graphs' | 'host' | 'readers'>;
 
 const tag = 'threads';
 const State = Type.Unsafe<unknown>({ type: 'object' });
-const Query = Type.Object({ subgraphs: Type.Optional(Flag()), select: Type.Optional(StateSelect) });
+const Query = Type.Object({ subgraphs: Type.Optional(Type.Boolean()), select: Type.Optional(StateSelect) });
 const HistoryQuery = Type.Object({
   limit: Limit(1),
   before: Type.Optional(Type.String()),
@@ -128,7 +128,8 @@ const getStateRoute = (deps: Deps): AgentRoute =>
     params: ThreadPath,
     query: Query,
     answers: { 200: ok('The state.', State), ...refused },
-    handler: async ({ params, query }) => jsonText(await stateOf(deps, params.thread_id, { ...query, subgraphs: isSet(query.subgraphs) })),
+    handler: async ({ params, query }) =>
+      jsonText(await stateOf(deps, params.thread_id, { ...query, subgraphs: query.subgraphs === true })),
   });
 
 const updateStateRoute = (deps: Deps): AgentRoute =>
@@ -172,7 +173,7 @@ const getStateOfCheckpointRoute = (deps: Deps): AgentRoute =>
     answers: { 200: ok('The state.', State), ...refused },
     handler: async ({ params, query }) => {
       const checkpoint = { checkpoint_id: params.checkpoint_id };
-      return jsonText(await stateOf(deps, params.thread_id, { checkpoint, select: query.select, subgraphs: isSet(query.subgraphs) }));
+      return jsonText(await stateOf(deps, params.thread_id, { checkpoint, select: query.select, subgraphs: query.subgraphs === true }));
     },
   });
 

@@ -26,9 +26,8 @@ export const threadStreamRoute = ({ readers }: Deps): AgentRoute =>
       422: { description: 'Not valid.' },
     },
     handler: async ({ params, query, headers, signal }) => {
-      const modes = modesOf(query.stream_modes ?? query.stream_mode, { field: 'stream_modes', modes: THREAD_STREAM_MODES }) ?? [
-        'run_modes',
-      ];
+      const asked = [...(query.stream_modes ?? []), ...(query.stream_mode ?? [])];
+      const modes = modesOf(asked, { field: 'stream_modes', modes: THREAD_STREAM_MODES }) ?? ['run_modes'];
       const from = cursorOf(headers);
       const followed = await readers.followThread(params.thread_id, signal);
       return sse(() => readers.threadEvents(followed, { from, modes }));

@@ -6,6 +6,11 @@ import type { Readers } from './readers.ts';
 
 export type StopAction = 'interrupt' | 'rollback';
 
+/** What clients may ask for: some say `cancel` for `interrupt`. */
+export type CancelAction = StopAction | 'cancel';
+
+export const stopOf = (action: CancelAction = 'interrupt'): StopAction => (action === 'cancel' ? 'interrupt' : action);
+
 /** Runs that were stopped: whom to tell once the change is committed. */
 export type StoppedRuns = {
   ended: { run_id: string; readers: string[] }[];
