@@ -20,13 +20,22 @@ const FORMS: Record<string, ((payload: unknown) => unknown) | undefined> = {
   tasks: taskForm,
 };
 
+type Concat = { concat(chunk: unknown): unknown };
+
+/** Modes that tell of a step after its state. */
+const AFTER_STATE = ['checkpoints', 'debug', 'events'] as const;
+
 /**
  * Turns one run's chunks into its events. It remembers the messages so far, because the mode `messages` sends each
- * message whole at every token, and the last state, because an interrupt is sent together with it.
+ * message whole at every token and once more when its step is over, and the last state, because an interrupt is sent
+ * together with it.
  */
 export class EventsOfRun {
   readonly #wanted: StreamMode[];
-  readonly #messages = new Map<string, { concat(chunk: unknown): unknown }>();
+  /** Messages that are being streamed, by id; `end`: the name of the event that ends each. */
+  readonly #messages = new Map<string, { whole: Concat; end: string }>();
+  /** The ends of streamed messages that are still to be sent: the last one is to be the last event of the run. */
+  #ends: Emitted[] = [];
   /** The last state of the graph itself. */
   values: unknown;
   #written: { of: unknown; json: string } | undefined;
@@ -46,10 +55,22 @@ export class EventsOfRun {
     return this.#written.json;
   }
 
-  of({ namespace, mode, payload }: Chunk): Emitted[] {
+  of(chunk: Chunk): Emitted[] {
+    if (!this.#wanted.includes('messages')) return this.#eventsOf(chunk);
+    const events = isOfOldStep(chunk) ? this.#eventsOf(chunk) : [...this.end(), ...this.#eventsOf(chunk)];
+    if (chunk.mode === 'values' && chunk.namespace.length === 0) this.#endMessages();
+    return AFTER_STATE.some((mode) => this.#wanted.includes(mode)) ? events : [...events, ...this.end()];
+  }
+
+  /** Returns what is still to be sent when the graph has ended. */
+  end(): Emitted[] {
+    return this.#ends.splice(0);
+  }
+
+  #eventsOf({ namespace, mode, payload }: Chunk): Emitted[] {
     const name = (event: string): string => [event, ...namespace].join('|');
     if (mode === 'values') return this.#values(payload, namespace, name);
-    if (mode === 'messages') return this.#messagesOf(payload).map(([event, data]) => [name(event), data]);
+    if (mode === 'messages') return this.#messagesOf(payload, name);
     if (!this.#wanted.includes(mode as StreamMode)) return [];
     return [[name(mode), FORMS[mode]?.(payload) ?? payload]];
   }
@@ -65,22 +86,33 @@ export class EventsOfRun {
     return [[name('values'), root ? { ...(this.values as object), __interrupt__: interrupts } : payload]];
   }
 
-  #messagesOf(payload: unknown): Emitted[] {
+  #messagesOf(payload: unknown, name: (event: string) => string): Emitted[] {
     const [message, metadata] = payload as [unknown, Record<string, unknown>];
     if (!isMessage(message)) return [];
     const events: Emitted[] = [];
-    if (this.#wanted.includes('messages-tuple')) events.push(['messages', [chunkForm(message), metadata]]);
-    if (this.#wanted.includes('messages')) events.push(...this.#whole(message, metadata));
+    if (this.#wanted.includes('messages-tuple')) events.push([name('messages'), [chunkForm(message), metadata]]);
+    if (this.#wanted.includes('messages')) events.push(...this.#whole(message, metadata, name));
     return events;
   }
 
-  #whole(message: Parameters<typeof isChunk>[0], metadata: Record<string, unknown>): Emitted[] {
+  #whole(message: Parameters<typeof isChunk>[0], metadata: Record<string, unknown>, name: (event: string) => string): Emitted[] {
     const id = String((message as { id?: unknown }).id);
-    if (!isChunk(message)) return [['messages/complete', [message]]];
-    const before = this.#messages.get(id);
-    const whole = before === undefined ? message : before.concat(message);
-    this.#messages.set(id, whole as { concat(chunk: unknown): unknown });
-    const first: Emitted[] = before === undefined ? [['messages/metadata', { [id]: { metadata } }]] : [];
-    return [...first, ['messages/partial', [whole]]];
+    const end = name('messages/complete');
+    if (!isChunk(message)) return [[end, [message]]];
+    const before = this.#messages.get(id)?.whole;
+    const whole = (before === undefined ? message : before.concat(message)) as Concat;
+    this.#messages.set(id, { whole, end });
+    const first: Emitted[] = before === undefined ? [[name('messages/metadata'), { [id]: { metadata } }]] : [];
+    return [...first, [name('messages/partial'), [whole]]];
+  }
+
+  /** Ends all messages of the step whose state is known by now: its tasks are over. */
+  #endMessages(): void {
+    for (const { whole, end } of this.#messages.values()) this.#ends.push([end, [whole]]);
+    this.#messages.clear();
   }
 }
+
+/** True for what comes at the end of a step, false for what may come in the next one. */
+const isOfOldStep = ({ mode, payload }: Chunk): boolean =>
+  mode === 'values' || mode === 'checkpoints' || (mode === 'debug' && (payload as { type?: string }).type === 'checkpoint');

@@ -130,6 +130,7 @@ async function execute(input: unknown, call: Call & { progress: Progress; deps: 
     for (const [event, data] of 'emitted' in piece ? piece.emitted : events.of(piece)) deps.emit(event, events.text(data));
   }
   deps.signal.throwIfAborted();
+  for (const [event, data] of events.end()) deps.emit(event, events.text(data));
   return ended(progress, 'success');
 }
 
@@ -149,8 +150,8 @@ async function* pieces(input: unknown, { spec, graph, config }: Call): AsyncGene
     root ??= event.run_id;
     if (event.tags?.includes('langsmith:hidden') === true) continue;
     const own = event.event === 'on_chain_stream' && event.run_id === root;
-    yield { emitted: [['events', event]] };
-    if (own) yield form(event.data.chunk);
+    // Its chunks are told by their own modes.
+    yield own ? form(event.data.chunk) : { emitted: [['events', event]] };
   }
 }
 

@@ -24,7 +24,7 @@ export function isWanted(event: string, { modes, namespaces }: Wanted): boolean 
 /** Returns the name of an event in a stream of the whole thread; undefined when it was not asked for. */
 export function inThreadStream(event: string, modes: ThreadStreamMode[]): string | undefined {
   if (isProtocolEvent(event)) return undefined;
-  if (event === RUN_DONE) return modes.includes('lifecycle') ? 'metadata' : undefined;
+  if (event === RUN_DONE) return modes.includes('lifecycle') || modes.includes('run_modes') ? 'metadata' : undefined;
   if (event === 'state_update') return modes.includes('state_update') ? event : undefined;
   if (event === 'metadata' && modes.includes('lifecycle')) return event;
   return modes.includes('run_modes') ? event : undefined;

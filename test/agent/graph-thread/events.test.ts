@@ -64,3 +64,20 @@ test('messages-tuple mode sends each token with its class, so that clients appen
   const events = run.of({ namespace: [], mode: 'messages', payload: [new AIMessageChunk({ id: 'm', content: 'He' }), { node: 'n' }] });
   expect(sent(events)).toMatchObject([['messages', [{ type: 'AIMessageChunk', content: 'He' }, { node: 'n' }]]]);
 });
+
+test('messages mode ends streamed messages once the state of their step is known', () => {
+  const run = new EventsOfRun(['messages', 'checkpoints']);
+  const chunk = (id: string, content: string, namespace: string[] = []) =>
+    run.of({ namespace, mode: 'messages', payload: [new AIMessageChunk({ id, content }), {}] });
+  chunk('m', 'Hel');
+  chunk('n', 'Well', ['sub:1']);
+  chunk('m', 'lo');
+  expect(run.of({ namespace: ['sub:1'], mode: 'values', payload: {} })).toEqual([]);
+  expect(run.of({ namespace: [], mode: 'values', payload: {} })).toEqual([]);
+  expect(run.of({ namespace: [], mode: 'checkpoints', payload: {} }).map(([event]) => event)).toEqual(['checkpoints']);
+  expect(sent(run.end())).toMatchObject([
+    ['messages/complete', [{ type: 'ai', content: 'Hello', id: 'm' }]],
+    ['messages/complete|sub:1', [{ content: 'Well', id: 'n' }]],
+  ]);
+  expect(run.end()).toEqual([]);
+});
