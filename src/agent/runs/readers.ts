@@ -26,6 +26,16 @@ export type FollowedRun = { progress: RunProgress; subscription: Subscription };
 /** A thread that somebody in this process follows, over all its runs. */
 export type FollowedThread = { threadId: string; subscription: Subscription };
 
+/** Does the next step of a reader. If it fails, the reader leaves the bus: nobody else would close its subscription. */
+async function closingOnFailure<T>(subscription: Subscription, step: () => Promise<T>): Promise<T> {
+  try {
+    return await step();
+  } catch (error) {
+    subscription.close();
+    throw error;
+  }
+}
+
 /**
  * The one door to the readers of runs and threads, for whatever protocol they speak. Readers follow a run (or all runs
  * of a thread), read its events or wait for its result. Whoever changes a run tells its readers that there is more to
@@ -64,22 +74,23 @@ export class Readers {
     const { db, bus, signals } = this.#deps;
     const { processId } = signals;
     const subscription = bus.follow(run.runId, signal);
-    const progress = await registerReader(db, run.runId, processId);
-    if (progress === undefined || (run.threadId !== undefined && progress.thread_id !== run.threadId)) {
-      subscription.close();
-      throw new NotFound(`Run with ID ${run.runId} not found`);
-    }
-    if (progress.worker !== null && progress.worker !== processId && isUnfinished(progress.status))
-      await signals.send({ about: 'reader', run_id: run.runId, reader: processId }, progress.worker);
-    return { progress, subscription };
+    return closingOnFailure(subscription, async () => {
+      const progress = await registerReader(db, run.runId, processId);
+      if (progress === undefined || (run.threadId !== undefined && progress.thread_id !== run.threadId))
+        throw new NotFound(`Run with ID ${run.runId} not found`);
+      if (progress.worker !== null && progress.worker !== processId && isUnfinished(progress.status))
+        await signals.send({ about: 'reader', run_id: run.runId, reader: processId }, progress.worker);
+      return { progress, subscription };
+    });
   }
 
   /** Follows all runs of a thread until the signal. Throws `NotFound` when there is no such thread. */
   async followThread(threadId: string, signal: AbortSignal): Promise<FollowedThread> {
     const subscription = this.#deps.bus.follow(threadKey(threadId), signal);
-    if (await this.#registerThread(threadId)) return { threadId, subscription };
-    subscription.close();
-    throw new NotFound(`Thread with ID ${threadId} not found`);
+    return closingOnFailure(subscription, async () => {
+      if (await this.#registerThread(threadId)) return { threadId, subscription };
+      throw new NotFound(`Thread with ID ${threadId} not found`);
+    });
   }
 
   /**
@@ -88,7 +99,7 @@ export class Readers {
    */
   async followThreadToCome(threadId: string, signal: AbortSignal): Promise<FollowedThread> {
     const subscription = this.#deps.bus.follow(threadKey(threadId), signal);
-    await this.#registerThread(threadId);
+    await closingOnFailure(subscription, () => this.#registerThread(threadId));
     return { threadId, subscription };
   }
 
@@ -117,7 +128,8 @@ export class Readers {
     wanted: Wanted,
   ): Promise<AsyncGenerator<SseEvent[]>> {
     const { run_id, status, resumable } = progress;
-    const from = cursor ?? (await lastEvent(this.#deps.db, run_id)) ?? { ms: 0, seq: 0 };
+    const last = (): Promise<Cursor | undefined> => lastEvent(this.#deps.db, run_id);
+    const from = cursor ?? (await closingOnFailure(subscription, last)) ?? { ms: 0, seq: 0 };
     const ended = !isUnfinished(status);
     return runEvents(this.#deps, { run_id, subscription, from, replay: cursor !== undefined, ended, resumable, wanted });
   }

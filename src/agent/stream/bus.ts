@@ -81,13 +81,17 @@ export class Bus {
     };
     const listeners = this.#listeners.get(key) ?? new Set();
     this.#listeners.set(key, listeners.add(listener));
-    const leave = (): void => wake?.();
-    signal.addEventListener('abort', leave);
+    const leave = (): void => {
+      close();
+      wake?.();
+    };
     const close = (): void => {
       signal.removeEventListener('abort', leave);
       listeners.delete(listener);
       if (listeners.size === 0 && this.#listeners.get(key) === listeners) this.#listeners.delete(key);
     };
+    signal.addEventListener('abort', leave);
+    if (signal.aborted) close();
     const next = async (): Promise<BusMessage | undefined> => {
       while (waiting.length === 0) {
         if (signal.aborted) return undefined;

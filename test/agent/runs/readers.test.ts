@@ -2,19 +2,24 @@ import { expect, test } from 'vitest';
 import type { Db } from '../../../src/agent/db/pool.ts';
 import type { Signal } from '../../../src/agent/db/signals.ts';
 import { Readers } from '../../../src/agent/runs/readers.ts';
-import { Bus } from '../../../src/agent/stream/bus.ts';
+import { Bus, threadKey } from '../../../src/agent/stream/bus.ts';
 import { EventLog } from '../../../src/agent/stream/log.ts';
+import { Unavailable } from '../../../src/errors.ts';
 import { silentLog } from '../../kit/log.ts';
 
 const run = { run_id: 'run', thread_id: 'thread' };
 
-/** The readers of a process called "self", on a database that answers these rows, and the signals that it sent. */
-function readersOf(rows: object[] = []): { readers: Readers; sent: [to: string | undefined, signal: Signal][] } {
-  const db: Db = { query: <R>() => Promise.resolve(rows as R[]) };
+type Setup = { readers: Readers; bus: Bus; sent: [to: string | undefined, signal: Signal][] };
+
+/** The readers of a process called "self", on a database that answers these rows to so many statements, then fails. */
+function readersOf(rows: object[] = [], statements = Infinity): Setup {
+  let left = statements;
+  const db: Db = { query: async <R>() => ((left -= 1) < 0 ? Promise.reject(new Unavailable('no database')) : (rows as R[])) };
   const sent: [string | undefined, Signal][] = [];
   const send = async (signal: Signal, to?: string): Promise<void> => void sent.push([to, signal]);
   const eventLog = new EventLog({ db, lifeSeconds: 60, log: silentLog() });
-  return { readers: new Readers({ db, bus: new Bus(), signals: { processId: 'self', send }, eventLog }), sent };
+  const bus = new Bus();
+  return { readers: new Readers({ db, bus, signals: { processId: 'self', send }, eventLog }), bus, sent };
 }
 
 test('the end of a run is told once: to readers here by the bus, to other processes by a signal', async () => {
@@ -51,4 +56,23 @@ test('a thread that nobody follows is told nothing, and nothing is asked for it'
   let asked = 0;
   await readers.tellThread('thread', 'state_update', () => Promise.resolve(`${(asked += 1)}`));
   expect(asked).toBe(0);
+});
+
+test('a reader whose registration fails follows nothing', async () => {
+  const { readers, bus } = readersOf([], 0);
+  const { signal } = new AbortController();
+  await expect(readers.followRun({ runId: 'run', threadId: 'thread' }, signal)).rejects.toBeInstanceOf(Unavailable);
+  await expect(readers.followThread('thread', signal)).rejects.toBeInstanceOf(Unavailable);
+  await expect(readers.followThreadToCome('thread', signal)).rejects.toBeInstanceOf(Unavailable);
+  expect([bus.isFollowed('run'), bus.isFollowed(threadKey('thread'))]).toEqual([false, false]);
+});
+
+test('a reader whose position can not be read leaves the run that it has just followed', async () => {
+  const progress = { ...run, status: 'running', worker: 'self', resumable: true, error: null };
+  const { readers } = readersOf([progress], 1);
+  const followed = await readers.followRun({ runId: 'run', threadId: 'thread' }, new AbortController().signal);
+  expect(readers.followedHere()).toEqual(['run']);
+  const wanted = { modes: undefined, namespaces: undefined };
+  await expect(readers.eventsAfter(undefined, followed, wanted)).rejects.toBeInstanceOf(Unavailable);
+  expect(readers.followedHere()).toEqual([]);
 });

@@ -29,3 +29,15 @@ test('a reader who does not read is given up before it fills the memory', async 
   expect(await subscription.next()).toEqual({ kind: 'too-slow' });
   expect(bus.isFollowed('run')).toBe(false);
 });
+
+test('a reader whose signal is aborted follows nothing any more, and is told so', async () => {
+  const bus = new Bus();
+  const leaving = new AbortController();
+  const subscription = bus.follow('run', leaving.signal);
+  const next = subscription.next();
+  leaving.abort();
+  expect(bus.isFollowed('run')).toBe(false);
+  expect(await next).toBeUndefined();
+  bus.follow('run', leaving.signal);
+  expect(bus.isFollowed('run')).toBe(false);
+});
