@@ -139,7 +139,7 @@ describe('a reader', () => {
       env: { N_JOBS_PER_WORKER: '5', GX_JOB_LEASE_SECS: '6' },
     });
     const direct = new WireThread(worker.url, thread.id);
-    await direct.command('run.start', count(30, 200));
+    await direct.command('run.start', count(24, 200));
     const reading = thread.read({ channels: ALL }, isRunEnd);
     await wait(1500);
     await worker.kill('SIGKILL');
