@@ -1,4 +1,5 @@
 import process from 'node:process';
+import { parseArgs } from 'node:util';
 import { program, step } from '../../dev/steps.ts';
 import { createKey } from '../../src/control-plane/auth/keys.ts';
 import { DEFAULT_TENANT_ID } from '../../src/config/control-plane.ts';
@@ -9,13 +10,18 @@ import { revisionOf } from '../../src/schema/revision-of.ts';
 import { startApiServer } from '../kit/api-server.ts';
 import { plane, type Ask } from './plane.ts';
 
-/*
- * What the REST API costs: the control plane as a process of its own, on a real API server.
- * Run: make bench-control-plane, or node test/bench/control-plane.ts [--full] (10,000 deployments instead of 2,000).
- */
+const HELP = `What the REST API costs: the control plane as a process of its own, on a real API server.
 
+Usage: node test/bench/control-plane.ts [--full]
+
+  --full  10,000 deployments instead of 2,000
+
+The first run compiles the API server (some minutes) with Go. Progress and the table go to stdout.
+`;
+
+const { values } = parseArgs({ options: { help: { type: 'boolean', default: false }, full: { type: 'boolean', default: false } } });
 const SOME = 1000;
-const MANY = process.argv.includes('--full') ? 10_000 : 2000;
+const MANY = values.full ? 10_000 : 2000;
 const REPEATS = 300;
 const AT_ONCE = 20;
 const GOALS = { postP50: 25, postP99: 100, getP99: 5, listP50: 20 };
@@ -124,6 +130,7 @@ async function measureFirst(kubeconfig: string, key: string): Promise<void> {
 }
 
 async function main(): Promise<void> {
+  if (values.help) return void process.stdout.write(HELP);
   const server = await step('API server', () => startApiServer({ controllers: false }));
   try {
     const kube = await connect({ fieldManager: 'bench', userAgent: 'bench', kubeconfig: server.kubeconfig });
