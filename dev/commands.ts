@@ -6,11 +6,11 @@ const run = promisify(execFile);
 
 type CommandOptions = ExecFileOptions & { input?: string };
 
-/** Runs a command to its end. Returns its output; throws `CommandFailed` with what it said. */
+/** Runs a command to its end and returns its output. Throws `CommandFailed` with what it printed. */
 export async function command(file: string, args: readonly string[], options: CommandOptions = {}): Promise<string> {
   const { input, ...rest } = options;
   const running = run(file, [...args], { maxBuffer: 64 * 1024 * 1024, ...rest });
-  // A command that ends without reading its input speaks through its exit code.
+  // A command that ends without reading its input reports by its exit code.
   running.child.stdin?.on('error', () => {}).end(input);
   try {
     return String((await running).stdout);
@@ -20,17 +20,17 @@ export async function command(file: string, args: readonly string[], options: Co
   }
 }
 
-/** Whether the command ended well; for questions, where failing is an answer. */
+/** Returns whether the command succeeded, for questions where failing is an answer. */
 export const succeeds = (file: string, args: readonly string[]): Promise<boolean> => isFulfilled(command(file, args));
 
-/** Whether the promise is fulfilled in the end. */
+/** Returns whether the promise is fulfilled in the end. */
 export const isFulfilled = (promise: Promise<unknown>): Promise<boolean> =>
   promise.then(
     () => true,
     () => false,
   );
 
-/** Whether Docker is here and answers. */
+/** Returns whether Docker is installed and answers. */
 export const dockerAnswers = (): Promise<boolean> => succeeds('docker', ['info']);
 
 type Flags = Record<string, string | number | boolean>;

@@ -1,32 +1,32 @@
 /**
- * A failure that the person at the terminal is told about in one sentence. The class says what to do about it.
- * A plain `Error` is a bug, and is shown with its stack.
+ * A failure that is reported to the person at the terminal in one sentence. The class says what to do about it. A plain
+ * `Error` is a bug, and is shown with its stack.
  */
 export class DevError extends Error {
   override name = 'DevError';
 }
 
-/** The program was called with words that it does not know; the sentence names those that it knows. Exit code 2. */
+/** The program was called with arguments that it does not know. The sentence names those that it knows. Exit code 2. */
 export class UsageError extends DevError {
   override name = 'UsageError';
 }
 
-/** This machine lacks something; the sentence says what to install. */
+/** This machine lacks something. The sentence says what to install. */
 export class MissingRequirement extends DevError {
   override name = 'MissingRequirement';
 }
 
-/** A program that was started ended badly; the message holds what it said. */
+/** A program that was started failed. The message holds what it printed. */
 export class CommandFailed extends DevError {
   override name = 'CommandFailed';
 }
 
-/** What was waited for did not come in time. */
+/** What was waited for did not happen in time. */
 export class TimedOut extends DevError {
   override name = 'TimedOut';
 }
 
-/** A cluster, a platform or an agent that was started here does not do what it should. */
+/** A cluster, a platform or an agent that was started here does not work as it should. */
 export class Unhealthy extends DevError {
   override name = 'Unhealthy';
 }

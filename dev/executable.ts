@@ -11,9 +11,9 @@ export function isExecutable(path: string): boolean {
   }
 }
 
-/** Folders in which commands are looked for. Debian's administration commands are not on every user's PATH. */
+/** Folders that are searched for commands. Debian's administration commands are not on every user's PATH. */
 export const searchPath = (): string[] => [...devConfig().path, '/usr/local/sbin', '/usr/sbin', '/sbin'];
 
-/** The full path of a command, looked for in these folders; undefined where none of them has it. */
+/** Returns the full path of a command in these folders, or undefined if none of them has it. */
 export const findExecutable = (name: string, folders = searchPath()): string | undefined =>
   folders.map((folder) => join(folder, name)).find(isExecutable);

@@ -10,7 +10,9 @@ const HELP = `make generate: writes the files that come from src/schema and the 
   --check  write nothing; fail with the names of files that are not as they would be written
 `;
 
-/** Folders of generated files: what is no longer generated is removed from them, but for the hand-written ones. */
+/**
+ * Folders of generated files. Files that are no longer generated are removed from them, except the hand-written ones.
+ */
 const WHOLE_FOLDERS = [
   'crds',
   'config/crd',

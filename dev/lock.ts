@@ -13,7 +13,7 @@ export async function locked<T>(name: string, onWait: () => void, work: () => Pr
   }
 }
 
-// The kernel frees an abstract socket when its holder dies, so the lock can never be stale.
+// The kernel frees an abstract socket when its holder dies, so the lock is never stale.
 function listen(name: string): Promise<Server | undefined> {
   return new Promise((resolve, reject) => {
     const server = createServer();

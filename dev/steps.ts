@@ -7,10 +7,10 @@ export type Report = (line: string) => void;
 
 export const say: Report = (line) => void process.stdout.write(`${line}\n`);
 
-/** Progress of a program whose standard output is its answer. */
+/** Reports progress of a program whose standard output is its answer. */
 export const sayAside: Report = (line) => void process.stderr.write(`${line}\n`);
 
-/** The time since a moment of `performance.now()`, as `1.5 s`. */
+/** Returns the time since a moment of `performance.now()`, as `1.5 s`. */
 export const secondsSince = (started: number): string => `${((performance.now() - started) / 1000).toFixed(1)} s`;
 
 /** Runs one named step: its name, its progress indented, and the time it took. */
@@ -27,7 +27,7 @@ export async function step<T>(name: string, work: (report: Report) => Promise<T>
   }
 }
 
-/** Starts work that goes on beside the steps; its lines say whose they are. */
+/** Starts work that runs beside the steps. Its lines begin with its name. */
 export function beside<T>(name: string, work: (report: Report) => Promise<T>): Promise<T> {
   const result = work((line) => say(`    [${name}] ${line}`));
   result.catch(() => undefined);
@@ -35,7 +35,7 @@ export function beside<T>(name: string, work: (report: Report) => Promise<T>): P
 }
 
 /**
- * Runs a command line program to its end: a failure becomes one sentence and an exit code; only a bug shows its stack.
+ * Runs a command line program to its end. A failure becomes one sentence and an exit code. Only a bug shows its stack.
  */
 export async function program(main: () => Promise<void>): Promise<void> {
   try {

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TimedOut } from './errors.ts';
 
-/** `what` completes "Gave up waiting for"; `every`: milliseconds between two questions. */
+/** `what` completes "Gave up waiting for". `every` is in milliseconds. */
 type Waiting = { what: string; seconds: number; every?: number };
 
 /**
- * Asks until there is an answer that is neither undefined nor false, and returns it.
- * Throws `TimedOut` when the time is over, and at once what `ask` throws.
+ * Asks until there is an answer that is neither undefined nor false, and returns it. Throws `TimedOut` when the time is
+ * up, and at once what `ask` throws.
  */
 export async function until<T>({ what, seconds, every = 100 }: Waiting, ask: () => Promise<T> | T): Promise<Exclude<T, undefined | false>> {
   const deadline = Date.now() + seconds * 1000;

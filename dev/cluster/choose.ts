@@ -5,7 +5,7 @@ import { kind } from './kind.ts';
 import { native } from './native.ts';
 import type { Provider } from './provider.ts';
 
-/** The ways of having a cluster on this machine, the preferred one first. */
+/** Returns the ways of running a cluster on this machine, the preferred one first. */
 export async function available(): Promise<Provider[]> {
   const { clusterKind } = devConfig();
   if (clusterKind !== undefined) return [providerNamed(clusterKind)];
@@ -13,7 +13,7 @@ export async function available(): Promise<Provider[]> {
   return [...((await dockerAnswers()) ? [kind] : []), ...(isNativePossible ? [native] : [])];
 }
 
-/** The preferred way. Throws `MissingRequirement` where there is none. */
+/** Returns the preferred way. Throws `MissingRequirement` if there is none. */
 export async function choose(): Promise<Provider> {
   const [first] = await available();
   if (first !== undefined) return first;

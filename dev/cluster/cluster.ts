@@ -6,14 +6,14 @@ import type { Cluster, ClusterOptions } from './provider.ts';
 
 export type { Cluster } from './provider.ts';
 
-/** Returns a healthy cluster at once; makes a broken one anew. */
+/** Returns a healthy cluster at once, and makes a broken one again. */
 export async function clusterUp(options: ClusterOptions): Promise<Cluster> {
   requireName(options.name);
   const provider = await choose();
   return oneAtATime(options, async () => (await provider.find(options)) ?? provider.up(options));
 }
 
-/** Leaves nothing of the cluster behind; no cluster is no error. */
+/** Removes everything of the cluster. It is no error if there is none. */
 export async function clusterDown(options: ClusterOptions): Promise<void> {
   requireName(options.name);
   const { name, report } = options;

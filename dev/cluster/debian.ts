@@ -6,18 +6,16 @@ import { locked } from '../lock.ts';
 import type { Report } from '../steps.ts';
 import type { DebianPackage } from './part.ts';
 
-/**
- * Seconds that another program may hold the lock of the packages, as the updates of a machine that was just started do.
- */
+/** Seconds that another program may hold the lock of the packages, as updates do on a machine that has just started. */
 const PATIENCE = 600;
 
-/** The full path of one of the package's commands; undefined where it is not installed. */
+/** Returns the full path of one of the package's commands, or undefined if it is not installed. */
 export const findCommand = ({ folder }: DebianPackage, name: string): string | undefined =>
   folder === undefined ? findExecutable(name) : findExecutable(name, [folder]);
 
 /**
- * Installs with apt-get the packages whose commands are missing. Elsewhere it throws `MissingRequirement` with their
- * names.
+ * Installs the packages whose commands are missing with apt-get. On systems without it, throws `MissingRequirement`
+ * with their names.
  */
 export async function installMissing(packages: readonly DebianPackage[], report: Report): Promise<void> {
   const missing = packages.filter(isMissing);
@@ -33,7 +31,7 @@ export async function installMissing(packages: readonly DebianPackage[], report:
 
 const isMissing = (one: DebianPackage): boolean => one.commands.some((name) => findCommand(one, name) === undefined);
 
-/** One installation at a time: apt-get itself refuses to wait for the lists of another one. */
+/** Runs one installation at a time, because apt-get does not wait for the package lists of another one. */
 async function install(packages: readonly string[], report: Report): Promise<void> {
   const onWait = (): void => report('waiting: other Debian packages are being installed');
   await locked('debian', onWait, async () => {
@@ -42,7 +40,7 @@ async function install(packages: readonly string[], report: Report): Promise<voi
     const apt = (...args: string[]): Promise<string> =>
       command('apt-get', ['-o', `DPkg::Lock::Timeout=${PATIENCE}`, '-qq', ...args], { env });
     const installThem = ['install', '-y', '--no-install-recommends', ...packages];
-    // The package lists of a fresh machine may be empty or old: only then is the time for an update spent.
+    // The package lists of a new machine may be empty or old. Only then is an update worth its time.
     await apt(...installThem).catch(async () => {
       await apt('update');
       await apt(...installThem);

@@ -10,10 +10,10 @@ import { cacheFolder, folderOf, isCached, keyOf } from './go-cache.ts';
 import type { GoBuild, Program } from './part.ts';
 
 const PROGRESS_EVERY = 10_000;
-/** Characters of the compiler's words that an error shows. */
+/** Characters of the compiler's output that an error shows. */
 const SHOWN = 4000;
 
-/** Compiles the programs into the cache; one process of this machine builds at a time. */
+/** Compiles the programs into the cache. Only one process of this machine builds at a time. */
 export async function compileIntoCache(build: GoBuild, report: Report): Promise<void> {
   if (isCached(build)) return;
   await requireGo(build);

@@ -6,12 +6,12 @@ import type { GoBuild } from './part.ts';
 
 export const cacheFolder = (): string => join(devConfig().cacheFolder, 'parts');
 
-/** Where the programs of the build are once they are compiled. */
+/** Returns where the programs of the build are once they are compiled. */
 export const folderOf = (build: GoBuild): string => join(cacheFolder(), keyOf(build));
 
 export const isCached = (build: GoBuild): boolean => existsSync(folderOf(build));
 
-/** Changes with the version, the flags, the programs and the content of the sources. */
+/** Returns a key that changes with the version, the flags, the programs and the content of the sources. */
 export function keyOf({ name, version, module, sources, flags, programs }: GoBuild): string {
   const hash = createHash('sha256').update(JSON.stringify([flags, programs]));
   for (const file of sources.flatMap((source) => filesOf(join(module, source)))) hash.update(readFileSync(file));

@@ -46,7 +46,7 @@ const kubeconfigOf = (name: string): string => join(homedir(), '.kube', `gx-plat
 const kubectlCopyOf = (name: string): string => join(homedir(), '.kube', `gx-platform-${name}.kubectl`);
 const exists = (name: string): Promise<boolean> => succeeds('docker', ['inspect', nodeOf(name)]);
 
-// On Linux the node's own address is reachable, so only the cluster that people look at takes ports of the machine.
+// On Linux the node's own address is reachable, so only the cluster of `make run` takes ports of the machine.
 const isMapped = (name: string): boolean => name === 'gx' || process.platform !== 'linux';
 
 const configuration = (name: string) => ({
@@ -84,7 +84,7 @@ async function loadImage(name: string, tool: string, archive: string): Promise<v
   await command(tool, ['load', 'image-archive', archive, '--name', name]);
 }
 
-// The node's image has a kubectl of the right version: quicker than compiling one.
+// The node's image has a kubectl of the right version, which is quicker than compiling one.
 async function kubectlOf(name: string, report: Report): Promise<string> {
   const found = findExecutable('kubectl') ?? findTool('kubectl');
   if (found !== undefined) return found;

@@ -53,7 +53,7 @@ async function becomeReady(record: NodeRecord, report: Report): Promise<void> {
     ['API server', () => succeeds(...kubectl(record, 'get', '--raw', '/readyz'))],
     ['node', () => isNodeReady(record)],
     ['DNS', () => isDnsReady(record)],
-    // Without it the API refuses every pod.
+    // Without this account the API refuses every pod.
     ['default service account', () => succeeds(...kubectl(record, 'get', 'serviceaccount', 'default'))],
   ];
   for (const [step, ask] of steps) {

@@ -10,7 +10,7 @@ import type { DebianPackage, GoBuild, Part, Program } from './part.ts';
 const kubernetesVersion = 'v1.36.3';
 const containerdVersion = 'v2.4.2';
 
-/** Every part of a local cluster. README.md tells how to add one. */
+/** Every part of a local cluster. README.md says how to add one. */
 export const parts = {
   kube: {
     what: 'etcd, Kubernetes, helm, and two small programs of a cluster, in one binary',
@@ -145,7 +145,9 @@ export type PartName = keyof typeof parts;
 /** What the native node runs, in the order of the list. */
 export const runsOnNode: readonly NodePart[] = Object.values<Part>(parts).flatMap(({ runs = [] }) => runs);
 
-/** A build of the module of that name below `parts/`; its own name unless another one is given. */
+/**
+ * Returns a build of the module of that name below `parts/`. The name is the build's own unless another one is given.
+ */
 function goBuild({ module, ...build }: Omit<GoBuild, 'kind' | 'module'> & { module?: string }): GoBuild {
   return { kind: 'go', module: join(import.meta.dirname, 'parts', module ?? build.name), ...build };
 }
@@ -158,7 +160,7 @@ function program(file: string, from: string): Program {
   return { file, package: from, links: [] };
 }
 
-/** Leaves debug information out, and sets these variables of the program. */
+/** Returns flags that omit debug information and set these variables of the program. */
 function linkerFlags(variables: readonly string[]): string {
   return `-ldflags=${['-s', '-w', ...variables.map((variable) => `-X ${variable}`)].join(' ')}`;
 }

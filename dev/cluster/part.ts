@@ -1,17 +1,17 @@
 import type { NodePart } from './native/node-part.ts';
 
-/** A part of a local cluster, or of what is tried out on it. The part list holds one entry for each. */
+/** A part of a local cluster, or of what is tested on it. The part list has one entry for each. */
 export type Part = {
   /** What it is, and what it is for. */
   what: string;
-  /** Every native node has those of `node`. The others are asked for by the names of their tools. */
+  /** Every native node has the parts for `node`. The others are requested by the names of their tools. */
   for: 'node' | 'kind' | 'images' | 'tests';
   from: GoBuild | DebianPackage;
-  /** What the native node runs of it. A part without is only there to be called. */
+  /** What the native node runs of it. A part that runs nothing only provides tools. */
   runs?: readonly NodePart[];
 };
 
-/** Programs that are compiled from a Go module, and kept in the cache. */
+/** Programs that are compiled from a Go module and kept in the cache. */
 export type GoBuild = {
   kind: 'go';
   name: string;
@@ -24,10 +24,10 @@ export type GoBuild = {
   programs: readonly Program[];
 };
 
-/** One program to compile; `links` are further names that it answers to. */
+/** One program to compile. `links` are further names of it. */
 export type Program = { file: string; package: string; links: readonly string[] };
 
-/** Commands that a Debian package brings; on other systems they have to be there. */
+/** Commands of a Debian package. On other systems they must already be installed. */
 export type DebianPackage = {
   kind: 'debian';
   package: string;
@@ -36,6 +36,6 @@ export type DebianPackage = {
   folder?: string;
 };
 
-/** The tools that a part brings. */
+/** Returns the tools that a part provides. */
 export const toolsOf = ({ from }: Part): readonly string[] =>
   from.kind === 'debian' ? from.commands : from.programs.flatMap(({ file, links }) => [file, ...links]);

@@ -17,9 +17,7 @@ const partOf = (name: PartName): Part => parts[name];
 
 export const nodeParts = partNames.filter((name) => partOf(name).for === 'node');
 
-/**
- * Where a tool is, if it can be had without a build: in KUBEBUILDER_ASSETS, in the cache, or installed by its package.
- */
+/** Returns where a tool is, if it needs no build: in KUBEBUILDER_ASSETS, in the cache, or installed by its package. */
 export function findTool(tool: string): string | undefined {
   const name = partWith(tool);
   const { from } = partOf(name);
@@ -29,14 +27,14 @@ export function findTool(tool: string): string | undefined {
   return folders.map((folder) => join(folder, tool)).find(isExecutable);
 }
 
-/** The path of each of these tools; what is found nowhere is built or installed. */
+/** Returns the path of each of these tools, and builds or installs those that are missing. */
 export async function ensureTools<T extends string>(tools: readonly T[], report: Report = sayAside): Promise<Record<T, string>> {
   const missing = tools.filter((tool) => findTool(tool) === undefined);
   await provide([...new Set(missing.map(partWith))], report);
   return pathsOf(tools);
 }
 
-/** The path of each tool of these parts; what is not there yet is built or installed. */
+/** Returns the path of each tool of these parts, and builds or installs those that are missing. */
 export async function ensureParts(names: readonly PartName[], report: Report = sayAside): Promise<Record<string, string>> {
   await provide(names, report);
   return pathsOf(names.flatMap((name) => toolsOf(partOf(name))));
@@ -54,7 +52,7 @@ async function provide(names: readonly PartName[], report: Report): Promise<void
 const pathsOf = <T extends string>(tools: readonly T[]): Record<T, string> =>
   Object.fromEntries(tools.map((tool) => [tool, findTool(tool)])) as Record<T, string>;
 
-/** The part that brings the tool. */
+/** Returns the part that provides the tool. */
 function partWith(tool: string): PartName {
   const found = partNames.find((name) => toolsOf(partOf(name)).includes(tool));
   if (found === undefined) throw new Error(`No part holds a tool named ${tool}.`);

@@ -7,18 +7,18 @@ export type Cluster = {
   kubectl: string;
   /** Where NodePorts answer. */
   nodeAddress: string;
-  /** Takes an OCI or Docker archive; quick when the node has that very image already. */
+  /** Loads an OCI or Docker archive. This is quick if the node already has that image. */
   loadImage(archive: string): Promise<void>;
 };
 
 export type ClusterOptions = { name: string; report: Report };
 
-/** What each way of having a cluster must offer. */
+/** What each way of running a cluster must offer. */
 export type Provider = {
   kind: Cluster['kind'];
   up(options: ClusterOptions): Promise<Cluster>;
-  /** Whether there was something to remove. */
+  /** Removes the cluster. Returns whether there was something to remove. */
   down(options: ClusterOptions): Promise<boolean>;
-  /** The cluster if it is there and healthy. */
+  /** Returns the cluster if it exists and is healthy. */
   find(options: ClusterOptions): Promise<Cluster | undefined>;
 };

@@ -5,8 +5,7 @@ import { GROUP } from '../../src/schema/custom-resources.ts';
 
 /**
  * What one process may do: in its own namespace, in each namespace whose deployments it works on, and on Secrets where
- * agents run.
- * `ownWithApiKeys` adds to the first what the command that makes keys needs.
+ * agents run. `ownWithApiKeys` adds to the first what the command `api-key` needs.
  */
 export type Access = { own: PolicyRule[]; watched: PolicyRule[]; secrets: PolicyRule[]; ownWithApiKeys?: PolicyRule[] };
 
@@ -21,7 +20,7 @@ export const access: { operator: Access; controlPlane: Access } = {
   },
 };
 
-/** The same rights in as few rules as they fit, always in the same order. */
+/** Returns the same permissions in as few rules as possible, always in the same order. */
 function joined(rules: readonly PolicyRule[]): PolicyRule[] {
   const verbs = new Map<string, Set<string>>();
   for (const rule of rules) {
@@ -45,7 +44,7 @@ function verbOrder(verb: string): number {
   return ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'].indexOf(verb);
 }
 
-/** Our own group first: it is what a reader looks for. */
+/** Compares API groups. Our own comes first, because it is what a reader looks for. */
 function compare(a: string, b: string): number {
   const isOwn = (key: string) => Number(key.startsWith(`${GROUP}/`));
   return isOwn(b) - isOwn(a) || (a < b ? -1 : 1);

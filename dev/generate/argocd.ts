@@ -5,8 +5,8 @@ import { GROUP, KINDS } from '../../src/schema/custom-resources.ts';
 const script = readFileSync(join(import.meta.dirname, '../../config/argocd/health.lua'), 'utf8');
 
 /**
- * Argo CD's own ConfigMap with the health script of every kind that has a status; kinds without one are healthy once
- * they exist.
+ * Returns Argo CD's ConfigMap with the health script of every kind that has a status. Kinds without one are healthy
+ * once they exist.
  */
 export const argocdConfigMap = (): object => ({
   apiVersion: 'v1',

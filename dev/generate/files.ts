@@ -32,14 +32,17 @@ function definitions(): Record<string, string> {
 
 const KEEP = '  annotations:\n    helm.sh/resource-policy: keep\n';
 
-/** The definition as a template: left out by `crds.install`, deleted with the release unless `crds.keep`. */
+/**
+ * Returns the definition as a template. `crds.install` may leave it out, and it is deleted with the release unless
+ * `crds.keep`.
+ */
 function template(text: string): string {
   const kept = text.replace(KEEP, `{{- if .Values.crds.keep }}\n${KEEP}{{- end }}\n`);
   if (kept === text) throw new Error('The definition has no keep annotation to make conditional.');
   return `{{- if .Values.crds.install }}\n${kept}{{- end }}\n`;
 }
 
-/** What the server answers at /openapi.json, without its own routes; handlers, which need a cluster, are not called. */
+/** Returns what the servers answer at /openapi.json. Handlers, which would need a cluster, are not called. */
 const interfaces = (): Record<string, string> => ({
   'docs/openapi/control-plane.json': `${JSON.stringify(controlPlaneDocument(controlPlaneRoutes({} as ControlPlane)), undefined, 2)}\n`,
 });

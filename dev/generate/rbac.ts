@@ -8,7 +8,8 @@ const RBAC = 'rbac.authorization.k8s.io';
 type Grant = { name: string; rules: PolicyRule[]; role?: string; binding?: string };
 
 /**
- * The account of one process, and its rights in an installation that works on the one namespace of agents: Roles only.
+ * Returns the account of one process, and its permissions in an installation with one namespace of agents. These are
+ * Roles only.
  */
 export function rbacObjects(component: string, access: Access): object[] {
   const make = maker(component);
@@ -20,8 +21,8 @@ export function rbacObjects(component: string, access: Access): object[] {
 }
 
 /**
- * Rights in place of those in the one namespace, for an installation that works on all: Secrets still only where agents
- * run.
+ * Returns the permissions that replace those in the one namespace, for an installation that works on all namespaces.
+ * Secrets are still permitted only where agents run.
  */
 export function clusterRbacObjects(component: string, access: Access): object[] {
   const make = maker(component);
@@ -31,7 +32,7 @@ export function clusterRbacObjects(component: string, access: Access): object[] 
   ];
 }
 
-/** `role` and `binding` are the namespaces of the two objects; without one it is the cluster's. */
+/** `role` and `binding` are the namespaces of the two objects. Without one, the object belongs to the cluster. */
 function maker(component: string) {
   const name = `gx-${component}`;
   const labels = {

@@ -22,10 +22,10 @@ export async function archiveOf(folder: string, reference: string, archive: stri
   await rm(folder, { recursive: true });
 }
 
-/** Makes an OCI archive of an image that is one static program and nothing else. */
+/** Makes an OCI archive of an image that holds one static program and nothing else. */
 export async function programArchive(program: string, reference: string, archive: string): Promise<void> {
   const folder = await mkdtemp(`${archive}-`);
-  // The same program gives the same bytes, so that a node notices that it has the image already.
+  // The same program gives the same bytes, so a node notices that it already has the image.
   const fixed = ['--owner=0', '--group=0', '--numeric-owner', '--mtime=@0', '--mode=0755', '--dereference'];
   const layerFile = join(folder, 'layer.tar');
   await command('tar', [...fixed, '-cf', layerFile, '-C', dirname(program), basename(program)]);

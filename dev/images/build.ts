@@ -17,14 +17,14 @@ export type BuiltImage = { name: string; reference: string; archive: string };
 
 const engines: Record<EngineName, Engine> = { buildah, docker };
 
-/** The engine of that name; without one Docker where it answers, else buildah. */
+/** Returns the engine of that name. Without a name it is Docker if that answers, else buildah. */
 export async function engineNamed(name?: string): Promise<EngineName> {
   if (name === undefined) return (await dockerAnswers()) ? 'docker' : 'buildah';
   if (name === 'docker' || name === 'buildah') return name;
   throw new UsageError(`--engine is docker or buildah, not "${name}".`);
 }
 
-/** Archives of the images, each built only when something it is made of has changed. */
+/** Returns archives of the images. Each is built only if something that it is made from has changed. */
 export async function buildImages({ engine: engineName, only, report }: BuildOptions): Promise<BuiltImage[]> {
   const engine = engines[engineName];
   const onWait = () => report('waiting for another process that builds images');
@@ -40,7 +40,7 @@ export async function buildImages({ engine: engineName, only, report }: BuildOpt
 type Bases = Record<string, string>;
 type Work = { engine: Engine; image: Image; prepared: () => Promise<Bases>; report: Report };
 
-/** Returns the image as its files are now: when they change while it is built, it is built again. */
+/** Returns the image as its files are now. If they change while it is built, it is built again. */
 async function upToDate(work: Work): Promise<BuiltImage> {
   const { engine, image, report } = work;
   for (;;) {
@@ -63,7 +63,7 @@ async function saveTo(engine: Engine, reference: string, archive: string): Promi
   await rename(`${archive}.unfinished`, archive);
 }
 
-/** Builds the image, and before it what it stands on, unless the engine has them. */
+/** Builds the image and what it is based on, unless the engine has them. */
 async function build({ engine, image, prepared, report }: Work, reference: string): Promise<void> {
   await mkdir(folders.cache(), { recursive: true });
   const bases = await prepared();
@@ -76,7 +76,7 @@ async function build({ engine, image, prepared, report }: Work, reference: strin
   report(`${image.name}: built in ${secondsSince(started)}`);
 }
 
-/** What the image stands on, built before it. */
+/** Builds and returns what the image is based on. */
 async function below({ image, ...work }: Work): Promise<Pick<Build, 'buildArguments' | 'stages'>> {
   const { parent } = image;
   if (parent === undefined) return { buildArguments: {}, stages: {} };

@@ -12,7 +12,7 @@ import { bases, ensureBases } from './native/bases.ts';
 import { withNpmSettings } from './native/npm-settings.ts';
 import { runSteps } from './run-steps.ts';
 
-/** Builds with Debian's buildah: the bases come from Debian and npm packages, no image registry is asked. */
+/** Builds with Debian's buildah. The base images are made from Debian and npm packages, without an image registry. */
 export const buildah: Engine = {
   base: bases.key,
 
@@ -45,7 +45,7 @@ export const buildah: Engine = {
   },
 
   async save(reference, archive) {
-    // Layers stay uncompressed: to squeeze them takes longer than to copy them onto a node of the same machine.
+    // Layers stay uncompressed, because compressing them takes longer than copying them to a node on the same machine.
     const folder = `${archive}.layers`;
     await rm(folder, { recursive: true, force: true });
     await command('buildah', [...(await store()), 'push', '--quiet', '--disable-compression', reference, `dir:${folder}`]);
@@ -72,8 +72,8 @@ async function bud(args: readonly string[], cwd: string, report: Build['report']
   try {
     await runSteps(build, { step: /^(\[\d+\/\d+\] )?STEP /, report, cwd });
   } finally {
-    // This version forgets containers of stages without a step, and with them their mounts; an earlier build may have
-    // been killed.
+    // This version leaves containers of stages without a step behind, with their mounts. An earlier build may have been
+    // killed.
     await command('buildah', [...(await store()), 'rm', '--all']);
   }
 }
@@ -81,7 +81,10 @@ async function bud(args: readonly string[], cwd: string, report: Build['report']
 const argumentsOf = (values: Record<string, string>): string[] =>
   Object.entries(values).flatMap(([name, value]) => ['--build-arg', `${name}=${value}`]);
 
-/** Overlay shares what layers have in common; the vfs driver, which copies all of it, works on every file system. */
+/**
+ * Returns options of the image store. Overlay shares what layers have in common. The vfs driver copies everything, but
+ * works on every file system.
+ */
 async function store(): Promise<string[]> {
   const withDriver = (driver: string) => {
     const at = join(folders.storage(), driver);

@@ -5,7 +5,8 @@ import { root } from './list.ts';
 import { runSteps } from './run-steps.ts';
 
 /**
- * Builds with Docker; the bases are the Dockerfile's own, from its registry, and its stages are found in its own cache.
+ * Builds with Docker. The base images are the Dockerfile's own, from its registry, and its stages are in Docker's
+ * cache.
  */
 export const docker: Engine = {
   base: 'docker',

@@ -12,14 +12,17 @@ export type Build = {
 
 /** What builds images: Docker, or buildah where there is neither Docker nor a registry. */
 export type Engine = {
-  /** Part of every key: what the engine puts below the Dockerfile. */
+  /** What the engine puts below the Dockerfile. It is part of every key. */
   base: string;
-  /** Ready to build, with the build arguments of the bases; called once, and only when something is to be built. */
+  /**
+   * Makes the engine ready to build, and returns the build arguments of the base images. Called once, and only if
+   * something is to be built.
+   */
   prepare(report: Report): Promise<Record<string, string>>;
   has(reference: string): Promise<boolean>;
   build(build: Build): Promise<void>;
   /** Writes the image as an archive that `ctr image import` and `docker load` take. */
   save(reference: string, archive: string): Promise<void>;
-  /** Forgets an image that has no archive any more. */
+  /** Removes an image that has no archive any more. */
   remove(reference: string): Promise<void>;
 };

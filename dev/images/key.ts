@@ -3,10 +3,10 @@ import { lstatSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 const LENGTH = 12;
-/** What a checkout holds beside its sources. */
+/** What a checkout holds besides its sources. */
 const LOCAL = ['node_modules', '.gx'];
 
-/** Hash of some texts, and of the files below some paths with their names and whether they may be executed. */
+/** Returns a hash of some texts, and of the files below some paths with their names and whether they are executable. */
 export function contentKey(root: string, paths: readonly string[], texts: readonly string[]): string {
   const hash = createHash('sha256').update(JSON.stringify(texts));
   for (const path of paths.flatMap((each) => filesBelow(root, each)).toSorted()) {

@@ -3,9 +3,7 @@ import { join } from 'node:path';
 import { UsageError } from '../errors.ts';
 import { contentKey } from './key.ts';
 
-/**
- * One image: what is built, and the files that decide whether it is still the same. Paths are relative to the checkout.
- */
+/** One image: what is built, and the files that decide whether it has changed. Paths are relative to the checkout. */
 export type Image = {
   name: string;
   dockerfile: string;
@@ -25,7 +23,7 @@ const product = (image: Pick<Image, 'name' | 'inputs' | 'parent'>): Image => ({
   ...image,
 });
 
-// An image of its own, because to find this stage unchanged would take reading all packages each time.
+// This stage is an image of its own, because finding it unchanged would take reading all packages each time.
 const app = product({ name: 'gx-app', inputs: ['Dockerfile', 'package.json', 'package-lock.json', '.npmrc'] });
 const onApp = { stage: 'app', image: app };
 
@@ -33,7 +31,7 @@ const postgres = product({ name: 'gx-postgres', inputs: ['Dockerfile', 'dev/imag
 const platform = product({ name: 'gx-platform', inputs: ['src', 'crds'], parent: onApp });
 const agentServer = product({ name: 'gx-agent-server', inputs: ['src'], parent: onApp });
 
-/** Every image, a parent before its children; each example with a gx.json is one. */
+/** Returns every image, a parent before its children. Each example with a gx.json is one. */
 export function images(): Image[] {
   const folder = join(root, 'examples');
   const names = existsSync(folder) ? readdirSync(folder).toSorted() : [];
@@ -52,7 +50,7 @@ function example(folder: string): Image {
   };
 }
 
-/** The images of these names and nothing else; all of them by default. */
+/** Returns the images of these names, or all of them by default. */
 export function chosen(names: readonly string[] | undefined): Image[] {
   const all = images();
   if (names === undefined || names.length === 0) return all;
@@ -62,11 +60,14 @@ export function chosen(names: readonly string[] | undefined): Image[] {
   return all.filter(({ name }) => names.includes(name));
 }
 
-/** Changes with anything that the image is made of, `base` being what the engine builds on. */
+/** Returns a key that changes with anything that the image is made from. `base` is what the engine builds on. */
 function keyOf(image: Image, base: string): string {
   const parent = image.parent === undefined ? '' : keyOf(image.parent.image, base);
   return contentKey(root, image.inputs, [base, parent, image.target ?? '']);
 }
 
-/** A changed image is another reference, so that `imagePullPolicy: IfNotPresent` never runs an old one. */
+/**
+ * Returns the image's reference. A changed image has another one, so that `imagePullPolicy: IfNotPresent` never runs an
+ * old image.
+ */
 export const referenceOf = (image: Image, base: string): string => `docker.io/gx/${image.name}:dev-${keyOf(image, base)}`;

@@ -6,7 +6,7 @@ import { secondsSince, type Report } from '../steps.ts';
 const KEPT_LINES = 40;
 
 /**
- * Runs a build. Reports the lines that announce a step, with the time so far; throws `CommandFailed` with its last
+ * Runs a build. Reports the lines that announce a step, with the time so far. Throws `CommandFailed` with its last
  * lines.
  */
 export async function runSteps(

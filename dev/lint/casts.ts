@@ -1,8 +1,8 @@
 import type { Node, Rule } from './rule.ts';
 
 /**
- * A cast through `unknown` is a hole in the types: it says why on its own line or the one above. `as never` says
- * nothing at all.
+ * A cast through `unknown` is a hole in the types, so a comment on its own line or the one above says why. `as never`
+ * is refused.
  */
 export const casts: Rule = {
   meta: { type: 'problem', schema: false },

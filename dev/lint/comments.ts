@@ -16,7 +16,7 @@ export const suppressionReason: Rule = {
   },
 };
 
-/** Lines of comments are at most so many columns wide; one that holds an address may be wider. */
+/** Lines of comments are at most `max` columns wide. One with an address may be wider. */
 export const commentWidth: Rule = {
   meta: { type: 'problem', schema: false },
   create(context) {

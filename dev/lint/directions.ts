@@ -2,8 +2,8 @@ import { eachImport, fileOf, isWithin } from './imports.ts';
 import type { Rule } from './rule.ts';
 
 /**
- * Rooms of a folder (folders or files in it). Those of one floor do not import each other; `*` stands for all that are
- * not named.
+ * Rooms of a folder, which are folders or files in it. Those of one floor do not import each other. `*` stands for all
+ * that are not named.
  */
 type Floor = string | string[];
 /** By folder: its floors from the bottom up. A room imports from itself and from the floors below. */
@@ -11,7 +11,7 @@ type Orders = Record<string, Floor[]>;
 
 const ANY = '*';
 
-/** Imports go down only: within each folder of the table, from a room to one of a lower floor. */
+/** Imports only go down: within each folder of the table, from a room to one of a lower floor. */
 export const directions: Rule = {
   meta: { type: 'problem', schema: false },
   create(context) {

@@ -6,8 +6,8 @@ import { moduleState } from './module-state.ts';
 import { pure } from './pure.ts';
 
 /*
- * The rules of this house that no linter brings along. Their tables stand in .oxlintrc.json; test/walls plants a fault
- * for each.
+ * The rules of this project that no linter has. Their tables are in .oxlintrc.json, and test/walls plants a fault for
+ * each.
  */
 export default {
   meta: { name: 'house' },

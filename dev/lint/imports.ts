@@ -5,7 +5,7 @@ export type Import = {
   node: Node;
   /** A path from the repository's root for a file of ours, else the name of a package: `src/errors.ts`, `node:fs`. */
   target: string;
-  /** True where only types are imported, which leave nothing behind at run time. */
+  /** True if only types are imported, which do not exist at run time. */
   isType: boolean;
   names: string[];
 };

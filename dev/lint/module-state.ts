@@ -1,12 +1,15 @@
 import type { Node, Rule } from './rule.ts';
 
-/** Classes whose objects nobody changes, or only who holds them for a moment. */
+/** Classes whose objects nobody changes, or only their holder for a moment. */
 const CONSTANT = new Set(['Date', 'Error', 'RegExp', 'TextDecoder', 'TextEncoder', 'URL', 'Uint8Array', 'Intl']);
-/** Collections that are constant when they begin with what they hold and nobody adds to them. */
+/** Collections that are constant if they are made with their content and nobody adds to it. */
 const COLLECTIONS = new Set(['Array', 'Map', 'Set']);
 const CHANGES = new Set('add clear copyWithin delete fill pop push reverse set shift sort splice unshift'.split(' '));
 
-/** Nothing that changes lives at module level: it would outlive its owner, and be shared by all tests of a process. */
+/**
+ * Nothing that changes may be at module level, where it would outlive its owner and be shared by all tests of a
+ * process.
+ */
 export const moduleState: Rule = {
   meta: { type: 'problem', schema: false },
   create(context) {
@@ -34,16 +37,16 @@ export const moduleState: Rule = {
   },
 };
 
-/** An empty collection at module level is there to be filled. */
+/** Returns true for what will change. An empty collection at module level will be filled. */
 function isMutable({ callee, arguments: given }: Node): boolean {
   const name = nameOf(callee as Node);
   return COLLECTIONS.has(name) ? (given as Node[]).length === 0 : !CONSTANT.has(name);
 }
 
-/** `Map`, or `Intl` of `Intl.DateTimeFormat`. */
+/** Returns the name of a class: `Map`, or `Intl` of `Intl.DateTimeFormat`. */
 const nameOf = (callee: Node): string => ((callee.name ?? (callee.object as Node | undefined)?.name) as string | undefined) ?? 'a class';
 
-/** The value beneath `as const`, `satisfies` and their like. */
+/** Returns the value beneath `as const`, `satisfies` and the like. */
 function bare(node: Node | null | undefined): Node | undefined {
   let value = node ?? undefined;
   while (value?.type.startsWith('TS')) value = value.expression as Node | undefined;

@@ -3,8 +3,8 @@ import { eachImport, fileOf, isWithin } from './imports.ts';
 import type { Node, Rule } from './rule.ts';
 
 /**
- * `files`: globs of pure files. `thin`: those among them that are not. `uses`: what pure files may import beside each
- * other.
+ * `files` are globs of pure files, `thin` those among them that are not pure. `uses` is what pure files may import
+ * besides each other.
  */
 type Options = { files: string[]; thin: string[]; uses: string[] };
 
@@ -12,8 +12,8 @@ const EFFECTS = new Set(['process', 'performance', 'fetch', 'setTimeout', 'setIn
 const RANDOM = new Set(['randomBytes', 'randomUUID', 'randomInt', 'getRandomValues', 'webcrypto']);
 
 /**
- * A pure file takes values and returns values: no clock, no chance, no process, nothing to wait for, and only pure
- * files beneath it.
+ * A pure file takes values and returns values. It has no clock, no randomness, no process and nothing to wait for, and
+ * imports only pure files.
  */
 export const pure: Rule = {
   meta: { type: 'problem', schema: false },
@@ -51,7 +51,9 @@ export const pure: Rule = {
   },
 };
 
-/** A name that stands for a value: neither a key, nor a field of something else, nor part of a type. */
+/**
+ * Returns true for a name that stands for a value, and not for a key, a field of something else or a part of a type.
+ */
 function isReference(node: Node): boolean {
   const { parent } = node;
   if (parent === undefined || parent.type.startsWith('TS')) return false;

@@ -1,7 +1,7 @@
 import * as conditions from '../../src/schema/conditions.ts';
 import type { FailureReason, RevisionStatus } from '../../src/schema/revision.ts';
 
-/** When a revision is in each phase. */
+/** What each phase of a revision means. */
 export const PHASES: Record<RevisionStatus, string> = {
   CREATING: 'It exists, and the operator has not started on it.',
   QUEUED: 'An earlier revision is being built or rolled out, or the deployment hibernates.',

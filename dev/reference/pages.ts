@@ -19,10 +19,10 @@ type Schema = {
   'x-kubernetes-validations'?: { rule: string; message: string }[];
 };
 
-/** Levels of fields on a page. Below them, containers repeat what Kubernetes documents itself. */
+/** Levels of fields on a page. Below them, containers repeat what Kubernetes itself documents. */
 const MAX_DEPTH = 4;
 
-/** One page per kind and one on troubleshooting: by its file name below docs/reference. */
+/** Returns one page per kind and one on troubleshooting, by its file name below docs/reference. */
 export function referencePages(): Record<string, string> {
   const pages = Object.fromEntries(KINDS.map((kind) => [`${kind.singular}.md`, kindPage(kind)]));
   return { ...pages, 'troubleshooting.md': troubleshooting() };

@@ -1,4 +1,4 @@
-/** The reasons of conditions that are no failures of a revision, by kind. `REASONS` holds the failures. */
+/** The reasons of conditions that are not failures of a revision, by kind. `REASONS` holds the failures. */
 export const STATES: Record<string, Record<string, string>> = {
   deployment: {
     RevisionMissing: 'The revision of the present spec is being created.',

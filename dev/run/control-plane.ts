@@ -15,10 +15,10 @@ type Deployment = {
 };
 type Revision = { status: string; status_message: string | null; log_tail: string | null };
 
-/** Seconds that images may take to be pulled, and pods to get ready. */
+/** Seconds that images may take to be pulled and pods to become ready. */
 const PATIENCE = 15 * 60;
 
-/** Calls the REST API once. Throws `Unhealthy` with what the server said where it refuses. */
+/** Calls the REST API once. If the server refuses, throws `Unhealthy` with what it said. */
 export async function call<T>({ url, key }: Api, method: string, path: string, body?: unknown): Promise<T> {
   const response = await fetch(`${url}${path}`, {
     method,
@@ -30,7 +30,7 @@ export async function call<T>({ url, key }: Api, method: string, path: string, b
   return (text === '' ? undefined : JSON.parse(text)) as T;
 }
 
-/** Whether the API accepts the key. */
+/** Returns whether the API accepts the key. */
 export async function acceptsKey(api: Api): Promise<boolean> {
   const response = await fetch(`${api.url}/v2/deployments?limit=1`, { headers: { 'x-api-key': api.key } });
   return response.ok;
@@ -43,7 +43,7 @@ export const untilReady = (url: string): Promise<true> =>
     async () => (await fetch(`${url}/readyz`).catch(() => undefined))?.ok,
   );
 
-/** Creates the deployment, or brings an existing one to this image. */
+/** Creates the deployment, or updates an existing one to this image. */
 export async function deploy(api: Api, wanted: { name: string; image: string }, report: Report): Promise<Deployment> {
   const { resources } = await call<{ resources: Deployment[] }>(api, 'GET', `/v2/deployments?limit=100&name_contains=${wanted.name}`);
   const existing = resources.find((deployment) => deployment.name === wanted.name);
@@ -68,7 +68,8 @@ export async function deploy(api: Api, wanted: { name: string; image: string }, 
 }
 
 /**
- * Waits until the newest revision serves; every change of status is a line. A failure is told with its reason and log.
+ * Waits until the newest revision serves, and reports every change of status. A failure is reported with its reason and
+ * log.
  */
 export async function untilDeployed(api: Api, deployment: Deployment, report: Report): Promise<Deployment> {
   const path = `/v2/deployments/${deployment.id}`;
@@ -85,7 +86,7 @@ export async function untilDeployed(api: Api, deployment: Deployment, report: Re
   return call<Deployment>(api, 'GET', path);
 }
 
-/** Where the agent server of a deployment answers. */
+/** Returns where the agent server of a deployment answers. */
 export const agentUrl = (deployment: Deployment): string => {
   const url = deployment.url ?? deployment.source_config.custom_url;
   if (url === null) throw new Unhealthy(`The deployment ${deployment.name} has no URL.`);

@@ -14,7 +14,7 @@ export type RunEnv = {
 
 const quoted = (value: string): string => `'${value.replaceAll("'", String.raw`'\''`)}'`;
 
-/** Readable by its owner alone, because it holds a key. */
+/** Writes the file. Only its owner may read it, because it holds a key. */
 export function writeEnvFile(env: RunEnv): void {
   mkdirSync('.run', { recursive: true });
   writeFileSync(
@@ -26,7 +26,7 @@ export function writeEnvFile(env: RunEnv): void {
   );
 }
 
-/** The key of an earlier run, if there is one. */
+/** Returns the key of an earlier run, if there is one. */
 export function earlierKey(): string | undefined {
   if (!existsSync(ENV_FILE)) return undefined;
   return /^export API_KEY='([^']+)'$/m.exec(readFileSync(ENV_FILE, 'utf8'))?.[1];

@@ -8,13 +8,16 @@ const PRODUCT = ['gx-postgres', 'gx-platform', 'gx-example-echo'] as const;
 /** References of the images that a platform with one example needs. */
 export type Images = { postgres: string; platform: string; example: string };
 
-/** Begins to build while the cluster is still being made: building waits for downloads more than for the processor. */
+/**
+ * Starts building while the cluster is still being made, because building waits for downloads more than for the
+ * processor.
+ */
 export const startImages = (): Promise<BuiltImage[]> =>
   beside('images', async (report) => {
     return buildImages({ engine: await engineNamed(), only: PRODUCT, report });
   });
 
-/** Brings the images onto the node; what is there already costs next to nothing. */
+/** Loads the images onto the node. An image that is already there costs next to nothing. */
 export async function loadImages(cluster: Cluster, built: BuiltImage[], report: Report): Promise<Images> {
   const reference = (name: (typeof PRODUCT)[number]): string => {
     const image = built.find((each) => each.name === name);

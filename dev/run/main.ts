@@ -15,7 +15,7 @@ GX_CLUSTER=native or GX_CLUSTER=kind chooses how the cluster is had (default: ki
 
 const EXAMPLE = 'echo';
 
-/** Goes from an empty folder to an answering agent, one named step after the other, and leaves everything running. */
+/** Goes from an empty folder to an answering agent, one named step after another, and leaves everything running. */
 async function main(): Promise<void> {
   if (process.argv.includes('--help')) return say(HELP);
   const started = performance.now();

@@ -14,7 +14,7 @@ const SYSTEM_NAMESPACE = 'gx-system';
 const AGENT_NAMESPACE = 'gx-agents';
 
 /**
- * On kind these two ports of the node are ports of the machine; elsewhere any node port is reached at the node's
+ * On kind these two ports of the node are ports of the machine. Elsewhere any node port is reached at the node's
  * address.
  */
 const CONTROL_PLANE_PORT = 30_080;
@@ -22,7 +22,7 @@ const AGENT_PORT = 30_081;
 
 type Installation = { cluster: Cluster; images: Images; report: Report };
 
-/** Installs or upgrades the Helm chart, waits for the control plane, and has a key that it accepts. */
+/** Installs or upgrades the Helm chart, waits for the control plane, and returns a key that it accepts. */
 export async function installPlatform({ cluster, images, report }: Installation): Promise<Api> {
   const { helm } = await ensureTools(['helm'], report);
   await restrict(cluster);
@@ -38,7 +38,7 @@ export async function installPlatform({ cluster, images, report }: Installation)
   return { url, key: await createKey(cluster) };
 }
 
-/** The platform's own namespace holds its pods to the same standard as those that the chart makes. */
+/** Gives the platform's own namespace the same pod security as the namespaces that the chart makes. */
 async function restrict({ kubectl, kubeconfig }: Cluster): Promise<void> {
   const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' };
   const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: SYSTEM_NAMESPACE, labels } };
@@ -46,7 +46,10 @@ async function restrict({ kubectl, kubeconfig }: Cluster): Promise<void> {
   await command(kubectl, args, { input: JSON.stringify(namespace) });
 }
 
-/** Small sizes, because everything shares one machine; node ports, so that the machine reaches what runs. */
+/**
+ * Returns the chart's values: small sizes, because everything shares one machine, and node ports, so that the machine
+ * can reach what runs.
+ */
 const values = (cluster: Cluster, images: Images): object => ({
   images: { platform: images.platform, postgres: images.postgres },
   agents: { namespaces: [AGENT_NAMESPACE] },
@@ -54,7 +57,7 @@ const values = (cluster: Cluster, images: Images): object => ({
   controlPlane: { service: { type: 'NodePort', nodePort: CONTROL_PLANE_PORT } },
 });
 
-/** On kind the example gets the port that is also one of the machine. */
+/** Gives the example the port that kind maps to the machine. */
 export async function givePort(cluster: Cluster, deployment: string): Promise<void> {
   if (cluster.kind !== 'kind') return;
   const annotation = `${NODE_PORT}=${AGENT_PORT}`;

@@ -10,7 +10,7 @@ import { SUITES, type Check } from './suites.ts';
 
 type Result = { check: Check; ok: boolean; seconds: number; output: string };
 
-/** Runs the named suites, all of them even after a failure, and ends with what passed and what did not. */
+/** Runs the named suites, even after a failure, and ends with a summary of what passed and what failed. */
 async function main(names: string[]): Promise<void> {
   const unknown = names.filter((name) => SUITES[name] === undefined);
   if (names.length === 0 || unknown.length > 0) throw new UsageError(`Usage: node dev/test/main.ts ${Object.keys(SUITES).join('|')} ...`);
@@ -32,7 +32,7 @@ async function run(check: Check): Promise<Result> {
   return { check, ok: code === 0, seconds, output };
 }
 
-/** Vitest's output is shown as it comes; a tool's only when it fails. */
+/** Runs a command. Vitest's output is shown as it comes, a tool's only if it fails. */
 function execute([command = '', ...args]: string[], live: boolean): Promise<{ code: number; output: string }> {
   return new Promise((done, reject) => {
     const env = environmentWith({ PATH: [resolve('node_modules/.bin'), ...devConfig().path].join(delimiter) });
@@ -52,7 +52,10 @@ const reportFile = (check: Check): string => `.run/test/${check.name.replace('te
 
 type Counts = { passed: number; failed: number; skipped: number };
 
-/** A tool counts as one; a vitest run as its tests, and as one failure when it ended without a report. */
+/**
+ * Returns the counts of a result. A tool counts as one. A vitest run counts as its tests, or as one failure if it ended
+ * without a report.
+ */
 function counts({ check, ok }: Result): Counts {
   if (check.vitest !== true) return { passed: ok ? 1 : 0, failed: ok ? 0 : 1, skipped: 0 };
   const json = readReport(check);
@@ -75,7 +78,7 @@ function readReport(check: Check): Report | undefined {
   }
 }
 
-/** Each failed test again with what it said, where the eye falls at the end of a long log. */
+/** Returns each failed test with its message, to be shown at the end of a long log. */
 function failures(check: Check): string[] {
   if (check.vitest !== true) return [];
   return (readReport(check)?.testResults ?? []).flatMap(({ name, message, assertionResults }) => [
@@ -88,7 +91,7 @@ function failures(check: Check): string[] {
   ]);
 }
 
-/** A message with its stack, without the test runner's frames. */
+/** Returns a message with its stack, without the test runner's frames. */
 const ownLines = (message: string): string =>
   message
     .split('\n')

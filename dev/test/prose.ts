@@ -10,7 +10,7 @@ import { program, say } from '../steps.ts';
 const MOST_COLUMNS = 120;
 const PAGES = ['*.md', 'docs/**/*.md', 'src/**/*.md', 'dev/**/*.md', 'examples/**/*.md', 'charts/**/*.md'];
 
-/** Lines that are too wide: neither a row of a table, nor an address, nor inside a block of code. */
+/** Returns the lines that are too wide, except rows of tables, addresses and blocks of code. */
 function wideLines(page: string): string[] {
   let isCode = false;
   return readFileSync(page, 'utf8')

@@ -24,7 +24,7 @@ import { sharedNames } from './exported-names.ts';
  */
 const FIXTURES = 'test/walls';
 
-/** Casts through `unknown` in all of src, each of which is a hole in the types. */
+/** The most casts through `unknown` in all of src. Each is a hole in the types. */
 const MOST_CASTS = 8;
 
 type Fixture = { file: string; at: string; rule: string; text: string };
@@ -38,7 +38,7 @@ function fixtures(): Fixture[] {
     });
 }
 
-/** Throws when there are more casts than the house bears: the lint sees one file at a time and can't count them. */
+/** Throws if there are too many casts. The lint sees one file at a time and can't count them. */
 function countCasts(): void {
   const casts = globSync('src/**/*.ts').flatMap((file) => readFileSync(file, 'utf8').match(/\bas unknown as\b/g) ?? []);
   if (casts.length > MOST_CASTS) throw new DevError(`src has ${casts.length} casts through unknown; at most ${MOST_CASTS}.`);
@@ -52,7 +52,7 @@ function compareNames(): void {
 
 type Diagnostic = { code: string; filename: string };
 
-/** Returns what the lint, and the comparison of names, have to say about a tree. */
+/** Returns what the lint and the comparison of names report about a tree. */
 function diagnosed(root: string): Diagnostic[] {
   const lint = spawnSync('oxlint', ['--format=json'], { cwd: root, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 });
   const { diagnostics } = JSON.parse(lint.stdout) as { diagnostics: Diagnostic[] };

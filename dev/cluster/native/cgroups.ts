@@ -5,7 +5,7 @@ import { MissingRequirement } from '../../errors.ts';
 const root = '/sys/fs/cgroup';
 const isUnified = (): boolean => existsSync(join(root, 'cgroup.controllers'));
 
-/** Every hierarchy of cgroup version 1, or the only one of version 2. */
+/** Returns every hierarchy of cgroup version 1, or the only one of version 2. */
 function hierarchies(): string[] {
   if (isUnified()) return [root];
   const mounts = readFileSync('/proc/self/mounts', 'utf8').split('\n');
@@ -13,7 +13,7 @@ function hierarchies(): string[] {
   return found.flatMap(([, path]) => (path ? [path] : []));
 }
 
-/** The kubelet wants its root group to be there, with all the controllers it uses. */
+/** Makes the kubelet's root group, which must exist with all the controllers that it uses. */
 export function makeCgroup(group: string): void {
   for (const hierarchy of hierarchies()) mkdirSync(join(hierarchy, group), { recursive: true });
   if (isUnified()) {
@@ -23,7 +23,7 @@ export function makeCgroup(group: string): void {
   }
 }
 
-// One by one: a kernel may refuse a controller that nobody here needs.
+// Controllers are delegated one by one, because a kernel may refuse one that nobody here needs.
 function delegateControllers(folder: string): void {
   const control = join(folder, 'cgroup.subtree_control');
   for (const name of controllersIn(join(folder, 'cgroup.controllers'))) {
@@ -48,11 +48,11 @@ function inheritCpus(group: string): void {
   }
 }
 
-/** Whether a process is left in the group or below it. */
+/** Returns whether a process is left in the group or below it. */
 export const isCgroupBusy = (group: string): boolean =>
   foldersOf(group).some((folder) => readFileSync(join(folder, 'cgroup.procs'), 'utf8').trim() !== '');
 
-/** Removes the group of every hierarchy, deepest first. */
+/** Removes the group from every hierarchy, deepest first. */
 export function removeCgroup(group: string): void {
   for (const folder of foldersOf(group)) rmdirSync(folder);
 }

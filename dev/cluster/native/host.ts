@@ -8,7 +8,7 @@ import { layoutOf, preferredSlot, slotCount, statesFolder, wireOf, type Layout }
 const forwardSetting = '/proc/sys/net/ipv4/ip_forward';
 const forwardBefore = join(statesFolder, 'ip-forward-before');
 
-/** The addresses of a new cluster: its usual ones, unless the machine uses those already. */
+/** Returns the addresses of a new cluster: its usual ones, unless the machine already uses those. */
 export async function chooseLayout(name: string): Promise<Layout> {
   const first = preferredSlot(name);
   const taken = await takenNetworks();
@@ -26,7 +26,7 @@ async function takenNetworks(): Promise<string[]> {
   return [...routes.split(/\s+/), ...addresses.map(({ address }) => address)];
 }
 
-/** The wire from the host into the network namespace of process `pid`, and the way out for pods. */
+/** Connects the host to the network namespace of process `pid`, and lets pods reach other networks. */
 export async function connectNode(layout: Layout, pid: number): Promise<void> {
   const { hostInterface, hostAddress } = layout;
   await command('ip', `link add ${hostInterface} type veth peer name eth0 netns ${pid}`.split(' '));
@@ -47,18 +47,18 @@ const wayOut = ({ hostTable, hostInterface, nodeAddress }: Layout): string => `t
 
 export async function disconnectNode(layout: Layout): Promise<void> {
   if (await succeeds('ip', ['link', 'show', layout.hostInterface])) {
-    // The interface may vanish by itself meanwhile, with the node's namespace.
+    // The interface may already have gone with the node's namespace.
     await succeeds('ip', ['link', 'delete', layout.hostInterface]);
   }
   await succeeds('nft', ['delete', 'table', 'ip', layout.hostTable]);
 }
 
-/** After the last cluster. */
+/** Restores the machine's forwarding after the last cluster. */
 export function restoreForwarding(): void {
   if (existsSync(forwardBefore)) writeFileSync(forwardSetting, readFileSync(forwardBefore));
 }
 
-/** The names of the clusters that have left something on this machine. */
+/** Returns the names of the clusters that have left something on this machine. */
 export function clustersWithState(): string[] {
   if (!existsSync(statesFolder)) return [];
   const entries = readdirSync(statesFolder, { withFileTypes: true });

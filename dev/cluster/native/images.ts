@@ -6,7 +6,7 @@ import { fileOf } from './layout.ts';
 import { pauseImage } from './parts/containerd.ts';
 import { toolOf, type NodeRecord } from './record.ts';
 
-/** Makes the image that the node itself brings, because no registry has it, and loads it. */
+/** Makes the pause image, because no registry has it, and loads it. */
 export async function loadPauseImage(record: NodeRecord): Promise<void> {
   const { images } = fileOf(record.layout);
   await mkdir(images, { recursive: true });
@@ -15,7 +15,7 @@ export async function loadPauseImage(record: NodeRecord): Promise<void> {
   await loadImage(record, archive);
 }
 
-/** Imports an archive, unless the node has each of its images already. */
+/** Imports an archive, unless the node already has each of its images. */
 export async function loadImage(record: NodeRecord, archive: string): Promise<void> {
   const wanted = await imagesIn(archive);
   const present = await presentImages(record);

@@ -8,7 +8,7 @@ export type Layout = {
   state: string;
   hostAddress: string;
   nodeAddress: string;
-  /** The host's end of the wire to the node. */
+  /** The host's end of the virtual link to the node. */
   hostInterface: string;
   hostTable: string;
   cgroup: string;
@@ -16,7 +16,7 @@ export type Layout = {
 
 export const statesFolder = '/var/lib/gx-platform';
 
-// Inside the node's own network namespace, so that every cluster can have the same.
+// These are inside the node's own network namespace, so every cluster can have the same ones.
 export const podRange = '10.214.0.0/16';
 export const nodePodRange = '10.214.0.0/24';
 export const serviceRange = '10.215.0.0/16';
@@ -24,7 +24,7 @@ export const firstServiceAddress = '10.215.0.1';
 export const dnsAddress = '10.215.0.10';
 export const nodePortRange = '30000-32767';
 
-/** Slots 0 and 1 are those of `make run` and the system test: their addresses can be written down. */
+/** Slots 0 and 1 belong to `make run` and the system test, so that their addresses are always the same. */
 export const slotCount = 64;
 export const preferredSlot = (name: string): number =>
   ({ gx: 0, 'gx-test': 1 })[name] ?? 2 + ((createHash('sha256').update(name).digest()[0] ?? 0) % (slotCount - 2));

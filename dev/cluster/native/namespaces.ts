@@ -4,10 +4,10 @@ import { command, succeeds } from '../../commands.ts';
 import { until } from '../../wait.ts';
 import { fileOf, type Layout } from './layout.ts';
 
-/** Folders that programs insist on; in the node's mount namespace they are the cluster's own. */
+/** Folders whose paths are fixed in programs. In the node's mount namespace they are the cluster's own. */
 export const fixedFolders = ['/var/lib/kubelet', '/var/lib/cni'];
 
-/** Makes the fresh namespaces into a node: mounts, network, host name. Runs inside them. */
+/** Turns the new namespaces into a node: mounts, network, host name. Runs inside them. */
 export async function furnish(layout: Layout): Promise<void> {
   await mountOwnFolders(layout);
   writeFileSync('/proc/sys/kernel/hostname', layout.nodeName);
@@ -17,7 +17,7 @@ export async function furnish(layout: Layout): Promise<void> {
 
 async function mountOwnFolders(layout: Layout): Promise<void> {
   const { kubelet, logFolder } = fileOf(layout);
-  // Volumes that the kubelet mounts must be seen in containers, and nowhere outside this namespace.
+  // Volumes that the kubelet mounts must be visible in containers, and nowhere outside this namespace.
   await command('mount', ['--make-rshared', '/']);
   await mountOwnRun();
   await command('mount', ['--bind', kubelet, '/var/lib/kubelet']);
@@ -35,7 +35,8 @@ async function mountOwnRun(): Promise<void> {
   writeFileSync(resolvConf, content);
 }
 
-// The kubelet would change these for good, on the whole machine: it finds what it wants in files of its own.
+// The kubelet would change these settings permanently for the whole machine, so it gets files of its own in which they
+// are already set.
 const kernelSettings = {
   'vm/overcommit_memory': 1,
   'vm/panic_on_oom': 0,

@@ -1,7 +1,7 @@
 import type { Layout } from './layout.ts';
 
 /**
- * What the native node does for a part: files that it writes, objects that it applies, processes that it keeps running.
+ * What the native node does for a part: the files it writes, the objects it applies and the processes it keeps running.
  */
 export type NodePart = {
   /** Configuration: path -> content. */
@@ -11,13 +11,13 @@ export type NodePart = {
   processes?: (layout: Layout) => readonly NodeProcess[];
 };
 
-/** A cluster's layout, and what its machine has. */
+/** A cluster's layout, and what its machine provides. */
 export type NodeSetup = {
   layout: Layout;
   /** The path of runc. */
   runc: string;
   snapshotter: 'overlayfs' | 'native';
-  /** Resolvers that the node reaches. */
+  /** DNS resolvers that the node can reach. */
   nameservers: readonly string[];
 };
 
@@ -26,15 +26,15 @@ export type NodeProcess = {
   name: string;
   tool: string;
   args: readonly string[];
-  /** Starts before the API server answers; the others start when the API and containerd are there. */
+  /** True if it starts before the API server answers. The others start when the API server and containerd answer. */
   isEarly?: boolean;
-  /** Reaches the internet, so it needs the machine's proxy settings; the others must not have them. */
+  /** True if it reaches the internet and so needs the machine's proxy settings. The others must not have them. */
   isProxied?: boolean;
 };
 
 export const json = (value: unknown): string => `${JSON.stringify(value, undefined, 2)}\n`;
 
-/** Gives a cluster role to a user, as whom a part's own certificate makes it known. */
+/** Binds a cluster role to a user, whose name stands in a part's own certificate. */
 export const roleBinding = ({ user, role }: { user: string; role: string }) => ({
   apiVersion: 'rbac.authorization.k8s.io/v1',
   kind: 'ClusterRoleBinding',

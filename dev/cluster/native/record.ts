@@ -2,16 +2,16 @@ import { readFileSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { fileOf, stateOf, type Layout } from './layout.ts';
 
-/** What is known of a cluster's node, from before its first trace on the host. */
+/** What is known of a cluster's node. It is written before anything is changed on the host. */
 export type NodeRecord = {
   layout: Layout;
-  /** tool → path */
+  /** Tool -> its path. */
   tools: Record<string, string>;
   /** The outermost process of the node's namespaces. */
   process?: ProcessMark;
 };
 
-/** A process id alone may be another process by now. */
+/** A process, by its id and start time, because another process may have the same id by now. */
 export type ProcessMark = { pid: number; startedAt: string };
 
 export function readRecord(name: string): NodeRecord | undefined {
@@ -33,7 +33,7 @@ export function markOf(pid: number): ProcessMark | undefined {
   return startedAt === undefined ? undefined : { pid, startedAt };
 }
 
-/** The path of a tool that the node was started with. */
+/** Returns the path of a tool that the node was started with. */
 export function toolOf({ tools }: NodeRecord, name: string): string {
   const path = tools[name];
   if (path === undefined) throw new Error(`The node was started without the tool ${name}.`);

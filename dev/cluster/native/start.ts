@@ -20,7 +20,7 @@ export async function startNode(record: NodeRecord): Promise<void> {
   const { layout } = record;
   const { kubelet, volumes, logFolder } = fileOf(layout);
   await mkdir(layout.state, { recursive: true, mode: 0o711 });
-  // The record comes first, so that `down` knows what to remove however far this gets.
+  // The record is written first, so that `down` knows what to remove, however far this gets.
   await writeRecord(record);
   prepareFolders([kubelet, volumes, logFolder, ...fixedFolders]);
   await writeKeys(record);
@@ -45,7 +45,7 @@ async function writeKeys(record: NodeRecord): Promise<void> {
   await writeFile(adminKubeconfig, readFileSync(pki('admin.kubeconfig')), { mode: 0o600 });
 }
 
-/** Writes what the parts of the node want to find: their files, and one list of all their objects. */
+/** Writes what the parts of the node need: their files, and one list of all their objects. */
 async function writeConfiguration(record: NodeRecord): Promise<void> {
   const { layout } = record;
   const setup = {
@@ -63,13 +63,13 @@ async function writeConfiguration(record: NodeRecord): Promise<void> {
   }
 }
 
-// In a container the state may itself lie on an overlay, and overlays do not stack: then files are copied.
+// In a container the state folder may itself be on an overlay. Overlays do not stack, so files are then copied.
 function snapshotterFor(folder: string): 'overlayfs' | 'native' {
   const overlayMagic = 0x794c7630;
   return statfsSync(folder).type === overlayMagic ? 'native' : 'overlayfs';
 }
 
-// A resolver on the host's loopback cannot be reached from the node; systemd-resolved names its own upstreams.
+// The node can't reach a resolver on the host's loopback address. systemd-resolved names its own upstreams.
 function reachableNameservers(): string[] {
   for (const file of ['/etc/resolv.conf', '/run/systemd/resolve/resolv.conf']) {
     const found = nameserversIn(file).filter((address) => !/^(127\.|::1$)/.test(address));

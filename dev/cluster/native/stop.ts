@@ -7,7 +7,7 @@ import { layoutOf, preferredSlot, stateOf, statesFolder } from './layout.ts';
 import { fixedFolders } from './namespaces.ts';
 import { childrenOf, isAlive, markOf, readRecord, type ProcessMark } from './record.ts';
 
-/** Kills the node and removes every trace of it; whether there was one. */
+/** Kills the node and removes every trace of it. Returns whether there was one. */
 export async function stopNode(name: string): Promise<boolean> {
   if (!existsSync(stateOf(name))) return false;
   const record = readRecord(name);
@@ -28,7 +28,7 @@ async function killNode(outer: ProcessMark | undefined): Promise<void> {
   await until({ what: 'the node to end', seconds: 30 }, () => ![outer, ...inner].some(isAlive));
 }
 
-// The kernel counts a dead process in its group for a moment longer.
+// Returns whether the cgroup is gone. The kernel counts a dead process in its group for a moment longer.
 function removed(cgroup: string): boolean {
   try {
     removeCgroup(cgroup);
@@ -56,6 +56,6 @@ function removeIfEmpty(folder: string): void {
   try {
     rmdirSync(folder);
   } catch {
-    // Not ours alone: it holds something.
+    // The folder holds something that is not ours.
   }
 }

@@ -25,7 +25,8 @@ async function main(name: string): Promise<void> {
 }
 
 /**
- * Waits for the API server and containerd. The other processes give up where RBAC's bootstrap roles are not there yet.
+ * Applies the manifest once the API server and containerd answer. The other processes fail until RBAC's bootstrap roles
+ * exist.
  */
 async function applyManifest(record: NodeRecord): Promise<void> {
   const { pki, config, containerdSocket } = fileOf(record.layout);
@@ -70,7 +71,7 @@ const say = (line: string): void => {
 await main(process.argv[2] ?? '').catch(async (error: Error) => {
   say(`the supervisor failed: ${error.message}`);
   process.exitCode = 1;
-  // The init ends with this process, and the namespaces with the init: the log needs a moment before.
+  // The init ends with this process, and the namespaces end with the init, so the log needs a moment first.
   await sleep(50);
   process.exit();
 });

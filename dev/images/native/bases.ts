@@ -12,7 +12,10 @@ import { debianMirror } from './mirror.ts';
 
 const SUITE = 'trixie';
 const NPM_VERSION = '10.9.9';
-/** What no image needs: package files, lists that age, device nodes that the runtime makes, texts for people. */
+/**
+ * What no image needs: package files, lists that become outdated, device nodes that the runtime makes, and
+ * documentation.
+ */
 const LEFT_OUT = [
   'var/cache/apt/archives/*.deb',
   'var/cache/apt/*.bin',
@@ -34,8 +37,8 @@ const key = hash.digest('hex').slice(0, 12);
 export const bases = { key };
 
 /**
- * The images that the Dockerfile stands on, as its build arguments: Debian by debootstrap, and npm from its package on
- * it.
+ * Makes the base images of the Dockerfile and returns them as its build arguments: Debian by debootstrap, and npm's
+ * package on top of it.
  */
 export async function ensureBases(tools: BaseBuild): Promise<{ BASE: string; NPM: string }> {
   const BASE = `localhost/gx-base:${key}`;

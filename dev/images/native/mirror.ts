@@ -1,8 +1,8 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 
 /**
- * The Debian mirror that this machine's apt uses: what is reachable from here is written there. None: debootstrap knows
- * its own.
+ * Returns the Debian mirror that this machine's apt uses, because it is known to be reachable. If empty, debootstrap
+ * uses its own.
  */
 export function debianMirror(): string[] {
   const files = ['/etc/apt/sources.list', ...globSync('/etc/apt/sources.list.d/*.{sources,list}')].filter(existsSync);
@@ -10,7 +10,7 @@ export function debianMirror(): string[] {
   return mirror === undefined ? [] : [mirror];
 }
 
-/** The first archive address of apt's two notations that is Debian's main archive. */
+/** Returns the first address of Debian's main archive, in either of apt's two notations. */
 function mirrorIn(sources: string): string | undefined {
   const addresses = sources
     .split('\n')

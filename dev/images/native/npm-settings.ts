@@ -9,9 +9,8 @@ const SYSTEM_CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt';
 const LENT_CERTIFICATES = '/run/npm-certificates.crt';
 
 /**
- * Calls `work` with options that let `npm` in a build reach what it reaches on this machine. Registry, credentials,
- * certificates and
- * the package cache are lent to the build and stay out of the image.
+ * Calls `work` with options that let `npm` in a build reach what it reaches on this machine. The build uses this
+ * machine's registry, credentials, certificates and package cache, and none of them gets into the image.
  */
 export async function withNpmSettings(work: (options: string[]) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'gx-npmrc-'));

@@ -2,13 +2,13 @@ import { join } from 'node:path';
 import { fileOf, nodePodRange, podRange } from '../layout.ts';
 import { json, type NodePart, type NodeSetup } from '../node-part.ts';
 
-/** Where Debian has the programs of pod networks. */
+/** Where Debian installs the programs of pod networks. */
 export const cniFolder = '/usr/lib/cni';
 
 /** The image that holds each pod's namespaces. */
 export const pauseImage = 'gx-platform.local/pause:1';
 
-/** containerd, and the network that it gives to pods. */
+/** Runs containerd, and configures the network that it gives to pods. */
 export const containerd: NodePart = {
   files: (setup) => {
     const { config, cniConfig } = fileOf(setup.layout);
@@ -69,7 +69,7 @@ SystemdCgroup = false
 `;
 }
 
-// Pods are routed, not bridged: a bridge would need br_netfilter for services between pods of one node.
+// Pods are routed and not bridged, because a bridge would need br_netfilter for services between pods of one node.
 const podNetwork = {
   cniVersion: '1.0.0',
   name: 'pods',

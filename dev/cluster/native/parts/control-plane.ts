@@ -2,7 +2,7 @@ import { flags } from '../../../commands.ts';
 import { fileOf, nodePortRange, serviceRange, type Layout } from '../layout.ts';
 import type { NodePart, NodeProcess } from '../node-part.ts';
 
-/** etcd, the API server, the controllers and the scheduler. */
+/** Runs etcd, the API server, the controllers and the scheduler. */
 export const controlPlane: NodePart = {
   processes: (layout) => [etcd(layout), apiServer(layout), controllerManager(layout), scheduler(layout)],
 };
@@ -17,7 +17,7 @@ function etcd(layout: Layout): NodeProcess {
       'listen-client-urls': 'http://127.0.0.1:2379',
       'advertise-client-urls': 'http://127.0.0.1:2379',
       'listen-peer-urls': 'http://127.0.0.1:2380',
-      // A development cluster does not outlive a power cut.
+      // A development cluster need not survive a power cut.
       'unsafe-no-fsync': true,
       'log-level': 'warn',
     }),
@@ -44,7 +44,7 @@ function apiServer(layout: Layout): NodeProcess {
       'kubelet-client-certificate': pki('apiserver-kubelet-client.crt'),
       'kubelet-client-key': pki('apiserver-kubelet-client.key'),
       'kubelet-certificate-authority': pki('ca.crt'),
-      // Aggregated API servers believe what this client says of the user; no other certificate may say it.
+      // Aggregated API servers believe what this client says about the user. No other certificate may do that.
       'requestheader-client-ca-file': pki('ca.crt'),
       'requestheader-allowed-names': 'front-proxy-client',
       'requestheader-username-headers': 'X-Remote-User',
@@ -52,7 +52,7 @@ function apiServer(layout: Layout): NodeProcess {
       'requestheader-extra-headers-prefix': 'X-Remote-Extra-',
       'proxy-client-cert-file': pki('front-proxy-client.crt'),
       'proxy-client-key-file': pki('front-proxy-client.key'),
-      // Node names are in no DNS: `kubectl logs` and `exec` go by address.
+      // No DNS has the node names, so `kubectl logs` and `exec` use addresses.
       'kubelet-preferred-address-types': 'InternalIP',
       'service-account-issuer': 'https://kubernetes.default.svc.cluster.local',
       'service-account-key-file': pki('service-account.key'),
@@ -74,7 +74,7 @@ function controllerManager(layout: Layout): NodeProcess {
       'authorization-kubeconfig': pki('controller-manager.kubeconfig'),
       'bind-address': '127.0.0.1',
       'leader-elect': false,
-      // The usual limit of 20 a second is for shared API servers; it would hold the controllers' start for seconds.
+      // The default of 20 a second is for shared API servers and would delay the controllers' start by seconds.
       'kube-api-qps': 500,
       'kube-api-burst': 1000,
       'use-service-account-credentials': true,

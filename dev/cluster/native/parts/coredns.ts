@@ -3,7 +3,7 @@ import { roleBinding, type NodePart, type NodeSetup } from '../node-part.ts';
 
 const USER = 'system:coredns';
 
-/** CoreDNS as a process of the node, and the service through which pods ask it. */
+/** Runs CoreDNS as a process of the node, and makes the Service through which pods ask it. */
 export const coredns: NodePart = {
   files: (setup) => {
     const { config } = fileOf(setup.layout);

@@ -3,7 +3,7 @@ import { flags } from '../../../commands.ts';
 import { dnsAddress, fileOf, podRange, type Layout } from '../layout.ts';
 import { json, type NodePart, type NodeProcess } from '../node-part.ts';
 
-/** The kubelet, and the proxy that makes services reachable. */
+/** Runs the kubelet, and the proxy that makes services reachable. */
 export const kubelet: NodePart = {
   files: ({ layout }) => ({
     [fileOf(layout).config('kubelet.json')]: json(kubeletConfiguration(layout)),
@@ -70,7 +70,7 @@ function proxyConfiguration(layout: Layout) {
     hostnameOverride: layout.nodeName,
     mode: 'nftables',
     clusterCIDR: podRange,
-    // The usual second spares clusters with thousands of services.
+    // The default of one second is for clusters with thousands of services.
     nftables: { minSyncPeriod: '50ms', syncPeriod: '30s' },
     // The conntrack limits belong to the machine, not to this network namespace.
     conntrack: { maxPerCore: 0, min: 0, tcpEstablishedTimeout: '0s', tcpCloseWaitTimeout: '0s' },

@@ -2,7 +2,7 @@ import { flags } from '../../../commands.ts';
 import { fileOf } from '../layout.ts';
 import { roleBinding, type NodePart } from '../node-part.ts';
 
-/** Gives each claim a folder of the node, which goes with the claim. */
+/** Gives each claim a folder of the node, which is deleted with the claim. */
 export const volumeProvisioner: NodePart = {
   manifest: () => [
     {
