@@ -17,6 +17,8 @@ function answerTo(messages: BaseMessage[]): string[] | { name: string; args: str
   if (last.type === 'tool') return ['The tool', ' said: ', last.text];
   if (last.text.includes('weather')) return { name: 'weather', args: ['{"city":', '"Rome"}'] };
   if (last.text.includes('delete')) return { name: 'delete_file', args: ['{"path":', '"a.txt"}'] };
+  // Long enough to be stopped in the middle.
+  if (last.text.includes('story')) return Array.from({ length: 60 }, () => 'And then ... ');
   return ['Hello', ' from', ' the', ' agent.'];
 }
 
