@@ -64,10 +64,10 @@ export async function invoke(spec: RunSpec, deps: InvokeDeps): Promise<Outcome> 
   try {
     const storing = { ahead: goesAhead(spec.kwargs), written: spec.kwargs.resumable ? deps.written : undefined };
     const outcome = await deps.saver.during(spec, storing, () => carryOut(spec, deps, progress));
-    progress.protocol.end(progress.events.stopped ? 'interrupted' : 'completed');
+    await progress.protocol.end(progress.events.stopped ? 'interrupted' : 'completed');
     return outcome;
   } catch (error) {
-    progress.protocol.end(deps.signal.aborted ? 'interrupted' : 'failed');
+    await progress.protocol.end(deps.signal.aborted ? 'interrupted' : 'failed', error);
     if (deps.signal.aborted) return await ended(progress, 'interrupted');
     if (error instanceof Unavailable) return { status: 'interrupted', waiting: false, retry: true };
     return { ...result(progress.events), status: 'error', waiting: false, error: failureOf(error) };
@@ -80,6 +80,7 @@ async function carryOut(spec: RunSpec, deps: InvokeDeps, progress: Progress): Pr
   progress.config = config;
   const graph = await deps.make(config);
   progress.graph = graph;
+  progress.protocol.made(graph);
   refuseUnknown(spec, nodesOf(graph));
   deps.signal.throwIfAborted();
   const reached = goesOn ? await stopReached(graph, config, spec.kwargs) : undefined;

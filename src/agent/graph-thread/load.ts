@@ -14,7 +14,7 @@ export type Graph = {
   interruptBefore?: '*' | string[];
   interruptAfter?: '*' | string[];
   builder?: GraphBuilder;
-  graph?: Graph;
+  streamTransformers?: MakeTransformer[];
   stream(input: unknown, config: Config): Promise<AsyncIterable<unknown>>;
   streamEvents(input: unknown, config: Config): AsyncIterable<StreamedEvent>;
   getState(config: Config, options?: { subgraphs?: boolean }): Promise<Snapshot>;
@@ -24,6 +24,28 @@ export type Graph = {
   getGraphAsync(config?: Config & { xray?: boolean | number }): Promise<{ toJSON(): unknown }>;
   getSubgraphsAsync(namespace?: string, recurse?: boolean): AsyncIterable<[string, Graph]>;
 };
+
+/** An event as LangGraph.js shows it to the stream transformers of a graph. */
+export type TransformedEvent = {
+  type: 'event';
+  seq: number;
+  method: string;
+  params: { namespace: string[]; timestamp: number; node?: string; data: unknown };
+};
+
+/** Makes something of its own out of one run's events. */
+export type StreamTransformer = {
+  /** Those that LangChain's agents bring along: they serve callers within the process alone. */
+  __native?: boolean;
+  init(): unknown;
+  onRegister?(emitter: { push(namespace: string[], event: TransformedEvent): void }): void;
+  /** False: the event goes no further. */
+  process(event: TransformedEvent): boolean;
+  finalize?(): unknown;
+  fail?(error: unknown): void;
+};
+
+export type MakeTransformer = () => StreamTransformer;
 
 export type StreamedEvent = { event: string; run_id: string; data: { chunk?: unknown }; tags?: string[] };
 
@@ -80,9 +102,16 @@ function maker(exported: unknown, at: string): LoadedGraph {
 /** Returns the names of the graph's own nodes; undefined for a graph that runs elsewhere. */
 export const nodesOf = ({ nodes }: Graph): string[] | undefined => nodes && Object.keys(nodes);
 
+function isGraph(value: unknown): value is Graph {
+  const { stream, getState } = (value ?? {}) as Partial<Graph>;
+  return typeof stream === 'function' && typeof getState === 'function';
+}
+
 function compiled(value: unknown, at: string): Graph {
-  const candidate = value as Partial<Graph> & { compile?: () => Graph };
-  if (typeof candidate?.stream === 'function' && typeof candidate.getState === 'function') return candidate as Graph;
+  const candidate = value as Partial<Graph> & { compile?: () => Graph; graph?: unknown };
+  // An agent of the package `langchain` has its graph within, and shows less of it.
+  if (isGraph(candidate?.graph)) return candidate.graph;
+  if (isGraph(candidate)) return candidate;
   if (typeof candidate?.compile === 'function') return candidate.compile();
   throw new StartError(`${at}: the export is neither a graph, nor a graph builder, nor a function that makes one.`);
 }

@@ -1,8 +1,10 @@
 import { eventName } from '../../stream/protocol/event-name.ts';
 import type { RunSpec } from '../../threads/protocol.ts';
 import type { Chunk } from '../events.ts';
+import type { MakeTransformer } from '../load.ts';
 import { PROTOCOL_MODES, ProtocolEventsOfRun, type ProtocolEvent } from './convert.ts';
 import { eventText } from './event-text.ts';
+import { Extensions } from './extensions.ts';
 import type { GraphStatus } from './graphs-under-way.ts';
 
 /** What a call of the graph says besides; `version` makes LangGraph.js stream messages in content blocks. */
@@ -13,21 +15,28 @@ type Emit = (event: string, json: string) => void;
 /** One run's protocol events on their way out. Its end as a whole is told by who writes it down. */
 export type ProtocolStream = {
   begin(): void;
+  /** The graph is made; transformers may be registered with it. */
+  made(graph: { streamTransformers?: MakeTransformer[] }): void;
   take(chunk: Chunk): void;
-  /** What is told of subgraphs that the end of the run leaves open. */
-  end(status: GraphStatus): void;
+  /**
+   * What is told of subgraphs that the end of the run leaves open, and by transformers. `error`: what made the run
+   * end.
+   */
+  end(status: GraphStatus, error?: unknown): Promise<void>;
 };
 
 const nothing = (): void => undefined;
+const SILENT: ProtocolStream = { begin: nothing, made: nothing, take: nothing, end: () => Promise.resolve() };
 
 /** Of a run that was started through the older door, nothing. */
 export const protocolStream = (spec: RunSpec, emit: Emit): ProtocolStream =>
-  spec.kwargs.protocol === true ? new EmittedEvents(spec, emit) : { begin: nothing, take: nothing, end: nothing };
+  spec.kwargs.protocol === true ? new EmittedEvents(spec, emit) : SILENT;
 
 class EmittedEvents implements ProtocolStream {
   readonly #events = new ProtocolEventsOfRun();
   readonly #graphId: string;
   readonly #emit: Emit;
+  #extensions: Extensions | undefined;
 
   constructor({ graph_id }: Pick<RunSpec, 'graph_id'>, emit: Emit) {
     this.#graphId = graph_id;
@@ -38,11 +47,19 @@ class EmittedEvents implements ProtocolStream {
     this.#send([{ method: 'lifecycle', namespace: [], data: { event: 'running', graph_name: this.#graphId } }]);
   }
 
-  take(chunk: Chunk): void {
-    this.#send(this.#events.of(chunk));
+  made({ streamTransformers = [] }: { streamTransformers?: MakeTransformer[] }): void {
+    this.#extensions = new Extensions(streamTransformers, (event) => this.#send([event]));
   }
 
-  end(status: GraphStatus): void {
+  take(chunk: Chunk): void {
+    const isHeldBack = this.#extensions?.see(chunk) === false;
+    // Where the graphs stand is told in any case.
+    this.#send(this.#events.of(chunk).filter(({ method }) => !isHeldBack || method !== chunk.mode));
+  }
+
+  async end(status: GraphStatus, error?: unknown): Promise<void> {
+    if (error === undefined) await this.#extensions?.end();
+    else this.#extensions?.fail(error);
     this.#send(this.#events.end(status));
   }
 
