@@ -4,8 +4,9 @@ import { program, say } from '../../dev/steps.ts';
 import { playAdapter, playNpmClient, playPythonClient } from './clients.ts';
 import { startDev } from './dev-server.ts';
 import { play } from './play.ts';
-import { install, Project } from './project.ts';
-import { ADAPTERS, NPM_CLIENTS, PYTHON_CLIENT, ROWS, type Row } from './rows.ts';
+import { playAgents } from './play-agents.ts';
+import { install, installAgents, Project } from './project.ts';
+import { ADAPTERS, AGENTS, NPM_CLIENTS, PYTHON_CLIENT, ROWS, type Row } from './rows.ts';
 
 type Result = { cells: string[]; failure?: string };
 
@@ -35,6 +36,18 @@ async function graphRow(row: Row): Promise<Result> {
   });
 }
 
+/** Agents as other packages build them, on this Node. */
+async function agentsRow(): Promise<Result> {
+  await using project = new Project();
+  const cells = ['deepagents', 'langchain'];
+  return await attempt(cells, async () => {
+    await installAgents(project, AGENTS);
+    cells.splice(0, cells.length, ...cells.map((name) => `${name} ${project.versionOf(name)}`));
+    await using server = await startDev(process.execPath, join(project.folder, 'gx.json'));
+    await playAgents(server.url);
+  });
+}
+
 /** The clients that people bring, all against one server on this Node. */
 async function clientRows(): Promise<Result[]> {
   await using server = await startDev(process.execPath, 'test/matrix/clients/graphs/gx.json');
@@ -57,13 +70,17 @@ async function main(): Promise<void> {
   say("Users' graphs");
   const graphs: Result[] = [];
   for (const row of ROWS) graphs.push(await graphRow(row));
+  say('Agents of other packages');
+  const agents = [await agentsRow()];
   say('Clients');
   const clients = await clientRows();
   say(`\n${table(['langgraph', 'core', 'zod', 'graph', 'Node', 'result', ''], graphs)}\n`);
+  say(`${table(['agents', '', 'result', ''], agents)}\n`);
   say(`${table(['client', 'version', 'result', ''], clients)}\n`);
-  const failures = [...graphs, ...clients].filter(({ failure }) => failure !== undefined);
+  const all = [...graphs, ...agents, ...clients];
+  const failures = all.filter(({ failure }) => failure !== undefined);
   for (const { cells, failure } of failures) say(`FAILED ${cells.join(' ')}\n${failure}\n`);
-  if (failures.length > 0) throw new Error(`${failures.length} of ${graphs.length + clients.length} failed.`);
+  if (failures.length > 0) throw new Error(`${failures.length} of ${all.length} failed.`);
 }
 
 await program(main);

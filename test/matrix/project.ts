@@ -58,4 +58,10 @@ export async function install(project: Project, { langgraph, core, zod, form, no
   project.write('gx.json', { graphs: { talk: `./${file}:graph` } });
 }
 
+/** The agents of test/matrix/agents, with their packages. */
+export async function installAgents(project: Project, packages: Record<string, string>): Promise<void> {
+  await project.install(packages, 'module');
+  for (const file of ['graphs.js', 'scripted-model.js', 'gx.json']) project.copy(`test/matrix/agents/${file}`);
+}
+
 const typeOf = (form: Form): 'module' | 'commonjs' => (form.startsWith('module') ? 'module' : 'commonjs');

@@ -25,6 +25,15 @@ export const ROWS: Row[] = [
   { ...NEW, zod: '^4.2.0', form: 'module.ts', node: LOWEST_NODE },
 ];
 
+/** What test/matrix/agents is built from: agents of the packages `langchain` and `deepagents`. */
+export const AGENTS = {
+  deepagents: '^1.14.1',
+  langchain: '^1.5.14',
+  '@langchain/langgraph': NEW.langgraph,
+  '@langchain/core': NEW.core,
+  zod: '^4.2.0',
+};
+
 /** npm packages of the official client. */
 export const NPM_CLIENTS = ['1.11.0', '1.15.0', '2.0.0'];
 /** The official client of Python. */

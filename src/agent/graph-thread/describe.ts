@@ -15,7 +15,6 @@ export async function describeSchemas({ graph_id }: Args<'schemas'>, deps: Descr
 
 const load = (graphId: string, { graphOf }: DescribeDeps): Promise<Graph> => graphOf(graphId)({ configurable: {} });
 
-/** The agents of npm `langchain` hold their graph. */
 const schemasOf = (graph: Graph, file: string): GraphSchemas => zodSchemas(graph.builder, file);
 
 /** Returns the graph's nodes and edges, with as many levels of subgraphs as asked for. */
