@@ -1,7 +1,7 @@
 # Every target's node is the pinned one of node_modules, whatever the machine has.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help install run down dev check test fuzz test-kube test-agent test-matrix test-browser test-charts test-system test-crash test-faults bench bench-control-plane bench-operator generate golden fmt clean
+.PHONY: help install run down dev check test fuzz test-kube test-agent test-matrix test-browser test-package test-charts test-system test-crash test-faults bench bench-control-plane bench-operator generate golden fmt clean
 
 help: ## print this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-20s %s\n", $$1, $$2}' Makefile
@@ -39,6 +39,9 @@ test-matrix: install ## users' graphs with other versions of LangGraph, zod and 
 
 test-browser: install ## a page with the vendor's React hooks in a real Chromium, which root on Debian gets installed (3 minutes)
 	@node dev/test/main.ts browser
+
+test-package: install ## the package for developers: npm pack, gx new and gx dev in an empty project, on two versions of Node (3 minutes)
+	@node test/package/main.ts
 
 test-charts: install ## the Helm chart and the kustomize tree render the same
 	@node dev/test/main.ts charts

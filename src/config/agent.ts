@@ -6,6 +6,17 @@ import { SettingsReader, type Env } from './env.ts';
 import { refuseNotServed } from './not-served.ts';
 import { tracingSettings, type TracingSettings } from './tracing.ts';
 
+export const AGENT_SERVER_HELP = `gx-platform agent-server: the server of one deployment: assistants, threads, runs, streams
+
+Usage: node src/main.ts agent-server [options]
+
+  --config <file>   the graph configuration (default GX_CONFIG, or ./gx.json)
+  --port <number>   where it answers (default GX_SERVER_PORT, or 8000)
+
+It needs DATABASE_URI, a Postgres connection string. Other settings come from the environment, too;
+docs/reference/agent-server.md lists them.
+`;
+
 export type AgentConfig = {
   host: string;
   port: number;

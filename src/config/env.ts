@@ -8,6 +8,22 @@ export function processEnv(): Env {
   return Object.fromEntries(Object.entries(process.env).filter(([, value]) => value !== ''));
 }
 
+/**
+ * Variables of a file that this process has as if they were of its environment, which wins. What a file no longer names
+ * goes again.
+ */
+export class LentEnvironment {
+  #lent: string[] = [];
+
+  lend(values: Env): void {
+    // oxlint-disable-next-line node/no-process-env -- the one door to the environment
+    const env = process.env;
+    for (const name of this.#lent) delete env[name];
+    this.#lent = Object.keys(values).filter((name) => values[name] !== '' && (env[name] ?? '') === '');
+    for (const name of this.#lent) env[name] = values[name];
+  }
+}
+
 type Parsed<T> = { ok: T } | { problem: string };
 
 /** Reads typed settings and collects every problem, so that a start fails once, with all of them. */

@@ -64,6 +64,6 @@ function parsed(args: string[]): ReturnType<typeof parseArgs<{ options: typeof F
   try {
     return parseArgs({ args, options: FLAGS }).values;
   } catch (error) {
-    throw new StartError(`dev: ${(error as Error).message}`, { cause: error });
+    throw new StartError(`dev: ${(error as Error).message.replace(/\.?$/, '.')} See gx dev --help.`, { cause: error });
   }
 }

@@ -2,10 +2,11 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 import { agentConfig, type AgentConfig } from '../../config/agent.ts';
-import { processEnv } from '../../config/env.ts';
+import { LentEnvironment, processEnv } from '../../config/env.ts';
 import { createLog, type Log } from '../../log.ts';
 import { withoutPassword } from '../db/pool.ts';
 import { readGraphsFile, type GraphsFile } from '../gx-json/read.ts';
+import { dotEnvOf } from './dot-env.ts';
 import { startPostgres } from './embedded-postgres/start.ts';
 import { openFirstFreeDoor, openFrontDoor, USUAL_PORT, usualPorts, type FrontDoor } from './front-door.ts';
 import { devOptions, HELP, type DevOptions } from './options.ts';
@@ -46,7 +47,12 @@ async function start(stage: Stage): Promise<void> {
   const door = await openDoor(options);
   closing.push(() => door.stop());
   const uri = options.databaseUri ?? (await embedded(stage, file, door));
-  const serving = new Serving({ config: () => configFor(options, uri), log, door, signal });
+  const lent = new LentEnvironment();
+  const config = (): AgentConfig => {
+    lent.lend(dotEnvOf(options.config));
+    return configFor(options, uri);
+  };
+  const serving = new Serving({ config, log, door, signal });
   closing.push(() => serving.stop());
   await serving.start();
   signal.throwIfAborted();

@@ -73,16 +73,22 @@ function survive(log: Log): void {
   };
 }
 
+/** The thread's processor time so far. Before Node 22.19, its loop's time: that counts waiting for a processor, too. */
+function millisecondsUsed(): number {
+  if (typeof process.threadCpuUsage !== 'function') return performance.eventLoopUtilization().active;
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
+}
+
 /**
  * Says that the thread lives, and whether it can take more: what it waits for (a model, the database, a processor that
  * others use) does not count as work.
  */
 function beat(): void {
-  let before = { at: performance.now(), used: process.threadCpuUsage() };
+  let before = { at: performance.now(), used: millisecondsUsed() };
   const tick = (): void => {
-    const now = { at: performance.now(), used: process.threadCpuUsage() };
-    const { user, system } = process.threadCpuUsage(before.used);
-    const share = (user + system) / 1000 / (now.at - before.at);
+    const now = { at: performance.now(), used: millisecondsUsed() };
+    const share = (now.used - before.used) / (now.at - before.at);
     before = now;
     const { used_heap_size: heap, heap_size_limit: limit } = getHeapStatistics();
     tell({ kind: 'beat', full: share > BUSY || heap > limit * HEAP_IN_USE });

@@ -30,6 +30,9 @@ export function configurableHeaders(headers: IncomingHttpHeaders, passes: Passes
   return Object.fromEntries(passing.map(([name, value]) => [name, [value].flat().join(', ')]));
 }
 
+/** `RegExp.escape` came with Node 24. */
+const literally = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
+
 type Pattern = { text: string; matches: RegExp };
 
 function patterns(...lists: (string[] | undefined)[]): Pattern[] {
@@ -37,6 +40,6 @@ function patterns(...lists: (string[] | undefined)[]): Pattern[] {
     .flatMap((list) => list ?? [])
     .map((pattern) => {
       const text = pattern.toLowerCase();
-      return { text, matches: new RegExp(`^${text.split('*').map(RegExp.escape).join('.*')}$`) };
+      return { text, matches: new RegExp(`^${text.split('*').map(literally).join('.*')}$`) };
     });
 }

@@ -1,3 +1,4 @@
+import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { asError } from '../../errors.ts';
 import type { FromThread, Operation, ToThread } from './protocol.ts';
@@ -27,9 +28,12 @@ export type OpenRunner = (listener: RunnerListener, limits: { heapMegabytes: num
  */
 const YOUNG_MEGABYTES = 12;
 
+/** The package for developers is compiled, and then the file beside this one ends in `.js`, too. */
+const ENDING = path.extname(import.meta.url);
+
 /** Opens a runner in a worker thread of this process. */
 export const openWorker: OpenRunner = (listener, { heapMegabytes }) => {
-  const worker = new Worker(new URL('../graph-thread/main.ts', import.meta.url), {
+  const worker = new Worker(new URL(`../graph-thread/main${ENDING}`, import.meta.url), {
     execArgv: [],
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MEGABYTES, maxOldGenerationSizeMb: heapMegabytes },
   });

@@ -1,0 +1,59 @@
+import { DevError } from '../errors.ts';
+
+type Versions = Record<string, string>;
+
+/** What of the checkout's package.json the package for developers takes over. */
+export type CheckoutManifest = { name: string; version: string; description: string; license: string; dependencies: Versions };
+
+type Contents = {
+  checkout: CheckoutManifest;
+  /** Specifiers that the compiled files import: files, modules of Node, packages. */
+  imports: string[];
+  /** The packages with Postgres for each platform, of which npm installs the one that fits. */
+  postgres: Versions;
+};
+
+/** The lowest Node on which the package runs: its packages need it, and src/gx.ts says so on an older one. */
+const NODE = '>=22.12.0';
+
+/**
+ * Returns the package.json of the package for developers: the command `gx`, and only the packages that it imports.
+ * Throws when one of those is no dependency of the checkout.
+ */
+export function packageManifest({ checkout, imports, postgres }: Contents): object {
+  const { name, version, license, dependencies } = checkout;
+  const packages = [...new Set(imports.filter(isOfPackage).map(packageOf))].toSorted();
+  const unknown = packages.filter((wanted) => dependencies[wanted] === undefined);
+  if (unknown.length > 0) throw new DevError(`The compiled files import ${unknown.join(', ')}, which package.json does not list.`);
+  return {
+    name,
+    version,
+    private: true,
+    description: 'Write LangGraph agents and run them on your machine: the command gx.',
+    license,
+    type: 'module',
+    bin: { gx: 'dist/gx.js' },
+    exports: { './package.json': './package.json' },
+    files: ['dist', ...PROJECT_FILES.map((file) => `examples/new/${file}`)],
+    engines: { node: NODE },
+    dependencies: Object.fromEntries(packages.map((wanted) => [wanted, dependencies[wanted]])),
+    optionalDependencies: postgres,
+  };
+}
+
+/** What `gx new` copies; a checkout in which the example was tried has more beside it. */
+const PROJECT_FILES = ['*.ts', 'gx.json', 'package.json', 'README.md', 'Dockerfile', '.env.example'];
+
+/** Returns the specifiers of the imports of a compiled file. Its own text may speak of others, further to the right. */
+export const importsOf = (compiled: string): string[] =>
+  [...compiled.matchAll(/^(?:import|export) (?:[^;'"]*? from )?'([^']+)'|\bimport\('([^']+)'\)/gm)].map(
+    ([, fixed, dynamic]) => fixed ?? dynamic ?? '',
+  );
+
+const isOfPackage = (specifier: string): boolean => !specifier.startsWith('.') && !specifier.startsWith('node:');
+
+const packageOf = (specifier: string): string =>
+  specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/');

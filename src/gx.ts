@@ -1,0 +1,46 @@
+#!/usr/bin/env node
+import process from 'node:process';
+import { runCommand, type Command } from './commands.ts';
+import { StartError } from './errors.ts';
+
+const HELP = `gx: write a LangGraph agent, and run it on this machine
+
+Usage: gx <command> [options]
+
+  new [folder]   write a small agent to begin with
+  dev            serve the agent of gx.json, with a Postgres of its own and a chat page, reloading on change
+
+"gx <command> --help" explains each of them; "gx --version" prints the version.
+`;
+
+/** The lowest Node that the packages of package.json allow; its `engines` say the same. */
+const LOWEST_NODE = [22, 12] as const;
+
+function refuseOldNode(version: string): void {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const [lowestMajor, lowestMinor] = LOWEST_NODE;
+  if (major < lowestMajor || (major === lowestMajor && minor < lowestMinor))
+    throw new StartError(`gx needs Node ${LOWEST_NODE.join('.')} or newer, and this is Node ${version}.`);
+}
+
+/** Each command loads only what it needs, so that its help comes at once. */
+const commands: Record<string, Command> = {
+  new: async (args) => {
+    refuseOldNode(process.versions.node);
+    const { runNew } = await import('./agent/dev/new-project/write.ts');
+    runNew(args);
+  },
+  dev: async (args, signal) => {
+    refuseOldNode(process.versions.node);
+    const { runDev } = await import('./agent/dev/run.ts');
+    return runDev(args, signal);
+  },
+};
+
+async function printVersion(): Promise<void> {
+  const { versions } = await import('./agent/versions.ts');
+  process.stdout.write(`${versions().version}\n`);
+}
+
+const args = process.argv.slice(2);
+await (['--version', '-v'].includes(args[0] ?? '') ? printVersion() : runCommand({ help: HELP, commands }, args));

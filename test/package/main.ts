@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join, resolve } from 'node:path';
+import process from 'node:process';
+import { promisify } from 'node:util';
+import { Client } from '@langchain/langgraph-sdk';
+import { program, step } from '../../dev/steps.ts';
+import { until } from '../kit/until.ts';
+import { Project } from '../matrix/project.ts';
+
+/*
+ * A developer's first hour: `npm pack`, the tarball in an empty project, `gx new`, `gx dev`, and a run by the SDK; on
+ * the Node of today, and on the lowest one, which strips no types.
+ */
+
+const NODES = ['^24', '22.12.0'];
+const TOO_OLD = '20.19.0';
+
+const execute = promisify(execFile);
+/** Nothing here takes longer, also where packages come over a slow network. */
+const run = (command: string, args: string[], options: { cwd?: string; env?: NodeJS.ProcessEnv } = {}) =>
+  execute(command, args, { ...options, timeout: 240_000 });
+type Failed = { code: number; stderr: string };
+
+async function packed(folder: string): Promise<string> {
+  const before = readFileSync('package.json', 'utf8');
+  await run('npm', ['pack', '--loglevel=error', '--pack-destination', folder]);
+  assert.equal(readFileSync('package.json', 'utf8'), before, "the checkout's package.json is what it was");
+  const [tarball = ''] = readdirSync(folder);
+  assert.match(tarball, /\.tgz$/);
+  return join(folder, tarball);
+}
+
+/** A project with the package and a Node of its own, and how a shell in it starts programs. */
+async function installed(project: Project, tarball: string, node: string): Promise<NodeJS.ProcessEnv> {
+  const own = { 'gx-platform': `file:${tarball}`, node: `npm:node-${process.platform}-${process.arch}@${node}` };
+  await project.install(own, 'module');
+  const bins = ['node_modules/.bin', 'node_modules/node/bin'].map((bin) => join(project.folder, bin));
+  return { ...process.env, PATH: [...bins, process.env['PATH']].join(delimiter) };
+}
+
+async function firstHour(tarball: string, node: string): Promise<void> {
+  await using project = new Project();
+  const env = await installed(project, tarball, node);
+  const gx = (...args: string[]) => run('gx', args, { cwd: project.folder, env });
+  assert.match((await gx('--help')).stdout, /gx dev|dev +serve/);
+  assert.match((await gx('dev', '--help')).stdout, /--port/);
+  const wrong = await gx('serve').catch((error: Failed) => error);
+  assert.ok('code' in wrong && wrong.code === 1 && wrong.stderr === '"serve" is not a command; known: new, dev.\n');
+
+  await gx('new', 'my-agent');
+  const again = await gx('new', 'my-agent').catch((error: Failed) => error);
+  assert.ok('code' in again && again.stderr.includes('nothing is overwritten'));
+  const folder = join(project.folder, 'my-agent');
+  await run('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: folder, env });
+  await served(folder, env);
+}
+
+/** `npx gx dev` as the project's README says it, and one conversation. */
+async function served(folder: string, env: NodeJS.ProcessEnv): Promise<void> {
+  const child = spawn('npx', ['gx', 'dev', '--port', '0'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const closed = once(child, 'close');
+  const address = (): string | undefined => /^Ready after .*: (http\S+)$/m.exec(output)?.[1];
+  try {
+    await until('gx dev is ready', async () => address() !== undefined || child.exitCode !== null, 90);
+    const url = address();
+    assert.ok(url !== undefined, output);
+    await converse(url);
+    assert.equal((await fetch(`${url}/docs`)).status, 200);
+  } finally {
+    // Ctrl-C goes to all of the terminal's processes, of which npx is one.
+    process.kill(-child.pid!, 'SIGINT');
+    await closed;
+  }
+  assert.doesNotMatch(output, /Error|ExperimentalWarning/);
+}
+
+async function converse(apiUrl: string): Promise<void> {
+  const client = new Client({ apiUrl, apiKey: null });
+  const { thread_id } = await client.threads.create();
+  const input = { messages: [{ role: 'user', content: 'hello' }] };
+  const stream = client.runs.stream(thread_id, 'agent', { input, streamMode: ['messages-tuple'] });
+  const events = await Array.fromAsync(stream as AsyncIterable<{ event: string; data: unknown }>);
+  const tokens = events.filter(({ event }) => event === 'messages').map(({ data }) => (data as [{ content: string }])[0].content);
+  assert.ok(tokens.length > 5, `tokens are streamed one by one, but ${JSON.stringify(events)} came`);
+  assert.match(tokens.join(''), /^You said "hello"\./);
+  assert.equal((await client.threads.get(thread_id)).status, 'idle');
+}
+
+/** Returns what `gx dev` says on a Node that it does not run on. */
+async function refused(tarball: string): Promise<void> {
+  await using project = new Project();
+  const env = await installed(project, tarball, TOO_OLD);
+  const failed = await run('gx', ['dev'], { cwd: project.folder, env }).catch((error: Failed) => error);
+  assert.ok('code' in failed && failed.code === 1);
+  assert.equal(failed.stderr, `gx needs Node 22.12 or newer, and this is Node ${TOO_OLD}.\n`);
+}
+
+async function main(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'gx-package-'));
+  try {
+    const tarball = await step('npm pack', () => packed(resolve(folder)));
+    for (const node of NODES) await step(`first hour on Node ${node}`, () => firstHour(tarball, node));
+    await step(`a sentence on Node ${TOO_OLD}`, () => refused(tarball));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+await program(main);
