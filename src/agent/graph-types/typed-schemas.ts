@@ -36,7 +36,7 @@ export async function readTypes({ graphs, folder, within }: TypesSettings, signa
   const typescript = [...folders].map(typescriptFrom).find((found) => found !== undefined);
   if (typescript === undefined) return undefined;
   const asked: TypesAsked = { typescript, graphs };
-  return askProcess(new URL('main.ts', import.meta.url), asked, { folder, within, signal });
+  return askProcess(new URL(`main${path.extname(import.meta.url)}`, import.meta.url), asked, { folder, within, signal });
 }
 
 /** The schemas of graphs whose types stand only in TypeScript: from the image's build, or read when first asked for. */
