@@ -2,12 +2,12 @@ import process from 'node:process';
 import { asError, StartError } from './errors.ts';
 
 /** `ended` settles when the process has lost what it needs to go on. */
-export type Running = { stop(): Promise<void>; ended?: Promise<'stopped' | 'lost'> };
+export type RunningProcess = { stop(): Promise<void>; ended?: Promise<'stopped' | 'lost'> };
 
 /** Returns what runs until it is stopped, or nothing when the command has done its work. */
-export type Command = (args: string[], signal: AbortSignal) => Promise<Running | void>;
+export type RunCommand = (args: string[], signal: AbortSignal) => Promise<RunningProcess | void>;
 
-type Commands = { help: string; commands: Record<string, Command> };
+type Commands = { help: string; commands: Record<string, RunCommand> };
 
 /** Milliseconds. Everything is closed by then. A socket to a lost host must not keep the process, nor its pod. */
 const LINGER = 2000;
@@ -53,7 +53,7 @@ async function run({ help, commands }: Commands, [name = '--help', ...rest]: str
 
 /** The command of a process that takes no options: its settings come from the environment. */
 export const withoutOptions =
-  (name: string, help: string, command: Command): Command =>
+  (name: string, help: string, command: RunCommand): RunCommand =>
   async (args, signal) => {
     const [first] = args;
     if (first === undefined) return command(args, signal);

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import process from 'node:process';
-import { runCommand, type Command } from './commands.ts';
+import { runCommand, type RunCommand } from './commands.ts';
 import { StartError } from './errors.ts';
 
 const HELP = `gx: write a LangGraph agent, and run it on this machine
@@ -24,7 +24,7 @@ function refuseOldNode(version: string): void {
 }
 
 /** Each command loads only what it needs, so that its help comes at once. */
-const commands: Record<string, Command> = {
+const commands: Record<string, RunCommand> = {
   new: async (args) => {
     refuseOldNode(process.versions.node);
     const { runNew } = await import('./agent/dev/new-project/write.ts');

@@ -1,5 +1,5 @@
 import process from 'node:process';
-import { runCommand, withoutOptions, type Command } from './commands.ts';
+import { runCommand, withoutOptions, type RunCommand } from './commands.ts';
 import { processEnv } from './config/env.ts';
 import { createLog } from './log.ts';
 
@@ -39,7 +39,7 @@ Run it when the image of an agent is built. It takes no options. GX_CONFIG names
 `;
 
 /** Each command loads only its own product, so that an agent never loads the Kubernetes client. */
-const commands: Record<string, Command> = {
+const commands: Record<string, RunCommand> = {
   'control-plane': withoutOptions('control-plane', CONTROL_PLANE_HELP, async (_args, signal) => {
     const [{ controlPlaneConfig }, { startControlPlane }, { connect }] = await Promise.all([
       import('./config/control-plane.ts'),

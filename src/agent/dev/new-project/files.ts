@@ -1,11 +1,11 @@
 /** What `gx new` writes, and what it leaves alone. */
-export type Plan = { write: string[]; keep: string[] };
+export type ProjectPlan = { write: string[]; keep: string[] };
 
 /** Files that a project may have before it has an agent. They stay as they are. */
 const ANYBODYS = ['package.json', 'README.md', '.gitignore', '.dockerignore', 'Dockerfile', '.env.example'];
 
 /** Returns which files to write where `there` lie already, or the ones that are in the way. */
-export function planFor(files: string[], there: ReadonlySet<string>): Plan | { inTheWay: string[] } {
+export function planFor(files: string[], there: ReadonlySet<string>): ProjectPlan | { inTheWay: string[] } {
   const found = files.filter((file) => there.has(file));
   const inTheWay = found.filter((file) => !ANYBODYS.includes(file));
   if (inTheWay.length > 0) return { inTheWay };
@@ -25,7 +25,7 @@ export const packageNameOf = (folder: string): string =>
     .replaceAll(/[^a-z0-9._-]+/g, '-')
     .replaceAll(/^[._-]+|-+$/g, '') || 'my-agent';
 
-type Done = { folder: string; plan: Plan; packages: string[] };
+type Done = { folder: string; plan: ProjectPlan; packages: string[] };
 
 /** What to do next, as `gx new` prints it. `folder` is as the user wrote it. */
 export function nextSteps({ folder, plan, packages }: Done): string {
