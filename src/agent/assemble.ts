@@ -27,6 +27,7 @@ import { Bus } from './stream/bus.ts';
 import { EventLog } from './stream/log.ts';
 import { Publisher } from './stream/publisher.ts';
 import { SpanExporter } from './tracing/exporter.ts';
+import type { Bundles } from './ui/main.ts';
 
 /** Closes what was opened, in reverse order, when the start fails or the server stops. */
 export class Opened {
@@ -64,14 +65,22 @@ export function graphHost(config: AgentConfig, file: GraphsFile, log: Log): Grap
 /** Returns how the process shares out its connections between its own pool and its graph threads. */
 export const sharesOf = ({ database, jobs }: AgentConfig): Shares => shareOut({ ...database, threads: threadLimits(jobs).threads });
 
-type Parts = { config: AgentConfig; db: Database; preparing: Database; host: GraphHost; file: GraphsFile; log: Log };
+type Parts = {
+  config: AgentConfig;
+  db: Database;
+  preparing: Database;
+  host: GraphHost;
+  bundles: Bundles;
+  file: GraphsFile;
+  log: Log;
+};
 
 /**
  * Assembles the queue, the signals and the machinery of runs, each part out of finished ones. Listening to signals
  * comes last: nobody has a reason to send any to a process that has taken nothing yet, and the first look at the queue
  * finds what was announced to all before.
  */
-export async function assemble({ config, db, preparing, host, file, log }: Parts, opened: Opened): Promise<AgentDeps> {
+export async function assemble({ config, db, preparing, host, bundles, file, log }: Parts, opened: Opened): Promise<AgentDeps> {
   const { jobs, streams } = config;
   const graphs = file.graphs.map(({ graphId }) => graphId);
   const tickets = await openTickets(db, { works: jobs.slots > 0, preparing }, log);
@@ -98,6 +107,7 @@ export async function assemble({ config, db, preparing, host, file, log }: Parts
     keeper,
     graphs,
     typedSchemas,
+    bundles,
     semanticSearch: file.index && new SemanticSearch({ db, index: file.index, embed: embedIn(host) }),
     requests: requestRules(config, file),
   };

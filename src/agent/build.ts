@@ -5,14 +5,17 @@ import type { Log } from '../log.ts';
 import { readGraphsFile } from './gx-json/read.ts';
 import { keepSchemas } from './graph-types/built-schemas.ts';
 import { readTypes } from './graph-types/typed-schemas.ts';
+import { bundleUi, hasUi, keepBundles } from './ui/bundles.ts';
 
 /**
  * Makes what an agent's server would otherwise make when it runs, with packages that its image need not keep: the
- * schemas that only TypeScript knows. Throws a `StartError` for what would prevent a start, too.
+ * schemas that only TypeScript knows, and the bundles of components. Throws a `StartError` for what would prevent a
+ * start, too.
  */
 export async function buildAgent({ configPath, folder, within }: AgentBuildConfig, log: Log, signal: AbortSignal): Promise<void> {
   const file = readGraphsFile(configPath);
   mkdirSync(folder, { recursive: true });
+  if (hasUi(file)) keepBundles(folder, await bundleUi(file, signal));
   if (within === 0) return;
   try {
     const schemas = await readTypes({ graphs: file.graphs, folder: file.folder, within }, signal);

@@ -13,6 +13,7 @@ import type { Keeper } from './runs/keeper.ts';
 import type { PlanDeps } from './runs/plan.ts';
 import type { Readers } from './runs/readers.ts';
 import type { GraphHost } from './threads/host.ts';
+import type { Bundles } from './ui/main.ts';
 
 /**
  * The parts of one server process. Routes take the fields that they use (`Pick<AgentDeps, ...>`); the folders below
@@ -26,6 +27,8 @@ export type AgentDeps = {
   readers: Readers;
   host: GraphHost;
   typedSchemas: TypedSchemas;
+  /** The components that pages load. */
+  bundles: Bundles;
   executor: Executor;
   pump: Pump;
   keeper: Keeper;

@@ -10,6 +10,7 @@ import { storeRoutes } from './routes/store.ts';
 import { threadStateRoutes } from './routes/thread-state.ts';
 import { threadStreamRoute } from './routes/thread-stream.ts';
 import { threadRoutes } from './routes/threads.ts';
+import { uiRoutes } from './routes/ui.ts';
 
 /** Everything that an agent server can serve, in the order in which /docs shows it. Another feature is one line. */
 const FEATURES: readonly Feature[] = [
@@ -27,6 +28,7 @@ const FEATURES: readonly Feature[] = [
   },
   eventStreaming,
   { isServed: ({ http }) => http.disable_store !== true, routes: storeRoutes },
+  { isServed: ({ http }) => http.disable_ui !== true, routes: uiRoutes },
   // Graphs search the store, whether clients can reach it or not.
   { isServed: () => true, work: (deps, signal) => void indexStore(deps, signal) },
 ];

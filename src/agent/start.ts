@@ -13,6 +13,7 @@ import { servedFeatures } from './features.ts';
 import { readGraphsFile, type GraphsFile } from './gx-json/read.ts';
 import { systemAssistantId } from './ids.ts';
 import { agentApp, agentSockets } from './server.ts';
+import { servedBundles } from './ui/bundles.ts';
 import { versions } from './versions.ts';
 
 const FAREWELL_MILLISECONDS = 5000;
@@ -54,8 +55,10 @@ async function start({ config, log, signal }: StartOptions, opened: Opened): Pro
   // Loading the graphs takes as long as preparing the database, so both happen at once.
   const loading = host.open();
   loading.catch(() => undefined);
+  const bundling = servedBundles(file, config.buildFolder, signal);
+  bundling.catch(() => undefined);
   await migrate(preparing);
-  const deps = await assemble({ config, db, preparing, host, file, log }, opened);
+  const deps = await assemble({ config, db, preparing, host, bundles: await bundling, file, log }, opened);
   await loading;
   await ownAssistants(preparing, file);
   await preparing.close();

@@ -14,9 +14,12 @@ const IN_FILE = 'its section of gx.json is what this server reads';
 
 const NOT_SERVED: NotServed[] = [
   { names: ['GX_AES_KEY', 'LANGGRAPH_AES_KEY', 'GX_AES_JSON_KEYS', 'LANGGRAPH_AES_JSON_KEYS', 'LANGGRAPH_ENCRYPTION'], instead: NOT_BUILT },
-  { names: ['LANGGRAPH_AUTH', 'LANGGRAPH_THREAD_TTL', 'LANGGRAPH_WEBHOOKS', 'LANGGRAPH_UI'], instead: NOT_BUILT },
+  { names: ['LANGGRAPH_AUTH', 'LANGGRAPH_THREAD_TTL', 'LANGGRAPH_WEBHOOKS'], instead: NOT_BUILT },
   { names: ['LANGGRAPH_AUTH_TYPE'], asks: (value) => value !== 'noop', instead: NOT_BUILT },
-  { names: ['LANGSERVE_GRAPHS', 'LANGGRAPH_HTTP', 'LANGGRAPH_STORE', 'LANGGRAPH_CHECKPOINTER'], instead: IN_FILE },
+  {
+    names: ['LANGSERVE_GRAPHS', 'LANGGRAPH_HTTP', 'LANGGRAPH_STORE', 'LANGGRAPH_CHECKPOINTER', 'LANGGRAPH_UI', 'LANGGRAPH_UI_CONFIG'],
+    instead: IN_FILE,
+  },
   { names: ['LANGGRAPH_CONFIG'], instead: 'an assistant of its own keeps settings for a graph' },
   { names: ['POSTGRES_URI_CUSTOM'], instead: 'DATABASE_URI names the database' },
   { names: ['FF_RICH_THREADS'], asks: (value) => !on(value), instead: 'threads are always updated when a run is made' },

@@ -127,8 +127,8 @@ export const GxJson = Type.Object(
     checkpointer: Type.Optional(Checkpointer),
     encryption: Type.Optional(FreeForm('path')),
     webhooks: Type.Optional(FreeForm('headers, url')),
-    ui: Type.Optional(FreeForm('generative UI bundles')),
-    ui_config: Type.Optional(FreeForm('shared')),
+    ui: Type.Optional(MapOf(Type.String({ minLength: 1 }), { maxProperties: 1000 })),
+    ui_config: Type.Optional(Type.Object({ shared: Type.Optional(Strings()) }, { additionalProperties: false })),
   },
   { additionalProperties: false },
 );
@@ -139,7 +139,6 @@ export const NOT_BUILT: string[] = [
   'auth',
   'encryption',
   'webhooks',
-  'ui',
   'store.path',
   'store.ttl',
   'checkpointer.path',

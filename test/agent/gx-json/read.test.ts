@@ -42,6 +42,8 @@ test.each([
   ['a graph without an export', { graphs: { chat: './chat.ts' } }, 'graphs.chat'],
   ['a wrong type', { graphs, node_version: 24 }, 'node_version'],
   ['an env file that is not there', { graphs, env: 'none.env' }, 'none.env'],
+  ['components that are not files', { graphs, ui: { chat: { path: './ui.tsx' } } }, 'ui.chat'],
+  ['an unknown key of components', { graphs, ui_config: { shard: [] } }, 'ui_config.shard'],
   ['auth, which is not built yet', { graphs, auth: { path: './auth.ts:auth' } }, 'auth'],
   ['another store of checkpoints', { graphs, checkpointer: { backend: 'mongo' } }, 'checkpointer.backend'],
   ['another address of checkpoints', { graphs, checkpointer: { uri: 'x' } }, 'checkpointer.uri'],

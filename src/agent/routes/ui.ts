@@ -1,0 +1,91 @@
+import { createHash } from 'node:crypto';
+import path from 'node:path';
+import { Type } from 'typebox';
+import { NotFound } from '../../errors.ts';
+import { text } from '../../http/route.ts';
+import type { AgentDeps } from '../deps.ts';
+import { isUuid } from '../ids.ts';
+import { assistantOf } from './assistants.ts';
+import { ok, refused, route, type AgentRoute } from './route.ts';
+
+/*
+ * Generative UI: the components of gx.json's `ui`, as `LoadExternalComponent` of `@langchain/langgraph-sdk/react-ui`
+ * asks for them.
+ */
+
+type Deps = Pick<AgentDeps, 'db' | 'bundles' | 'requests'>;
+type Bundle = { name: string; files: Record<string, string> };
+
+const tag = 'ui';
+const TYPES: Record<string, string> = { '.js': 'text/javascript', '.css': 'text/css', '.map': 'application/json' };
+
+/** A page says which assistant it streams: by the name of its graph, or by its id. */
+async function bundleOf({ db, bundles }: Deps, asked: string): Promise<Bundle> {
+  const isAssistant = bundles[asked] === undefined && isUuid(asked);
+  const name = isAssistant ? (await assistantOf({ db }, asked.toLowerCase())).graph_id : asked;
+  if (!Object.hasOwn(bundles, name)) throw new NotFound(`gx.json has no "ui" named "${name}".`);
+  return { name, files: bundles[name]! };
+}
+
+const escaped = (value: string): string =>
+  value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;');
+
+/** Changes with the files, so that browsers may keep them. */
+const versionOf = ({ files }: Bundle): string => createHash('sha256').update(JSON.stringify(files)).digest('hex').slice(0, 16);
+
+/**
+ * Returns the HTML that shows one component. The client puts the id of the shadow root in the place of
+ * `{{shadowRootId}}`; the bundler names the script's variable.
+ */
+function htmlOf(bundle: Bundle, component: string, address: string): string {
+  const links = Object.keys(bundle.files).map((file) => {
+    const url = escaped(`${address}/ui/${encodeURIComponent(bundle.name)}/${encodeURIComponent(file)}?v=${versionOf(bundle)}`);
+    return { kind: path.extname(file), url };
+  });
+  const variable = `__LGUI_${bundle.name.replaceAll(/[^a-zA-Z0-9]/g, '_')}`;
+  const show = escaped(`${variable}.render(${JSON.stringify(component)}, "{{shadowRootId}}")`);
+  return [
+    ...links.filter(({ kind }) => kind === '.css').map(({ url }) => `<link rel="stylesheet" href="${url}">`),
+    ...links.filter(({ kind }) => kind === '.js').map(({ url }) => `<script src="${url}" onload="${show}"></script>`),
+  ].join('\n');
+}
+
+const getComponentRoute = (deps: Deps): AgentRoute =>
+  route({
+    method: 'post',
+    path: '/ui/{name}',
+    id: 'get_ui_component',
+    summary: 'HTML that shows a component',
+    tag,
+    access: 'read',
+    params: Type.Object({ name: Type.String({ description: 'A name in gx.json\'s "ui", or the id of an assistant of that graph.' }) }),
+    body: Type.Object({ name: Type.String({ description: 'The component.' }) }),
+    answers: { 200: ok('HTML for a shadow root, whose id replaces `{{shadowRootId}}`.'), ...refused },
+    handler: async ({ params, body, headers }) =>
+      text(htmlOf(await bundleOf(deps, params.name), body.name, deps.requests.address(headers)), 'text/html; charset=utf-8'),
+  });
+
+const getAssetRoute = (deps: Deps): AgentRoute =>
+  route({
+    method: 'get',
+    path: '/ui/{name}/{file}',
+    id: 'get_ui_file',
+    summary: 'A script or a style sheet of components',
+    tag,
+    // A browser sends no credentials with it.
+    access: 'open',
+    params: Type.Object({ name: Type.String(), file: Type.String() }),
+    query: Type.Object({
+      v: Type.Optional(Type.String({ description: 'The version that the HTML names; with it the file may be kept.' })),
+    }),
+    answers: { 200: ok('The file.'), ...refused },
+    handler: async ({ params, query }) => {
+      const bundle = await bundleOf(deps, params.name);
+      if (!Object.hasOwn(bundle.files, params.file)) throw new NotFound(`The "ui" named "${bundle.name}" has no file ${params.file}.`);
+      const type = TYPES[path.extname(params.file)] ?? 'text/plain';
+      const caching = query.v === versionOf(bundle) ? 'public, max-age=31536000, immutable' : 'no-cache';
+      return { ...text(bundle.files[params.file]!, `${type}; charset=utf-8`), headers: { 'cache-control': caching } };
+    },
+  });
+
+export const uiRoutes = (deps: Deps): AgentRoute[] => [getComponentRoute(deps), getAssetRoute(deps)];
