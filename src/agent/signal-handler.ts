@@ -32,7 +32,7 @@ export function handleSignal({ pump, readers, executor, keeper, log }: Deps, sig
       return;
     case 'thread':
       readers
-        .threadMadeHere(signal.thread_id)
+        .threadMadeHere(signal.thread_id, signal.readers)
         .catch((error: unknown) =>
           log.warn({ err: error }, 'readers of a new thread could not be registered; they ask again with the next event'),
         );

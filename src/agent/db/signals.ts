@@ -12,8 +12,8 @@ export type Signal =
   | { about: 'stop'; run_id: string }
   | { about: 'reader'; run_id: string; reader: string }
   | { about: 'thread-reader'; thread_id: string; reader: string }
-  /** It may be new to those who follow it. */
-  | { about: 'thread'; thread_id: string };
+  /** It may be new to those who follow it; `readers`: processes that need not be told, because they are in its row. */
+  | { about: 'thread'; thread_id: string; readers: string[] };
 
 const EVERYBODY = 'gx_all';
 const close = (client: Client): void => void client.end().catch(() => undefined);

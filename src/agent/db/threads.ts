@@ -145,14 +145,16 @@ export function copyThread(db: Database, threadId: string, copyId: string): Prom
   });
 }
 
-/** Registers the process as a reader of the thread; false when there is no such thread. */
-export async function registerThreadReader(db: Db, threadId: string, reader: string): Promise<boolean> {
-  const rows = await db.query({
+/** Registers a process as a reader of threads. Returns those that there are. */
+export async function registerThreadReader(db: Db, threadIds: string[], reader: string): Promise<string[]> {
+  const rows = await db.query<{ thread_id: string }>({
     name: 'thread_reader',
-    text: `update gx.thread set readers = array_append(array_remove(readers, $2::uuid), $2::uuid) where thread_id = $1 returning 1`,
-    values: [threadId, reader],
+    text: `with t as materialized (select thread_id from gx.thread where thread_id = any($1) order by thread_id for no key update)
+      update gx.thread set readers = array_append(array_remove(readers, $2::uuid), $2::uuid) from t
+      where gx.thread.thread_id = t.thread_id returning gx.thread.thread_id`,
+    values: [threadIds, reader],
   });
-  return rows.length > 0;
+  return rows.map(({ thread_id }) => thread_id);
 }
 
 export async function threadReaders(db: Db, threadId: string): Promise<string[]> {
@@ -160,10 +162,13 @@ export async function threadReaders(db: Db, threadId: string): Promise<string[]>
   return row?.readers ?? [];
 }
 
-export async function unregisterThreadReader(db: Db, threadId: string, reader: string): Promise<void> {
+/** Takes a process from among the readers of threads. */
+export async function unregisterThreadReader(db: Db, threadIds: string[], reader: string): Promise<void> {
   await db.query({
-    text: 'update gx.thread set readers = array_remove(readers, $2::uuid) where thread_id = $1',
-    values: [threadId, reader],
+    name: 'thread_reader_leaves',
+    text: `with t as materialized (select thread_id from gx.thread where thread_id = any($1) order by thread_id for no key update)
+      update gx.thread set readers = array_remove(readers, $2::uuid) from t where gx.thread.thread_id = t.thread_id`,
+    values: [threadIds, reader],
   });
 }
 

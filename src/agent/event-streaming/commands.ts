@@ -71,7 +71,7 @@ async function respond(deps: CommandDeps, params: Json, target: Target): Promise
 async function run(deps: CommandDeps, body: RunCreate, { threadId, request }: Target): Promise<string> {
   const created = await createRun(deps, body, { threadId, request, follow: undefined, protocol: true });
   // Processes whose readers came before the thread had any event may not be among its readers yet.
-  if (created.thread_seq === 0) await deps.readers.tellThreadMade(threadId);
+  if (created.thread_seq === 0) await deps.readers.tellThreadMade(threadId, created.thread_readers);
   return created.run.run_id;
 }
 

@@ -106,7 +106,7 @@ export class SocketSession {
   /** Reads the thread until the client leaves or the server stops. */
   async #read(since: number): Promise<void> {
     const { threadId, request, socket } = this.#session;
-    const followed = await this.#deps.readers.followThreadToCome(threadId, request.signal);
+    const followed = this.#deps.readers.followThreadToCome(threadId, request.signal);
     for await (const batch of this.#deps.readers.protocolEvents(followed, since)) {
       if ('events' in batch) this.#at = batch.events.at(-1)?.thread_seq ?? this.#at;
       await this.#pass(batch, [...this.#filters.values()]);

@@ -43,10 +43,10 @@ const eventsRoute = ({ readers }: Pick<AgentDeps, 'readers'>): AgentRoute =>
     params: ThreadPath,
     body: EventStream,
     answers: { 200: { description: 'Events.', contentType: 'text/event-stream', schema: Type.String() }, ...refused },
-    handler: async ({ params: { thread_id: threadId }, body, headers, signal }) => {
+    handler: ({ params: { thread_id: threadId }, body, headers, signal }) => {
       checkChannels(body.channels);
       const since = body.since ?? seqOf(String(headers['last-event-id'] ?? '')) ?? 0;
-      const followed = await readers.followThreadToCome(threadId, signal);
+      const followed = readers.followThreadToCome(threadId, signal);
       return sse(() => filtered(readers.protocolEvents(followed, since), body));
     },
   });

@@ -25,6 +25,8 @@ export type CreatedRun = {
   subscription: Subscription | undefined;
   /** The number of the thread's last protocol event before it. */
   thread_seq: number;
+  /** Processes that follow the whole thread. */
+  thread_readers: string[];
 };
 
 type CreateOptions = {
@@ -83,10 +85,10 @@ async function make(
   try {
     const tokens = feedbackTokens(planned.kwargs.feedback_keys, deps.requests.address(request.headers));
     if (tokens.length > 0) await insertFeedbackTokens(deps.db, next, tokens);
-    const { run, thread_seq } = await insertPlanned(deps, next);
+    const { run, thread_seq, thread_readers } = await insertPlanned(deps, next);
     deps.log.debug({ run_id, thread_id: run.thread_id }, 'run created');
     // The answer tells of the moment at which it was made, however soon it started.
-    return { run: { ...run, status: 'pending' }, subscription, thread_seq };
+    return { run: { ...run, status: 'pending' }, subscription, thread_seq, thread_readers };
   } catch (error) {
     subscription?.close();
     throw error;

@@ -2,6 +2,7 @@ import { NotFound } from '../../errors.ts';
 import type { SseEvent } from '../../http/route.ts';
 import { isUnfinished } from '../../schema/run.ts';
 import type { Cursor, ThreadStreamMode } from '../../schema/stream-event.ts';
+import { Batcher } from '../db/batcher.ts';
 import { lastEvent } from '../db/events.ts';
 import type { Db } from '../db/pool.ts';
 import { registerReader, type RunProgress } from '../db/runs.ts';
@@ -17,6 +18,9 @@ import type { Wanted } from '../stream/wanted.ts';
 import { finalState } from './result.ts';
 
 type Deps = { db: Db; bus: Bus; signals: Pick<Signals, 'processId' | 'send'>; eventLog: EventLog };
+
+/** NOTIFY carries 8,000 bytes: at 39 an id, this many processes fit. */
+const MOST_NAMED = 150;
 
 type RunIds = { run_id: string; thread_id: string };
 
@@ -37,6 +41,12 @@ async function closingOnFailure<T>(subscription: Subscription, step: () => Promi
 }
 
 /**
+ * The same of a thread that need not exist yet. `registered`: settles once workers elsewhere tell this process of the
+ * thread; true when they may have told of it before, and this process has not heard it.
+ */
+export type FollowedThreadToCome = FollowedThread & { registered: Promise<boolean> };
+
+/**
  * The one door to the readers of runs and threads, for whatever protocol they speak. Readers follow a run (or all runs
  * of a thread), read its events or wait for its result. Whoever changes a run tells its readers that there is more to
  * read, or that it is over. Readers in this process hear of it by the bus. Those in other processes are registered in
@@ -46,9 +56,20 @@ export class Readers {
   readonly #deps: Deps;
   /** Threads that are followed here, and among whose readers this process is. */
   readonly #registered = new Set<string>();
+  readonly #joining: Batcher<string, boolean>;
+  readonly #leaving: Batcher<string, undefined>;
 
   constructor(deps: Deps) {
+    const { db, signals } = deps;
     this.#deps = deps;
+    this.#joining = new Batcher(async (threadIds) => {
+      const found = new Set(await registerThreadReader(db, threadIds, signals.processId));
+      return threadIds.map((id) => found.has(id));
+    });
+    this.#leaving = new Batcher(async (threadIds) => {
+      await unregisterThreadReader(db, threadIds, signals.processId);
+      return threadIds.map(() => undefined);
+    });
   }
 
   /* Following. */
@@ -95,20 +116,22 @@ export class Readers {
 
   /**
    * The same for a thread that need not exist yet: its reader here hears of it as soon as it has its first protocol
-   * event.
+   * event. Its reading begins at once, beside the registration.
    */
-  async followThreadToCome(threadId: string, signal: AbortSignal): Promise<FollowedThread> {
+  followThreadToCome(threadId: string, signal: AbortSignal): FollowedThreadToCome {
     const subscription = this.#deps.bus.follow(threadKey(threadId), signal);
-    await closingOnFailure(subscription, () => this.#registerThread(threadId));
-    return { threadId, subscription };
+    const registered = this.#registered.has(threadId) ? Promise.resolve(false) : this.#registerThread(threadId);
+    // A reader that has left does not hear that it failed.
+    registered.catch(() => undefined);
+    return { threadId, subscription, registered };
   }
 
   /** Registers this process among the thread's readers, and tells all workers. False: there is no such thread. */
   async #registerThread(threadId: string, { anew = false } = {}): Promise<boolean> {
     if (this.#registered.has(threadId) && !anew) return true;
-    const { db, signals } = this.#deps;
+    const { signals } = this.#deps;
     const { processId: reader } = signals;
-    if (!(await registerThreadReader(db, threadId, reader))) return false;
+    if (!(await this.#joining.add(threadId))) return false;
     if (this.#deps.bus.isFollowed(threadKey(threadId))) this.#registered.add(threadId);
     await signals.send({ about: 'thread-reader', thread_id: threadId, reader });
     return true;
@@ -153,10 +176,11 @@ export class Readers {
    * The protocol events of a followed thread behind the number `since`, those to come included, until the reader leaves
    * or the server stops.
    */
-  async *protocolEvents({ threadId, subscription }: FollowedThread, since: number): AsyncGenerator<Batch> {
+  async *protocolEvents({ threadId, subscription, registered }: FollowedThreadToCome, since: number): AsyncGenerator<Batch> {
     try {
-      yield* protocolEvents(this.#deps, { threadId, subscription, since });
+      yield* protocolEvents(this.#deps, { threadId, subscription, registered, since });
     } finally {
+      await registered.catch(() => undefined);
       await this.#leaveThread({ threadId, subscription });
     }
   }
@@ -170,11 +194,11 @@ export class Readers {
   }
 
   async #leaveThread({ threadId, subscription }: FollowedThread): Promise<void> {
-    const { db, bus, signals } = this.#deps;
+    const { bus } = this.#deps;
     subscription.close();
     if (bus.isFollowed(threadKey(threadId))) return;
     this.#registered.delete(threadId);
-    await unregisterThreadReader(db, threadId, signals.processId);
+    await this.#leaving.add(threadId);
     // Somebody may have come meanwhile, whose registration was taken back with this.
     if (bus.isFollowed(threadKey(threadId))) await this.#registerThread(threadId, { anew: true });
   }
@@ -227,9 +251,9 @@ export class Readers {
     eventLog.append({ run_id: newId(), thread_id: threadId, readers }, [stored]);
   }
 
-  /** Tells all processes that the thread is there: their readers may have come before it. */
-  tellThreadMade(threadId: string): Promise<void> {
-    return this.#deps.signals.send({ about: 'thread', thread_id: threadId });
+  /** Tells all processes but the given readers that the thread is there: their own readers may have come before it. */
+  tellThreadMade(threadId: string, readers: string[]): Promise<void> {
+    return this.#deps.signals.send({ about: 'thread', thread_id: threadId, readers: readers.slice(0, MOST_NAMED) });
   }
 
   /** Settles when everything that was said so far is written where readers in other processes find it, or lost. */
@@ -243,9 +267,9 @@ export class Readers {
     for (const key of [run_id, threadKey(thread_id)]) this.#deps.bus.publish(key, { kind: 'wake', run_id });
   }
 
-  async threadMadeHere(threadId: string): Promise<void> {
+  async threadMadeHere(threadId: string, readers: string[]): Promise<void> {
     const key = threadKey(threadId);
-    if (!this.#deps.bus.isFollowed(key)) return;
+    if (!this.#deps.bus.isFollowed(key) || readers.includes(this.#deps.signals.processId)) return;
     await this.#registerThread(threadId, { anew: true });
     this.#deps.bus.publish(key, { kind: 'wake' });
   }

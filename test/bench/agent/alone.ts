@@ -5,6 +5,7 @@ import { measureMemory } from './memory.ts';
 import type { Verdict } from './report.ts';
 import { measureRoundTrips } from './round-trips.ts';
 import { measureSearches } from './searches.ts';
+import { measureSubscriptions } from './subscriptions.ts';
 
 /** What one figure says, of one checkout. */
 export type Line = { what: string; figure: string; verdict?: Verdict };
@@ -47,6 +48,16 @@ async function memoryLines({ checkout, databases, scale }: Work): Promise<Line[]
   ];
 }
 
+async function subscriptionLines({ checkout, databases }: Work): Promise<Line[]> {
+  const { megabytes, without, with: loaded } = await measureSubscriptions(checkout, databases, 1000);
+  const perSecond = (value: number): string => `${value.toFixed(2)} per s`;
+  return [
+    { what: 'RSS of 1,000', figure: `${megabytes.toFixed(0)} MB`, verdict: { goal: '<= 60 MB', met: megabytes <= 60 } },
+    { what: 'SQL round trips without them', figure: perSecond(without) },
+    { what: 'with them', figure: perSecond(loaded), verdict: { goal: 'at most 0.1 more', met: loaded <= without + 0.1 } },
+  ];
+}
+
 export const PARTS: Part[] = [
   { id: 'memory', head: ({ nodeOptions }) => `memory (NODE_OPTIONS=${nodeOptions})`, measure: memoryLines },
   {
@@ -57,6 +68,7 @@ export const PARTS: Part[] = [
       return Object.entries(trips).map(([what, count]) => ({ what, figure: count.toFixed(1) }));
     },
   },
+  { id: 'subscriptions', head: () => 'event streaming: idle subscriptions', measure: subscriptionLines },
   { id: 'searches', head: () => 'searches in 10,000 threads, p50', measure: (work) => searchLines(work, 10_000, 5) },
   {
     id: 'searches-million',

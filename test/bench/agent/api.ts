@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { call, stream, type Streamed } from './http.ts';
+import { call, follow, stream, type Streamed } from './http.ts';
 import type { BenchServer } from './servers.ts';
 
 /* The calls of the measurements, the same for every server. */
@@ -21,6 +21,16 @@ export const createRun = ({ url }: BenchServer, thread: string): Promise<{ run_i
 
 export const streamRun = ({ url }: BenchServer, thread: string): Promise<Streamed> =>
   stream(`${url}/threads/${thread}/runs/stream`, { assistant_id: 'talk', input, stream_mode: ['custom'] });
+
+/** The same by the older door as event streaming does it: every event is kept, so that a reader can come back. */
+export const streamResumable = ({ url }: BenchServer, thread: string): Promise<Streamed> =>
+  stream(`${url}/threads/${thread}/runs/stream`, { assistant_id: 'talk', input, stream_mode: ['custom'], stream_resumable: true });
+
+/** The same by event streaming: a subscription and a command. */
+export const streamByEvents = ({ url }: BenchServer, thread: string): Promise<Streamed> =>
+  follow(`${url}/threads/${thread}/stream/events`, { channels: ['custom', 'lifecycle'] }, () =>
+    call(`${url}/threads/${thread}/commands`, { id: 1, method: 'run.start', params: { assistant_id: 'talk', input } }),
+  );
 
 export async function waitOnFreshThread(server: BenchServer): Promise<void> {
   await wait(server, await createThread(server));

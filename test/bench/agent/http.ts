@@ -55,4 +55,43 @@ export async function stream(url: string, body: unknown): Promise<Streamed> {
   return { first, whole: performance.now() - started, events };
 }
 
+/** The end of a run as event streaming tells it: by the graph itself, which has no namespace. */
+const isRunEnd = (line: string): boolean =>
+  line.includes('"method":"lifecycle"') && line.includes('"namespace":[]') && line.includes('"event":"completed"');
+
+/** Opens a stream that outlives the run, asks for the run by `ask`, and leaves the stream when the run is over. */
+export async function follow(url: string, body: unknown, ask: () => Promise<unknown>): Promise<Streamed> {
+  const started = performance.now();
+  const asked = ask();
+  const answer = await open(url, body);
+  let first: number | undefined;
+  let events = 0;
+  let rest = '';
+  answer.setEncoding('utf8');
+  for await (const chunk of answer) {
+    const lines = (rest + (chunk as string)).split('\n');
+    rest = lines.pop() ?? '';
+    const data = lines.filter((line) => line.startsWith('data:'));
+    events += data.filter((line) => line.includes('"method":"custom"')).length;
+    if (events > 0) first ??= performance.now() - started;
+    // Leaving the loop closes the connection.
+    if (!data.some(isRunEnd)) continue;
+    await asked;
+    return { first: first!, whole: performance.now() - started, events };
+  }
+  throw new Error(`${url}: the stream ended after ${events} custom events, before its run`);
+}
+
+/** Opens a stream and leaves it open, on a connection of its own. Returns what closes it. */
+export async function holdOpen(url: string, body: unknown): Promise<() => void> {
+  const payload = JSON.stringify(body);
+  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(payload) };
+    request(url, { agent: false, method: 'POST', headers }).on('response', resolve).on('error', reject).end(payload);
+  });
+  if (answer.statusCode !== 200) throw new Error(`${url}: ${answer.statusCode} ${await read(answer)}`);
+  answer.on('error', () => undefined).resume();
+  return () => void answer.destroy();
+}
+
 export const hangUp = (): void => agent.destroy();

@@ -9,6 +9,7 @@ import { startDatabases, type Databases } from './databases.ts';
 import { hangUp } from './http.ts';
 import { HELP, optionsOf, type BenchOptions } from './options.ts';
 import { brokenOff, pairs, single, table } from './report.ts';
+import { eventStreamScenarios } from './scenarios/event-streams.ts';
 import { recordScenarios } from './scenarios/records.ts';
 import { runScenarios } from './scenarios/runs.ts';
 import { streamScenarios } from './scenarios/streams.ts';
@@ -40,7 +41,9 @@ function installed({ against }: BenchOptions): { peers: Contender[]; missing: st
 
 async function compare({ databases, options, checkouts: [, beside], broken }: Bench): Promise<void> {
   const { only, rounds, scale } = options;
-  const scenarios = [...runScenarios, ...streamScenarios, ...recordScenarios].filter(({ id }) => only?.includes(id) ?? true);
+  const scenarios = [...runScenarios, ...streamScenarios, ...eventStreamScenarios, ...recordScenarios].filter(
+    ({ id }) => only?.includes(id) ?? true,
+  );
   if (scenarios.length === 0) return;
   const { peers, missing } = installed(options);
   const contenders = beside === undefined ? peers : peers.flatMap((peer) => (peer.who === 'gx' ? [peer, besideContender(beside)] : [peer]));

@@ -3,7 +3,7 @@ import type { ThreadEvent } from '../../../schema/stream-event.ts';
 import type { Db } from '../../db/pool.ts';
 import { keptEvents, readProtocolEvents, type KeptEvents } from '../../db/protocol-events.ts';
 import { getThread } from '../../db/threads.ts';
-import type { Subscription } from '../bus.ts';
+import type { BusMessage, Subscription } from '../bus.ts';
 import type { EventLog } from '../log.ts';
 import { eventName } from './event-name.ts';
 import { snapshotOf } from './snapshot.ts';
@@ -18,6 +18,8 @@ type Deps = { db: Db; eventLog: Pick<EventLog, 'written'> };
 export type ProtocolReading = {
   threadId: string;
   subscription: Subscription;
+  /** Settles with true when the subscription may have missed what processes elsewhere told until then. */
+  registered: Promise<boolean>;
   /** The number of the last event that the reader has; 0: none. */
   since: number;
 };
@@ -32,7 +34,7 @@ const PAGE = 500;
 const RUN_BEGINS = eventName({ method: 'lifecycle', namespace: [] });
 
 /** It ends when the reader leaves or the server stops. */
-export async function* protocolEvents(deps: Deps, { threadId, subscription, since }: ProtocolReading): AsyncGenerator<Batch> {
+export async function* protocolEvents(deps: Deps, { threadId, subscription, registered, since }: ProtocolReading): AsyncGenerator<Batch> {
   await deps.eventLog.written();
   const start = await startOf(deps.db, threadId, since);
   for (const batch of start.batches) yield batch;
@@ -46,10 +48,9 @@ export async function* protocolEvents(deps: Deps, { threadId, subscription, sinc
       if (page.length < PAGE) return;
     }
   };
-  yield* stored();
-  for (;;) {
-    const message = await subscription.next();
-    if (message === undefined || message.kind === 'end') return;
+  if (start.last > at) yield* stored();
+  for await (const message of heard(subscription, registered)) {
+    if (message.kind === 'end') return;
     if (message.kind === 'too-slow') throw new Unavailable('The reader was too slow; join the stream again.');
     if (message.kind === 'wake') {
       yield* stored();
@@ -85,6 +86,24 @@ export async function* protocolEventsUpTo(
   }
 }
 
+/** What the subscription hears; and a wake once the process is registered, if something may have been missed. */
+async function* heard(subscription: Subscription, registered: Promise<boolean>): AsyncGenerator<BusMessage> {
+  const registration = registered.then((missed) => ({ missed }));
+  let next = subscription.next();
+  for (let isRegistered = false; !isRegistered;) {
+    const first = await Promise.race([registration, next]);
+    if (first === undefined) return;
+    if ('missed' in first) {
+      isRegistered = true;
+      if (first.missed) yield { kind: 'wake' };
+    } else {
+      yield first;
+      next = subscription.next();
+    }
+  }
+  for (let message = await next; message !== undefined; message = await subscription.next()) yield message;
+}
+
 const isNumbered = (event: { thread_seq?: number | null }): event is ThreadEvent => typeof event.thread_seq === 'number';
 
 /** Those behind the number, each once. */
@@ -97,15 +116,16 @@ function inOrder(events: ThreadEvent[], after: number): ThreadEvent[] {
   });
 }
 
-/** Where the reader begins, and what it gets in place of events that are no longer kept. */
-async function startOf(db: Db, threadId: string, since: number): Promise<{ at: number; batches: Batch[] }> {
+/** Where the reader begins, the thread's last number, and what the reader gets for events that are no longer kept. */
+async function startOf(db: Db, threadId: string, since: number): Promise<{ at: number; last: number; batches: Batch[] }> {
   const kept = await keptEvents(db, threadId);
-  if (kept === undefined || kept.last === 0) return { at: 0, batches: [] };
+  if (kept === undefined || kept.last === 0) return { at: 0, last: 0, batches: [] };
   // One that has more than is there had it from a worker that died before it stored it.
   const at = Math.min(since, kept.last);
   const begin = kept.first?.thread_seq ?? kept.last + 1;
-  if (at + 1 >= begin) return { at, batches: [] };
-  return { at: begin - 1, batches: [...gapOf(since, begin), ...(await standIn(db, threadId, { kept, begin }))] };
+  const { last } = kept;
+  if (at + 1 >= begin) return { at, last, batches: [] };
+  return { at: begin - 1, last, batches: [...gapOf(since, begin), ...(await standIn(db, threadId, { kept, begin }))] };
 }
 
 /** A reader that has nothing misses nothing. */
