@@ -63,7 +63,8 @@ test('a reader whose registration fails follows nothing', async () => {
   const { signal } = new AbortController();
   await expect(readers.followRun({ runId: 'run', threadId: 'thread' }, signal)).rejects.toBeInstanceOf(Unavailable);
   await expect(readers.followThread('thread', signal)).rejects.toBeInstanceOf(Unavailable);
-  await expect(readers.followThreadToCome('thread', signal)).rejects.toBeInstanceOf(Unavailable);
+  const reading = readers.protocolEvents(readers.followThreadToCome('thread', signal), 0);
+  await expect(reading.next()).rejects.toBeInstanceOf(Unavailable);
   expect([bus.isFollowed('run'), bus.isFollowed(threadKey('thread'))]).toEqual([false, false]);
 });
 
