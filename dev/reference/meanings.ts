@@ -62,7 +62,7 @@ export const REASONS: Record<FailureReason, { means: string; remedy: string }> =
   },
   BuildFailed: {
     means: 'The image could not be built from the repository.',
-    remedy: 'Read the sentence and the last log lines, or the complete log with `type=build`. Then ask for a revision again.',
+    remedy: 'Read the message and the last log lines, or the complete log with `type=build`. Then ask for a revision again.',
   },
   BuilderMissing: {
     means: 'This installation has no builder for source `git`.',

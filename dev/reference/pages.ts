@@ -96,7 +96,7 @@ const reasonTable = (kind: string): string =>
 const troubleshooting = (): string => `# Troubleshooting by reason
 
 A failure has one reason. It is the same in \`status.reason\`, in the \`Ready\` condition, in an event and in the REST
-answer (\`reason\`). A sentence goes with it and, if a pod failed, its last log lines (\`status.logTail\`, \`log_tail\`).
+answer (\`reason\`). A message goes with it and, if a pod failed, its last log lines (\`status.logTail\`, \`log_tail\`).
 
 | Reason | Means | Do |
 |---|---|---|

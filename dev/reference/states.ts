@@ -34,7 +34,7 @@ export const STATES: Record<string, Record<string, string>> = {
   revision: {
     Creating: 'The operator has not seen its deployment yet.',
     AwaitingBuild: 'The builder has not started.',
-    Building: 'The builder runs.',
+    Building: 'The builder is running.',
     Built: 'Of BuildSucceeded: the message names the image.',
     Unknown: 'Its deployment was deleted.',
     Queued: 'The revision waits for its turn.',

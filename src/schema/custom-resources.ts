@@ -109,7 +109,10 @@ export const DeploymentResourceStatus = status({
   serverVersion: words(128, 'Version of the agent server that the pods report.'),
   databaseSecret: words(253, 'Secret with the address of the database that pods are started with.'),
   databaseSecretVersion: words(128, 'Its resourceVersion when it was last read. External databases.'),
-  databaseAdminSecret: words(253, "Secret of the role that sets passwords, once the agents' own role is no superuser. Managed databases."),
+  databaseAdminSecret: words(
+    253,
+    "Secret of the role that sets passwords, once the agents' own role is not a superuser. Managed databases.",
+  ),
   databaseTemplate: pods("the database's"),
   databaseCertificateUntil: Type.Optional(
     DateTime('When the certificate of its managed database expires. It is renewed long before. Unset: agents connect without TLS.'),

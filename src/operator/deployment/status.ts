@@ -173,7 +173,7 @@ function outcomeOf({ newest, active, database, serving, hibernates, asleep, poll
 function wholeOrNot(newest: RevisionResource, serving: StatedCondition): ReconcileOutcome {
   const trouble = conditionIn(newest, READY);
   return trouble?.status === 'False'
-    ? waiting(trouble.reason, `${serving.message} Not all of its pods do well. ${trouble.message}`)
+    ? waiting(trouble.reason, `${serving.message} Some of its pods are not healthy. ${trouble.message}`)
     : settled(serving.message, serving.reason);
 }
 

@@ -248,7 +248,7 @@ export class Controller<T extends Resource<S>, S extends Status> {
 /** Returns the former status with the reason why there is no newer one. */
 function failureReport<S extends Status>(object: Resource<S>, error: unknown): Report<S> {
   const { conditions = [], observedGeneration: _, ...status } = (object.status ?? {}) as Status;
-  const message = error instanceof Problem ? error.message : 'An internal error; the operator log has it.';
+  const message = error instanceof Problem ? error.message : "An internal error occurred; see the operator's log.";
   const statements = conditions.filter(({ type }) => !['Ready', 'Reconciling', 'Stalled'].includes(type));
   return {
     outcome: waiting(error instanceof Forbidden ? 'Forbidden' : 'ReconcileFailed', message.slice(0, 1024)),

@@ -35,7 +35,7 @@ export async function serveHealth(options: HealthOptions): Promise<ListeningServ
       handler: () => {
         const blocked = delay.max > LONGEST_BLOCK;
         delay.reset();
-        if (blocked) throw new Unavailable('the event loop stood still');
+        if (blocked) throw new Unavailable('the event loop was blocked');
         if (options.isOverdue()) throw new Unavailable('the lease is overdue');
         return json({ ok: true });
       },

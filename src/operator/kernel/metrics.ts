@@ -29,9 +29,9 @@ export class OperatorMetrics {
     const errors = this.#counter('controller_runtime_reconcile_errors_total', 'Reconciles that failed.', ['controller']);
     const terminal = this.#counter('controller_runtime_terminal_reconcile_errors_total', 'Reconciles that stalled.', ['controller']);
     const timeouts = this.#counter('controller_runtime_reconcile_timeouts_total', 'Reconciles that ran out of time.', ['controller']);
-    const panics = this.#counter('controller_runtime_reconcile_panics_total', 'Reconciles ended by a fault of ours.', ['controller']);
+    const panics = this.#counter('controller_runtime_reconcile_panics_total', 'Reconciles that ended with a bug.', ['controller']);
     const time = this.#histogram('controller_runtime_reconcile_time_seconds', 'Length of a reconcile.', ['controller']);
-    const active = this.#gauge('controller_runtime_active_workers', 'Workers at work.', ['controller']);
+    const active = this.#gauge('controller_runtime_active_workers', 'Active workers.', ['controller']);
     this.#gauge('controller_runtime_max_concurrent_reconciles', 'Workers.', ['controller']).set(labels, workers);
     for (const result of RESULTS) total.inc({ ...labels, result }, 0);
     for (const counter of [errors, terminal, timeouts, panics]) counter.inc(labels, 0);
@@ -84,9 +84,9 @@ export class OperatorMetrics {
   }
 
   watches(): WatchObserver {
-    const relists = this.#counter('informer_relists_total', 'Whole lists read.', ['kind']);
-    const missed = this.#counter('missed_events_total', 'Changes that only a list told of.', ['kind']);
-    const age = this.#gauge('watch_last_event_age_seconds', 'Time since a watch last said anything.', ['kind']);
+    const relists = this.#counter('informer_relists_total', 'Complete lists read.', ['kind']);
+    const missed = this.#counter('missed_events_total', 'Changes that only a list reported.', ['kind']);
+    const age = this.#gauge('watch_last_event_age_seconds', 'Time since the last event of a watch.', ['kind']);
     const active = (kind: string): unknown => this.#lastActivity.set(kind, performance.now());
     this.#atScrape.push(() => {
       for (const [kind, at] of this.#lastActivity) age.set({ kind }, (performance.now() - at) / 1000);

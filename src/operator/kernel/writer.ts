@@ -105,7 +105,7 @@ export class Writer {
     const [found] = await this.#kube.all(this.#kindOf(intent), scope, signal);
     const what = `${intent.kind} ${name}`;
     const ours = found === undefined ? 'ours' : whose(found, intent);
-    if (ours === 'earlier') throw new Unavailable(`${what} of an earlier deployment of this name is still going.`);
+    if (ours === 'earlier') throw new Unavailable(`${what} of an earlier deployment of this name is still being deleted.`);
     if (ours === 'theirs') throw taken(what);
     return this.#apply(intent, signal);
   }

@@ -15,6 +15,8 @@ export function listenerReport(
       : [`${namespace} belongs to the listener ${owner.metadata.name}`];
   });
   const outcome =
-    lost.length === 0 ? settled('Every namespace is its own.') : stalled('NamespaceTaken', `${lost.slice(0, 10).join('; ')}.`);
+    lost.length === 0
+      ? settled('The listener has every namespace that it names.')
+      : stalled('NamespaceTaken', `${lost.slice(0, 10).join('; ')}.`);
   return { outcome, status: {}, statements: [] };
 }

@@ -112,7 +112,7 @@ function diagnoseWorkload(workload: KubeObject | undefined): Diagnosis | undefin
 function givenUp(pod: KubeObject): Diagnosis | undefined {
   const { phase, reason, message = '' } = statusOfPod(pod);
   if (phase !== 'Failed' || reason === undefined) return undefined;
-  return { reason: 'Unschedulable', message: `A node gave the pod up (${reason}): ${message}`, final: false };
+  return { reason: 'Unschedulable', message: `A node gave up the pod (${reason}): ${message}`, final: false };
 }
 
 function diagnosePod(pod: KubeObject, patience: Patience): Diagnosis | undefined {
@@ -134,7 +134,7 @@ function diagnosePod(pod: KubeObject, patience: Patience): Diagnosis | undefined
 const notEnded = (diagnosis: Diagnosis, { name }: ContainerStatus): Diagnosis => ({
   ...diagnosis,
   reason: 'DeadlineExceeded',
-  message: `Init container ${name} runs, and has neither ended nor got ready.`,
+  message: `Init container ${name} is running, and has neither ended nor become ready.`,
 });
 
 const ageOf = ({ metadata }: KubeObject, { now }: Patience): number => (now - Date.parse(metadata.creationTimestamp ?? '')) / 1000;
@@ -237,7 +237,7 @@ const lastWords = ({ message = '' }: State): string => message.trim().split('\n'
 
 const notReady = (pod: KubeObject, { name }: ContainerStatus, patience: Patience): Diagnosis => ({
   reason: 'ProbeFailed',
-  message: `Container ${name} runs, but does not answer its readiness probe.`,
+  message: `Container ${name} is running, but does not answer its readiness probe.`,
   final: false,
   early: ageOf(pod, patience),
   log: { pod: pod.metadata.name, container: name, previous: false },

@@ -42,8 +42,8 @@ const gone: Question = ({ revision, world }) => {
   if (isEnded(revision)) return idle(phase, message, { rolledOut: phase === 'DEPLOYED', ...(reason !== undefined && { reason }) });
   const age = (now.getTime() - Date.parse(revision.metadata.creationTimestamp ?? '')) / 1000;
   if (phase === 'CREATING' && !world.isForeign && age < SEEN_SOON)
-    return idle('CREATING', 'Its deployment is not seen yet.', { again: SEEN_SOON - age + 1 });
-  return idle('UNKNOWN', 'The deployment is gone or going.');
+    return idle('CREATING', 'The operator has not seen its deployment yet.', { again: SEEN_SOON - age + 1 });
+  return idle('UNKNOWN', 'The deployment is deleted or being deleted.');
 };
 
 /** The API server's own check does not see a swapped key inside free-form parts. */
@@ -211,7 +211,11 @@ const databaseSince = ({ world }: View): number | undefined => (world.databaseRe
 const volumeless = ({ world }: View): Diagnosis | undefined =>
   world.missing.length === 0
     ? undefined
-    : { reason: 'SecretMissing', message: `A volume of the pods is not there: no Secret ${world.missing.join(', ')}.`, final: false };
+    : {
+        reason: 'SecretMissing',
+        message: `A volume of the pods is missing: there is no Secret ${world.missing.join(', ')}.`,
+        final: false,
+      };
 
 function troubleOf({ world, settings }: View, components: WorkloadComponent[], excusedUntil?: number): Diagnosis | undefined {
   const patience = { now: world.now.getTime(), imagePullSeconds: settings.imagePullPatienceSeconds, excusedUntil };

@@ -56,7 +56,7 @@ test.each<[string, KubeObject, object]>([
   [
     'a node that gives the pod up',
     pod({ phase: 'Failed', reason: 'Evicted', message: 'low on memory' }),
-    { reason: 'Unschedulable', message: 'A node gave the pod up (Evicted): low on memory' },
+    { reason: 'Unschedulable', message: 'A node gave up the pod (Evicted): low on memory' },
   ],
   ['a first crash', pod(ended(1, 1)), { reason: 'CrashLooping', final: false }],
   [
@@ -120,7 +120,7 @@ test('an init container that does not end is told as such, and what waits for it
   const init = (state: object) => pod({ ...waiting, initContainerStatuses: [{ name: 'fetch', ready: false, restartCount: 0, state }] });
   expect(diagnose(undefined, [init({ running: {} })], patience)).toMatchObject({
     reason: 'DeadlineExceeded',
-    message: expect.stringContaining('Init container fetch runs'),
+    message: expect.stringContaining('Init container fetch is running'),
   });
   expect(diagnose(undefined, [init({ waiting: { reason: 'PodInitializing' } })], patience)?.message).toContain(
     'Container fetch waits for a volume',

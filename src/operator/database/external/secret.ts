@@ -36,12 +36,12 @@ function isCalm(deployment: DeploymentResource, { agentPods }: DatabaseView): bo
 
 /** Returns what is wrong with the Secret, without quoting its values. Undefined if nothing is. */
 export function problemOf({ secretName, key = URI_KEY }: ExternalDatabase, data: Record<string, string> | undefined): string | undefined {
-  if (data === undefined) return `The Secret ${secretName} of the external database is not there.`;
+  if (data === undefined) return `The Secret ${secretName} of the external database does not exist.`;
   const value = data[key];
   if (value === undefined) return `The Secret ${secretName} of the external database has no key ${key}.`;
   const text = Buffer.from(value, 'base64').toString('utf8');
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !['postgres:', 'postgresql:'].includes(url.protocol) || url.hostname === '')
-    return `Key ${key} of the Secret ${secretName} is not an address: postgresql://user:password@host:port/name is wanted.`;
+    return `Key ${key} of the Secret ${secretName} is not an address of the form postgresql://user:password@host:port/name.`;
   return undefined;
 }

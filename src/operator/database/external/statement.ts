@@ -19,7 +19,7 @@ export function externalStatement({ view, active, secret }: Facts): StatedCondit
     .filter(({ metadata }) => isOf(metadata, active) && metadata.deletionTimestamp === undefined)
     .filter(isPodUp);
   if (serving.length > 0 && !serving.some(isPodReady))
-    return notReady(`No pod reaches the database that the Secret ${secret.secret} names; they run on and try again.`);
+    return notReady(`No pod can reach the database that the Secret ${secret.secret} names; the pods keep running and try again.`);
   return ready(`The Secret ${secret.secret} names an external database.`, 'External');
 }
 

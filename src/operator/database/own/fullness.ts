@@ -81,12 +81,12 @@ const GROW = 'Raise template.resourceSpec.dbStorageGi: the volume grows while th
 const WORDS: Record<Exclude<Level, 'roomy'>, { reason: string; remedy: string }> = {
   'nearly-full': { reason: 'NearlyFull', remedy: GROW },
   'almost-full': { reason: 'AlmostFull', remedy: `${GROW} The database becomes read-only before the volume is full.` },
-  full: { reason: 'Full', remedy: `The database takes no writes until there is room, so that it goes on to answer. ${GROW}` },
+  full: { reason: 'Full', remedy: `The database takes no writes until there is room, so that it can keep answering. ${GROW}` },
 };
 
 function statementOf({ level, used, size }: Fullness): StatedCondition {
   const { reason, remedy } = WORDS[level as keyof typeof WORDS];
   const [inUse, all] = [used, size].map((bytes) => (bytes / 2 ** 30).toFixed(1));
-  const message = `The database's volume was ${Math.floor((100 * used) / size)} % full when this was told (${inUse} of ${all} Gi). ${remedy}`;
+  const message = `The database's volume was ${Math.floor((100 * used) / size)} % full when this was last reported (${inUse} of ${all} Gi). ${remedy}`;
   return { type: VOLUME_HAS_ROOM, status: 'False', reason, message, event: 'Warning' };
 }

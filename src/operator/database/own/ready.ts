@@ -41,7 +41,7 @@ function podless({ database: set, databasePods }: Live, now: Date): string | und
   const age = ageOf(set, now);
   return age < PODLESS
     ? undefined
-    : `Its pod is not there; the events of StatefulSet ${set.metadata.name} say why (a quota, or an admission policy).`;
+    : `It has no pod; the events of StatefulSet ${set.metadata.name} say why (a quota, or an admission policy).`;
 }
 
 const ageOf = ({ metadata }: KubeObject, now: Date): number =>

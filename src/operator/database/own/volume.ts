@@ -43,7 +43,7 @@ export async function growVolume(
   const { gibibytes = 0, missing = 0 } = storageAsked(deployment, database) ?? {};
   if (missing < 0) return tooSmall(gibibytes, missing);
   if (database === undefined || missing === 0) return undefined;
-  if (database.metadata.deletionTimestamp !== undefined) return growing('The set of the database is being made again.');
+  if (database.metadata.deletionTimestamp !== undefined) return growing('The StatefulSet of the database is being recreated.');
   const refusal = await growClaim(deps, deployment, { gibibytes, signal });
   if (refusal !== undefined) return refusal;
   await deps.writer.remove(database, signal, 'Orphan');

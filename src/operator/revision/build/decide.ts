@@ -22,7 +22,7 @@ export const building: Question = (situation) => {
     return idle('AWAITING_DEPLOY', `The image of ${revision.spec.rollbackOf} is deployed again.`, { image: world.repeated, ...NEXT });
   const { pod, job } = world.build ?? {};
   if (pod !== undefined) return byPod(pod, builder, situation);
-  if (job === undefined) return idle('AWAITING_BUILD', 'The build is being asked for.', { build: 'make', again: LOOK_FOR_POD });
+  if (job === undefined) return idle('AWAITING_BUILD', 'The build is being requested.', { build: 'make', again: LOOK_FOR_POD });
   return byJob(job, builder, situation);
 };
 
@@ -70,7 +70,7 @@ function late(pod: KubeObject, builder: Builder, situation: Situation): Decision
 
 function underWay(pod: KubeObject, builder: Builder, situation: Situation): Decision {
   const left = secondsLeft(pod, builder, situation);
-  if (statusOfPod(pod).phase === 'Running') return idle('BUILDING', 'The builder runs.', { started: true, again: left });
+  if (statusOfPod(pod).phase === 'Running') return idle('BUILDING', 'The builder is running.', { started: true, again: left });
   const trouble = troubleOf(pod, situation);
   return idle('AWAITING_BUILD', trouble?.message ?? "The build's pod is starting.", {
     again: Math.min(left, trouble?.again ?? left),
@@ -94,9 +94,9 @@ function byJob(job: KubeObject, builder: Builder, situation: Situation): Decisio
   const end = conditions.find(({ type, status }) => (type === 'Failed' || type === 'Complete') && status === 'True');
   if (end?.reason === 'DeadlineExceeded')
     return buildFailed({ reason: 'DeadlineExceeded', message: `The build did not end within ${builder.deadlineSeconds} seconds.` });
-  if (end !== undefined) return buildFailed({ reason: 'BuildFailed', message: "The build's pod is gone, and nobody heard its result." });
+  if (end !== undefined) return buildFailed({ reason: 'BuildFailed', message: "The build's pod is gone, and its result is lost." });
   const left = secondsLeft(job, builder, situation);
-  const message = `The build's pod is not there: see the events of Job ${job.metadata.name}.`;
+  const message = `The build has no pod: see the events of Job ${job.metadata.name}.`;
   if (left <= 0) return buildFailed({ reason: 'DeadlineExceeded', message }, { build: 'drop' });
   return idle('AWAITING_BUILD', message, { again: Math.min(LOOK_FOR_POD, left) });
 }

@@ -13,12 +13,12 @@ const COMMIT = /^[0-9a-f]{7,64}$/;
  */
 export function builtBy(message: string | undefined, target: string): Built | { problem: string } {
   const text = (message ?? '').trim();
-  if (text === '') return { problem: 'The builder ended well, but told no image: its termination message is empty.' };
+  if (text === '') return { problem: 'The builder succeeded but named no image: its termination message is empty.' };
   const { image, commit } = fieldsOf(text);
   const repository = repositoryOf(target);
   const tail = typeof image === 'string' && image.startsWith(repository) ? image.slice(repository.length) : '';
   if (typeof image !== 'string' || tail === '' || !DIGEST_OR_TAG.test(tail))
-    return { problem: `The builder told no image of ${repository}, but: ${text.slice(0, 500)}` };
+    return { problem: `The builder named no image of ${repository}, but: ${text.slice(0, 500)}` };
   return { image, ...(typeof commit === 'string' && COMMIT.test(commit) && { commitSha: commit }) };
 }
 

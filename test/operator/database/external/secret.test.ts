@@ -63,7 +63,7 @@ test('an external database: its pods read the address from the Secret, and nothi
 
 test('a Secret that is missing, or is no address, is told with a sentence; the rollout begins when it is right', async () => {
   await deploy('early', { secretName: 'later' });
-  await saysOf('early', 'False', 'The Secret later of the external database is not there.');
+  await saysOf('early', 'False', 'The Secret later of the external database does not exist.');
   await secret('later', { uri: 'canary' });
   await saysOf('early', 'False', 'is not an address');
   expect(JSON.stringify(await see.deployment('early'))).not.toContain('canary');
@@ -76,7 +76,7 @@ test('a database that is lost is told by the pods that run on without being read
   await deploy('lost', { secretName: 'shaky' });
   await see.untilReady('lost');
   await setReady('lost', 'False');
-  await saysOf('lost', 'False', 'No pod reaches the database that the Secret shaky names');
+  await saysOf('lost', 'False', 'No pod can reach the database that the Secret shaky names');
   const { status } = await see.deployment('lost');
   expect(status?.conditions?.find(({ type }) => type === 'Ready')).toMatchObject({ status: 'False', reason: 'DatabaseNotReady' });
   await setReady('lost', 'True');

@@ -9,7 +9,7 @@ const encoded = (text: string): string => Buffer.from(text).toString('base64');
 test.each<[string, Record<string, string> | undefined, string | undefined]>([
   ['an address', { uri: encoded('postgresql://me:pass@db.example:5433/agents?sslmode=require') }, undefined],
   ['the short form of the scheme', { uri: encoded('postgres://db.example/agents') }, undefined],
-  ['no Secret', undefined, 'The Secret given of the external database is not there.'],
+  ['no Secret', undefined, 'The Secret given of the external database does not exist.'],
   ['another key', { url: encoded('postgres://db.example/agents') }, 'The Secret given of the external database has no key uri.'],
   ['another scheme', { uri: encoded('mysql://me:canary@db.example/agents') }, 'Key uri of the Secret given is not an address'],
   ['no host', { uri: encoded('postgres:///agents') }, 'Key uri of the Secret given is not an address'],

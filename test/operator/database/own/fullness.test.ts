@@ -42,7 +42,7 @@ describe('a volume that fills', () => {
     for (const away of [true, false]) {
       const { statement, again } = fullnessOf(deployment(), [pod({ ended: words(level, used), away })], NOW);
       expect(statement).toMatchObject({ type: 'VolumeHasRoom', status: 'False', reason, event: 'Warning' });
-      expect(statement?.message).toContain(`was ${percent} % full when this was told (${used} of 10.0 Gi)`);
+      expect(statement?.message).toContain(`was ${percent} % full when this was last reported (${used} of 10.0 Gi)`);
       expect(statement?.message).toContain('Raise template.resourceSpec.dbStorageGi');
       expect(again).toBeUndefined();
     }

@@ -15,11 +15,7 @@ const starting: KubeObject = {
 
 test.each<[number, KubeObject[], string]>([
   [10, [], 'The database does not answer yet.'],
-  [
-    31,
-    [],
-    'The database does not answer yet. Its pod is not there; the events of StatefulSet chat-db say why (a quota, or an admission policy).',
-  ],
+  [31, [], 'The database does not answer yet. It has no pod; the events of StatefulSet chat-db say why (a quota, or an admission policy).'],
   [31, [starting], 'The database does not answer yet.'],
 ])('an own database whose set is %i s old, with pods %j', (age, databasePods, message) => {
   const now = new Date('2026-01-01T00:10:00Z');

@@ -73,12 +73,12 @@ describe('a build', () => {
       'exit code 2: npm ci failed',
       undefined,
     ],
-    ['told no image', pod(buildStatus({ exitCode: 0 })), 'BuildFailed', 'termination message is empty', undefined],
+    ['named no image', pod(buildStatus({ exitCode: 0 })), 'BuildFailed', 'termination message is empty', undefined],
     ['needs more memory', pod(killed), 'OOMKilled', 'more memory', undefined],
     ['runs too long', pod(buildStatus('running'), 700), 'DeadlineExceeded', 'within 600 seconds', 'drop'],
     ['has an image that can not be pulled', pod(waiting('InvalidImageName')), 'ImagePullFailed', "can't be pulled", 'drop'],
     ['was ended by Kubernetes', job(ended('DeadlineExceeded')), 'DeadlineExceeded', 'within 600 seconds', undefined],
-    ['lost its pod', job(ended('BackoffLimitExceeded')), 'BuildFailed', 'nobody heard', undefined],
+    ['lost its pod', job(ended('BackoffLimitExceeded')), 'BuildFailed', 'its result is lost', undefined],
     ['never got a pod', job({}, 700), 'DeadlineExceeded', 'events of Job', 'drop'],
   ])('that %s has failed', (...[, build, reason, words, drop]) => {
     const seen = next({ build });

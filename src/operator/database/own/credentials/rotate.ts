@@ -112,15 +112,14 @@ function next(deployment: DeploymentResource, number: number, { settings }: Data
 }
 
 async function run(step: Extract<RotationStep, { do: 'run' }>, { deps, deployment, pass }: Taking): Promise<StatedCondition> {
-  if (!pass.hasAdmin)
-    return underWay('SeparatingRoles', 'A new password waits until the agents are no superusers of the database any more.');
+  if (!pass.hasAdmin) return underWay('SeparatingRoles', 'A new password waits until the agents are no longer superusers of the database.');
   if (!isDatabaseUp(pass.view)) return underWay('DatabaseNotReady', 'A new password waits for the database.');
   const trouble = await runTask(deps, deployment, step, pass);
   const lost = step.from.isLost === true ? ` The Secret ${step.from.secret} with the former one was deleted.` : '';
   const said = `${lost}${trouble === undefined ? '' : ` ${trouble}`}`;
   return step.task === 'set'
-    ? underWay('SettingPassword', `The database is being told the new password.${said}`)
-    : underWay('RetiringPassword', `All pods use the new password; the former one is being refused.${said}`);
+    ? underWay('SettingPassword', `The new password is being set in the database.${said}`)
+    : underWay('RetiringPassword', `All pods use the new password; the former one is being revoked.${said}`);
 }
 
 /** Removes the former credential last. As long as it exists, a change continues from here after a crash. */

@@ -55,6 +55,6 @@ export async function separateRoles(deps: DatabaseDeps, deployment: DeploymentRe
     await deps.writer.create(adminCredential(deployment, deps.settings, { random: randomBytes, isNew: false }), signal);
   const trouble = await runTask(deps, deployment, { task: 'separate', from: current, to: current }, pass);
   const said = trouble === undefined ? '' : ` ${trouble}`;
-  const message = `The agents' login is being made no superuser of the database any more.${said}`;
+  const message = `The agents' login is losing its superuser rights in the database.${said}`;
   return { statement: { type: ROLES_SEPARATED, status: 'False', reason: 'SeparatingRoles', message, event: 'Normal' } };
 }

@@ -65,7 +65,7 @@ function ownership(deployment: DeploymentResource, { metadata }: KubeObject): Js
   if (owners.some(({ uid }) => uid === deployment.metadata.uid)) return [];
   if (owners.length === 0 && labels?.[MANAGED_BY] === OPERATOR)
     return [set('/metadata/ownerReferences', ownedMetadata(deployment, 'tls', name).ownerReferences)];
-  throw new Unavailable(`Secret ${name} is an earlier deployment's that still goes, or somebody else's.`);
+  throw new Unavailable(`Secret ${name} belongs to an earlier deployment that is still being deleted, or to somebody else.`);
 }
 
 const decoded = (data: Record<string, string> = {}): Partial<TlsData> =>
