@@ -17,7 +17,7 @@ export type Reply = { status: number; headers?: Record<string, string> } & (
   | { kind: 'empty' }
   | { kind: 'text'; body: string; type: string }
   | { kind: 'sse'; events: (signal: AbortSignal) => SseEvents }
-  | { kind: 'slow-json'; body: (signal: AbortSignal) => Promise<unknown> }
+  | { kind: 'slow-json'; text: (signal: AbortSignal) => Promise<string> }
 );
 
 type Headers = Record<string, string>;
@@ -45,10 +45,14 @@ export const sse = (events: (signal: AbortSignal) => SseEvents, headers: Headers
  * Answers with JSON that may take minutes. The status 200 is sent at once, and blank lines keep the connection alive
  * until the body is known.
  */
-export const slowJson = (body: (signal: AbortSignal) => Promise<unknown>, headers: Headers = {}): Reply => ({
+export const slowJson = (body: (signal: AbortSignal) => Promise<unknown>, headers: Headers = {}): Reply =>
+  slowJsonText(async (signal) => JSON.stringify((await body(signal)) ?? null), headers);
+
+/** Does the same with JSON that is text already. */
+export const slowJsonText = (body: (signal: AbortSignal) => Promise<string>, headers: Headers = {}): Reply => ({
   kind: 'slow-json',
   status: 200,
-  body,
+  text: body,
   headers,
 });
 

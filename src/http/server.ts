@@ -174,7 +174,7 @@ async function send<Caller>(
       return;
     case 'slow-json': {
       ctx.type = 'application/json';
-      const text = reply.body(signal).then((body) => JSON.stringify(body ?? null));
+      const text = reply.text(signal);
       // A failure within this time is answered like any other.
       const soon = await Promise.race([text, pause(Math.min(AT_ONCE, heartbeatSeconds * 100), undefined, { ref: false })]);
       if (soon === undefined) await sendLate(ctx, text.catch(lateFailure(log)), heartbeatSeconds);

@@ -106,16 +106,17 @@ export type NewList<E> = { base: string | undefined; text: string; list: ListVer
 
 /**
  * Returns how a list is stored as the next version after `before`: as a change of it, every 64 steps as the sum of
- * these, and whole where a reader would read more than twice its elements. `textOf` returns an element as JSON.
+ * these, and whole where a reader would read more than twice its elements. `fresh`: elements that no version has yet.
+ * `textOf` returns an element as JSON.
  */
 export function nextList<E>(
   before: ListVersion<E> | undefined,
-  { version, elements, textOf }: { version: string; elements: readonly E[]; textOf: (element: E) => string },
+  { version, elements, fresh, textOf }: { version: string; elements: readonly E[]; fresh: ReadonlySet<E>; textOf: (element: E) => string },
 ): NewList<E> {
   const sumsUp = before !== undefined && before.steps + 1 >= STEPS;
   const base = sumsUp ? before.anchor : before;
   if (before?.anchor === undefined || base === undefined) return storedWhole(version, elements, textOf);
-  const { text, added } = partsOf(elements, base.elements, textOf);
+  const { text, added } = partsOf({ elements, fresh }, base.elements, textOf);
   const steps = sumsUp ? 0 : before.steps + 1;
   const stored = base.stored + added + 1;
   if (stored > 2 * elements.length + STEPS) return storedWhole(version, elements, textOf);
@@ -133,28 +134,29 @@ function storedWhole<E>(version: string, elements: readonly E[], textOf: (elemen
 export const wholeText = (texts: string[]): string =>
   `{"steps":0,"stored":${texts.length + 1},"parts":[${texts.length === 0 ? '' : `{"new":[${texts.join(',')}]}`}]}`;
 
+type Elements<E> = { elements: readonly E[]; fresh: ReadonlySet<E> };
+
 /** Returns the parts of a list as JSON: what is the same element in the base is named by its number there. */
-function partsOf<E>(elements: readonly E[], base: readonly E[], textOf: (element: E) => string): { text: string; added: number } {
+function partsOf<E>({ elements, fresh }: Elements<E>, base: readonly E[], textOf: (element: E) => string): { text: string; added: number } {
   const parts: string[] = [];
   let numbers: Map<E, number> | undefined;
+  const numberOf = (element: E, at: number): number | undefined => {
+    if (base[at] === element) return at;
+    return fresh.has(element) ? undefined : (numbers ??= new Map(base.map((one, number) => [one, number]))).get(element);
+  };
   let added = 0;
   let at = 0;
   while (at < elements.length) {
-    const element = elements[at]!;
-    const from = base[at] === element ? at : (numbers ??= new Map(base.map((one, number) => [one, number]))).get(element);
-    const own: string[] = [];
+    const from = numberOf(elements[at]!, at);
+    const first = at;
     if (from === undefined) {
-      // Elements that follow are new, too, until one stands in the base.
-      numbers ??= new Map(base.map((one, number) => [one, number]));
-      while (at < elements.length && !numbers.has(elements[at]!)) own.push(textOf(elements[at++]!));
-      parts.push(`{"new":[${own.join(',')}]}`);
-      added += own.length;
-      continue;
+      while (at < elements.length && numberOf(elements[at]!, at) === undefined) at += 1;
+      parts.push(`{"new":[${elements.slice(first, at).map(textOf).join(',')}]}`);
+      added += at - first;
+    } else {
+      while (at < elements.length && from + at - first < base.length && base[from + at - first] === elements[at]) at += 1;
+      parts.push(`[${from},${from + at - first - 1}]`);
     }
-    let count = 1;
-    while (at + count < elements.length && base[from + count] === elements[at + count] && from + count < base.length) count += 1;
-    parts.push(`[${from},${from + count - 1}]`);
-    at += count;
   }
   return { text: parts.join(','), added };
 }

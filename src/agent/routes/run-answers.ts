@@ -1,12 +1,13 @@
 import { Type } from 'typebox';
 import { NotFound } from '../../errors.ts';
-import { json, slowJson, sse, type Reply, type Request } from '../../http/route.ts';
+import { json, jsonText, slowJsonText, sse, type Reply, type Request } from '../../http/route.ts';
 import { isUnfinished, type RunCreate } from '../../schema/run.ts';
 import { STREAM_MODES } from '../../schema/stream-event.ts';
 import { selectActive } from '../db/runs.ts';
 import { cancelRuns, type CancelDeps } from '../runs/cancel.ts';
 import { createRun, type CreateDeps } from '../runs/create.ts';
 import type { FollowedRun, Readers } from '../runs/readers.ts';
+import type { JsonText } from '../threads/json-text.ts';
 import { cursorOf, modesOf } from './stream-query.ts';
 
 /*
@@ -33,7 +34,7 @@ export async function answerEnd(deps: RunRouteDeps, body: RunCreate, { threadId,
   const { run, subscription } = await createRun(deps, body, { threadId, request, follow: request.signal });
   const path = `/threads/${run.thread_id}/runs/${run.run_id}`;
   const cancel = body.on_disconnect === 'cancel';
-  return slowJson(() => stateAtEnd(deps, run, { subscription: subscription!, cancel }), {
+  return slowJsonText(() => stateAtEnd(deps, run, { subscription: subscription!, cancel }), {
     'content-location': path,
     location: `${path}/join`,
   });
@@ -62,11 +63,11 @@ async function stateAtEnd(
   deps: RunRouteDeps,
   run: { run_id: string; thread_id: string },
   { subscription, cancel }: { subscription: FollowedRun['subscription']; cancel: boolean },
-): Promise<unknown> {
+): Promise<JsonText> {
   const ended = await deps.readers.waitForEnd(run, subscription);
   if (ended !== undefined) return ended.state;
   if (cancel) await cancelRuns(deps, (tx) => selectActive(tx, { run_ids: [run.run_id] }), 'interrupt');
-  return {};
+  return '{}';
 }
 
 /** Yields the events. A client that leaves stops the run if it asked for that. */
@@ -103,9 +104,9 @@ export async function answerJoin(deps: RunRouteDeps, { runId, threadId, signal, 
   const { progress, subscription } = await joined(deps, { runId, threadId }, signal);
   if (!isUnfinished(progress.status)) {
     subscription.close();
-    return json(await deps.readers.stateOf(progress));
+    return jsonText(await deps.readers.stateOf(progress));
   }
-  return slowJson(() => stateAtEnd(deps, progress, { subscription, cancel: query.cancel_on_disconnect === true }));
+  return slowJsonText(() => stateAtEnd(deps, progress, { subscription, cancel: query.cancel_on_disconnect === true }));
 }
 
 /** Streams the events of a run that was made before, from now or from an event on. */

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { NotFound } from '../../errors.ts';
-import { json, noContent, slowJson, type Reply } from '../../http/route.ts';
+import { json, noContent, slowJsonText, type Reply } from '../../http/route.ts';
 import { CancelQuery, isUnfinished, JoinQuery, Run, RunCreate, RunsQuery, StreamQuery } from '../../schema/run.ts';
 import { deleteRunCheckpoints } from '../db/checkpoint-upkeep.ts';
 import { deleteRuns, getRun, listRuns, selectActive } from '../db/runs.ts';
@@ -196,7 +196,7 @@ async function cancel(
     throw new NotFound(`Run with ID ${run_id} not found, or already finished`);
   }
   if (followed === undefined) return noContent(202);
-  return slowJson(async () => (await deps.readers.waitForEnd({ run_id, thread_id }, followed.subscription))?.state ?? {});
+  return slowJsonText(async () => (await deps.readers.waitForEnd({ run_id, thread_id }, followed.subscription))?.state ?? '{}');
 }
 
 /** Runs on a thread. */

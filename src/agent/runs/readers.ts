@@ -15,6 +15,7 @@ import { protocolEvents, protocolEventsUpTo, type Batch } from '../stream/protoc
 import { runEvents, type RunReading } from '../stream/run-events.ts';
 import { threadEvents } from '../stream/thread-events.ts';
 import type { Wanted } from '../stream/wanted.ts';
+import type { JsonText } from '../threads/json-text.ts';
 import { finalState } from './result.ts';
 
 type Deps = { db: Db; bus: Bus; signals: Pick<Signals, 'processId' | 'send'>; eventLog: EventLog };
@@ -207,7 +208,7 @@ export class Readers {
    * Waits for the end of a followed run and returns its final state (see `finalState`); undefined when the reader left
    * before.
    */
-  async waitForEnd(run: RunIds, subscription: Subscription): Promise<{ state: unknown } | undefined> {
+  async waitForEnd(run: RunIds, subscription: Subscription): Promise<{ state: JsonText } | undefined> {
     try {
       for (;;) {
         const message = await subscription.next();
@@ -221,7 +222,7 @@ export class Readers {
   }
 
   /** Reads the final state of a run that has ended (see `finalState`). */
-  stateOf(run: RunIds): Promise<unknown> {
+  stateOf(run: RunIds): Promise<JsonText> {
     return finalState(this.#deps.db, run, undefined);
   }
 

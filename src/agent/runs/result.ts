@@ -3,33 +3,34 @@ import type { Db } from '../db/pool.ts';
 import { runProgress } from '../db/runs.ts';
 import { getThread } from '../db/threads.ts';
 import type { RunResult } from '../stream/bus.ts';
+import { parsed, type JsonText } from '../threads/json-text.ts';
 
 type Json = Record<string, unknown>;
 
 /**
- * Returns what clients are told at the end of a run: the final state of its thread, with the interrupts that it waits
- * for (`__interrupt__`) and where feedback is given (`__feedback__`), or its error (`__error__`). `result`: what the
- * run came to in this process; without it, the rows are read.
+ * Returns, as JSON, what clients are told at the end of a run: the final state of its thread, with the interrupts that
+ * it waits for (`__interrupt__`) and where feedback is given (`__feedback__`), or its error (`__error__`). `result`:
+ * what the run came to in this process; without it, the rows are read.
  */
 export async function finalState(
   db: Db,
   { run_id, thread_id }: { run_id: string; thread_id: string },
   result: RunResult | undefined,
-): Promise<unknown> {
-  if (result?.error !== undefined) return { __error__: result.error };
-  if (result?.values !== undefined)
-    return withNotes(JSON.parse(result.values), JSON.parse(result.interrupts ?? '{}') as Json, result.feedback);
+): Promise<JsonText> {
+  if (result?.error !== undefined) return JSON.stringify({ __error__: result.error });
+  if (result?.values !== undefined) return withNotes(result.values, JSON.parse(result.interrupts ?? '{}') as Json, result.feedback);
   const progress = await runProgress(db, run_id);
-  if (progress?.error) return { __error__: progress.error };
+  if (progress?.error) return JSON.stringify({ __error__: progress.error });
   const thread = await getThread(db, thread_id);
-  return withNotes(thread?.values ?? {}, thread?.interrupts ?? {}, await feedbackUrls(db, run_id));
+  return withNotes(JSON.stringify(thread?.values ?? {}), thread?.interrupts ?? {}, await feedbackUrls(db, run_id));
 }
 
-function withNotes(values: unknown, interrupts: Json, feedback: Record<string, string> = {}): unknown {
+/** A state without notes, which may be long, is told as it was written. */
+function withNotes(values: JsonText, interrupts: Json, feedback: Record<string, string> = {}): JsonText {
   const waiting = Object.values(interrupts).flat();
   const notes = {
     ...(waiting.length > 0 && { __interrupt__: waiting }),
     ...(Object.keys(feedback).length > 0 && { __feedback__: feedback }),
   };
-  return Object.keys(notes).length === 0 ? values : { ...(values as Json), ...notes };
+  return Object.keys(notes).length === 0 ? values : JSON.stringify({ ...(parsed(values) as Json), ...notes });
 }

@@ -26,7 +26,7 @@ export type Checkout = {
 /** The checkout in `folder`, whose compiled sources go to `cache` in this checkout's .run/bench. */
 export function checkoutAt(folder: string, cache: string): Checkout {
   const dockerfile = readFileSync(join(folder, 'Dockerfile'), 'utf8');
-  const nodeOptions = /GX_CONFIG=\S+ NODE_OPTIONS="([^"]+)"/.exec(dockerfile)![1]!;
+  const nodeOptions = /GX_CONFIG=.* NODE_OPTIONS="([^"]+)"/.exec(dockerfile)![1]!;
   const loader = /^RUN node \/app\/(\S+)$/m.exec(dockerfile)![1]!;
   const compileCache = resolve('.run/bench', cache);
   const compiled = { NODE_OPTIONS: nodeOptions, NODE_COMPILE_CACHE: compileCache };

@@ -67,25 +67,41 @@ function copied(value: unknown): unknown {
 }
 
 /**
- * True when two values hold the same, in the same order. Only lists, plain objects and LangChain's own objects can be
- * told to: others may hide what they hold.
+ * True when two values hold the same. Only lists, plain objects and LangChain's own objects can be told to: others may
+ * hide what they hold.
  */
 function isSame(one: unknown, other: unknown): boolean {
   if (one === other) return true;
   if (!isObject(one) || !isObject(other)) return Number.isNaN(one) && Number.isNaN(other);
   const prototype: unknown = Object.getPrototypeOf(one);
-  if (prototype !== Object.getPrototypeOf(other) || !(Array.isArray(one) || isOpen(one, prototype))) return false;
-  return holdsSame(one, other);
+  if (prototype !== Object.getPrototypeOf(other)) return false;
+  if (prototype === Object.prototype || prototype === null) return holdsSame(one, other);
+  if (Array.isArray(one)) return one.length === other['length'] && holdsSame(one, other);
+  return one['lc_serializable'] === true && isSameMessage(one, other);
 }
 
-const isOpen = (value: Json, prototype: unknown): boolean =>
-  prototype === Object.prototype || prototype === null || value['lc_serializable'] === true;
-
 function holdsSame(one: Json, other: Json): boolean {
-  const names = Object.keys(one);
-  const others = Object.keys(other);
-  if (names.length !== others.length || one['length'] !== other['length']) return false;
-  return names.every((name, at) => name === others[at] && isSame(one[name], other[name]));
+  let more = 0;
+  for (const name in one) {
+    more += 1;
+    if (!isSame(one[name], other[name]) || !Object.hasOwn(other, name)) return false;
+  }
+  for (const _ in other) more -= 1;
+  return more === 0;
+}
+
+/** Compares what LangChain writes of its objects: what their constructor was given, as it is now. */
+function isSameMessage(one: Json, other: Json): boolean {
+  const [given, others] = [one['lc_kwargs'], other['lc_kwargs']];
+  if (!isObject(given) || !isObject(others)) return false;
+  let more = 0;
+  for (const name in given) {
+    more += 1;
+    if (!Object.hasOwn(others, name)) return false;
+    if (!isSame(name in one ? one[name] : given[name], name in other ? other[name] : others[name])) return false;
+  }
+  for (const _ in others) more -= 1;
+  return more === 0;
 }
 
 /** A message is held as it is stored and as an object to compare with: its texts are shared, its fields are not. */

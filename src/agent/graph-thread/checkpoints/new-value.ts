@@ -6,6 +6,9 @@ import type { Serde } from './serde.ts';
 
 const encoder = new TextEncoder();
 
+/** `fresh`: those that no version has yet. */
+type Identified = { elements: Element[]; fresh: Set<Element> };
+
 type Given = { channel: string; version: string; values: Record<string, unknown> };
 
 /**
@@ -20,7 +23,7 @@ export async function newValue({ channel, version, values }: Given, before: List
     const [type, blob] = await serde.dumpsTyped(value);
     return [{ channel, version, type, blob }];
   }
-  const { base, text, list } = nextList(before, { version, elements, textOf: (element) => element.text });
+  const { base, text, list } = nextList(before, { version, ...elements, textOf: (element) => element.text });
   return [{ channel, version, type: 'list', blob: encoder.encode(text), base }, list];
 }
 
@@ -31,7 +34,7 @@ const AHEAD = 8;
  * Returns the elements of a list, those of the last version where they are the same. Undefined where the list can only
  * be written as a whole. All that is read of the list is read before it returns: the graph goes on meanwhile.
  */
-async function elementsOf(value: unknown[], before: readonly Element[], serde: Serde): Promise<Element[] | undefined> {
+async function elementsOf(value: unknown[], before: readonly Element[], serde: Serde): Promise<Identified | undefined> {
   const found: (Element | Promise<string | undefined>)[] = [];
   const passed: Element[] = [];
   let at = 0;
@@ -52,8 +55,9 @@ async function elementsOf(value: unknown[], before: readonly Element[], serde: S
 }
 
 /** Elements that are not surely the same are told by their text. */
-async function identified(found: (Element | Promise<string | undefined>)[], passed: Element[]): Promise<Element[] | undefined> {
+async function identified(found: (Element | Promise<string | undefined>)[], passed: Element[]): Promise<Identified | undefined> {
   const elements: Element[] = [];
+  const fresh = new Set<Element>();
   let byText: Map<string, Element> | undefined;
   for (const one of found) {
     if (one instanceof Element) elements.push(one);
@@ -61,8 +65,11 @@ async function identified(found: (Element | Promise<string | undefined>)[], pass
       const text = await one;
       if (text === undefined) return undefined;
       byText ??= new Map(passed.map((element) => [element.text, element]));
-      elements.push(byText.get(text) ?? new Element(JSON.parse(text)));
+      const known = byText.get(text);
+      const element = known ?? new Element(JSON.parse(text));
+      if (known === undefined) fresh.add(element);
+      elements.push(element);
     }
   }
-  return elements;
+  return { elements, fresh };
 }
