@@ -22,3 +22,9 @@ test('every key of gx.json that changes how the server answers stands there too'
   const told = (key: string): boolean => page.includes(`\`${key}\``) || page.includes(`\`${key.replace('http.disable', '')}\``);
   expect(built.filter((key) => !later.includes(key) && !told(key))).toEqual([]);
 });
+
+test('every key that keeps the server from starting stands beside an absent feature, and no other does', () => {
+  const absent = page.split('\n').filter((line) => /^\| [^|`]+ \| absent \|/.test(line));
+  const told = absent.flatMap((line) => [...line.matchAll(/`([a-z_.]+)`/g)].map(([, key = '']) => key));
+  expect(told.filter((key) => key !== 'webhook').toSorted()).toEqual(NOT_BUILT.toSorted());
+});
