@@ -25,7 +25,9 @@ export async function bundleUi({ path: file, folder, settings }: Source, signal:
   for (const [name, source] of Object.entries(defs))
     if (!existsSync(path.resolve(folder, source))) throw new StartError(`${file}: "ui.${name}" names ${source}, which is not there.`);
   const asked: BundlesAsked = { bundler: bundlerIn(folder, file), cwd: folder, defs, config: settings.ui_config ?? {} };
-  const made = await askProcess<BundlesAsked, BundlesMade>(new URL('main.ts', import.meta.url), asked, {
+  // The package for developers has it compiled.
+  const module = new URL(`main${path.extname(import.meta.url)}`, import.meta.url);
+  const made = await askProcess<BundlesAsked, BundlesMade>(module, asked, {
     folder,
     within: WITHIN,
     signal,
