@@ -5,9 +5,8 @@ import type { World } from './oracle.ts';
 import { converged, inLanes, report, faultStage, untilQuiet, type Outcome, type FaultStage } from './fault-stage.ts';
 
 /*
- * An operator in a process of its own gets kill -9 when the API server has done its k-th write, for every write that
- * the same life has
- * without a crash. The one that comes after must arrive at the same world.
+ * An operator in a process of its own is killed when the API server has done its k-th write, for every write of the
+ * same scenario without a crash. Its successor must arrive at the same world.
  */
 type Act = {
   before: (given: FaultStage) => Promise<void>;
@@ -30,7 +29,7 @@ const ACTS: Record<string, Act> = {
   },
 };
 
-/** The life without a crash: what it comes to, and how many writes it takes. */
+/** Plays the scenario without a crash. Returns the resulting world and the number of writes. */
 async function whole({ before, act, done }: Act): Promise<{ world: World; writes: number }> {
   const given = await faultStage('whole');
   await before(given);
@@ -62,7 +61,7 @@ async function crashed({ before, act, done }: Act, k: number, clean: World): Pro
     },
   };
   await act(given);
-  // Statuses and events that follow each other closely are sometimes one write: a life with fewer of them is ended when
+  // Statuses and events that follow each other closely are sometimes one write. A scenario with fewer writes ends when
   // it has settled.
   const over = async (): Promise<void> => {
     await done(given);

@@ -7,10 +7,7 @@ import { until } from '../kit/until.ts';
 import { deploy, untilSettled } from './life.ts';
 import { inLanes, faultStage, untilQuiet, type FaultStage } from './fault-stage.ts';
 
-/*
- * Every single field that the operator owns, by the API server's own account of it, is changed and removed by somebody
- * else.
- */
+/* Somebody else changes and removes every single field that the operator owns by the API server's own account. */
 const REPAIRED_WITHIN = 2;
 const OPERATOR = 'gx-operator';
 const KINDS: Kind[] = [kinds.service, kinds.networkPolicy, kinds.statefulSet, kinds.workload];
@@ -20,8 +17,8 @@ type Managed = { managedFields?: { manager: string; subresource?: string; fields
 type Change = { object: KubeObject; kind: Kind; path: string; patch: JsonPatch };
 
 /**
- * JSON pointers of what the operator owns of an object: leaves of the API server's account, where list entries are
- * named by a key.
+ * Returns JSON pointers to what the operator owns of an object: leaves of the API server's account, where list entries
+ * are named by a key.
  */
 function ownedPaths(object: KubeObject): string[] {
   const { managedFields = [] } = object.metadata as Managed;
@@ -72,11 +69,11 @@ function changesOf(kind: Kind, object: KubeObject): Change[] {
 
 type Repair = { path: string; seconds: number } | 'refused';
 
-/** Seconds until all that the operator owned is there again. */
+/** Returns the seconds until everything that the operator owned is there again. */
 async function repair({ kube }: FaultStage, { kind, object, path, patch }: Change): Promise<Repair> {
   const ref = { namespace: object.metadata.namespace, name: object.metadata.name };
   const { labels, ownerReferences } = object.metadata;
-  // The controller of workloads counts templates there.
+  // The controller of workloads numbers templates in this annotation.
   const { 'deployment.kubernetes.io/revision': _, ...annotations } = object.metadata.annotations ?? {};
   const wanted = { metadata: { labels, annotations, ownerReferences }, spec: object.spec };
   try {

@@ -9,9 +9,9 @@ import type { OperatorGiven, RunningOperator } from '../kit/operator.ts';
 import { operatorProcess, type OperatorProcess } from '../kit/operator-process.ts';
 import { differences, faultsOf, type World } from './oracle.ts';
 
-/** Seconds from the end of a fault until the world is as if there had been none. */
+/** Seconds from the end of a fault within which the world must be as if there had been none. */
 export const CONVERGED_WITHIN = 30;
-/** What still happens after the world looked right would be seen by then. Milliseconds. */
+/** Milliseconds to wait after the world looked right, to see what still happens. */
 const STILL = 600;
 
 const replicaSet: Kind = { apiVersion: 'apps/v1', kind: 'ReplicaSet', plural: 'replicasets', namespaced: true };

@@ -9,15 +9,15 @@ import { startAgent, type AgentProcess } from '../kit/agent-server.ts';
 import { fuzz } from './schemathesis.ts';
 
 /**
- * Threads with a finished run each, so that requests find something: more than the deletes among the requests take
- * away.
+ * How many threads with a finished run there are, so that requests find something. They are more than the requests
+ * delete.
  */
 const RECORDS = 300;
 
-/** Its answer has no end: the stream of a thread stays open for runs to come. */
+/** Answers without an end: the stream of a thread stays open for future runs. */
 const ENDLESS = ['/threads/{thread_id}/stream'];
 
-/** The agent server on a real Postgres, under generated requests of every operation in its document. */
+/** Fuzzes the agent server on a real Postgres with generated requests of every operation in its document. */
 export async function agent(cases: number): Promise<void> {
   const folder = mkdtempSync(path.join(tmpdir(), 'gx-fuzz-postgres-'));
   const postgres = await step('Postgres', () => startPostgres({ folder, owner: 'a fuzz run', durable: false }));

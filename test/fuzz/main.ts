@@ -13,12 +13,12 @@ import { fuzz } from './schemathesis.ts';
 
 const CASES = 10_000;
 
-/** Their answers have no end while what they follow is there; their own tests are in test/control-plane. */
+/** Answers without an end while what they follow exists. Their own tests are in test/control-plane. */
 const ENDLESS = ['', '/revisions/{revision_id}'].flatMap((of) =>
   ['events', 'logs/stream'].map((what) => `/v2/deployments/{deployment_id}${of}/${what}`),
 );
 
-/** The control plane on a real API server, under generated requests of every operation in its document. */
+/** Fuzzes the control plane on a real API server with generated requests of every operation in its document. */
 async function controlPlane(cases: number): Promise<void> {
   const server = await step('API server', () => startApiServer());
   try {
@@ -36,7 +36,7 @@ async function controlPlane(cases: number): Promise<void> {
     const log = createLog({ level: 'error', process: 'control-plane' });
     const plane = await startControlPlane({ config, kube, log, signal: new AbortController().signal });
     const url = `http://127.0.0.1:${plane.port}`;
-    // No operator ends a revision here: whoever waits for one would wait for its whole time.
+    // No operator ends a revision here, so a request that waits for one would wait until its limit.
     const target = { url, headers: { 'x-api-key': key }, cases, excludePaths: ENDLESS, fixed: { 'query.wait': 0 } };
     await step('fuzz the control plane', (report) => fuzz(target, report));
     await plane.stop();
@@ -47,7 +47,7 @@ async function controlPlane(cases: number): Promise<void> {
 
 const TARGETS: Record<string, (cases: number) => Promise<void>> = { 'control-plane': controlPlane, agent };
 
-/** `[control-plane|agent] [cases]`: both, and 10,000 each, unless told otherwise. */
+/** Arguments: `[control-plane|agent] [cases]`. The default is both, and 10,000 cases each. */
 await program(async () => {
   const [first = '', second] = process.argv.slice(2);
   const named = TARGETS[first];

@@ -11,11 +11,11 @@ const VERSION = '4.32.5';
 
 const HOOKS = 'test/fuzz/known_ids.py';
 
-/** What must hold for every answer. A valid body that a rule of the domain refuses is no fault. */
+/** What must hold for every answer. A valid body that a rule of the domain refuses is not a fault. */
 const CHECKS =
   'not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance,response_headers_conformance,negative_data_rejection';
 
-/** Runs in which the tool itself may break, each with another seed, before nothing can be said of the server. */
+/** How often the tool itself may break, each time with another seed, before the fuzzing fails. */
 const ATTEMPTS = 3;
 
 /**
@@ -26,7 +26,7 @@ const ATTEMPTS = 3;
  */
 const EACH = 60;
 
-/** The fuzzer, installed once into a virtual environment of its own. */
+/** Installs the fuzzer once, into a virtual environment of its own, and returns its path. */
 async function installed(report: Report): Promise<string> {
   const folder = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'gx-platform', `schemathesis-${VERSION}`);
   const program = join(folder, 'bin', 'schemathesis');
@@ -37,14 +37,14 @@ async function installed(report: Report): Promise<string> {
   return program;
 }
 
-/** `fixed` are parameters (`query.wait`) that get one value instead of generated ones. */
+/** `fixed` holds parameters (`query.wait`) that get one value instead of generated ones. */
 export type Target = {
   url: string;
   headers: Record<string, string>;
   cases: number;
   excludePaths?: string[];
   fixed?: Record<string, number>;
-  /** Ids of records that exist, by parameter name: `known_ids.py` puts them in. */
+  /** Ids of records that exist, by parameter name. `known_ids.py` inserts them. */
   known?: Record<string, string[]>;
 };
 
@@ -76,7 +76,7 @@ export async function fuzz(target: Target, report: Report): Promise<void> {
   }
 }
 
-/** One run of the tool, with its report read back. */
+/** Runs the tool once and reads its report. */
 async function once(program: string, { url, headers, excludePaths = [], fixed = {}, known }: Target, each: number): Promise<Verdict> {
   const folder = mkdtempSync(join(tmpdir(), 'gx-fuzz-'));
   const [config, written] = [join(folder, 'schemathesis.toml'), join(folder, 'report.json')];

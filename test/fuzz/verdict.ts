@@ -1,19 +1,19 @@
-/** What schemathesis writes of a run (`--report json`), as far as it is read here. */
+/** The part of schemathesis' report (`--report json`) that is read here. */
 export type FuzzReport = {
   failures: { title: string; operations: string[] }[];
   errors: { title: string }[];
   test_cases: { generated: number };
 };
 
-/** `cases`: requests that were sent. */
+/** `cases` is the number of requests that were sent. */
 export type Verdict = { kind: 'clean'; cases: number } | { kind: 'faults' | 'broken'; what: string[] };
 
-/** A server that gives no answer in time is a fault of the server; every other error is one of the tool. */
+/** The error of a server that does not answer in time, which is the server's fault. Every other error is the tool's. */
 const NO_ANSWER = 'Network Error';
 
 /**
- * How a run of the fuzzer ended: nothing found, faults found, or the tool itself broke and proved nothing. A run
- * without a report broke.
+ * Returns how a run of the fuzzer ended: nothing found, faults found, or the tool itself broke and proved nothing. A
+ * run without a report broke.
  */
 export function verdictOf(exitCode: number, report: FuzzReport | undefined): Verdict {
   if (report === undefined) return { kind: 'broken', what: [`ended with ${exitCode} and without a report`] };

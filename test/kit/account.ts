@@ -17,7 +17,7 @@ const account: Kind = { apiVersion: 'v1', kind: 'ServiceAccount', plural: 'servi
 
 type Kubeconfig = { users: { user: object }[] };
 
-/** A service account that may do just this, as a kubeconfig with its token. */
+/** Makes a service account with just these permissions. Returns a kubeconfig with its token. */
 export async function accountWith(
   kube: Kube,
   { namespace, kubeconfig, rules }: { namespace: string; kubeconfig: string; rules: PolicyRule[] },
@@ -28,7 +28,7 @@ export async function accountWith(
   return kubeconfigOf(kube, { namespace, kubeconfig, name: metadata.name });
 }
 
-/** Lets the account of one namespace do this in another one. */
+/** Gives the account of one namespace these permissions in another one. */
 export async function grant(kube: Kube, { namespace, rules, to }: { namespace: string; rules: PolicyRule[]; to: string }): Promise<void> {
   const metadata = { name: 'limited', namespace };
   await kube.create(role, { apiVersion: role.apiVersion, kind: 'Role', metadata, rules });
@@ -43,20 +43,19 @@ export async function grant(kube: Kube, { namespace, rules, to }: { namespace: s
   if (rule !== undefined) await untilMay(kube, `${to}:${metadata.name}`, rightIn(rule), namespace);
 }
 
-/** One of the rights that a rule gives. */
+/** Returns one of the permissions that a rule gives. */
 function rightIn({ apiGroups: [group = ''], resources: [path = ''], verbs: [verb = ''] }: PolicyRule): string {
   const [resource, ...subresource] = path.split('/');
   return `${verb} ${[[resource, group].filter(Boolean).join('.'), ...subresource].join('/')}`;
 }
 
-/** Until an API server that was given a role goes by it: it hears of roles by watches of its own. */
+/** Waits until the API server applies a role, of which it learns by watches of its own. */
 export const untilMay = (kube: Kube, who: string, right: string, namespace?: string): Promise<true> =>
   until(`${who} may ${right}`, () => may(kube, who, right, namespace));
 
 /**
- * Whether a service account, `namespace:name`, may do this: `verb resource[.group][/subresource]`, in a namespace or,
- * without one, in all of
- * them.
+ * Returns whether a service account, `namespace:name`, may do `verb resource[.group][/subresource]`, in a namespace or,
+ * without one, in all of them.
  */
 export async function may(kube: Kube, who: string, right: string, namespace?: string): Promise<boolean> {
   const [verb = '', what = ''] = right.split(' ');
@@ -79,7 +78,7 @@ export async function may(kube: Kube, who: string, right: string, namespace?: st
   return answer.status.allowed;
 }
 
-/** A kubeconfig with a token of the account. */
+/** Returns a kubeconfig with a token of the account. */
 export async function kubeconfigOf(
   kube: Kube,
   { namespace, kubeconfig, name }: { namespace: string; kubeconfig: string; name: string },

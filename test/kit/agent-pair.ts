@@ -1,7 +1,9 @@
 import { startAgent, type AgentProcess } from './agent-server.ts';
 import { freshDatabase, type TestDatabase } from './postgres.ts';
 
-/** A process that answers and one that runs, as the pods of a deployment, on a database of their own. */
+/**
+ * A process that answers requests and one that executes runs, as the pods of a deployment, on a database of their own.
+ */
 export type AgentPair = { database: TestDatabase; api: AgentProcess; queue: AgentProcess; stop(): Promise<void> };
 
 export async function startPair(env: Record<string, string>, config?: string): Promise<AgentPair> {

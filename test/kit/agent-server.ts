@@ -9,7 +9,7 @@ export type AgentProcess = {
   url: string;
   client: Client;
   process: ChildProcess;
-  /** All it printed so far. */
+  /** Returns all that it has printed so far. */
   output(): string;
   kill(signal?: NodeJS.Signals): Promise<number | null>;
 };
@@ -27,7 +27,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** The agent server as a process of its own, without waiting for it. */
+/** Starts the agent server as a process of its own, without waiting for it. */
 export async function spawnAgent({ database, config = GRAPHS, env = {}, port }: Options): Promise<AgentProcess> {
   const chosen = port ?? (await freePort());
   const child = spawn(process.execPath, ['src/main.ts', 'agent-server'], {
@@ -58,7 +58,7 @@ export async function spawnAgent({ database, config = GRAPHS, env = {}, port }: 
   };
 }
 
-/** The agent server, ready to answer. */
+/** Starts the agent server and waits until it is ready to answer. */
 export async function startAgent(options: Options): Promise<AgentProcess> {
   const agent = await spawnAgent(options);
   try {
@@ -77,7 +77,7 @@ export async function startAgent(options: Options): Promise<AgentProcess> {
   return agent;
 }
 
-/** The agent server when it must not start: its exit code and what it said. */
+/** Starts an agent server that must not start. Returns its exit code and what it printed. */
 export async function failedStart(options: Options): Promise<{ code: number | null; output: string }> {
   const agent = await spawnAgent(options);
   const timer = setTimeout(() => agent.process.kill('SIGKILL'), 60_000);

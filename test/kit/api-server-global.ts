@@ -8,7 +8,7 @@ declare module 'vitest' {
   }
 }
 
-/** One API server for the whole run. */
+/** Starts one API server for the whole run. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const server = await startApiServer();
   project.provide('kubeconfig', server.kubeconfig);

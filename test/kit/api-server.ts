@@ -24,14 +24,14 @@ import { until } from './until.ts';
 
 export type ApiServer = {
   kubeconfig: string;
-  /** One JSON object a line, per answered request of a client. */
+  /** The file of the audit log: one line of JSON for each answered request of a client. */
   auditLog: string;
-  /** Address of its database. */
+  /** The address of its etcd. */
   etcd: string;
   port: number;
-  /** kill -9; etcd keeps running. */
+  /** Kills the API server with SIGKILL. etcd keeps running. */
   kill(): Promise<void>;
-  /** The API server again, on the same port, with the same data. */
+  /** Starts the API server again, on the same port, with the same data. */
   restart(): Promise<void>;
   /** Forgets all but the newest revision of every object, so that older resource versions are gone (410). */
   compact(): Promise<void>;
@@ -54,8 +54,8 @@ const CONTROLLERS = [
 ];
 
 /**
- * Whose requests the log has: not those of Kubernetes' own parts, or these too, or none, as in a cluster that was not
- * told otherwise.
+ * Whose requests the audit log has: only those of clients, also those of Kubernetes' own parts, or none, which is
+ * Kubernetes' default.
  */
 export type Audit = 'clients' | 'everyone' | 'nobody';
 
@@ -71,8 +71,8 @@ type Tools = Record<string, string>;
 type Place = { dir: string; ports: { etcd: number; peer: number; api: number }; tools: Tools };
 
 /**
- * `limited`: Kubernetes' controllers send the 20 requests a second that each may as it comes, not the 200 that suit a
- * test.
+ * `limited` gives each of Kubernetes' controllers its default limit of 20 requests a second instead of the 200 for
+ * tests.
  */
 type Options = { controllers?: boolean; limited?: boolean; audit?: Audit };
 
@@ -94,7 +94,8 @@ export async function startApiServer(options: Options = {}): Promise<ApiServer> 
       apiServer = run(place, 'kube-apiserver', apiServerFlags(place));
       await until('the API server answers', () => doesAnswer(kube));
       if (!hasControllers) return;
-      // Their back-off would be measured with whatever a test measures after the outage.
+      // The controllers stop too, because their back-off would otherwise be part of what a test measures after the
+      // outage.
       if (controllers !== undefined) await kill(controllers);
       controllers = await control();
     },
@@ -111,7 +112,10 @@ type Begun = { place: Place; kube: Kube; etcd: ChildProcess; apiServer: ChildPro
 
 const kubeconfigIn = ({ dir }: Place): string => join(dir, 'admin.kubeconfig');
 
-/** etcd and an API server that answers: on other ports where another process took one of the free ones first. */
+/**
+ * Starts etcd and an API server, and waits for an answer. If another process has just taken one of the free ports, uses
+ * others.
+ */
 async function begin(tools: Tools, audit: Audit, tries = 3): Promise<Begun> {
   const dir = mkdtempSync(join(tmpdir(), 'gx-api-server-'));
   const [etcdPort, peer, api] = (await freePorts(3)) as [number, number, number];
@@ -168,8 +172,8 @@ const apiServerFlags = ({ dir, ports }: Place): string[] =>
     'service-account-key-file': join(dir, 'service-account.key'),
     'service-account-signing-key-file': join(dir, 'service-account.key'),
     'service-cluster-ip-range': '10.0.0.0/16',
-    // Pods of tests need no token, and would wait for the default account.
-    // What pods may be is pod security's to say, as in any cluster.
+    // Pods of tests need no token, and would wait for the default account. Pod security decides about pods, as in any
+    // cluster.
     'allow-privileged': true,
     'disable-admission-plugins': 'ServiceAccount',
     'audit-policy-file': join(dir, 'audit-policy.yaml'),
@@ -199,7 +203,7 @@ async function startControllers(place: Place, kube: Kube, limited = false): Prom
   );
 }
 
-/** Started before its role exists, the controller manager exits. */
+/** Waits for the roles, because a controller manager that starts before its role exists exits. */
 async function rolesThere(kube: Kube): Promise<void> {
   const role: Kind = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', plural: 'clusterroles', namespaced: false };
   const binding: Kind = { ...role, kind: 'ClusterRoleBinding', plural: 'clusterrolebindings' };
@@ -207,7 +211,7 @@ async function rolesThere(kube: Kube): Promise<void> {
   await until('the bootstrap roles are there', async () =>
     (await kube.list(role)).items.some(({ metadata }) => metadata.name === 'cluster-admin'),
   );
-  // One identity for all controllers of the test, which in a cluster have an account each.
+  // All controllers of the test have one identity. In a cluster each has an account of its own.
   await kube.apply(binding, {
     apiVersion: binding.apiVersion,
     kind: binding.kind,
@@ -253,8 +257,8 @@ async function freePorts(count: number): Promise<number[]> {
 }
 
 /**
- * etcd's own JSON gateway: two compactions, because the API server's watch cache still serves the last few seconds from
- * memory.
+ * Compacts etcd by its JSON gateway. It does so twice, because the API server's watch cache still serves the last few
+ * seconds from memory.
  */
 async function compact(port: number): Promise<void> {
   const ask = async (path: string, body: object): Promise<{ header: { revision: string } }> => {
@@ -265,7 +269,7 @@ async function compact(port: number): Promise<void> {
   await ask('/v3/kv/compaction', { revision: header.revision, physical: true });
 }
 
-/** A namespace of its own for a test file, on the server that the run shares unless another is given. */
+/** Makes a namespace for a test file, on the server that the run shares unless another is given. */
 export async function testNamespace(
   name: string,
   kubeconfig = inject('kubeconfig'),

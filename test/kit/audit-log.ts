@@ -11,7 +11,7 @@ export type AuditEvent = {
 /** Returns the requests that the API server answered to clients whose user agent begins so, oldest first. */
 export function auditEvents(auditLog: string, userAgent: string): AuditEvent[] {
   const text = readFileSync(auditLog, 'utf8');
-  // The last line may be half there.
+  // The last line may be incomplete.
   const lines = text
     .slice(0, text.lastIndexOf('\n') + 1)
     .split('\n')

@@ -3,23 +3,23 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { Transform } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 
-/** A wire between clients and a server of this machine that is slow, and cuts its connections. */
+/** A proxy between clients and a server of this machine that is slow and cuts its connections. */
 export type BadWire = {
-  /** Where the server answers through this wire. */
+  /** Where the server answers through this proxy. */
   url: string;
-  /** Connections that the wire has cut because they were old. */
+  /** Returns how many connections were cut because they were old. */
   cuts(): number;
-  /** All connections break, and new ones are refused. */
+  /** Breaks all connections and refuses new ones. */
   cut(): void;
-  /** New connections work again. */
+  /** Lets new connections work again. */
   mend(): void;
   stop(): void;
 };
 
 type Flaws = {
-  /** How much goes through to a client; no number: all. */
+  /** Bytes a second that go through to a client. No limit if unset. */
   bytesPerSecond?: number;
-  /** Milliseconds after which a connection is cut; no number: never. */
+  /** Milliseconds after which a connection is cut. Never if unset. */
   life?: number;
 };
 
@@ -82,7 +82,7 @@ function cutAfter(milliseconds: number, client: Socket, onCut: () => void): void
   client.on('close', () => clearTimeout(timer));
 }
 
-/** Lets a portion through at a time; what comes faster waits, also in the server. */
+/** Lets a portion through at a time. What comes faster waits, also in the server. */
 function slowly(bytesPerSecond: number): Transform {
   const most = Math.max(1, Math.floor((bytesPerSecond * PORTION) / 1000));
   return new Transform({

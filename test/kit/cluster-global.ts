@@ -15,7 +15,7 @@ declare module 'vitest' {
 const NAME = 'gx-test';
 
 /**
- * A cluster of its own with the platform on it, for the tests in real pods; removed afterwards unless GX_KEEP_CLUSTER
+ * Makes a cluster with the platform on it, for the tests in real pods. It is removed afterwards unless GX_KEEP_CLUSTER
  * is set.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {

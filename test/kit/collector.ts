@@ -12,7 +12,7 @@ type Body = {
   }[];
 };
 
-/** A span as it arrived, its resource's attributes with it. */
+/** A span as it arrived, with its resource's attributes. */
 export type Collected = {
   traceId: string;
   spanId: string;
@@ -37,12 +37,12 @@ export type Collector = {
   url: string;
   spans: Collected[];
   requests: { path: string | undefined; headers: IncomingHttpHeaders; spans: number }[];
-  /** Answers of the next requests, in their order; then 200. */
+  /** The statuses of the next answers, in their order. Then 200. */
   answers: number[];
   stop(): Promise<void>;
 };
 
-/** An OpenTelemetry collector that takes traces by HTTP as JSON, and keeps them. */
+/** Starts an OpenTelemetry collector that accepts traces by HTTP as JSON and keeps them. */
 export async function startCollector(): Promise<Collector> {
   const collector: Omit<Collector, 'url' | 'stop'> = { spans: [], requests: [], answers: [] };
   const server = createServer(async (request, response) => {

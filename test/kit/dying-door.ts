@@ -6,8 +6,8 @@ const WRITES = ['create', 'apply', 'jsonPatch', 'patchStatus', 'replace', 'delet
 export type DyingDoor = { kube: Kube; isDead(): boolean };
 
 /**
- * A door that lets so many writes through and is dead from then on: what a process sees that is killed between two
- * writes of one pass.
+ * Returns a client that lets so many writes through and then fails, as for a process that is killed between two writes
+ * of one pass.
  */
 export function dyingDoor(kube: Kube, writes: number): DyingDoor {
   let left = writes;

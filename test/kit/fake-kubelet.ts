@@ -8,20 +8,17 @@ import { repositoryOf } from '../../src/operator/revision/image-name.ts';
 import { silentLog } from './log.ts';
 
 /*
- * A double of scheduler and kubelet: it runs nothing, and tells the API server what they would tell of pods, by the
- * words in image names:
- * `missing` can't be pulled, `crash` ends again and again, `hungry` is killed for its memory, `stuck` can't migrate,
- * `unset` lacks a Secret,
- * `unplaced` finds no node, `held` waits for a volume, `mute` never gets ready, of `silent` nothing is ever heard, all
- * others are ready. Pods that are not to be
- * restarted have ended well, but builds go by the ref they build: `waits` is left to the test, `runs` does not end,
- * `breaks` fails, `mumbles`
- * tells no image, all others are built.
+ * A double of scheduler and kubelet. It runs nothing, and reports to the API server what they would report of pods, by
+ * the words in image names: `missing` can't be pulled, `crash` ends again and again, `hungry` is killed for its memory,
+ * `stuck` can't migrate, `unset` lacks a Secret, `unplaced` finds no node, `held` waits for a volume, `mute` never
+ * becomes ready, `silent` has no status at all, and all others are ready. Pods that are not to be restarted have
+ * succeeded, but builds depend on the ref that they build: `waits` is left to the test, `runs` does not end, `breaks`
+ * fails, `mumbles` names no image, and all others are built.
  */
 
 export type FakeKubelet = { stop(): Promise<void> };
 
-/** The digest that an image has in the registry of these tests: its own, or one of its name. */
+/** Returns the digest that an image has in the registry of these tests: its own, or one made from its name. */
 export const digestFor = (image: string): string => image.split('@')[1] ?? `sha256:${createHash('sha256').update(image).digest('hex')}`;
 export const DIGEST = digestFor('agent:1');
 
@@ -46,7 +43,7 @@ export function fakeKubelet(kube: Kube, namespace: string): FakeKubelet {
 type Variable = { name: string; value?: string };
 type Spec = { containers: { name: string; image: string; env?: Variable[] }[]; restartPolicy?: string };
 
-/** Until it is heard: as a kubelet does while the API server is away. */
+/** Reports until it succeeds, as a kubelet does while the API server is away. */
 async function report(kube: Kube, pod: KubeObject, signal: AbortSignal): Promise<void> {
   const status = pod.status as { containerStatuses?: unknown[] };
   if (status.containerStatuses !== undefined) return;
@@ -64,7 +61,7 @@ async function report(kube: Kube, pod: KubeObject, signal: AbortSignal): Promise
   }
 }
 
-/** What a kubelet reports of a pod with this spec. */
+/** Returns what a kubelet reports of a pod with this spec. */
 export function statusFor({ containers, restartPolicy }: Spec): object {
   if (refOf({ containers }) !== '') return buildFor({ containers });
   if (restartPolicy !== 'Always') return ended(containers);
@@ -95,7 +92,7 @@ const refOf = (spec: Spec): string => valueIn(spec, 'GX_GIT_REF');
 
 export const COMMIT = 'c0ffee0'.padEnd(40, '1');
 
-/** The status of a build's pod: under way, or ended with a code and its termination message. */
+/** Returns the status of a build's pod: under way, or ended with a code and its termination message. */
 export function buildStatus(state: 'running' | { exitCode: number; message?: string }): object {
   const container = { name: 'build', image: 'builder', imageID: '', ready: false, restartCount: 0 };
   if (state === 'running') return { phase: 'Running', containerStatuses: [{ ...container, ready: true, state: { running: {} } }] };
@@ -111,7 +108,7 @@ function buildFor(spec: Spec): object {
   return buildStatus({ exitCode: 0, message: JSON.stringify({ image: `${valueIn(spec, 'GX_IMAGE')}@${DIGEST}`, commit: COMMIT }) });
 }
 
-/** A pod that does one thing, and did it well. */
+/** Returns the status of a pod that has succeeded. */
 const ended = (containers: Spec['containers']): object => ({
   phase: 'Succeeded',
   conditions: [],

@@ -9,8 +9,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { parse } from 'yaml';
 
 /*
- * A reverse proxy between an operator and the API server that knows what is asked, keeps a journal, and does harm by
- * rules.
+ * A reverse proxy between an operator and the API server. It understands requests, keeps a journal, and injects faults
+ * by rules.
  */
 
 export type Verb = 'get' | 'list' | 'watch' | 'create' | 'apply' | 'patch' | 'replace' | 'delete';
@@ -25,7 +25,7 @@ export type Asked = {
   path: string;
 };
 
-/** What happened to a request; `status` 0: it has no answer. `at` in milliseconds of `performance.now`. */
+/** What happened to a request. Its `status` is 0 if it has no answer. `at` is in milliseconds of `performance.now`. */
 export type Entry = Asked & { at: number; status: number };
 
 /** `reset`: not sent, the connection breaks. `lost`: sent, and the connection breaks instead of the answer. */
@@ -33,9 +33,9 @@ export type Verdict = 'pass' | 'reset' | 'lost' | { delay: number } | { status: 
 
 export type Rules = {
   request?: (asked: Asked) => Verdict;
-  /** Told of each answer before the client is. */
+  /** Called for each answer before the client gets it. */
   answered?: (entry: Entry) => void;
-  /** What becomes of one event of a watch: passed, kept from the client, or late by so many milliseconds. */
+  /** Decides what happens to one event of a watch: it passes, it is dropped, or it is late by so many milliseconds. */
   event?: (asked: Asked, line: string) => 'pass' | 'drop' | number;
 };
 
@@ -43,15 +43,15 @@ export type FaultProxy = {
   /** A kubeconfig that leads through this proxy. */
   kubeconfig: string;
   journal: Entry[];
-  /** The faults of the moment; none at first. */
+  /** The present faults. There are none at first. */
   rules: Rules;
-  /** Breaks all connections; with `refuse`, new ones too until `mend`. */
+  /** Breaks all connections. With `refuse`, new ones are refused until `mend`. */
   cut(options?: { refuse: boolean }): void;
   mend(): void;
   stop(): void;
 };
 
-/** Neither a lease nor an event: what a crash may fall between. */
+/** Returns true for writes except of leases and events: a crash may fall between two of them. */
 export const isWrite = ({ verb, resource }: Asked): boolean =>
   !['get', 'list', 'watch'].includes(verb) && !['leases', 'events'].includes(resource);
 
@@ -109,13 +109,13 @@ function upstreamOf({ clusters, users }: Kubeconfig): Upstream {
   return { server, agent: new https.Agent({ keepAlive: true, ca: pem(ca), cert: pem(cert), key: pem(key) }) };
 }
 
-/** As the API server: HTTP/2 for clients that speak it, HTTP/1.1 for the others. */
+/** Like the API server, the proxy speaks HTTP/2 with clients that can, and HTTP/1.1 with the others. */
 type Request = IncomingMessage | Http2ServerRequest;
 /** Node gives both the same methods. */
 type Response = ServerResponse & Partial<Pick<Http2ServerResponse, 'stream'>>;
 type Exchange = { proxy: FaultProxy; upstream: Upstream; request: Request; response: Response };
 
-/** Breaks the wire in the middle of an answer. */
+/** Breaks the connection in the middle of an answer. */
 const breakOff = (response: Response): void => void (response.stream ?? response).destroy();
 
 async function handle({ proxy, upstream, request, response }: Exchange): Promise<void> {

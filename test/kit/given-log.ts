@@ -1,8 +1,8 @@
 import type { Kube } from '../../src/kube/kube.ts';
 
 /**
- * A door whose pods' logs are given, where there is no kubelet that has them; it is behind no fence, which would have
- * its own.
+ * Returns a client with given logs of pods, because there is no kubelet that has them. It is not fenced, because a
+ * fence would have logs of its own.
  */
 export function withLog(kube: Kube, lines: string): Kube {
   const given: Record<PropertyKey, unknown> = { podLog: () => Promise.resolve(lines), fenced: () => undefined };

@@ -7,11 +7,11 @@ export type Kubectl = {
   (...args: string[]): Promise<string>;
   json<T>(...args: string[]): Promise<T>;
   apply(manifest: object, ...options: string[]): Promise<string>;
-  /** What would change, as a diff; empty when nothing would. */
+  /** Returns what would change, as a diff. Empty if nothing would. */
   diff(manifest: object, ...options: string[]): Promise<string>;
 };
 
-/** kubectl as a person uses it, on one cluster. */
+/** Returns kubectl as a person uses it, on one cluster. */
 export function kubectlFor({ kubectl, kubeconfig }: { kubectl: string; kubeconfig: string }): Kubectl {
   const env = { ...process.env, KUBECONFIG: kubeconfig };
   const call = async (...args: string[]): Promise<string> => (await run(kubectl, args, { env, maxBuffer: 64 * 1024 * 1024 })).stdout;

@@ -2,16 +2,16 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { openSync } from 'node:fs';
 
-/** Runs the tool until its wire to us is cut: by `kill`, or by our own end, whatever ended us. */
+/** Runs the tool until its pipe to this process closes: by `kill`, or because this process has ended in any way. */
 const LEASH = '"$0" "$@" 3<&- & pid=$!; { cat <&3; kill -9 "$pid"; } & exec 3<&-; wait "$pid"';
 
 /**
- * Of Kubernetes' programs, which here have more memory than CPU: the API server takes a sixth less of it for a write
- * than with Go's own 100.
+ * The GOGC of Kubernetes' programs, which here have more memory than CPU. The API server needs a sixth less CPU for a
+ * write than with Go's default of 100.
  */
 const GOGC = '300';
 
-/** A program that ends, at the latest, when this process does. */
+/** Starts a program that ends, at the latest, when this process does. */
 export function leashed(path: string, args: string[], logFile: string): ChildProcess {
   const log = openSync(logFile, 'a');
   return spawn('/bin/sh', ['-c', LEASH, path, ...args], {
@@ -20,16 +20,16 @@ export function leashed(path: string, args: string[], logFile: string): ChildPro
   });
 }
 
-/** kill -9, by cutting the wire. */
+/** Kills the program with SIGKILL, by closing its pipe. */
 export async function kill(child: ChildProcess): Promise<void> {
   const isRunning = child.exitCode === null && child.signalCode === null;
   const gone = isRunning ? once(child, 'exit') : undefined;
-  // The wire of one that ended by itself is still there.
+  // The pipe of a program that ended by itself is still open.
   child.stdio[3]?.destroy();
   await gone;
 }
 
-/** Ends when its standard input does: with us, whatever ended us. */
+/** Ends the process when its standard input does, which is when this process ends in any way. */
 const NODE_LEASH = 'process.stdin.on("end", () => process.exit()).resume(); process.stdin.unref();';
 
 /** Flags for a Node.js program whose standard input is a pipe from this process. */

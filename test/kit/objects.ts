@@ -21,7 +21,7 @@ type DeploymentGiven = {
 
 export const UID = '11111111-1111-4111-8111-111111111111';
 
-/** A deployment of an image, with what the test cares about. */
+/** Returns a deployment of an image, with what the test cares about. */
 export function deployment({ metadata, spec, template, image = 'agent:1', status }: DeploymentGiven = {}): DeploymentResource {
   return {
     apiVersion: API_VERSION,
@@ -32,20 +32,20 @@ export function deployment({ metadata, spec, template, image = 'agent:1', status
   };
 }
 
-/** The same without what only a stored object has: to be created. */
+/** Returns the same without what only a stored object has, so that it can be created. */
 export function newDeployment(namespace: string, given: DeploymentGiven = {}): DeploymentResource {
   const { metadata, spec } = deployment(given);
   const { uid: _, generation: _generation, ...kept } = metadata;
   return { apiVersion: API_VERSION, kind: 'Deployment', metadata: { ...kept, namespace }, spec };
 }
 
-/** The revision that a deployment asks for, with a uid and a status. */
+/** Returns the revision that a deployment asks for, with a uid and a status. */
 export function revision(of: DeploymentResource = deployment(), given: Partial<RevisionResource> = {}): RevisionResource {
   const made = revisionOf(of);
   return { ...made, ...given, metadata: { ...made.metadata, uid: '22222222-2222-4222-8222-222222222222', ...given.metadata } };
 }
 
-/** A deployment from git; the double of the kubelet builds by the ref. */
+/** Returns a deployment from git. The double of the kubelet builds by the ref. */
 export const fromGit = (repoRef: string, given: DeploymentGiven = {}): DeploymentGiven => ({
   ...given,
   spec: {

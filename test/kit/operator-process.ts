@@ -6,23 +6,21 @@ import { join } from 'node:path';
 import { kinds, type Kube } from '../../src/kube/kube.ts';
 import { until } from './until.ts';
 
-/**
- * An operator in a process of its own, as in a pod: it can be killed, and it can be stopped in the middle of anything.
- */
+/** An operator in a process of its own, as in a pod. It can be killed, or stopped in the middle of anything. */
 export type OperatorProcess = {
   identity: string;
-  /** Resolves when its name stands in the lease. */
+  /** Resolves when the Lease has its name. */
   leading(seconds?: number): Promise<true>;
   signal(signal: NodeJS.Signals): void;
-  /** How it ended; undefined while it runs. */
+  /** Returns how it ended, or undefined while it runs. */
   end(): { code: number | null; signal: NodeJS.Signals | null } | undefined;
-  /** kill -9, whatever it is doing. */
+  /** Kills it with SIGKILL, whatever it is doing. */
   kill(): Promise<void>;
 };
 
 type Given = { kube: Kube; namespace: string; kubeconfig: string; identity: string; lease?: string; env?: Record<string, string> };
 
-/** Ends when its standard input does: with us, whatever ended us. */
+/** Ends the process when its standard input does, which is when this process ends in any way. */
 const LEASH = 'process.stdin.on("end", () => process.exit()).resume(); process.stdin.unref();';
 
 export function operatorProcess(given: Given): OperatorProcess {
@@ -62,7 +60,7 @@ export function operatorProcess(given: Given): OperatorProcess {
 const endOf = ({ exitCode, signalCode }: ChildProcess) =>
   exitCode === null && signalCode === null ? undefined : { code: exitCode, signal: signalCode };
 
-/** Who leads; undefined where nobody does. */
+/** Returns who leads, or undefined if nobody does. */
 export async function holderOf(kube: Kube, namespace: string, lease = 'gx-operator'): Promise<string | undefined> {
   const { spec } = await kube.get(kinds.lease, { namespace, name: lease });
   return (spec as { holderIdentity?: string }).holderIdentity;

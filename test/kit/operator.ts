@@ -19,7 +19,7 @@ export type OperatorGiven = {
   log?: Log;
 };
 
-/** An operator for one namespace, on the API server of the run. */
+/** Starts an operator for one namespace, on the API server of the run. */
 export async function operatorFor(
   { namespace, kubeconfig }: { namespace: string; kubeconfig: string },
   options: OperatorGiven = {},
@@ -45,21 +45,21 @@ export async function operatorFor(
   return { ...operator, stop, userAgent };
 }
 
-/** The sum of a metric of the operator over its labels, or over those lines that have this one. */
+/** Returns the sum of a metric of the operator over all its labels, or over the lines that have this label. */
 export async function metricOf({ port }: Pick<Operator, 'port'>, name: string, label = ''): Promise<number> {
   const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
   const lines = text.split('\n').filter((line) => line.startsWith(`${name}{`) && line.includes(label));
   return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
 }
 
-/** Nothing waits for the operator, and it is at nothing. */
+/** Waits until no work waits for the operator and none is under way. */
 export const untilIdle = (operator: Pick<Operator, 'port'>): Promise<true> =>
   until('the operator is idle', async () => {
     const [waiting, active] = [await metricOf(operator, 'workqueue_depth'), await metricOf(operator, 'controller_runtime_active_workers')];
     return waiting + active === 0;
   });
 
-/** What a test asks of a namespace, in the words of the domain. */
+/** Returns what a test asks of a namespace, in the words of the domain. */
 export function look(kube: Kube, namespace: string) {
   const deployment = (name: string): Promise<DeploymentResource> => kube.get(kinds.deployment, { namespace, name });
   const revision = (name: string): Promise<RevisionResource> => kube.get(kinds.revision, { namespace, name });

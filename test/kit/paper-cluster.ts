@@ -17,15 +17,14 @@ import { settings } from './objects.ts';
 import { recorded, type Record } from './recorded-reads.ts';
 
 /*
- * A cluster on paper: objects in memory, the reconciles as they are, and in turn what Kubernetes would make of their
- * writes. It knows no
- * time and no failures; it is there to see what a reconcile reads.
+ * A cluster on paper: objects in memory, the real reconciles, and in turn what Kubernetes would make of their writes.
+ * It has no time and no failures. It shows what a reconcile reads.
  */
 
 export type Reader = 'deployment' | 'revision';
-/** Told of each read: whose reconcile read, its key, and what. */
+/** Called for each read, with whose reconcile read, its key, and what it read. */
 export type OnRead = (reader: Reader, key: string, read: Parameters<Record>[0]) => void;
-/** Told before each pass. */
+/** Called before each pass. */
 export type OnPass = (caches: Caches) => void;
 
 type Resource = DeploymentResource | RevisionResource;
@@ -101,7 +100,7 @@ export function paperCluster({ onRead, onPass }: { onRead: OnRead; onPass: OnPas
     const status = { ...report.status, conditions, observedGeneration: at.generation };
     cache.offer(stored({ ...object, status }));
   };
-  /** Every workload and set has the pods that it asks for, as a kubelet reports them. */
+  /** Gives every workload and set the pods that it asks for, as a kubelet reports them. */
   const run = (): void => {
     for (const cache of [caches.workloads, caches.statefulSets]) for (const workload of cache.list()) cache.offer(runPods(workload));
     for (const job of storeOf(kinds.job).values()) podOf(job, (job.spec as { template: Template }).template);
@@ -133,13 +132,13 @@ export function paperCluster({ onRead, onPass }: { onRead: OnRead; onPass: OnPas
     const counts = { replicas, updatedReplicas: replicas, availableReplicas: ready, readyReplicas: ready };
     return stored({ ...workload, status: { observedGeneration: workload.metadata.generation, ...counts } });
   };
-  /** Changes the spec of the deployment, as a person does. */
+  /** Changes the spec of a deployment, as a person does. */
   const ask = (key: string, change: (spec: DeploymentResource['spec']) => Partial<DeploymentResource['spec']>): void => {
     const { metadata, ...rest } = caches.deployments.get(key) as DeploymentResource;
     const spec = { ...rest.spec, ...change(rest.spec) };
     caches.deployments.offer(stored({ ...rest, spec, metadata: { ...metadata, generation: (metadata.generation ?? 1) + 1 } }));
   };
-  /** Reconciles everything, and lets Kubernetes act upon it, so many times. */
+  /** Reconciles everything and lets Kubernetes act on it, so many times. */
   const turns = async (count: number): Promise<void> => {
     for (let turn = 0; turn < count; turn += 1) {
       for (const key of keysOf(caches.deployments)) await pass('deployment', caches.deployments, key, reconcileDeployment);
@@ -165,13 +164,13 @@ const CACHES: { [kind: string]: keyof Caches } = {
   'v1 Pod': 'pods',
 };
 
-/** The cache of a kind; undefined of one that is not watched. */
+/** Returns the cache of a kind, or undefined if the kind is not watched. */
 export function cacheIn(caches: Caches, { apiVersion, kind }: { apiVersion: string; kind: string }): Cache | undefined {
   const name = CACHES[`${apiVersion} ${kind}`];
   return name && (caches[name] as unknown as Cache);
 }
 
-/** As server-side apply leaves it, for one who applies all fields: its status and identity stay. */
+/** Returns an object as server-side apply leaves it if all fields are applied. Its status and identity stay. */
 function merged(cache: Cache | undefined, object: KubeObject): KubeObject {
   const before = cache?.get(keyOf(object.metadata));
   if (before === undefined) return object;
@@ -180,7 +179,7 @@ function merged(cache: Cache | undefined, object: KubeObject): KubeObject {
   return { ...before, ...object, metadata: { ...object.metadata, ...kept, generation: generation + 1 } };
 }
 
-/** Caches whose objects record what is read of them. */
+/** Returns caches whose objects record what is read of them. */
 function recordedCaches(caches: Caches, record: Record): Caches {
   const over = (cache: Cache): Cache => {
     const whole = (object: object | undefined) => object && recorded(object, record);

@@ -16,14 +16,14 @@ export type Policy = {
   apiGroup: string;
   resource: string;
   operation: 'CREATE' | 'DELETE';
-  /** CEL; true lets it pass. */
+  /** A CEL expression. An object passes if it is true. */
   rule: string;
   message: string;
 };
 
 /**
- * An administrator's admission policy in one namespace; resolves when `isOn` says that the API server obeys it. Gives
- * back its end.
+ * Makes an admission policy in one namespace, as an administrator would. Resolves when `isOn` says that the API server
+ * applies it, with a function that removes it.
  */
 export async function policyFor(kube: Kube, policy: Policy, isOn: () => Promise<boolean>): Promise<() => Promise<void>> {
   const { name, namespace, apiGroup, resource, operation, rule, message } = policy;

@@ -13,7 +13,7 @@ declare module 'vitest' {
   }
 }
 
-/** One Postgres for the whole run, with a database that every migration has been applied to. */
+/** Starts one Postgres for the whole run, with a database that every migration has been applied to. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = mkdtempSync(path.join(tmpdir(), 'gx-test-postgres-'));
   const server = await startPostgres({ folder, owner: 'a test run', durable: false });

@@ -6,17 +6,17 @@ import { silentLog } from './log.ts';
 
 export const TEMPLATE = 'gx_template';
 
-/** The agents' role in a deployed database: it owns its database, and has no other right. */
+/** The agents' role in a deployed database. It owns its database and has no other right. */
 export const AGENT = 'agent';
 
-/** The same server, another database. */
+/** Returns the address of another database on the same server. */
 export function databaseUri(admin: string, name: string): string {
   const uri = new URL(admin);
   uri.pathname = `/${name}`;
   return uri.href;
 }
 
-/** The same, as the agents' role. */
+/** Returns the same address for the agents' role. */
 export const agentUri = (admin: string, name: string): string =>
   Object.assign(new URL(databaseUri(admin, name)), { username: AGENT, password: AGENT }).href;
 
@@ -30,7 +30,7 @@ export async function asAdmin<T>(admin: string, work: (client: Client) => Promis
   }
 }
 
-/** Migrates once; a copy of the result costs a test file a fraction of that. */
+/** Migrates a database once. A copy of it costs a test file a fraction of that. */
 export async function makeTemplate(admin: string): Promise<void> {
   await asAdmin(admin, async (client) => {
     await client.query(`create role ${AGENT} login password '${AGENT}'`);

@@ -8,11 +8,11 @@ import { newAuthority, newCertificate, type Pair } from '../../src/operator/data
 import { asAdmin } from './postgres-template.ts';
 
 export type EncryptedPostgres = {
-  /** Of the superuser, without a word of TLS. */
+  /** The superuser's address, which does not mention TLS. */
   uri: string;
-  /** File of the authority that the server is known by. */
+  /** The file with the authority by which clients verify the server. */
   authorityFile: string;
-  /** Another certificate: of the same authority, or of another one, which does not get into the file. */
+  /** Gives it another certificate, of the same authority or of another one. The file keeps the first authority. */
   renew(by?: Pair): Promise<void>;
   stop(): Promise<void>;
 };
@@ -20,7 +20,7 @@ export type EncryptedPostgres = {
 export const authority = (): Pair => newAuthority('chat-db authority', { now: new Date(), random: randomBytes });
 
 /**
- * A Postgres of its own that serves TLS as a deployment's does, by certificates that the operator's own code makes for
+ * Starts a Postgres that serves TLS as a deployment's does, with certificates that the operator's own code makes for
  * `localhost`.
  */
 export async function encryptedPostgres(): Promise<EncryptedPostgres> {
@@ -35,7 +35,7 @@ export async function encryptedPostgres(): Promise<EncryptedPostgres> {
     await asAdmin(server.uri, async (client) => {
       const { rows } = await client.query<{ at: string }>(`select current_setting('data_directory') as at`);
       const at = rows[0]?.at ?? '';
-      // Postgres' own account makes the files: it takes no key that others may read.
+      // Postgres' own account makes the files, because Postgres accepts no key that others may read.
       const write = (name: string, text: string): Promise<unknown> =>
         client.query(`copy (select '${Buffer.from(text).toString('base64')}') to program 'umask 077; base64 -d > ${at}/${name}'`);
       await write('tls.crt', certificate);

@@ -6,7 +6,7 @@ import type { Database, Db } from '../../src/agent/db/pool.ts';
 const FOLDER = new URL('../../src/agent/db/migrations/', import.meta.url);
 
 /**
- * Our tables in a Postgres with pgvector: its own code, compiled for this process. The suite's server has no pgvector.
+ * Makes our tables in a Postgres with pgvector that is compiled for this process. The suite's server has no pgvector.
  */
 export async function postgresWithVectors(): Promise<{ db: Database; close: () => Promise<void> }> {
   const postgres = await PGlite.create({ extensions: { vector } });

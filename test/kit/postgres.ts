@@ -7,26 +7,26 @@ import { AGENT, agentUri, asAdmin, databaseUri, TEMPLATE } from './postgres-temp
 
 export type TestDatabase = {
   uri: string;
-  /** Ends what is still connected. */
+  /** Drops the database and ends what is still connected. */
   drop(): Promise<void>;
   sql<R extends QueryResultRow = Record<string, unknown>>(text: string, values?: unknown[]): Promise<R[]>;
 };
 
 /**
- * A database of its own, for a test file or a test: with the agent server's schema, or an empty one (`migrated:
- * false`). Connected to as
- * agents are in a deployment, by a role that owns the database and nothing else, unless the test is about roles.
+ * Makes a database for a test file or a test, with the agent server's schema or empty (`migrated: false`). Clients
+ * connect as agents do in a deployment, by a role that owns the database and nothing else, unless the test is about
+ * roles.
  */
 export async function freshDatabase({ migrated = true, superuser = false } = {}): Promise<TestDatabase> {
   const admin = inject('postgres');
   const name = `test_${randomBytes(6).toString('hex')}`;
-  // Copying the files is quicker than writing each page to the log first, which is what makes a copy safe and here
-  // nobody needs.
+  // Copying the files is quicker than first writing each page to the log, which would make the copy safe and which
+  // nobody needs here.
   const copy = migrated ? ` template ${TEMPLATE} strategy file_copy` : '';
   await asAdmin(admin, (client) => client.query(`create database ${name} owner ${AGENT}${copy}`));
   const uri = superuser ? databaseUri(admin, name) : agentUri(admin, name);
   const pool = new Pool({ connectionString: uri, max: 2 });
-  // Its connections are ended by `drop`, or by a test that stops them all.
+  // `drop`, or a test that stops all of them, ends its connections.
   pool.on('error', () => undefined);
   return {
     uri,

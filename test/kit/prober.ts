@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
-/** Calls again and again, `pause` milliseconds apart, until told to stop; keeps what went wrong. */
+/** Calls `work` again and again, `pause` milliseconds apart, until it is stopped, and keeps what went wrong. */
 export function prober(work: (round: number) => Promise<void>, pause: number) {
   const failures: string[] = [];
   let rounds = 0;
@@ -22,7 +22,7 @@ export function prober(work: (round: number) => Promise<void>, pause: number) {
   };
 }
 
-/** An error with all its causes: `fetch failed` alone says nothing of what happened to the connection. */
+/** Returns an error with all its causes, because `fetch failed` alone does not say what happened to the connection. */
 function told(error: unknown): string {
   const { cause } = error as { cause?: unknown };
   return cause === undefined ? String(error) : `${String(error)}: ${told(cause)}`;

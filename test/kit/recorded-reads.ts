@@ -6,14 +6,16 @@ export type Record = (read: Read) => void;
 
 const KEYS = ['name', 'type', 'key', 'uid'] as const;
 
-/** The segment of a list's entry: by what names it, or by its index. */
+/** Returns the path segment of a list's entry: what names it, or its index. */
 export function segmentOf(entry: unknown, index: string): string {
   if (typeof entry !== 'object' || entry === null) return `[${index}]`;
   const key = KEYS.find((name) => typeof (entry as { [name: string]: unknown })[name] === 'string');
   return key === undefined ? `[${index}]` : `[${String((entry as { [name: string]: unknown })[key])}]`;
 }
 
-/** A method, the length of a list, or what JSON.stringify asks for: no field of the object. */
+/**
+ * Returns true for what is not a field of the object: a method, the length of a list, or what JSON.stringify asks for.
+ */
 const isMachinery = (target: object, name: string, value: unknown): boolean =>
   typeof value === 'function' || name === 'toJSON' || (Array.isArray(target) && !/^\d+$/.test(name));
 
@@ -21,8 +23,8 @@ const isKeyOfEntry = (path: string[], name: string): boolean =>
   path.at(-1)?.startsWith('[') === true && (KEYS as readonly string[]).includes(name);
 
 /**
- * The object, recording each leaf that is read of it. A list is looked through for the name of an entry: that alone is
- * no reading.
+ * Returns the object, recording each leaf that is read of it. Searching a list for the name of an entry does not count
+ * as a read.
  */
 export function recorded<T extends object>(whole: T, record: Record): T {
   const object = whole as unknown as KubeObject;
@@ -46,7 +48,7 @@ export function recorded<T extends object>(whole: T, record: Record): T {
   return view(object, []) as T;
 }
 
-/** The same object with another value at the path; undefined where the path leads nowhere. */
+/** Returns the same object with another value at the path, or undefined if the path leads nowhere. */
 export function changed(object: KubeObject, path: string[], value: unknown): KubeObject | undefined {
   const copy = structuredClone(object);
   let at: unknown = copy;

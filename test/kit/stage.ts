@@ -5,7 +5,7 @@ import { look, operatorFor, type OperatorGiven, type RunningOperator } from './o
 
 type Running = { stop(): Promise<unknown> };
 
-/** A namespace of its own on an API server. What was started for it ends with it, the last first. */
+/** A namespace on an API server. What was started for it ends with it, the last first. */
 export type Stage = {
   kube: Kube;
   namespace: string;
@@ -13,9 +13,9 @@ export type Stage = {
   see: ReturnType<typeof look>;
   /** Starts a double of the kubelet for the pods of the namespace. */
   startKubelet(): FakeKubelet;
-  /** Starts an operator for the namespace, by another kubeconfig where one is given; it leads when this resolves. */
+  /** Starts an operator for the namespace, with another kubeconfig if one is given. It leads when this resolves. */
   startOperator(given?: OperatorGiven & { kubeconfig?: string }): Promise<RunningOperator>;
-  /** Has something else end with the stage. */
+  /** Makes something else end with the stage. */
   endWith<T extends Running>(running: T): T;
   stop(): Promise<void>;
 };

@@ -2,16 +2,16 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 
-/** A wire between a client and the API server that counts connections, and can be cut or made silent. */
+/** A proxy between a client and the API server that counts connections, and can be cut or made silent. */
 export type TcpProxy = {
-  /** A kubeconfig that goes through this wire. */
+  /** A kubeconfig that goes through this proxy. */
   kubeconfig: string;
   connections(): number;
-  /** No new connections, and the open ones break. */
+  /** Breaks the open connections and refuses new ones. */
   cut(): void;
-  /** Connections stay open, but nothing goes through any more. */
+  /** Keeps connections open, but lets nothing through any more. */
   silence(): void;
-  /** New connections work again; silent ones stay silent. */
+  /** Lets new connections work again. Silent ones stay silent. */
   mend(): void;
   stop(): void;
 };

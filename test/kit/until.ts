@@ -1,17 +1,16 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
-/** Milliseconds between two questions: short, so that no test waits longer than it must. */
+/** Milliseconds between two calls of `ask`. They are few, so that no test waits longer than it must. */
 const PAUSE = 50;
 /**
- * Seconds after which nothing is expected any more; below the time that vitest gives to a hook, so that the failure
- * says what was missing.
+ * Seconds after which waiting ends. They are below vitest's limit for a hook, so that the failure says what was
+ * missing.
  */
 const PATIENCE = 100;
 
 /**
- * Asks until there is an answer that is neither undefined nor false, and returns it. What `ask` throws is no answer
- * yet.
- * Asks once more when the time is up, and fails with what the last try threw.
+ * Asks until there is an answer that is neither undefined nor false, and returns it. What `ask` throws counts as no
+ * answer yet. Asks once more when the time is up, and fails with what the last try threw.
  */
 export async function until<T>(what: string, ask: () => Promise<T> | T, seconds = PATIENCE): Promise<Exclude<T, undefined | false>> {
   const deadline = performance.now() + seconds * 1000;
@@ -30,12 +29,12 @@ export async function until<T>(what: string, ask: () => Promise<T> | T, seconds 
 }
 
 /**
- * Milliseconds between two reads that say the same: Kubernetes' own controllers write within some milliseconds of each
+ * Milliseconds between two reads that must agree. Kubernetes' own controllers write within some milliseconds of each
  * other.
  */
 const APART = 500;
 
-/** Reads until nothing changes any more, because those who write have come to an end. Returns what was read last. */
+/** Reads until nothing changes any more, and returns what was read last. */
 export async function still<T>(what: string, read: () => Promise<T>): Promise<T> {
   let last = await read();
   await until(`${what} is still`, async () => {

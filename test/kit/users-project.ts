@@ -11,7 +11,7 @@ const CACHE = join(homedir(), '.cache/gx-platform/projects');
 
 const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as { dependencies: Record<string, string> };
 
-/** A copy of LangGraph that is not ours, of our version, on an older zod. */
+/** A copy of LangGraph of our version that is not ours, on an older zod. */
 export const LANGGRAPH = {
   '@langchain/core': dependencies['@langchain/core']!,
   '@langchain/langgraph': dependencies['@langchain/langgraph']!,
@@ -32,13 +32,13 @@ async function installed(packages: Record<string, string>): Promise<string> {
     await rm(making, { recursive: true });
     throw error;
   }
-  // Two tests may make it at once: the first one counts.
+  // Two tests may make it at once. The first one counts.
   if (existsSync(folder)) await rm(making, { recursive: true });
   else renameSync(making, folder);
   return folder;
 }
 
-/** A user's project, outside of this checkout: files of a folder here, and packages of its own. */
+/** A user's project outside of this checkout, with files of a folder here and packages of its own. */
 export class UsersProject {
   readonly folder = mkdtempSync(join(tmpdir(), 'gx-project-'));
 

@@ -6,9 +6,8 @@ import { parse } from 'yaml';
 import { ensureTools } from '../../dev/cluster/parts.ts';
 
 /*
- * What other people's tools make of a resource: kstatus, which Flux and many others wait by, and Argo CD with the
- * script of config/argocd.
- * Both are the originals, in Go; the first use builds them.
+ * How other tools judge a resource: kstatus, by which Flux and many others wait, and Argo CD with the script of
+ * config/argocd. Both are the originals in Go. The first use builds them.
  */
 
 export type Verdict = {
@@ -21,7 +20,7 @@ const run = promisify(execFile);
 const configMap = join(import.meta.dirname, '../../config/argocd/argocd-cm.yaml');
 const NOTHING = 'return { status = "", message = "" }';
 
-/** The verdict on each object, in their order. */
+/** Returns the verdict on each object, in their order. */
 export async function verdicts(objects: { kind: string }[]): Promise<Verdict[]> {
   const { verdict } = await ensureTools(['verdict']);
   const { data } = parse(readFileSync(configMap, 'utf8')) as { data: Record<string, string> };
