@@ -49,7 +49,7 @@ test-charts: install ## the Helm chart and the kustomize tree render the same
 test-system: install ## the whole chain in real pods, on a cluster of its own
 	@node dev/test/main.ts system
 
-test-crash: install ## the agent server under kill -9 of workers, of the process that answers, and of Postgres; 6 minutes on a quiet machine, 13 on a busy one
+test-crash: install ## the agent server under kill -9 of workers, of the process that answers, and of Postgres, and readers behind a bad network; 7 minutes on a quiet machine, 14 on a busy one
 	@node dev/test/main.ts crash
 
 test-faults: install ## the operator under kill -9, broken watches, refused requests and two leaders, on a real API server

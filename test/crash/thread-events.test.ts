@@ -1,21 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { AgentProcess } from '../kit/agent-server.ts';
+import { badWire } from '../kit/bad-wire.ts';
 import { freshDatabase, type TestDatabase } from '../kit/postgres.ts';
 import { until } from '../kit/until.ts';
+import { EventReader, expectWhole } from './event-reader.ts';
 import { api, say, worker } from './fleet.ts';
 import { openJournal } from './journal.ts';
 
 /*
  * Readers of a thread's events lose their connections again and again, come back at any process, and one of them
- * sleeps; processes that
- * answer and the one that executes die with SIGKILL.
+ * sleeps; processes that answer and the one that executes die with SIGKILL.
  */
 
 const READERS = 20;
 const CUTS = 100;
-const STEPS = 250;
 const PAUSE = 80;
 
 let database: TestDatabase;
@@ -27,52 +26,24 @@ beforeAll(async () => {
 
 afterAll(() => database.drop());
 
-type Event = { event_id: string; seq: number; method: string; params: { namespace: string[]; data: { event?: string } } };
+const someOf = <T>(all: T[]): T => all[Math.floor(Math.random() * all.length)]!;
 
-const CHANNELS = ['values', 'lifecycle', 'input', 'messages', 'tools', 'custom', 'updates', 'tasks', 'checkpoints'];
-const isEnd = ({ method, params: { namespace, data } }: Event): boolean =>
-  method === 'lifecycle' && namespace.length === 0 && data.event === 'completed';
+async function start(url: string, threadId: string, steps: number): Promise<void> {
+  const input = { left: steps, pause: PAUSE, journal: journal.file };
+  const params = { assistant_id: 'counted', input, config: { recursion_limit: steps + 5 } };
+  const body = JSON.stringify({ id: 1, method: 'run.start', params });
+  expect(await (await fetch(`${url}/threads/${threadId}/commands`, { method: 'POST', body })).json()).toMatchObject({ type: 'success' });
+}
 
-class Reader {
-  readonly seen: Event[] = [];
-  cuts = 0;
-  readonly #threadId: string;
-  readonly #next: () => AgentProcess;
+const allHave = (readers: EventReader[], events: number): Promise<true> =>
+  until(`every reader has ${events} events`, () => readers.every(({ seen }) => seen.length >= events));
 
-  constructor(threadId: string, next: () => AgentProcess) {
-    this.#threadId = threadId;
-    this.#next = next;
-  }
-
-  /** Reads until the run has ended; `milliseconds`: how long each of its connections lasts while it is cut. */
-  async follow(milliseconds: () => number): Promise<void> {
-    while (this.seen.length === 0 || !isEnd(this.seen.at(-1)!)) {
-      const cut = this.cuts < CUTS ? AbortSignal.timeout(milliseconds()) : undefined;
-      // A process that died answers nothing: the next one does.
-      await this.#read(cut).catch(() => wait(20));
-      this.cuts += 1;
-    }
-  }
-
-  async #read(signal: AbortSignal | undefined): Promise<void> {
-    const since = this.seen.at(-1)?.seq;
-    const response = await fetch(`${this.#next().url}/threads/${this.#threadId}/stream/events`, {
-      method: 'POST',
-      body: JSON.stringify({ channels: CHANNELS, ...(since !== undefined && { since }) }),
-      ...(signal && { signal }),
-    });
-    let text = '';
-    for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
-      text += chunk;
-      const messages = text.split('\r\n\r\n');
-      text = messages.pop() ?? '';
-      for (const message of messages) {
-        const data = /^data: (.*)$/m.exec(message)?.[1];
-        if (data !== undefined) this.seen.push(JSON.parse(data) as Event);
-      }
-      if (this.seen.length > 0 && isEnd(this.seen.at(-1)!)) return;
-    }
-  }
+/** One has the whole stream, and each reader the same. Returns how many events that are. */
+function expectAllTheSame(readers: EventReader[], { seen: all }: EventReader): number {
+  expectWhole(all);
+  const ids = all.map(({ event_id: id }) => id);
+  for (const { seen } of readers) expect(seen.map(({ event_id: id }) => id)).toEqual(ids);
+  return ids.length;
 }
 
 test('readers that are cut a hundred times, of processes that die, have each event once and in order', async () => {
@@ -80,35 +51,60 @@ test('readers that are cut a hundred times, of processes that die, have each eve
   const [first, second] = [await api(options), await api(options)];
   const executing = await worker(options);
   let answering = [first, second];
-  const any = (): AgentProcess => answering[Math.floor(Math.random() * answering.length)]!;
+  const next = (): string => someOf(answering).url;
   const threadId = randomUUID();
-  const readers = Array.from({ length: READERS }, () => new Reader(threadId, any));
-  const sleeper = new Reader(threadId, any);
-  const following = Promise.all(readers.map((reader) => reader.follow(() => Math.round(50 + Math.random() * 250))));
+  const readers = Array.from({ length: READERS }, () => new EventReader(threadId, { next }));
+  const cutSoon = ({ cuts }: EventReader) => (cuts < CUTS ? Math.round(50 + Math.random() * 250) : undefined);
+  const following = Promise.all(readers.map((reader) => reader.follow(() => cutSoon(reader))));
   following.catch(() => undefined);
-  const input = { left: STEPS, pause: PAUSE, journal: journal.file };
-  const params = { assistant_id: 'counted', input, config: { recursion_limit: STEPS + 5 } };
-  await fetch(`${second.url}/threads/${threadId}/commands`, {
-    method: 'POST',
-    body: JSON.stringify({ id: 1, method: 'run.start', params }),
-  });
-  const allHave = (events: number): Promise<true> =>
-    until(`every reader has ${events} events`, () => readers.every(({ seen }) => seen.length >= events));
-  await allHave(100);
+  await start(second.url, threadId, 250);
+  await allHave(readers, 100);
   answering = [second];
   await first.kill('SIGKILL');
   answering = [second, await api(options)];
-  await allHave(500);
+  await allHave(readers, 500);
   await executing.kill('SIGKILL');
   const other = await worker(options);
   await following;
-  await sleeper.follow(() => 60_000);
-  const whole = sleeper.seen;
-  expect(whole.map(({ seq }) => seq)).toEqual(whole.map((_, at) => at + 1));
-  expect(new Set(whole.map(({ event_id }) => event_id)).size).toBe(whole.length);
-  const ids = whole.map(({ event_id }) => event_id);
-  for (const { seen } of readers) expect(seen.map(({ event_id }) => event_id)).toEqual(ids);
+  // It comes when all is over.
+  const sleeper = new EventReader(threadId, { next });
+  await sleeper.follow();
+  const events = expectAllTheSame(readers, sleeper);
   expect(Math.min(...readers.map(({ cuts }) => cuts))).toBeGreaterThanOrEqual(CUTS);
-  say(`${READERS} readers, cut ${CUTS} times each, have ${ids.length} events each: no gap, none twice`);
+  say(`${READERS} readers, cut ${CUTS} times each, have ${events} events each: no gap, none twice`);
   await Promise.all([...answering, other].map((one) => one.kill()));
+}, 240_000);
+
+test('readers behind a slow proxy that cuts each connection have each event once and in order, also when a process dies', async () => {
+  const options = { database: database.uri };
+  const answering: AgentProcess[] = [await api(options), await api(options)];
+  const executing = await worker(options);
+  const slow = 100_000;
+  const hasty = await Promise.all(answering.map(({ url }) => badWire(url, { bytesPerSecond: slow, life: 250 })));
+  const patient = await Promise.all(answering.map(({ url }) => badWire(url, { bytesPerSecond: slow, life: 5000 })));
+  let alive = [0, 1];
+  const threadId = randomUUID();
+  const behind = (wires: { url: string }[], count: number): EventReader[] =>
+    Array.from({ length: count }, (_, at) => {
+      const next = (): string => wires[someOf(alive)]!.url;
+      return new EventReader(threadId, { next, transport: at % 2 === 0 ? 'sse' : 'websocket' });
+    });
+  const cutOften = behind(hasty, READERS);
+  const cutSeldom = behind(patient, 4);
+  const readers = [...cutOften, ...cutSeldom];
+  const direct = new EventReader(threadId, { next: () => answering[1]!.url });
+  const following = Promise.all([...readers, direct].map((reader) => reader.follow()));
+  following.catch(() => undefined);
+  await start(answering[1]!.url, threadId, 400);
+  await allHave(readers, 300);
+  alive = [1];
+  await answering[0]!.kill('SIGKILL');
+  await following;
+  const events = expectAllTheSame(readers, direct);
+  const fewest = (of: EventReader[]): number => Math.min(...of.map(({ cuts }) => cuts));
+  expect(fewest(cutOften)).toBeGreaterThanOrEqual(CUTS);
+  expect(fewest(cutSeldom)).toBeGreaterThanOrEqual(4);
+  say(`${READERS} readers behind a proxy, cut ${fewest(cutOften)} times and more, have ${events} events each`);
+  for (const wire of [...hasty, ...patient]) wire.stop();
+  await Promise.all([answering[1]!, executing].map((one) => one.kill()));
 }, 240_000);
