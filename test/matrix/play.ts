@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { Client } from '@langchain/langgraph-sdk';
+import { until } from '../kit/until.ts';
 
 /**
  * What a user asks of the graph of test/matrix/project: a streamed run that ends in a question, its state, and the
@@ -31,9 +32,35 @@ export async function play(apiUrl: string): Promise<void> {
   assert.deepEqual((await client.threads.getState<State>(thread_id)).values, answered);
   assert.equal((await client.threads.get(thread_id)).status, 'idle');
 
+  await playEvents(client, input);
+
   const [assistant] = await client.assistants.search({ graphId: 'talk' });
   const { state_schema: schema } = await client.assistants.getSchemas(assistant!.assistant_id);
   assert.deepEqual(schema?.properties?.['topic'], { type: 'string' });
+}
+
+/** The same through event streaming: tokens in blocks, the question, the answer to it. */
+async function playEvents(client: Client, input: object): Promise<void> {
+  const stream = client.threads.stream({ assistantId: 'talk' });
+  const reading = (async () => {
+    for await (const message of stream.messages) {
+      const tokens = await Array.fromAsync(message.text);
+      if (tokens.length > 1) return { tokens, whole: await message.text };
+    }
+    return undefined;
+  })();
+  await stream.run.start({ input });
+  const said = await reading;
+  assert.ok(said !== undefined && said.tokens.length > 5, `tokens are streamed one by one, but ${JSON.stringify(said)} came`);
+  assert.equal(said.whole, 'Tea it is.');
+  await stream.output;
+  const [{ interruptId: interrupt_id, namespace, payload } = { interruptId: '', namespace: [], payload: undefined }] = stream.interrupts;
+  assert.deepEqual(payload, { question: 'More about tea?' });
+  await stream.input.respond({ interrupt_id, namespace, response: 'yes' });
+  await until('the run has ended', async () => (await client.threads.get(stream.threadId)).status === 'idle');
+  const { values } = (await stream.state.get({ namespace: [] })) as { values: State };
+  assert.deepEqual(values.notes, ['answered', 'told yes']);
+  await stream.close();
 }
 
 type State = { messages: { type: string }[]; notes: string[] };

@@ -10,13 +10,15 @@ export type Row = { langgraph: string; core: string; zod: string; form: Form; no
  */
 const LOWEST_NODE = '22.19.0';
 
-/** LangGraph with the core of its time. */
+/** LangGraph with the core of its time. The oldest one streams messages in parts, not in blocks. */
+const OLDEST = { langgraph: '~1.2.0', core: '~1.1.0' };
 const OLD = { langgraph: '~1.4.0', core: '~1.2.0' };
 const MIDDLE = { langgraph: '~1.5.0', core: '~1.3.0' };
 const NEW = { langgraph: '~1.7.0', core: '~1.4.0' };
 
 /** Any two values of different columns meet in one row. */
 export const ROWS: Row[] = [
+  { ...OLDEST, zod: '^4.2.0', form: 'module.js', node: '^24' },
   { ...OLD, zod: '^3.25.32', form: 'module.ts', node: LOWEST_NODE },
   { ...OLD, zod: '^4.2.0', form: 'commonjs.js', node: '^24' },
   { ...MIDDLE, zod: '^3.25.32', form: 'commonjs.ts', node: '^22' },

@@ -1,8 +1,9 @@
 import type { EventPlace } from '../../stream/protocol/event-name.ts';
-import { isMessage, plainMessage } from '../serialise.ts';
+import { isChunk, isMessage, plainMessage } from '../serialise.ts';
 import type { Chunk } from '../events.ts';
 import { messageEvents } from './content-blocks.ts';
 import { GraphsUnderWay, type GraphStatus, type LifecycleEvent } from './graphs-under-way.ts';
+import { MessageParts, type EventsOfMessage } from './message-parts.ts';
 
 /* What LangGraph streams, as events of protocol v2. */
 
@@ -22,6 +23,7 @@ const INTERRUPT = '__interrupt__';
 export class ProtocolEventsOfRun {
   readonly #graphs = new GraphsUnderWay();
   readonly #asked = new Set<string>();
+  readonly #parts = new MessageParts();
 
   of({ namespace, mode, payload }: Chunk): ProtocolEvent[] {
     switch (mode) {
@@ -39,7 +41,7 @@ export class ProtocolEventsOfRun {
 
   /** What is told of the graphs that the end of the run leaves open. */
   end(status: GraphStatus): ProtocolEvent[] {
-    return this.#graphs.end(status).map(lifecycle);
+    return [...this.#messageEnds([]), ...this.#graphs.end(status).map(lifecycle)];
   }
 
   #ofGraph(namespace: string[], method: string, payload: Json): ProtocolEvent[] {
@@ -53,7 +55,11 @@ export class ProtocolEventsOfRun {
         return [...(isEmpty ? [] : [event]), ...this.#inputs(namespace, interrupts)];
       }
       case 'tasks':
-        return [{ method, namespace, data: payload }, ...this.#graphs.task(namespace, payload).map(lifecycle)];
+        return [
+          ...this.#ends(namespace, payload),
+          { method, namespace, data: payload },
+          ...this.#graphs.task(namespace, payload).map(lifecycle),
+        ];
       case 'checkpoints':
         return [{ method, namespace, data: envelopeOf(payload) }];
       default:
@@ -83,16 +89,39 @@ export class ProtocolEventsOfRun {
       data: run_id === undefined ? part : { ...part, run_id },
       node,
     });
-    // An older LangGraph streams messages, not their blocks; parts of one have no end that could be told.
-    if (isMessage(data)) {
-      const message = plainMessage(data);
-      return messageEvents(message['content'], { role: roleOf(message['type']), id: message['id'] }).map(event);
-    }
+    if (isMessage(data)) return this.#olderMessage(task, data, node);
     const part = data as Json;
     if (part['event'] === 'message-start') return [event({ role: 'ai', ...part })];
     if (part['event'] !== 'message-finish') return [event(part)];
     const { responseMetadata, ...rest } = part;
     return [event(isRecord(responseMetadata) && Object.keys(responseMetadata).length > 0 ? { ...rest, metadata: responseMetadata } : rest)];
+  }
+
+  /** LangGraph.js up to 1.2 streams messages and parts of them, not their blocks. */
+  #olderMessage(task: string[], message: Parameters<typeof plainMessage>[0], node: string | undefined): ProtocolEvent[] {
+    const plain = plainMessage(message);
+    const { id, type, content } = plain;
+    if (isChunk(message)) return this.#messageEvents(this.#parts.add(task, plain), node);
+    const ended = this.#parts.whole(id);
+    if (ended !== undefined) return this.#messageEvents(ended, node);
+    return this.#messageEvents({ id, task, events: messageEvents(content, { role: roleOf(type), id }) }, node);
+  }
+
+  #messageEnds(task: string[]): ProtocolEvent[] {
+    return this.#parts.ended(task).flatMap((one) => this.#messageEvents(one));
+  }
+
+  /** Messages end with the task that streams them. */
+  #ends(namespace: string[], payload: Json): ProtocolEvent[] {
+    const isOver = 'result' in payload || 'error' in payload;
+    return isOver ? this.#messageEnds([...namespace, `${String(payload['name'])}:${String(payload['id'])}`]) : [];
+  }
+
+  /** Clients tell messages of one graph apart by the model's run; that of an older LangGraph is only in their ids. */
+  #messageEvents({ id, task, events }: EventsOfMessage, given?: string): ProtocolEvent[] {
+    const namespace = this.#graphs.graphOf(task);
+    const node = given ?? task.at(-1)?.split(':')[0];
+    return events.map((part) => ({ method: 'messages', namespace, data: { ...part, run_id: id }, node }));
   }
 
   #tool(task: string[], payload: Json): ProtocolEvent[] {
