@@ -1,16 +1,13 @@
 import { Invalid } from '../errors.ts';
 import type { JsonObject } from '../schema/agent-types.ts';
 
-/* The nodes that a call names. LangGraph passes over names that its graph does not have; here they are refused. */
+/*
+ * The nodes that a call names. LangGraph passes over goals that its graph does not have; here they are refused. Stops at
+ * such nodes are passed over, as clients expect: one list of stops serves several graphs.
+ */
 
-/** The parts of a call that name nodes, as it is sent and as it is stored. */
-type Call = {
-  interrupt_before?: '*' | string[] | null;
-  interrupt_after?: '*' | string[] | null;
-  command?: JsonObject | null;
-};
-
-type NamedNode = { field: string; node: string };
+/** The part of a call that names goals, as it is sent and as it is stored. */
+type Call = { command?: JsonObject | null };
 
 /**
  * LangGraph's own nodes. A graph is entered at the first, which nothing can go to, and left at the second, before which
@@ -28,41 +25,28 @@ export const someNodes = (nodes: '*' | string[] | null | undefined): '*' | strin
   return nodes && nodes.length > 0 ? nodes : null;
 };
 
-/**
- * Returns the first node that a call names and a graph of these nodes does not have. The nodes of a subgraph do not
- * count, because LangGraph.js does not hand the call's stops on to it.
- */
-export function unknownNode(call: Call, nodes: string[]): NamedNode | undefined {
-  const known = new Set(nodes);
-  return named(call).find(({ field, node }) => !known.has(node) || (field === GOTO && node === START));
+/** Returns the first node that a call goes to and a graph of these nodes does not have. */
+export function unknownNode({ command }: Call, nodes: string[]): string | undefined {
+  const targets = [command?.['goto'] ?? []].flat() as (string | { node: string })[];
+  const goals = targets.map((target) => (typeof target === 'string' ? target : target.node));
+  return goals.find((goal) => goal !== END && (goal === START || !nodes.includes(goal)));
 }
 
 /** Throws `Invalid` for such a node. A graph whose nodes are not known (undefined) is asked when the run begins. */
 export function checkNodes(call: Call, nodes: string[] | undefined): void {
   const unknown = nodes && unknownNode(call, nodes);
-  if (unknown) throw new Invalid([{ loc: ['body', ...unknown.field.split('.')], msg: sentence(unknown, nodes), type: 'value_error' }]);
+  if (unknown === undefined) return;
+  throw new Invalid([{ loc: ['body', 'command', 'goto'], msg: sentence(unknown, nodes!), type: 'value_error' }]);
 }
 
 /** A graph that a function makes for each call has no nodes to know beforehand: its run fails with this. */
 export class UnknownNode extends Error {
   override name = 'UnknownNode';
 
-  constructor(unknown: NamedNode, nodes: string[]) {
-    super(`${unknown.field}: ${sentence(unknown, nodes)}`);
+  constructor(unknown: string, nodes: string[]) {
+    super(`command.goto: ${sentence(unknown, nodes)}`);
   }
 }
 
-const sentence = ({ node }: NamedNode, nodes: string[]): string =>
+const sentence = (node: string, nodes: string[]): string =>
   `the graph has no node "${node}"; it has ${nodes.filter((name) => name !== START).join(', ')}`;
-
-const GOTO = 'command.goto';
-
-function named({ interrupt_before, interrupt_after, command }: Call): NamedNode[] {
-  const stops = Object.entries({ interrupt_before, interrupt_after }).flatMap(([field, asked]) => {
-    const nodes = someNodes(asked);
-    return nodes === null || nodes === '*' ? [] : nodes.map((node) => ({ field, node }));
-  });
-  const targets = [command?.['goto'] ?? []].flat() as (string | { node: string })[];
-  const goals = targets.filter((target) => target !== END).map((target) => (typeof target === 'string' ? target : target.node));
-  return [...stops, ...goals.map((node) => ({ field: GOTO, node }))];
-}

@@ -21,7 +21,8 @@ const NodeList = (): TUnsafe<'*' | string[] | null> =>
     anyOf: [{ type: 'string', enum: ['*', null], nullable: true }, Words],
     nullable: true,
     type: ['string', 'array'],
-    description: 'Names of nodes of the graph itself, not of its subgraphs; "*", alone or in the list, is every node.',
+    description:
+      'Names of nodes of the graph itself, not of its subgraphs; "*", alone or in the list, is every node. Other names are passed over.',
   });
 
 const GotoTarget = {

@@ -31,13 +31,11 @@ test('LangGraph stops at nodes of the graph, never in a subgraph, and knows "*" 
     for (const stop of [{ interruptBefore: nodes }, { interruptAfter: nodes }]) expect(await nextAfter(stop)).toEqual([]);
 });
 
-test('of the nodes that a call names the first that the graph does not have is told, with its field', () => {
+test('of the nodes that a call goes to the first that the graph does not have is told', () => {
   const nodes = ['__start__', 'a', 'b'];
-  expect(unknownNode({ interrupt_before: ['a'], interrupt_after: ['b', 'c'] }, nodes)).toEqual({ field: 'interrupt_after', node: 'c' });
-  expect(unknownNode({ interrupt_before: '*', command: { goto: ['a', '__end__', { node: 'b' }] } }, nodes)).toBeUndefined();
-  expect(unknownNode({ interrupt_before: ['__start__'], command: { goto: '__start__' } }, nodes)).toEqual({
-    field: 'command.goto',
-    node: '__start__',
-  });
+  expect(unknownNode({ command: { goto: ['a', '__end__', { node: 'b' }] } }, nodes)).toBeUndefined();
+  expect(unknownNode({ command: { goto: ['a', 'c', 'd'] } }, nodes)).toBe('c');
+  expect(unknownNode({ command: { goto: { node: '__start__' } } }, nodes)).toBe('__start__');
+  expect(unknownNode({ command: null }, nodes)).toBeUndefined();
   expect([someNodes(['a', '*']), someNodes([]), someNodes(null)]).toEqual(['*', null, null]);
 });

@@ -62,7 +62,9 @@ const modesOf = ({ kwargs }: RunSpec): StreamMode[] => (kwargs.protocol === true
 export async function invoke(spec: RunSpec, deps: InvokeDeps): Promise<Outcome> {
   const progress = begin(spec, deps);
   try {
-    const storing = { ahead: goesAhead(spec.kwargs), written: spec.kwargs.resumable ? deps.written : undefined };
+    const { config, resumable } = spec.kwargs;
+    const metadata = config['metadata'] as object | undefined;
+    const storing = { ahead: goesAhead(spec.kwargs), written: resumable ? deps.written : undefined, metadata };
     const outcome = await deps.saver.during(spec, storing, () => carryOut(spec, deps, progress));
     await progress.protocol.end(progress.events.stopped ? 'interrupted' : 'completed');
     return outcome;
@@ -91,12 +93,12 @@ async function carryOut(spec: RunSpec, deps: InvokeDeps, progress: Progress): Pr
 const goesAhead = ({ durability, resumable }: RunSpec['kwargs']): boolean => durability !== 'sync' && !resumable;
 
 /**
- * Refuses nodes that the graph does not have. A graph that is made for each call, or that another revision has changed,
+ * Refuses goals that the graph does not have. A graph that is made for each call, or that another revision has changed,
  * shows its nodes only now.
  */
 function refuseUnknown({ kwargs }: RunSpec, nodes: string[] | undefined): void {
   const unknown = nodes && unknownNode(kwargs, nodes);
-  if (unknown) throw new UnknownNode(unknown, nodes);
+  if (unknown !== undefined) throw new UnknownNode(unknown, nodes!);
 }
 
 /** The settings of a call that a client may choose; other keys of its `config` mean nothing. */

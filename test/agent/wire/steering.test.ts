@@ -51,24 +51,29 @@ const post = async (path: string, body: unknown): Promise<Answer> => {
 const refusal = (text: string): Answer => ({ status: 422, detail: expect.stringContaining(text) as unknown });
 
 describe('a node that the graph does not have', () => {
-  test.each(['', '/stream', '/wait'])('is refused where a run is made (/runs%s), and nothing is stored', async (form) => {
-    const { thread_id } = await agent.client.threads.create();
-    for (const field of ['interrupt_before', 'interrupt_after']) {
-      const body = { assistant_id: 'steps', input: { left: 1 }, [field]: ['step', 'stpe'] };
-      const answer = refusal(`body.${field}: the graph has no node "stpe"; it has step`);
-      expect(await post(`/threads/${thread_id}/runs${form}`, body)).toEqual(answer);
-      expect(await post(`/runs${form}`, body)).toEqual(answer);
-    }
-    expect(await agent.client.runs.list(thread_id)).toEqual([]);
+  test.each([
+    ['before', { interruptBefore: ['nowhere'] }],
+    ['after', { interruptAfter: ['nowhere', '__end__'] }],
+  ])('is passed over where a run is to stop %s it', async (_, where) => {
+    const { runs, threads } = agent.client;
+    const { thread_id } = await threads.create();
+    expect(await runs.wait(thread_id, 'steps', { input: { left: 1 }, ...where })).toMatchObject({ done: 1, left: 0 });
+    expect(await threads.get(thread_id)).toMatchObject({ status: 'idle' });
+    const events = await Array.fromAsync(runs.stream(null, 'steps', { input: { left: 1 }, ...where }));
+    expect(events.at(-1)).toMatchObject({ event: 'values', data: { done: 1 } });
   });
 
-  test('refuses a batch as a whole', async () => {
-    const body = { assistant_id: 'steps', input: { left: 1 } };
-    expect(await post('/runs/batch', [body, { ...body, interrupt_after: ['nowhere'] }])).toEqual(refusal('body.1.interrupt_after'));
+  test('does not keep a run from stopping at the others', async () => {
+    const { runs, threads } = agent.client;
+    const { thread_id } = await threads.create();
+    await runs.wait(thread_id, 'steps', { input: { left: 1 }, interruptBefore: ['nowhere', 'step'] });
+    expect(await threads.getState(thread_id)).toMatchObject({ next: ['step'] });
   });
 
   test('may be one of a subgraph: a run stops at nodes of its own graph only', async () => {
-    expect(await post('/runs/wait', { assistant_id: 'nested', interrupt_before: ['deep'] })).toEqual(refusal('it has first, sub'));
+    expect(await agent.client.runs.wait(null, 'nested', { input: {}, interruptBefore: ['deep'] })).toMatchObject({
+      path: ['first', 'first', 'deep'],
+    });
   });
 
   test.each([['nowhere'], [['step', 'nowhere']], [{ node: 'nowhere', input: {} }], ['__start__']])(
@@ -81,12 +86,13 @@ describe('a node that the graph does not have', () => {
   );
 
   test('fails the run of a graph that is made for each call, whose nodes nobody knows before', async () => {
-    const wait = (fields: object): Promise<unknown> => agent.client.runs.wait(null, 'made', { input: {}, ...fields });
-    const message = 'interrupt_before: the graph has no node "small"; it has large';
-    const body = { config: { configurable: { size: 'large' } }, interruptBefore: ['small'] };
-    await expect(wait(body)).rejects.toThrow(`UnknownNode: ${message}`);
-    expect(await wait({ ...body, interruptBefore: ['large'] })).toEqual({});
-    expect(await wait({ ...body, interruptBefore: [] })).toEqual({ size: 'large' });
+    const wait = (fields: object): Promise<unknown> => agent.client.runs.wait(null, 'made', fields);
+    const config = { configurable: { size: 'large' } };
+    await expect(wait({ config, command: { goto: 'small' } })).rejects.toThrow(
+      'UnknownNode: command.goto: the graph has no node "small"; it has large',
+    );
+    expect(await wait({ config, input: {}, interruptBefore: ['small'] })).toEqual({ size: 'large' });
+    expect(await wait({ config, input: {}, interruptBefore: ['large'] })).toEqual({});
   });
 });
 
