@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../schema/agent-types.ts';
 import { THREAD_FIELDS, type Thread, type ThreadSearch } from '../../schema/thread.ts';
 import { copyCheckpoints, deleteCheckpoints } from './checkpoint-upkeep.ts';
 import { toField } from './json-field.ts';
@@ -49,6 +50,23 @@ export async function threadHead(db: Db, threadId: string): Promise<ThreadHead |
     values: [threadId],
   });
   return head;
+}
+
+/**
+ * Returns the configuration, with its context, of the thread's last run that was started; without one, of the thread's
+ * assistant, or of the given one where the thread names none.
+ */
+export async function lastConfig(db: Db, threadId: string, assistantId: string): Promise<JsonObject | undefined> {
+  const [row] = await db.query<{ config: JsonObject }>({
+    name: 'thread_last_config',
+    text: `(select kwargs->'config' || jsonb_build_object('context', kwargs->'context') as config from gx.run
+        where thread_id = $1 and started_at is not null order by created_at desc, run_id desc limit 1)
+      union all (select a.config || jsonb_build_object('context', a.context) from gx.assistant a
+        where a.assistant_id::text = coalesce((select metadata->>'assistant_id' from gx.thread where thread_id = $1), $2))
+      limit 1`,
+    values: [threadId, assistantId],
+  });
+  return row?.config;
 }
 
 export async function patchThread(db: Db, threadId: string, metadata: object): Promise<Thread | undefined> {

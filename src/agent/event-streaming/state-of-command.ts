@@ -1,12 +1,13 @@
 import type { Db } from '../db/pool.ts';
 import { threadHead } from '../db/threads.ts';
 import type { GraphHost } from '../threads/host.ts';
+import { threadCall } from '../threads/thread-call.ts';
 import { CommandError } from './answers.ts';
 import { stateForm } from '../stream/protocol/state-form.ts';
 
 /* `state.get`: the state of a thread's graph, or of one within it. */
 
-export type StateCommandDeps = { db: Db; host: Pick<GraphHost, 'call'> };
+export type StateCommandDeps = { db: Db; host: Pick<GraphHost, 'call' | 'nodesOf'> };
 
 type Json = Record<string, unknown>;
 type State = { values: unknown; checkpoint: { checkpoint_id?: string | null; checkpoint_ns?: string } | null };
@@ -17,7 +18,8 @@ export async function readStateOf({ db, host }: StateCommandDeps, threadId: stri
   const place = textsIn(namespace, 'namespace') ?? [];
   const wanted = textsIn(keys, 'keys');
   const checkpoint = place.length > 0 ? { checkpoint_ns: place.join('|') } : null;
-  const state = JSON.parse(await host.call('state', { thread_id: threadId, graph_id: head.graph_id, checkpoint })) as State;
+  const call = await threadCall({ db, host }, { thread_id: threadId, graph_id: head.graph_id });
+  const state = JSON.parse(await host.call('state', { ...call, checkpoint })) as State;
   const { checkpoint_id: id, checkpoint_ns: ns } = state.checkpoint ?? {};
   if (place.length > 0 && !id) throw new CommandError('no_such_namespace', `The thread has no state under ${place.join('|')}.`);
   const values = stateForm(state.values) as Json;

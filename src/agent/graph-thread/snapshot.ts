@@ -38,10 +38,13 @@ export function threadState(state: Snapshot): ThreadState {
 
 const isSnapshot = (state: unknown): state is Snapshot => Array.isArray((state as Snapshot | undefined)?.tasks);
 
-/** Returns the checkpoint that a configuration names; null when it names none. */
+/**
+ * Returns the checkpoint that a configuration names; null when it names none. A subgraph that has not begun has a
+ * namespace and no id yet.
+ */
 export function checkpointOf(configurable: Configurable | undefined): CheckpointRef | null {
   if (configurable?.['checkpoint_id'] === undefined && configurable?.['checkpoint_ns'] === undefined) return null;
   if (configurable['checkpoint_id'] === undefined && configurable['checkpoint_ns'] === '') return null;
-  const { thread_id, checkpoint_ns = '', checkpoint_id = null } = configurable;
-  return { thread_id, checkpoint_ns, checkpoint_id };
+  const { thread_id, checkpoint_ns = '', checkpoint_id } = configurable;
+  return { thread_id, checkpoint_ns, ...(checkpoint_id !== undefined && { checkpoint_id }) };
 }

@@ -19,15 +19,21 @@ const configOf = (
   return { configurable: { checkpoint_ns: '', ...Object.fromEntries(given), thread_id, __pregel_checkpointer: saver } };
 };
 
+/** Returns the configuration that a function makes the thread's graph from. */
+const callOf = ({ made_with }: { made_with?: Json | undefined }, { configurable }: { configurable: Json }): Json => ({
+  ...made_with,
+  configurable: { ...(made_with?.['configurable'] as Json | undefined), ...configurable },
+});
+
 export async function readState(args: Args<'state'>, { graphOf, reader }: StateDeps): Promise<ThreadState> {
   const config = configOf(args, reader);
-  const graph = await graphOf(args.graph_id)(config);
+  const graph = await graphOf(args.graph_id)(callOf(args, config));
   return threadState(await graph.getState(config, { subgraphs: args.subgraphs === true }));
 }
 
 export async function readHistory(args: Args<'history'>, { graphOf, reader }: StateDeps): Promise<ThreadState[]> {
   const config = configOf(args, reader);
-  const graph = await graphOf(args.graph_id)(config);
+  const graph = await graphOf(args.graph_id)(callOf(args, config));
   const before = typeof args.before === 'string' ? { checkpoint_id: args.before } : (args.before as Json | null | undefined);
   const options = {
     limit: args.limit,
@@ -45,7 +51,7 @@ export async function readHistory(args: Args<'history'>, { graphOf, reader }: St
 /** Writes state as a node would, and returns where the thread stands after it. */
 export async function writeState(args: Args<'update'>, deps: StateDeps): Promise<WrittenState> {
   const config = configOf(args, deps.saver);
-  const graph = await deps.graphOf(args.graph_id)(config);
+  const graph = await deps.graphOf(args.graph_id)(callOf(args, config));
   const written = await graph.updateState(config, args.values ?? null, args.as_node ?? undefined);
   return after(graph, written, deps);
 }
@@ -53,7 +59,7 @@ export async function writeState(args: Args<'update'>, deps: StateDeps): Promise
 export async function writeSupersteps(args: Args<'supersteps'>, deps: StateDeps): Promise<WrittenState> {
   if (args.supersteps.some(({ updates }) => updates.length === 0)) throw new Rejected('supersteps: each needs at least one update.');
   const config = configOf(args, deps.saver);
-  const graph = await deps.graphOf(args.graph_id)(config);
+  const graph = await deps.graphOf(args.graph_id)(callOf(args, config));
   const steps = args.supersteps.map(({ updates }) => ({
     updates: updates.map(({ command, values, as_node }) => ({ values: command ? commandOf(command as Json) : values, asNode: as_node })),
   }));

@@ -10,6 +10,7 @@ import { setThreadState, threadHead, type ThreadHead } from '../db/threads.ts';
 import type { AgentDeps } from '../deps.ts';
 import { parsed, type JsonText } from '../threads/json-text.ts';
 import type { ThreadState, WrittenState } from '../threads/protocol.ts';
+import { threadCall } from '../threads/thread-call.ts';
 import { checkCheckpoint } from '../runs/plan.ts';
 import { ok, refused, route, ThreadPath, type AgentRoute } from './route.ts';
 
@@ -55,7 +56,7 @@ async function stateOf(deps: Deps, threadId: string, { select, ...at }: At): Pro
   const { graph_id } = head;
   await checkCheckpoint(deps.db, threadId, at.checkpoint ?? {});
   if (graph_id === null) return JSON.stringify(picked(emptyState(head), select));
-  const state = await deps.host.call('state', { thread_id: threadId, graph_id, ...at });
+  const state = await deps.host.call('state', { ...(await threadCall(deps, { thread_id: threadId, graph_id })), ...at });
   return isAsked(select) ? JSON.stringify(picked(parsed(state), select)) : state;
 }
 
@@ -68,7 +69,7 @@ const picked = (state: Json, select: Select): Json =>
 async function historyOf(deps: Deps, threadId: string, { select, ...body }: HistoryBody): Promise<JsonText<Json[]>> {
   const { graph_id } = await headOf(deps, threadId);
   if (graph_id === null) return '[]';
-  const states = await deps.host.call('history', { thread_id: threadId, graph_id, ...body });
+  const states = await deps.host.call('history', { ...(await threadCall(deps, { thread_id: threadId, graph_id })), ...body });
   return isAsked(select) ? JSON.stringify(parsed(states).map((state) => picked(state, select))) : states;
 }
 
@@ -94,7 +95,8 @@ async function writeHolding(deps: Deps, tx: Db, { threadId, graph_id, body }: Wr
   const checkpoint = body.checkpoint ?? (body.checkpoint_id ? { checkpoint_id: body.checkpoint_id } : null);
   await checkCheckpoint(tx, threadId, checkpoint ?? {});
   const { values, as_node } = body;
-  const { answer, thread: after } = parsed(await deps.host.call('update', { thread_id: threadId, graph_id, checkpoint, values, as_node }));
+  const call = await threadCall({ db: tx, host: deps.host }, { thread_id: threadId, graph_id });
+  const { answer, thread: after } = parsed(await deps.host.call('update', { ...call, checkpoint, values, as_node }));
   await setThreadState(tx, threadId, { ...after, status: after.waiting ? 'interrupted' : 'idle' });
   return answer;
 }
@@ -113,7 +115,8 @@ export async function applySupersteps(
   { thread_id, graph_id, supersteps }: { thread_id: string; graph_id: string; supersteps: { updates: Json[] }[] },
 ): Promise<void> {
   if (!deps.graphs.includes(graph_id)) throw new NotFound(`Graph "${graph_id}" is not part of this revision.`);
-  const { thread } = parsed(await deps.host.call('supersteps', { thread_id, graph_id, supersteps }));
+  const call = await threadCall(deps, { thread_id, graph_id });
+  const { thread } = parsed(await deps.host.call('supersteps', { ...call, supersteps }));
   await setThreadState(deps.db, thread_id, { ...thread, status: thread.waiting ? 'interrupted' : 'idle' });
 }
 

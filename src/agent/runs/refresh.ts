@@ -4,6 +4,7 @@ import type { Db } from '../db/pool.ts';
 import { refreshThreadState, runsOf } from '../db/threads.ts';
 import type { GraphHost } from '../threads/host.ts';
 import { parsed } from '../threads/json-text.ts';
+import { threadCall } from '../threads/thread-call.ts';
 
 type Deps = { db: Db; host: GraphHost; log: Log };
 
@@ -18,7 +19,7 @@ export async function refreshThread(
   try {
     const runs = await runsOf(db, thread_id);
     if (runs === undefined) return;
-    const state = parsed(await host.call('state', { thread_id, graph_id }));
+    const state = parsed(await host.call('state', await threadCall({ db, host }, { thread_id, graph_id })));
     if (state.checkpoint === null) return;
     const waiting = state.tasks.filter(({ interrupts }) => interrupts.length > 0);
     await refreshThreadState(db, thread_id, {

@@ -85,7 +85,7 @@ export type Outcome = {
 };
 
 /** A place in a thread's history. */
-export type CheckpointRef = { thread_id?: unknown; checkpoint_ns: unknown; checkpoint_id: unknown };
+export type CheckpointRef = { thread_id?: unknown; checkpoint_ns: unknown; checkpoint_id?: unknown };
 
 export type ThreadTask = {
   id: string;
@@ -129,8 +129,11 @@ export type GraphSchemas = {
 };
 
 type OfGraph = { graph_id: string };
-/** Without a checkpoint, the thread's last state is meant. */
-type OfThread = OfGraph & { thread_id: string; checkpoint?: JsonObject | null | undefined };
+/**
+ * A question about a thread. Without a checkpoint, the thread's last state is meant. `made_with`: the configuration that
+ * the graph is made from, where a function makes it for each call.
+ */
+type OfThread = OfGraph & { thread_id: string; checkpoint?: JsonObject | null | undefined; made_with?: JsonObject | undefined };
 
 /** What a graph thread can be asked: operation -> its arguments and its answer. */
 export type Operations = {

@@ -22,8 +22,11 @@ type ListOptions = NonNullable<Parameters<BaseCheckpointSaver['list']>[1]>;
 /** `empty`: the thread has no checkpoint. */
 type RunOfThread = { thread_id: string; run_id: string; empty: boolean };
 
-/** `ahead`: the graph goes on before a step is stored. `written`: what a step waits for before it is stored. */
-type Storing = { ahead: boolean; written?: Barrier | undefined };
+/**
+ * `ahead`: the graph goes on before a step is stored. `written`: what a step waits for before it is stored. `metadata`:
+ * what each checkpoint of the run carries beside LangGraph's own.
+ */
+type Storing = { ahead: boolean; written?: Barrier | undefined; metadata?: object | undefined };
 
 type WritesOfTask = { writes: Writes; taskId: string; taskPath: string };
 
@@ -218,7 +221,10 @@ export class Saver extends BaseCheckpointSaver {
       if (list !== undefined) lists.set(channel, list);
       return [value];
     });
-    const [blobs, [, meta]] = await Promise.all([Promise.all(values), this.#serde.dumpsTyped({ ...metadata, ...(run_id && { run_id }) })]);
+    const [blobs, [, meta]] = await Promise.all([
+      Promise.all(values),
+      this.#serde.dumpsTyped({ ...steps.metadata, ...metadata, ...(run_id && { run_id }) }),
+    ]);
     this.#lists.remember(key, lists);
     const put = {
       key: [...key] as [string, string, string],

@@ -14,6 +14,7 @@ type RunSettings = {
   /** The thread has no checkpoint. */
   empty?: boolean;
   written?: Barrier | undefined;
+  metadata?: object | undefined;
 };
 
 /**
@@ -27,6 +28,8 @@ export class StepsOfRun {
    * send the events before it again.
    */
   readonly written: Barrier | undefined;
+  /** What each of its checkpoints carries beside LangGraph's own metadata. */
+  readonly metadata: object;
   readonly #shared: SharedWrites;
   readonly #ahead: boolean;
   #empty: boolean;
@@ -37,12 +40,13 @@ export class StepsOfRun {
   #failed = false;
   #closed = false;
 
-  constructor(shared: SharedWrites, { threadId, ahead = false, empty = false, written }: RunSettings = {}) {
+  constructor(shared: SharedWrites, { threadId, ahead = false, empty = false, written, metadata = {} }: RunSettings = {}) {
     this.#shared = shared;
     this.threadId = threadId;
     this.#ahead = ahead;
     this.#empty = empty;
     this.written = written;
+    this.metadata = metadata;
   }
 
   /**
