@@ -2,8 +2,8 @@ import { Invalid } from '../errors.ts';
 import type { JsonObject } from '../schema/agent-types.ts';
 
 /*
- * The nodes that a call names. LangGraph passes over goals that its graph does not have; here they are refused. Stops at
- * such nodes are passed over, as clients expect: one list of stops serves several graphs.
+ * The nodes that a call names. LangGraph passes over goals that its graph does not have; here they are refused. Stops
+ * at such nodes are passed over, as clients expect: one list of stops serves several graphs.
  */
 
 /** The part of a call that names goals, as it is sent and as it is stored. */

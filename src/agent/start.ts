@@ -4,12 +4,13 @@ import { listen, type ListeningServer } from '../http/listen.ts';
 import type { Log } from '../log.ts';
 import { collectAtRest } from './at-rest.ts';
 import { assemble, graphHost, Opened, sharesOf } from './assemble.ts';
-import { insertAssistant } from './db/assistants.ts';
+import { keepSystemAssistant } from './db/assistants.ts';
 import { migrate } from './db/migrate.ts';
 import { openDatabase, type Database } from './db/pool.ts';
 import { reachDatabase } from './db/reach.ts';
 import type { AgentDeps } from './deps.ts';
 import { servedFeatures } from './features.ts';
+import { ASSISTANT_DEFAULTS, assistantDefaults, type AssistantDefaults } from './gx-json/assistant-defaults.ts';
 import { readGraphsFile, type GraphsFile } from './gx-json/read.ts';
 import { systemAssistantId } from './ids.ts';
 import { agentApp, agentSockets } from './server.ts';
@@ -44,6 +45,7 @@ export async function startAgentServer({ config, log, signal }: StartOptions): P
 
 async function start({ config, log, signal }: StartOptions, opened: Opened): Promise<AgentServer> {
   const file = readGraphsFile(config.configPath);
+  const defaults = defaultsOf(config, file);
   const db = openDatabase({ ...config.database, poolSize: sharesOf(config).server, name: 'gx-agent-server' }, log);
   opened.add(() => db.close());
   await reachDatabase(db, config.database.uri, { seconds: config.database.waitSeconds, log, signal });
@@ -60,7 +62,7 @@ async function start({ config, log, signal }: StartOptions, opened: Opened): Pro
   await migrate(preparing);
   const deps = await assemble({ config, db, preparing, host, bundles: await bundling, file, log }, opened);
   await loading;
-  await ownAssistants(preparing, file);
+  await ownAssistants(preparing, file, defaults);
   await preparing.close();
   signal.throwIfAborted();
   const { settings } = file;
@@ -118,16 +120,22 @@ async function drain(
   await executor.idle(5000);
 }
 
-/** Makes each graph's own assistant, once. */
-async function ownAssistants(db: Database, { graphs }: GraphsFile): Promise<void> {
+/** Returns what the environment says of graphs' own assistants, or else `env` of gx.json. */
+const defaultsOf = (config: AgentConfig, { graphs, env }: GraphsFile): Map<string, AssistantDefaults> =>
+  assistantDefaults(
+    config.assistantDefaults ?? env[ASSISTANT_DEFAULTS],
+    graphs.map(({ graphId }) => graphId),
+  );
+
+/** Makes each graph's own assistant, and keeps it at its defaults until a client changes it. */
+async function ownAssistants(db: Database, { graphs }: GraphsFile, defaults: Map<string, AssistantDefaults>): Promise<void> {
   for (const { graphId, description } of graphs)
-    await insertAssistant(db, {
+    await keepSystemAssistant(db, {
       assistant_id: systemAssistantId(graphId),
       graph_id: graphId,
       name: graphId,
       description,
-      config: {},
-      context: {},
+      ...(defaults.get(graphId) ?? { config: {}, context: {} }),
       metadata: { created_by: 'system' },
     });
 }

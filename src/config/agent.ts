@@ -22,6 +22,8 @@ export type AgentConfig = {
   port: number;
   logLevel: string;
   configPath: string;
+  /** JSON: graph id -> config of its own assistant. */
+  assistantDefaults: string | undefined;
   mountPrefix: string;
   /** Where clients find the server, when requests do not tell it. */
   publicUrl: string | undefined;
@@ -112,6 +114,7 @@ export function agentConfig(env: Env, args: string[] = []): AgentConfig {
     port: read.integer(['GX_SERVER_PORT', 'PORT'], 8000, { min: 0, max: 65_535 }),
     logLevel: logLevel(read),
     configPath: read.text(['GX_CONFIG', 'GX_CONFIG_PATH'], './gx.json'),
+    assistantDefaults: read.optional(['LANGGRAPH_CONFIG']),
     mountPrefix: prefixSetting(read),
     publicUrl: read.optional(['GX_PUBLIC_URL', 'LANGGRAPH_API_URL']),
     cors: corsSettings(read),

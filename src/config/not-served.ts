@@ -20,7 +20,6 @@ const NOT_SERVED: NotServed[] = [
     names: ['LANGSERVE_GRAPHS', 'LANGGRAPH_HTTP', 'LANGGRAPH_STORE', 'LANGGRAPH_CHECKPOINTER', 'LANGGRAPH_UI', 'LANGGRAPH_UI_CONFIG'],
     instead: IN_FILE,
   },
-  { names: ['LANGGRAPH_CONFIG'], instead: 'an assistant of its own keeps settings for a graph' },
   { names: ['POSTGRES_URI_CUSTOM'], instead: 'DATABASE_URI names the database' },
   { names: ['FF_RICH_THREADS'], asks: (value) => !on(value), instead: 'threads are always updated when a run is made' },
   {

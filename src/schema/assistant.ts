@@ -49,6 +49,7 @@ export const AssistantPatch = Type.Object({ graph_id: Type.Optional(Nullable(Typ
 export type AssistantPatch = Static<typeof AssistantPatch>;
 
 const filters = {
+  ids: Type.Optional(Nullable(Type.Array(Uuid('')))),
   metadata: Type.Optional(Nullable(Metadata())),
   graph_id: Type.Optional(Nullable(Type.String())),
   name: Type.Optional(Nullable(Type.String())),

@@ -71,7 +71,10 @@ const fields = {
   stream_resumable: Type.Optional(Nullable(Type.Boolean())),
   feedback_keys: Type.Optional(Nullable(Type.Array(Type.String({ minLength: 1, maxLength: 180 }), { maxItems: 100 }))),
   multitask_strategy: Type.Optional(Nullable(StringEnum(STRATEGIES))),
-  if_not_exists: Type.Optional(Nullable(StringEnum(['create', 'reject']))),
+  if_not_exists: Type.Optional(
+    Nullable(StringEnum(['create', 'reject'], { description: 'What becomes of a run on a thread that is not there.' })),
+  ),
+  on_not_exist: Type.Optional(Nullable(StringEnum(['create', 'reject'], { description: 'Another name of if_not_exists.' }))),
   on_completion: Type.Optional(
     Nullable(StringEnum(['delete', 'keep'], { description: 'What happens to the thread that was made for the run alone.' })),
   ),

@@ -30,6 +30,22 @@ export async function insertAssistant(db: Db, assistant: NewAssistant): Promise<
   return row;
 }
 
+/**
+ * Makes a graph's own assistant. One that is there gets the given config and context, unless a client has made another
+ * version of it.
+ */
+export async function keepSystemAssistant(db: Db, assistant: NewAssistant): Promise<void> {
+  await db.query({
+    text: `with a as (
+        insert into gx.assistant as a (assistant_id, graph_id, name, description, config, context, metadata) values ($1, $2, $3, $4, $5, $6, $7)
+        on conflict (assistant_id) do update set config = excluded.config, context = excluded.context, updated_at = now()
+          where a.version = 1 and (a.config, a.context) is distinct from (excluded.config, excluded.context) returning ${COLUMNS})
+      insert into gx.assistant_version (${VERSIONED}) select ${VERSIONED} from a
+      on conflict (assistant_id, version) do update set config = excluded.config, context = excluded.context`,
+    values: fieldsOf(assistant),
+  });
+}
+
 /** With several ids, the ones that are there. */
 export function getAssistants(db: Db, assistantIds: string[]): Promise<Assistant[]> {
   return db.query<Assistant>({
@@ -121,12 +137,13 @@ export async function activeRunsOf(db: Db, assistantId: string): Promise<string[
   return rows.map((row) => row.run_id);
 }
 
-type Filters = Pick<AssistantSearch, 'metadata' | 'graph_id' | 'name'> & { graphs: string[] };
+type Filters = Pick<AssistantSearch, 'ids' | 'metadata' | 'graph_id' | 'name'> & { graphs: string[] };
 
 /** Decides, in one place, which assistants a search may see: those whose graph this server has. */
-function where({ metadata, graph_id, name, graphs }: Filters, parameters: unknown[]): string {
+function where({ ids, metadata, graph_id, name, graphs }: Filters, parameters: unknown[]): string {
   const parameter = (value: unknown): string => `$${parameters.push(value)}`;
   const conditions = [`graph_id = any(${parameter(graphs)})`];
+  if (ids) conditions.push(`assistant_id = any(${parameter(ids)}::uuid[])`);
   if (metadata && Object.keys(metadata).length > 0) conditions.push(`metadata @> ${parameter(toField(metadata))}`);
   if (graph_id) conditions.push(`graph_id = ${parameter(graph_id)}`);
   if (name) conditions.push(`position(lower(${parameter(name)}) in lower(name)) > 0`);

@@ -20,6 +20,8 @@ export function checkFields(body: RunCreate, threadId: string | undefined): void
     throw new Invalid([{ loc: ['body', field], msg, type: 'not_supported' }]);
   };
   if (body.webhook) refuse('webhook', 'Webhooks are not supported by this server yet');
+  if (body.if_not_exists && body.on_not_exist && body.if_not_exists !== body.on_not_exist)
+    refuse('on_not_exist', 'It is another name of if_not_exists, which says something else');
   if (threadId === undefined && requestedCheckpoint(body)['checkpoint_id'])
     refuse('checkpoint_id', 'A run on a thread of its own has no checkpoint to go on from');
   if (threadId !== undefined && body.on_completion === 'delete')
@@ -27,6 +29,9 @@ export function checkFields(body: RunCreate, threadId: string | undefined): void
   if (isGiven(body.context) && isGiven(object(body.config?.['configurable'])))
     throw new Rejected('context: Cannot specify both configurable and context. Prefer setting context alone.');
 }
+
+/** True when the run's thread is to be made if it is not there: the field has two names. */
+export const makesThread = ({ if_not_exists, on_not_exist }: RunCreate): boolean => (if_not_exists ?? on_not_exist) === 'create';
 
 /** Returns the command, when it says anything. */
 function commandIn({ command }: RunCreate): JsonObject | null {

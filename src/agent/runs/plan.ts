@@ -11,7 +11,7 @@ import { assistantIdOf, newId } from '../ids.ts';
 import { checkNodes } from '../nodes.ts';
 import type { GraphHost } from '../threads/host.ts';
 import { configurableHeaders } from './headers.ts';
-import { checkFields, requestedCheckpoint, runKwargs, runMetadata } from './kwargs.ts';
+import { checkFields, makesThread, requestedCheckpoint, runKwargs, runMetadata } from './kwargs.ts';
 
 /** What planning a run takes. */
 export type PlanDeps = {
@@ -66,7 +66,7 @@ export async function planRun(
     // Rounded to whole milliseconds: an interval takes no number as small as a double can be.
     after_seconds: Math.round((body.after_seconds ?? 0) * 1000) / 1000,
     thread: {
-      create: stateless || body.if_not_exists === 'create',
+      create: stateless || makesThread(body),
       metadata: { graph_id: from.graph_id, assistant_id: from.assistant_id },
       runs: from.thread_runs,
     },

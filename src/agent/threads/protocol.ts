@@ -130,8 +130,8 @@ export type GraphSchemas = {
 
 type OfGraph = { graph_id: string };
 /**
- * A question about a thread. Without a checkpoint, the thread's last state is meant. `made_with`: the configuration that
- * the graph is made from, where a function makes it for each call.
+ * A question about a thread. Without a checkpoint, the thread's last state is meant. `made_with`: the configuration
+ * that the graph is made from, where a function makes it for each call.
  */
 type OfThread = OfGraph & { thread_id: string; checkpoint?: JsonObject | null | undefined; made_with?: JsonObject | undefined };
 

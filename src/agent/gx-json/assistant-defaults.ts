@@ -1,0 +1,43 @@
+import { StartError } from '../../errors.ts';
+import type { JsonObject } from '../../schema/agent-types.ts';
+
+/** What runs of a graph's own assistant get where they say nothing: its config, and its context. */
+export type AssistantDefaults = { config: JsonObject; context: JsonObject };
+
+export const ASSISTANT_DEFAULTS = 'LANGGRAPH_CONFIG';
+
+const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const refuse = (problem: string): never => {
+  throw new StartError(`${ASSISTANT_DEFAULTS} ${problem}.`);
+};
+
+/**
+ * Reads the setting: a JSON object, graph id -> config of a run, with `context` beside its other fields. Settings of
+ * the graph stand in `context` or in `configurable`, which are two names for them. Throws a `StartError` for anything
+ * else, and for a graph that is not there.
+ */
+export function assistantDefaults(text: string | undefined, graphs: string[]): Map<string, AssistantDefaults> {
+  const given = parsed(text ?? '{}');
+  if (!isObject(given)) return refuse('must be a JSON object: graph id -> config');
+  const unknown = Object.keys(given).find((graph) => !graphs.includes(graph));
+  if (unknown !== undefined) refuse(`names the graph "${unknown}", which gx.json does not have`);
+  return new Map(Object.entries(given).map(([graph, config]) => [graph, defaultsOf(graph, config)]));
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return refuse('is not valid JSON');
+  }
+}
+
+function defaultsOf(graph: string, given: unknown): AssistantDefaults {
+  if (!isObject(given)) return refuse(`must have an object for the graph "${graph}"`);
+  const { context, configurable, ...config } = given;
+  if (context !== undefined && configurable !== undefined) refuse(`must not give both context and configurable to the graph "${graph}"`);
+  const settings = context ?? configurable ?? {};
+  if (!isObject(settings)) return refuse(`must have an object as context or configurable of the graph "${graph}"`);
+  return { config: { ...config, ...(Object.keys(settings).length > 0 && { configurable: settings }) }, context: settings };
+}
