@@ -85,3 +85,79 @@ test('a stream of a thread tells the end of each run, as threads.joinStream read
   leave.abort();
   expect(ended).toEqual([first.run_id, second.run_id]);
 });
+
+test.each([
+  [false, ['messages', 'messages', 'messages']],
+  [true, ['messages', 'messages|middle', 'messages']],
+])('messages-tuple mode names the subgraph of a message if subgraphs are streamed: %s', async (subgraphs, names) => {
+  const events = await relay(['messages-tuple'], subgraphs);
+  const whole = new Map<string, { name: string; text: string }>();
+  for (const { event, data } of events.filter(({ event: name }) => name.startsWith('messages'))) {
+    const [{ id, content }] = data as [{ id: string; content: string }];
+    whole.set(id, { name: event.replace(/:[\da-f-]{36}$/, ''), text: (whole.get(id)?.text ?? '') + content });
+  }
+  const told = ['At first.', 'In the middle.', 'At last.'].map((text, at) => ({ name: names[at], text }));
+  expect([...whole.values()]).toEqual(told);
+});
+
+describe('an interrupt', () => {
+  const approval = async (streamMode: StreamMode): Promise<Event[]> => {
+    const { thread_id } = await agent.client.threads.create();
+    return Array.fromAsync(agent.client.runs.stream(thread_id, 'approval', { input: { request: 'go' }, streamMode }));
+  };
+  const asked = [{ id: expect.any(String) as string, value: { question: 'May I go?' } }];
+
+  test.each<[StreamMode, string, object]>([
+    ['values', 'values', { request: 'go', __interrupt__: asked }],
+    ['updates', 'updates', { __interrupt__: asked }],
+    ['tasks', 'tasks', { interrupts: asked, error: null }],
+  ])('is told in mode %s', async (mode, name, data) => {
+    expect((await approval(mode)).at(-1)).toMatchObject({ event: name, data });
+  });
+
+  test.each<StreamMode>(['custom', 'messages', 'messages-tuple'])('is not told in mode %s', async (mode) => {
+    expect((await approval(mode)).map(({ event }) => event)).toEqual(['metadata']);
+  });
+
+  test('that a run was told to make has nothing to say: the state is as it is', async () => {
+    const options = { input: { left: 2 }, interruptAfter: ['step'], onCompletion: 'keep' as const };
+    expect(await agent.client.runs.wait(null, 'steps', options)).toEqual({ left: 1, done: 1 });
+    const values = await Array.fromAsync(agent.client.runs.stream(null, 'steps', { ...options, streamMode: 'values' }));
+    expect(values.at(-1)).toMatchObject({ event: 'values', data: { left: 1, done: 1 } });
+    const updates = await Array.fromAsync(agent.client.runs.stream(null, 'steps', { ...options, streamMode: 'updates' }));
+    expect(updates.at(-1)).toMatchObject({ event: 'updates', data: { __interrupt__: [] } });
+  });
+});
+
+test.each([
+  ['exit', 1],
+  ['async', 4],
+  ['sync', 4],
+] as const)('with durability %s a run of two steps leaves %d checkpoints', async (durability, count) => {
+  const { runs, threads } = agent.client;
+  const { thread_id } = await threads.create();
+  expect(await runs.wait(thread_id, 'steps', { input: { left: 2 }, durability })).toMatchObject({ done: 2 });
+  expect(await threads.getHistory(thread_id, { limit: 10 })).toHaveLength(count);
+  expect(await threads.getState(thread_id)).toMatchObject({ values: { done: 2, left: 0 }, next: [] });
+});
+
+test.each([
+  ['cancel', 'interrupted'],
+  ['continue', 'success'],
+  [undefined, 'success'],
+] as const)('a client that leaves a wait with on_disconnect %s leaves a run that ends as %s', async (onDisconnect, status) => {
+  const { runs, threads } = agent.client;
+  const { thread_id } = await threads.create();
+  const leave = new AbortController();
+  const waiting = runs.wait(thread_id, 'steps', {
+    input: { left: 3, pause: 300 },
+    ...(onDisconnect && { onDisconnect }),
+    signal: leave.signal,
+  });
+  waiting.catch(() => undefined);
+  await expect.poll(async () => (await runs.list(thread_id)).length).toBe(1);
+  leave.abort();
+  const [run] = await runs.list(thread_id);
+  await expect.poll(async () => (await runs.get(thread_id, run!.run_id)).status).toBe(status);
+  await expect(waiting).rejects.toThrow(/abort/i);
+});
