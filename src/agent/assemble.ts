@@ -4,6 +4,7 @@ import { batchedStatements } from './db/batched-statements.ts';
 import type { Database } from './db/pool.ts';
 import { shareOut, type Shares } from './db/shares.ts';
 import { openSignals } from './db/signals.ts';
+import type { WorkerLock } from './db/worker-locks.ts';
 import type { AgentDeps } from './deps.ts';
 import type { GraphsFile } from './gx-json/read.ts';
 import type { Embed } from './gx-json/embed.ts';
@@ -16,6 +17,7 @@ import { SemanticSearch } from './gx-json/semantic-search.ts';
 import { newId } from './ids.ts';
 import { Pump, type PumpDeps } from './queue/pump.ts';
 import { openTickets } from './queue/tickets.ts';
+import { DeadWorkers } from './runs/dead-workers.ts';
 import { Executor } from './runs/executor.ts';
 import { addressOf } from './runs/feedback.ts';
 import { passingHeaders } from './runs/headers.ts';
@@ -99,6 +101,7 @@ export async function assemble({ config, db, preparing, host, bundles, file, log
   const executor = new Executor({ ...shared, publisher, eventLog, exporter });
   const pump = new Pump({ db, tickets, jobs, log, graphs, worker: signals.processId, ...execution(executor, host, jobs) });
   const keeper = new Keeper({ ...shared, eventLog, executor, pump });
+  const takeOver = (dead: WorkerLock[]): Promise<void> => keeper.takeOver(dead);
   const deps: AgentDeps = {
     ...shared,
     batched: batchedStatements(db),
@@ -111,7 +114,9 @@ export async function assemble({ config, db, preparing, host, bundles, file, log
     semanticSearch: file.index && new SemanticSearch({ db, index: file.index, embed: embedIn(host) }),
     requests: requestRules(config, file),
   };
-  await signals.listen({ signal: (signal) => handleSignal(deps, signal), reconnected: () => handleReconnect(deps) });
+  // A process that takes no runs has none to lose.
+  const deadWorkers = jobs.slots > 0 ? new DeadWorkers({ db, worker: signals.processId, takeOver, log }) : undefined;
+  await signals.listen({ signal: (signal) => handleSignal(deps, signal), reconnected: () => handleReconnect(deps) }, deadWorkers);
   return deps;
 }
 

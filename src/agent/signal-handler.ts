@@ -40,7 +40,8 @@ export function handleSignal({ pump, readers, executor, keeper, log }: Deps, sig
 }
 
 /** Does what has to be done after signals may have been missed: all look at the database. */
-export function handleReconnect({ pump, readers }: Pick<Deps, 'pump' | 'readers'>): void {
+export function handleReconnect({ pump, readers, keeper, log }: Omit<Deps, 'executor'>): void {
   readers.wakeAllHere();
   pump.poke();
+  keeper.renew().catch((error: unknown) => log.warn({ err: error }, 'leases could not be renewed; the next heartbeat does it'));
 }

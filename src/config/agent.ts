@@ -77,9 +77,9 @@ export type JobSettings = {
 const DAY = 86_400;
 
 /**
- * Seconds. Runs of a dead worker continue elsewhere within 30: a lease that was just renewed runs out after 20, and
- * others look for it every third of that, which makes 26.7. A worker renews every third as well, so two renewals may
- * fail before somebody else takes its runs.
+ * Seconds. Runs of a worker that is silent continue elsewhere within 30: a lease that was just renewed runs out after
+ * 20, and others look for it every third of that, which makes 26.7. A worker renews every third as well, so two
+ * renewals may fail before somebody else takes its runs.
  */
 const LEASE = 20;
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;

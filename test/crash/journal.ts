@@ -54,9 +54,14 @@ export const movesOf = (lines: Line[]): Move[] =>
     return from !== undefined && from.pid !== to.pid ? [{ run: to.run, from, to }] : [];
   });
 
-/** The middle and the largest, in seconds. */
+/** The value below which this share of them lies. */
+export function quantile(values: number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+}
+
+/** The middle, the 99th percentile and the largest, in seconds. */
 export function seconds(milliseconds: number[]): string {
-  const sorted = milliseconds.toSorted((a, b) => a - b);
-  const at = (share: number): string => ((sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0) / 1000).toFixed(1);
-  return `p50 ${at(0.5)} s, max ${at(1)} s, of ${sorted.length}`;
+  const at = (share: number): string => (quantile(milliseconds, share) / 1000).toFixed(2);
+  return `p50 ${at(0.5)} s, p99 ${at(0.99)} s, max ${at(1)} s, of ${milliseconds.length}`;
 }

@@ -1,10 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ALL_BACK } from '../../src/agent/db/worker-locks.ts';
 import type { AgentProcess } from '../kit/agent-server.ts';
 import { until } from '../kit/until.ts';
 import { freshDatabase, type TestDatabase } from '../kit/postgres.ts';
 import { api as startApi, Fleet, say } from './fleet.ts';
-import { byRun, movesOf, openJournal, seconds, type Line, type Move } from './journal.ts';
+import { byRun, movesOf, openJournal, quantile, seconds, type Line, type Move } from './journal.ts';
 import { callWitness, livesOf, type Life } from './lives.ts';
 
 /* Workers are killed with SIGKILL while they run: what becomes of their runs. */
@@ -15,10 +16,11 @@ const WORKERS = 4;
 const STEPS = 6;
 const PAUSE = 300;
 /**
- * The longest a run may wait for its next worker: lease (20 s), a look every third of it, and its way through the
- * queue.
+ * Milliseconds that all but one of a hundred cut off runs may wait for their next worker: others look for free locks
+ * once a second (1000), look again after their grace (600), and the run goes through the queue to a graph thread. The
+ * rest is for a machine on which a new worker starts at that moment.
  */
-const CONTINUES_WITHIN = 30_000;
+const CONTINUES_WITHIN = 3000;
 
 /** Milliseconds between the signal and the last write of a process that is killed. */
 const DYING = 500;
@@ -35,6 +37,11 @@ beforeAll(async () => {
   api = await startApi(options);
   fleet = new Fleet(options);
   await fleet.start(WORKERS);
+  // Until then, nobody is taken for dead who has no lock.
+  await until('Postgres has run for a while', async () => {
+    const [age] = await database.sql<{ seconds: number }>('select extract(epoch from now() - pg_postmaster_start_time())::int as seconds');
+    return age!.seconds > ALL_BACK;
+  });
 });
 
 afterAll(async () => {
@@ -85,6 +92,8 @@ let runs: Row[];
 let lines: Map<string, Line[]>;
 let moves: Move[];
 let lives: Map<string, Life[]>;
+/** Attempts, as `RUN NUMBER`, that stored a checkpoint. */
+let stored: Set<string>;
 
 test(`${KILLS * RUNS_PER_KILL} runs come to an end while ${KILLS} workers are killed`, async () => {
   const created = new Set<string>();
@@ -101,6 +110,10 @@ test(`${KILLS * RUNS_PER_KILL} runs come to an end while ${KILLS} workers are ki
   lines = byRun(journal.lines());
   moves = [...lines.values()].flatMap(movesOf);
   lives = await livesOf(database);
+  const attempts = await database.sql<{ attempt: string }>(
+    `select distinct concat(metadata->>'run_id', ' ', metadata->>'run_attempt') as attempt from gx.checkpoints`,
+  );
+  stored = new Set(attempts.map(({ attempt }) => attempt));
   const ends = Object.entries(Object.groupBy(runs, ({ status }) => status)).map(([status, some]) => `${some?.length} ${status}`);
   say(
     `${runs.length} runs, ${fleet.killed.size} workers killed: ${ends.join(', ')}; ${moves.length} times a run went on in another process`,
@@ -110,14 +123,34 @@ test(`${KILLS * RUNS_PER_KILL} runs come to an end while ${KILLS} workers are ki
 
 const lostLives = (): Life[] => [...lives.values()].flat().filter(({ how }) => how === 'lost');
 
-test('a life is lost only with its worker, and every run that a killed worker held has lost one', () => {
-  for (const { worker, ended } of lostLives()) expect(fleet.dead.get(worker) ?? Infinity).toBeLessThan(ended!);
-  const held = [...lives.values()].flat().filter(({ worker, began, ended }) => {
+/** A step of the run was begun in this life. */
+const hasStep = ({ run, attempt }: Life): boolean => lines.get(run)?.some((line) => line.attempt === attempt) === true;
+
+/** Its graph was at work in this life: it began a step, or stored what it begins with. */
+const hasBegun = (life: Life): boolean => hasStep(life) || stored.has(`${life.run} ${life.attempt}`);
+
+/** Lives that the death of their worker ended. */
+const cutOff = (): Life[] =>
+  [...lives.values()].flat().filter(({ worker, began, ended }) => {
     const death = fleet.dead.get(worker);
     return death !== undefined && began < death && (ended === undefined || ended > death + DYING);
   });
-  expect(held.length).toBeGreaterThan(0);
-  for (const life of held) expect(life.how).toBe('lost');
+
+test('a life is lost only with its worker, and only where it had begun', () => {
+  for (const { worker, ended } of lostLives()) expect(fleet.dead.get(worker) ?? Infinity).toBeLessThan(ended!);
+  const held = cutOff();
+  for (const life of held) expect(['lost', 'handed back']).toContain(life.how);
+  const claimed = held.filter((life) => !hasBegun(life));
+  const [counted, uncounted] = [held.filter(({ how }) => how === 'lost'), held.filter(({ how }) => how === 'handed back')];
+  say(
+    `${held.length} lives cut off, ${claimed.length} of them before their graph began; ${counted.length} count as lost, ${uncounted.length} do not`,
+  );
+  expect(counted.length).toBeGreaterThan(0);
+  // A later attempt says that it begins, then its graph reads where to go on before it has anything to show for it.
+  expect(claimed.filter(({ how }) => how === 'lost').length).toBeLessThanOrEqual(0.05 * held.length);
+  // A first attempt that has stored nothing can't be told from one that was only claimed.
+  expect(uncounted.filter((life) => hasBegun(life) && life.attempt > 1)).toEqual([]);
+  expect(uncounted.filter(({ run, attempt }) => stored.has(`${run} ${attempt}`) && attempt === 1)).toEqual([]);
 });
 
 test('each has its result after every step; only one whose worker was killed under it three times is given up, with a sentence', () => {
@@ -131,6 +164,10 @@ test('each has its result after every step; only one whose worker was killed und
     expect(new Set(lines.get(run_id)?.map(({ left }) => left))).toEqual(new Set(Array.from({ length: STEPS }, (_, at) => at + 1)));
   }
   expect(Math.max(...deaths.values())).toBeLessThanOrEqual(3);
+  const givenUp = runs
+    .filter(({ status }) => status === 'error')
+    .map(({ run_id }) => lives.get(run_id)!.filter(({ how }) => how === 'lost'));
+  expect(givenUp.map((own) => own.map(hasBegun))).toEqual(givenUp.map(() => [true, true, true]));
 });
 
 test('none was executed again after its end', () => {
@@ -149,13 +186,15 @@ test('each went on from its last checkpoint: at most the step under way was done
   }
 });
 
-test('each went on within 30 seconds of the death of its worker', () => {
+test('all but one of a hundred went on within three seconds of the death of their worker', () => {
   // A worker may die between claiming a run and its first step: those waited for two workers.
   const next = moves.filter(({ from, to }) => to.attempt === from.attempt + 1);
   const waited = next.map(({ from, to }) => to.at - fleet.killed.get(from.pid)!);
-  say(`a run of a killed worker went on elsewhere after: ${seconds(waited)} (lease 20 s, looked for every 6.7 s)`);
+  const noticed = cutOff().flatMap(({ worker, ended }) => (ended === undefined ? [] : ended - fleet.dead.get(worker)!));
+  say(`the death of a worker was noticed after: ${seconds(noticed)}`);
+  say(`a run of a killed worker went on elsewhere after: ${seconds(waited)}`);
   expect(waited.length).toBeGreaterThan(0);
-  expect(Math.max(...waited)).toBeLessThanOrEqual(CONTINUES_WITHIN);
+  expect(quantile(waited, 0.99)).toBeLessThanOrEqual(CONTINUES_WITHIN);
 });
 
 test('no job and no event is left behind', async () => {

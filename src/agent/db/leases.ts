@@ -1,6 +1,7 @@
 import type { RunKwargs } from '../../schema/run.ts';
 import type { Db } from './pool.ts';
 import { LAST_SEQ_FOR_RUN } from './protocol-events.ts';
+import type { WorkerLock } from './worker-locks.ts';
 
 /* Who runs what: claims, heartbeats, and what becomes of a run whose worker is gone. */
 
@@ -37,7 +38,7 @@ const LOCKED = `head as materialized (
     select r.run_id from gx.run r join heads using (run_id) where heads.graph_id = any($3) order by r.run_id for no key update of r)`;
 
 const TAKE = `update gx.run r set status = 'running', attempt = r.attempt + 1, worker = $1,
-    lease_until = now() + $2 * interval '1 second', started_at = now(), updated_at = now()
+    lease_until = now() + $2 * interval '1 second', begun = false, started_at = now(), updated_at = now()
   from head, gx.thread t where r.run_id = head.run_id and r.status = 'pending' and t.thread_id = r.thread_id
   returning r.run_id, r.thread_id, r.graph_id, r.attempt, r.kwargs, r.temporary, r.resumable, r.alone, r.cancel, r.readers || t.readers as readers,
     not exists (select 1 from gx.checkpoints c where c.thread_id = r.thread_id::text) as empty,
@@ -105,12 +106,25 @@ export function renewLeases(db: Db, runIds: string[], { worker, leaseSeconds }: 
 }
 
 /**
+ * Says that a run which was claimed before begins here, before its graph does. False: it is no longer this worker's. A
+ * first attempt says nothing, which would cost each run a write: what it stored shows that it began.
+ */
+export async function markBegun(db: Db, { run_id, attempt }: Pick<Claimed, 'run_id' | 'attempt'>, worker: string): Promise<boolean> {
+  const rows = await db.query({
+    name: 'run_begun',
+    text: `update gx.run set begun = true where run_id = $1 and worker = $2 and attempt = $3 and status = 'running' returning run_id`,
+    values: [run_id, worker, attempt],
+  });
+  return rows.length > 0;
+}
+
+/**
  * Gives a run back: it goes on from its last checkpoint elsewhere, in a thread of its own when it must be kept from
  * others.
  */
 export async function giveBack(db: Db, runId: string, { worker, alone }: { worker: string; alone: boolean }): Promise<void> {
   await db.query({
-    text: `update gx.run set status = 'pending', worker = null, lease_until = null, alone = alone or $3, updated_at = now()
+    text: `update gx.run set status = 'pending', worker = null, lease_until = null, begun = null, alone = alone or $3, updated_at = now()
       where run_id = $1 and worker = $2 and status = 'running'`,
     values: [runId, worker, alone],
   });
@@ -124,6 +138,8 @@ export type Lost = {
   cancel: 'interrupt' | 'rollback' | null;
   /** Lives it has lost so far. */
   lost: number;
+  /** False: its worker had only claimed it. */
+  begun: boolean;
   /** True when it tells of itself in the thread's protocol events. */
   protocol: boolean;
   /** Processes that read it, or its whole thread. */
@@ -131,8 +147,16 @@ export type Lost = {
   thread_readers: string[];
 };
 
+/** The run has stored something: a checkpoint, or what a task or a command wrote. */
+const STORED = `(exists (select 1 from gx.checkpoints c where c.thread_id = r.thread_id::text and c.metadata->>'run_id' = r.run_id::text)
+    or exists (select 1 from gx.checkpoint_writes w where w.thread_id = r.thread_id::text and w.run_id = r.run_id::text))`;
+
 const LOST = `r.run_id, r.thread_id, r.graph_id, r.temporary, r.cancel, r.lost, r.readers,
+  r.begun is not false or (r.attempt = 1 and ${STORED}) as begun,
   r.kwargs->'protocol' is not null as protocol, (select t.readers from gx.thread t where t.thread_id = r.thread_id) as thread_readers`;
+
+/** Lost runs that one transaction settles, at most. */
+const SOME = 100;
 
 /**
  * Returns running runs whose worker has been silent for longer than its lease, locked for what follows. A database that
@@ -143,8 +167,20 @@ export function expired(tx: Db, { leaseSeconds }: { leaseSeconds: number }): Pro
   return tx.query<Lost>({
     text: `select ${LOST} from gx.run r
       where status = 'running' and lease_until < now() and pg_conf_load_time() < now() - $1 * interval '1 second'
-      order by run_id limit 100 for update of r skip locked`,
+      order by run_id limit ${SOME} for update of r skip locked`,
     values: [leaseSeconds],
+  });
+}
+
+/** Returns running runs of workers whose lock is free, locked for what follows. */
+export function abandoned(tx: Db, locks: WorkerLock[]): Promise<Lost[]> {
+  return tx.query<Lost>({
+    text: `with dead as materialized (
+        select w.worker from gx.worker w join unnest($1::uuid[], $2::bigint[]) d (worker, lock) using (worker, lock)
+        where pg_try_advisory_xact_lock_shared(w.lock))
+      select ${LOST} from gx.run r where status = 'running' and worker in (select worker from dead)
+      order by run_id limit ${SOME} for update of r skip locked`,
+    values: [locks.map(({ worker }) => worker), locks.map(({ lock }) => lock)],
   });
 }
 
@@ -156,11 +192,11 @@ export function crashed(tx: Db, runId: string, worker: string): Promise<Lost[]> 
   });
 }
 
-/** Back to the queue, one life poorer. */
-export async function requeueLost(tx: Db, runIds: string[]): Promise<void> {
+/** Back to the queue, with so many lives lost. */
+export async function requeueLost(tx: Db, runId: string, lost: number): Promise<void> {
   await tx.query({
-    text: `update gx.run set status = 'pending', worker = null, lease_until = null, lost = lost + 1, updated_at = now() where run_id = any($1)`,
-    values: [runIds],
+    text: `update gx.run set status = 'pending', worker = null, lease_until = null, begun = null, lost = $2, updated_at = now() where run_id = $1`,
+    values: [runId, lost],
   });
 }
 

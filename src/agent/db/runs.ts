@@ -85,10 +85,10 @@ export async function insertRun(
     text: `with t as (${thread_} returning thread_id, runs, readers, event_seq),
       ticket as (${ticket.sql(13)}),
       s as (select t.thread_id, $14::uuid is not null and ${FREE} as starts from t),
-      r as (insert into gx.run (run_id, thread_id, assistant_id, graph_id, status, attempt, worker, lease_until, started_at,
+      r as (insert into gx.run (run_id, thread_id, assistant_id, graph_id, status, attempt, worker, lease_until, started_at, begun,
           metadata, kwargs, multitask_strategy, temporary, resumable, readers, due_at, created_at)
         select $1, s.thread_id, $3, $4, case when starts then 'running' else 'pending' end, case when starts then 1 else 0 end,
-          case when starts then $14::uuid end, case when starts then now() + $16 * interval '1 second' end, case when starts then now() end,
+          case when starts then $14::uuid end, case when starts then now() + $16 * interval '1 second' end, case when starts then now() end, case when starts then false end,
           $5, $6, $7, $8, $9, $11, now() + $12 * interval '1 second', now() + $12 * interval '1 second'
         from s returning ${SHOWN})
       select r.*, t.readers as thread_readers, not exists (select 1 from gx.checkpoints c where c.thread_id = $2::text) as empty, ${LAST_SEQ_FOR_RUN} as thread_seq from r, t`,

@@ -19,6 +19,10 @@ const EVERYBODY = 'gx_all';
 const close = (client: Client): void => void client.end().catch(() => undefined);
 
 const RETRY_MILLISECONDS = 1000;
+/** Soon enough that nobody takes a worker for dead whose session was ended, and who lives. */
+const FIRST_RETRY_MILLISECONDS = 50;
+/** Between two looks at a connection: where a process uses it, and where it only hears signals. */
+const LOOK_MILLISECONDS = 1000;
 const CHECK_MILLISECONDS = 10_000;
 
 /** The channel that one process listens to. */
@@ -33,9 +37,23 @@ export type Signals = {
 /** What a process does with what it hears. `reconnected`: something may have been missed. */
 export type SignalHandlers = { signal: (signal: Signal) => void; reconnected: () => void };
 
+/** A connection that lasts, and all that Postgres keeps for it. */
+export type Session = Client;
+
+/** What else a process does with the session in which it hears signals. */
+export type SessionUse = {
+  /** Prepares a new session, before anybody relies on it. */
+  begin(session: Session): Promise<void>;
+  /** Uses it, once a second. A failure means that it is lost. */
+  look(session: Session): Promise<void>;
+  lost(): void;
+  /** The process closes it. */
+  end(): Promise<void>;
+};
+
 export type SignalConnection = Signals & {
   /** Hears what others send from now on. */
-  listen(handlers: SignalHandlers): Promise<void>;
+  listen(handlers: SignalHandlers, use?: SessionUse): Promise<void>;
   close(): Promise<void>;
 };
 
@@ -49,10 +67,13 @@ export function openSignals({ db, uri, processId }: { db: Db; uri: string; proce
   return {
     processId,
     send: (signal, to) => notes.add({ channel: to === undefined ? EVERYBODY : channelOf(to), payload: JSON.stringify(signal) }),
-    listen: (handlers) => listener.open(handlers),
+    listen: (handlers, use) => listener.open(handlers, use),
     close: () => listener.close(),
   };
 }
+
+/** What is done with each session, one after the other. */
+type Uses = { handlers: SignalHandlers; use: SessionUse | undefined };
 
 /** The connection on which a process hears signals. */
 class Listener {
@@ -60,9 +81,11 @@ class Listener {
   readonly #channels: string[];
   readonly #log: Log;
   #client: Client | undefined;
+  #use: SessionUse | undefined;
   #closed = false;
   #retry: NodeJS.Timeout | undefined;
-  #check: NodeJS.Timeout | undefined;
+  #looks: NodeJS.Timeout | undefined;
+  #looking = false;
 
   constructor({ uri, channels }: { uri: string; channels: string[] }, log: Log) {
     this.#uri = uri;
@@ -70,51 +93,71 @@ class Listener {
     this.#log = log;
   }
 
-  async open(handlers: SignalHandlers): Promise<void> {
-    await this.#connect(handlers);
-    // A connection that died without a word is noticed by asking it.
-    const lost = (error: Error): void => this.#lost(error, handlers);
-    this.#check = setInterval(() => void this.#client?.query('select 1').catch(lost), CHECK_MILLISECONDS);
+  async open(handlers: SignalHandlers, use?: SessionUse): Promise<void> {
+    this.#use = use;
+    const uses = { handlers, use };
+    await this.#connect(uses);
+    this.#looks = setInterval(() => void this.#look(uses), use === undefined ? CHECK_MILLISECONDS : LOOK_MILLISECONDS);
   }
 
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#retry);
-    clearInterval(this.#check);
+    clearInterval(this.#looks);
+    await this.#use?.end().catch(() => undefined);
     await this.#client?.end().catch(() => undefined);
   }
 
-  async #connect(handlers: SignalHandlers): Promise<void> {
+  async #connect(uses: Uses): Promise<void> {
+    const { handlers, use } = uses;
     const next = new Client({ connectionString: this.#uri, application_name: 'gx-signals', keepAlive: true });
-    next.on('error', (error) => this.#lost(error, handlers));
-    next.on('end', () => this.#lost(undefined, handlers));
+    next.on('error', (error) => this.#lost(next, error, uses));
+    next.on('end', () => this.#lost(next, undefined, uses));
     next.on('notification', ({ payload = '' }) => handlers.signal(JSON.parse(payload) as Signal));
-    await next.connect();
-    await next.query(`listen ${this.#channels.join('; listen ')}`);
+    try {
+      await next.connect();
+      await next.query(`listen ${this.#channels.join('; listen ')}`);
+      await use?.begin(next);
+    } catch (error) {
+      use?.lost();
+      close(next);
+      throw error;
+    }
     this.#client = next;
+    void this.#look(uses);
   }
 
-  #lost(error: Error | undefined, handlers: SignalHandlers): void {
+  /** A connection that died without a word is noticed by asking it. */
+  async #look(uses: Uses): Promise<void> {
     const client = this.#client;
-    if (this.#closed || client === undefined) return;
+    if (client === undefined || this.#looking) return;
+    this.#looking = true;
+    const look = uses.use?.look(client) ?? client.query('select 1');
+    await look.catch((error: Error) => this.#lost(client, error, uses));
+    this.#looking = false;
+  }
+
+  #lost(client: Client, error: Error | undefined, uses: Uses): void {
+    if (this.#closed || client !== this.#client) return;
     this.#log.warn({ err: error }, 'listening connection lost');
     client.removeAllListeners();
     client.on('error', () => undefined);
     close(client);
     this.#client = undefined;
-    this.#retryLater(handlers);
+    uses.use?.lost();
+    this.#retryLater(uses, FIRST_RETRY_MILLISECONDS);
   }
 
-  #retryLater(handlers: SignalHandlers): void {
+  #retryLater(uses: Uses, milliseconds: number): void {
     const again = async (): Promise<void> => {
       try {
-        await this.#connect(handlers);
-        handlers.reconnected();
+        await this.#connect(uses);
+        uses.handlers.reconnected();
       } catch {
-        if (!this.#closed) this.#retryLater(handlers);
+        if (!this.#closed) this.#retryLater(uses, RETRY_MILLISECONDS);
       }
     };
-    this.#retry = setTimeout(() => void again(), RETRY_MILLISECONDS);
+    this.#retry = setTimeout(() => void again(), milliseconds);
   }
 }
 

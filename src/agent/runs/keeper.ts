@@ -1,15 +1,16 @@
 import type { JobSettings } from '../../config/agent.ts';
 import { asError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import { expired, renewLeases } from '../db/leases.ts';
+import { abandoned, expired, renewLeases, type Lost } from '../db/leases.ts';
 import { deleteExpiredEvents } from '../db/events.ts';
 import { deleteOldProtocolEvents } from '../db/protocol-events.ts';
 import { deleteUnusedFeedback } from '../db/feedback.ts';
-import type { Database } from '../db/pool.ts';
+import type { Database, Db } from '../db/pool.ts';
 import { endedOf } from '../db/runs.ts';
 import { deleteExpiredItems } from '../db/store-items.ts';
 import { deleteRetiredThreads } from '../db/threads.ts';
 import type { Signals } from '../db/signals.ts';
+import { forgetWorkers, type WorkerLock } from '../db/worker-locks.ts';
 import type { Pump } from '../queue/pump.ts';
 import type { Tickets } from '../queue/tickets.ts';
 import type { EventLog } from '../stream/log.ts';
@@ -93,16 +94,25 @@ export class Keeper {
    * Settles runs whose worker has gone silent: they go back to the queue, come to the end that was asked for, or fail
    * after too many lives.
    */
-  async takeUp(): Promise<void> {
+  takeUp(): Promise<void> {
+    return this.#settle((tx) => expired(tx, this.#deps.jobs), 'worker of a run went silent');
+  }
+
+  /** Settles the runs of workers that are dead, as their locks show, and forgets those workers. */
+  async takeOver(locks: WorkerLock[]): Promise<void> {
+    await this.#settle((tx) => abandoned(tx, locks), 'worker of a run died');
+    await forgetWorkers(this.#deps.db, locks);
+  }
+
+  async #settle(find: (tx: Db) => Promise<Lost[]>, message: string): Promise<void> {
     const { db, tickets, jobs, signals, eventLog, log } = this.#deps;
     const lost = await db.transaction(async (tx) => {
-      const found = await expired(tx, jobs);
       const settled: SettledRun[] = [];
-      for (const run of found)
+      for (const run of await find(tx))
         settled.push(await settleLost(tx, run, { tickets, maxAttempts: jobs.maxAttempts, lifeSeconds: eventLog.lifeSeconds }));
       return settled;
     });
-    for (const { run_id, lost: lives } of lost) log.warn({ run_id, lost: lives + 1 }, 'worker of a run went silent');
+    for (const { run_id, lost: lives, begun } of lost) log.warn({ run_id, lost: begun ? lives + 1 : lives }, message);
     await tellLost(this.#deps, lost);
     if (lost.length > 0) await signals.send({ about: 'ticket' });
   }

@@ -19,10 +19,11 @@ export type SettledRun = Lost & { ended: boolean };
 
 /**
  * Decides and writes what becomes of a run whose worker is gone. It goes back to the queue, comes to the end that was
- * asked for, or fails after too many lives. A life counts from the moment a worker takes the run: a worker that died
- * before the run's first step can't be told from one that died of it.
+ * asked for, or fails after too many lives. A life counts once the run has begun: a worker that had only claimed it did
+ * not die of it.
  */
 export async function settleLost(tx: Db, run: Lost, { tickets, maxAttempts, lifeSeconds }: Settling): Promise<SettledRun> {
+  const lives = run.begun ? run.lost + 1 : run.lost;
   const lifecycle = run.protocol ? [rootLifecycle(run.cancel === null ? 'failed' : 'interrupted', run)] : [];
   const sayLast = (...events: [event: string, json: string][]): Promise<void> =>
     appendLast(tx, run, [...events, ...lifecycle, [RUN_DONE, runDone(run.run_id)]], lifeSeconds);
@@ -33,13 +34,13 @@ export async function settleLost(tx: Db, run: Lost, { tickets, maxAttempts, life
   } else if (run.cancel === 'interrupt') {
     await endLost(tx, run.run_id, { status: 'interrupted', error: null });
     await sayLast();
-  } else if (run.lost + 1 >= maxAttempts) {
-    const message = `The run was given up after ${run.lost + 1} attempts: each time its worker died or lost the database (exceeded max attempts).`;
+  } else if (run.begun && lives >= maxAttempts) {
+    const message = `The run was given up after ${lives} attempts: each time its worker died or lost the database (exceeded max attempts).`;
     const error = { error: 'WorkerLost', message };
     await endLost(tx, run.run_id, { status: 'error', error });
     await sayLast(['error', JSON.stringify(error)]);
   } else {
-    await requeueLost(tx, [run.run_id]);
+    await requeueLost(tx, run.run_id, lives);
     await tickets.send(tx, run, { continued: true });
     return { ...run, ended: false };
   }

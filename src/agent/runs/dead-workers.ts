@@ -1,0 +1,93 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { asError } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+import type { Db } from '../db/pool.ts';
+import type { Session, SessionUse } from '../db/signals.ts';
+import { ALL_BACK, announceLock, freeLocks, isDirect, lockSession, touch, withdrawLock, type WorkerLock } from '../db/worker-locks.ts';
+
+type Deps = {
+  db: Db;
+  worker: string;
+  /** Takes up the runs of dead workers. */
+  takeOver: (dead: WorkerLock[]) => Promise<void>;
+  log: Log;
+};
+
+/**
+ * Milliseconds for which a lock must be free until its worker is dead. One that lives and has lost its session
+ * withdraws the lock at once, by another connection: in some milliseconds, or some hundred when it is busy.
+ */
+const GRACE = 600;
+
+const POOLED =
+  "a pooler is between this process and the database, and keeps no lock for it: a dead worker's runs continue when its lease is over";
+
+/**
+ * Shows that this worker lives, by a lock of its session, and finds workers that don't. The database sees the closed
+ * connection of a killed process at once. One whose network is silent keeps its lock, and loses its runs with the
+ * lease.
+ */
+export class DeadWorkers implements SessionUse {
+  readonly #deps: Deps;
+  #held: WorkerLock | undefined;
+  #isAnnounced = false;
+  #isPooled = false;
+  /** Until then nobody is taken for dead: what has ended the session of this process may have ended all. */
+  #blindUntil = 0;
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+  }
+
+  async begin(session: Session): Promise<void> {
+    const isPooled = !(await isDirect(session));
+    if (isPooled && !this.#isPooled) this.#deps.log.warn(POOLED);
+    this.#isPooled = isPooled;
+    if (!isPooled) await this.#hold(session);
+  }
+
+  async look(session: Session): Promise<void> {
+    if (this.#isPooled) return touch(session);
+    if (!this.#isAnnounced) await this.#hold(session);
+    const free = await freeLocks(session, this.#deps.worker);
+    if (free.length === 0 || performance.now() < this.#blindUntil) return;
+    await wait(GRACE, undefined, { ref: false });
+    const still = new Set((await freeLocks(session, this.#deps.worker)).map(({ lock }) => lock));
+    const dead = free.filter(({ lock }) => still.has(lock));
+    if (dead.length > 0) await this.#takeOver(dead);
+  }
+
+  lost(): void {
+    const { log } = this.#deps;
+    this.#blindUntil = performance.now() + ALL_BACK * 1000;
+    // A database that is away can't be told, and has no lock of anybody else either.
+    void this.end().catch((error: unknown) => log.debug({ err: asError(error) }, 'lock could not be withdrawn'));
+  }
+
+  async end(): Promise<void> {
+    const held = this.#held;
+    this.#held = undefined;
+    this.#isAnnounced = false;
+    if (held !== undefined) await withdrawLock(this.#deps.db, held);
+  }
+
+  /** A database without any room can't be told of the lock: it is told with a later look. */
+  async #hold(session: Session): Promise<void> {
+    const { worker, log } = this.#deps;
+    this.#held ??= await lockSession(session, worker);
+    if (this.#held === undefined) return;
+    try {
+      await announceLock(session, this.#held);
+      this.#isAnnounced = true;
+    } catch (error) {
+      log.debug({ err: asError(error) }, 'lock could not be announced');
+    }
+  }
+
+  async #takeOver(dead: WorkerLock[]): Promise<void> {
+    const { takeOver, log } = this.#deps;
+    await takeOver(dead).catch((error: unknown) =>
+      log.warn({ err: asError(error) }, 'runs of dead workers could not be taken up; that is tried again'),
+    );
+  }
+}
