@@ -15,6 +15,7 @@ export const SUITES: Record<string, Check[]> = {
     { name: 'lint walls hold', command: ['node', 'dev/test/walls.ts'] },
     { name: 'prose', command: ['node', 'dev/test/prose.ts'] },
     { name: 'types', command: ['tsc', '--noEmit'] },
+    { name: 'types of the chat page', command: ['tsc', '--noEmit', '-p', 'src/agent/dev/chat/page'] },
     { name: 'unused code', command: ['knip', '--no-progress'] },
     { name: 'generated files are fresh', command: ['node', 'dev/generate.ts', '--check'] },
     vitest('unit'),

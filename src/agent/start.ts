@@ -11,6 +11,7 @@ import { reachDatabase } from './db/reach.ts';
 import type { AgentDeps } from './deps.ts';
 import { servedFeatures } from './features.ts';
 import { ASSISTANT_DEFAULTS, assistantDefaults, type AssistantDefaults } from './gx-json/assistant-defaults.ts';
+import type { Feature } from './routes/feature.ts';
 import { readGraphsFile, type GraphsFile } from './gx-json/read.ts';
 import { systemAssistantId } from './ids.ts';
 import { agentApp, agentSockets } from './server.ts';
@@ -26,16 +27,17 @@ const STOPPED_START_MILLISECONDS = 1000;
 
 export type AgentServer = { port: number; stop(): Promise<void> };
 
-type StartOptions = { config: AgentConfig; log: Log; signal: AbortSignal };
+/** `extra` is served beside what every deployment serves. */
+type StartOptions = { config: AgentConfig; log: Log; signal: AbortSignal; extra?: readonly Feature[] };
 
 /**
  * Starts the server of one deployment. Throws a `StartError` with one sentence for whatever prevents it, and the
  * signal's reason when it is stopped meanwhile.
  */
-export async function startAgentServer({ config, log, signal }: StartOptions): Promise<AgentServer> {
+export async function startAgentServer({ config, log, signal, extra = [] }: StartOptions): Promise<AgentServer> {
   const opened = new Opened();
   try {
-    return await start({ config, log, signal }, opened);
+    return await start({ config, log, signal, extra }, opened);
   } catch (error) {
     const closed = opened.close();
     await (signal.aborted ? Promise.race([closed, wait(STOPPED_START_MILLISECONDS, undefined, { ref: false })]) : closed);
@@ -43,7 +45,7 @@ export async function startAgentServer({ config, log, signal }: StartOptions): P
   }
 }
 
-async function start({ config, log, signal }: StartOptions, opened: Opened): Promise<AgentServer> {
+async function start({ config, log, signal, extra = [] }: StartOptions, opened: Opened): Promise<AgentServer> {
   const file = readGraphsFile(config.configPath);
   const defaults = defaultsOf(config, file);
   const db = openDatabase({ ...config.database, poolSize: sharesOf(config).server, name: 'gx-agent-server' }, log);
@@ -66,7 +68,7 @@ async function start({ config, log, signal }: StartOptions, opened: Opened): Pro
   await preparing.close();
   signal.throwIfAborted();
   const { settings } = file;
-  const features = servedFeatures({ http: settings.http ?? {}, config });
+  const features = [...servedFeatures({ http: settings.http ?? {}, config }), ...extra];
   const info = { ...versions(), deployment: config.deployment, revision: config.revision };
   const app = agentApp(deps, { config, settings, features, info });
   const listener = await listen(app, config);

@@ -72,7 +72,8 @@ async function served(folder: string, env: NodeJS.ProcessEnv): Promise<void> {
     const url = address();
     assert.ok(url !== undefined, output);
     await converse(url);
-    assert.equal((await fetch(`${url}/docs`)).status, 200);
+    for (const path of ['docs', 'chat', 'chat/page.css', 'chat/page.js', 'chat/conversation.js'])
+      assert.equal((await fetch(`${url}/${path}`)).status, 200, path);
   } finally {
     // Ctrl-C goes to all of the terminal's processes, of which npx is one.
     process.kill(-child.pid!, 'SIGINT');

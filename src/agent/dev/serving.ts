@@ -2,6 +2,7 @@ import type { AgentConfig } from '../../config/agent.ts';
 import { asError, StartError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { startAgentServer } from '../start.ts';
+import { chatPage } from './chat/served.ts';
 import type { FrontDoor } from './front-door.ts';
 
 type AgentServer = Awaited<ReturnType<typeof startAgentServer>>;
@@ -28,7 +29,7 @@ export class Serving {
 
   async start(): Promise<void> {
     const { config, log, door } = this.#deps;
-    const next = await startAgentServer({ config: config(), log, signal: this.#signal }).catch(inOneLine);
+    const next = await startAgentServer({ config: config(), log, signal: this.#signal, extra: [chatPage] }).catch(inOneLine);
     const old = this.#current;
     this.#current = next;
     door.lead(next.port);

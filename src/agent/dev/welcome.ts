@@ -24,6 +24,7 @@ Try
   import { Client } from '@langchain/langgraph-sdk';
   const client = new Client({ apiUrl: '${url}' });
 
+Chat    ${url}/chat
 Docs    ${url}/docs
 Studio  ${studioLink(url)}
 Data    ${data}

@@ -1,0 +1,88 @@
+import type { Question } from './conversation.ts';
+import { serverSentEvents, type ServerSentEvent } from './server-sent-events.ts';
+
+export type Assistant = { assistant_id: string; graph_id: string; name: string; description?: string | null };
+export type Thread = { thread_id: string; status: string; values?: unknown; metadata?: { assistant_id?: string } };
+export type ThreadState = { values: Record<string, unknown> | null; tasks: { interrupts?: Question[]; error?: unknown }[] };
+type Run = { run_id: string; status: string };
+
+/** The calls of the page. Each throws an `Error` with the server's own sentence. */
+export class Api {
+  readonly #base: string;
+
+  /** `base` ends with a slash. */
+  constructor(base: string) {
+    this.#base = base;
+  }
+
+  assistants = (): Promise<Assistant[]> => this.#json('assistants/search', { limit: 1000 });
+  threads = (): Promise<Thread[]> => this.#json('threads/search', { limit: 50, sort_by: 'updated_at', sort_order: 'desc' });
+  createThread = (): Promise<Thread> => this.#json('threads', {});
+  thread = (id: string): Promise<Thread> => this.#json(`threads/${id}`);
+  state = (id: string): Promise<ThreadState> => this.#json(`threads/${id}/state`);
+
+  /** The run that the thread is busy with. */
+  async running(thread: string): Promise<Run | undefined> {
+    const [run] = await this.#json<Run[]>(`threads/${thread}/runs?status=running&limit=1`);
+    return run;
+  }
+
+  async cancel(thread: string, run: string): Promise<void> {
+    await this.#ask(`threads/${thread}/runs/${run}/cancel`, { method: 'POST' });
+  }
+
+  /** Starts a run and streams it; it goes on when the page is left. */
+  start(thread: string, body: object, signal: AbortSignal): AsyncGenerator<ServerSentEvent> {
+    const stream = { stream_mode: ['messages-tuple', 'values'], stream_resumable: true, on_disconnect: 'continue' };
+    return this.#events(`threads/${thread}/runs/stream`, { ...post({ ...stream, ...body }), signal });
+  }
+
+  /** Streams a run that was started before, from its beginning. */
+  join(thread: string, run: string, signal: AbortSignal): AsyncGenerator<ServerSentEvent> {
+    return this.#events(`threads/${thread}/runs/${run}/stream`, { headers: { 'last-event-id': '-1' }, signal });
+  }
+
+  async *#events(path: string, init: RequestInit): AsyncGenerator<ServerSentEvent> {
+    const { body } = await this.#ask(path, init);
+    if (body !== null) yield* serverSentEvents(textsOf(body));
+  }
+
+  async #json<T>(path: string, body?: object): Promise<T> {
+    const answer = await this.#ask(path, body && post(body));
+    return (await answer.json()) as T;
+  }
+
+  async #ask(path: string, init?: RequestInit): Promise<Response> {
+    let answer: Response;
+    try {
+      answer = await fetch(this.#base + path, init);
+    } catch (error) {
+      if ((error as Error).name === 'AbortError') throw error;
+      throw new Error('The server does not answer. Does gx dev still run?', { cause: error });
+    }
+    if (!answer.ok) throw new Error(await complaintOf(answer));
+    return answer;
+  }
+}
+
+const post = (body: object): RequestInit => ({
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(body),
+});
+
+async function complaintOf(answer: Response): Promise<string> {
+  const text = await answer.text();
+  try {
+    const { detail } = JSON.parse(text) as { detail?: unknown };
+    return typeof detail === 'string' ? detail : JSON.stringify(detail ?? text);
+  } catch {
+    return text === '' ? `The server answered ${answer.status}.` : text;
+  }
+}
+
+async function* textsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  const reader = body.getReader();
+  for (let piece = await reader.read(); !piece.done; piece = await reader.read()) yield decoder.decode(piece.value, { stream: true });
+}

@@ -1,0 +1,134 @@
+/** A message as the server sends it: whole, or a piece (`AIMessageChunk`) of one that is being said. */
+export type Message = {
+  id?: string | null;
+  type: string;
+  content: string | Block[];
+  name?: string | null;
+  tool_calls?: { id?: string | null; name: string; args: unknown }[];
+  tool_call_chunks?: ToolCallChunk[];
+  tool_call_id?: string;
+  status?: string;
+};
+type Block = { type?: string; text?: string };
+type ToolCallChunk = { index?: number; id?: string | null; name?: string | null; args?: string | null };
+
+/** A graph waits for a person to answer it. */
+export type Question = { id?: string; value: unknown };
+
+export type Conversation = {
+  messages: Message[];
+  /** What else the graph's state holds. */
+  state: Record<string, unknown>;
+  questions: Question[];
+  error: string | undefined;
+};
+
+export const EMPTY: Conversation = { messages: [], state: {}, questions: [], error: undefined };
+
+type Values = Record<string, unknown> | null | undefined;
+
+/** Returns the conversation of a whole state of the thread, which is what counts whatever came before. */
+export function withState(
+  now: Conversation,
+  state: { values: Values; tasks?: { interrupts?: Question[]; error?: unknown }[] },
+): Conversation {
+  const { tasks = [] } = state;
+  const failed = tasks.find(({ error }) => typeof error === 'string')?.error as string | undefined;
+  const questions = tasks.flatMap(({ interrupts = [] }) => interrupts);
+  return { ...now, ...ofValues(state.values), questions, error: now.error ?? failed };
+}
+
+/** Returns the conversation after one event of a run's stream. */
+export function withEvent(now: Conversation, { event, data }: { event: string; data: unknown }): Conversation {
+  if (event === 'values') return { ...now, ...ofValues(data as Values, now.messages) };
+  if (event === 'messages') return { ...now, messages: withMessage(now.messages, (data as [Message])[0]) };
+  if (event === 'error') return { ...now, error: sentenceOf(data) };
+  return now;
+}
+
+/** Returns the conversation while a new run begins, which says `said` first. */
+export const withSaid = (now: Conversation, said?: Message): Conversation => ({
+  ...now,
+  messages: said === undefined ? now.messages : [...now.messages, said],
+  questions: [],
+  error: undefined,
+});
+
+export function sentenceOf(data: unknown): string {
+  if (typeof data === 'string') return data;
+  const { error, message } = (data ?? {}) as { error?: string; message?: string };
+  return [error, message].filter((part) => part !== undefined && part !== '').join(': ') || 'The run failed.';
+}
+
+/** A message that is being said while the state comes is not in it yet, and stays. */
+function ofValues(values: Values, before: Message[] = []): Pick<Conversation, 'messages' | 'state'> {
+  const { messages: given, __interrupt__: _, ...state } = values ?? {};
+  const messages = Array.isArray(given) ? (given as Message[]) : [];
+  const underWay = before.filter((message) => isPiece(message) && !messages.some(({ id }) => id === message.id));
+  return { messages: [...messages, ...underWay], state };
+}
+
+const isPiece = ({ type }: Message): boolean => type === 'AIMessageChunk';
+
+function withMessage(messages: Message[], next: Message): Message[] {
+  const at = messages.findIndex(({ id }) => id !== undefined && id !== null && id === next.id);
+  if (at < 0) return [...messages, next];
+  const before = messages[at]!;
+  // Pieces of a whole message come once more when a reader joins a run late.
+  if (isPiece(next) && !isPiece(before)) return messages;
+  return messages.with(at, isPiece(next) ? joined(before, next) : next);
+}
+
+const joined = (before: Message, next: Message): Message => ({
+  ...before,
+  content: textOf(before) + textOf(next),
+  tool_call_chunks: [...(before.tool_call_chunks ?? []), ...(next.tool_call_chunks ?? [])],
+});
+
+/** Returns the text of a message, without what is no text. */
+export const textOf = ({ content }: Message): string =>
+  typeof content === 'string'
+    ? content
+    : content.map(({ type, text }) => (type === 'text' || type === undefined ? (text ?? '') : '')).join('');
+
+export type ToolUse = { id: string; name: string; args: string; result: string | undefined; failed: boolean };
+/** What is shown of one message: tools with what they answered. */
+export type Entry = { id: string; speaker: 'you' | 'agent' | 'system' | 'tool'; text: string; tools: ToolUse[] };
+
+/** Returns what is shown of a conversation, in order. */
+export function entriesOf({ messages }: Conversation): Entry[] {
+  const answers = new Map(messages.filter(({ type }) => type === 'tool').map((message) => [message.tool_call_id, message]));
+  const asked = new Set(messages.flatMap((message) => callsOf(message).map(({ id }) => id)));
+  return messages
+    .filter((message) => message.type !== 'tool' || !asked.has(message.tool_call_id ?? ''))
+    .map((message, index) => ({
+      id: message.id ?? `${index}`,
+      speaker: speakerOf(message.type),
+      text: textOf(message),
+      tools: callsOf(message).map((call) => toolUse(call, answers.get(call.id))),
+    }))
+    .filter(({ text, tools }) => text !== '' || tools.length > 0);
+}
+
+const toolUse = (call: { id: string; name: string; args: string }, answer: Message | undefined): ToolUse => ({
+  ...call,
+  result: answer && textOf(answer),
+  failed: answer?.status === 'error',
+});
+
+function speakerOf(type: string): Entry['speaker'] {
+  if (type === 'human' || type === 'user') return 'you';
+  if (type === 'tool' || type === 'function') return 'tool';
+  return type === 'system' ? 'system' : 'agent';
+}
+
+function callsOf({ type, tool_calls: calls = [], tool_call_chunks: chunks = [] }: Message): { id: string; name: string; args: string }[] {
+  if (type !== 'AIMessageChunk')
+    return calls.map(({ id, name, args }, index) => ({ id: id ?? `${index}`, name, args: JSON.stringify(args, null, 2) }));
+  const indices = [...new Set(chunks.map(({ index = 0 }) => index))];
+  return indices.map((wanted) => {
+    const own = chunks.filter(({ index = 0 }) => index === wanted);
+    const first = (field: 'id' | 'name'): string => own.map((chunk) => chunk[field]).find((value) => typeof value === 'string') ?? '';
+    return { id: first('id'), name: first('name'), args: own.map(({ args }) => args ?? '').join('') };
+  });
+}

@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'vitest';
+import {
+  EMPTY,
+  entriesOf,
+  withEvent,
+  withSaid,
+  withState,
+  type Conversation,
+  type Message,
+} from '../../../../src/agent/dev/chat/page/conversation.ts';
+
+const human: Message = { id: 'h', type: 'human', content: 'roll' };
+const piece = (content: Message['content'], others: Partial<Message> = {}): Message => ({
+  id: 'a',
+  type: 'AIMessageChunk',
+  content,
+  ...others,
+});
+const told = (...messages: Message[]): Conversation =>
+  messages.reduce((now, message) => withEvent(now, { event: 'messages', data: [message, {}] }), EMPTY);
+const texts = (conversation: Conversation): string[] => entriesOf(conversation).map(({ speaker, text }) => `${speaker}: ${text}`);
+
+describe('the conversation that the chat page shows', () => {
+  test('tokens become one message, whether text or blocks', () => {
+    expect(texts(told(piece('Good '), piece([{ type: 'text', text: 'news' }, { type: 'image' }])))).toEqual(['agent: Good news']);
+  });
+
+  test('the whole message takes the place of its pieces, and pieces that come again change nothing', () => {
+    const whole: Message = { id: 'a', type: 'ai', content: 'Good news.' };
+    expect(texts(told(piece('Good '), whole, piece('Good ')))).toEqual(['agent: Good news.']);
+  });
+
+  test('a state replaces what was said, but for what is being said', () => {
+    const now = withEvent(withSaid(told(piece('Go')), human), { event: 'values', data: { messages: [human], draft: 'x' } });
+    expect(texts(now)).toEqual(['you: roll', 'agent: Go']);
+    expect(now.state).toEqual({ draft: 'x' });
+    const ended = withState(now, { values: { messages: [human] } });
+    expect(texts(ended)).toEqual(['you: roll']);
+  });
+
+  test('a tool is shown with what it was asked and what it answered, also while it is being asked', () => {
+    const chunks = [
+      { index: 0, id: 'c', name: 'dice', args: '{"si' },
+      { index: 0, args: 'des":6}' },
+    ];
+    const asking = told(...chunks.map((chunk) => piece('', { tool_call_chunks: [chunk] })));
+    expect(entriesOf(asking)[0]?.tools).toEqual([{ id: 'c', name: 'dice', args: '{"sides":6}', result: undefined, failed: false }]);
+    const answer: Message = { id: 't', type: 'tool', tool_call_id: 'c', content: 'no dice', status: 'error' };
+    const entries = entriesOf(withEvent(asking, { event: 'messages', data: [answer, {}] }));
+    expect(entries).toHaveLength(1);
+    expect(entries[0]?.tools[0]).toMatchObject({ result: 'no dice', failed: true });
+  });
+
+  test('a tool message that nobody asked for stands for itself', () => {
+    expect(texts(told({ id: 't', type: 'tool', tool_call_id: 'other', content: 'four' }))).toEqual(['tool: four']);
+  });
+
+  test('questions and the error of a thread come with its state, and go when a run begins', () => {
+    const asks = withState(EMPTY, { values: null, tasks: [{ interrupts: [{ id: 'i', value: 'May I?' }], error: 'Error: no' }] });
+    expect(asks).toMatchObject({ questions: [{ id: 'i', value: 'May I?' }], error: 'Error: no' });
+    expect(withSaid(asks)).toMatchObject({ questions: [], error: undefined });
+  });
+
+  test('an error event is a sentence', () => {
+    expect(withEvent(EMPTY, { event: 'error', data: { error: 'TypeError', message: 'x is no function' } }).error).toBe(
+      'TypeError: x is no function',
+    );
+    expect(withEvent(EMPTY, { event: 'error', data: {} }).error).toBe('The run failed.');
+  });
+});
