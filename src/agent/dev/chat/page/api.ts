@@ -1,9 +1,9 @@
-import type { Question } from './conversation.ts';
+import type { OpenQuestion } from './conversation.ts';
 import { serverSentEvents, type ServerSentEvent } from './server-sent-events.ts';
 
-export type Assistant = { assistant_id: string; graph_id: string; name: string; description?: string | null };
-export type Thread = { thread_id: string; status: string; values?: unknown; metadata?: { assistant_id?: string } };
-export type ThreadState = { values: Record<string, unknown> | null; tasks: { interrupts?: Question[]; error?: unknown }[] };
+export type ListedAssistant = { assistant_id: string; graph_id: string; name: string; description?: string | null };
+export type ListedThread = { thread_id: string; status: string; values?: unknown; metadata?: { assistant_id?: string } };
+export type StateOfThread = { values: Record<string, unknown> | null; tasks: { interrupts?: OpenQuestion[]; error?: unknown }[] };
 type Run = { run_id: string; status: string };
 
 /** The calls of the page. Each throws an `Error` with the server's own sentence. */
@@ -15,11 +15,11 @@ export class Api {
     this.#base = base;
   }
 
-  assistants = (): Promise<Assistant[]> => this.#json('assistants/search', { limit: 1000 });
-  threads = (): Promise<Thread[]> => this.#json('threads/search', { limit: 50, sort_by: 'updated_at', sort_order: 'desc' });
-  createThread = (): Promise<Thread> => this.#json('threads', {});
-  thread = (id: string): Promise<Thread> => this.#json(`threads/${id}`);
-  state = (id: string): Promise<ThreadState> => this.#json(`threads/${id}/state`);
+  assistants = (): Promise<ListedAssistant[]> => this.#json('assistants/search', { limit: 1000 });
+  threads = (): Promise<ListedThread[]> => this.#json('threads/search', { limit: 50, sort_by: 'updated_at', sort_order: 'desc' });
+  createThread = (): Promise<ListedThread> => this.#json('threads', {});
+  thread = (id: string): Promise<ListedThread> => this.#json(`threads/${id}`);
+  state = (id: string): Promise<StateOfThread> => this.#json(`threads/${id}/state`);
 
   /** The run that the thread is busy with. */
   async running(thread: string): Promise<Run | undefined> {

@@ -13,13 +13,13 @@ type Block = { type?: string; text?: string };
 type ToolCallChunk = { index?: number; id?: string | null; name?: string | null; args?: string | null };
 
 /** A graph waits for a person to answer it. */
-export type Question = { id?: string; value: unknown };
+export type OpenQuestion = { id?: string; value: unknown };
 
 export type Conversation = {
   messages: Message[];
   /** What else the graph's state holds. */
   state: Record<string, unknown>;
-  questions: Question[];
+  questions: OpenQuestion[];
   error: string | undefined;
 };
 
@@ -30,7 +30,7 @@ type Values = Record<string, unknown> | null | undefined;
 /** Returns the conversation of a whole state of the thread, which is what counts whatever came before. */
 export function withState(
   now: Conversation,
-  state: { values: Values; tasks?: { interrupts?: Question[]; error?: unknown }[] },
+  state: { values: Values; tasks?: { interrupts?: OpenQuestion[]; error?: unknown }[] },
 ): Conversation {
   const { tasks = [] } = state;
   const failed = tasks.find(({ error }) => typeof error === 'string')?.error as string | undefined;

@@ -1,4 +1,4 @@
-import { Api, type Assistant, type Thread } from './api.ts';
+import { Api, type ListedAssistant, type ListedThread } from './api.ts';
 import { EMPTY, entriesOf, withEvent, withSaid, withState, type Conversation, type Entry, type Message } from './conversation.ts';
 import type { ServerSentEvent } from './server-sent-events.ts';
 import { element, KeyedList, shownEntry, shownQuestion, shownState } from './shown.ts';
@@ -19,7 +19,7 @@ class ChatPage {
   readonly #threads = new KeyedList(find('threads'));
   readonly #assistant = find<HTMLSelectElement>('assistant');
   readonly #text = find<HTMLTextAreaElement>('text');
-  #assistants: Assistant[] = [];
+  #assistants: ListedAssistant[] = [];
   #conversation: Conversation = EMPTY;
   #thread: string | undefined;
   #run: string | undefined;
@@ -108,7 +108,7 @@ class ChatPage {
 
   async #open(id: string): Promise<void> {
     this.#leave(id);
-    const thread: Thread = await this.#api.thread(id);
+    const thread: ListedThread = await this.#api.thread(id);
     const own = thread.metadata?.assistant_id;
     if (this.#assistants.some(({ assistant_id: known }) => known === own)) this.#assistant.value = own!;
     this.#describe();
