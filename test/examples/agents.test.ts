@@ -27,7 +27,7 @@ function serve(folder: string, env: () => Record<string, string> = () => ({})): 
   return () => agent.client;
 }
 
-const say = (content: string): object => ({ messages: [{ role: 'human', content }] });
+const say = (content: string): Record<string, unknown> => ({ messages: [{ role: 'human', content }] });
 const ask = async (client: AgentProcess['client'], graph: string, content: string): Promise<Message[]> =>
   ((await client.runs.wait(null, graph, { input: say(content) })) as unknown as Values).messages;
 
@@ -42,7 +42,7 @@ describe('example new', () => {
   test('answers, a word at a time', async () => {
     const words: string[] = [];
     const stream = client().runs.stream(null, 'agent', { input: say('hello'), streamMode: ['messages-tuple'] });
-    for await (const { event, data } of stream) if (event === 'messages') words.push((data as [Message])[0].content);
+    for await (const { event, data } of stream) if (event === 'messages') words.push((data as unknown as [Message])[0].content);
     expect(words.length).toBeGreaterThan(5);
     expect(words.join('')).toMatch(/^You said "hello"\./);
   });
