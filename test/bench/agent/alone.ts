@@ -1,14 +1,12 @@
 import type { Checkout } from './checkout.ts';
 import type { Databases } from './databases.ts';
 import { measureFloors } from './floors.ts';
+import { measureGrowingThread } from './growing-thread.ts';
 import { measureMemory } from './memory.ts';
-import type { Verdict } from './report.ts';
+import type { Line } from './report.ts';
 import { measureRoundTrips } from './round-trips.ts';
 import { measureSearches } from './searches.ts';
 import { measureSubscriptions } from './subscriptions.ts';
-
-/** What one figure says, of one checkout. */
-export type Line = { what: string; figure: string; verdict?: Verdict };
 
 type Work = { checkout: Checkout; databases: Databases; scale: number };
 
@@ -59,6 +57,7 @@ async function subscriptionLines({ checkout, databases }: Work): Promise<Line[]>
 }
 
 export const PARTS: Part[] = [
+  { id: 'growing-thread', head: () => '1,000 runs on one thread, 2,000 messages', measure: measureGrowingThread },
   { id: 'memory', head: ({ nodeOptions }) => `memory (NODE_OPTIONS=${nodeOptions})`, measure: memoryLines },
   {
     id: 'round-trips',

@@ -7,6 +7,9 @@ export type Measured = { scenario: Scenario; figures: Partial<Record<Who, number
 
 export type Verdict = { goal: string; met: boolean };
 
+/** What one figure says, of one checkout. */
+export type Line = { what: string; figure: string; verdict?: Verdict };
+
 const DECIMALS: Record<Scenario['unit'], number> = { ms: 1, 'per s': 0, times: 2, MB: 0 };
 
 /** Characters of a reason that a cell of the table shows. */

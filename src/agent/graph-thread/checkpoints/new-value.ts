@@ -12,11 +12,11 @@ type Identified = { elements: Element[]; fresh: Set<Element> };
 type Given = { channel: string; version: string; values: Record<string, unknown> };
 
 /**
- * Returns how the value of a channel is stored and, of a list, what its next version is compared with. `before` is the
- * version that the last checkpoint has.
+ * Returns how the value of a channel is stored and, of a list, what its next version is compared with; nothing for a
+ * channel that is empty in this version. `before` is the version that the last checkpoint has.
  */
-export async function newValue({ channel, version, values }: Given, before: List | undefined, serde: Serde): Promise<[NewValue, List?]> {
-  if (!(channel in values)) return [{ channel, version, type: 'empty', blob: null }];
+export async function newValue({ channel, version, values }: Given, before: List | undefined, serde: Serde): Promise<[NewValue?, List?]> {
+  if (!(channel in values)) return [];
   const value = values[channel];
   const elements = Array.isArray(value) ? await elementsOf(value, before?.elements ?? [], serde) : undefined;
   if (elements === undefined) {

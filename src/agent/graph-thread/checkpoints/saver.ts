@@ -33,7 +33,8 @@ type WritesOfTask = { writes: Writes; taskId: string; taskPath: string };
 type NewState = { checkpoint: Checkpoint; metadata: Metadata; newVersions: Versions };
 
 const decoder = new TextDecoder();
-const VERSION_DIGITS = 32;
+/** Steps of a thread that can be counted: ten thousand million. Each checkpoint holds a dozen versions. */
+const VERSION_DIGITS = 10;
 
 /** Writes of no task: an input, or a state written by hand. */
 const NO_TASK = '00000000-0000-0000-0000-000000000000';
@@ -190,12 +191,13 @@ export class Saver extends BaseCheckpointSaver {
     checkpoint.channel_versions[TASKS] = versions.length > 0 ? maxChannelVersion(...versions) : this.getNextVersion(undefined);
   }
 
+  /** Texts are compared letter by letter: a thread that began with longer numbers keeps their length. */
   override getNextVersion(current: number | undefined): number {
-    const text = String(current ?? '0');
-    const next = Number.parseInt(text.split('.')[0] ?? '0', 10) + 1;
-    const unique = Math.random().toString().slice(2, 18).padEnd(16, '0');
+    const digits = String(current ?? '').split('.')[0]!;
+    const next = Number.parseInt(digits || '0', 10) + 1;
+    const unique = Math.random().toString(36).slice(2, 12).padEnd(10, '0');
     // LangGraph compares versions as it stores them; only its types say that they are numbers.
-    return `${String(next).padStart(VERSION_DIGITS, '0')}.${unique}` as unknown as number;
+    return `${String(next).padStart(Math.max(VERSION_DIGITS, digits.length), '0')}.${unique}` as unknown as number;
   }
 
   override async put(config: Config, checkpoint: Checkpoint, metadata: Metadata, newVersions: Versions): Promise<Config> {
@@ -219,7 +221,7 @@ export class Saver extends BaseCheckpointSaver {
       lists.delete(channel);
       const [value, list] = await newValue({ channel, version: String(version), values: channel_values }, before, this.#serde);
       if (list !== undefined) lists.set(channel, list);
-      return [value];
+      return value === undefined ? [] : [value];
     });
     const [blobs, [, meta]] = await Promise.all([
       Promise.all(values),

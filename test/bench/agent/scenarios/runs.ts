@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { createRun, createThread, wait, waitOnFreshThread, type EchoState } from '../api.ts';
+import { createRun, createThread, waitOnFreshThread, type EchoState } from '../api.ts';
 import { call } from '../http.ts';
 import { median, oneByOne, together } from '../load.ts';
 import type { BenchServer } from '../servers.ts';
@@ -96,15 +96,4 @@ const longThread: Scenario = {
   },
 };
 
-const growingThread: Scenario = {
-  id: 'growing-thread',
-  what: 'the same with 400 messages at the end (see the floor)',
-  unit: 'times',
-  sizes: { gx: 200 },
-  measure: async (server, size) => {
-    const thread = await createThread(server);
-    return slowdown(size, () => wait(server, thread));
-  },
-};
-
-export const runScenarios = [waitAlone, waitFifty, start, burstDrained, longThread, growingThread];
+export const runScenarios = [waitAlone, waitFifty, start, burstDrained, longThread];
