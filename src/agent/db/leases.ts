@@ -106,14 +106,14 @@ export function renewLeases(db: Db, runIds: string[], { worker, leaseSeconds }: 
 }
 
 /**
- * Says that a run which was claimed before begins here, before its graph does. False: it is no longer this worker's. A
+ * Says that a run which was claimed before begins now. False: this attempt is over, and another worker has the run. A
  * first attempt says nothing, which would cost each run a write: what it stored shows that it began.
  */
-export async function markBegun(db: Db, { run_id, attempt }: Pick<Claimed, 'run_id' | 'attempt'>, worker: string): Promise<boolean> {
+export async function markBegun(db: Db, { run_id, attempt }: Pick<Claimed, 'run_id' | 'attempt'>): Promise<boolean> {
   const rows = await db.query({
     name: 'run_begun',
-    text: `update gx.run set begun = true where run_id = $1 and worker = $2 and attempt = $3 and status = 'running' returning run_id`,
-    values: [run_id, worker, attempt],
+    text: `update gx.run set begun = true where run_id = $1 and attempt = $2 and status = 'running' returning run_id`,
+    values: [run_id, attempt],
   });
   return rows.length > 0;
 }

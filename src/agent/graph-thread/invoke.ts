@@ -20,6 +20,8 @@ export type InvokeDeps = {
   make: MakeGraph;
   saver: Saver;
   store: PgStore;
+  /** Says that an attempt begins, where it is not the first. False: it is over, and another worker has the run. */
+  markBegun: (spec: RunSpec) => Promise<boolean>;
   /** The data is JSON text. */
   emit: (event: string, json: string) => void;
   /** Settles when what was emitted can be read by whoever comes back. */
@@ -86,7 +88,9 @@ async function carryOut(spec: RunSpec, deps: InvokeDeps, progress: Progress): Pr
   refuseUnknown(spec, nodesOf(graph));
   deps.signal.throwIfAborted();
   const reached = goesOn ? await stopReached(graph, config, spec.kwargs) : undefined;
-  return reached ?? (await execute(goesOn ? null : inputOf(spec.kwargs), { spec, graph, config, progress, deps }));
+  if (reached !== undefined) return reached;
+  if (spec.attempt > 1 && !(await deps.markBegun(spec))) throw new Unavailable('Another worker has the run.');
+  return execute(goesOn ? null : inputOf(spec.kwargs), { spec, graph, config, progress, deps });
 }
 
 /** "sync" waits for each step; and before a step of a resumable stream come its events, one by one. */

@@ -6,6 +6,7 @@ import { register } from 'tsx/esm/api';
 import { asError, NotFound, StartError } from '../../errors.ts';
 import { createLog, type Log } from '../../log.ts';
 import { collectAtRest } from '../at-rest.ts';
+import { markBegun } from '../db/leases.ts';
 import { openDatabase } from '../db/pool.ts';
 import { loadEmbed } from '../gx-json/embed.ts';
 import { SemanticSearch } from '../gx-json/semantic-search.ts';
@@ -111,7 +112,11 @@ async function start({ graphs: sources, index, database, logLevel, env, traced }
   const fileOf = (graphId: string): string => sources.find((source) => source.graphId === graphId)!.file;
   const lists = new Lists(REMEMBERED_BYTES);
   const deps = { graphOf: graphIn(graphs), fileOf, saver: new Saver(db, lists), store };
-  serve(new Running({ ...deps, traced, tell, duringRun }), { ...deps, reader: new Saver(db, lists, 'records'), embed }, log);
+  serve(
+    new Running({ ...deps, markBegun: (spec) => markBegun(db, spec), traced, tell, duringRun }),
+    { ...deps, reader: new Saver(db, lists, 'records'), embed },
+    log,
+  );
   beat();
   collectAtRest();
   flushCompileCache();

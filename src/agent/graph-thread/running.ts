@@ -6,7 +6,7 @@ import { invoke, type InvokeDeps } from './invoke.ts';
 import type { MakeGraph } from './load.ts';
 import { graphSpans } from './spans.ts';
 
-type Deps = Pick<InvokeDeps, 'saver' | 'store'> & {
+type Deps = Pick<InvokeDeps, 'saver' | 'store' | 'markBegun'> & {
   graphOf: (graphId: string) => MakeGraph;
   traced: boolean;
   tell: (message: FromThread) => void;

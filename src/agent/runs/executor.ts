@@ -6,7 +6,7 @@ import type { Cursor } from '../../schema/stream-event.ts';
 import { Batcher } from '../db/batcher.ts';
 import { finishRuns, type FinishRun, type WrittenEnd } from '../db/ends.ts';
 import { lastEvent } from '../db/events.ts';
-import { markBegun, type Claimed } from '../db/leases.ts';
+import type { Claimed } from '../db/leases.ts';
 import type { Database } from '../db/pool.ts';
 import { retryDeadlock } from '../db/retry-deadlock.ts';
 import type { Signals } from '../db/signals.ts';
@@ -138,9 +138,9 @@ export class Executor {
 
   async #give(held: HeldRun): Promise<void> {
     const { run_id, thread_id, graph_id, attempt, kwargs, empty, alone } = held.run;
-    const { host, publisher, eventLog, exporter, log } = this.#deps;
+    const { db, host, publisher, eventLog, exporter, log } = this.#deps;
     try {
-      if (attempt > 1) await this.#goOn(held);
+      if (attempt > 1) held.at = (await lastEvent(db, run_id)) ?? held.at;
       await host.run(
         { run_id, thread_id, graph_id, attempt, kwargs, empty, alone },
         {
@@ -156,16 +156,6 @@ export class Executor {
       log.error({ err: asError(error), run_id }, 'run could not be given to a graph thread');
       this.#dispatch(held, { event: 'not-given' });
     }
-  }
-
-  /** Takes a run up where its last attempt left it. Fails when it is another worker's by now. */
-  async #goOn(held: HeldRun): Promise<void> {
-    const { db, signals } = this.#deps;
-    const [last, ours] = await Promise.all([lastEvent(db, held.run.run_id), markBegun(db, held.run, signals.processId)]);
-    held.at = last ?? held.at;
-    if (ours) return;
-    this.#dispatch(held, { event: 'stop-requested', reason: 'lost' });
-    throw new Conflict('another worker has it');
   }
 
   #dispatch(held: HeldRun, event: LifeEvent): void {
