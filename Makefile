@@ -37,7 +37,7 @@ test-agent: install ## the agent server on a real Postgres
 test-matrix: install ## users' graphs with other versions of LangGraph, zod and Node in `dev`, and the clients that people bring (needs python3)
 	@node test/matrix/main.ts
 
-test-browser: install ## a page with the vendor's React hooks in a real Chromium, which root on Debian gets installed (3 minutes)
+test-browser: install ## a page with the vendor's React hooks, and the chat page of dev, in a real Chromium, which root on Debian gets installed (3 minutes)
 	@node dev/test/main.ts browser
 
 test-package: install ## the package for developers: npm pack, gx new and gx dev in an empty project, on two versions of Node (3 minutes)

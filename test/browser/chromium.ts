@@ -34,6 +34,8 @@ export type Page = {
   reload(): Promise<unknown>;
   close(): Promise<void>;
   click(selector: string): Promise<void>;
+  /** Types as a person does; `\n` is the Enter key. */
+  type(selector: string, text: string): Promise<void>;
   evaluate<T>(script: string): Promise<T>;
   createCDPSession(): Promise<Session>;
   on(event: 'console', listener: (message: { text(): string }) => void): void;

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import {
   EMPTY,
   entriesOf,
+  opened,
   withEvent,
   withSaid,
   withState,
@@ -30,6 +31,11 @@ describe('the conversation that the chat page shows', () => {
     expect(texts(told(piece('Good '), whole, piece('Good ')))).toEqual(['agent: Good news.']);
   });
 
+  test('another attempt of the run begins its words anew', () => {
+    const again = withEvent(withSaid(told(piece('Go')), human), { event: 'metadata', data: { run_id: 'r', attempt: 2 } });
+    expect(texts(again)).toEqual(['you: roll']);
+  });
+
   test('a state replaces what was said, but for what is being said', () => {
     const now = withEvent(withSaid(told(piece('Go')), human), { event: 'values', data: { messages: [human], draft: 'x' } });
     expect(texts(now)).toEqual(['you: roll', 'agent: Go']);
@@ -55,8 +61,9 @@ describe('the conversation that the chat page shows', () => {
     expect(texts(told({ id: 't', type: 'tool', tool_call_id: 'other', content: 'four' }))).toEqual(['tool: four']);
   });
 
-  test('questions and the error of a thread come with its state, and go when a run begins', () => {
-    const asks = withState(EMPTY, { values: null, tasks: [{ interrupts: [{ id: 'i', value: 'May I?' }], error: 'Error: no' }] });
+  test('the error of a thread and the questions of its state go when a run begins', () => {
+    const failed = opened({ status: 'error', error: { error: 'Error', message: 'no' } });
+    const asks = withState(failed, { values: null, tasks: [{ interrupts: [{ id: 'i', value: 'May I?' }] }] });
     expect(asks).toMatchObject({ questions: [{ id: 'i', value: 'May I?' }], error: 'Error: no' });
     expect(withSaid(asks)).toMatchObject({ questions: [], error: undefined });
   });

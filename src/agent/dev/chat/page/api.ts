@@ -2,11 +2,20 @@ import type { OpenQuestion } from './conversation.ts';
 import { serverSentEvents, type ServerSentEvent } from './server-sent-events.ts';
 
 export type ListedAssistant = { assistant_id: string; graph_id: string; name: string; description?: string | null };
-export type ListedThread = { thread_id: string; status: string; values?: unknown; metadata?: { assistant_id?: string } };
-export type StateOfThread = { values: Record<string, unknown> | null; tasks: { interrupts?: OpenQuestion[]; error?: unknown }[] };
+export type ListedThread = {
+  thread_id: string;
+  status: string;
+  values?: unknown;
+  error?: unknown;
+  metadata?: { assistant_id?: string };
+};
+export type StateOfThread = { values: Record<string, unknown> | null; tasks: { interrupts?: OpenQuestion[] }[] };
 type Run = { run_id: string; status: string };
 
-/** The calls of the page. Each throws an `Error` with the server's own sentence. */
+/** The server said no; the message is its own sentence. */
+export class Refused extends Error {}
+
+/** The calls of the page. Each throws an `Error` whose message is for people. */
 export class Api {
   readonly #base: string;
 
@@ -21,10 +30,10 @@ export class Api {
   thread = (id: string): Promise<ListedThread> => this.#json(`threads/${id}`);
   state = (id: string): Promise<StateOfThread> => this.#json(`threads/${id}/state`);
 
-  /** The run that the thread is busy with. */
-  async running(thread: string): Promise<Run | undefined> {
-    const [run] = await this.#json<Run[]>(`threads/${thread}/runs?status=running&limit=1`);
-    return run;
+  /** Returns the run that the thread is busy with, or waits to begin. */
+  async underWay(thread: string): Promise<Run | undefined> {
+    const runs = await this.#json<Run[]>(`threads/${thread}/runs?limit=50`);
+    return runs.find(({ status }) => status === 'running') ?? runs.findLast(({ status }) => status === 'pending');
   }
 
   async cancel(thread: string, run: string): Promise<void> {
@@ -60,7 +69,7 @@ export class Api {
       if ((error as Error).name === 'AbortError') throw error;
       throw new Error('The server does not answer. Does gx dev still run?', { cause: error });
     }
-    if (!answer.ok) throw new Error(await complaintOf(answer));
+    if (!answer.ok) throw new Refused(await complaintOf(answer));
     return answer;
   }
 }
@@ -81,8 +90,14 @@ async function complaintOf(answer: Response): Promise<string> {
   }
 }
 
+/** A connection that breaks ends the text, as a server that stops does. */
 async function* textsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   const reader = body.getReader();
-  for (let piece = await reader.read(); !piece.done; piece = await reader.read()) yield decoder.decode(piece.value, { stream: true });
+  const read = (): ReturnType<typeof reader.read> =>
+    reader.read().catch((error: Error) => {
+      if (error.name === 'AbortError') throw error;
+      return { done: true, value: undefined };
+    });
+  for (let piece = await read(); !piece.done; piece = await read()) yield decoder.decode(piece.value, { stream: true });
 }

@@ -30,16 +30,19 @@ type Values = Record<string, unknown> | null | undefined;
 /** Returns the conversation of a whole state of the thread, which is what counts whatever came before. */
 export function withState(
   now: Conversation,
-  state: { values: Values; tasks?: { interrupts?: OpenQuestion[]; error?: unknown }[] },
+  { values, tasks = [] }: { values: Values; tasks?: { interrupts?: OpenQuestion[] }[] },
 ): Conversation {
-  const { tasks = [] } = state;
-  const failed = tasks.find(({ error }) => typeof error === 'string')?.error as string | undefined;
-  const questions = tasks.flatMap(({ interrupts = [] }) => interrupts);
-  return { ...now, ...ofValues(state.values), questions, error: now.error ?? failed };
+  return { ...now, ...ofValues(values), questions: tasks.flatMap(({ interrupts = [] }) => interrupts) };
 }
+
+/** Returns what a thread begins with that is opened: why its last run failed, if it did. */
+export const opened = ({ status, error }: { status: string; error?: unknown }): Conversation =>
+  status === 'error' ? { ...EMPTY, error: sentenceOf(error) } : EMPTY;
 
 /** Returns the conversation after one event of a run's stream. */
 export function withEvent(now: Conversation, { event, data }: { event: string; data: unknown }): Conversation {
+  // What an earlier attempt of the run began to say is said again.
+  if (event === 'metadata') return { ...now, messages: now.messages.filter((message) => !isPiece(message)) };
   if (event === 'values') return { ...now, ...ofValues(data as Values, now.messages) };
   if (event === 'messages') return { ...now, messages: withMessage(now.messages, (data as [Message])[0]) };
   if (event === 'error') return { ...now, error: sentenceOf(data) };

@@ -1,5 +1,5 @@
-import { Api, type ListedAssistant, type ListedThread } from './api.ts';
-import { EMPTY, entriesOf, withEvent, withSaid, withState, type Conversation, type Entry, type Message } from './conversation.ts';
+import { Api, Refused, type ListedAssistant, type ListedThread } from './api.ts';
+import { EMPTY, entriesOf, opened, withEvent, withSaid, withState, type Conversation, type Entry, type Message } from './conversation.ts';
 import type { ServerSentEvent } from './server-sent-events.ts';
 import { element, KeyedList, shownEntry, shownQuestion, shownState } from './shown.ts';
 import { inputOf, resumeOf, titleOf } from './words.ts';
@@ -7,6 +7,9 @@ import { inputOf, resumeOf, titleOf } from './words.ts';
 const find = <T extends HTMLElement>(id: string): T => document.querySelector<T>(`#${id}`)!;
 
 const MARKS: Record<string, string> = { busy: 'works', interrupted: 'asks', error: 'failed' };
+
+/** Milliseconds before a run whose stream has broken is followed again. */
+const PAUSE = 300;
 
 /** What a line of the conversation is: an entry, or the rest of the state below them. */
 type Line = Entry | { id: 'state'; state: object } | { id: 'welcome' };
@@ -108,25 +111,31 @@ class ChatPage {
 
   async #open(id: string): Promise<void> {
     this.#leave(id);
-    const thread: ListedThread = await this.#api.thread(id);
+    const thread: ListedThread = await this.#api.thread(id).catch((error: unknown) => {
+      // It is gone, as after `dev --reset`: what is said next begins another one.
+      if (error instanceof Refused && this.#thread === id) this.#leave();
+      throw error;
+    });
     const own = thread.metadata?.assistant_id;
     if (this.#assistants.some(({ assistant_id: known }) => known === own)) this.#assistant.value = own!;
     this.#describe();
     const state = await this.#api.state(id);
     if (this.#thread !== id) return;
-    this.#change(withState(EMPTY, state));
-    const run = thread.status === 'busy' ? await this.#api.running(id) : undefined;
+    this.#change(withState(opened(thread), state));
+    const run = await this.#api.underWay(id);
     if (run === undefined || this.#thread !== id) return;
-    this.#run = run.run_id;
-    await this.#follow((signal) => this.#api.join(id, run.run_id, signal));
+    await this.#follow((signal) => this.#joined(run.run_id, signal));
   }
 
   async #say(): Promise<void> {
     const said = this.#text.value.trim();
     if (said === '' || this.#reading !== undefined) return;
     const { input, message } = inputOf(said);
-    await this.#begin({ input }, message);
     this.#text.value = '';
+    await this.#begin({ input }, message).catch((error: unknown) => {
+      this.#text.value ||= said;
+      throw error;
+    });
   }
 
   async #answer(): Promise<void> {
@@ -157,9 +166,12 @@ class ChatPage {
     this.#draw();
     const thread = this.#thread!;
     try {
-      for await (const event of events(reading.signal)) {
-        if (event.event === 'metadata') this.#began(event.data as { run_id: string });
-        this.#change(withEvent(this.#conversation, event));
+      await this.#read(events(reading.signal));
+      // Where `dev` has loaded the graphs again meanwhile, another server goes on with the run.
+      for (let run = await this.#api.underWay(thread); run !== undefined; run = await this.#api.underWay(thread)) {
+        await new Promise((resolve) => setTimeout(resolve, PAUSE));
+        if (reading.signal.aborted) return;
+        await this.#read(this.#joined(run.run_id, reading.signal));
       }
       const state = await this.#api.state(thread);
       if (!reading.signal.aborted) this.#change(withState(this.#conversation, state));
@@ -171,6 +183,18 @@ class ChatPage {
         void this.#list().catch((error: unknown) => this.#complain(error));
       }
     }
+  }
+
+  async #read(events: AsyncGenerator<ServerSentEvent>): Promise<void> {
+    for await (const event of events) {
+      if (event.event === 'metadata') this.#began(event.data as { run_id: string });
+      this.#change(withEvent(this.#conversation, event));
+    }
+  }
+
+  #joined(run: string, signal: AbortSignal): AsyncGenerator<ServerSentEvent> {
+    this.#run = run;
+    return this.#api.join(this.#thread!, run, signal);
   }
 
   #began({ run_id: run }: { run_id: string }): void {

@@ -1,0 +1,9 @@
+import { MessagesAnnotation, START, StateGraph } from '@langchain/langgraph';
+
+/** Fails with what the environment says. */
+export const failing = new StateGraph(MessagesAnnotation)
+  .addNode('cook', () => {
+    throw new Error(process.env['REASON']);
+  })
+  .addEdge(START, 'cook')
+  .compile();
