@@ -94,7 +94,9 @@ export async function assemble({ config, db, preparing, host, bundles, file, log
   const bus = new Bus();
   const eventLog = new EventLog({ db, lifeSeconds: streams.resumableSeconds, log });
   const publisher = new Publisher({ bus, eventLog, maxEventBytes: streams.maxEventBytes, log });
-  const readers = new Readers({ db, bus, signals, eventLog });
+  const batched = batchedStatements(db);
+  const readers = new Readers({ db, batched, bus, signals, eventLog });
+  opened.add(() => readers.leaveThreads());
   const typedSchemas = typedSchemasOf(config, file, log);
   opened.add(() => typedSchemas.close());
   const shared = { db, tickets, signals, readers, host, jobs, log };
@@ -104,7 +106,7 @@ export async function assemble({ config, db, preparing, host, bundles, file, log
   const takeOver = (dead: WorkerLock[]): Promise<void> => keeper.takeOver(dead);
   const deps: AgentDeps = {
     ...shared,
-    batched: batchedStatements(db),
+    batched,
     executor,
     pump,
     keeper,

@@ -1,7 +1,8 @@
 import type { Thread } from '../../schema/thread.ts';
 import type { Db } from './pool.ts';
 import { runContexts, type RunContextKey, type RunContext } from './runs.ts';
-import { insertThreads, type NewThread } from './threads.ts';
+import { keptEvents, type KeptEvents } from './protocol-events.ts';
+import { insertThreads, threadQuestions, type NewThread, type ThreadQuestions } from './threads.ts';
 import { Batcher } from './batcher.ts';
 
 /** Statements that many clients ask for at the same time: those that come while one is under way share the next one. */
@@ -10,10 +11,21 @@ export type BatchedStatements = {
   insertThread(thread: NewThread): Promise<Thread | undefined>;
   /** Undefined when there is no such assistant. */
   runContext(asked: RunContextKey): Promise<(RunContext & { thread_runs: number }) | undefined>;
+  /** Undefined when there is no such thread. */
+  threadQuestions(threadId: string): Promise<ThreadQuestions | undefined>;
+  /** Undefined when there is no such thread. */
+  keptEvents(threadId: string): Promise<KeptEvents | undefined>;
 };
 
 export function batchedStatements(db: Db): BatchedStatements {
   const threads = new Batcher((some: NewThread[]) => insertThreads(db, some));
   const contexts = new Batcher((some: RunContextKey[]) => runContexts(db, some));
-  return { insertThread: (thread) => threads.add(thread), runContext: (asked) => contexts.add(asked) };
+  const questions = new Batcher((some: string[]) => threadQuestions(db, some));
+  const kept = new Batcher((some: string[]) => keptEvents(db, some));
+  return {
+    insertThread: (thread) => threads.add(thread),
+    runContext: (asked) => contexts.add(asked),
+    threadQuestions: (threadId) => questions.add(threadId),
+    keptEvents: (threadId) => kept.add(threadId),
+  };
 }

@@ -40,19 +40,24 @@ export function readLifecycle(db: Db, threadId: string): Promise<ThreadEvent[]> 
 /** Where a thread's events begin and end. `first`: undefined when none is kept; `last`: 0 when there never was one. */
 export type KeptEvents = { first: Pick<ThreadEvent, 'thread_seq' | 'event'> | undefined; last: number };
 
-/** Undefined when there is no such thread. */
-export async function keptEvents(db: Db, threadId: string): Promise<KeptEvents | undefined> {
-  const [row] = await db.query<{ thread_seq: number | null; event: string; last: number }>({
+type KeptRow = { thread_id: string; thread_seq: number | null; event: string; last: number };
+
+/** Of several threads, in the order of their ids; undefined in the place of one that there is not. */
+export async function keptEvents(db: Db, threadIds: string[]): Promise<(KeptEvents | undefined)[]> {
+  const rows = await db.query<KeptRow>({
     name: 'event_kept',
-    text: `select f.thread_seq, f.event, ${LAST_SEQ} as last
+    text: `select t.thread_id, f.thread_seq, f.event, ${LAST_SEQ} as last
       from gx.thread t left join lateral (select e.thread_seq, e.event from gx.stream_event e
         where e.thread_id = t.thread_id and e.thread_seq is not null order by e.thread_seq limit 1) f on true
-      where t.thread_id = $1`,
-    values: [threadId],
+      where t.thread_id = any($1)`,
+    values: [threadIds],
   });
-  if (row === undefined) return undefined;
-  const { thread_seq, event, last } = row;
-  return { first: thread_seq === null ? undefined : { thread_seq, event }, last };
+  const keptOf = ({ thread_seq, event, last }: KeptRow): KeptEvents => ({
+    first: thread_seq === null ? undefined : { thread_seq, event },
+    last,
+  });
+  const found = new Map(rows.map((row) => [row.thread_id, keptOf(row)]));
+  return threadIds.map((id) => found.get(id));
 }
 
 /**

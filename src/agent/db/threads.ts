@@ -3,6 +3,7 @@ import { THREAD_FIELDS, type Thread, type ThreadSearch } from '../../schema/thre
 import { copyCheckpoints, deleteCheckpoints } from './checkpoint-upkeep.ts';
 import { toField } from './json-field.ts';
 import type { Database, Db } from './pool.ts';
+import { LAST_SEQ } from './protocol-events.ts';
 
 const UNFINISHED = `exists (select 1 from gx.run r where r.thread_id = t.thread_id and r.status in ('pending', 'running'))`;
 const STATUS = `case when ${UNFINISHED} then 'busy' else t.status end`;
@@ -163,16 +164,16 @@ export function copyThread(db: Database, threadId: string, copyId: string): Prom
   });
 }
 
-/** Registers a process as a reader of threads. Returns those that there are. */
-export async function registerThreadReader(db: Db, threadIds: string[], reader: string): Promise<string[]> {
-  const rows = await db.query<{ thread_id: string }>({
+/** Registers a process as a reader of threads. Returns the number of the last protocol event of each that there is. */
+export async function registerThreadReader(db: Db, threadIds: string[], reader: string): Promise<Map<string, number>> {
+  const rows = await db.query<{ thread_id: string; last: number }>({
     name: 'thread_reader',
-    text: `with t as materialized (select thread_id from gx.thread where thread_id = any($1) order by thread_id for no key update)
-      update gx.thread set readers = array_append(array_remove(readers, $2::uuid), $2::uuid) from t
-      where gx.thread.thread_id = t.thread_id returning gx.thread.thread_id`,
+    text: `with locked as materialized (select thread_id from gx.thread where thread_id = any($1) order by thread_id for no key update)
+      update gx.thread t set readers = array_append(array_remove(readers, $2::uuid), $2::uuid) from locked
+      where t.thread_id = locked.thread_id returning t.thread_id, ${LAST_SEQ} as last`,
     values: [threadIds, reader],
   });
-  return rows.map(({ thread_id }) => thread_id);
+  return new Map(rows.map(({ thread_id, last }) => [thread_id, last]));
 }
 
 export async function threadReaders(db: Db, threadId: string): Promise<string[]> {
@@ -263,12 +264,15 @@ export type ThreadQuestions = {
   graph_id: string | null;
 };
 
-export async function threadQuestions(db: Db, threadId: string): Promise<ThreadQuestions | undefined> {
-  const [thread] = await db.query<ThreadQuestions>({
+/** Of several threads, in the order of their ids; undefined in the place of one that there is not. */
+export async function threadQuestions(db: Db, threadIds: string[]): Promise<(ThreadQuestions | undefined)[]> {
+  const rows = await db.query<ThreadQuestions & { thread_id: string }>({
     name: 'thread_questions',
-    text: `select ${STATUS} as status, t.interrupts, t.metadata->>'assistant_id' as assistant_id, t.metadata->>'graph_id' as graph_id
-      from gx.thread t where t.thread_id = $1`,
-    values: [threadId],
+    text: `select t.thread_id, ${STATUS} as status, t.interrupts, t.metadata->>'assistant_id' as assistant_id,
+        t.metadata->>'graph_id' as graph_id
+      from gx.thread t where t.thread_id = any($1)`,
+    values: [threadIds],
   });
-  return thread;
+  const found = new Map(rows.map(({ thread_id, ...questions }) => [thread_id, questions]));
+  return threadIds.map((id) => found.get(id));
 }

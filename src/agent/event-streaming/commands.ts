@@ -4,7 +4,8 @@ import type { RunCreate } from '../../schema/run.ts';
 import type { Command } from '../../schema/event-streaming.ts';
 import type { Db } from '../db/pool.ts';
 import { readLifecycle } from '../db/protocol-events.ts';
-import { threadQuestions, type ThreadQuestions } from '../db/threads.ts';
+import type { BatchedStatements } from '../db/batched-statements.ts';
+import type { ThreadQuestions } from '../db/threads.ts';
 import { createRun, type CreateDeps } from '../runs/create.ts';
 import type { Readers } from '../runs/readers.ts';
 import { agentTree, type TreeNode } from './agent-tree.ts';
@@ -15,7 +16,9 @@ import { untilEnded, type UntilEndedDeps } from './until-ended.ts';
 
 /* Commands of protocol v2 that every transport takes. What is wrong with one is its answer. */
 
-export type CommandDeps = CreateDeps & StateCommandDeps & UntilEndedDeps & { readers: Pick<Readers, 'tellThreadMade' | 'written'> };
+export type CommandDeps = CreateDeps &
+  StateCommandDeps &
+  UntilEndedDeps & { batched: Pick<BatchedStatements, 'threadQuestions'>; readers: Pick<Readers, 'tellThreadMade' | 'written'> };
 
 type Json = Record<string, unknown>;
 type Target = { threadId: string; request: Pick<Request, 'requestId' | 'headers' | 'signal'> };
@@ -87,11 +90,11 @@ async function settled(
   { threadId, request }: Target,
   { ending }: { ending: boolean },
 ): Promise<ThreadQuestions | undefined> {
-  const thread = await threadQuestions(deps.db, threadId);
+  const thread = await deps.batched.threadQuestions(threadId);
   if (thread?.status !== 'busy') return thread;
   if (ending && !(await isEnding(deps, threadId))) return thread;
   await untilEnded(deps, threadId, request.signal);
-  return threadQuestions(deps.db, threadId);
+  return deps.batched.threadQuestions(threadId);
 }
 
 const OVER = ['completed', 'failed', 'interrupted'];
@@ -103,13 +106,13 @@ async function isEnding(deps: LifecycleDeps, threadId: string): Promise<boolean>
 const AS_TOLD: Record<string, string> = { busy: 'running', idle: 'completed', error: 'failed', interrupted: 'interrupted' };
 
 async function tree(deps: LifecycleDeps, threadId: string): Promise<Json> {
-  const thread = await threadQuestions(deps.db, threadId);
+  const thread = await deps.batched.threadQuestions(threadId);
   if (thread === undefined) throw new CommandError('no_such_run', 'The thread has no run.');
   const root = { status: AS_TOLD[thread.status]!, graph_name: thread.graph_id ?? '' };
   return { tree: await graphsOf(deps, threadId, root) };
 }
 
-type LifecycleDeps = { db: Db; readers: Pick<Readers, 'written'> };
+type LifecycleDeps = { db: Db; batched: Pick<BatchedStatements, 'threadQuestions'>; readers: Pick<Readers, 'written'> };
 
 /** As the thread's last run has told. Readers in this process may know more than is written. */
 async function graphsOf(

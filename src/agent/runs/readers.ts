@@ -2,12 +2,12 @@ import { NotFound } from '../../errors.ts';
 import type { SseEvent } from '../../http/route.ts';
 import { isUnfinished } from '../../schema/run.ts';
 import type { Cursor, ThreadStreamMode } from '../../schema/stream-event.ts';
-import { Batcher } from '../db/batcher.ts';
+import type { BatchedStatements } from '../db/batched-statements.ts';
 import { lastEvent } from '../db/events.ts';
 import type { Db } from '../db/pool.ts';
 import { registerReader, type RunProgress } from '../db/runs.ts';
 import type { Signals } from '../db/signals.ts';
-import { registerThreadReader, unregisterThreadReader, threadReaders } from '../db/threads.ts';
+import { threadReaders } from '../db/threads.ts';
 import { newId } from '../ids.ts';
 import { threadKey, type Bus, type RunResult, type Subscription } from '../stream/bus.ts';
 import type { EventLog } from '../stream/log.ts';
@@ -17,11 +17,21 @@ import { threadEvents } from '../stream/thread-events.ts';
 import type { Wanted } from '../stream/wanted.ts';
 import type { JsonText } from '../threads/json-text.ts';
 import { finalState } from './result.ts';
+import { ThreadRegistrations } from './thread-registrations.ts';
 
-type Deps = { db: Db; bus: Bus; signals: Pick<Signals, 'processId' | 'send'>; eventLog: EventLog };
+type Deps = {
+  db: Db;
+  batched: Pick<BatchedStatements, 'keptEvents'>;
+  bus: Bus;
+  signals: Pick<Signals, 'processId' | 'send'>;
+  eventLog: EventLog;
+};
 
 /** NOTIFY carries 8,000 bytes: at 39 an id, this many processes fit. */
 const MOST_NAMED = 150;
+
+/** Milliseconds in which a signal reaches a worker. */
+const LOOK_AGAIN = 1000;
 
 type RunIds = { run_id: string; thread_id: string };
 
@@ -43,9 +53,9 @@ async function closingOnFailure<T>(subscription: Subscription, step: () => Promi
 
 /**
  * The same of a thread that need not exist yet. `registered`: settles once workers elsewhere tell this process of the
- * thread; true when they may have told of it before, and this process has not heard it.
+ * thread, with the number of the last protocol event of which it may not have heard.
  */
-export type FollowedThreadToCome = FollowedThread & { registered: Promise<boolean> };
+export type FollowedThreadToCome = FollowedThread & { registered: Promise<number> };
 
 /**
  * The one door to the readers of runs and threads, for whatever protocol they speak. Readers follow a run (or all runs
@@ -55,22 +65,11 @@ export type FollowedThreadToCome = FollowedThread & { registered: Promise<boolea
  */
 export class Readers {
   readonly #deps: Deps;
-  /** Threads that are followed here, and among whose readers this process is. */
-  readonly #registered = new Set<string>();
-  readonly #joining: Batcher<string, boolean>;
-  readonly #leaving: Batcher<string, undefined>;
+  readonly #registrations: ThreadRegistrations;
 
   constructor(deps: Deps) {
-    const { db, signals } = deps;
     this.#deps = deps;
-    this.#joining = new Batcher(async (threadIds) => {
-      const found = new Set(await registerThreadReader(db, threadIds, signals.processId));
-      return threadIds.map((id) => found.has(id));
-    });
-    this.#leaving = new Batcher(async (threadIds) => {
-      await unregisterThreadReader(db, threadIds, signals.processId);
-      return threadIds.map(() => undefined);
-    });
+    this.#registrations = new ThreadRegistrations(deps);
   }
 
   /* Following. */
@@ -110,7 +109,7 @@ export class Readers {
   async followThread(threadId: string, signal: AbortSignal): Promise<FollowedThread> {
     const subscription = this.#deps.bus.follow(threadKey(threadId), signal);
     return closingOnFailure(subscription, async () => {
-      if (await this.#registerThread(threadId)) return { threadId, subscription };
+      if (this.#registrations.has(threadId) || (await this.#registrations.join(threadId)) !== undefined) return { threadId, subscription };
       throw new NotFound(`Thread with ID ${threadId} not found`);
     });
   }
@@ -121,21 +120,19 @@ export class Readers {
    */
   followThreadToCome(threadId: string, signal: AbortSignal): FollowedThreadToCome {
     const subscription = this.#deps.bus.follow(threadKey(threadId), signal);
-    const registered = this.#registered.has(threadId) ? Promise.resolve(false) : this.#registerThread(threadId);
+    const registered = this.#registrations.has(threadId) ? Promise.resolve(0) : this.#joined(threadId);
     // A reader that has left does not hear that it failed.
     registered.catch(() => undefined);
     return { threadId, subscription, registered };
   }
 
-  /** Registers this process among the thread's readers, and tells all workers. False: there is no such thread. */
-  async #registerThread(threadId: string, { anew = false } = {}): Promise<boolean> {
-    if (this.#registered.has(threadId) && !anew) return true;
-    const { signals } = this.#deps;
-    const { processId: reader } = signals;
-    if (!(await this.#joining.add(threadId))) return false;
-    if (this.#deps.bus.isFollowed(threadKey(threadId))) this.#registered.add(threadId);
-    await signals.send({ about: 'thread-reader', thread_id: threadId, reader });
-    return true;
+  /** Registers this process with the thread. Returns the number of its last event, and looks again a little later. */
+  async #joined(threadId: string): Promise<number> {
+    const last = await this.#registrations.join(threadId);
+    if (last === undefined) return 0;
+    // A worker may have told its last events before it heard of this process.
+    setTimeout(() => this.#deps.bus.publish(threadKey(threadId), { kind: 'wake' }), LOOK_AGAIN).unref();
+    return last;
   }
 
   /* Reading. */
@@ -169,7 +166,7 @@ export class Readers {
     try {
       yield* threadEvents(this.#deps, { threadId, subscription, from, modes });
     } finally {
-      await this.#leaveThread({ threadId, subscription });
+      this.#leaveThread({ threadId, subscription });
     }
   }
 
@@ -182,7 +179,7 @@ export class Readers {
       yield* protocolEvents(this.#deps, { threadId, subscription, registered, since });
     } finally {
       await registered.catch(() => undefined);
-      await this.#leaveThread({ threadId, subscription });
+      this.#leaveThread({ threadId, subscription });
     }
   }
 
@@ -194,14 +191,9 @@ export class Readers {
     return protocolEventsUpTo(this.#deps, threadId, range);
   }
 
-  async #leaveThread({ threadId, subscription }: FollowedThread): Promise<void> {
-    const { bus } = this.#deps;
+  #leaveThread({ threadId, subscription }: FollowedThread): void {
     subscription.close();
-    if (bus.isFollowed(threadKey(threadId))) return;
-    this.#registered.delete(threadId);
-    await this.#leaving.add(threadId);
-    // Somebody may have come meanwhile, whose registration was taken back with this.
-    if (bus.isFollowed(threadKey(threadId))) await this.#registerThread(threadId, { anew: true });
+    if (!this.#deps.bus.isFollowed(threadKey(threadId))) this.#registrations.leaveLater(threadId);
   }
 
   /**
@@ -271,7 +263,7 @@ export class Readers {
   async threadMadeHere(threadId: string, readers: string[]): Promise<void> {
     const key = threadKey(threadId);
     if (!this.#deps.bus.isFollowed(key) || readers.includes(this.#deps.signals.processId)) return;
-    await this.#registerThread(threadId, { anew: true });
+    await this.#registrations.join(threadId);
     this.#deps.bus.publish(key, { kind: 'wake' });
   }
 
@@ -285,6 +277,11 @@ export class Readers {
 
   endAllHere(): void {
     this.#deps.bus.publishToAll({ kind: 'end', result: undefined });
+  }
+
+  /** Takes this process from the rows of threads that nobody here follows any more; it would do so a little later. */
+  leaveThreads(): Promise<void> {
+    return this.#registrations.leaveNow();
   }
 
   /** The runs that somebody in this process follows. */

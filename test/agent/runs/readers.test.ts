@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { batchedStatements } from '../../../src/agent/db/batched-statements.ts';
 import type { Db } from '../../../src/agent/db/pool.ts';
 import type { Signal } from '../../../src/agent/db/signals.ts';
 import { Readers } from '../../../src/agent/runs/readers.ts';
@@ -19,7 +20,7 @@ function readersOf(rows: object[] = [], statements = Infinity): Setup {
   const send = async (signal: Signal, to?: string): Promise<void> => void sent.push([to, signal]);
   const eventLog = new EventLog({ db, lifeSeconds: 60, log: silentLog() });
   const bus = new Bus();
-  return { readers: new Readers({ db, bus, signals: { processId: 'self', send }, eventLog }), bus, sent };
+  return { readers: new Readers({ db, batched: batchedStatements(db), bus, signals: { processId: 'self', send }, eventLog }), bus, sent };
 }
 
 test('the end of a run is told once: to readers here by the bus, to other processes by a signal', async () => {

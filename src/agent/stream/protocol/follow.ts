@@ -1,7 +1,8 @@
 import { Unavailable } from '../../../errors.ts';
 import type { ThreadEvent } from '../../../schema/stream-event.ts';
+import type { BatchedStatements } from '../../db/batched-statements.ts';
 import type { Db } from '../../db/pool.ts';
-import { keptEvents, readProtocolEvents, type KeptEvents } from '../../db/protocol-events.ts';
+import { readProtocolEvents, type KeptEvents } from '../../db/protocol-events.ts';
 import { getThread } from '../../db/threads.ts';
 import type { BusMessage, Subscription } from '../bus.ts';
 import type { EventLog } from '../log.ts';
@@ -13,13 +14,16 @@ import { snapshotOf } from './snapshot.ts';
  * numbers.
  */
 
-type Deps = { db: Db; eventLog: Pick<EventLog, 'written'> };
+type Deps = { db: Db; batched: Pick<BatchedStatements, 'keptEvents'>; eventLog: Pick<EventLog, 'written'> };
 
 export type ProtocolReading = {
   threadId: string;
   subscription: Subscription;
-  /** Settles with true when the subscription may have missed what processes elsewhere told until then. */
-  registered: Promise<boolean>;
+  /**
+   * Settles once workers elsewhere tell this process of the thread: the number of the last event that the subscription
+   * may have missed until then.
+   */
+  registered: Promise<number>;
   /** The number of the last event that the reader has; 0: none. */
   since: number;
 };
@@ -36,7 +40,7 @@ const RUN_BEGINS = eventName({ method: 'lifecycle', namespace: [] });
 /** It ends when the reader leaves or the server stops. */
 export async function* protocolEvents(deps: Deps, { threadId, subscription, registered, since }: ProtocolReading): AsyncGenerator<Batch> {
   await deps.eventLog.written();
-  const start = await startOf(deps.db, threadId, since);
+  const start = await startOf(deps, threadId, since);
   for (const batch of start.batches) yield batch;
   let { at } = start;
   const stored = async function* (): AsyncGenerator<Batch> {
@@ -49,7 +53,7 @@ export async function* protocolEvents(deps: Deps, { threadId, subscription, regi
     }
   };
   if (start.last > at) yield* stored();
-  for await (const message of heard(subscription, registered)) {
+  for await (const message of heard(subscription, registered, () => at)) {
     if (message.kind === 'end') return;
     if (message.kind === 'too-slow') throw new Unavailable('The reader was too slow; join the stream again.');
     if (message.kind === 'wake') {
@@ -75,7 +79,7 @@ export async function* protocolEventsUpTo(
   { since, upTo }: { since: number; upTo: number },
 ): AsyncGenerator<Batch> {
   await deps.eventLog.written();
-  const start = await startOf(deps.db, threadId, since);
+  const start = await startOf(deps, threadId, since);
   for (const batch of start.batches) yield batch;
   for (let { at } = start; at < upTo;) {
     const page = await readProtocolEvents(deps.db, threadId, { after: at, limit: PAGE });
@@ -86,16 +90,16 @@ export async function* protocolEventsUpTo(
   }
 }
 
-/** What the subscription hears; and a wake once the process is registered, if something may have been missed. */
-async function* heard(subscription: Subscription, registered: Promise<boolean>): AsyncGenerator<BusMessage> {
-  const registration = registered.then((missed) => ({ missed }));
+/** What the subscription hears; and a wake once the process is registered, if it may have missed events beyond `at`. */
+async function* heard(subscription: Subscription, registered: Promise<number>, at: () => number): AsyncGenerator<BusMessage> {
+  const registration = registered.then((last) => ({ last }));
   let next = subscription.next();
   for (let isRegistered = false; !isRegistered;) {
     const first = await Promise.race([registration, next]);
     if (first === undefined) return;
-    if ('missed' in first) {
+    if ('last' in first) {
       isRegistered = true;
-      if (first.missed) yield { kind: 'wake' };
+      if (first.last > at()) yield { kind: 'wake' };
     } else {
       yield first;
       next = subscription.next();
@@ -117,8 +121,8 @@ function inOrder(events: ThreadEvent[], after: number): ThreadEvent[] {
 }
 
 /** Where the reader begins, the thread's last number, and what the reader gets for events that are no longer kept. */
-async function startOf(db: Db, threadId: string, since: number): Promise<{ at: number; last: number; batches: Batch[] }> {
-  const kept = await keptEvents(db, threadId);
+async function startOf({ db, batched }: Deps, threadId: string, since: number): Promise<{ at: number; last: number; batches: Batch[] }> {
+  const kept = await batched.keptEvents(threadId);
   if (kept === undefined || kept.last === 0) return { at: 0, last: 0, batches: [] };
   // One that has more than is there had it from a worker that died before it stored it.
   const at = Math.min(since, kept.last);

@@ -216,7 +216,7 @@ test('with the Secret of the admin gone as well, it is said what is lost, and th
     kube.jsonPatch(kinds.deployment, { namespace, name: 'bare' }, [{ op: 'add', path, value: { 'gx.dev/reconcile-requested-at': value } }]);
   await look('1');
   await until('it is told', async () => (await rotation('bare'))?.reason === 'CredentialLost');
-  expect((await rotation('bare'))?.message).toContain(`the Secrets ${databaseSecret} and ${admin} are gone; those that run go on.`);
+  expect((await rotation('bare'))?.message).toContain(`the Secrets ${databaseSecret} and ${admin} are gone; running pods continue.`);
   const { status } = await see.deployment('bare');
   expect(status).toMatchObject({ phase: 'READY', databaseSecret });
   expect(status?.conditions).toContainEqual(expect.objectContaining({ type: 'Ready', status: 'False', reason: 'CredentialLost' }));
