@@ -9,7 +9,9 @@ export type RunCommand = (args: string[], signal: AbortSignal) => Promise<Runnin
 
 type Commands = { help: string; commands: Record<string, RunCommand> };
 
-/** Milliseconds. Everything is closed by then. A socket to a lost host must not keep the process, nor its pod. */
+/**
+ * Milliseconds that a stopped process may linger: all is closed by then, and a socket to a lost host must not hold it.
+ */
 const LINGER = 2000;
 const leave = (): never => process.exit();
 
@@ -40,7 +42,7 @@ async function run({ help, commands }: Commands, [name = '--help', ...rest]: str
   });
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopping.abort(signal));
   const running = await command(rest, stopping.signal).catch((error: unknown) => {
-    // The start was told to stop, and did.
+    // The stop's own reason is no failure: the start was told to stop, and did.
     if (!stopping.signal.aborted || error !== stopping.signal.reason) throw error;
     setTimeout(leave, LINGER).unref();
   });
@@ -51,7 +53,7 @@ async function run({ help, commands }: Commands, [name = '--help', ...rest]: str
   setTimeout(leave, LINGER).unref();
 }
 
-/** The command of a process that takes no options: its settings come from the environment. */
+/** Makes the command of a process that takes no options, because its settings come from the environment. */
 export const withoutOptions =
   (name: string, help: string, command: RunCommand): RunCommand =>
   async (args, signal) => {

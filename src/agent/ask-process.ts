@@ -3,22 +3,22 @@ import { setPriority } from 'node:os';
 import { text } from 'node:stream/consumers';
 
 type Asking = {
-  /** The process works there. */
+  /** The folder that the process works in. */
   folder: string;
-  /** Milliseconds that it may take before it is killed. */
+  /** Milliseconds after which the process is killed. */
   within: number;
   signal: AbortSignal;
 };
 
 /** Megabytes of heap: more than the types of a large project take. */
 const HEAP = 1024;
-/** Those who wait for runs come first. */
+/** The niceness of the process, which yields to runs because clients wait for those. */
 const PRIORITY = 10;
 const LAST_WORDS = 500;
 
 /**
- * Asks a process of its own one question and returns its one answer: for work that takes memory, or libraries of the
- * user's project, which the server is not to keep. Throws what the process said last if it gave no answer.
+ * Asks a separate process one question and returns its one answer. This suits work that takes memory, or libraries of
+ * the user's project, that the server should not keep. Throws the last words of the process if it gave no answer.
  */
 export async function askProcess<Question extends object, Answer>(
   module: URL,
@@ -51,5 +51,5 @@ export async function askProcess<Question extends object, Answer>(
   }
 }
 
-/** Returns the sentence of an error that Node printed, or the end of what was said. */
+/** Returns the sentence of the error that Node printed, or else the end of the output. */
 const lastOf = (said: string): string => /^\w*Error: .*$/m.exec(said)?.[0] ?? said.trim().slice(-LAST_WORDS);

@@ -57,8 +57,7 @@ export function graphHost(config: AgentConfig, file: GraphsFile, log: Log): Grap
     },
     ...threadLimits(config.jobs),
     threads: shares.threads,
-    // A process that only answers requests is asked about graphs now and then; one that executes runs starts each at
-    // once.
+    // A process that executes runs must start each at once; one that only answers requests rarely needs a graph thread.
     keep: config.jobs.slots > 0 ? 1 : 0,
     log,
   });
@@ -78,9 +77,9 @@ type Parts = {
 };
 
 /**
- * Assembles the queue, the signals and the machinery of runs, each part out of finished ones. Listening to signals
- * comes last: nobody has a reason to send any to a process that has taken nothing yet, and the first look at the queue
- * finds what was announced to all before.
+ * Assembles the queue, the signals and the machinery of runs, each from finished parts. Listening to signals comes
+ * last: nobody signals a process that has taken nothing yet, and the first look at the queue finds what was announced
+ * before.
  */
 export async function assemble({ config, db, preparing, host, bundles, file, log }: Parts, opened: Opened): Promise<AgentDeps> {
   const { jobs, streams } = config;

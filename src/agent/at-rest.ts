@@ -2,9 +2,8 @@ import { performance, type EventLoopUtilization } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
 
 /*
- * V8 leaves its heaps as large as they were after a burst of work, some 60 MB a server. A thread that has had next to
- * nothing to do for a while therefore collects garbage once (some 60 ms), so that the pod gives back what it does not
- * need.
+ * V8 keeps its heaps as large as a burst of work made them, which is some 60 MB a server. A thread that has had little
+ * to do for a while therefore collects garbage once (some 60 ms), so that the pod gives the memory back.
  */
 
 const LOOK_EVERY = 10_000;
@@ -14,12 +13,11 @@ const LOOK_EVERY = 10_000;
  */
 const RESTING = 0.05;
 
-/** Bytes that the heap must have grown since the last collection: for less the pause is not worth it. */
+/** Bytes by which the heap must have grown since the last collection; for less, the pause is not worth it. */
 const WORTH = 8 * 1024 * 1024;
 
 /**
- * How many looks in a row must find the thread at rest, so that a client that pauses between two requests does not
- * wait.
+ * Looks in a row that must find the thread at rest, so that a client that pauses between two requests does not wait.
  */
 const PATIENCE = 3;
 
@@ -27,8 +25,8 @@ type Look = { /** 0 to 1 since the last look. */ utilization: number; /** Bytes 
 export type Rest = { looks: number; heap: number };
 
 /**
- * Returns whether to collect now, and what to remember until the next look. `heap` of a rest is the smallest since the
- * last collection.
+ * Returns whether to collect now, and what to remember until the next look. The `heap` of a rest is the smallest since
+ * the last collection.
  */
 export function resting({ looks, heap }: Rest, now: Look): Rest & { collect: boolean } {
   const inRow = now.utilization < RESTING ? looks + 1 : 0;
@@ -50,7 +48,7 @@ export function collectAtRest(): void {
     const { utilization } = performance.eventLoopUtilization(now, before);
     before = now;
     const next = resting(rest, { utilization, heap: getHeapStatistics().total_heap_size });
-    // A plain collection leaves the heap as large as it was, with holes; this one moves what is left together.
+    // A plain collection leaves the heap large and full of holes; this one also moves together what is left.
     if (next.collect) gc({ type: 'major', execution: 'sync', flavor: 'last-resort' });
     rest = next.collect ? { looks: 0, heap: getHeapStatistics().total_heap_size } : next;
   };

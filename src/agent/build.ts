@@ -8,9 +8,9 @@ import { readTypes } from './graph-types/typed-schemas.ts';
 import { bundleUi, hasUi, keepBundles } from './ui/bundles.ts';
 
 /**
- * Makes what an agent's server would otherwise make when it runs, with packages that its image need not keep: the
- * schemas that only TypeScript knows, and the bundles of components. Throws a `StartError` for what would prevent a
- * start, too.
+ * Makes in advance what an agent's server would otherwise make at run time, with packages that its image need not keep:
+ * the schemas that only TypeScript knows, and the bundles of components. Throws a `StartError` for everything that
+ * would also prevent a start.
  */
 export async function buildAgent({ configPath, folder, within }: AgentBuildConfig, log: Log, signal: AbortSignal): Promise<void> {
   const file = readGraphsFile(configPath);

@@ -7,7 +7,10 @@ type Middleware = NonNullable<AppOptions<AgentCaller>['middleware']>[number];
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 const EXPOSED = ['content-location', 'location', 'x-pagination-total', 'x-pagination-next'];
 
-/** Lets pages of other origins call: any, unless gx.json lists them. Credentials are allowed only to listed ones. */
+/**
+ * Lets pages of other origins call the server: any origin, unless gx.json lists some. Only listed ones may send
+ * credentials.
+ */
 export function cors(settings: Settings, { privateNetwork }: { privateNetwork: boolean }): Middleware {
   const permits = permitted(settings);
   return async (ctx, next) => {
@@ -18,20 +21,20 @@ export function cors(settings: Settings, { privateNetwork }: { privateNetwork: b
     if (permit !== undefined) ctx.set(answerHeaders(settings, permit));
     if (ctx.method !== 'OPTIONS' || ctx.get('access-control-request-method') === '') return next();
     ctx.set(preflightHeaders(settings, ctx.get('access-control-request-headers')));
-    // The page is on a public site, and the server is not: the browser asks for that, too.
+    // A browser also asks for this when the page is on a public site and the server is not.
     if (privateNetwork && ctx.get('access-control-request-private-network') === 'true')
       ctx.set('access-control-allow-private-network', 'true');
     ctx.status = 204;
   };
 }
 
-/** Whether pages of an origin may connect by WebSocket, which browsers let any page try. */
+/** Returns a check whether pages of an origin may connect by WebSocket, which browsers let any page try. */
 export function permitsOrigin(settings: Settings): (origin: string) => boolean {
   const permits = permitted(settings);
   return (origin) => permits(origin) !== undefined;
 }
 
-/** What to answer an origin: `*`, its own name, or nothing. */
+/** Returns a function that gives the answer to an origin: `*`, its own name, or nothing. */
 function permitted({ allow_origins = ['*'], allow_origin_regex }: Settings): (origin: string) => string | undefined {
   const pattern = allow_origin_regex === undefined ? undefined : new RegExp(`^(?:${allow_origin_regex})$`);
   if (pattern === undefined && allow_origins.includes('*')) return () => '*';

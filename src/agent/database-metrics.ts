@@ -4,11 +4,11 @@ import type { Log } from '../log.ts';
 import { databaseStats, type DatabaseStats } from './db/stats.ts';
 import type { AgentDeps } from './deps.ts';
 
-/** Milliseconds for which an answer is good: all pods of a deployment are scraped, each every 15 or 30 seconds. */
+/** Milliseconds for which an answer is reused: all pods of a deployment are scraped, each every 15 or 30 seconds. */
 const GOOD_FOR = 10_000;
 /**
- * Milliseconds within which an answer has to come: scrapes give up after ten seconds by default, and are to report a
- * database that hangs.
+ * Milliseconds within which an answer has to come, so that a database that hangs is reported before the scrape gives up
+ * (after ten seconds by default).
  */
 const WITHIN = 2000;
 
@@ -24,7 +24,7 @@ const HELP: Record<keyof DatabaseStats, string> = {
 };
 const NAMES = Object.keys(HELP) as (keyof DatabaseStats)[];
 
-/** Returns what the database answers, or undefined: a scrape neither fails nor hangs with it. */
+/** Returns what the database answers, or undefined when it fails or hangs, because the scrape must do neither. */
 export async function inTime<T>(answer: Promise<T>, log: Log): Promise<T | undefined> {
   const late = new Promise<never>((_, reject) => setTimeout(reject, WITHIN, new Error('no answer in time')).unref());
   try {
@@ -37,7 +37,7 @@ export async function inTime<T>(answer: Promise<T>, log: Log): Promise<T | undef
 
 /**
  * Makes the metrics of the database itself. When it does not answer in time, `gx_database_up` is 0 and the others are
- * not numbers.
+ * NaN.
  */
 export function databaseMetrics({ db, log }: Pick<AgentDeps, 'db' | 'log'>, registers: Registry[]): () => Promise<object> {
   const up = new Gauge({ name: 'gx_database_up', help: '1 when the database answered.', registers });

@@ -12,7 +12,7 @@ import { threadStreamRoute } from './routes/thread-stream.ts';
 import { threadRoutes } from './routes/threads.ts';
 import { uiRoutes } from './routes/ui.ts';
 
-/** Everything that an agent server can serve, in the order in which /docs shows it. Another feature is one line. */
+/** Everything that an agent server can serve, in the order in which /docs shows it. A new feature is one more line. */
 const FEATURES: readonly Feature[] = [
   {
     isServed: ({ http }) => http.disable_assistants !== true,
@@ -29,7 +29,7 @@ const FEATURES: readonly Feature[] = [
   eventStreaming,
   { isServed: ({ http }) => http.disable_store !== true, routes: storeRoutes },
   { isServed: ({ http }) => http.disable_ui !== true, routes: uiRoutes },
-  // Graphs search the store, whether clients can reach it or not.
+  // Indexing is always on, because graphs search the store whether or not clients can reach it.
   { isServed: () => true, work: (deps, signal) => void indexStore(deps, signal) },
 ];
 

@@ -3,7 +3,7 @@ import type { AgentDeps } from './deps.ts';
 
 type IndexDeps = Pick<AgentDeps, 'semanticSearch' | 'pump' | 'log'>;
 
-/** Indexes items that were stored before there was an index, or for one of other vectors, while the server serves. */
+/** Indexes, while the server serves, items that were stored without an index or for vectors of another length. */
 export async function indexStore({ semanticSearch, pump, log }: IndexDeps, signal: AbortSignal): Promise<void> {
   if (semanticSearch === undefined) return;
   try {

@@ -2,16 +2,16 @@ import { Invalid } from '../errors.ts';
 import type { JsonObject } from '../schema/agent-types.ts';
 
 /*
- * The nodes that a call names. LangGraph passes over goals that its graph does not have; here they are refused. Stops
- * at such nodes are passed over, as clients expect: one list of stops serves several graphs.
+ * This file checks the nodes that a call names. LangGraph silently ignores a goal that its graph does not have; here it
+ * is refused. A stop at such a node is ignored, as clients expect, because one list of stops serves several graphs.
  */
 
 /** The part of a call that names goals, as it is sent and as it is stored. */
 type Call = { command?: JsonObject | null };
 
 /**
- * LangGraph's own nodes. A graph is entered at the first, which nothing can go to, and left at the second, before which
- * nothing stops.
+ * LangGraph's own nodes. A graph is entered at the first, and nothing can go to it. A graph is left at the second, and
+ * nothing stops before it.
  */
 const START = '__start__';
 const END = '__end__';
@@ -32,14 +32,17 @@ export function unknownNode({ command }: Call, nodes: string[]): string | undefi
   return goals.find((goal) => goal !== END && (goal === START || !nodes.includes(goal)));
 }
 
-/** Throws `Invalid` for such a node. A graph whose nodes are not known (undefined) is asked when the run begins. */
+/**
+ * Throws `Invalid` when the call goes to a node that the graph lacks. Where the nodes are not known (undefined), the
+ * run checks this when it begins.
+ */
 export function checkNodes(call: Call, nodes: string[] | undefined): void {
   const unknown = nodes && unknownNode(call, nodes);
   if (unknown === undefined) return;
   throw new Invalid([{ loc: ['body', 'command', 'goto'], msg: sentence(unknown, nodes!), type: 'value_error' }]);
 }
 
-/** A graph that a function makes for each call has no nodes to know beforehand: its run fails with this. */
+/** A run fails with this when its graph, which a function makes for each call, lacks the node that the call goes to. */
 export class UnknownNode extends Error {
   override name = 'UnknownNode';
 

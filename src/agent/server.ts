@@ -25,7 +25,7 @@ const PROBLEM = { type: 'object', required: ['detail'], properties: { detail: { 
 export const mountPrefix = (config: Pick<AgentConfig, 'mountPrefix'>, { http }: GxJson): string =>
   (http?.mount_prefix ?? config.mountPrefix).replace(/\/$/, '');
 
-/** Until a deployment configures authentication, everybody may do everything. */
+/** Lets everybody do everything until a deployment configures authentication. */
 const authenticate = (): AgentCaller => ({ identity: 'anonymous' });
 
 /** Serves what the agent server serves by WebSocket, with the same checks as its routes. */

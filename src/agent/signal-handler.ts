@@ -7,7 +7,7 @@ import type { Readers } from './runs/readers.ts';
 
 type Deps = { pump: Pick<Pump, 'poke'>; readers: Readers; executor: Executor; keeper: Pick<Keeper, 'renew'>; log: Log };
 
-/** Does what a signal of another process means here. */
+/** Carries out what a signal from another process asks for. */
 export function handleSignal({ pump, readers, executor, keeper, log }: Deps, signal: Signal): void {
   switch (signal.about) {
     case 'ticket':
@@ -39,7 +39,7 @@ export function handleSignal({ pump, readers, executor, keeper, log }: Deps, sig
   }
 }
 
-/** Does what has to be done after signals may have been missed: all look at the database. */
+/** Makes each part look at the database, because signals may have been missed. */
 export function handleReconnect({ pump, readers, keeper, log }: Omit<Deps, 'executor'>): void {
   readers.wakeAllHere();
   pump.poke();

@@ -20,7 +20,7 @@ import { versions } from './versions.ts';
 
 const FAREWELL_MILLISECONDS = 5000;
 /**
- * Milliseconds after which a stopped start leaves its connections behind: one that is still being made can hold its
+ * Milliseconds after which a stopped start abandons its connections. One that is still being opened can hold up its
  * pool for ten seconds.
  */
 const STOPPED_START_MILLISECONDS = 1000;
@@ -51,7 +51,7 @@ async function start({ config, log, signal, extra = [] }: StartOptions, opened: 
   const db = openDatabase({ ...config.database, poolSize: sharesOf(config).server, name: 'gx-agent-server' }, log);
   opened.add(() => db.close());
   await reachDatabase(db, config.database.uri, { seconds: config.database.waitSeconds, log, signal });
-  // A database whose volume is full has room for what a start writes, and can be read through this server.
+  // The start writes even to a database whose volume is full: it has room for that, and this server can still read it.
   const preparing = openDatabase({ ...config.database, poolSize: 1, name: 'gx-agent-server', insists: true }, log);
   opened.add(() => preparing.close());
   const host = graphHost(config, file, log);
@@ -95,7 +95,7 @@ async function start({ config, log, signal, extra = [] }: StartOptions, opened: 
     sockets.close();
     await Promise.race([deps.readers.written(), wait(FAREWELL_MILLISECONDS, undefined, { ref: false })]);
     await listener.stop(2000);
-    // A database that is gone does not answer: the process must not wait for it.
+    // A database that is gone does not answer, and the process must not wait for it.
     await Promise.race([opened.close(), wait(FAREWELL_MILLISECONDS, undefined, { ref: false })]);
   };
   return { port: listener.port, stop };
@@ -106,8 +106,8 @@ type DrainTimes = { grace: number; delay: number };
 type DrainDeps = Pick<AgentDeps, 'pump' | 'executor' | 'readers'>;
 
 /**
- * Takes no new runs; those under way finish within the grace, the others are handed back. Requests are accepted during
- * the delay; whoever waits for a run elsewhere gets its end within the grace.
+ * Takes no new runs. Runs under way finish within the grace, and the others are handed back. The server accepts
+ * requests during the delay. Whoever waits for a run elsewhere gets its end within the grace.
  */
 async function drain(
   { pump, executor, readers }: DrainDeps,
@@ -122,7 +122,7 @@ async function drain(
   await executor.idle(5000);
 }
 
-/** Returns what the environment says of graphs' own assistants, or else `env` of gx.json. */
+/** Returns the defaults of the graphs' own assistants, from the environment or else from `env` of gx.json. */
 const defaultsOf = (config: AgentConfig, { graphs, env }: GraphsFile): Map<string, AssistantDefaults> =>
   assistantDefaults(
     config.assistantDefaults ?? env[ASSISTANT_DEFAULTS],

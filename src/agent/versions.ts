@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
-/** What this server is, and which LangGraph it brings. */
+/** Returns the version of this server, and that of the LangGraph that it brings. */
 export function versions(): { version: string; langgraphVersion: string } {
   const read = (path: string | URL): string => (JSON.parse(readFileSync(path, 'utf8')) as { version: string }).version;
   const langgraph = createRequire(import.meta.url).resolve('@langchain/langgraph/package.json');

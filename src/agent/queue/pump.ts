@@ -14,14 +14,17 @@ export type PumpDeps = {
   graphs: string[];
   log: Log;
   running: () => number;
-  /** Executes a run; settles when it is over, with its thread where that has another run waiting. Never fails. */
+  /** Executes a run. Settles when it is over, with its thread if another run waits there. Never fails. */
   execute: (run: Claimed) => Promise<string | undefined>;
 };
 
 /** Milliseconds between two looks at the queue when nobody wakes it: a safety net, since workers are woken. */
 const POLL = 1500;
 
-/** Milliseconds that a run which is being made gets to start while the process stops, and between two looks for it. */
+/**
+ * Milliseconds that a stopping process gives a run that is being made to start here, and those between two looks for
+ * it.
+ */
 const SEATED_WITHIN = 5000;
 const SEAT_LOOK = 5;
 
@@ -49,14 +52,14 @@ export class Pump {
     return this.#deps.jobs.slots > 0;
   }
 
-  /** True when a new run would start here at once: nobody else needs to be told of it. */
+  /** True when a new run would start here at once, so that nobody else needs to be told of it. */
   get hasRoom(): boolean {
     return !this.#stopped && !this.#backlog && this.#free() > 0;
   }
 
   /**
-   * Reserves a slot for a run that is being made, if it would start here at once. `release` gives it back, also after
-   * the run has started.
+   * Reserves a slot for a run that is being made, if the run would start here at once. `release` gives the slot back,
+   * also after the run has started.
    */
   seat(): Seat | undefined {
     if (!this.hasRoom) return undefined;
@@ -71,7 +74,8 @@ export class Pump {
   }
 
   /**
-   * Milliseconds since the last look at the queue ended. Much more than the poll interval means that no look will come.
+   * Milliseconds since the last look at the queue ended. Much more than the poll interval means that looks have
+   * stopped.
    */
   get silentFor(): number {
     return this.works && !this.#stopped ? performance.now() - this.#lastLook : 0;
@@ -88,8 +92,7 @@ export class Pump {
   }
 
   /**
-   * Executes a run. Afterwards the next one of its thread starts at once, or queues up behind those that wait for a
-   * slot.
+   * Executes a run. Afterwards the next run of its thread starts at once, or queues behind those that wait for a slot.
    */
   async #execute(run: Claimed): Promise<void> {
     const next = await this.#deps.execute(run);
@@ -98,7 +101,7 @@ export class Pump {
         await this.#deps.tickets.send(this.#deps.db, { run_id: next, thread_id: next }).catch(this.#failed);
       else await this.#holding(1, () => this.#claim([next])).catch(this.#failed);
     }
-    // Without a backlog the last look left nothing, and whatever came since then has poked.
+    // Without a backlog the last look left nothing behind, and whatever has come since then has poked.
     if (this.#backlog) this.poke();
   }
 
@@ -154,7 +157,7 @@ export class Pump {
     const { db, tickets, jobs, worker, graphs } = this.#deps;
     const claim = { worker, leaseSeconds: jobs.leaseSeconds, graphs };
     const taken = await claimByTickets(db, { limit: free, takeSql: tickets.takeSql }, claim).catch((error: unknown) => {
-      // Somebody else took one of the threads in the same moment; the tickets of the others are still there.
+      // Another process took one of the threads at the same moment; the tickets of the others are still there.
       if (error instanceof Conflict) return undefined;
       throw error;
     });
@@ -166,8 +169,8 @@ export class Pump {
   }
 
   /**
-   * Takes runs whose turn came without a ticket: the worker of the one before them died, or another revision passed
-   * them over.
+   * Takes runs whose turn came without a ticket, because the worker of the run before them died or another revision
+   * passed them over.
    */
   async #late(free: number): Promise<void> {
     const now = performance.now();
@@ -198,7 +201,9 @@ export class Pump {
   }
 }
 
-/** Somebody else took one of the threads in the same moment: the others are still to be had. */
+/**
+ * Takes the threads one by one, because another process took one of them at the same moment and the others may be free.
+ */
 async function oneByOne(threadIds: string[], take: (ids: string[]) => Promise<Claimed[]>): Promise<Claimed[]> {
   const claimed: Claimed[] = [];
   for (const id of threadIds) {

@@ -4,10 +4,10 @@ import type { Log } from '../../log.ts';
 import type { Database, Db } from '../db/pool.ts';
 
 export type Tickets = {
-  /** The insert of pg-boss, to be part of the statement that makes the run. Its one parameter takes `payload`. */
+  /** Returns pg-boss's insert, as a part of the statement that makes the run. Its one parameter takes `payload`. */
   sql: (parameter: number) => string;
   payload(run: { run_id: string; thread_id: string; after_seconds?: number }): string;
-  /** Sends a ticket. `continued`: the run was under way before, so it continues before any new one begins. */
+  /** Sends a ticket. `continued` means that the run was under way before, so it goes on before any new one begins. */
   send(db: Db, run: { run_id: string; thread_id: string }, options?: { continued?: boolean }): Promise<void>;
   /**
    * Returns a statement that takes at most `$limit` due tickets and yields their `thread_id`, for the statement that
@@ -19,9 +19,7 @@ export type Tickets = {
 
 const QUEUE = 'runs';
 
-/**
- * Opens the queue. `preparing`: the database connection by which the queue's tables are prepared, if it is another one.
- */
+/** Opens the queue. `preparing` is the connection that prepares the queue's tables, if it is another one. */
 export async function openTickets(
   db: Database,
   { works, preparing = db }: { works: boolean; preparing?: Database },
@@ -67,7 +65,7 @@ export async function openTickets(
   };
 }
 
-/** Deletes a ticket in the statement that claims its run: if that fails, neither has happened. */
+/** Deletes a ticket in the statement that claims its run, so that both happen or neither. */
 const TAKE = `delete from pgboss.job_common j using (
     select name, id from pgboss.job_common where name = '${QUEUE}' and state < 'active' and not blocked and start_after <= now()
     order by priority desc, created_on, id limit $limit for update skip locked) n

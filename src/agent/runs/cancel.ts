@@ -6,12 +6,12 @@ import type { Readers } from './readers.ts';
 
 export type StopAction = 'interrupt' | 'rollback';
 
-/** What clients may ask for: some say `cancel` for `interrupt`. */
+/** The actions that clients may ask for; some say `cancel` for `interrupt`. */
 export type CancelAction = StopAction | 'cancel';
 
 export const stopOf = (action: CancelAction = 'interrupt'): StopAction => (action === 'cancel' ? 'interrupt' : action);
 
-/** Runs that were stopped: whom to tell once the change is committed. */
+/** Runs that were stopped, and whom to tell once the change is committed. */
 export type StoppedRuns = {
   ended: { run_id: string; readers: string[] }[];
   stopping: { run_id: string; worker: string }[];
@@ -27,8 +27,8 @@ export type TellStoppedDeps = {
 export type CancelDeps = TellStoppedDeps & { db: Database };
 
 /**
- * Ends (or deletes) waiting runs at once, and marks running ones. Their worker stops those, or whoever takes them up
- * after it.
+ * Ends (or deletes) waiting runs at once, and marks running ones. Their worker stops those, or else whoever takes them
+ * up after it.
  */
 export async function stopRuns(tx: Db, active: ActiveRun[], action: StopAction): Promise<StoppedRuns> {
   const ids = (status: ActiveRun['status']): string[] => active.filter((run) => run.status === status).map((run) => run.run_id);
@@ -48,7 +48,7 @@ export async function tellStopped(deps: TellStoppedDeps, { ended, stopping, acti
   }
 }
 
-/** Stops those of the selected runs that are unfinished; answers how many there were. */
+/** Stops the selected runs that are unfinished, and returns how many there were. */
 export async function cancelRuns(deps: CancelDeps, select: (tx: Db) => Promise<ActiveRun[]>, action: StopAction): Promise<number> {
   const stopped = await deps.db.transaction(async (tx) => stopRuns(tx, await select(tx), action));
   await tellStopped(deps, stopped);

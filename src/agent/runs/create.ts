@@ -8,7 +8,7 @@ import { insertPlanned, type InsertDeps } from './insert.ts';
 import { planRun, type PlanDeps, type PlannedRun, type RequestFacts } from './plan.ts';
 import type { Readers } from './readers.ts';
 
-/** What making runs takes. */
+/** The parts that making runs needs. */
 export type CreateDeps = InsertDeps &
   PlanDeps & {
     readers: Pick<Readers, 'expectRun' | 'end'>;
@@ -19,11 +19,11 @@ export type CreateDeps = InsertDeps &
     log: Log;
   };
 
-/** A run in the state in which it was made. `subscription`: what is heard of it, where it is followed. */
+/** A run as it was made. `subscription` is what is heard of it, where it is followed. */
 export type CreatedRun = {
   run: Run;
   subscription: Subscription | undefined;
-  /** The number of the thread's last protocol event before it. */
+  /** The number of the thread's last protocol event before the run. */
   thread_seq: number;
   /** Processes that follow the whole thread. */
   thread_readers: string[];
@@ -36,15 +36,15 @@ type CreateOptions = {
   follow: AbortSignal | undefined;
   /** The request that asks for the run. */
   request: RequestFacts;
-  /** The run tells of itself in its thread's protocol events. */
+  /** Set when the run publishes protocol events. */
   protocol?: true;
 };
 
 /**
- * Makes a run, which waits for a worker or starts at once: the way in for every protocol. It takes one statement when
- * no other run has to be stopped and none can refuse it, else one transaction that holds the thread. Throws `Invalid`,
- * `Rejected` or `NotFound` for what the body asks, and `Conflict` when the thread is busy and the strategy is to
- * reject.
+ * Makes a run, which waits for a worker or starts at once; every protocol comes in here. It takes one statement when no
+ * other run has to be stopped and none can refuse it, and otherwise one transaction that holds the thread. Throws
+ * `Invalid`, `Rejected` or `NotFound` for what the body asks, and `Conflict` when the thread is busy and the strategy
+ * is to reject.
  */
 export async function createRun(
   deps: CreateDeps,
@@ -55,7 +55,7 @@ export async function createRun(
 }
 
 /**
- * Makes runs on threads of their own, or none when one of them has to be refused. A refusal names the place in the
+ * Makes runs on threads of their own, or none when one of them must be refused. A refusal names the run's place in the
  * list.
  */
 export async function createRuns(deps: CreateDeps, bodies: RunCreate[], request: RequestFacts): Promise<Run[]> {
@@ -87,7 +87,7 @@ async function make(
     if (tokens.length > 0) await insertFeedbackTokens(deps.db, next, tokens);
     const { run, thread_seq, thread_readers } = await insertPlanned(deps, next);
     deps.log.debug({ run_id, thread_id: run.thread_id }, 'run created');
-    // The answer tells of the moment at which it was made, however soon it started.
+    // The answer shows the run as it was made, however soon it started.
     return { run: { ...run, status: 'pending' }, subscription, thread_seq, thread_readers };
   } catch (error) {
     subscription?.close();

@@ -14,8 +14,8 @@ type Deps = {
 };
 
 /**
- * Milliseconds for which a lock must be free until its worker is dead. One that lives and has lost its session
- * withdraws the lock at once, by another connection: in some milliseconds, or some hundred when it is busy.
+ * Milliseconds for which a lock must be free before its worker counts as dead. A live worker that has lost its session
+ * withdraws the lock by another connection: within milliseconds, or some hundred of them when it is busy.
  */
 const GRACE = 600;
 
@@ -23,16 +23,16 @@ const POOLED =
   "a pooler is between this process and the database, and keeps no lock for it: a dead worker's runs continue when its lease is over";
 
 /**
- * Shows that this worker lives, by a lock of its session, and finds workers that don't. The database sees the closed
- * connection of a killed process at once. One whose network is silent keeps its lock, and loses its runs with the
- * lease.
+ * Shows by a lock of its session that this worker lives, and finds workers that don't. The database sees the closed
+ * connection of a killed process at once. A worker whose network is silent keeps its lock, and loses its runs when the
+ * lease ends.
  */
 export class DeadWorkers implements SessionUse {
   readonly #deps: Deps;
   #held: WorkerLock | undefined;
   #isAnnounced = false;
   #isPooled = false;
-  /** Until then nobody is taken for dead: what has ended the session of this process may have ended all. */
+  /** Nobody counts as dead before this time: what ended this process's session may have ended all sessions. */
   #blindUntil = 0;
 
   constructor(deps: Deps) {
@@ -60,7 +60,7 @@ export class DeadWorkers implements SessionUse {
   lost(): void {
     const { log } = this.#deps;
     this.#blindUntil = performance.now() + ALL_BACK * 1000;
-    // A database that is away can't be told, and has no lock of anybody else either.
+    // A database that is away can't be told, and it holds nobody else's lock either.
     void this.end().catch((error: unknown) => log.debug({ err: asError(error) }, 'lock could not be withdrawn'));
   }
 
@@ -71,7 +71,7 @@ export class DeadWorkers implements SessionUse {
     if (held !== undefined) await withdrawLock(this.#deps.db, held);
   }
 
-  /** A database without any room can't be told of the lock: it is told with a later look. */
+  /** Takes the lock and announces it. A database without any room can't be told of it, so a later look tries again. */
   async #hold(session: Session): Promise<void> {
     const { worker, log } = this.#deps;
     this.#held ??= await lockSession(session, worker);

@@ -3,7 +3,7 @@ import type { Outcome } from '../threads/protocol.ts';
 
 /**
  * Why a run was told to stop: by a client (`interrupt`, `rollback`), by its time limit, because this process shuts
- * down, or because another worker has the run by now (`lost`).
+ * down, or because another worker now has the run (`lost`).
  */
 export type StopReason = 'interrupt' | 'rollback' | 'timeout' | 'shutdown' | 'lost';
 
@@ -20,16 +20,16 @@ export type FinishEnd = {
   /** JSON text; undefined: unchanged. */
   values: string | undefined;
   interrupts: string | undefined;
-  /** True when the graph could not tell where the thread stands: its last checkpoint has to be asked. */
+  /** True when the graph could not say where the thread stands, so that its last checkpoint must be asked. */
   stateUnknown: boolean;
 };
 
-/** How a run ends here: written down, undone, given back to the queue, or no longer of any concern to this process. */
+/** How a run ends here: written down, undone, given back to the queue, or no longer this process's concern. */
 export type End =
   | FinishEnd
   | { kind: 'roll-back' }
   /**
-   * `alone`: its next attempt gets a thread of its own. `losesLife`: this attempt counts against its maximum of
+   * `alone`: the next attempt gets a thread of its own. `losesLife`: this attempt counts toward the maximum of
    * attempts.
    */
   | { kind: 'hand-back'; alone: boolean; losesLife: boolean }
@@ -39,8 +39,9 @@ export type End =
 export type RunFacts = { alone: boolean; timeoutSeconds: number };
 
 /**
- * Decides the end of a run from what its graph told. A run that a client stopped is interrupted even if its graph was
- * done, or failed, before it heard of that: the client was told so. Of the other stops it need not have heard.
+ * Decides the end of a run from what its graph told. A run that a client stopped is interrupted, even if its graph
+ * finished or failed before it heard of the stop, because the client was told so. A graph that finished or failed
+ * before it heard of another stop keeps its own end.
  */
 export function endOfGraph(outcome: Outcome, stop: StopReason | undefined, { timeoutSeconds }: RunFacts): End {
   const { values, interrupts } = outcome;
@@ -58,8 +59,8 @@ export function endOfGraph(outcome: Outcome, stop: StopReason | undefined, { tim
 
 /**
  * Decides the end of a run whose graph thread is gone, or that never got one. A crash takes all runs of the thread with
- * it, and nobody knows which one was to blame. So each of them continues in a thread of its own, and only a run that
- * crashes that one, too, loses a life.
+ * it, and nobody knows which one was to blame. So each of them continues in a thread of its own, and loses a life only
+ * if it crashes that one, too.
  */
 export function endWithoutGraph(loss: ThreadLoss, stop: StopReason | undefined, { alone, timeoutSeconds }: RunFacts): End {
   const said = { values: undefined, interrupts: undefined, stateUnknown: true };
@@ -79,8 +80,8 @@ export function endWithoutGraph(loss: ThreadLoss, stop: StopReason | undefined, 
 }
 
 /**
- * Decides the end of a run whose result the database does not take (larger than a field can be). Another attempt would
- * end alike, so the run fails.
+ * Decides the end of a run whose result the database refuses (it is larger than a field can be). Another attempt would
+ * end the same way, so the run fails.
  */
 export function refusedEnd(reason: Error): FinishEnd & { error: RunError } {
   const error = { error: 'ResultNotStored', message: `The database refused the result of the run: ${reason.message}.` };

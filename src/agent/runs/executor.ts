@@ -109,7 +109,7 @@ export class Executor {
     });
   }
 
-  /** Asks a run to stop. One that has not begun here hears of it when it begins. */
+  /** Asks a run to stop. A run that has not begun here hears of it when it begins. */
   stop(runId: string, reason: StopReason): void {
     const held = this.#held.get(runId);
     if (held === undefined) this.#pending.addStop(runId, reason);
@@ -130,7 +130,7 @@ export class Executor {
     for (const { run } of this.#held.values()) if (run.thread_id === threadId) this.addReader(run.run_id, reader);
   }
 
-  /** Waits until nothing runs, or the time is over. */
+  /** Waits until nothing runs, or the time is up. */
   async idle(milliseconds: number): Promise<void> {
     const until = Date.now() + milliseconds;
     while (this.#held.size > 0 && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 20));

@@ -3,8 +3,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { FeedbackToken } from '../db/feedback.ts';
 
 /**
- * Returns how clients reach this server: the configured address, else the one of the request that makes the run (behind
- * a proxy, the one that the proxy forwards).
+ * Returns the address under which clients reach this server: the configured one, or else that of the request that makes
+ * the run (behind a proxy, the one that the proxy forwards).
  */
 export function addressOf({
   publicUrl,

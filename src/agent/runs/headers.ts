@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { HeaderPatterns } from '../../schema/gx-json.ts';
 
-/** Headers that carry a credential pass only when they are named in full: a `*` never meant them. */
+/** Headers that carry a credential, which pass only when a rule names them in full: a `*` never means them. */
 const CREDENTIALS = new Set(['authorization', 'proxy-authorization', 'cookie', 'x-api-key', 'x-tenant-id', 'x-service-key']);
 
 type Passes = (name: string) => boolean;
@@ -22,15 +22,14 @@ export function passingHeaders(rules: HeaderPatterns | undefined): Passes {
 }
 
 /**
- * Returns the headers of a request that pass, under their lower-case names. The values of a repeated header are joined
- * by commas.
+ * Returns the headers of a request that pass, by their lower-case names. Commas join the values of a repeated header.
  */
 export function configurableHeaders(headers: IncomingHttpHeaders, passes: Passes): Record<string, string> {
   const passing = Object.entries(headers).filter(([name, value]) => value !== undefined && passes(name));
   return Object.fromEntries(passing.map(([name, value]) => [name, [value].flat().join(', ')]));
 }
 
-/** `RegExp.escape` came with Node 24. */
+/** Escapes a text for a regular expression, because `RegExp.escape` came only with Node 24. */
 const literally = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
 
 type Pattern = { text: string; matches: RegExp };

@@ -8,12 +8,12 @@ import type { Tickets } from '../queue/tickets.ts';
 import { admit } from './admit.ts';
 import { stopRuns, tellStopped, type StoppedRuns, type TellStoppedDeps } from './cancel.ts';
 
-/** What storing a run, and waking a worker for it, takes. */
+/** The parts that storing a run, and waking a worker for it, need. */
 export type InsertDeps = TellStoppedDeps & { db: Database; pump: Pick<Pump, 'seat' | 'hasRoom' | 'poke'>; tickets: Tickets };
 
 const BUSY = 'Thread is already running a task. Wait for it to finish or choose a different multitask strategy.';
 
-/** Stores a run that may be made, as its multitask strategy allows, and wakes a worker for it. */
+/** Stores a planned run as its multitask strategy allows, and wakes a worker for it. */
 export async function insertPlanned(deps: InsertDeps, run: NewRun): Promise<Inserted> {
   const started = await insertStarted(deps, run);
   if (started !== undefined) return started;
@@ -45,7 +45,7 @@ async function insertStarted({ db, pump, tickets }: InsertDeps, run: NewRun): Pr
     }
     return found;
   } catch (error) {
-    // Another run of the thread was started in the same moment.
+    // Another run of the thread was started at the same moment.
     if (error instanceof Conflict) return undefined;
     throw error;
   } finally {
@@ -80,8 +80,8 @@ const insertWaiting = ({ tickets }: InsertDeps, db: Db, run: NewRun): Promise<In
   insertRun(db, run, { sql: tickets.sql, payload: tickets.payload(run) });
 
 /**
- * Decides on the unfinished runs of the thread, as the strategies beside `enqueue` ask, while no other run can come in
- * between.
+ * Decides on the unfinished runs of the thread, as the strategies other than `enqueue` ask, and holds the thread so
+ * that no other run can come in between.
  */
 async function insertHolding(deps: InsertDeps, run: NewRun): Promise<Inserted | undefined> {
   let stopped: StoppedRuns | undefined;

@@ -36,8 +36,8 @@ const CLEAN_SECONDS = 30;
 const WATCH_SECONDS = 5;
 
 /**
- * Does the recurring work of a process: says that its runs live, takes up those of dead workers, deletes what has
- * expired.
+ * Does the recurring work of a process: it says that its runs live, takes up those of dead workers, and deletes what
+ * has expired.
  */
 export class Keeper {
   readonly #deps: Deps;
@@ -51,7 +51,8 @@ export class Keeper {
     const third = (this.#deps.jobs.leaseSeconds * 1000) / 3;
     this.#every(third, () => this.renew());
     this.#every(WATCH_SECONDS * 1000, () => this.watch());
-    // Every process looks, at once and then again and again: workers that keep dying may not live long enough for it.
+    // Every process looks at once and then again and again, because workers that keep dying may not live for one
+    // interval.
     this.#every(third, () => this.takeUp());
     void this.takeUp().catch((error: unknown) => this.#deps.log.warn({ err: asError(error) }, 'lost runs could not be looked for'));
     if (!this.#deps.pump.works) return;
@@ -75,7 +76,7 @@ export class Keeper {
 
   /**
    * Says in one statement that all runs of this process live. The answer also brings the stops whose signal was missed.
-   * `toStop`: runs that others want stopped, and that may be this process's before it knows.
+   * `toStop` are runs that others want stopped; they may be this process's before it knows.
    */
   async renew(toStop: string[] = []): Promise<void> {
     const { db, executor, jobs, signals } = this.#deps;
@@ -85,14 +86,14 @@ export class Keeper {
     const renewed = await renewLeases(db, asked, { worker: signals.processId, leaseSeconds: jobs.leaseSeconds });
     const ours = new Set(renewed.map(({ run_id }) => run_id));
     const now = executor.attempts();
-    // One that was handed back meanwhile may have begun here anew.
+    // A run that was handed back meanwhile may have begun here anew.
     for (const [id, attempt] of attempts) if (!ours.has(id) && now.get(id) === attempt) executor.stop(id, 'lost');
     for (const { run_id, cancel } of renewed) if (cancel !== null) executor.stop(run_id, cancel);
   }
 
   /**
    * Settles runs whose worker has gone silent: they go back to the queue, come to the end that was asked for, or fail
-   * after too many lives.
+   * after too many lost lives.
    */
   takeUp(): Promise<void> {
     return this.#settle((tx) => expired(tx, this.#deps.jobs), 'worker of a run went silent');
@@ -117,7 +118,7 @@ export class Keeper {
     if (lost.length > 0) await signals.send({ about: 'ticket' });
   }
 
-  /** Notices the ends of followed runs elsewhere when their signal got lost. */
+  /** Notices the ends of followed runs elsewhere whose signal got lost. */
   async watch(): Promise<void> {
     const { db, readers, executor } = this.#deps;
     const followed = readers.followedHere().filter((id) => !executor.has(id));

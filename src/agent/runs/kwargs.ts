@@ -14,7 +14,7 @@ export type RequestOrigin = { requestId: string; headers: JsonObject };
 
 const object = (value: unknown): JsonObject => (value ?? {}) as JsonObject;
 
-/** Refuses fields whose function is not built, by name: to drop them silently would change what was asked for. */
+/** Refuses, by name, fields whose function is not built: dropping them silently would change what was asked for. */
 export function checkFields(body: RunCreate, threadId: string | undefined): void {
   const refuse = (field: string, msg: string): never => {
     throw new Invalid([{ loc: ['body', field], msg, type: 'not_supported' }]);
@@ -30,20 +30,21 @@ export function checkFields(body: RunCreate, threadId: string | undefined): void
     throw new Rejected('context: Cannot specify both configurable and context. Prefer setting context alone.');
 }
 
-/** True when the run's thread is to be made if it is not there: the field has two names. */
+/** Returns whether the run's thread is to be made if it is missing; the field has two names. */
 export const makesThread = ({ if_not_exists, on_not_exist }: RunCreate): boolean => (if_not_exists ?? on_not_exist) === 'create';
 
-/** Returns the command, when it says anything. */
+/** Returns the command, if it asks for anything. */
 function commandIn({ command }: RunCreate): JsonObject | null {
   const given = [command?.['update'], command?.['resume'], command?.['goto']];
   return given.some((part) => part !== undefined && part !== null) ? command! : null;
 }
 
-/** `protocol`: the run tells of itself in its thread's protocol events. */
+/** `protocol`: the run publishes protocol events. */
 type CallFacts = { temporary: boolean; origin: RequestOrigin; protocol?: true | undefined };
 
 /**
- * Returns the call that a run stands for: the configuration of the assistant, then the thread's, then the request's.
+ * Returns the call that a run stands for. The thread's configuration overrides the assistant's, and the request's
+ * overrides both.
  */
 export function runKwargs(body: RunCreate, from: RunContext, ids: Ids & CallFacts): RunKwargs {
   return {
@@ -66,7 +67,7 @@ export function runKwargs(body: RunCreate, from: RunContext, ids: Ids & CallFact
 }
 
 /**
- * The names in `configurable` that describe the call itself. A request can't forge them, and they are no settings of
+ * The names in `configurable` that describe the call itself. A request can't forge them, and they are not settings of
  * the graph.
  */
 const OWN = new Set([
@@ -82,8 +83,8 @@ const OWN = new Set([
 const isOwn = (name: string): boolean => OWN.has(name) || name.startsWith('langgraph_auth_') || name.startsWith('__');
 
 /**
- * Returns the settings that the caller gives. `context` and `configurable` are two names for them: what is given under
- * one is given under both.
+ * Returns the settings that the caller gives. `context` and `configurable` are two names for them, so what is given
+ * under one is given under both.
  */
 function settings(body: RunCreate, from: RunContext): JsonObject {
   const given = isGiven(body.context) ? body.context : object(body.config?.['configurable']);
@@ -92,8 +93,8 @@ function settings(body: RunCreate, from: RunContext): JsonObject {
 }
 
 /**
- * The caller's names are there and empty, because nobody is authenticated. A `user_id` in the request is the graph's
- * own affair.
+ * The caller's names, which are present but empty because nobody is authenticated. A `user_id` in the request is the
+ * graph's own affair.
  */
 const NOBODY = { langgraph_auth_user: null, langgraph_auth_user_id: '', langgraph_auth_permissions: [] };
 
@@ -115,8 +116,7 @@ function configurableOf(body: RunCreate, from: RunContext, { run_id, thread_id, 
 const CHECKPOINT_FIELDS = ['checkpoint_ns', 'checkpoint_id', 'checkpoint_map'];
 
 /**
- * Returns the checkpoint from which the run is to continue (id, namespace and map), from the three fields that may name
- * it.
+ * Returns the checkpoint that the run continues from (id, namespace and map), from whichever of three fields names it.
  */
 export function requestedCheckpoint({ checkpoint_id, checkpoint, config }: RunCreate): JsonObject {
   const asked: JsonObject = { ...object(config?.['configurable']), ...given(checkpoint), ...given({ checkpoint_id }) };

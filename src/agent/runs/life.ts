@@ -25,7 +25,7 @@ import {
 type Feedback = Record<string, string> | undefined;
 
 export type Life =
-  /** Claimed by this process; no graph thread has it yet. `stop`: what it was told meanwhile, or before. */
+  /** This process has claimed it, but no graph thread has it yet. `stop`: what it was told meanwhile, or before. */
   | { at: 'taken'; stop: StopReason | undefined }
   /** A graph thread executes it. */
   | { at: 'executing' }
@@ -45,7 +45,7 @@ export type LifeEvent =
   /** No graph thread could be had for it. */
   | { event: 'not-given' }
   | { event: 'stop-requested'; reason: StopReason }
-  /** The time in which its graph was to obey is over. */
+  /** The time that its graph had to obey is over. */
   | { event: 'obey-time-over' }
   | { event: 'thread-gone'; loss: ThreadLoss }
   | { event: 'graph-ended'; outcome: Outcome }
@@ -78,7 +78,7 @@ export type Effect =
   /** Writes the end down and tells the readers; an event `end-...` follows. */
   | { do: 'write-end'; end: End; feedback: Feedback }
   | { do: 'log'; level: 'warn' | 'error'; error: Error; message: string }
-  /** Gives the slot back; the run is none of this process's any more. `more`: its thread has another run waiting. */
+  /** Gives the slot back; the run is no longer this process's. `more`: its thread has another run waiting. */
   | { do: 'release'; end: End; more: boolean };
 
 export type LifeStep = [life: Life, effects: Effect[]];
@@ -103,7 +103,8 @@ export function beginLife(stop: StopReason | undefined, { timeoutSeconds }: RunF
 }
 
 /**
- * Returns what an event makes of a life. An event that means nothing in a state leaves it as it is, without effects.
+ * Returns the next state of a life, and the effects of the event. An event that means nothing in a state changes
+ * nothing.
  */
 export function nextLife(life: Life, event: LifeEvent, facts: RunFacts): LifeStep {
   switch (life.at) {
@@ -160,7 +161,7 @@ function endedByThread(life: Life, event: LifeEvent, { stop, facts }: { stop: St
   return stay(life);
 }
 
-/** Returns the reason that counts: the first one, but a rollback outranks an interrupt. */
+/** Returns the reason that counts: the first one, except that a rollback outranks an interrupt. */
 const stronger = (stop: StopReason | undefined, asked: StopReason): StopReason =>
   stop === undefined || (stop === 'interrupt' && asked === 'rollback') ? asked : stop;
 
@@ -204,10 +205,10 @@ function whenWriting(life: Extract<Life, { at: 'writing' }>, event: LifeEvent): 
 }
 
 /**
- * Waits for a database that is away, or busy with the same rows: until it comes back nobody else can take the run, and
- * after that the lease decides. A result that the database refuses fails the run at once, since another attempt would
- * come to the same. Any other refused end is given up: the lease runs out, and another worker takes the run up from its
- * last checkpoint.
+ * Waits for a database that is away, or busy with the same rows. Until it comes back nobody else can take the run, and
+ * then the lease decides. A result that the database refuses fails the run at once, because another attempt would come
+ * to the same. Any other refused end is given up: the lease runs out, and another worker takes the run up from its last
+ * checkpoint.
  */
 function endNotWritten(life: Extract<Life, { at: 'saying' | 'writing' }>, event: LifeEvent): LifeStep {
   const { end, feedback } = life;

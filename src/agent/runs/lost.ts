@@ -14,7 +14,7 @@ import { refreshThread } from './refresh.ts';
 /** `lifeSeconds`: how long events are kept. */
 type Settling = { tickets: Tickets; maxAttempts: number; lifeSeconds: number };
 
-/** A lost run, and whether it has ended; else it is back in the queue. */
+/** A lost run, and whether it has ended; otherwise it is back in the queue. */
 export type SettledRun = Lost & { ended: boolean };
 
 /**
@@ -50,15 +50,15 @@ export async function settleLost(tx: Db, run: Lost, { tickets, maxAttempts, life
 export type TellLostDeps = { db: Db; readers: Pick<Readers, 'wake' | 'end'>; host: GraphHost; log: Log };
 
 /**
- * Tells readers of the runs and of their threads, once what became of them is committed. The state of the threads is
- * read anew.
+ * Tells readers of the runs and of their threads, once the outcome is committed, and has the state of the threads read
+ * anew.
  */
 export async function tellLost(deps: TellLostDeps, runs: SettledRun[]): Promise<void> {
   for (const run of runs) {
     const { run_id, readers, thread_readers, ended } = run;
     await deps.readers.wake(run, [...new Set([...readers, ...thread_readers])]);
     if (ended) await deps.readers.end(run_id, readers);
-    // Nobody waits for it: a graph thread that is stuck must not keep other lost runs from being taken up.
+    // This is not awaited: a graph thread that is stuck must not keep other lost runs from being taken up.
     if (ended && !run.temporary && run.cancel !== 'rollback') void refreshThread(deps, run);
   }
 }

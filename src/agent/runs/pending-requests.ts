@@ -1,12 +1,12 @@
 import type { Claimed } from '../db/leases.ts';
 import type { StopReason } from './end.ts';
 
-/** Milliseconds in which a run that this process has claimed begins here: the answer to its claim is on its way. */
+/** Milliseconds within which a run that this process has claimed begins here: the answer to its claim is on its way. */
 const BEGINS_WITHIN = 10_000;
 
 /**
- * What other processes ask of runs that have not begun here: they see a claim in the database before its answer reaches
- * this worker. Each request is kept for ten seconds from the last time it was made.
+ * Keeps what other processes ask of runs that have not begun here: they may see a claim in the database before its
+ * answer reaches this worker. Each request is kept for ten seconds after it was last made.
  */
 export class PendingRequests {
   readonly #stops = new Map<string, { reason: StopReason; timer: NodeJS.Timeout }>();
@@ -18,7 +18,7 @@ export class PendingRequests {
     this.#stops.set(runId, { reason, timer });
   }
 
-  /** Adds a process that reads the run, or all runs of the thread, of this id. */
+  /** Adds a process that reads the run, or all runs of the thread, with this id. */
   addReader(id: string, reader: string): void {
     const readers = this.#readers.get(id) ?? new Map<string, NodeJS.Timeout>();
     this.#readers.set(id, readers);
@@ -31,7 +31,7 @@ export class PendingRequests {
   }
 
   /**
-   * Takes what was asked of the run that begins now. A stop is for one beginning; readers stay for the thread's next
+   * Takes what was asked of a run that begins now. A stop counts for one beginning; readers stay for the thread's next
    * run.
    */
   take({ run_id, thread_id }: Pick<Claimed, 'run_id' | 'thread_id'>): { stop: StopReason | undefined; readers: string[] } {

@@ -13,7 +13,7 @@ import type { GraphHost } from '../threads/host.ts';
 import { configurableHeaders } from './headers.ts';
 import { checkFields, makesThread, requestedCheckpoint, runKwargs, runMetadata } from './kwargs.ts';
 
-/** What planning a run takes. */
+/** The parts that planning a run needs. */
 export type PlanDeps = {
   db: Db;
   batched: Pick<BatchedStatements, 'runContext'>;
@@ -33,7 +33,7 @@ export type RequestFacts = Pick<Request, 'requestId' | 'headers'>;
 /** A run that may be made, before anybody reads it. */
 export type PlannedRun = Omit<NewRun, 'readers'>;
 
-/** Checks what a request asks for, and makes the run of it that is to be stored. */
+/** Checks what a request asks for, and makes from it the run that is to be stored. */
 export async function planRun(
   deps: PlanDeps,
   body: RunCreate,
@@ -63,7 +63,7 @@ export async function planRun(
       origin: { requestId: request.requestId, headers: configurableHeaders(request.headers, deps.requests.passes) },
     }),
     multitask_strategy: body.multitask_strategy ?? 'enqueue',
-    // Rounded to whole milliseconds: an interval takes no number as small as a double can be.
+    // An interval takes no number as small as a double can be, so this is rounded to whole milliseconds.
     after_seconds: Math.round((body.after_seconds ?? 0) * 1000) / 1000,
     thread: {
       create: stateless || makesThread(body),
@@ -74,8 +74,8 @@ export async function planRun(
 }
 
 /**
- * Throws `NotFound` for a checkpoint that the thread does not have. A graph told to continue from it would silently
- * start from nothing.
+ * Throws `NotFound` for a checkpoint that the thread does not have, because a graph told to continue from it would
+ * silently start from nothing.
  */
 export async function checkCheckpoint(db: Db, threadId: string, { checkpoint_id, checkpoint_ns }: JsonObject): Promise<void> {
   if (typeof checkpoint_id !== 'string' || checkpoint_id === '') return;

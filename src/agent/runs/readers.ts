@@ -52,16 +52,16 @@ async function closingOnFailure<T>(subscription: Subscription, step: () => Promi
 }
 
 /**
- * The same of a thread that need not exist yet. `registered`: settles once workers elsewhere tell this process of the
- * thread, with the number of the last protocol event of which it may not have heard.
+ * A followed thread that need not exist yet. `registered` settles once workers elsewhere tell this process of the thread,
+ * with the number of the last protocol event that this process may not have heard of.
  */
 export type FollowedThreadToCome = FollowedThread & { registered: Promise<number> };
 
 /**
- * The one door to the readers of runs and threads, for whatever protocol they speak. Readers follow a run (or all runs
- * of a thread), read its events or wait for its result. Whoever changes a run tells its readers that there is more to
- * read, or that it is over. Readers in this process hear of it by the bus. Those in other processes are registered in
- * the row of the run, or of the thread, and hear of it by a signal.
+ * The one door to the readers of runs and threads, for every protocol. Readers follow a run (or all runs of a thread),
+ * read its events or wait for its result. Whoever changes a run tells its readers that there is more to read, or that
+ * it is over. Readers in this process hear of it through the bus. Those in other processes are registered in the row of
+ * the run, or of the thread, and hear of it by a signal.
  */
 export class Readers {
   readonly #deps: Deps;
@@ -75,8 +75,8 @@ export class Readers {
   /* Following. */
 
   /**
-   * Prepares for a run that is about to be made, so that its reader misses nothing. Its row has to name `registered` as
-   * its readers, and `made` has to be called once the run is made or refused.
+   * Prepares for a run that is about to be made, so that its reader misses nothing. The run's row must name
+   * `registered` as its readers, and `made` must be called once the run is made or refused.
    */
   expectRun(
     runId: string,
@@ -115,13 +115,13 @@ export class Readers {
   }
 
   /**
-   * The same for a thread that need not exist yet: its reader here hears of it as soon as it has its first protocol
-   * event. Its reading begins at once, beside the registration.
+   * Follows a thread that need not exist yet: a reader here hears of it as soon as it has its first protocol event.
+   * Reading begins at once, beside the registration.
    */
   followThreadToCome(threadId: string, signal: AbortSignal): FollowedThreadToCome {
     const subscription = this.#deps.bus.follow(threadKey(threadId), signal);
     const registered = this.#registrations.has(threadId) ? Promise.resolve(0) : this.#joined(threadId);
-    // A reader that has left does not hear that it failed.
+    // A reader that has left need not hear that the registration failed.
     registered.catch(() => undefined);
     return { threadId, subscription, registered };
   }
@@ -137,12 +137,12 @@ export class Readers {
 
   /* Reading. */
 
-  /** Returns the events of a run that is followed since before it was made, until it ends. */
+  /** Returns the events, up to its end, of a run that was followed before it was made. */
   eventsFromStart(reading: Pick<RunReading, 'run_id' | 'subscription' | 'resumable' | 'wanted'>): AsyncGenerator<SseEvent[]> {
     return runEvents(this.#deps, { ...reading, from: { ms: 0, seq: 0 }, replay: false, ended: false });
   }
 
-  /** Returns the events of a followed run behind the cursor; without one, those that come from now on. */
+  /** Returns the events of a followed run behind the cursor; without a cursor, those that come from now on. */
   async eventsAfter(
     cursor: Cursor | undefined,
     { progress, subscription }: FollowedRun,
@@ -156,8 +156,8 @@ export class Readers {
   }
 
   /**
-   * Yields the events of all runs of a followed thread behind the cursor and those to come, until the reader leaves or
-   * the server stops.
+   * Yields the events of all runs of a followed thread behind the cursor, including those to come, until the reader
+   * leaves or the server stops.
    */
   async *threadEvents(
     { threadId, subscription }: FollowedThread,
@@ -171,8 +171,8 @@ export class Readers {
   }
 
   /**
-   * The protocol events of a followed thread behind the number `since`, those to come included, until the reader leaves
-   * or the server stops.
+   * Yields the protocol events of a followed thread behind the number `since`, including those to come, until the
+   * reader leaves or the server stops.
    */
   async *protocolEvents({ threadId, subscription, registered }: FollowedThreadToCome, since: number): AsyncGenerator<Batch> {
     try {
@@ -184,8 +184,8 @@ export class Readers {
   }
 
   /**
-   * The thread's protocol events between two numbers, the second included, that another reader of this process has
-   * passed.
+   * Yields the thread's protocol events between two numbers, the second included, that another reader of this process
+   * has passed.
    */
   protocolEventsUpTo(threadId: string, range: { since: number; upTo: number }): AsyncGenerator<Batch> {
     return protocolEventsUpTo(this.#deps, threadId, range);
@@ -198,7 +198,7 @@ export class Readers {
 
   /**
    * Waits for the end of a followed run and returns its final state (see `finalState`); undefined when the reader left
-   * before.
+   * first.
    */
   async waitForEnd(run: RunIds, subscription: Subscription): Promise<{ state: JsonText } | undefined> {
     try {
@@ -226,16 +226,13 @@ export class Readers {
     await this.#signalOthers(readers, { about: 'events', run_ids: [run_id], thread_ids: [thread_id] });
   }
 
-  /** Tells the given readers that a run is over; `result`: what it came to, where it ended in this process. */
+  /** Tells the given readers that a run is over; `result` is its outcome, where it ended in this process. */
   async end(runId: string, readers: string[], result?: RunResult): Promise<void> {
     this.#deps.bus.publish(runId, { kind: 'end', result });
     await this.#signalOthers(readers, { about: 'end', run_id: runId });
   }
 
-  /**
-   * Tells those who follow a thread of an event that no run brought about. `json` is asked for only if somebody
-   * follows.
-   */
+  /** Tells those who follow a thread of an event that no run caused. `json` is called only if somebody follows. */
   async tellThread(threadId: string, event: string, json: () => Promise<string>): Promise<void> {
     const { db, eventLog } = this.#deps;
     const readers = await threadReaders(db, threadId);
@@ -244,12 +241,15 @@ export class Readers {
     eventLog.append({ run_id: newId(), thread_id: threadId, readers }, [stored]);
   }
 
-  /** Tells all processes but the given readers that the thread is there: their own readers may have come before it. */
+  /**
+   * Tells all processes except the given readers that the thread exists, because their own readers may have come before
+   * it.
+   */
   tellThreadMade(threadId: string, readers: string[]): Promise<void> {
     return this.#deps.signals.send({ about: 'thread', thread_id: threadId, readers: readers.slice(0, MOST_NAMED) });
   }
 
-  /** Settles when everything that was said so far is written where readers in other processes find it, or lost. */
+  /** Settles when everything that was said so far is where readers in other processes find it, or lost. */
   written(): Promise<void> {
     return this.#deps.eventLog.written();
   }

@@ -9,8 +9,8 @@ import { threadCall } from '../threads/thread-call.ts';
 type Deps = { db: Db; host: GraphHost; log: Log };
 
 /**
- * Writes down where a thread stands by its last checkpoint, after a run whose graph could not tell: its graph thread
- * was ended, or its worker is gone. Searches show it; a failure leaves it as it was.
+ * Writes down where a thread stands by its last checkpoint, after a run whose graph could not say: its graph thread was
+ * ended, or its worker is gone. Searches show it. A failure leaves the record as it was.
  */
 export async function refreshThread(
   { db, host, log }: Deps,

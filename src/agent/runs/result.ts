@@ -8,9 +8,9 @@ import { parsed, type JsonText } from '../threads/json-text.ts';
 type Json = Record<string, unknown>;
 
 /**
- * Returns, as JSON, what clients are told at the end of a run: the final state of its thread, with the interrupts that
- * it waits for (`__interrupt__`) and where feedback is given (`__feedback__`), or its error (`__error__`). `result`:
- * what the run came to in this process; without it, the rows are read.
+ * Returns, as JSON, what clients are told at the end of a run: the final state of its thread with the interrupts that
+ * it waits for (`__interrupt__`) and the addresses for feedback (`__feedback__`), or its error (`__error__`). `result`
+ * is the outcome in this process; without it, the rows are read.
  */
 export async function finalState(
   db: Db,
@@ -25,7 +25,7 @@ export async function finalState(
   return withNotes(JSON.stringify(thread?.values ?? {}), thread?.interrupts ?? {}, await feedbackUrls(db, run_id));
 }
 
-/** A state without notes, which may be long, is told as it was written. */
+/** Adds the notes to a state. A state without any, which may be long, stays as it was written. */
 function withNotes(values: JsonText, interrupts: Json, feedback: Record<string, string> = {}): JsonText {
   const waiting = Object.values(interrupts).flat();
   const notes = {

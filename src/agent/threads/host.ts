@@ -14,7 +14,7 @@ type HostSettings = {
   keep: number;
   heapMegabytes: number;
   log: Log;
-  /** Where a thread runs: in a worker of this process unless another place is given. */
+  /** The place where a thread runs: a worker of this process unless another is given. */
   open?: OpenRunner;
 };
 
@@ -29,9 +29,9 @@ const REST = 60_000;
 const LOOK_EVERY = 5000;
 
 /**
- * The host keeps the threads that graphs run in: it starts another when every one is stuck or full, and those beyond
- * `keep` end when they have had nothing to do for a while. Runs in one thread share statements and warm code: spread
- * over two threads, each run costs a quarter more CPU, and the pod 70 MB.
+ * Keeps the threads that graphs run in. It starts another when every one is stuck or full, and those beyond `keep` end
+ * when they have had nothing to do for a while. Runs in one thread share statements and warm code: over two threads,
+ * each run costs a quarter more CPU, and the pod takes 70 MB more.
  */
 export class GraphHost {
   readonly #options: HostSettings & { open: OpenRunner };
@@ -50,7 +50,7 @@ export class GraphHost {
     this.#timer = setInterval(() => this.#endResting(), LOOK_EVERY).unref();
   }
 
-  /** Loads the graphs for the first time; throws what is wrong with them as a `StartError`. */
+  /** Loads the graphs for the first time. Throws a `StartError` that says what is wrong with them. */
   async open(): Promise<void> {
     this.#nodes = await this.#add().ready;
     this.#opened = true;
@@ -62,8 +62,8 @@ export class GraphHost {
   }
 
   /**
-   * False when the graphs can't be loaded any more, so that nothing could run here. A graph that is busy or stuck
-   * changes nothing.
+   * False when the graphs can no longer be loaded, so that nothing could run here. A busy or stuck graph does not
+   * count.
    */
   get well(): boolean {
     return !this.#failed;
@@ -78,7 +78,7 @@ export class GraphHost {
     this.#of(runId)?.abort(runId);
   }
 
-  /** Ends the thread that the run is stuck in, and with it every other run in there. */
+  /** Ends the thread that the run is stuck in, and with it every other run there. */
   async kill(runId: string): Promise<void> {
     this.#waiting.get(runId)?.();
     const thread = this.#of(runId);
@@ -88,8 +88,8 @@ export class GraphHost {
   }
 
   /**
-   * Asks a graph thread. A refusal is a `Problem` with the thread's status; one that does not answer in time is
-   * `Unavailable`.
+   * Asks a graph thread. Throws the thread's refusal as a `Problem` with its status, and `Unavailable` when it does not
+   * answer in time.
    */
   async call<K extends Operation>(operation: K, args: Args<K>): Promise<JsonText<Answer<K>>> {
     const thread = await this.#pick();
@@ -114,7 +114,7 @@ export class GraphHost {
     const shared = this.#threads.filter((thread) => !thread.alone);
     const resting = shared.filter((thread) => thread.restingFor > REST);
     for (const thread of resting.slice(0, Math.max(0, shared.length - this.#options.keep))) {
-      // Nothing more is given to it from here on.
+      // The thread is given nothing more from here on.
       this.#threads = this.#threads.filter((other) => other !== thread);
       void thread.kill();
     }
@@ -139,7 +139,10 @@ export class GraphHost {
     return loading;
   }
 
-  /** Opens a thread for one run, beyond those that are shared: one at a time, so that they can't fill the memory. */
+  /**
+   * Opens a thread for one run, beyond the shared ones. Such threads open one at a time, so that they can't fill the
+   * memory.
+   */
   async #aside(runId: string): Promise<GraphThread> {
     const turn = this.#lone;
     const mine = Promise.withResolvers<void>();
@@ -172,7 +175,7 @@ export class GraphHost {
     return thread;
   }
 
-  /** Replaces the last thread that ended: at once, and while that fails, once a second. */
+  /** Replaces the last thread that ended: at once, and then once a second while that fails. */
   async #replace(): Promise<void> {
     if (this.#failed) await wait(RETRY);
     if (this.#closed || !this.#opened || (this.#options.keep === 0 && !this.#failed)) return;

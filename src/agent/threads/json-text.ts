@@ -1,7 +1,7 @@
 /**
- * JSON text of a `T`. An answer of a graph thread crosses in this form and goes to the client untouched: it is
- * serialised once. A plain text counts as one; `holds` exists for the compiler only, which keeps the texts of different
- * values apart.
+ * JSON text of a `T`. A graph thread's answer crosses in this form and goes to the client untouched, so it is
+ * serialised only once. Any plain string counts as one; `holds` exists only for the compiler, which keeps the texts of
+ * different values apart.
  */
 export type JsonText<T = unknown> = string & { readonly holds?: T };
 

@@ -26,18 +26,18 @@ import type { JsonText } from './json-text.ts';
  * Runs. `run` starts a run; many runs share a thread. The thread sends any number of `events`, of `spans` (where
  * `traced` asks for them) and of `wait`, then exactly one `done`, also for a run that failed or was stopped, and
  * nothing of the run after it. `abort` asks it to stop as soon as it can: its `done` then says "interrupted". An
- * `abort` for a run that the thread does not have is passed over. Before a run whose stream is resumable
+ * `abort` for a run that the thread does not have is ignored. Before a run whose stream is resumable
  * (`kwargs.resumable`) stores a checkpoint, the thread sends `wait` and stores nothing until `written` answers with
- * the same `wait_id`: only then the events that were sent before are where the run's next attempt looks for them.
+ * the same `wait_id`: only then are the earlier events where the run's next attempt looks for them.
  *
  * Calls. `call` asks one of the `Operations`; calls and runs may overlap. Each call gets exactly one answer with its
  * `call_id`, in any order: `result`, whose `json` is the answer as JSON text, or `failed` with an HTTP status and a
  * sentence for the client. The status says whose fault it was: 400 or 404 for what the caller asked (a node or a graph
  * that does not exist, values that the graph does not take), 409 and 503 for the database (another writer was first;
  * it does not answer), 500 for a fault of the graph's own code, 501 for an operation that the thread does not know.
- * The server gives up a call after a minute; an answer that comes later is passed over.
+ * The server gives up a call after a minute; an answer that comes later is ignored.
  *
- * Later versions. Either side passes over a message whose kind it does not know, and a field that it does not know.
+ * Later versions. Either side ignores a message whose kind it does not know, and a field that it does not know.
  */
 
 /** Milliseconds between two signs of life of a thread. */
@@ -70,7 +70,7 @@ export type RunSpec = {
   alone: boolean;
 };
 
-/** How a run ended where it ran. */
+/** How a run ended in its graph thread. */
 export type Outcome = {
   status: 'success' | 'error' | 'interrupted';
   /** The last state; absent when it is unchanged. */
@@ -80,7 +80,7 @@ export type Outcome = {
   /** True when the last checkpoint has nodes left to do. */
   waiting: boolean;
   error?: RunError;
-  /** True when not the graph failed but the database under its checkpoints: another try may succeed. */
+  /** True when the database under the checkpoints failed, and not the graph: another try may succeed. */
   retry?: boolean;
 };
 
@@ -99,7 +99,7 @@ export type ThreadTask = {
   result: unknown;
 };
 
-/** The interface's ThreadState. */
+/** The ThreadState of the public interface. */
 export type ThreadState = {
   values: unknown;
   next: string[];
@@ -113,7 +113,7 @@ export type ThreadState = {
   parent_checkpoint_id: unknown;
 };
 
-/** What a write of state came to: the client's answer, and what the thread's record shows from now on. */
+/** The result of a write of state: the client's answer, and what the thread's record shows from now on. */
 export type WrittenState = {
   answer: { checkpoint: CheckpointRef; configurable: CheckpointRef; checkpoint_id: unknown };
   thread: { values: unknown; waiting: boolean; interrupts: Record<string, unknown[]> };
@@ -130,8 +130,8 @@ export type GraphSchemas = {
 
 type OfGraph = { graph_id: string };
 /**
- * A question about a thread. Without a checkpoint, the thread's last state is meant. `made_with`: the configuration
- * that the graph is made from, where a function makes it for each call.
+ * A question about a thread. Without a checkpoint, it is about the thread's last state. `made_with` is the
+ * configuration that a function makes the graph from, where it makes one for each call.
  */
 type OfThread = OfGraph & { thread_id: string; checkpoint?: JsonObject | null | undefined; made_with?: JsonObject | undefined };
 
@@ -140,8 +140,7 @@ export type Operations = {
   /** The state of a thread. */
   state: { args: OfThread & { subgraphs?: boolean | null | undefined }; answer: ThreadState };
   /**
-   * Earlier states, newest first. `before` is a checkpoint, or its id; `metadata` has to be contained in the
-   * checkpoint's.
+   * Earlier states, newest first. `before` is a checkpoint or its id; `metadata` must be contained in the checkpoint's.
    */
   history: {
     args: OfThread & { limit: number; before?: unknown; metadata?: JsonObject | null | undefined };
@@ -150,8 +149,8 @@ export type Operations = {
   /** Writes state as a node would. The caller holds the thread meanwhile, so that no run begins on it. */
   update: { args: OfThread & { values?: unknown; as_node?: string | null | undefined }; answer: WrittenState };
   /**
-   * Writes a history of states. Each update has `values` or a `command`, and the node that is to have made it
-   * (`as_node`).
+   * Writes a history of states. Each update has `values` or a `command`, and in `as_node` the node that counts as its
+   * author.
    */
   supersteps: { args: OfThread & { supersteps: { updates: JsonObject[] }[] }; answer: WrittenState };
   schemas: { args: OfGraph; answer: OfGraph & GraphSchemas };
@@ -176,7 +175,7 @@ export type ToThread<K extends Operation = Operation> =
   | { kind: 'written'; wait_id: number }
   | Call<K>;
 
-/** Of each graph, the names of its nodes; null where each call may make others. */
+/** The names of each graph's nodes; null where each call may make others. */
 export type GraphNodes = Record<string, string[] | null>;
 
 export type FromThread =

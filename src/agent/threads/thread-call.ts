@@ -4,7 +4,7 @@ import { lastConfig } from '../db/threads.ts';
 import { systemAssistantId } from '../ids.ts';
 import type { GraphHost } from './host.ts';
 
-/* What a question about the state of a thread says of the thread. */
+/* This file gathers what a question about a thread's state has to say of the thread. */
 
 export type ThreadCallDeps = { db: Db; host: Pick<GraphHost, 'nodesOf'> };
 
@@ -12,7 +12,7 @@ type ThreadCall = { thread_id: string; graph_id: string; made_with?: JsonObject 
 
 /**
  * Returns the thread and its graph. Where a function makes the graph for each call, it is made as for the thread's last
- * run, or else as its assistant says: another configuration may make a graph without the nodes of the state.
+ * run, or else as its assistant says, because another configuration may make a graph without the nodes of the state.
  */
 export async function threadCall({ db, host }: ThreadCallDeps, { thread_id, graph_id }: ThreadCall): Promise<ThreadCall> {
   if (host.nodesOf(graph_id) !== undefined) return { thread_id, graph_id };

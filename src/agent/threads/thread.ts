@@ -5,15 +5,15 @@ import type { JsonText } from './json-text.ts';
 import type { Answer, Args, FromThread, GraphNodes, Operation, Outcome, RunSpec, ThreadStart } from './protocol.ts';
 import type { OpenRunner, Runner } from './worker.ts';
 
-/** What whoever gave a run to a thread hears of it. */
+/** What the caller that gave a run to a thread hears of it. */
 export type RunListener = {
   events(batch: [event: string, json: string][]): void;
-  /** Settles when the events so far can be read by whoever comes back; never fails. */
+  /** Settles when any reader that comes back can read the events so far; never fails. */
   written(): Promise<void>;
   /** What the graph did so far, where runs are traced. */
   spans(spans: Span[]): void;
   done(outcome: Outcome): void;
-  /** The thread ended under it; `killed` when that was for another run's sake. */
+  /** The thread ended during the run; `killed` means that it ended for another run's sake. */
   gone(reason: 'killed' | 'crashed'): void;
 };
 
@@ -71,7 +71,7 @@ export class GraphThread {
     return this.#runs.size;
   }
 
-  /** True when the thread last said that it has hardly a moment, or little memory, for more. */
+  /** True when the thread last said that it has hardly any time or memory for more. */
   get full(): boolean {
     return this.#full;
   }
@@ -80,7 +80,7 @@ export class GraphThread {
     return this.#loaded && !this.ended && performance.now() - this.#heardAt < SILENT_AFTER;
   }
 
-  /** Milliseconds since its last run or call ended; 0 while it has any, or loads. */
+  /** Milliseconds since the last run or call ended; 0 while there is one, or while the thread loads. */
   get restingFor(): number {
     return this.#loaded && this.#runs.size === 0 && this.#calls.size === 0 ? performance.now() - this.#busyAt : 0;
   }
@@ -98,7 +98,7 @@ export class GraphThread {
     this.#runner.send({ kind: 'abort', run_id: runId });
   }
 
-  /** Asks the thread; a refusal is a `Problem` with the status that the thread gave it. */
+  /** Asks the thread. Throws a refusal as a `Problem` with the status that the thread gave it. */
   call<K extends Operation>(operation: K, args: Args<K>): Promise<JsonText<Answer<K>>> {
     this.#callId += 1;
     const call_id = this.#callId;

@@ -6,29 +6,29 @@ import type { FromThread, Operation, ToThread } from './protocol.ts';
 /** The graph side of the protocol, wherever it runs. */
 export type Runner = {
   send<K extends Operation>(message: ToThread<K>): void;
-  /** Ends it without a word; settles once it has ended. */
+  /** Ends the runner without a word; settles once it has ended. */
   kill(): Promise<void>;
 };
 
 /** What its host hears of a runner. */
 export type RunnerListener = {
   message(message: FromThread): void;
-  /** It is about to end, and this is why. */
+  /** Says why the runner is about to end. */
   crashed(error: Error): void;
-  /** It is no more: the last that is heard of it. */
+  /** Says that the runner has ended; nothing more is heard of it. */
   ended(): void;
 };
 
-/** Opens a runner, which waits for `start`. `heapMegabytes` is what it may take before it crashes. */
+/** Opens a runner, which waits for `start`. It crashes when it takes more than `heapMegabytes`. */
 export type OpenRunner = (listener: RunnerListener, limits: { heapMegabytes: number }) => Runner;
 
 /**
- * Node's default is 48: with 12 a thread takes 45 MB less, at the same CPU time a run
- * (docs/decisions/0001-worker-threads.md).
+ * Megabytes of V8's young generation. Node's default is 48; with 12 a thread takes 45 MB less at the same CPU time a
+ * run (docs/decisions/0001-worker-threads.md).
  */
 const YOUNG_MEGABYTES = 12;
 
-/** The package for developers is compiled, and then the file beside this one ends in `.js`, too. */
+/** The ending of the file beside this one: `.js`, like this one, in the compiled package for developers. */
 const ENDING = path.extname(import.meta.url);
 
 /** Opens a runner in a worker thread of this process. */

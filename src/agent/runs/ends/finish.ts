@@ -33,16 +33,16 @@ type Published = PublishedRun & { run: Claimed };
 type Feedback = Record<string, string> | undefined;
 
 /**
- * Milliseconds that the end waits for the state of a run whose graph thread was ended: another thread may have to load
- * the graphs first.
+ * Milliseconds that the end waits for the state of a run whose graph thread was ended, because another thread may have
+ * to load the graphs first.
  */
 const READ_STATE_WITHIN = 5000;
 /** Seconds that the result of a temporary run is kept for readers in other processes. */
 const KEPT_FOR_READERS = 60;
 
 /**
- * Says the last events of a run to all who read it. Returns where feedback on it is given, if feedback was asked for
- * and the run was not interrupted.
+ * Publishes the last events of a run to all its readers. Returns where feedback on it is given, if it was asked for and
+ * the run was not interrupted.
  */
 export async function sayLastEvents(
   { db, publisher }: Pick<Deps, 'db' | 'publisher'>,
@@ -59,7 +59,7 @@ export async function sayLastEvents(
   return feedback;
 }
 
-/** Says the error that takes the place of a refused result, after all that was said of the run before. */
+/** Publishes the error that takes the place of a refused result, after all that was said of the run before. */
 export async function sayError({ publisher }: Pick<Deps, 'publisher'>, published: Published, error: RunError): Promise<void> {
   publisher.publish(published, [['error', JSON.stringify(error)]]);
   publishLifecycle(publisher, published, { status: 'error', rest: 'error', error });
@@ -67,8 +67,8 @@ export async function sayError({ publisher }: Pick<Deps, 'publisher'>, published
 }
 
 /**
- * Says the end to readers of protocol events. It is stored before the end is written: the thread's next run counts on
- * behind it.
+ * Publishes the end to readers of protocol events. It is stored before the end is written, because the thread's next
+ * run goes on counting behind it.
  */
 function publishLifecycle(publisher: Publisher, published: Published, end: Pick<FinishEnd, 'status' | 'rest' | 'error'>): void {
   const { kwargs, graph_id } = published.run;

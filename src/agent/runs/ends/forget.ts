@@ -4,7 +4,7 @@ import { isThere } from '../../db/runs.ts';
 
 type Ids = { run_id: string; thread_id: string };
 
-/** Leaves a run alone that is no longer this process's: another worker has it, or it was deleted. */
+/** Leaves alone a run that is no longer this process's, because another worker has it or it was deleted. */
 export async function forget({ db }: { db: Db }, run: Ids): Promise<{ more: boolean }> {
   await dropIfDeleted(db, run);
   return { more: false };

@@ -31,7 +31,9 @@ export async function handBack(deps: Deps, run: Claimed, { alone, losesLife }: H
   return { more: true };
 }
 
-/** Counts the attempt against the run, as if its worker were lost: what fails each time comes to an end some day. */
+/**
+ * Counts the attempt against the run, as if its worker were lost, so that a run that fails each time comes to an end.
+ */
 async function loseLife(deps: Deps, runId: string): Promise<void> {
   const { db, signals, tickets, jobs, eventLog } = deps;
   const settled = await db.transaction(async (tx) => {

@@ -17,7 +17,7 @@ export async function rollBack({ db, publisher, readers, log }: Deps, published:
   await deleteRunCheckpoints(db, thread_id, run_id);
   if (published.run.kwargs.protocol === true) {
     publisher.publish(published, [rootLifecycle('interrupted', published.run)]);
-    // The thread's next run may begin with the deletion, and counts on from here.
+    // The thread's next run may begin with the deletion, and goes on counting from here.
     await publisher.stored(published);
   }
   const [deleted] = await deleteRuns(db, [run_id]);
