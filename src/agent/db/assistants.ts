@@ -17,7 +17,7 @@ const fieldsOf = (assistant: NewAssistant): unknown[] => [
   toField(assistant.metadata),
 ];
 
-/** Undefined when the id is taken. */
+/** Inserts an assistant; returns undefined when the id is taken. */
 export async function insertAssistant(db: Db, assistant: NewAssistant): Promise<Assistant | undefined> {
   const [row] = await db.query<Assistant>({
     text: `with a as (
@@ -31,7 +31,7 @@ export async function insertAssistant(db: Db, assistant: NewAssistant): Promise<
 }
 
 /**
- * Makes a graph's own assistant. One that is there gets the given config and context, unless a client has made another
+ * Makes a graph's own assistant. An existing one gets the given config and context, unless a client has made another
  * version of it.
  */
 export async function keepSystemAssistant(db: Db, assistant: NewAssistant): Promise<void> {
@@ -46,7 +46,7 @@ export async function keepSystemAssistant(db: Db, assistant: NewAssistant): Prom
   });
 }
 
-/** With several ids, the ones that are there. */
+/** Returns the assistants with these ids, as far as they exist. */
 export function getAssistants(db: Db, assistantIds: string[]): Promise<Assistant[]> {
   return db.query<Assistant>({
     name: 'assistant_get',
@@ -61,7 +61,7 @@ export function getAssistants(db: Db, assistantIds: string[]): Promise<Assistant
  */
 const MIRROR = `case when coalesce($6, context) = '{}' then '{}'::jsonb else jsonb_build_object('configurable', coalesce($6, context)) end`;
 
-/** Makes the assistant's next version: fields that are given replace the old ones, metadata is merged. */
+/** Makes the assistant's next version: the given fields replace the old ones, and metadata is merged. */
 export async function patchAssistant(db: Db, assistantId: string, patch: Partial<NewAssistant>): Promise<Assistant | undefined> {
   const [row] = await db.query<Assistant>({
     text: `with a as (
@@ -114,8 +114,8 @@ export async function listVersions(
 export type DeletedAssistant = { threads: string[] };
 
 /**
- * Deletes the assistant, and returns the threads that belong to it, for the caller to go on with. Undefined when it is
- * not there.
+ * Deletes the assistant, and returns the threads that belong to it, so that the caller can go on with them. Returns
+ * undefined when there is no such assistant.
  */
 export function deleteAssistant(db: Database, assistantId: string): Promise<DeletedAssistant | undefined> {
   return db.transaction(async (tx) => {
@@ -150,7 +150,7 @@ function where({ ids, metadata, graph_id, name, graphs }: Filters, parameters: u
   return conditions.join(' and ');
 }
 
-/** Returns one row more than asked for where there is a next page. */
+/** Returns one row more than asked for, where there is a next page. */
 export function searchAssistants(db: Db, search: AssistantSearch & { graphs: string[] }): Promise<Partial<Assistant>[]> {
   const parameters: unknown[] = [];
   const condition = where(search, parameters);

@@ -5,15 +5,17 @@ import { keptEvents, type KeptEvents } from './protocol-events.ts';
 import { insertThreads, threadQuestions, type NewThread, type ThreadQuestions } from './threads.ts';
 import { Batcher } from './batcher.ts';
 
-/** Statements that many clients ask for at the same time: those that come while one is under way share the next one. */
+/**
+ * Statements that many clients ask for at the same time: requests that come while one is under way share the next one.
+ */
 export type BatchedStatements = {
-  /** Undefined when the id is taken. */
+  /** Inserts a thread; returns undefined when the id is taken. */
   insertThread(thread: NewThread): Promise<Thread | undefined>;
-  /** Undefined when there is no such assistant. */
+  /** Returns what a run takes from its assistant and thread; undefined when there is no such assistant. */
   runContext(asked: RunContextKey): Promise<(RunContext & { thread_runs: number }) | undefined>;
-  /** Undefined when there is no such thread. */
+  /** Returns what the thread waits for; undefined when there is no such thread. */
   threadQuestions(threadId: string): Promise<ThreadQuestions | undefined>;
-  /** Undefined when there is no such thread. */
+  /** Returns where the thread's events begin and end; undefined when there is no such thread. */
   keptEvents(threadId: string): Promise<KeptEvents | undefined>;
 };
 

@@ -1,15 +1,15 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { Unavailable } from '../../errors.ts';
 
-/** The most items of one statement: beyond it, sharing saves nothing any more. */
+/** The most items of one statement; sharing it among more saves nothing. */
 const MOST = 100;
 
 type Waiting<Item, Result> = { item: Item; resolve: (result: Result) => void; reject: (error: unknown) => void };
 
 /**
- * Sends what comes while a statement is under way together in the next one: alone each item would cost a round trip,
- * and a single item waits for nothing. `write` returns one result for each item, in their order. When it fails for
- * several items, each is tried alone, so that only the faulty one fails.
+ * Sends the items that come while a statement is under way together in the next one, because each alone would cost a
+ * round trip. A single item waits for nothing. `write` returns one result for each item, in their order. When it fails
+ * for several items, each is tried alone, so that only the faulty one fails.
  */
 export class Batcher<Item, Result> {
   readonly #write: (items: Item[]) => Promise<Result[]>;
@@ -29,7 +29,7 @@ export class Batcher<Item, Result> {
 
   async #drain(): Promise<void> {
     this.#writing = true;
-    // What is asked for in the same turn of the event loop goes along.
+    // Items that are asked for in the same turn of the event loop go along.
     await turn();
     while (this.#waiting.length > 0) await this.#try(this.#waiting.splice(0, MOST));
     this.#writing = false;

@@ -2,7 +2,7 @@ type Nested = (Buffer | null | Nested)[];
 
 /**
  * Parses an array of `bytea` as Postgres prints it: `{{"\\\\x6869",NULL},{...}}`. pg's own parser goes through it
- * letter by letter, which for the messages of a long thread costs more than all the rest of a run.
+ * character by character, which for the messages of a long thread costs more than the rest of a run.
  */
 export function byteaArray(text: string): Nested {
   const stack: Nested[] = [[]];

@@ -38,7 +38,7 @@ export async function deleteCheckpoints(db: Db, threadIds: string[]): Promise<vo
 const SAME = `w.thread_id = $1 and (w.checkpoint_ns, w.checkpoint_id, w.task_id, w.idx) = (own.checkpoint_ns, own.checkpoint_id, own.task_id, own.idx)`;
 
 /**
- * Removes what one run left, also at a checkpoint that it resumed from: the thread's newest checkpoint is again the one
+ * Removes what one run left, also at a checkpoint that it resumed from. The thread's newest checkpoint is then the one
  * before the run, as it was. No other run of the thread may be under way.
  */
 export async function deleteRunCheckpoints(db: Db, threadId: string, runId: string): Promise<void> {
@@ -61,8 +61,8 @@ export async function deleteRunCheckpoints(db: Db, threadId: string, runId: stri
 }
 
 /**
- * Removes the values that no checkpoint refers to and that no list is made from. A run under way would lose what its
- * next list adds to: its thread keeps them until the next time.
+ * Removes the values that no checkpoint refers to and that no list is made from. While a run is under way its thread
+ * keeps them, because the run could lose what its next list adds to; the next upkeep removes them.
  */
 async function deleteUnusedValues(db: Db, threadId: string, endedRun: string | null): Promise<void> {
   await db.query({
@@ -82,15 +82,15 @@ async function deleteUnusedValues(db: Db, threadId: string, endedRun: string | n
 
 type Kept = { checkpoint_ns: string; checkpoint_id: string; newest: boolean };
 
-/** True where a checkpoint holds a value of the channel. */
+/** Returns the condition that a checkpoint holds a value of the channel. */
 const holds = (checkpoint: string, channel: string): string =>
   `exists (select 1 from gx.checkpoint_blobs b where b.thread_id = $1 and b.checkpoint_ns = ${checkpoint}.checkpoint_ns
     and b.channel = ${channel} and b.version = ${checkpoint}.checkpoint->'channel_versions'->>${channel} and b.type <> 'empty')`;
 
 /**
  * Returns the checkpoints that stay: the newest of each namespace and, where it has a DeltaChannel without a value,
- * those before it down to one that has a value, because LangGraph makes the channel's value from their writes. Such a
- * channel is known by LangGraph's counters, or by writes without any value.
+ * those before it down to one that has a value, because LangGraph makes the channel's value from their writes.
+ * LangGraph's counters, or writes without any value, show which channels are such.
  */
 function keptCheckpoints(tx: Db, threadId: string): Promise<Kept[]> {
   return tx.query<Kept>({
@@ -119,8 +119,8 @@ function keptCheckpoints(tx: Db, threadId: string): Promise<Kept[]> {
 
 /**
  * Keeps only the newest checkpoint of each namespace, with its writes and values, and what LangGraph makes a
- * DeltaChannel from. Its lists are stored whole, so that no element stays that is not in them. False, and nothing is
- * done, while the thread has a run.
+ * DeltaChannel from. Its lists are stored whole, so that no removed element stays behind. Returns false, and does
+ * nothing, while the thread has a run.
  */
 export function keepLatestCheckpoints(db: Database, threadId: string): Promise<boolean> {
   return db.transaction(async (tx) => {

@@ -19,7 +19,7 @@ export type NewValue = { channel: string; version: string; type: string; blob: U
 export type NewWrites = {
   key: Key;
   taskId: string;
-  /** Where the task stands among those of its step, as text; empty for what no task wrote. */
+  /** The place of the task among those of its step, as text; empty for what no task wrote. */
   taskPath: string;
   runId: string | null;
   replace: boolean;
@@ -33,14 +33,14 @@ export type Step = { put: NewCheckpoint } | { writes: NewWrites };
 
 const WRITES = `insert into gx.checkpoint_writes as o
   (thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, run_id, idx, channel, type, blob)`;
-/** What a run replaces of its own is gone; what it replaces of another run's comes back when it is taken back. */
+/** What a run replaces of its own is gone; what it replaces of another run's comes back when the run is rolled back. */
 const BEFORE = `case when o.run_id is not distinct from excluded.run_id then o.before else jsonb_build_object(
     'run_id', o.run_id, 'channel', o.channel, 'type', o.type, 'blob', encode(o.blob, 'base64'), 'before', o.before) end`;
 const WRITE_FIELDS = 'w (thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, run_id, replaces, idx, channel, type, blob)';
 
 /**
  * Writes the steps of several runs, or of several tasks of one run, in one statement: checkpoints with the channel
- * values that are new in them, and what tasks wrote. Errors and interrupts replace what stood in their place.
+ * values that are new in them, and what tasks wrote. Errors and interrupts replace what was in their place.
  */
 export async function writeSteps(db: Db, steps: Step[]): Promise<void> {
   const puts = steps.flatMap((step) => ('put' in step ? [step.put] : []));
@@ -98,8 +98,8 @@ export async function hasCheckpoint(db: Db, key: Key): Promise<boolean> {
 }
 
 /**
- * A stored value: its channel, how it is written, and the value itself as JSON, or as base64 where it is bytes. Of a
- * list, its version and that of its base.
+ * A stored value: its channel, its encoding, and the value itself as JSON, or as base64 where it is bytes. A list also
+ * has its version and that of its base.
  */
 export type StoredValue =
   | [channel: string, type: 'json' | 'bytes' | 'empty', value: unknown]
@@ -119,20 +119,20 @@ export type StoredCheckpoint = {
   metadata: Record<string, unknown>;
   values: StoredValue[] | null;
   writes: StoredWrite[] | null;
-  /** With the first checkpoint: the rows of all lists that the reader does not know. */
+  /** Comes with the first checkpoint: the rows of all lists that the reader does not know. */
   lists: StoredList[] | null;
 };
 
 export type WhichCheckpoints = {
-  /** Absent: of any thread. */
+  /** Absent means any thread. */
   threadId?: string | undefined;
-  /** Absent: of the graph and of its subgraphs. */
+  /** Absent means the graph and its subgraphs. */
   namespace?: string | undefined;
   checkpointId?: string | undefined;
   before?: string | undefined;
   metadata?: object | undefined;
   limit?: number | undefined;
-  /** Lists that the reader has (`channel\nversion`): neither they nor what they are made from is read. */
+  /** Lists that the reader has (`channel\nversion`); neither they nor what they are made from is read. */
   known?: string[] | undefined;
 };
 
@@ -144,8 +144,9 @@ const VALUE = `case type when 'json' then convert_from(blob, 'UTF8')::json when 
 const LIST_KEY = 'b.thread_id, b.checkpoint_ns, b.channel, b.version, b.base, b.type';
 
 /**
- * Returns checkpoints, newest first, each with its values and what tasks wrote on it: in one statement, with one text
- * to parse for each. Lateral joins keep the planner to the primary key on the way from a list to its bases.
+ * Returns checkpoints, newest first, each with its values and what tasks wrote on it. It takes one statement, and one
+ * text to parse for each checkpoint. Lateral joins keep the planner to the primary key on the way from a list to its
+ * bases.
  */
 export function readCheckpoints(
   db: Db,

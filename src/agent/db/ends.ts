@@ -2,7 +2,7 @@ import type { RunStatus } from '../../schema/run.ts';
 import { fieldText, toField } from './json-field.ts';
 import type { Db } from './pool.ts';
 
-/* The end of a run that its worker has carried to its end. */
+/* This file writes the end of a run that its worker has carried to its end. */
 
 export type FinishRun = {
   run_id: string;
@@ -15,16 +15,19 @@ export type FinishRun = {
 /** `status`: what the run ended with. */
 export type Finished = { readers: string[]; more: boolean; status: RunStatus };
 
-/** What became of an end: written; not, because the run is to be rolled back; not, because the run is another's. */
+/**
+ * What became of an end: it was written, or the run is to be rolled back, or (undefined) the run is another worker's.
+ */
 export type WrittenEnd = Finished | 'to-roll-back' | undefined;
 
-/** Another run of the thread is due. */
+/** Says whether another run of the thread is due. */
 const MORE = `exists (select 1 from gx.run p where p.thread_id = r.thread_id and p.status = 'pending' and p.due_at <= now()) as more`;
 
 /**
  * Ends runs of one worker and writes down where their threads rest, in one statement. A cancel that was answered before
- * has the last word: clients were told that the run is interrupted, or gone. Rows are locked as everywhere, threads
- * before runs and each in the order of their ids: else an admission on the thread and an end would wait for each other.
+ * has the last word, because clients were told that the run is interrupted, or gone. Rows are locked as everywhere,
+ * threads before runs and each in the order of their ids, so that an admission on the thread and an end never wait for
+ * each other.
  */
 export async function finishRuns(db: Db, runs: FinishRun[]): Promise<WrittenEnd[]> {
   const rows = await db.query<Finished & { run_id: string; cancel: 'interrupt' | 'rollback' | null }>({
@@ -68,7 +71,7 @@ export async function finishRuns(db: Db, runs: FinishRun[]): Promise<WrittenEnd[
   return runs.map(({ run_id }) => found.get(run_id));
 }
 
-/** Returns an end that the worker wrote before and whose answer it never got; undefined where there is none. */
+/** Returns an end that the worker wrote before without getting the answer; undefined where there is none. */
 export async function finishedBefore(db: Db, { run_id, worker }: Pick<FinishRun, 'run_id' | 'worker'>): Promise<Finished | undefined> {
   const [run] = await db.query<Finished>({
     text: `select readers, status,

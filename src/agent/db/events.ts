@@ -7,7 +7,7 @@ export type StoredEvent = RunEvent & { run_id: string; thread_id: string };
 
 /**
  * Writes a batch for readers elsewhere and later, and wakes the processes that wait for it, in one statement. Protocol
- * events stay until a while after the end of their run.
+ * events stay for a while after the end of their run.
  */
 export async function appendEvents(
   db: Db,
@@ -39,8 +39,8 @@ export async function appendEvents(
 }
 
 /**
- * The last events of a run that nobody executes any more, at most one of them a protocol event, behind all that is
- * stored of it.
+ * Writes the last events of a run that nobody executes any more, behind all that is stored of it. At most one of them
+ * is a protocol event.
  */
 export async function appendLast(
   tx: Db,
@@ -59,7 +59,7 @@ export async function appendLast(
   });
 }
 
-/** A run's stored events after the cursor, in order. */
+/** Returns a run's stored events after the cursor, in order. */
 export function readEvents(db: Db, runId: string, { after, limit }: { after: Cursor; limit: number }): Promise<RunEvent[]> {
   return db.query<RunEvent>({
     name: 'event_read',
@@ -69,7 +69,7 @@ export function readEvents(db: Db, runId: string, { after, limit }: { after: Cur
   });
 }
 
-/** The same over all runs of a thread, or of one of them. */
+/** Returns the stored events of all runs of a thread, or of one of them, after the cursor. */
 export function readThreadEvents(
   db: Db,
   threadId: string,
@@ -83,7 +83,7 @@ export function readThreadEvents(
   });
 }
 
-/** Where the run's stored events end: a second attempt goes on after it. */
+/** Returns where the run's stored events end, so that a second attempt goes on after them. */
 export async function lastEvent(db: Db, runId: string): Promise<Cursor | undefined> {
   const [last] = await db.query<Cursor>({
     text: 'select ms, seq from gx.stream_event where run_id = $1 order by ms desc, seq desc limit 1',

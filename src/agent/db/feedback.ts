@@ -2,7 +2,7 @@ import type { Feedback, FeedbackGiven } from '../../schema/feedback.ts';
 import { toField } from './json-field.ts';
 import type { Db } from './pool.ts';
 
-/** Seconds that a link to give feedback works: a person has to have read the answer. */
+/** Seconds that a link to give feedback works, because a person needs time to read the answer. */
 const LIFE_SECONDS = 3 * 3600;
 
 export type FeedbackToken = { token: string; key: string; url: string };
@@ -24,7 +24,7 @@ export async function insertFeedbackTokens(db: Db, run: { run_id: string; thread
   });
 }
 
-/** Key -> address at which feedback on the run is given; empty when it was made without keys. */
+/** Returns, by key, the address at which feedback on the run is given; empty when the run was made without keys. */
 export async function feedbackUrls(db: Db, runId: string): Promise<Record<string, string>> {
   const rows = await db.query<{ key: string; url: string }>({
     name: 'feedback_urls',
@@ -34,7 +34,10 @@ export async function feedbackUrls(db: Db, runId: string): Promise<Record<string
   return Object.fromEntries(rows.map(({ key, url }) => [key, url]));
 }
 
-/** Keeps what was given; a second time replaces the first. False when the token is unknown or has expired. */
+/**
+ * Keeps the feedback that was given; a second one replaces the first. Returns false when the token is unknown or has
+ * expired.
+ */
 export async function giveFeedback(
   db: Db,
   token: string,
@@ -56,7 +59,7 @@ export async function giveFeedback(
   return rows.length > 0;
 }
 
-/** What was given on a run, by key. */
+/** Returns the feedback that was given on a run, by key. */
 export function listFeedback(db: Db, runId: string): Promise<Feedback[]> {
   return db.query<Feedback>({
     name: 'feedback_list',

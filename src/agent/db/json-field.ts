@@ -1,19 +1,20 @@
 /*
- * The one way of a record's JSON into its column: the place where fields get encrypted once a deployment asks for it.
+ * This file is the one way of a record's JSON into its column, and the place to encrypt fields if a deployment asks for
+ * it.
  */
 
 /** The NUL character, and half of a surrogate pair: JSON.stringify escapes a half, and only a half. */
 const REFUSED = /\\u(?:0000|d[89a-f][0-9a-f]{2})/g;
 
 /**
- * Returns JSON text for a `jsonb` column. Postgres refuses the NUL character, which is dropped, as text columns do, and
- * half characters, which become \ufffd.
+ * Returns JSON text for a `jsonb` column. Postgres refuses two kinds of characters: NUL is dropped, as text columns do,
+ * and half a surrogate pair becomes \ufffd.
  */
 export function toField(value: unknown): string | null {
   return value === undefined || value === null ? null : fieldText(JSON.stringify(value));
 }
 
-/** Does the same for text that is JSON already. An escaped backslash before "u0000" is not a NUL. */
+/** Does the same for text that is already JSON. An escaped backslash before "u0000" is not a NUL. */
 export function fieldText(json: string): string {
   if (!json.includes('\\u0000') && !json.includes('\\ud')) return json;
   return json.replaceAll(REFUSED, (match, at: number) => {

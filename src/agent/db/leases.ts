@@ -3,7 +3,7 @@ import type { Db } from './pool.ts';
 import { LAST_SEQ_FOR_RUN } from './protocol-events.ts';
 import type { WorkerLock } from './worker-locks.ts';
 
-/* Who runs what: claims, heartbeats, and what becomes of a run whose worker is gone. */
+/* This file knows who runs what: claims, heartbeats, and what becomes of a run whose worker is gone. */
 
 export type Claimed = {
   run_id: string;
@@ -14,25 +14,25 @@ export type Claimed = {
   temporary: boolean;
   resumable: boolean;
   alone: boolean;
-  /** What it was asked for in its former life, whose worker handed it back before it heard. */
+  /** What was asked of the run in its former life, whose worker handed it back before it heard. */
   cancel: 'interrupt' | 'rollback' | null;
   readers: string[];
   /** True when the thread has no checkpoint. */
   empty: boolean;
-  /** The number of the thread's last protocol event, when the run tells of itself there. */
+  /** The number of the thread's last protocol event, when the run publishes such events. */
   thread_seq: number;
 };
 
 type Claim = { worker: string; leaseSeconds: number; graphs: string[] };
 
-/** The earliest due run of a thread that has none running. */
+/** Selects the earliest due run of each thread that has none running. */
 const HEADS = `select distinct on (r.thread_id) r.run_id, r.graph_id, r.due_at from gx.run r
   where r.status = 'pending' and r.due_at <= now()
     and not exists (select 1 from gx.run x where x.thread_id = r.thread_id and x.status = 'running')`;
 
 /**
- * The rows of several runs are locked in the order of their ids, here and everywhere else: two that want the same rows
- * never wait for each other.
+ * Rows of several runs are locked in the order of their ids, here and everywhere else, so that two statements that want
+ * the same rows never wait for each other.
  */
 const LOCKED = `head as materialized (
     select r.run_id from gx.run r join heads using (run_id) where heads.graph_id = any($3) order by r.run_id for no key update of r)`;
@@ -45,8 +45,8 @@ const TAKE = `update gx.run r set status = 'running', attempt = r.attempt + 1, w
     ${LAST_SEQ_FOR_RUN} as thread_seq`;
 
 /**
- * Takes the head run of each thread. Two takers of one thread meet at the unique index: the later one gets a
- * `Conflict`.
+ * Takes the head run of each thread. When two workers take from one thread, they meet at the unique index, and the
+ * later one gets a `Conflict`.
  */
 export function claimThreads(db: Db, threadIds: string[], { worker, leaseSeconds, graphs }: Claim): Promise<Claimed[]> {
   return db.query<Claimed>({
@@ -59,8 +59,8 @@ export function claimThreads(db: Db, threadIds: string[], { worker, leaseSeconds
 
 /**
  * Takes the head runs of the threads that the next tickets point at, and returns how many tickets there were. A
- * `Conflict` leaves the tickets where they were. `takeSql` is the queue's statement, with the number of the parameter
- * that limits it.
+ * `Conflict` leaves the tickets where they were. `takeSql` returns the queue's statement, given the number of the
+ * parameter that limits it.
  */
 export async function claimByTickets(
   db: Db,
@@ -78,7 +78,7 @@ export async function claimByTickets(
   return { tickets: rows[0]?.tickets ?? 0, runs: rows.filter(({ run_id }) => run_id !== null) };
 }
 
-/** Returns threads whose turn has come but that no ticket has brought here: the safety net under the queue. */
+/** Returns threads whose turn has come but that no ticket has brought here. This is the safety net under the queue. */
 export async function stragglers(db: Db, { graphs, limit }: { graphs: string[]; limit: number }): Promise<string[]> {
   const rows = await db.query<{ thread_id: string }>({
     name: 'run_stragglers',
@@ -94,7 +94,7 @@ export async function stragglers(db: Db, { graphs, limit }: { graphs: string[]; 
 
 export type Renewed = { run_id: string; cancel: 'interrupt' | 'rollback' | null };
 
-/** Says that these runs are alive. Those that do not come back are no longer this worker's. */
+/** Renews the leases of these runs. Runs that are missing from the answer are no longer this worker's. */
 export function renewLeases(db: Db, runIds: string[], { worker, leaseSeconds }: Omit<Claim, 'graphs'>): Promise<Renewed[]> {
   return db.query<Renewed>({
     name: 'run_renew',
@@ -106,8 +106,8 @@ export function renewLeases(db: Db, runIds: string[], { worker, leaseSeconds }: 
 }
 
 /**
- * Says that a run which was claimed before begins now. False: this attempt is over, and another worker has the run. A
- * first attempt says nothing, which would cost each run a write: what it stored shows that it began.
+ * Says that a run which was claimed before begins now. Returns false when this attempt is over and another worker has
+ * the run. A first attempt says nothing, which saves each run a write: what the run stored shows that it began.
  */
 export async function markBegun(db: Db, { run_id, attempt }: Pick<Claimed, 'run_id' | 'attempt'>): Promise<boolean> {
   const rows = await db.query({
@@ -119,8 +119,8 @@ export async function markBegun(db: Db, { run_id, attempt }: Pick<Claimed, 'run_
 }
 
 /**
- * Gives a run back: it goes on from its last checkpoint elsewhere, in a thread of its own when it must be kept from
- * others.
+ * Gives a run back: it goes on from its last checkpoint elsewhere, in a thread of its own (`alone`) when it must not
+ * share one.
  */
 export async function giveBack(db: Db, runId: string, { worker, alone }: { worker: string; alone: boolean }): Promise<void> {
   await db.query({
@@ -136,18 +136,18 @@ export type Lost = {
   graph_id: string;
   temporary: boolean;
   cancel: 'interrupt' | 'rollback' | null;
-  /** Lives it has lost so far. */
+  /** Lives that the run has lost so far. */
   lost: number;
-  /** False: its worker had only claimed it. */
+  /** False when its worker had only claimed it. */
   begun: boolean;
-  /** True when it tells of itself in the thread's protocol events. */
+  /** True when the run publishes protocol events. */
   protocol: boolean;
-  /** Processes that read it, or its whole thread. */
+  /** Processes that read the run, or its whole thread. */
   readers: string[];
   thread_readers: string[];
 };
 
-/** The run has stored something: a checkpoint, or what a task or a command wrote. */
+/** True when the run has stored something: a checkpoint, or what a task or a command wrote. */
 const STORED = `(exists (select 1 from gx.checkpoints c where c.thread_id = r.thread_id::text and c.metadata->>'run_id' = r.run_id::text)
     or exists (select 1 from gx.checkpoint_writes w where w.thread_id = r.thread_id::text and w.run_id = r.run_id::text))`;
 
@@ -155,13 +155,13 @@ const LOST = `r.run_id, r.thread_id, r.graph_id, r.temporary, r.cancel, r.lost, 
   r.begun is not false or (r.attempt = 1 and ${STORED}) as begun,
   r.kwargs->'protocol' is not null as protocol, (select t.readers from gx.thread t where t.thread_id = r.thread_id) as thread_readers`;
 
-/** Lost runs that one transaction settles, at most. */
+/** The most lost runs that one transaction settles. */
 const SOME = 100;
 
 /**
  * Returns running runs whose worker has been silent for longer than its lease, locked for what follows. A database that
- * was down, or took no writes, heard nobody: after its start, or the change of its settings that opens it again, every
- * worker has the time of a lease to say that it lives.
+ * was down, or took no writes, could not hear anybody. So after its start, or the change of its settings that opens it
+ * again, every worker has the time of a lease to say that it lives.
  */
 export function expired(tx: Db, { leaseSeconds }: { leaseSeconds: number }): Promise<Lost[]> {
   return tx.query<Lost>({
@@ -192,7 +192,7 @@ export function crashed(tx: Db, runId: string, worker: string): Promise<Lost[]> 
   });
 }
 
-/** Back to the queue, with so many lives lost. */
+/** Puts the run back into the queue, with this many lives lost. */
 export async function requeueLost(tx: Db, runId: string, lost: number): Promise<void> {
   await tx.query({
     text: `update gx.run set status = 'pending', worker = null, lease_until = null, begun = null, lost = $2, updated_at = now() where run_id = $1`,
@@ -200,7 +200,7 @@ export async function requeueLost(tx: Db, runId: string, lost: number): Promise<
   });
 }
 
-/** Ends a lost run for good; its thread rests in error, or idle when somebody had asked it to stop. */
+/** Ends a lost run for good. Its thread rests in error, or idle when somebody had asked the run to stop. */
 export async function endLost(tx: Db, runId: string, end: { status: 'error' | 'interrupted'; error: object | null }): Promise<void> {
   await tx.query({
     text: `with r as (

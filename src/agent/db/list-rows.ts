@@ -42,15 +42,16 @@ type Anchor<E> = { version: string; elements: readonly E[]; stored: number };
 /** What the keys of a graph's lists begin with. */
 export const graphKey = (threadId: string, namespace: string): string => `${threadId}\n${namespace}\n`;
 
-/** Channels share versions: only both together name a list. */
+/** Channels share versions, so only both together name a list. */
 export const listKey = (threadId: string, namespace: string, channel: string, version: string): string =>
   `${graphKey(threadId, namespace)}${channel}\n${version}`;
 
 type Find<E> = (key: string) => ListVersion<E> | undefined;
 
 /**
- * Returns the lists that the rows stand for, by their keys; `known` are those that the reader has, and `own` makes an
- * element of what is stored. Throws where a row or an element is missing: a shorter list would be a wrong one.
+ * Returns the lists that the rows stand for, by their keys. `known` are those that the reader has, and `own` makes an
+ * element from what is stored. Throws where a row or an element is missing, because a shorter list would be a wrong
+ * one.
  */
 export function listsOf<E>(rows: StoredList[], known: Find<E>, own: (stored: unknown) => E): Map<string, ListVersion<E>> {
   const waiting = new Map(rows.map((row) => [listKey(row[0], row[1], row[2], row[3]), row]));
@@ -98,7 +99,10 @@ function elementsOf<E>(parts: ListPart[], base: readonly E[], own: (stored: unkn
   return elements;
 }
 
-/** Rows one upon the other before one sums them up: a reader reads at most as many, and one more for as many before. */
+/**
+ * The length of a chain of rows before one sums them up. A reader reads at most one chain, and one row for each chain
+ * before.
+ */
 const STEPS = 64;
 
 /** A row to be stored: its base and its JSON text, and the version that it makes. */
@@ -106,8 +110,8 @@ export type NewList<E> = { base: string | undefined; text: string; list: ListVer
 
 /**
  * Returns how a list is stored as the next version after `before`: as a change of it, every 64 steps as the sum of
- * these, and whole where a reader would read more than twice its elements. `fresh`: elements that no version has yet.
- * `textOf` returns an element as JSON.
+ * these changes, and whole where a reader would read more than twice its elements. `fresh` are elements that no version
+ * has yet. `textOf` returns an element as JSON.
  */
 export function nextList<E>(
   before: ListVersion<E> | undefined,
@@ -130,13 +134,13 @@ function storedWhole<E>(version: string, elements: readonly E[], textOf: (elemen
   return { base: undefined, text: wholeText(elements.map(textOf)), list };
 }
 
-/** Returns what a row holds whose list is whole, from its elements as JSON. */
+/** Returns what the row of a whole list holds, from the list's elements as JSON. */
 export const wholeText = (texts: string[]): string =>
   `{"steps":0,"stored":${texts.length + 1},"parts":[${texts.length === 0 ? '' : `{"new":[${texts.join(',')}]}`}]}`;
 
 type Elements<E> = { elements: readonly E[]; fresh: ReadonlySet<E> };
 
-/** Returns the parts of a list as JSON: what is the same element in the base is named by its number there. */
+/** Returns the parts of a list as JSON. An element that is the same in the base is named by its number there. */
 function partsOf<E>({ elements, fresh }: Elements<E>, base: readonly E[], textOf: (element: E) => string): { text: string; added: number } {
   const parts: string[] = [];
   let numbers: Map<E, number> | undefined;

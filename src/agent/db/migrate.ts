@@ -3,7 +3,10 @@ import type pg from 'pg';
 import { EXIT, StartError } from '../../errors.ts';
 import type { Database } from './pool.ts';
 
-/** Schemas of one major version only grow: this server works on any newer one of its own, and on none beyond. */
+/**
+ * Schemas of one major version only grow, so this server works on any newer one of its own major version, and on no
+ * other.
+ */
 const MAJOR = 1;
 const LOCK = 7_233_412;
 const LOCK_TIMEOUT_SECONDS = 60;
@@ -11,7 +14,7 @@ const FOLDER = new URL('migrations/', import.meta.url);
 
 type Migration = { number: number; name: string; text: string };
 
-/** Brings schema `gx` up to date: forward only, one process at a time, each step in a transaction with its record. */
+/** Brings schema `gx` up to date: only forward, one process at a time, each step in one transaction with its record. */
 export async function migrate(db: Database): Promise<void> {
   const client = await db.pool.connect();
   try {
@@ -40,7 +43,7 @@ async function locked(client: pg.PoolClient, work: () => Promise<void>): Promise
   }
 }
 
-/** The number of the newest applied step, after making sure that the schema is of our major version. */
+/** Returns the number of the newest applied step, after making sure that the schema is of our major version. */
 async function state(client: pg.PoolClient): Promise<number> {
   await client.query('create schema if not exists gx');
   await client.query(`create table if not exists gx.migration (

@@ -14,7 +14,7 @@ export type Db = { query<R = Row>(statement: Statement): Promise<R[]> };
 export type Database = Db & {
   transaction<T>(work: (tx: Db) => Promise<T>): Promise<T>;
   pool: Pool;
-  /** Saying it twice is no fault. */
+  /** A second call is harmless. */
   close(): Promise<void>;
 };
 
@@ -23,7 +23,7 @@ export type PoolOptions = {
   poolSize: number;
   statementTimeoutSeconds: number;
   name: string;
-  /** Writes to a database that its guard has made read-only, too: what takes next to no room. */
+  /** Lets the pool write even to a database that its guard has made read-only, for writes that take next to no room. */
   insists?: boolean;
 };
 
@@ -31,7 +31,7 @@ const TIMESTAMPTZ = 1184;
 const INT8 = 20;
 const BYTEA_ARRAY = 1001;
 
-/** `2026-11-21 07:25:02.734287+00` as ISO 8601 with all its digits. */
+/** Returns `2026-11-21 07:25:02.734287+00` as ISO 8601 with all its digits. */
 const isoTime = (text: string): string => `${text.replace(' ', 'T')}:00`;
 
 const types: CustomTypesConfig = {
@@ -52,13 +52,13 @@ export function openDatabase(options: PoolOptions, log: Log): Database {
     application_name: options.name,
     statement_timeout: options.statementTimeoutSeconds * 1000,
     connectionTimeoutMillis: 10_000,
-    // Statements are short: compiling one costs more than it could save.
+    // Statements are short, so compiling one costs more than it could save.
     options: `-c timezone=UTC -c jit=off${options.insists === true ? ' -c default_transaction_read_only=off' : ''}`,
     types,
   });
   pool.on('error', (error) => log.warn({ err: error }, 'idle database connection lost'));
-  // A connection that breaks between two statements of its holder says so with the next one; an event without a
-  // listener would end the process.
+  // A connection that breaks while it is held fails the holder's next statement. Without a listener, the event would
+  // end the process.
   pool.on('connect', (client) => client.on('error', () => undefined));
   return {
     pool,
@@ -99,13 +99,13 @@ async function transaction<T>(pool: Pool, work: (tx: Db) => Promise<T>): Promise
   }
 }
 
-/** Nobody is at the address, or no way leads there. */
+/** Codes for an address where nobody is, or to which no way leads. */
 const NOBODY_CODES = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'];
 
-/** Postgres stops (admin_shutdown, crash_shutdown), or starts (cannot_connect_now). */
+/** Codes of a Postgres that stops (admin_shutdown, crash_shutdown) or starts (cannot_connect_now). */
 const CLOSED_CODES = ['57P01', '57P02', '57P03'];
 
-/** Postgres' too_many_connections: it is there, for others. */
+/** Postgres' too_many_connections: the database is there, but for others. */
 const FULL = '53300';
 
 /**
@@ -127,23 +127,26 @@ function translated(error: unknown): unknown {
   return error;
 }
 
-/** pg's own words for a lost connection. */
+/** pg's own messages for a lost connection. */
 const LOST = /Connection terminated|connection error and is not queryable|timeout exceeded when trying to connect/i;
 
 /**
- * OpenSSL's and Node's codes for a server whose certificate is not trusted: it has expired, or a new authority's has
- * not reached this pod yet.
+ * OpenSSL's and Node's codes for a server whose certificate is not trusted: it has expired, or the certificate of a new
+ * authority has not reached this pod yet.
  */
 const UNTRUSTED = /^(CERT_|SELF_SIGNED_CERT|DEPTH_ZERO_|UNABLE_TO_(GET_ISSUER|VERIFY)_|ERR_TLS_)/;
 
 const codeOf = (error: unknown): string => (error as { code?: string }).code ?? '';
 
-/** True when nobody answered as a database does: it is not there yet, or no longer. Takes pg's own error. */
+/**
+ * Returns true when nobody answered as a database does, because it is not there yet or no longer. Takes pg's own error.
+ */
 export const isAway = (error: unknown): boolean =>
   [...NOBODY_CODES, ...CLOSED_CODES].includes(codeOf(error)) || LOST.test(error instanceof Error ? error.message : '');
 
 /**
- * True when the statement failed because the database went away, is full or can't be trusted, not because it was wrong.
+ * Returns true when the statement failed because the database went away, is full or can't be trusted, not because it
+ * was wrong.
  */
 const isLost = (error: unknown): boolean => isAway(error) || codeOf(error) === FULL || UNTRUSTED.test(codeOf(error));
 

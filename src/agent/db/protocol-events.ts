@@ -1,21 +1,21 @@
 import type { ThreadEvent } from '../../schema/stream-event.ts';
 import type { Db } from './pool.ts';
 
-/* Events of protocol v2 among those of the runs. */
+/* Events of protocol v2 lie among those of the runs. */
 
-/** How many are kept for a thread. */
+/** The number of events that are kept for a thread. */
 export const MOST_KEPT = 10_000;
 
-/** The thread's last number, as SQL; `t` is the thread's row. */
+/** The number of the thread's last event, as SQL; `t` is the thread's row. */
 export const LAST_SEQ = `greatest(t.event_seq, coalesce((select e.thread_seq from gx.stream_event e
     where e.thread_id = t.thread_id and e.thread_seq is not null order by e.thread_seq desc limit 1), 0))`;
 
-/** The same for a run `r` that tells of itself in the protocol events, else 0. Other runs do not pay for the look. */
+/** The same for a run `r` that publishes protocol events, else 0. Other runs do not pay for the lookup. */
 export const LAST_SEQ_FOR_RUN = `case when r.kwargs->'protocol' is null then 0 else ${LAST_SEQ} end`;
 
 /**
- * A thread's stored events after the number, in order. One that was written twice, by a worker that had lost its run,
- * comes twice.
+ * Returns a thread's stored events after the number, in order. An event that was written twice, by a worker that had
+ * lost its run, comes twice.
  */
 export function readProtocolEvents(db: Db, threadId: string, { after, limit }: { after: number; limit: number }): Promise<ThreadEvent[]> {
   return db.query<ThreadEvent>({
@@ -26,7 +26,7 @@ export function readProtocolEvents(db: Db, threadId: string, { after, limit }: {
   });
 }
 
-/** What the last run that told of its graphs has told of them, in order. */
+/** Returns what the last run that told of its graphs has told of them, in order. */
 export function readLifecycle(db: Db, threadId: string): Promise<ThreadEvent[]> {
   return db.query<ThreadEvent>({
     text: `select ms, seq, thread_seq, event, data as json from gx.stream_event
@@ -37,12 +37,14 @@ export function readLifecycle(db: Db, threadId: string): Promise<ThreadEvent[]> 
   });
 }
 
-/** Where a thread's events begin and end. `first`: undefined when none is kept; `last`: 0 when there never was one. */
+/**
+ * Where a thread's events begin and end. `first` is undefined when none is kept; `last` is 0 when there never was one.
+ */
 export type KeptEvents = { first: Pick<ThreadEvent, 'thread_seq' | 'event'> | undefined; last: number };
 
 type KeptRow = { thread_id: string; thread_seq: number | null; event: string; last: number };
 
-/** Of several threads, in the order of their ids; undefined in the place of one that there is not. */
+/** Returns, in the order of the ids, where each thread's events begin and end; undefined for a missing thread. */
 export async function keptEvents(db: Db, threadIds: string[]): Promise<(KeptEvents | undefined)[]> {
   const rows = await db.query<KeptRow>({
     name: 'event_kept',
@@ -61,8 +63,8 @@ export async function keptEvents(db: Db, threadIds: string[]): Promise<(KeptEven
 }
 
 /**
- * Deletes what runs that ended longer ago than `lifeSeconds` left, and of each thread what is beyond the number that is
- * kept.
+ * Deletes the events of runs that ended longer ago than `lifeSeconds`, and of each thread those beyond the number that
+ * is kept.
  */
 export async function deleteOldProtocolEvents(db: Db, { lifeSeconds }: { lifeSeconds: number }): Promise<void> {
   await deleteCounted(
@@ -80,7 +82,7 @@ export async function deleteOldProtocolEvents(db: Db, { lifeSeconds }: { lifeSec
   );
 }
 
-/** The threads remember the last number that goes. */
+/** Deletes events, and has their threads remember the last number that goes. */
 async function deleteCounted(db: Db, condition: string, parameter: number): Promise<void> {
   await db.query({
     text: `with gone as (delete from gx.stream_event e where ${condition} returning thread_id, thread_seq),

@@ -3,15 +3,15 @@ import { EXIT, StartError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { isAway, withoutPassword, type Database } from './pool.ts';
 
-/** Milliseconds between attempts: little beside the seconds that a Postgres takes to start, and no load on it. */
+/** Milliseconds between attempts: few beside the seconds that a Postgres takes to start, and yet no load on it. */
 const PAUSE = 500;
 
 type Patience = { seconds: number; log: Log; signal: AbortSignal };
 
 /**
- * Connects, so that a wrong address fails the start with a sentence. A database that is not there yet is tried again
- * until the seconds have passed; with 0 there is one attempt. Throws the signal's reason when that is aborted
- * meanwhile, and leaves the attempt under way behind.
+ * Connects, so that a wrong address fails the start with a sentence. It tries a database that is not there yet again
+ * until the seconds have passed; with 0 there is one attempt. When the signal is aborted meanwhile, it throws the
+ * signal's reason and abandons the attempt under way.
  */
 export async function reachDatabase(db: Database, uri: string, { seconds, log, signal }: Patience): Promise<void> {
   const began = performance.now();

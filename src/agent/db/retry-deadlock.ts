@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Conflict } from '../../errors.ts';
 
-/** Milliseconds before each further try: the database chose this statement to give way, so the others are soon done. */
+/** Milliseconds before each further try. The database chose this statement to give way, so the others are soon done. */
 const PAUSES = [10, 40, 160, 640];
 
 /**

@@ -4,7 +4,7 @@ import { toField } from './json-field.ts';
 import type { Db } from './pool.ts';
 import { LAST_SEQ_FOR_RUN } from './protocol-events.ts';
 
-/** What the assistant and the thread bring to a run. */
+/** What a run takes from its assistant and its thread. */
 export type RunContext = {
   assistant_id: string;
   graph_id: string;
@@ -24,49 +24,46 @@ export type NewRun = {
   kwargs: RunKwargs;
   multitask_strategy: MultitaskStrategy;
   after_seconds: number;
-  /** Processes that already wait for what it says. */
+  /** Processes that already wait for what the run says. */
   readers: string[];
   thread: { create: boolean; metadata: object; runs: number };
 };
 
-/** SQL of another store's insert, with the parameter at the given position: it joins our statement. */
+/** Returns the SQL of another store's insert, which joins our statement, with its parameter at the given position. */
 export type TicketSql = (parameter: number) => string;
 
 /** True for a run that somebody cancelled, and whose worker has not confirmed it yet. */
 const STOPPING = `(cancel is not null and status in ('pending', 'running'))`;
 
 /*
- * From the statement on that takes a cancel, clients see the run as it will end: interrupted, or gone when it is rolled
- * back. Its row keeps the status until its worker confirms, because its thread is busy until then.
+ * From the statement that takes a cancel on, clients see the run as it will end: interrupted, or gone when it is rolled
+ * back. The row keeps the status until the worker confirms, because the thread is busy until then.
  */
 const STATUS = `case when ${STOPPING} then 'interrupted' else status end`;
 const GONE = `(${STOPPING} and cancel = 'rollback')`;
 
 const SHOWN = `run_id, thread_id, assistant_id, created_at, updated_at, ${STATUS} as status, metadata, kwargs, multitask_strategy`;
 
-/**
- * Seconds after its due time at which a temporary thread is removed that nobody else removed, because its worker died
- * at the wrong moment.
- */
+/** Seconds after a temporary thread's due time at which others remove it, because its worker died before it did so. */
 const FORGOTTEN = 300;
 
-/** A worker with a free slot for the run that is being made. */
+/** A worker that has a free slot for the run that is being made. */
 export type Starter = { worker: string; leaseSeconds: number };
 
 /**
- * `thread_readers`: processes that follow the whole thread; `empty`: the thread has no checkpoint; `thread_seq`: the
- * number of its last protocol event, when the run tells of itself there.
+ * `thread_readers` are processes that follow the whole thread. `empty`: the thread has no checkpoint. `thread_seq` is
+ * the number of its last protocol event, when the run publishes such events.
  */
 export type Inserted = { run: Run; thread_readers: string[]; empty: boolean; thread_seq: number };
 
-/** True when no run was added to the thread since the caller looked, and none is to go first. */
+/** True when no run was added to the thread since the caller looked, and none has to go first. */
 const FREE = `t.runs = $15 and not exists (
     select 1 from gx.run x where x.thread_id = t.thread_id and (x.status = 'running' or (x.status = 'pending' and x.due_at <= now())))`;
 
 /**
  * Inserts thread, run and ticket in one statement. With a starter, the run is that worker's at once if its thread is
- * free, and needs no ticket; if not, it comes back as pending. Returns undefined when the thread is missing and not to
- * be made.
+ * free, and needs no ticket; otherwise it comes back as pending. Returns undefined when the thread is missing and must
+ * not be made.
  */
 export async function insertRun(
   db: Db,
@@ -119,8 +116,8 @@ export async function insertRun(
 export type RunContextKey = { assistantId: string; threadId: string };
 
 /**
- * Returns for each key the assistant, with what the thread adds, if there is one, and the number of runs ever put on
- * it; undefined when there is no such assistant.
+ * Returns for each key the assistant, what the thread adds if there is one, and the number of runs ever put on the
+ * thread. Returns undefined in the place of a key without an assistant.
  */
 export async function runContexts(db: Db, asked: RunContextKey[]): Promise<((RunContext & { thread_runs: number }) | undefined)[]> {
   const rows = await db.query<RunContext & { thread_runs: number; place: number }>({
@@ -164,7 +161,7 @@ export async function getRun(db: Db, threadId: string | undefined, runId: string
   return run;
 }
 
-/** Whether the run, and its thread, are still records. */
+/** Says whether the run, and its thread, are still records. */
 export async function isThere(
   db: Db,
   { run_id, thread_id }: { run_id: string; thread_id: string },
@@ -189,8 +186,7 @@ export function listRuns(db: Db, threadId: string, { limit, offset, status }: Li
 }
 
 /**
- * Where a run stands, as a process needs to know that waits for it: a cancelled one is under way until its worker
- * confirms.
+ * Where a run stands, as a process that waits for it must know: a cancelled run is under way until its worker confirms.
  */
 export type RunProgress = {
   run_id: string;
@@ -199,7 +195,7 @@ export type RunProgress = {
   worker: string | null;
   resumable: boolean;
   error: RunError | null;
-  /** True while it is rolled back: clients see it no more. */
+  /** True while the run is rolled back, when clients no longer see it. */
   gone: boolean;
 };
 
@@ -216,8 +212,8 @@ export async function runProgress(db: Db, runId: string): Promise<RunProgress | 
 }
 
 /**
- * Registers the process as a reader of the run while that is unfinished, in one statement with the answer: where the
- * run stands.
+ * Registers the process as a reader of the run while the run is unfinished, and returns where it stands, in one
+ * statement.
  */
 export async function registerReader(db: Db, runId: string, reader: string): Promise<RunProgress | undefined> {
   const [run] = await db.query<RunProgress>({
@@ -233,7 +229,7 @@ export async function registerReader(db: Db, runId: string, reader: string): Pro
   return run;
 }
 
-/** Of the given runs those that are no longer unfinished (ended, or deleted). */
+/** Returns those of the given runs that are no longer unfinished (ended, or deleted). */
 export async function endedOf(db: Db, runIds: string[]): Promise<string[]> {
   const rows = await db.query<{ run_id: string }>({
     text: `select i.run_id from unnest($1::uuid[]) as i (run_id)
@@ -244,8 +240,8 @@ export async function endedOf(db: Db, runIds: string[]): Promise<string[]> {
 }
 
 /**
- * Deletes runs that have not ended any other way (rollback, DELETE); returns their readers. Their protocol events stay
- * a while: the numbers of a thread have no hole.
+ * Deletes runs that have not ended in any other way (rollback, DELETE), and returns their readers. Their protocol
+ * events stay for a while, so that the numbers of a thread have no hole.
  */
 export function deleteRuns(
   db: Db,
@@ -260,7 +256,7 @@ export function deleteRuns(
   });
 }
 
-/** Pending runs end at once as interrupted. */
+/** Ends pending runs at once as interrupted. */
 export function interruptPending(db: Db, runIds: string[]): Promise<{ run_id: string; readers: string[] }[]> {
   return db.query({
     text: `update gx.run set status = 'interrupted', updated_at = now(), ended_at = now()
@@ -269,7 +265,7 @@ export function interruptPending(db: Db, runIds: string[]): Promise<{ run_id: st
   });
 }
 
-/** Asks the workers of running runs to stop. Those that are being rolled back stay so, and are left out. */
+/** Asks the workers of running runs to stop. Runs that are being rolled back stay so, and are left out. */
 export function askToStop(db: Db, runIds: string[], action: 'interrupt' | 'rollback'): Promise<{ run_id: string; worker: string }[]> {
   return db.query({
     text: `update gx.run set cancel = $2, updated_at = now()
@@ -280,7 +276,7 @@ export function askToStop(db: Db, runIds: string[], action: 'interrupt' | 'rollb
 
 type RunSelection = { thread_id?: string | undefined; run_ids?: string[] | undefined; status?: 'pending' | 'running' | 'all' | undefined };
 
-/** Unfinished runs by ids, thread or status as clients see it, locked for the change that follows. */
+/** Returns unfinished runs by ids, thread or status as clients see it, locked for the change that follows. */
 export function selectActive(tx: Db, { thread_id, run_ids, status }: RunSelection): Promise<ActiveRun[]> {
   const statuses = status === undefined || status === 'all' ? ['pending', 'running'] : [status];
   return tx.query<ActiveRun>({

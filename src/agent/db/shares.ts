@@ -1,22 +1,22 @@
 /** Connections of one server process: its own pool, and that of each thread that runs graphs. */
 export type Shares = { server: number; threads: number; perThread: number };
 
-/** The one that hears signals. */
+/** The connection that hears signals. */
 const LISTENING = 1;
-/** Of a pool: a transaction holds one while a statement beside it waits for another. */
+/** The least connections of a pool: a transaction holds one while a statement beside it waits for another. */
 const LEAST = 2;
 
 type ConnectionBudget = {
-  /** All that the process may open; undefined: nobody counts. */
+  /** All connections that the process may open; undefined where nobody counts them. */
   connections: number | undefined;
   poolSize: number;
-  /** Threads there would be. */
+  /** The threads that there would be. */
   threads: number;
 };
 
 /**
- * Shares out the connections of a process: half of them to the threads, the rest to the server, and fewer threads when
- * they are not enough for all.
+ * Shares out the connections of a process: half of them go to the threads, the rest to the server. There are fewer
+ * threads when the connections are not enough for all.
  */
 export function shareOut({ connections, poolSize, threads }: ConnectionBudget): Shares {
   const wanted = Math.max(LEAST, Math.ceil(poolSize / 4));

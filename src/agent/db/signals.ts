@@ -3,25 +3,25 @@ import type { Log } from '../../log.ts';
 import type { Db } from './pool.ts';
 import { Batcher } from './batcher.ts';
 
-/** What processes tell each other. It carries no data: whoever hears it reads the database. */
+/** What processes tell each other. A signal carries no data: whoever hears it reads the database. */
 export type Signal =
   | { about: 'ticket' }
-  /** Of these runs, each with its thread. */
+  /** The runs that have new events, each with its thread. */
   | { about: 'events'; run_ids: string[]; thread_ids: string[] }
   | { about: 'end'; run_id: string }
   | { about: 'stop'; run_id: string }
   | { about: 'reader'; run_id: string; reader: string }
   | { about: 'thread-reader'; thread_id: string; reader: string }
-  /** It may be new to those who follow it; `readers`: processes that need not be told, because they are in its row. */
+  /** The thread may be new to those who follow it. `readers` need not be told, because they are in its row. */
   | { about: 'thread'; thread_id: string; readers: string[] };
 
 const EVERYBODY = 'gx_all';
 const close = (client: Client): void => void client.end().catch(() => undefined);
 
 const RETRY_MILLISECONDS = 1000;
-/** Soon enough that nobody takes a worker for dead whose session was ended, and who lives. */
+/** A wait that is short enough that no live worker whose session was ended is taken for dead. */
 const FIRST_RETRY_MILLISECONDS = 50;
-/** Between two looks at a connection: where a process uses it, and where it only hears signals. */
+/** Milliseconds between two checks of a connection: where a process uses it, and where it only hears signals. */
 const LOOK_MILLISECONDS = 1000;
 const CHECK_MILLISECONDS = 10_000;
 
@@ -30,11 +30,11 @@ export const channelOf = (processId: string): string => `gx_${processId.replaceA
 
 export type Signals = {
   processId: string;
-  /** To one process, or to all. */
+  /** Sends to one process, or to all. */
   send(signal: Signal, to?: string): Promise<void>;
 };
 
-/** What a process does with what it hears. `reconnected`: something may have been missed. */
+/** What a process does with what it hears. `reconnected` says that something may have been missed. */
 export type SignalHandlers = { signal: (signal: Signal) => void; reconnected: () => void };
 
 /** A connection that lasts, and all that Postgres keeps for it. */
@@ -44,10 +44,10 @@ export type Session = Client;
 export type SessionUse = {
   /** Prepares a new session, before anybody relies on it. */
   begin(session: Session): Promise<void>;
-  /** Uses it, once a second. A failure means that it is lost. */
+  /** Uses the session, once a second. A failure means that it is lost. */
   look(session: Session): Promise<void>;
   lost(): void;
-  /** The process closes it. */
+  /** Ends the use, because the process closes the session. */
   end(): Promise<void>;
 };
 
@@ -127,7 +127,7 @@ class Listener {
     void this.#look(uses);
   }
 
-  /** A connection that died without a word is noticed by asking it. */
+  /** Checks the connection by a query, because one that has died without a word shows it in no other way. */
   async #look(uses: Uses): Promise<void> {
     const client = this.#client;
     if (client === undefined || this.#looking) return;
@@ -163,7 +163,7 @@ class Listener {
 
 type Note = { channel: string; payload: string };
 
-/** In one statement, where Postgres keeps one of several that are the same. */
+/** Sends the notes in one statement, of which Postgres keeps one where several are the same. */
 async function notify(db: Db, notes: Note[]): Promise<undefined[]> {
   await db.query({
     name: 'notify',

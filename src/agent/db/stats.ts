@@ -8,7 +8,7 @@ export type QueueStats = {
   pending_unblocked_runs_wait_time_max_secs: number | null;
 };
 
-/** How the queue stands, in the whole deployment. */
+/** Returns how the queue stands in the whole deployment. */
 export async function queueStats(db: Db): Promise<QueueStats> {
   const [row] = await db.query<QueueStats>({
     text: `with waiting as (
@@ -25,16 +25,19 @@ export async function queueStats(db: Db): Promise<QueueStats> {
 }
 
 export type DatabaseStats = {
-  /** Of clients, whoever they are and whatever database of the server they are in, because they share the maximum. */
+  /**
+   * Connections of clients, whoever they are and whatever database of the server they are in, because they share the
+   * maximum.
+   */
   connections: number;
   connections_max: number;
-  /** Of those that this login may see: its own, and its owner's. */
+  /** Covers the transactions that this login may see: its own, and its owner's. */
   oldest_transaction_seconds: number;
   rows_live: number;
   rows_dead: number;
   size_bytes: number;
   deadlocks: number;
-  /** 1 while it takes no writes unless a session insists. */
+  /** 1 while the database takes no writes unless a session insists. */
   read_only: number;
 };
 
@@ -58,7 +61,7 @@ export async function databaseStats(db: Db): Promise<DatabaseStats> {
   return row!;
 }
 
-/** Whether records and the queue's tickets can be read. */
+/** Checks that records and the queue's tickets can be read. */
 export async function checkQueue(db: Db): Promise<void> {
   await db.query({ name: 'check', text: 'select 1 from gx.migration m, pgboss.queue q limit 1' });
 }

@@ -1,6 +1,9 @@
 import { Invalid } from '../../errors.ts';
 
-/* What items of the store are found by, as SQL. `parameter` takes a value and gives its place in the statement. */
+/*
+ * The conditions by which items of the store are found, as SQL. `parameter` takes a value and returns its place in the
+ * statement.
+ */
 
 type Parameter = (value: unknown) => string;
 
@@ -11,8 +14,8 @@ const LISTS: Record<string, string> = { $in: '= any', $nin: '<> all' };
 export const OPERATORS = [...Object.keys(COMPARISONS), ...Object.keys(LISTS)];
 
 /**
- * Returns one condition for each field of the filter: an exact value, or operators. A name that begins with `$` and is
- * no operator is refused: it would be searched for as a value.
+ * Returns one condition for each field of the filter: an exact value, or operators. A name that begins with `$` but is
+ * no operator is refused, because it would be searched for as a value.
  */
 export function filterConditions(filter: Record<string, unknown>, parameter: Parameter): string[] {
   return Object.entries(filter).flatMap(([field, wanted]) => {
@@ -32,7 +35,7 @@ function refuse(place: string[], msg: string): never {
   throw new Invalid([{ loc: ['body', 'filter', ...place], msg, type: 'value_error' }]);
 }
 
-/** Namespaces that begin, or end, with these labels; `*` stands for any one of them. */
+/** Returns the conditions for namespaces that begin, or end, with these labels; `*` stands for any one label. */
 export function labelConditions(labels: string[], at: 'prefix' | 'suffix', parameter: Parameter): string[] {
   const first = at === 'prefix' ? '0' : `cardinality(namespace) - ${labels.length}`;
   const fixed = labels.flatMap((label, place) => (label === '*' ? [] : [`namespace[${first} + ${place + 1}] = ${parameter(label)}`]));

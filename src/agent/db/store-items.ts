@@ -11,7 +11,7 @@ const ALIVE = '(expires_at is null or expires_at > now())';
 
 type NewItem = ItemKey & { value: object; ttl: number | null; indexed?: ItemVectors | undefined };
 
-/** Stores an item with its vectors; what it had before is replaced as a whole. */
+/** Stores an item with its vectors, which replaces the former item as a whole. */
 export async function putItem(db: Db, { namespace, key, value, ttl, indexed }: NewItem): Promise<void> {
   const { dims = 0, index, vectors = [] } = indexed ?? {};
   await db.query({
@@ -30,7 +30,7 @@ export async function putItem(db: Db, { namespace, key, value, ttl, indexed }: N
   });
 }
 
-/** The item; reading it puts its expiry off, unless asked not to. */
+/** Returns the item. Reading it postpones its expiry, unless asked not to. */
 export async function getItem(db: Db, { namespace, key, refresh = true }: ItemKey & { refresh?: boolean }): Promise<StoreItem | undefined> {
   const [item] = await db.query<StoreItem & { expires_at: string | null }>({
     name: 'store_get',
@@ -61,7 +61,7 @@ export type FoundItem = StoreItem & { score: number | null };
 
 export type Near = { vector: number[]; by: Nearness };
 
-/** Items under a namespace, newest first; with a vector, those that have one of its length, nearest first. */
+/** Returns items under a namespace, newest first; with a vector, those that have one of its length, nearest first. */
 export async function searchItems(db: Database, search: StoreSearch, near?: Near): Promise<FoundItem[]> {
   const items = await (near === undefined ? newest(db, search) : nearest(db, search, near));
   if (search.refresh_ttl !== false) await refreshItems(db, items);
@@ -90,8 +90,8 @@ function newest(db: Db, search: StoreSearch): Promise<FoundItem[]> {
 }
 
 /**
- * The nearest vector of an item counts. Few are compared one by one, so that a small namespace is searched exactly;
- * many by the index.
+ * Returns the items whose nearest vector is nearest. Few vectors are compared one by one, so that a small namespace is
+ * searched exactly; many are searched by the index.
  */
 async function nearest(db: Database, search: StoreSearch, { vector, by }: Near): Promise<FoundItem[]> {
   const { limit, offset } = search;
@@ -115,7 +115,7 @@ async function nearest(db: Database, search: StoreSearch, { vector, by }: Near):
   });
 }
 
-/** `*` in a prefix or suffix stands for any label. */
+/** Returns namespaces; `*` in a prefix or suffix stands for any label. */
 export async function listNamespaces(db: Db, search: StoreNamespaces): Promise<string[][]> {
   const { prefix, suffix, max_depth, limit, offset } = search;
   const values: unknown[] = [max_depth ?? null, limit, offset];

@@ -1,20 +1,23 @@
 import type { Database, Db } from './pool.ts';
 
 /*
- * Search by meaning: unit vectors stand in real[] columns, which every Postgres has; where the database has pgvector,
- * it compares them, and finds the nearest of many by an index. Facts about pgvector: its README (0.8: iterative scans,
- * at most 2,000 dimensions in an index).
+ * Searches by meaning. Unit vectors are kept in real[] columns, which every Postgres has. Where the database has
+ * pgvector, it compares them, and finds the nearest of many by an index. Facts about pgvector are from its README (0.8:
+ * iterative scans, at most 2,000 dimensions in an index).
  */
 
-/** The nearest are found among at most so many by comparing all: exact, and some ten milliseconds with pgvector. */
+/**
+ * The most vectors whose nearest are found by comparing all, which is exact, and takes some ten milliseconds with
+ * pgvector.
+ */
 const EXACT_UP_TO = 5000;
 const INDEXABLE_DIMS = 2000;
 const LOCK = 7_233_413;
 
-/** How this database compares vectors: in SQL, by pgvector one by one, or by an index of pgvector. */
+/** How this database compares vectors: in SQL, one by one with pgvector, or by an index of pgvector. */
 export type Nearness = 'sql' | 'pgvector' | 'index';
 
-/** Vectors of an item's texts (all of `dims` numbers); none keep it out of searches by meaning. */
+/** Vectors of an item's texts (all of `dims` numbers); an item without any is left out of searches by meaning. */
 export type ItemVectors = { dims: number; index: unknown; vectors: number[][] };
 
 /**
@@ -25,7 +28,7 @@ export async function prepareVectors(db: Database, dims: number): Promise<Nearne
   const available = await db.query({ text: `select 1 from pg_available_extensions where name = 'vector'` });
   if (available.length === 0) return 'sql';
   await db.transaction(async (tx) => {
-    // Servers of one deployment start together.
+    // Servers of one deployment start at the same time, so they take turns.
     await tx.query({ text: 'select pg_advisory_xact_lock($1)', values: [LOCK] });
     await tx.query({ text: 'create extension if not exists vector' });
     if (dims <= INDEXABLE_DIMS && (await hasIterativeScans(tx)))
@@ -46,7 +49,7 @@ async function hasIterativeScans(db: Db): Promise<boolean> {
   return row?.modern === true;
 }
 
-/** What the database can do for vectors of this length now. */
+/** Returns what the database can do now for vectors of this length. */
 export async function nearness(db: Db, dims: number): Promise<Nearness> {
   const [found] = await db.query<{ extension: boolean; index: boolean }>({
     name: 'vector_state',
@@ -57,7 +60,7 @@ export async function nearness(db: Db, dims: number): Promise<Nearness> {
   return found.index ? 'index' : 'pgvector';
 }
 
-/** Whether more vectors lie under the namespace than are compared one by one. */
+/** Returns whether more vectors lie under the namespace than are compared one by one. */
 export async function hasMany(db: Db, prefix: string[]): Promise<boolean> {
   const rows = await db.query({
     name: 'vector_many',
@@ -67,14 +70,16 @@ export async function hasMany(db: Db, prefix: string[]): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** SQL of the nearness (the product of unit vectors is their cosine) of a row `v` of store_vector to the parameter. */
+/**
+ * Returns SQL of how near a row `v` of store_vector is to the parameter; the product of unit vectors is their cosine.
+ */
 export const productSql = (by: Nearness, parameter: string): string =>
   by === 'sql'
     ? `(select sum(x * y)::float8 from unnest(v.embedding, ${parameter}::real[]) as pair (x, y))`
     : `-(v.embedding::vector <#> ${parameter}::real[]::vector)`;
 
 /**
- * SQL of the places of the nearest vectors, found by the index; `over` more than are wanted, since an item may have
+ * Returns SQL that finds the nearest vectors by the index. `over` is more than are wanted, because an item may have
  * several.
  */
 export const nearestSql = (dims: number, { near, over, where }: { near: string; over: string; where: string }): string => {
@@ -85,7 +90,7 @@ export const nearestSql = (dims: number, { near, over, where }: { near: string; 
 
 export type Unindexed = { namespace: string[]; key: string; value: object; index: unknown; updated_at: string };
 
-/** Items that were stored before there was an index of this length. */
+/** Returns items that were stored before there was an index of this length. */
 export function unindexed(db: Db, dims: number, limit: number): Promise<Unindexed[]> {
   return db.query<Unindexed>({
     name: 'vector_missing',
@@ -95,7 +100,7 @@ export function unindexed(db: Db, dims: number, limit: number): Promise<Unindexe
   });
 }
 
-/** Gives an item its vectors, unless it was written again meanwhile: then its writer has. */
+/** Gives an item its vectors, unless the item was written again meanwhile, because then its writer has done so. */
 export async function setVectors(db: Db, { namespace, key, updated_at }: Unindexed, { dims, vectors }: ItemVectors): Promise<void> {
   await db.query({
     name: 'vector_set',
@@ -110,8 +115,8 @@ export async function setVectors(db: Db, { namespace, key, updated_at }: Unindex
 }
 
 /**
- * SQL of one row for each `dims` numbers of a flat array: pg sends arrays of arrays as text that grows with every
- * quote.
+ * Returns SQL that makes one row of each `dims` numbers of a flat array, because pg sends arrays of arrays as text that
+ * grows with every quote.
  */
 export const SLICES = (flat: string, dims: string): string =>
   `(select n, (${flat}::real[])[(n - 1) * ${dims}::int + 1 : n * ${dims}::int] as slice

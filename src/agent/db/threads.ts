@@ -14,7 +14,7 @@ const ALL = columns(THREAD_FIELDS);
 
 export type NewThread = { thread_id: string; metadata: object };
 
-/** Makes threads in one statement; undefined in the place of one whose id is taken. */
+/** Makes threads in one statement. Returns undefined in the place of a thread whose id is taken. */
 export async function insertThreads(db: Db, threads: NewThread[]): Promise<(Thread | undefined)[]> {
   const rows = await db.query<Thread>({
     name: 'thread_insert',
@@ -25,7 +25,7 @@ export async function insertThreads(db: Db, threads: NewThread[]): Promise<(Thre
   const made = new Map(rows.map((thread) => [thread.thread_id, thread]));
   return threads.map(({ thread_id }) => {
     const thread = made.get(thread_id);
-    // The same id twice in one statement: the first has it.
+    // Where the same id comes twice in one statement, the first has it.
     made.delete(thread_id);
     return thread;
   });
@@ -40,10 +40,10 @@ export async function getThread(db: Db, threadId: string): Promise<Thread | unde
   return thread;
 }
 
-/** What the questions about a thread's state need to know of it. */
+/** What questions about a thread's state need to know of the thread. */
 export type ThreadHead = Pick<Thread, 'thread_id' | 'created_at' | 'status'> & { graph_id: string | null };
 
-/** The thread without its state, which may be large. */
+/** Returns the thread without its state, which may be large. */
 export async function threadHead(db: Db, threadId: string): Promise<ThreadHead | undefined> {
   const [head] = await db.query<ThreadHead>({
     name: 'thread_head',
@@ -54,8 +54,8 @@ export async function threadHead(db: Db, threadId: string): Promise<ThreadHead |
 }
 
 /**
- * Returns the configuration, with its context, of the thread's last run that was started; without one, of the thread's
- * assistant, or of the given one where the thread names none.
+ * Returns the configuration, with its context, of the thread's last run that was started. Without such a run, it is
+ * that of the thread's assistant, or of the given one where the thread names none.
  */
 export async function lastConfig(db: Db, threadId: string, assistantId: string): Promise<JsonObject | undefined> {
   const [row] = await db.query<{ config: JsonObject }>({
@@ -93,15 +93,15 @@ export async function setThreadState(db: Db, threadId: string, { status, values,
   });
 }
 
-/** How many runs, and changes of its state by hand, a thread has had; undefined when it is gone. */
+/** Returns how many runs, and changes of its state by hand, a thread has had; undefined when it is gone. */
 export async function runsOf(db: Db, threadId: string): Promise<number | undefined> {
   const [thread] = await db.query<{ runs: number }>({ text: 'select runs from gx.thread where thread_id = $1', values: [threadId] });
   return thread?.runs;
 }
 
 /**
- * Writes where the thread rests after a run that could not say so itself, unless another run was made since, which
- * will. `runs` is what `runsOf` returned before the state was read.
+ * Writes where the thread rests after a run that could not say so itself. When another run was made since, that run
+ * will write it. `runs` is what `runsOf` returned before the state was read.
  */
 export async function refreshThreadState(
   db: Db,
@@ -116,7 +116,7 @@ export async function refreshThreadState(
   });
 }
 
-/** Deletes threads with all that belongs to them; returns which there were. */
+/** Deletes threads with all that belongs to them; returns those that there were. */
 export function deleteThreads(db: Database, threadIds: string[]): Promise<string[]> {
   return db.transaction(async (tx) => {
     const rows = await tx.query<{ thread_id: string }>({
@@ -134,7 +134,7 @@ export function deleteThreads(db: Database, threadIds: string[]): Promise<string
 
 /**
  * Removes a temporary thread, which has no checkpoints and one run: at once, or a little later when another process
- * still has to read it.
+ * must still read it.
  */
 export async function retireThread(db: Db, threadId: string, { afterSeconds }: { afterSeconds: number }): Promise<void> {
   if (afterSeconds > 0)
@@ -151,7 +151,7 @@ export async function deleteRetiredThreads(db: Db): Promise<number> {
   return rows.length;
 }
 
-/** A copy with its own id, all checkpoints included; undefined when there is no such thread. */
+/** Makes a copy with its own id and all checkpoints; returns undefined when there is no such thread. */
 export function copyThread(db: Database, threadId: string, copyId: string): Promise<Thread | undefined> {
   return db.transaction(async (tx) => {
     const [copy] = await tx.query<Thread>({
@@ -164,7 +164,7 @@ export function copyThread(db: Database, threadId: string, copyId: string): Prom
   });
 }
 
-/** Registers a process as a reader of threads. Returns the number of the last protocol event of each that there is. */
+/** Registers a process as a reader of threads. Returns the number of the last protocol event of each existing one. */
 export async function registerThreadReader(db: Db, threadIds: string[], reader: string): Promise<Map<string, number>> {
   const rows = await db.query<{ thread_id: string; last: number }>({
     name: 'thread_reader',
@@ -181,7 +181,7 @@ export async function threadReaders(db: Db, threadId: string): Promise<string[]>
   return row?.readers ?? [];
 }
 
-/** Takes a process from among the readers of threads. */
+/** Removes a process from the readers of threads. */
 export async function unregisterThreadReader(db: Db, threadIds: string[], reader: string): Promise<void> {
   await db.query({
     name: 'thread_reader_leaves',
@@ -193,12 +193,12 @@ export async function unregisterThreadReader(db: Db, threadIds: string[], reader
 
 type Filters = Pick<ThreadSearch, 'metadata' | 'values' | 'status' | 'ids'>;
 
-/** The fields of a state that are no objects or lists, as index thread_values has them. */
+/** The fields of a state that are neither objects nor lists, as index thread_values has them. */
 const SCALARS = `jsonb_path_query_array(t."values", '$.keyvalue() ? (@.value.type() != "object" && @.value.type() != "array")', '{}', true)`;
 
 const isScalar = (value: unknown): boolean => typeof value !== 'object' || value === null;
 
-/** The one place that decides which threads a search may see. */
+/** Decides, in one place, which threads a search may see. */
 function where({ metadata, values, status, ids }: Filters, parameters: unknown[]): string {
   const parameter = (value: unknown): string => `$${parameters.push(value)}`;
   const conditions = ['not t.temporary'];
@@ -214,7 +214,7 @@ function where({ metadata, values, status, ids }: Filters, parameters: unknown[]
   return conditions.join(' and ');
 }
 
-/** Returns one row more than asked for where there is a next page. */
+/** Returns one row more than asked for, where there is a next page. */
 export function searchThreads(db: Db, search: ThreadSearch): Promise<Partial<Thread>[]> {
   const parameters: unknown[] = [];
   const fields: readonly string[] =
@@ -231,8 +231,8 @@ function byColumn(search: ThreadSearch, fields: readonly string[], parameters: u
 }
 
 /**
- * The statuses in the order of their names. "busy" is no column that an index could sort: the pages of each status are
- * put together.
+ * The statuses in the order of their names. An index can't sort by "busy", which is no column, so the pages of each
+ * status are put together.
  */
 const STATUSES = ['busy', 'error', 'idle', 'interrupted'] as const;
 
@@ -256,7 +256,7 @@ export async function countThreads(db: Db, filters: Filters): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** What a thread waits for, and with whom: a command that answers needs no more of it. */
+/** What a thread waits for, and the assistant that it waits with: all that a command that answers needs. */
 export type ThreadQuestions = {
   status: Thread['status'];
   interrupts: Record<string, { id?: string }[]>;
@@ -264,7 +264,7 @@ export type ThreadQuestions = {
   graph_id: string | null;
 };
 
-/** Of several threads, in the order of their ids; undefined in the place of one that there is not. */
+/** Returns, in the order of the ids, what each thread waits for; undefined for a missing thread. */
 export async function threadQuestions(db: Db, threadIds: string[]): Promise<(ThreadQuestions | undefined)[]> {
   const rows = await db.query<ThreadQuestions & { thread_id: string }>({
     name: 'thread_questions',

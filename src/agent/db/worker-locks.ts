@@ -2,18 +2,18 @@ import { randomBytes } from 'node:crypto';
 import type { Db } from './pool.ts';
 import type { Session } from './signals.ts';
 
-/* Advisory locks by which the database knows which workers live: it frees a lock when its session ends. */
+/* Advisory locks tell the database which workers live, because it frees a lock when its session ends. */
 
 /**
- * A worker, and the lock that its session holds, as decimal text. Each session has another one: the former session of a
- * worker may still hold its own.
+ * A worker, and the lock that its session holds, as decimal text. Each session has a new lock, because the former
+ * session of a worker may still hold its own.
  */
 export type WorkerLock = { worker: string; lock: string };
 
-/** Milliseconds after which a session that does not answer is lost, though nobody said so. */
+/** Milliseconds after which a session that does not answer counts as lost, although nothing reported it. */
 const ANSWERS_WITHIN = 10_000;
 
-/** pg takes the setting with a single statement, too; its types know that of a client alone. */
+/** pg also takes the setting with a single statement, but its types know only that of a client. */
 type TimedQuery = { text: string; values: unknown[]; query_timeout: number };
 
 async function ask<R extends object>(session: Session, text: string, values: unknown[] = []): Promise<R[]> {
@@ -22,19 +22,21 @@ async function ask<R extends object>(session: Session, text: string, values: unk
   return rows;
 }
 
-/** Fails with the session. */
+/** Asks the session for a sign of life; fails when the session is lost. */
 export const touch = async (session: Session): Promise<void> => void (await ask(session, 'select 1'));
 
 /**
- * True when the session is the client's own. A pooler hands out keys of its own, by which statements are cancelled;
- * those of Postgres name its process.
+ * Returns true when the session is the client's own. A pooler hands out its own keys for cancelling statements; those
+ * of Postgres name its process.
  */
 export async function isDirect(session: Session): Promise<boolean> {
   const [row] = await ask<{ pid: number }>(session, 'select pg_backend_pid() as pid');
   return row?.pid === (session as Session & { processID?: number }).processID;
 }
 
-/** Takes a lock for as long as the session lasts; undefined where somebody else holds one of its number. */
+/**
+ * Takes a lock for as long as the session lasts; returns undefined where another session holds the lock of that number.
+ */
 export async function lockSession(session: Session, worker: string): Promise<WorkerLock | undefined> {
   const lock = randomBytes(8).readBigInt64BE().toString();
   const [row] = await ask<{ held: boolean }>(session, 'select pg_try_advisory_lock($1) as held', [lock]);
@@ -43,24 +45,27 @@ export async function lockSession(session: Session, worker: string): Promise<Wor
 
 /** Says which lock shows that the worker lives. */
 export async function announceLock(session: Session, { worker, lock }: WorkerLock): Promise<void> {
-  // A row has room in a database that its guard has made read-only.
+  // A full database, which its guard has made read-only, still has room for a row.
   await ask(session, 'set default_transaction_read_only = off');
   const announce = 'insert into gx.worker (worker, lock) values ($1, $2) on conflict (worker) do update set lock = excluded.lock';
   await ask(session, announce, [worker, lock]);
 }
 
-/** Says that this lock does not show it any more: the lease alone does. */
+/** Says that this lock no longer shows it: only the lease does. */
 export async function withdrawLock(db: Db, { worker, lock }: WorkerLock): Promise<void> {
   await db.query({ text: 'delete from gx.worker where worker = $1 and lock = $2', values: [worker, lock] });
 }
 
 /**
- * Seconds after which all workers that live have a session again, when the database has ended all sessions: a lost one
- * is replaced within about one.
+ * Seconds after which all live workers have a session again when the database has ended all sessions. Each lost session
+ * is replaced within about one second.
  */
 export const ALL_BACK = 15;
 
-/** Returns the other workers whose lock is free; none where Postgres was just started, which it is without locks. */
+/**
+ * Returns the other workers whose lock is free. Returns none where Postgres was just started, because it then has no
+ * locks.
+ */
 export const freeLocks = (session: Session, worker: string): Promise<WorkerLock[]> =>
   ask<WorkerLock>(
     session,
@@ -69,7 +74,7 @@ export const freeLocks = (session: Session, worker: string): Promise<WorkerLock[
     [worker, ALL_BACK],
   );
 
-/** Forgets dead workers that hold no run any more. */
+/** Forgets dead workers that no longer hold a run. */
 export async function forgetWorkers(db: Db, locks: WorkerLock[]): Promise<void> {
   await db.query({
     text: `delete from gx.worker w using unnest($1::uuid[], $2::bigint[]) d (worker, lock)

@@ -30,7 +30,7 @@ type Deps = {
 /** NOTIFY carries 8,000 bytes: at 39 an id, this many processes fit. */
 const MOST_NAMED = 150;
 
-/** Milliseconds in which a signal reaches a worker. */
+/** Milliseconds within which a signal has reached a worker. */
 const LOOK_AGAIN = 1000;
 
 type RunIds = { run_id: string; thread_id: string };
@@ -52,8 +52,8 @@ async function closingOnFailure<T>(subscription: Subscription, step: () => Promi
 }
 
 /**
- * A followed thread that need not exist yet. `registered` settles once workers elsewhere tell this process of the thread,
- * with the number of the last protocol event that this process may not have heard of.
+ * A followed thread that need not exist yet. `registered` settles once workers elsewhere tell this process of the
+ * thread, with the number of the last protocol event that this process may not have heard of.
  */
 export type FollowedThreadToCome = FollowedThread & { registered: Promise<number> };
 
@@ -126,7 +126,7 @@ export class Readers {
     return { threadId, subscription, registered };
   }
 
-  /** Registers this process with the thread. Returns the number of its last event, and looks again a little later. */
+  /** Registers this process with the thread, and looks again a little later. Returns the number of its last event. */
   async #joined(threadId: string): Promise<number> {
     const last = await this.#registrations.join(threadId);
     if (last === undefined) return 0;
@@ -279,7 +279,7 @@ export class Readers {
     this.#deps.bus.publishToAll({ kind: 'end', result: undefined });
   }
 
-  /** Takes this process from the rows of threads that nobody here follows any more; it would do so a little later. */
+  /** Removes this process now, not a little later, from the rows of threads that nobody here follows any more. */
   leaveThreads(): Promise<void> {
     return this.#registrations.leaveNow();
   }

@@ -6,12 +6,12 @@ import { threadKey, type Bus } from '../stream/bus.ts';
 
 type Deps = { db: Db; bus: Pick<Bus, 'isFollowed'>; signals: Pick<Signals, 'processId' | 'send'> };
 
-/** Milliseconds for which a thread is kept that nobody here follows any more: its next run may bring a reader back. */
+/** Milliseconds for which a thread without a reader here is kept, because its next run may bring a reader back. */
 const LEAVE_AFTER = 1000;
 
 /**
- * The threads whose rows name this process as a reader. Registrations that come together share statements, and a thread
- * is left some time after its last reader here.
+ * Holds the threads whose rows name this process as a reader. Registrations that come together share statements. A
+ * thread is left some time after its last reader here.
  */
 export class ThreadRegistrations {
   readonly #deps: Deps;
@@ -35,7 +35,7 @@ export class ThreadRegistrations {
 
   /**
    * Registers this process among the thread's readers, and tells all workers. Returns the number of the thread's last
-   * protocol event until then; undefined when there is no such thread.
+   * protocol event so far; undefined when there is no such thread.
    */
   async join(threadId: string): Promise<number | undefined> {
     const { bus, signals } = this.#deps;
@@ -53,7 +53,7 @@ export class ThreadRegistrations {
     this.#timer ??= setTimeout(() => void this.leaveNow(), LEAVE_AFTER).unref();
   }
 
-  /** Leaves the threads that nobody here follows any more. What the database does not take now is tried again. */
+  /** Leaves the threads that nobody here follows any more. What the database refuses now is tried again. */
   async leaveNow(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -65,7 +65,7 @@ export class ThreadRegistrations {
     for (const threadId of left) this.#registered.delete(threadId);
     try {
       await unregisterThreadReader(db, left, signals.processId);
-      // Somebody may have come meanwhile, whose registration was taken back with this.
+      // A reader may have come meanwhile, whose registration was undone with this.
       await Promise.all(left.filter(isFollowed).map((threadId) => this.join(threadId)));
     } catch {
       for (const threadId of left) this.leaveLater(threadId);
