@@ -2,7 +2,7 @@ import { Annotation, END, MemorySaver, START, StateGraph } from '@langchain/lang
 import { expect, test } from 'vitest';
 import { someNodes, unknownNode } from '../../src/agent/nodes.ts';
 
-/* What LangGraph does with the nodes that a call stops at: the rules of this server rest on it. */
+/* How LangGraph treats the nodes that a call stops at. This server's rules depend on it. */
 
 const State = Annotation.Root({ path: Annotation<string[]>() });
 const inner = new StateGraph(State)

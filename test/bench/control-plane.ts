@@ -34,7 +34,7 @@ async function timed(repeats: number, call: (index: number) => Promise<unknown>)
   const times: number[] = [];
   for (let index = 0; index < repeats; index += 1) {
     const started = performance.now();
-    // One after the other: latency is measured, not throughput.
+    // The calls go one after the other, because latency is measured, not throughput.
     await call(index);
     times.push(performance.now() - started);
   }
@@ -48,7 +48,7 @@ const resource = (name: string): DeploymentResource => ({
   spec: { source: 'external_container', template: { sourceRevisionConfig: { imageUri: 'registry.example/agent:1' } } },
 });
 
-/** Deployments with a revision each, as they stand after years of use. */
+/** Creates deployments with one revision each, as they stand after years of use. */
 async function fill(kube: Kube, { from, to }: { from: number; to: number }): Promise<void> {
   let next = from;
   const worker = async (): Promise<void> => {
@@ -75,14 +75,14 @@ function row(what: string, { p50, p99 }: Times, goal = ''): void {
 }
 const verdict = (goal: string, met: boolean): string => `${goal}: ${met ? 'met' : 'MISSED'}`;
 
-/** The writes that a POST makes, without what it checks and answers. */
+/** Makes the writes of a POST, without its checks and its answer. */
 async function writes(kube: Kube, name: string): Promise<void> {
   const metadata = { name, namespace: 'default', labels: { 'gx.dev/secrets-of': name } };
   await kube.create(kinds.secret, { apiVersion: 'v1', kind: 'Secret', metadata, immutable: true, stringData: { TOKEN: 'x'.repeat(40) } });
   await kube.create(kinds.revision, revisionOf(await kube.create(kinds.deployment, resource(name))));
 }
 
-/** A POST beside the API server's own time, by turns, so that both meet the same machine. */
+/** Measures a POST and the API server's own time in turns, so that both meet the same machine. */
 async function measurePost(kube: Kube, ask: Ask, count: number, repeats = REPEATS): Promise<void> {
   const [own, all, post]: [number[], number[], number[]] = [[], [], []];
   const timing = async (times: number[], call: () => Promise<unknown>): Promise<void> => {
@@ -119,7 +119,7 @@ async function measureMany(kube: Kube, ask: Ask): Promise<void> {
   await measurePost(kube, ask, MANY, REPEATS / 3);
 }
 
-/** The first list of a process that has read no Secret yet, a hundred of them on the page. */
+/** Measures the first list of a process that has read no Secret yet, with a hundred of them on the page. */
 async function measureFirst(kubeconfig: string, key: string): Promise<void> {
   const { ask, stop } = await plane(kubeconfig, key);
   const first = await timed(1, () => ask('GET', '/v2/deployments?limit=100&name_contains=post-'));

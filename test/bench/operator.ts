@@ -45,7 +45,7 @@ const { values } = parseArgs({
 const NEW = Number(values.new ?? (values.full ? 1000 : 500));
 const SETTLED = Number(values.settled);
 const RESTING = 1000;
-/** So many tell what one asks for. */
+/** So many deployments are enough to show what one costs. */
 const COUNTED = 100;
 
 type World = { server: ApiServer; kube: Kube };
@@ -112,5 +112,5 @@ async function main(): Promise<void> {
 }
 
 await program(main);
-// What a part that failed left running ends with this process, and would hold it up.
+// What a failed part left running would keep this process from ending, so it ends with it.
 process.exit();

@@ -6,7 +6,7 @@ import { LEASHED } from '../kit/leash.ts';
 
 export type Ask = <T>(method: string, path: string, body?: unknown) => Promise<T>;
 
-/** A control plane of its own process: the measuring must not take its time. */
+/** Runs a control plane in a process of its own, so that the measuring does not take its time. */
 export async function plane(kubeconfig: string, key: string): Promise<{ ask: Ask; stop(): Promise<void> }> {
   const env = {
     PATH: '',

@@ -5,7 +5,7 @@ import { badWire, type BadWire } from '../kit/bad-wire.ts';
 import { launch, type Browser } from './chromium.ts';
 import { answerOf, OpenChat } from './open-chat.ts';
 
-/* A tab that sleeps for a minute in the middle of a run, as that of a machine whose lid was closed. */
+/* A tab sleeps for a minute in the middle of a run, like that of a laptop whose lid was closed. */
 
 const ASLEEP = 60_000;
 
@@ -63,6 +63,6 @@ test('has missed nothing and has nothing twice when it wakes up', async () => {
     expect(new Set(told.map(({ id }) => id)).size).toBe(told.length);
     expect(chat.failures).toEqual([]);
   }
-  // They slept: a page that is awake counts the seconds.
+  // The tabs slept: a page that is awake counts the seconds.
   expect(Math.max(...ticks)).toBeLessThan(ASLEEP / 1000 / 2);
 });

@@ -13,7 +13,7 @@ const HOW = 'Install it (as root on Debian or Ubuntu: apt-get install chromium),
 
 const findChromium = (): string | undefined => NAMES.map((name) => findExecutable(name)).find((path) => path !== undefined);
 
-/** The path of a Chromium, which root on Debian gets installed when there is none. */
+/** Returns the path of a Chromium. Root on Debian gets one installed when there is none. */
 export async function chromium(): Promise<string> {
   const found = findChromium();
   if (found !== undefined) return found;
@@ -26,7 +26,7 @@ export async function chromium(): Promise<string> {
   return installed;
 }
 
-/** What the tests use of puppeteer-core, which is not among the dependencies of this checkout. */
+/** The parts of puppeteer-core that the tests use. It is not among the dependencies of this checkout. */
 export type Browser = { newPage(): Promise<Page>; close(): Promise<void> };
 
 export type Page = {
@@ -61,7 +61,7 @@ const FLAGS = [
   '--disable-sync',
 ];
 
-/** A browser without a window, and with nothing remembered. `folder`: where puppeteer-core is installed. */
+/** Starts a browser without a window and with an empty profile. `folder` is where puppeteer-core is installed. */
 export async function launch(executablePath: string, folder: string): Promise<Browser> {
   const userDataDir = mkdtempSync(join(tmpdir(), 'gx-chromium-'));
   const path = createRequire(join(folder, 'package.json')).resolve('puppeteer-core');

@@ -3,7 +3,7 @@ import { launch, type Browser, type Page } from './chromium.ts';
 import { startDev, type DevServer } from './dev-server.ts';
 import { answerOf } from './open-chat.ts';
 
-/* The chat page of `dev` in a real browser: as somebody uses it in the first hour, with the examples. */
+/* The chat page of `dev` in a real browser, as somebody uses it with the examples in the first hour. */
 
 const GRAPHS = {
   tools: 'examples/tools/graph.ts:graph',
@@ -43,7 +43,7 @@ async function open(graph: keyof typeof GRAPHS): Promise<void> {
   await page.evaluate(
     `(select => { select.value = [...select.options].find(({ text }) => text === "${graph}").value; })(document.querySelector("#assistant"))`,
   );
-  // How long the agent's first words were, each time that the page changed.
+  // The length of the agent's first words, each time that the page changed.
   await page.evaluate(
     `new MutationObserver(() => (window.lengths ??= new Set()).add(document.querySelector(".entry.agent")?.textContent.length ?? 0))
       .observe(document.querySelector("#log"), { childList: true, subtree: true })`,
@@ -51,7 +51,7 @@ async function open(graph: keyof typeof GRAPHS): Promise<void> {
 }
 
 const names = (): Promise<string[]> => page.evaluate('[...document.querySelectorAll("#assistant option")].map(({ text }) => text)');
-/** What is shown of the conversation, as `<speaker>: <text>`. */
+/** Returns the conversation as the page shows it, as `<speaker>: <text>`. */
 const entries = (): Promise<string[]> => page.evaluate('[...document.querySelectorAll(".entry")].map((entry) => entry.textContent)');
 const shown = (selector: string): Promise<string | undefined> =>
   page.evaluate(`[...document.querySelectorAll("${selector}")].find((one) => one.checkVisibility())?.innerText`);

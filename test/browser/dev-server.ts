@@ -7,10 +7,10 @@ import { join, resolve } from 'node:path';
 import { freshDatabase } from '../kit/postgres.ts';
 import { until } from '../kit/until.ts';
 
-/** `graphs`: files and exports of this checkout. `dotEnv`: the `.env` beside gx.json. */
+/** `graphs` are files and exports of this checkout. `dotEnv` is the `.env` beside gx.json. */
 type Project = { graphs: Record<string, string>; dotEnv: string };
 
-/** `change`: writes another `.env`, as a person does; `dev` follows it. */
+/** `change` writes another `.env`, as a person does. `dev` follows it. */
 export type DevServer = { url: string; output(): string; change(dotEnv: string): void; stop(): Promise<void> };
 
 /** Starts `dev` for a project in a folder of its own, on a database of its own. */

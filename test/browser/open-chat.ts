@@ -2,10 +2,10 @@ import { inject } from 'vitest';
 import { until } from '../kit/until.ts';
 import type { Browser, Page, Session } from './chromium.ts';
 
-/** What the page was told of, in the order in which it was told. */
+/** What the page received, in the order in which it came. */
 export type Told = { seq: number; id: string; method: string };
 
-/** `words`, `pause`, `asks`: what the graph does; see its state. */
+/** `words`, `pause` and `asks` say what the graph does (see its state). */
 type Opened = {
   api: string;
   input: { words: number; pause: number; asks: boolean };
@@ -16,14 +16,14 @@ type Opened = {
   channels?: true;
 };
 
-/** All words of the answer that has so many. */
+/** Returns all words of an answer that has so many. */
 export const answerOf = (words: number): string => Array.from({ length: words }, (_, at) => `word${at}`).join(' ');
 
-/** The page with a chat, or several, in a tab of its own. */
+/** The page with one chat or several, in a tab of its own. */
 export class OpenChat {
   readonly page: Page;
   readonly session: Session;
-  /** Streams of events that are open, and the most that were at a time. */
+  /** The event streams that are open, and the most that were open at a time. */
   readonly streams = { open: new Set<string>(), most: 0 };
   readonly failures: string[] = [];
 
@@ -76,7 +76,7 @@ export class OpenChat {
     await this.page.evaluate('document.querySelectorAll(".send").forEach((button) => button.click())');
   }
 
-  /** Waits until the script says true in the page. */
+  /** Waits until the script returns true in the page. */
   async until(what: string, script: string, seconds = 30): Promise<void> {
     const shown = (): Promise<string> => this.page.evaluate('document.body.innerText');
     await until(what, () => this.page.evaluate<boolean>(script), seconds).catch(async (error: Error) => {

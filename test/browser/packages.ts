@@ -6,7 +6,7 @@ import { devConfig } from '../../dev/env.ts';
 import { locked } from '../../dev/lock.ts';
 import { say } from '../../dev/steps.ts';
 
-/** What a page is made of that speaks to the agent server, and what drives the browser. */
+/** The packages of a page that talks to the agent server, and those that drive the browser. */
 const PACKAGES = {
   '@langchain/core': '1.4.0',
   '@langchain/langgraph-sdk': '1.11.0',
@@ -17,7 +17,7 @@ const PACKAGES = {
   'react-dom': '^19',
 };
 
-/** Installs them outside of this checkout, once. Returns the folder. */
+/** Installs them outside this checkout, once. Returns the folder. */
 export async function packages(): Promise<string> {
   const list = JSON.stringify({ private: true, type: 'module', dependencies: PACKAGES });
   const key = createHash('sha256').update(list).digest('hex').slice(0, 12);

@@ -10,7 +10,7 @@ declare module 'vitest' {
   }
 }
 
-/** What all tests of the folder stand on: a browser, npm packages, the page. */
+/** All tests of the folder share a browser, npm packages and the page. */
 export default async function setup(project: TestProject): Promise<() => void> {
   const program = await chromium();
   const folder = await packages();

@@ -9,7 +9,7 @@ const HTML =
   '<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><main></main><script type="module" src="/page.js"></script>';
 const AS_BUILT = ['--bundle', '--format=esm', '--jsx=automatic', '--define:process.env.NODE_ENV="production"'];
 
-/** Serves the page of this folder, from another origin than the agent server. `folder`: where its packages are. */
+/** Serves the page of this folder from another origin than the agent server's. `folder` is where its packages are. */
 export async function servePage(folder: string): Promise<{ url: string; stop(): void }> {
   const modules = join(folder, 'node_modules');
   const env = environmentWith({ NODE_PATH: modules });

@@ -26,7 +26,7 @@ const envOf = (objects: KubeYaml[], name: string): Record<string, string> => {
   return Object.fromEntries((container?.env ?? []).flatMap(({ name: key, value }) => (value === undefined ? [] : [[key, value]])));
 };
 
-/** Everything switched on, so that a template that only these values reach is rendered too. */
+/** Everything is switched on, so that templates that need these values are rendered too. */
 const WHOLE = {
   networkPolicy: { enabled: true },
   images: { registry: 'registry.internal', pullSecrets: ['registry'] },

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { idOf, renderer, type KubeYaml, type Renderer } from './render.ts';
 
 const BUILD = 1_200_000;
-/** What tells how an object came into the cluster, and nothing else. */
+/** Labels and annotations that only say how an object came into the cluster. */
 const HOW_INSTALLED = ['helm.sh/chart', 'app.kubernetes.io/managed-by', 'app.kubernetes.io/version'];
 
 let render: Renderer;
@@ -16,7 +16,9 @@ async function both(folder: string, values: object): Promise<{ chart: KubeYaml[]
   return { chart, tree: parts.flat() };
 }
 
-/** The object without how it was installed: Helm's labels and annotations on one side, none on the other. */
+/**
+ * Returns the object without traces of its installation. Helm leaves labels and annotations, and kustomize leaves none.
+ */
 function plain({ metadata, ...rest }: KubeYaml): object {
   const { labels = {}, annotations = {}, ...others } = metadata;
   const kept = Object.entries(labels).filter(([key]) => !HOW_INSTALLED.includes(key));

@@ -24,12 +24,12 @@ export type KubeYaml = {
 };
 
 export type Renderer = {
-  /** The chart with these values, as release gx in gx-system. */
+  /** Renders the chart with these values, as release gx in gx-system. */
   chart(values?: object): Promise<KubeYaml[]>;
   kustomize(folder: string): Promise<KubeYaml[]>;
 };
 
-/** Helm and kubectl as people run them; built on first use where the machine has neither in the cache. */
+/** Helm and kubectl as people run them. They are built on first use where the machine has neither in the cache. */
 export async function renderer(): Promise<Renderer> {
   const { helm, kubectl } = await ensureTools(['helm', 'kubectl']);
   const render = async (file: string, args: string[], input = '') => {

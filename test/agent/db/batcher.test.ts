@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { Batcher } from '../../../src/agent/db/batcher.ts';
 import { Unavailable } from '../../../src/errors.ts';
 
-/** A database that takes a while, and remembers what came together. */
+/** A database that takes a while to answer, and remembers which items came together. */
 function slow(): { batches: number[][]; write: (items: number[]) => Promise<string[]> } {
   const batches: number[][] = [];
   const write = async (items: number[]): Promise<string[]> => {

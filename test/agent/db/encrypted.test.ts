@@ -20,7 +20,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** As the operator tells it to a deployment's pods. */
+/** The address in the form in which the operator gives it to a deployment's pods. */
 function addressOf(host = 'localhost', authorityFile = server.authorityFile): string {
   const uri = new URL(server.uri);
   uri.hostname = host;
@@ -37,7 +37,7 @@ function connect(uri: string, poolSize = 1): Database {
 const sessionOf = (db: Database): Promise<{ pid: number; ssl: boolean; version: string }[]> =>
   db.query({ text: 'select pid, ssl, version from pg_stat_ssl where pid = pg_backend_pid()' });
 
-/** The number of the certificate that a new connection is shown. */
+/** The serial number of the certificate that a new connection is shown. */
 async function shown(): Promise<string> {
   const client = await connect(addressOf()).pool.connect();
   try {
@@ -92,7 +92,7 @@ test('a pool goes on with another authority as soon as its file has that', async
   await db.query({ text: 'select 1' });
   const next = authority();
   await server.renew(next);
-  // One connection is held, so that the next statement takes a new one.
+  // One connection is held so that the next statement opens a new one.
   await db.transaction(async () => {
     await until('the new one is not known', () =>
       db.query({ text: 'select 1' }).then(

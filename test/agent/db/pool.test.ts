@@ -20,7 +20,7 @@ afterAll(async () => {
   await server.drop();
 });
 
-/** Ends the connection from the other side, as a server that dies does, and waits until it is heard. */
+/** Ends the connection from the other side, as a dying server does, and waits until the client has noticed. */
 async function cut(tx: Db): Promise<void> {
   const [own] = await tx.query<{ pid: number }>({ text: 'select pg_backend_pid() as pid' });
   await server.sql('select pg_terminate_backend($1)', [own!.pid]);

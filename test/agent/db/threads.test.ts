@@ -10,7 +10,7 @@ let database: TestDatabase;
 let db: Database;
 const names = new Map<string, string>();
 
-/** Threads in the order they were written, so that the last is the newest. */
+/** Threads in the order in which they were written: the last one is the newest. */
 const THREADS = [
   { name: 'failed', status: 'error', values: { topic: 'rain', n: 1 } },
   { name: 'asks', status: 'interrupted', values: { topic: 'rain', n: 2, ready: true } },
@@ -87,7 +87,7 @@ describe('threads by status', () => {
     const ascending = ['works', 'failed', 'says', 'rests', 'asks'];
     expect(await found({ sort_by: 'status', sort_order: 'asc' })).toEqual(ascending);
     expect(await found({ sort_by: 'status' })).toEqual(['asks', 'says', 'rests', 'failed', 'works']);
-    // One more than asked for tells that there is a next page.
+    // One row more than asked for shows that there is a next page.
     expect(await found({ sort_by: 'status', sort_order: 'asc', limit: 2, offset: 1 })).toEqual(ascending.slice(1, 4));
     expect(await found({ sort_by: 'status', status: 'idle', values: { topic: 'sun' } })).toEqual(['rests']);
   });

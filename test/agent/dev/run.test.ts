@@ -52,7 +52,7 @@ async function dev(args: string[], port = ['--port', '0']): Promise<Dev> {
   return { child, url, client: new Client({ apiUrl: url, apiKey: null, callerOptions: { maxRetries: 0 } }), output, stop };
 }
 
-/** A start that must fail. */
+/** Starts `dev` where the start must fail. */
 async function refused(args: string[]): Promise<{ code: number | null; output: string }> {
   const { ended, output } = launch(['--port', '0', ...args]);
   return { code: await ended, output: output() };
@@ -67,7 +67,7 @@ const input = { messages: [{ role: 'human', content: 'hello out there' }] };
 describe('dev', () => {
   let folder: string;
   let config: string;
-  /** The file is whole at every moment, whoever reads it. */
+  /** Changes the file in such a way that every reader finds it complete. */
   const change = (file: string, changes: Record<string, string>): void => {
     const at = path.join(folder, file);
     let text = readFileSync(at, 'utf8');
@@ -185,7 +185,7 @@ describe('dev', () => {
 
   test('logs for a program when told so', async () => {
     const running = await dev(['--config', config, '--log-json']);
-    // Lines wait a moment for others before they are written.
+    // A line waits a moment for others before it is written.
     const ready = await until(
       'its log says that it is ready',
       async () =>
@@ -199,7 +199,7 @@ describe('dev', () => {
   });
 
   test('without --port, another one than the usual one when that is taken, and it says so', async () => {
-    // Another program of this machine may have it already.
+    // Another program on this machine may already use the port.
     const other = createServer()
       .on('error', () => undefined)
       .listen(2024, '127.0.0.1');

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { watchFolders } from '../../../src/agent/dev/watch.ts';
 import { until } from '../../kit/until.ts';
 
-/** Longer than the quiet that ends a burst. */
+/** Milliseconds. They are longer than the silence that ends a burst. */
 const BURST = 400;
 
 describe('watching the files of an agent', () => {

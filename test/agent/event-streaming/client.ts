@@ -1,4 +1,4 @@
-/* A client of event streaming without the SDK: what goes over the wire, and nothing else. */
+/* A client of event streaming without the SDK. It shows what goes over the wire and nothing else. */
 
 export type ReadEvent = {
   event_id: string;
@@ -21,7 +21,7 @@ export class WireThread {
     return (await answer.json()) as Record<string, unknown>;
   }
 
-  /** Reads until an event is the last one wanted. */
+  /** Reads until the last event that is wanted. */
   async read(body: object, isLast: (event: ReadEvent) => boolean, headers: Record<string, string> = {}): Promise<ReadEvent[]> {
     const answer = await this.post('/stream/events', body, headers);
     if (answer.status !== 200) throw new Error(`${answer.status}: ${await answer.text()}`);
@@ -35,7 +35,7 @@ export class WireThread {
         text = text.slice(end + 4);
         if (data === undefined) continue;
         events.push(JSON.parse(data) as ReadEvent);
-        // Returning leaves the stream.
+        // Leaving the loop closes the stream.
         if (isLast(events.at(-1)!)) return events;
       }
     }

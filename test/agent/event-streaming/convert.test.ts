@@ -21,8 +21,8 @@ async function eventsOf(graph: unknown, input: unknown): Promise<WireEvent[]> {
 }
 
 /**
- * What both servers tell: not LangGraph.js's own (tasks, checkpoints, messages that no model streamed), and not what is
- * told of the run as a whole.
+ * Events that both servers send. This leaves out those that only LangGraph.js sends (tasks, checkpoints, messages that
+ * no model streamed) and those about the run as a whole.
  */
 function comparable(all: string[]): string[] {
   return all.filter((line) => !/^(tasks|checkpoints|updates) /.test(line) && !line.startsWith('lifecycle [] '));
@@ -46,7 +46,7 @@ describe('events of a run', () => {
     const second = await eventsOf(approval, new Command({ resume: 'yes' }));
     const ours = comparable(lines(withoutMade([...first, ...second])));
     const theirs = comparable(capturedLines('approval'));
-    // The other server repeats the state once the question is asked.
+    // The other server repeats the state after it has asked the question.
     theirs.splice(theirs.indexOf('input.requested []') + 1, 1);
     expect(ours).toEqual(theirs);
   });

@@ -2,14 +2,14 @@ import { AIMessage, AIMessageChunk, type BaseMessage } from '@langchain/core/mes
 import { describe, expect, it } from 'vitest';
 import { ProtocolEventsOfRun, type ProtocolEvent } from '../../../src/agent/graph-thread/event-streaming/convert.ts';
 
-/* Messages as LangGraph.js up to 1.2 streams them: parts of messages, and whole ones. */
+/* LangGraph.js up to 1.2 streams parts of messages as well as whole ones. */
 
 const TASK = 'model:1';
 
 class Run {
   readonly #events = new ProtocolEventsOfRun();
 
-  /** What is told of a message, or a part of one, that a task streams. */
+  /** Returns the events for a message, or a part of one, that a task streams. */
   message(payload: BaseMessage, task = TASK): object[] {
     const chunk = { namespace: [task], mode: 'messages', payload: [payload, { langgraph_node: 'model', run_id: 'the whole run' }] };
     return this.#told(chunk);

@@ -4,7 +4,7 @@ import { RemoteGraph } from '@langchain/langgraph/remote';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startPair, type AgentPair } from '../../kit/agent-pair.ts';
 
-/* A graph of this server as a graph of another program: LangGraph's own RemoteGraph. */
+/* LangGraph's own RemoteGraph uses a graph of this server as a graph of another program. */
 
 let pair: AgentPair;
 

@@ -4,7 +4,7 @@ import { ProtocolEventsOfRun } from '../../../src/agent/graph-thread/event-strea
 import { eventText } from '../../../src/agent/graph-thread/event-streaming/event-text.ts';
 import { capturedData, capturedLines, lines, type WireEvent } from './wire.ts';
 
-/* An agent that a tool of another calls, as LangGraph.js streams it. */
+/* An agent that another agent's tool calls, as LangGraph.js streams it. */
 
 const TASK = '3c47c320-e31f-f14b-dca0-07581f9d452e';
 const INNER = '2fe9fc2c-56c7-5c74-87e1-6ec8d9c7ec4b';

@@ -24,7 +24,7 @@ const object = (properties: object, required = Object.keys(properties)): object 
   ...(required.length > 0 && { required }),
 });
 
-/** What `shapes.ts` has, in its order; what refers to itself without a name ends after three levels. */
+/** The fields of `shapes.ts`, in its order. A type that refers to itself without a name ends after three levels. */
 const PROPERTIES = {
   text,
   maybe: text,

@@ -4,7 +4,7 @@ import { startAgent } from '../../kit/agent-server.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
 import { until } from '../../kit/until.ts';
 
-/* A deployment that comes from a server with an older pg-boss brings the tables that it made. */
+/* A deployment that comes from a server with an older pg-boss brings the tables that pg-boss made then. */
 
 /** The version of the tables that pg-boss 12.35 makes. */
 const OLDER = 43;
@@ -25,7 +25,7 @@ test("the queue's tables are brought up to date, and the runs that waited in the
   await api.kill();
   for (let at = today; at > OLDER; at -= 1) await database.sql(getRollbackPlans('pgboss', at));
   expect(await version()).toBe(OLDER);
-  // The process that is gone looked for such work just now; the next one would wait a minute for its turn.
+  // The process that is gone has just looked for such work. The next one would wait a minute for its turn.
   await database.sql('update pgboss.version set bam_on = null');
   expect(await database.sql('select 1 from pgboss.job')).toHaveLength(1);
 

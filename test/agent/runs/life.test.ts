@@ -15,7 +15,7 @@ const done: FinishEnd = {
 const feedback = { score: 'https://agent.test/feedback' };
 const error = new Error('too large');
 
-/** One life in each state; the types demand a new state here, and a row for it below. */
+/** One life in each state. The types require a new state to appear here and in a row below. */
 const lives: { [At in Life['at']]: Extract<Life, { at: At }> } = {
   taken: { at: 'taken', stop: undefined },
   executing: { at: 'executing' },
@@ -25,7 +25,7 @@ const lives: { [At in Life['at']]: Extract<Life, { at: At }> } = {
   ended: { at: 'ended' },
 };
 
-/** One event of each kind; the types demand a new one here, and in each row below. */
+/** One event of each kind. The types require a new kind to appear here and in each row below. */
 const events: { [Name in LifeEvent['event']]: Extract<LifeEvent, { event: Name }> } = {
   given: { event: 'given' },
   'not-given': { event: 'not-given' },
@@ -54,7 +54,7 @@ const show = {
   release: ({ more }: Extract<Effect, { do: 'release' }>) => (more ? 'release, more' : 'release'),
 };
 
-/** `state: effect, effect`; the state with its stop or its end. */
+/** Writes a step as `state: effect, effect`. The state comes with its stop or its end. */
 function shown([life, effects]: LifeStep): string {
   const detail = 'stop' in life ? life.stop : 'end' in life ? (life.end.kind === 'finish' ? life.end.status : life.end.kind) : undefined;
   const texts = effects.map((effect) => (show[effect.do] as (effect: Effect) => string)(effect));

@@ -12,7 +12,7 @@ const run = { run_id: 'run', thread_id: 'thread' };
 
 type Setup = { readers: Readers; bus: Bus; sent: [to: string | undefined, signal: Signal][] };
 
-/** The readers of a process called "self", on a database that answers these rows to so many statements, then fails. */
+/** The readers of a process called "self". Its database answers so many statements with these rows, then fails. */
 function readersOf(rows: object[] = [], statements = Infinity): Setup {
   let left = statements;
   const db: Db = { query: async <R>() => ((left -= 1) < 0 ? Promise.reject(new Unavailable('no database')) : (rows as R[])) };

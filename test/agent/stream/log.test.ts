@@ -6,7 +6,7 @@ import { silentLog } from '../../kit/log.ts';
 const RUN = { run_id: 'r', thread_id: 't', readers: [] };
 const event = (seq: number) => ({ ms: 1, seq, event: 'custom', json: '{}' });
 
-/** A database that takes a few milliseconds for each batch, and fails when it is told to. */
+/** A database that takes a few milliseconds for each batch, and fails when the test says so. */
 function slow({ fails = false }: { fails?: boolean } = {}): { db: Db; batches: number[][] } {
   const batches: number[][] = [];
   const query = async ({ values = [] }: Statement): Promise<never[]> => {

@@ -13,8 +13,8 @@ import { until } from '../../kit/until.ts';
 import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
 
 /*
- * Whatever the server and a graph thread say to each other could go to another process: each message is plain JSON, and
- * all kinds are seen.
+ * Everything that the server and a graph thread say to each other must be able to go to another process. So each
+ * message is plain JSON, and the test sees every kind.
  */
 
 const log = createLog({ level: 'silent', process: 'test' });
@@ -23,7 +23,7 @@ let database: TestDatabase;
 let host: GraphHost;
 const said: (ToThread | FromThread)[] = [];
 
-/** A worker whose messages are written down, in both directions. */
+/** A worker whose messages are recorded in both directions. */
 const openRecorded: OpenRunner = (listener, limits) => {
   const runner = openWorker(
     {
@@ -70,7 +70,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** The path of the first part that JSON can't carry as it is; undefined for what is plain. */
+/** Returns the path of the first part that JSON can't carry as it is, or undefined if there is none. */
 function notPlain(value: unknown, path = ''): string | undefined {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return undefined;
   if (typeof value === 'number') return Number.isFinite(value) && !Object.is(value, -0) ? undefined : path;
@@ -78,7 +78,7 @@ function notPlain(value: unknown, path = ''): string | undefined {
   const isList = Array.isArray(value);
   const prototype: unknown = Object.getPrototypeOf(value);
   if (!isList && prototype !== Object.prototype && prototype !== null) return path;
-  // In an object a field that is undefined counts as absent; in a list it would become null.
+  // An undefined field of an object counts as absent. In a list it would become null.
   const parts = Object.entries(value).filter(([, part]) => isList || part !== undefined);
   return parts.map(([name, part]) => notPlain(part, `${path}/${name}`)).find((found) => found !== undefined);
 }

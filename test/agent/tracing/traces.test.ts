@@ -4,7 +4,7 @@ import { startCollector, type Collected, type Collector } from '../../kit/collec
 import { until } from '../../kit/until.ts';
 import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
 
-/* Runs of a real agent server, as their traces arrive at a collector. */
+/* Traces of runs on a real agent server, as they arrive at a collector. */
 
 let collector: Collector;
 let database: TestDatabase;
@@ -32,7 +32,7 @@ afterAll(async () => {
 
 const input = { messages: [{ role: 'human', content: 'hello' }] };
 
-/** Runs a graph on a new thread; its id and its trace once that is whole. */
+/** Runs a graph on a new thread. Returns the run's id and its trace once the trace is complete. */
 async function traced(graph: string, of: AgentProcess = agent): Promise<{ runId: string; spans: Collected[] }> {
   const { thread_id } = await of.client.threads.create();
   const { run_id } = await of.client.runs.create(thread_id, graph, { input, streamMode: ['values', 'messages-tuple'] });
@@ -92,7 +92,7 @@ test('a collector that is away delays no run, and what is sent later arrives', a
   const began = performance.now();
   const { spans } = await traced('thinks');
   expect(tree(spans)).toHaveLength(6);
-  // The second try comes after a second.
+  // The second attempt comes after a second.
   expect(performance.now() - began).toBeGreaterThan(1000);
 });
 

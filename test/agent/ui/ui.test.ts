@@ -7,7 +7,7 @@ import { failedStart, startAgent, type AgentProcess } from '../../kit/agent-serv
 import { freshDatabase } from '../../kit/postgres.ts';
 import { LANGGRAPH, UsersProject } from '../../kit/users-project.ts';
 
-/* Generative UI: what pages of an application load from the server that runs the graph. */
+/* Generative UI: what an application's pages load from the server that runs the graph. */
 
 const here = 'test/agent/ui/graphs';
 const run = promisify(execFile);

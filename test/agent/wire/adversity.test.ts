@@ -5,7 +5,7 @@ import { failedStart, startAgent } from '../../kit/agent-server.ts';
 import { until } from '../../kit/until.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
 
-/* What breaks around a server that goes on: connections, threads, other processes. */
+/* Connections, threads and other processes break around a server that goes on. */
 
 let { database, api, queue, stop } = {} as AgentPair;
 
@@ -24,7 +24,7 @@ const post = async (path: string, body: unknown): Promise<{ status: number; body
 
 type Told = [event: string, data: Record<string, unknown>];
 
-/** What a stream of the thread tells, from now until `leave`. */
+/** Returns the events that a stream of the thread sends from now until `leave`. */
 async function followed(thread_id: string): Promise<{ told: Told[]; leave: () => Promise<void> }> {
   const leaving = new AbortController();
   const modes = 'stream_modes=run_modes&stream_modes=lifecycle';
@@ -196,7 +196,7 @@ test('a stuck graph is cancelled too', async () => {
   await until('it is stuck', () => queue.output().includes('spinning'));
   await api.client.runs.cancel(thread_id, run.run_id, true);
   expect((await api.client.runs.get(thread_id, run.run_id)).status).toBe('interrupted');
-  // What it left is where its thread stands, though it never told.
+  // The thread stands where the run left it, though nobody ever reported that.
   const thread = await until('its thread is looked at', async () => {
     const found = await api.client.threads.get(thread_id);
     return found.status === 'interrupted' && found;

@@ -4,10 +4,10 @@ import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
 import { faultsOfFields, faultsOfTheWhole, type Fault, type Schema } from './bad-bodies/faults.ts';
 
 /*
- * Every route that takes a body gets each fault that a body can have: a sentence is the answer, and nothing is stored.
+ * Every route that takes a body gets each fault that a body can have. It must answer with a sentence and store nothing.
  */
 
-/** Bytes: more than ten thousand keys take. */
+/** The limit in bytes. It is more than ten thousand keys take. */
 const LIMIT = 400_000;
 
 let database: TestDatabase;
@@ -50,7 +50,7 @@ const NEEDED: Record<string, () => unknown> = {
   name: () => 'weather',
 };
 
-/** A body that the schema allows, and that does something. */
+/** A body that the schema allows, and that has an effect. */
 function valid(schema: Schema): unknown {
   if (schema.items !== undefined) return [valid(schema.items)];
   const body = Object.fromEntries((schema.required ?? []).map((name) => [name, NEEDED[name]!()]));
@@ -68,7 +68,7 @@ async function routes(): Promise<Route[]> {
 
 const address = (path: string): string => `${agent.url}${path.replaceAll(/\{(\w+)\}/g, (_, name: string) => known[name] ?? name)}`;
 
-/** What is wrong with the answer to a bad request; undefined when it is as it must be. */
+/** Returns what is wrong with the answer to a bad request, or undefined if nothing is. */
 async function complaint(response: Response, status: number): Promise<string | undefined> {
   const text = await response.text();
   const found = `answered with ${response.status} ${text.slice(0, 200)}`;
@@ -78,7 +78,7 @@ async function complaint(response: Response, status: number): Promise<string | u
   return isSentence ? undefined : found;
 }
 
-/** Number and content of the rows of every table. */
+/** Returns the number and the content of the rows of every table. */
 async function contents(): Promise<Record<string, string>> {
   const tables = await database.sql<{ name: string }>(
     `select format('%I.%I', table_schema, table_name) as name from information_schema.tables where table_schema = 'gx' and table_type = 'BASE TABLE'`,
@@ -163,7 +163,7 @@ describe('an address', () => {
 test('what was refused was refused for its fault: without it every route accepts the same body', async () => {
   const complaints: string[] = [];
   for (const { id, method, path, schema } of await routes()) {
-    // Without a field it asks for nothing.
+    // Without a field the body asks for nothing.
     const body = id === 'cancel_runs' ? { status: 'all' } : valid(schema);
     const response = await fetch(address(path), { method, body: JSON.stringify(body) });
     if (id === 'stream_thread_events' && response.ok) {

@@ -3,7 +3,7 @@ import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { until } from '../../kit/until.ts';
 import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
 
-/* Whatever a graph does, it does to its own run: the server, its threads and the neighbours go on. */
+/* A graph can only harm its own run. The server, its threads and the other runs go on. */
 
 let database: TestDatabase;
 let agent: AgentProcess;

@@ -3,7 +3,7 @@ import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
 import { until } from '../../kit/until.ts';
 
-/* What clients see of a run between the answer to their cancel and the moment in which its worker has stopped it. */
+/* What clients see of a run between the answer to their cancel and the moment at which its worker has stopped it. */
 
 let agent: AgentProcess;
 let database: Awaited<ReturnType<typeof freshDatabase>>;
@@ -20,7 +20,7 @@ afterAll(async () => {
 
 type Ids = [threadId: string, runId: string];
 
-/** A run whose graph never hears of a stop: its worker has to end the thread it is in, which takes two seconds. */
+/** A run whose graph ignores the stop. Its worker has to end the graph's thread, which takes two seconds. */
 async function deafRun(): Promise<Ids> {
   const { client } = agent;
   const { thread_id } = await client.threads.create();
@@ -118,7 +118,7 @@ describe('a graph that ends as it is cancelled', () => {
 test('a cancelled run whose worker dies is ended by another process', async () => {
   const own = await freshDatabase();
   const env = { GX_JOB_LEASE_SECS: '3' };
-  // A process without slots takes no runs, and looks after those of the dead.
+  // A process without slots takes no runs, but it looks after the runs of dead workers.
   const api = await startAgent({ database: own.uri, env: { ...env, GX_JOBS_PER_WORKER: '0' } });
   const doomed = await startAgent({ database: own.uri, env });
   const { runs, threads } = api.client;

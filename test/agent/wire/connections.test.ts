@@ -5,7 +5,9 @@ import { startAgent } from '../../kit/agent-server.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
 
 const CLIENTS = 50;
-/** One that listens, one of the server's own, one of a thread: less would mean that nobody looked. */
+/**
+ * One connection listens, one is the server's own and one is a thread's. Fewer would mean that the test saw nothing.
+ */
 const LEAST = 3;
 const RUNS_EACH = 1;
 
@@ -27,7 +29,7 @@ test.each([5, 12])('a server with %i connections never opens one more while fift
   const env = { GX_POSTGRES_MAX_CONNECTIONS: String(connections), GX_WORKER_THREADS: '2' };
   const agent = await startAgent({ database: database.uri, env });
   try {
-    // The connection by which the start wrote its assistants is closed, and Postgres may count it for a moment longer.
+    // The start wrote its assistants on a connection that is closed now. Postgres may count it for a moment longer.
     const preparing = `select pid from pg_stat_activity
       where datname = current_database() and application_name like 'gx-%' and query like '%insert into gx.assistant %'`;
     await expect.poll(() => database.sql(preparing)).toEqual([]);

@@ -6,7 +6,7 @@ import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
 import { until } from '../../kit/until.ts';
 
-/* How the database shows which workers live, and what becomes of runs whose worker does not. */
+/* How the database shows which workers live, and what becomes of the runs of a dead worker. */
 
 let database: TestDatabase;
 let agents: AgentProcess[] = [];
@@ -28,7 +28,7 @@ afterAll(() => database.drop());
 
 type Given = { uri?: string; env?: Record<string, string> };
 
-/** The lease of an hour: what goes on sooner was noticed by a lock. */
+/** Starts a server with a lease of an hour. Whatever goes on sooner was noticed by a lock. */
 async function start({ uri = database.uri, env = {} }: Given = {}): Promise<AgentProcess> {
   const agent = await startAgent({ database: uri, env: { GX_JOB_LEASE_SECS: '3600', ...env } });
   agents.push(agent);
@@ -53,7 +53,7 @@ const ended = (runId: string): Promise<Row> =>
 
 const name = (agent: AgentProcess): string => /"worker":"([0-9a-f-]+)"/.exec(agent.output())?.[1] ?? '';
 
-/** A run that this process executes, for some seconds. */
+/** A run that this process executes for some seconds. */
 async function runOn(agent: AgentProcess, seconds: number): Promise<string> {
   const { thread_id } = await agent.client.threads.create();
   const { run_id } = await agent.client.runs.create(thread_id, 'steps', { input: { left: seconds * 5, pause: 200 } });
@@ -61,7 +61,7 @@ async function runOn(agent: AgentProcess, seconds: number): Promise<string> {
   return run_id;
 }
 
-/** A run as a worker leaves it that holds, or held, a lock of this number. */
+/** A run as left behind by a worker that holds, or held, the lock with this number. */
 async function leftBehind(
   by: { worker: string; lock?: string },
   run: { lost: number; begun: boolean | null; attempt: number },
@@ -155,14 +155,14 @@ test('a worker that never said that it holds a lock is not dead for that', async
   expect(await row(silent)).toMatchObject({ status: 'running', attempt: 1, lost: 0 });
 });
 
-/** As a pooler stands before Postgres: it hands out keys of its own for the cancelling of statements. */
+/** Stands in for a pooler before Postgres, which hands out keys of its own for cancelling statements. */
 async function pooler(): Promise<{ uri: string; server: Server }> {
   const target = new URL(database.uri);
   const server = createServer((client: Socket) => {
     const upstream = connect(Number(target.port), target.hostname);
     client.pipe(upstream);
     upstream.on('data', (bytes: Buffer) => {
-      // BackendKeyData: 'K', its length (12), the process, the key.
+      // BackendKeyData is 'K', its length (12), the process and the key.
       const at = bytes.indexOf(Buffer.from([0x4b, 0, 0, 0, 12]));
       if (at >= 0 && bytes.length >= at + 9) bytes.writeInt32BE(1, at + 5);
       client.write(bytes);

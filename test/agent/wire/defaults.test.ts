@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { failedStart, startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
 
-/* LANGGRAPH_CONFIG: what runs of a graph's own assistant are called with where they say nothing. */
+/* LANGGRAPH_CONFIG sets the config of runs of a graph's own assistant where a run says nothing. */
 
 let database: Awaited<ReturnType<typeof freshDatabase>>;
 

@@ -5,13 +5,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
 
-/* What a client is told when a question to a graph fails: the caller's fault, the graph's, or the database's. */
+/* What a client is told when a question to a graph fails through the caller's fault, the graph's or the database's. */
 
 let database: TestDatabase;
 let agent: AgentProcess;
 let wire: { server: Server; away: boolean; sockets: Set<Socket> };
 
-/** A way to the database on which the connections of graph threads can be cut, and only those. */
+/** A proxy to the database that can cut the connections of graph threads, and only those. */
 async function openWire(): Promise<number> {
   wire = { server: createServer(), away: false, sockets: new Set() };
   wire.server.on('connection', (client: Socket) => {
@@ -19,7 +19,7 @@ async function openWire(): Promise<number> {
     client.on('error', () => upstream.destroy());
     upstream.on('error', () => client.destroy());
     client.on('close', () => upstream.destroy());
-    // The first message of a connection says who it is.
+    // The first message of a connection says whose it is.
     client.once('data', (first: Buffer) => {
       if (first.includes('gx-graph-thread')) {
         wire.sockets.add(client);

@@ -45,9 +45,7 @@ test('a server that is to stop serves on until load balancers know, and sends it
   expect(await staying.kill()).toBe(0);
 });
 
-/**
- * A run, on the agent's connection: when it was asked for, the state at its end, and what becomes of the connection.
- */
+/** A run on the agent's connection: when it was requested, its state at the end, and what becomes of the connection. */
 function run(url: string, agent: http.Agent, pause: number) {
   const options = { agent, method: 'POST', headers: { 'content-type': 'application/json' } };
   const asked = http.request(`${url}/runs/wait`, options);
@@ -61,12 +59,10 @@ function run(url: string, agent: http.Agent, pause: number) {
   return { asked, sent, begun, ended };
 }
 
-/** Milliseconds, of the second in which a client has to come back on its connection. */
+/** Milliseconds out of the second within which a client has to come back on its connection. */
 const IN_TIME = 600;
 
-/**
- * A server is told to stop while it answers, and its client comes back on the same connection when it has the answer.
- */
+/** A server is told to stop while it answers. Its client comes back on the same connection once it has the answer. */
 async function comesBack() {
   const leaving = await startAgent({ database: database.uri, env: { GX_SHUTDOWN_DELAY_SECONDS: '0' } });
   const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
@@ -75,7 +71,7 @@ async function comesBack() {
   const gone = leaving.kill();
   expect(await first.ended).toMatchObject({ state: { done: 1 } });
   const free = performance.now();
-  // Longer than a server takes that closes what has fallen idle.
+  // This is longer than a server takes that closes idle connections.
   await wait(200);
   const second = run(leaving.url, agent, 5);
   const isLate = (await second.sent) - free > IN_TIME;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
 
-/* What a request says has its effect, or is refused: nothing is taken and forgotten. */
+/* Each field of a request has its effect or is refused. None is accepted and forgotten. */
 
 let agent: AgentProcess;
 let database: Awaited<ReturnType<typeof freshDatabase>>;
@@ -25,7 +25,7 @@ const call = async (method: string, path: string, body?: unknown, headers: Recor
 };
 const refusal = (status: number, text: string): Answer => ({ status, body: { detail: expect.stringContaining(text) as unknown } });
 const steps = { assistant_id: 'steps', input: { left: 1 } };
-/** Of a run that is under way whenever the next request comes. */
+/** The body of a run that is still under way when the next request comes. */
 const long = { input: { left: 5000, pause: 5 }, config: { recursion_limit: 10_000 } };
 
 describe('an id in capital letters', () => {

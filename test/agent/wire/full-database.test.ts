@@ -12,8 +12,8 @@ import { until } from '../../kit/until.ts';
 
 /*
  * A database becomes read-only, as its guard makes it when its volume is full (docs/reference/database.md), and takes
- * writes again. A Postgres of
- * its own (not that of kit/postgres): the setting is that of a whole server.
+ * writes again. It belongs to a Postgres of its own, not to that of kit/postgres, because the setting applies to a
+ * whole server.
  */
 const DETAIL = 'The database takes no writes, because its volume is full or somebody made it read-only; it can be read. Try again later.';
 const LEASE = 4;
@@ -41,7 +41,7 @@ afterAll(async () => {
 const start = (): Promise<AgentProcess> =>
   startAgent({ database: postgres.uri, env: { GX_JOB_LEASE_SECS: String(LEASE), N_JOBS_PER_WORKER: '3' } });
 
-/** As the guard says it. */
+/** The setting as the guard writes it. */
 async function takesWrites(does: boolean): Promise<void> {
   const setting = 'default_transaction_read_only';
   await sql.query(`alter system ${does ? `reset ${setting}` : `set ${setting} = 'yes'`}`);
@@ -56,7 +56,7 @@ const post = async (path: string, body: object): Promise<{ status: number; detai
   const { detail } = (await response.json()) as { detail?: string };
   return { status: response.status, ...(detail !== undefined && { detail }) };
 };
-/** `gx_database_*`, by the rest of the name. */
+/** Returns the metrics `gx_database_*`, by the rest of the name. */
 const figures = async (): Promise<Map<string, number>> => {
   const text = await (await fetch(`${agent.url}/metrics`)).text();
   return new Map([...text.matchAll(/^gx_database_(\w+)\{.*\} (\S+)$/gm)].map(([, name, value]) => [name!, Number(value)]));
@@ -72,7 +72,7 @@ const run = async (id: string): Promise<{ status: string; lost: number; attempt:
 test('a database that takes no writes is read, refuses what writes with a sentence, and loses no run', async () => {
   const { client } = agent;
   const { thread_id } = await client.threads.create();
-  // Of one whose node is at work all the while, one that waits behind it, and one that has to write while it can't.
+  // The node of the first run works all the while. The second waits behind it. The third has to write while it can't.
   const silent = await client.runs.create(thread_id, 'steps', { input: { left: 1, pause: 2 * LEAST_READ_ONLY * 1000 } });
   const behind = await client.runs.create(thread_id, 'steps', { input: { left: 1 }, multitaskStrategy: 'enqueue' });
   const other = await client.threads.create();
@@ -89,10 +89,10 @@ test('a database that takes no writes is read, refuses what writes with a senten
   expect((await client.threads.search({ limit: 10 })).length).toBeGreaterThan(1);
   expect((await client.runs.list(thread_id)).map(({ run_id }) => run_id)).toContain(silent.run_id);
   expect((await fetch(`${agent.url}/ok`)).status).toBe(200);
-  // Told within the ten seconds for which an answer is good.
+  // The metrics may repeat an earlier answer of the database for ten seconds.
   await until('its figures say so', async () => (await figures()).get('read_only') === 1, 60);
 
-  // Longer than a lease: nobody may be taken for dead only because he could not write that he lives.
+  // The wait is longer than a lease. No worker may be taken for dead only because it could not renew its lease.
   await until('a lease has run out', () => Date.now() - since > LEAST_READ_ONLY * 1000);
   expect(agent.process.exitCode).toBeNull();
   expect(await run(writing.run_id)).toMatchObject({ status: 'running' });
@@ -102,7 +102,7 @@ test('a database that takes no writes is read, refuses what writes with a senten
   for (const { run_id } of [silent, behind, writing])
     await until('it ends', async () => ['success', 'error'].includes((await run(run_id)).status), 60);
   expect(await client.threads.getState(other.thread_id)).toMatchObject({ values: { done: 15, left: 0 } });
-  // A life is spent where a write was refused, and one at the most.
+  // A refused write uses up one life at most.
   for (const { run_id } of [silent, behind, writing]) {
     const { status, lost } = await run(run_id);
     expect([status, lost <= 1]).toEqual(['success', true]);
@@ -120,7 +120,7 @@ test('a server starts on it, and answers what can be read', async () => {
   expect(await agent.client.runs.wait(thread_id, 'steps', { input: { left: 2 } })).toMatchObject({ done: 2 });
 });
 
-/** Seconds: of a lease that no slow machine lets run out between two statements. */
+/** A lease in seconds that no slow machine lets run out between two statements. */
 const MUCH = 10;
 
 test('a worker that could not write that it lives has the time of a lease for it, before another one takes its runs', async () => {
@@ -133,7 +133,7 @@ test('a worker that could not write that it lives has the time of a lease for it
   });
   await takesWrites(false);
   await takesWrites(true);
-  // Undone, so that the server takes up nothing.
+  // The transaction is undone so that the server takes up nothing.
   const undone = db.transaction(async (tx) => {
     await tx.query({
       text: `update gx.run set status = 'running', lease_until = now() - interval '1 hour' where run_id = $1`,

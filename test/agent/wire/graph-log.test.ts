@@ -3,7 +3,7 @@ import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
 import { until } from '../../kit/until.ts';
 
-/* What a graph logs by `getLogger()` of the SDK. */
+/* What a graph logs with the SDK's `getLogger()`. */
 
 let agent: AgentProcess;
 let database: Awaited<ReturnType<typeof freshDatabase>>;

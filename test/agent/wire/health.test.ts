@@ -6,7 +6,7 @@ import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { until } from '../../kit/until.ts';
 import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
 
-/* /ok tells of a process that can't do its work, as long as it can't. */
+/* /ok says that a process can't do its work for as long as it can't. */
 
 let database: TestDatabase;
 let agent: AgentProcess;
@@ -41,9 +41,9 @@ test('workers that can not be brought up again turn it red, and green once they 
   const { thread_id } = await agent.client.threads.create();
   const run = await agent.client.runs.create(thread_id, 'fragile', { input: {} });
   expect(await turns('it is red', 503)).toMatchObject({ body: { ok: false, services: { database: 'healthy', queue: 'unhealthy' } } });
-  // Nothing is started here meanwhile: another process may take it.
+  // This process does not start the run meanwhile, because another process may take it.
   await until('the run waits', async () => (await agent.client.runs.get(thread_id, run.run_id)).status === 'pending');
-  // Whoever only asks whether the process lives is answered that it does.
+  // A probe that only asks whether the process lives is told that it does.
   expect((await fetch(`${agent.url}/ok?check_db=0`)).status).toBe(200);
   rmSync(join(folder, 'broken'));
   expect(await turns('it is green', 200)).toEqual(WELL);

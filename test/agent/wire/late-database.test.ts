@@ -6,7 +6,9 @@ import { failedStart, freePort, spawnAgent, type AgentProcess } from '../../kit/
 import { until } from '../../kit/until.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
 
-/* What a start does about a database that is not there yet. Who is to wait has more time than a test lasts. */
+/*
+ * What a start does about a database that is not there yet. A server that should wait has more time than a test lasts.
+ */
 
 const PATIENT = { GX_POSTGRES_WAIT_SECONDS: '3600' };
 
@@ -23,7 +25,7 @@ afterAll(() => database.drop());
 
 const at = (port: number): string => Object.assign(new URL(database.uri), { port }).href;
 
-/** An address for the database, and who answers there. */
+/** An address for the database, and the server that answers there. */
 async function listenAt(port: number, answer: (client: Socket) => void): Promise<void> {
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
@@ -45,7 +47,7 @@ function forward(client: Socket): void {
   client.pipe(upstream).pipe(client);
 }
 
-/** What Postgres says until it can take connections. */
+/** What Postgres says until it can accept connections. */
 function startingUp(client: Socket): void {
   const fields = Buffer.from('SFATAL\0VFATAL\0C57P03\0Mthe database system is starting up\0\0');
   const head = Buffer.alloc(5, 'E');

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
 
-/* Fields that clients send, that mean what others mean, or that are passed over as the docs say. */
+/* Clients send fields that mean the same as others, and fields that are passed over as the docs say. */
 
 let agent: AgentProcess;
 let database: Awaited<ReturnType<typeof freshDatabase>>;

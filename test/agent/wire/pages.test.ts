@@ -6,10 +6,10 @@ import { AGENT_CHAT_UI } from './pages/agent-chat-ui.ts';
 import { DEEP_AGENTS_UI } from './pages/deep-agents-ui.ts';
 import type { PageAnswer, PageCall } from './pages/page-call.ts';
 
-/* Pages that people bring, by the calls that their browsers make: each with its preflight, headers and body. */
+/* Ready-made pages, by the calls that their browsers make: each with its preflight, headers and body. */
 
 const ORIGIN = 'http://localhost:3000';
-/** A browser sends these without asking first. */
+/** A browser sends these headers without a preflight. */
 const SAFE = ['accept'];
 
 let agent: AgentProcess;
@@ -30,7 +30,7 @@ afterEach(async () => {
   for (const { thread_id } of await agent.client.threads.search()) await agent.client.threads.delete(thread_id);
 });
 
-/** Whether a browser goes on to the call: it asks first whether method and headers are allowed. */
+/** Says whether a browser goes on to the call. It asks first whether method and headers are allowed. */
 async function isPermitted({ method, headers }: PageCall, path: string): Promise<boolean> {
   const asked = Object.keys(headers).filter((name) => !SAFE.includes(name));
   const answer = await fetch(agent.url + path, {
@@ -41,7 +41,7 @@ async function isPermitted({ method, headers }: PageCall, path: string): Promise
   return answer.ok && isShown(answer) && allowed('methods').includes(method) && asked.every((name) => allowed('headers').includes(name));
 }
 
-/** Whether the browser shows an answer to the page. */
+/** Says whether the browser shows an answer to the page. */
 const isShown = ({ headers }: Response): boolean => [ORIGIN, '*'].includes(headers.get('access-control-allow-origin') ?? '');
 
 /** Reads events until the stream ends, or until the page leaves. */
@@ -61,7 +61,7 @@ async function eventsOf(response: Response, leaves: boolean): Promise<PageAnswer
   return events;
 }
 
-/** Makes the call from the page's origin. `run` is its address, which the page reads from a header if it may. */
+/** Makes the call from the page's origin. `run` is the run's address, which the page reads from a header if it may. */
 async function make(call: PageCall, path: string, body: string | undefined): Promise<PageAnswer & { run: string | null; isSeen: boolean }> {
   const { method, headers } = call;
   const mayCall = await isPermitted(call, path);
@@ -84,7 +84,7 @@ function stateOf({ body, events }: PageAnswer): { messages: Message[] } {
   return (body as { values: { messages: Message[] } }[])[0]!.values;
 }
 
-/** Of an answer, what the call says something about. A list is longer than what is expected of its beginning. */
+/** The parts of an answer that the call names. A list may be longer than the expected beginning. */
 function told({ events, says, holds }: PageCall, answer: PageAnswer & { isSeen: boolean }): object {
   const whole = answer.events.length > 0 ? stateOf(answer) : answer.body;
   return {

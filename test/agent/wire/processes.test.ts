@@ -53,7 +53,7 @@ test('a run whose worker is killed continues from its last checkpoint on another
   const state = await api.client.runs.join(thread.thread_id, run.run_id);
   expect(state).toMatchObject({ done: 8, left: 0 });
   const steps = journal(file);
-  // Only the step that was under way when the worker died may stand there twice.
+  // Only the step that was under way when the worker died may appear there twice.
   expect(steps.length).toBeLessThanOrEqual(9);
   expect(new Set(steps)).toEqual(new Set(['8', '7', '6', '5', '4', '3', '2', '1']));
   expect(await second.kill()).toBe(0);

@@ -285,7 +285,7 @@ describe('the server', () => {
     expect((await call('GET', '/ok')).body).toEqual({ ok: true, services: { database: 'healthy', queue: 'healthy' } });
     expect((await call('GET', '/ok?check_db=0')).body).toMatchObject({ services: { database: 'skipped' } });
     expect((await call('GET', '/info')).body).toMatchObject({ context: 'js', flags: { assistants: true } });
-    // Figures of the database are left out where it is slow.
+    // The metrics leave out figures of the database when it is slow.
     await expect
       .poll(async () => (await call('GET', '/metrics?format=json')).body)
       .toMatchObject({ workers: { max: 10 }, queue: { n_running: expect.any(Number) as number } });

@@ -6,7 +6,7 @@ import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
 import { LANGGRAPH, UsersProject } from '../../kit/users-project.ts';
 
-/* The schemas of graphs, as clients get them: what zod says, and what only TypeScript knows. */
+/* The schemas of graphs as clients get them, from zod and from TypeScript types. */
 
 const here = 'test/agent/graph-types/graphs';
 let database: Awaited<ReturnType<typeof freshDatabase>>;

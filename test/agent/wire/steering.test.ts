@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
 
-/* Where a run stops, and where it goes on, as the request says. */
+/* A request says where a run stops and where it goes on. */
 
 let agent: AgentProcess;
 let database: Awaited<ReturnType<typeof freshDatabase>>;

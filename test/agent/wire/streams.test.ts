@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
 
-/* What streams of runs and of threads carry in each mode, as the official client reads them. */
+/* What streams of runs and threads carry in each mode, as the official client reads them. */
 
 let agent: AgentProcess;
 let database: Awaited<ReturnType<typeof freshDatabase>>;
@@ -33,7 +33,7 @@ describe('messages mode', () => {
     expect(texts(events, 'messages/complete')).toEqual(['At first.', 'In the middle.', 'At last.']);
     const kinds = events.map(({ event }) => event).filter((event) => event !== 'messages/partial');
     const streamed = ['messages/metadata', 'messages/complete'];
-    // LangGraph tells what a subgraph wrote when its node is over, unless subgraphs are streamed.
+    // LangGraph reports what a subgraph wrote when its node is over, unless subgraphs are streamed.
     expect(kinds).toEqual(['metadata', ...streamed, 'messages/complete', ...streamed]);
     const idsOf = (name: string): string[] =>
       events.filter(({ event }) => event === name).map(({ data }) => (data as { id: string }[])[0]!.id);

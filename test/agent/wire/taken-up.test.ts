@@ -3,7 +3,9 @@ import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { until } from '../../kit/until.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
 
-/* A worker dies after a run's last checkpoint and before its end is written down: what the next attempt makes of it. */
+/*
+ * A worker dies after a run's last checkpoint, before the run's end is written. What does the next attempt make of it?
+ */
 
 let agent: AgentProcess;
 let database: Awaited<ReturnType<typeof freshDatabase>>;
@@ -18,7 +20,9 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Makes an ended run look as a dead worker leaves it, and waits until it has been taken up and has ended again. */
+/**
+ * Puts an ended run into the state in which a dead worker leaves it. Waits until it was taken up and has ended again.
+ */
 async function takenUp(runId: string): Promise<void> {
   await database.sql(
     `update gx.run set status = 'running', worker = gen_random_uuid(), lease_until = now() - interval '1 minute', ended_at = null where run_id = $1`,
@@ -55,7 +59,7 @@ test.each([
   expect(await agent.client.threads.getState(thread_id)).toEqual(state);
   const { status, values, interrupts } = await agent.client.threads.get(thread_id);
   expect({ status, values, interrupts }).toEqual({ status: thread.status, values: thread.values, interrupts: thread.interrupts });
-  // Going on from there is the next run's affair.
+  // Going on from there is up to the next run.
   expect(await agent.client.runs.wait(thread_id, 'steps', { input: null })).toMatchObject({ done: 3, left: 0 });
 });
 

@@ -18,7 +18,7 @@ afterAll(async () => {
 });
 
 describe('history by metadata', () => {
-  /** A thread with a run from each of two releases, the first of an assistant that has metadata of its own. */
+  /** A thread with a run from each of two releases. The assistant of the first has metadata of its own. */
   async function threadOfTwo(): Promise<{ thread: string; runs: string[] }> {
     const { assistants, threads, runs } = agent.client;
     const assistant = await assistants.create({ graphId: 'nested', metadata: { team: 'blue' } });

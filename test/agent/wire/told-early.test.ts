@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startPair, type AgentPair } from '../../kit/agent-pair.ts';
 import { until } from '../../kit/until.ts';
 
-/* What is said of runs before their graph has begun. No heartbeat comes to their help here. */
+/* What the server says of runs before their graph has begun. The tests do not rely on heartbeats. */
 
 let { database, api, queue, stop } = {} as AgentPair;
 
@@ -45,7 +45,7 @@ test('a stop that comes with the claim itself, before the worker knows that it h
 test('a stop while the thread that is to execute the run is still loading its graphs is obeyed', async () => {
   const stuck = await started('spin');
   await until('it is stuck', () => queue.output().includes('spinning'));
-  // From now on runs are given to another thread, which has to be started.
+  // From now on another thread gets the runs, and it has yet to start.
   await wait(2000);
   const { thread_id, run_id } = await started('never');
   await until('it is taken', async () => (await api.client.runs.get(thread_id, run_id)).status === 'running');
@@ -57,7 +57,7 @@ test('a stop while the thread that is to execute the run is still loading its gr
 test('a run that was to stop when its worker handed it back does not go on elsewhere', async () => {
   const { thread_id, run_id } = await started('never');
   await until('it is under way', async () => (await api.client.threads.getState(thread_id)).next.length > 0);
-  // What happens when another graph ends the thread of both in the moment between the request and the word of it.
+  // The update is a request that the worker has not heard of when another graph ends the thread of both.
   await database.sql(`update gx.run set cancel = 'interrupt' where run_id = $1`, [run_id]);
   await until('its thread is ended', async () => {
     const killer = await started('die');

@@ -10,13 +10,13 @@ import { measureSubscriptions } from './subscriptions.ts';
 
 type Work = { checkout: Checkout; databases: Databases; scale: number };
 
-/** Something that peers are not measured by. */
+/** A measurement that the peers do not take part in. */
 export type Part = {
   id: string;
   head: (checkout: Checkout) => string;
-  /** Of the machine and the libraries, whichever checkout is measured. */
+  /** Describes the machine and the libraries, whichever checkout is measured. */
   isOfMachine?: boolean;
-  /** Only with --full, or by name. */
+  /** The measurement is made only with --full, or by name. */
   isLong?: boolean;
   measure: (work: Work) => Promise<Line[]>;
 };

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { call, follow, stream, type Streamed } from './http.ts';
 import type { BenchServer } from './servers.ts';
 
-/* The calls of the measurements, the same for every server. */
+/* The calls that the measurements make, the same for every server. */
 
 export const input = { messages: [{ role: 'user', content: 'a question of a few words' }] };
 
@@ -22,11 +22,13 @@ export const createRun = ({ url }: BenchServer, thread: string): Promise<{ run_i
 export const streamRun = ({ url }: BenchServer, thread: string): Promise<Streamed> =>
   stream(`${url}/threads/${thread}/runs/stream`, { assistant_id: 'talk', input, stream_mode: ['custom'] });
 
-/** The same by the older door as event streaming does it: every event is kept, so that a reader can come back. */
+/**
+ * Does the same by the older door, in the way of event streaming: every event is kept so that a reader can come back.
+ */
 export const streamResumable = ({ url }: BenchServer, thread: string): Promise<Streamed> =>
   stream(`${url}/threads/${thread}/runs/stream`, { assistant_id: 'talk', input, stream_mode: ['custom'], stream_resumable: true });
 
-/** The same by event streaming: a subscription and a command. */
+/** Does the same by event streaming: a subscription and a command. */
 export const streamByEvents = ({ url }: BenchServer, thread: string): Promise<Streamed> =>
   follow(`${url}/threads/${thread}/stream/events`, { channels: ['custom', 'lifecycle'] }, () =>
     call(`${url}/threads/${thread}/commands`, { id: 1, method: 'run.start', params: { assistant_id: 'talk', input } }),

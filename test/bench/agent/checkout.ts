@@ -12,18 +12,18 @@ export type Checkout = {
   /** The flags of V8 that the server's image sets. */
   nodeOptions: string;
   /**
-   * Fills the cache of compiled sources, as the image's build does: anew, because V8 takes nothing that was compiled
-   * under other flags.
+   * Fills the cache of compiled sources, as the image's build does. The cache is filled anew, because V8 takes nothing
+   * that was compiled under other flags.
    */
   compile(): void;
   /**
-   * Starts the server as it is deployed: one process, its defaults, and ten runs at a time unless `slots` says
+   * Starts the server as it is deployed: one process with its defaults. It runs ten runs at a time unless `slots` says
    * otherwise.
    */
   start(settings: ServerSettings): Promise<BenchServer>;
 };
 
-/** The checkout in `folder`, whose compiled sources go to `cache` in this checkout's .run/bench. */
+/** Returns the checkout in `folder`. Its compiled sources go to `cache` in this checkout's .run/bench. */
 export function checkoutAt(folder: string, cache: string): Checkout {
   const dockerfile = readFileSync(join(folder, 'Dockerfile'), 'utf8');
   const nodeOptions = /GX_CONFIG=.* NODE_OPTIONS="([^"]+)"/.exec(dockerfile)![1]!;

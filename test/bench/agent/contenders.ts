@@ -6,10 +6,10 @@ import type { BenchServer } from './servers.ts';
 
 export type Contender = {
   who: Who;
-  /** Head of its column. */
+  /** The head of the contender's column. */
   name: string;
   about: string;
-  /** Slower with each run it has had: starts anew for each scenario. */
+  /** The contender gets slower with each run, so it starts anew for each scenario. */
   forgetful: boolean;
   install(): void;
   start(databases: Databases): Promise<BenchServer>;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo } from 'node:net';
 
-/** Messages of the client that it waits for an answer to: a simple query, and the end of a prepared one. */
+/** Messages that the client waits for an answer to: a simple query, and the end of a prepared one. */
 const QUERY = 0x51;
 const SYNC = 0x53;
 

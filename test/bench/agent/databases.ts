@@ -6,12 +6,12 @@ import { Client } from 'pg';
 import { startPostgres } from '../../../src/agent/dev/embedded-postgres/start.ts';
 
 export type Databases = {
-  /** An empty database in which every commit waits for the disk: its connection string. */
+  /** Creates an empty database in which every commit waits for the disk. Returns its connection string. */
   fresh(): Promise<string>;
   stop(): Promise<void>;
 };
 
-/** One Postgres for all servers of a run. */
+/** One Postgres serves all servers of a run. */
 export async function startDatabases(): Promise<Databases> {
   const folder = mkdtempSync(join(tmpdir(), 'gx-bench-postgres-'));
   const server = await startPostgres({ folder, owner: 'a benchmark', durable: true });
@@ -22,7 +22,7 @@ export async function startDatabases(): Promise<Databases> {
     fresh: async () => {
       const name = `bench_${(count += 1)}`;
       await admin.query(`create database ${name}`);
-      // The embedded server starts without it; a database's own setting outranks that.
+      // The embedded server starts without this setting. A database's own setting outranks the server's.
       await admin.query(`alter database ${name} set synchronous_commit = on`);
       const uri = new URL(server.uri);
       uri.pathname = `/${name}`;

@@ -13,7 +13,7 @@ const perSecond = (count: number, milliseconds: number): string => `${Math.round
 
 type Invokable = { invoke(input: unknown, config: object): Promise<unknown>; checkpointer?: unknown };
 
-/** What a graph costs without a server around it, on this machine at this time. */
+/** Measures what a graph costs without a server around it, on this machine at this time. */
 export async function measureFloors(databases: Databases): Promise<Floor[]> {
   const uri = await databases.fresh();
   const graph = echo(langgraph) as Invokable;

@@ -12,7 +12,7 @@ import type { BenchServer } from './servers.ts';
 
 type Config = Parameters<MemorySaver['put']>[0];
 
-/** A checkpointer that stores nothing: it has the last state as the graph left it. */
+/** A checkpointer that stores nothing. It holds the last state as the graph left it. */
 class NothingStored extends MemorySaver {
   #last: CheckpointTuple | undefined;
 
@@ -33,7 +33,7 @@ class NothingStored extends MemorySaver {
 
 type Invokable = { invoke(input: unknown, config: object): Promise<unknown>; checkpointer?: unknown };
 
-/** Milliseconds of each run: the graph in this process with nothing stored, and the JSON of its state. */
+/** Returns the milliseconds of each run: the graph in this process with nothing stored, and the JSON of its state. */
 async function floor(runs: number): Promise<number[]> {
   const graph = echo(langgraph) as Invokable;
   const times: number[] = [];
@@ -52,7 +52,7 @@ async function floor(runs: number): Promise<number[]> {
 }
 
 const WARM = 100;
-/** Runs around the one that is told: their median is its time. */
+/** A run's time is the median of so many runs around it. */
 const AROUND = 20;
 
 const at = (times: number[], run: number): number => median(times.slice(Math.max(0, run - AROUND), run));
@@ -60,7 +60,7 @@ const at = (times: number[], run: number): number => median(times.slice(Math.max
 type Size = { bytes: number };
 type Storage = { checkpoints: Size; channel_values: Size; pending_writes: Size };
 
-/** Bytes that the checkpoints of a thread take, with what Postgres needs for their rows. */
+/** Returns the bytes that a thread's checkpoints take, with what Postgres needs for their rows. */
 async function storedBytes({ url }: BenchServer, thread: string): Promise<number> {
   const { checkpoints, channel_values, pending_writes } = await call<Storage>(`${url}/threads/${thread}/storage`);
   return checkpoints.bytes + channel_values.bytes + pending_writes.bytes;
@@ -69,16 +69,16 @@ async function storedBytes({ url }: BenchServer, thread: string): Promise<number
 const ms = (value: number): string => `${value.toFixed(1)} ms`;
 const kilobytes = (value: number): string => `${(value / 1000).toFixed(0)} kB`;
 
-/** What runs may take beside a run on a short thread and the growth of their floor. */
+/** The factor by which runs may exceed a run on a short thread plus the growth of their floor. */
 const TIMES = 1.3;
 const LIMITS = [
   { run: 200, milliseconds: 20 },
   { run: 1000, milliseconds: 45 },
 ];
-/** Bytes beside twice the content of 200 runs: a constant for each of their 600 checkpoints. */
+/** The bytes allowed beyond twice the content of 200 runs: a constant for each of their 600 checkpoints. */
 const CONSTANT = 500_000;
 
-/** A conversation costs what it adds: a thread of 1,000 runs, waited for by one client that gets the whole state. */
+/** A conversation must cost only what it adds. One client waits for 1,000 runs on a thread and gets the whole state. */
 export async function measureGrowingThread({ checkout, databases }: { checkout: Checkout; databases: Databases }): Promise<Line[]> {
   const server = await checkout.start({ database: await databases.fresh() });
   try {

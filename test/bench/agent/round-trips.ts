@@ -7,7 +7,7 @@ import { oneByOne, together } from './load.ts';
 
 const RUNS = 100;
 
-/** Round trips to the database that one piece of work costs, the server's idle ones taken off. */
+/** Returns the round trips to the database that one piece of work costs, less those of the idle server. */
 export async function measureRoundTrips(checkout: Checkout, databases: Databases): Promise<Record<string, number>> {
   const wire = await countingWire(await databases.fresh());
   const server = await checkout.start({ database: wire.uri });
@@ -16,7 +16,7 @@ export async function measureRoundTrips(checkout: Checkout, databases: Databases
   const spent = async (work: () => Promise<unknown>): Promise<number> => {
     const [before, at] = [wire.count(), performance.now()];
     await work();
-    // The tail of the last run, and as much idleness again to know what that costs.
+    // The first wait covers the tail of the last run. The second, as long, shows what idleness costs.
     await pause(500);
     const [after, seconds] = [wire.count(), (performance.now() - at) / 1000];
     await pause(3000);

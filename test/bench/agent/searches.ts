@@ -4,15 +4,15 @@ import type { Databases } from './databases.ts';
 import { call } from './http.ts';
 import { median, oneByOne } from './load.ts';
 
-/** `goal`: what the goal of a search is measured by; the others are told beside it. */
+/** `goal` marks the searches by which the goal is judged. The others are printed beside them. */
 type Search = { what: string; path: 'search' | 'count'; body: object; goal: boolean };
 
 const search = (what: string, body: object, goal = true): Search => ({ what, path: 'search', body: { limit: 10, ...body }, goal });
 const count = (what: string, body: object): Search => ({ what: `count: ${what}`, path: 'count', body, goal: false });
 
 /**
- * Of the threads that `fill` writes, each owner has a hundredth, each topic a thousandth; a twentieth is interrupted, a
- * fiftieth failed.
+ * Of the threads that `fill` writes, each owner has a hundredth and each topic a thousandth. A twentieth is
+ * interrupted, and a fiftieth has failed.
  */
 const SEARCHES: Search[] = [
   search('newest first', {}),
@@ -41,7 +41,7 @@ const SEARCHES: Search[] = [
 const STATE = `jsonb_build_object('topic', 'topic-' || i % 1000, 'messages', jsonb_build_array(
   jsonb_build_object('type', 'human', 'content', 'question ' || i % 500), jsonb_build_object('type', 'ai', 'content', 'answer ' || i)))`;
 
-/** Threads with a state and a run that is over, written by SQL: through the API a million would take an hour. */
+/** Writes threads with a state and a finished run by SQL. Through the API a million would take an hour. */
 async function fill(database: string, threads: number): Promise<void> {
   const client = new Client({ connectionString: database });
   await client.connect();
@@ -62,12 +62,12 @@ async function fill(database: string, threads: number): Promise<void> {
 }
 
 const REPEATS = 30;
-/** Milliseconds after which a search is not asked again. */
+/** A search that takes more milliseconds than this is not repeated. */
 const ENOUGH = 1000;
 
 export type Searched = { what: string; p50: number; goal: boolean };
 
-/** Milliseconds of each kind of search, one client, in so many threads. */
+/** Measures the milliseconds of each kind of search with one client, among so many threads. */
 export async function measureSearches(checkout: Checkout, databases: Databases, threads: number): Promise<Searched[]> {
   const database = await databases.fresh();
   const server = await checkout.start({ database });

@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { until } from '../../kit/until.ts';
 
-/** A server under test, answering. */
+/** A server under test that answers. */
 export type BenchServer = {
   url: string;
   pid: number;
-  /** Takes all processor time from it, until `resume`. */
+  /** Takes all processor time from the server until `resume`. */
   pause(): void;
   resume(): void;
   stop(): Promise<void>;
@@ -19,8 +19,7 @@ export type BenchServer = {
 type Command = { command: string; args: string[]; env?: Record<string, string>; cwd?: string; port: number; health?: string };
 
 /**
- * Starts a server as a process of its own and waits until it answers. What it prints goes to a file, as it would in a
- * pod.
+ * Starts a server as a process of its own and waits until it answers. Its output goes to a file, as it would in a pod.
  */
 export async function startServer({ command, args, env = {}, cwd, port, health }: Command): Promise<BenchServer> {
   const logFile = join(mkdtempSync(join(tmpdir(), 'gx-bench-log-')), 'log');
@@ -38,7 +37,7 @@ export async function startServer({ command, args, env = {}, cwd, port, health }
   return { url, pid, pause: () => signal('SIGSTOP'), resume: () => signal('SIGCONT'), stop: () => ended(child) };
 }
 
-/** A process that has ended by itself is told nothing. */
+/** A process that has ended by itself gets no signal. */
 function signalled(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
@@ -47,7 +46,7 @@ function signalled(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-/** A process and all that it started, and they. */
+/** Returns a process and all that it started, directly or not. */
 function tree(pid: number): number[] {
   const children = globSync(`/proc/${pid}/task/*/children`).flatMap((file) => readFileSync(file, 'utf8').split(' ').filter(Boolean));
   return [pid, ...children.flatMap((child) => tree(Number(child)))];
@@ -76,7 +75,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** Megabytes of memory that a process holds. */
+/** Returns the megabytes of memory that a process holds. */
 export function residentMegabytes(pid: number): number {
   const kilobytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
   return Number(kilobytes) / 1024;

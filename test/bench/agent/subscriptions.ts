@@ -7,15 +7,15 @@ import { holdOpen } from './http.ts';
 import { together } from './load.ts';
 import { residentMegabytes } from './servers.ts';
 
-/** Seconds in which the round trips to the database are counted. */
+/** The seconds in which the round trips to the database are counted. */
 const COUNTED = 20;
-/** Seconds in which memory and timers settle. */
+/** The seconds in which memory and timers settle. */
 const SETTLE = 5;
 
-/** Megabytes that the subscriptions add, and round trips a second without and with them. */
+/** The megabytes that the subscriptions add, and the round trips per second without and with them. */
 export type Subscriptions = { megabytes: number; without: number; with: number };
 
-/** Opens so many subscriptions to threads on which nothing happens, some of them not made yet. */
+/** Opens so many subscriptions to threads on which nothing happens. Some of these threads do not exist yet. */
 export async function measureSubscriptions(checkout: Checkout, databases: Databases, count: number): Promise<Subscriptions> {
   const wire = await countingWire(await databases.fresh());
   const server = await checkout.start({ database: wire.uri });
@@ -26,7 +26,7 @@ export async function measureSubscriptions(checkout: Checkout, databases: Databa
     await pause(COUNTED * 1000);
     return (wire.count() - before) / COUNTED;
   };
-  // The first ones load what serves them; its memory is not theirs.
+  // The first ones load the code that serves them. That memory is not theirs.
   const first = await Promise.all(Array.from({ length: 20 }, open));
   for (const close of first) close();
   await pause(SETTLE * 1000);

@@ -7,7 +7,7 @@ import type { Scenario, Who } from './scenarios/scenario.ts';
 import { freePort, startServer } from './servers.ts';
 import { measureInTurns } from './turns.ts';
 
-/** A server that answers `{}`, and dies in the middle of the request after `requests` others. */
+/** A server that answers `{}`, and dies in the middle of a request after it has answered `requests` others. */
 const stub = (who: Who, requests = Number.POSITIVE_INFINITY): Contender => ({
   who,
   name: who,

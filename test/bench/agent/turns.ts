@@ -5,7 +5,7 @@ import type { Measured } from './report.ts';
 import { sizeFor, type Scenario } from './scenarios/scenario.ts';
 import type { BenchServer } from './servers.ts';
 
-/** Servers that are up, each started when it is first needed. */
+/** The servers that are up. Each is started when it is first needed. */
 class Running {
   readonly #databases: Databases;
   readonly #settle: number;
@@ -16,7 +16,7 @@ class Running {
     this.#settle = settle;
   }
 
-  /** The one whose turn it is, with the machine to itself: peers poll while they wait. */
+  /** Returns the server whose turn it is. It has the machine to itself, because peers poll while they wait. */
   async turnOf(contender: Contender): Promise<BenchServer> {
     for (const [other, server] of this.#servers) if (other !== contender) server.pause();
     const known = this.#servers.get(contender);
@@ -42,13 +42,13 @@ class Running {
   }
 }
 
-/** `settle`: milliseconds in which a server that was paused catches up with its timers. */
+/** `settle` is the number of milliseconds in which a paused server catches up with its timers. */
 type Work = { rounds: number; scale: number; settle: number; tell: (line: string) => void };
 
 /**
- * All rounds of all scenarios; in each round the servers take turns, in every other round from the last to the first. A
- * contender that
- * fails is out of this scenario, for the reason that the table names; it starts anew for the next one.
+ * Runs all rounds of all scenarios. In each round the servers take turns, in every other round from the last to the
+ * first. A contender that fails is out of the scenario, and the table names the reason. It starts anew for the next
+ * scenario.
  */
 export async function measureInTurns(
   scenarios: Scenario[],

@@ -5,10 +5,10 @@ type Timed = AuditEvent & { requestReceivedTimestamp: string };
 
 const WRITES = ['create', 'update', 'patch', 'delete'];
 
-/** So many requests of one kind by one client. */
+/** A number of requests of one kind by one client. */
 export type Asked = { actor: string; what: string; count: number };
 
-/** What the API server was asked since a moment, by its own account. */
+/** What the API server was asked since a given moment, by its own account. */
 export class AuditTrail {
   readonly #path: string;
   readonly #from: number;
@@ -18,18 +18,18 @@ export class AuditTrail {
     this.#from = statSync(path).size;
   }
 
-  /** Requests of clients whose user agent begins so, the Lease apart. */
+  /** Counts the requests of clients whose user agent begins with this text, except those for the Lease. */
   requests(userAgent: string): Timed[] {
     return this.#events().filter((event) => event.userAgent?.startsWith(userAgent) && resourceOf(event) !== 'leases');
   }
 
-  /** When each of their writes came in, in milliseconds since the epoch. */
+  /** Returns when each of their writes came in, in milliseconds since the epoch. */
   times(userAgent: string, which: (event: AuditEvent) => boolean = () => true): number[] {
     const found = this.requests(userAgent).filter((event) => isWrite(event) && which(event));
     return found.map(({ requestReceivedTimestamp }) => Date.parse(requestReceivedTimestamp));
   }
 
-  /** Every request but watches and Leases, by who asked and what for, most first. */
+  /** Counts every request but watches and Leases by who asked and what for, most frequent first. */
   census(): Asked[] {
     const counts = new Map<string, Asked>();
     for (const event of this.requests('').filter(({ verb }) => verb !== 'watch')) {
@@ -53,10 +53,10 @@ export class AuditTrail {
   }
 }
 
-/** The program: `kube-scheduler` of `kube-scheduler/v1.34 (linux/amd64) ...`. */
+/** Returns the program: `kube-scheduler` of `kube-scheduler/v1.34 (linux/amd64) ...`. */
 const actorOf = ({ userAgent }: AuditEvent): string => userAgent.split(/[/ ]/)[0] ?? '';
 
-/** `deployments.gx.dev/status`. */
+/** Returns the resource: `deployments.gx.dev/status`. */
 function pathOf({ objectRef }: AuditEvent): string {
   const { apiGroup, resource = 'none', subresource } = (objectRef ?? {}) as { apiGroup?: string; resource?: string; subresource?: string };
   const full = apiGroup === 'gx.dev' ? `${resource}.gx.dev` : resource;
@@ -66,7 +66,10 @@ function pathOf({ objectRef }: AuditEvent): string {
 export const resourceOf = ({ objectRef }: AuditEvent): string => objectRef?.resource ?? '';
 export const isWrite = ({ verb }: AuditEvent): boolean => WRITES.includes(verb);
 
-/** A write of an object that is made for a deployment: not of its own status or finalizer, nor an event. */
+/**
+ * Recognises a write of an object that is made for a deployment. The deployment's status or finalizer and events do not
+ * count.
+ */
 export const isChildWrite = ({ objectRef }: AuditEvent): boolean =>
   objectRef?.subresource === undefined &&
   objectRef?.resource !== 'events' &&

@@ -3,9 +3,9 @@ import { cpuBetween, type Cpu } from './cpu.ts';
 import { USER_AGENT } from './process.ts';
 import type { Table } from './table.ts';
 
-/* What one new deployment costs: requests by who sends them, and CPU by program. */
+/* What one new deployment costs: requests by client, and CPU by program. */
 
-/** Less than one for twenty deployments is not a cost of a deployment. */
+/** Fewer than one request for twenty deployments is not a cost of a deployment. */
 const RARE = 0.05;
 const OURS = [USER_AGENT, 'gx-control-plane'];
 

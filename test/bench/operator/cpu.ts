@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import process from 'node:process';
 
-/** Clock ticks of /proc a second, on every Linux that Node runs on. */
+/** The clock ticks of /proc per second, the same on every Linux that Node runs on. */
 const TICKS = 100;
 
 type Program = { pid: number; parent: number; name: string; seconds: number };
@@ -9,7 +9,7 @@ type Program = { pid: number; parent: number; name: string; seconds: number };
 /** Seconds of CPU by program. */
 export type Cpu = Map<string, number>;
 
-/** What this process, its children and theirs have had until now. */
+/** Returns what this process, its children and their children have used until now. */
 export function cpuSoFar(): Cpu {
   const programs = readdirSync('/proc').flatMap((entry) => (/^\d+$/.test(entry) ? (programOf(Number(entry)) ?? []) : []));
   const ours = new Set([process.pid]);
@@ -25,7 +25,7 @@ export function cpuSoFar(): Cpu {
   return cpu;
 }
 
-/** What programs had between two looks, most first; those with less than a tenth of a second left out. */
+/** Returns what programs used between two looks, most first. It leaves out those with less than a tenth of a second. */
 export const cpuBetween = (before: Cpu, after: Cpu): [program: string, seconds: number][] =>
   [...after]
     .map(([name, seconds]): [string, number] => [name, seconds - (before.get(name) ?? 0)])
@@ -41,12 +41,12 @@ function programOf(pid: number): Program | undefined {
     const seconds = (Number(fields[11]) + Number(fields[12])) / TICKS;
     return { pid, parent: Number(parent), name: nameOf(pid, stat), seconds };
   } catch {
-    // Ended since the folder was read.
+    // The process has ended since the folder was read.
     return undefined;
   }
 }
 
-/** Programs of Node are told apart by their last word: `operator`, `control-plane`. */
+/** Node programs are told apart by their last word: `operator`, `control-plane`. */
 function nameOf(pid: number, stat: string): string {
   const name = stat.slice(stat.indexOf('(') + 1, stat.lastIndexOf(')'));
   const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').filter(Boolean);

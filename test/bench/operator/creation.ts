@@ -21,14 +21,15 @@ import { seconds, type Table } from './table.ts';
 const GOALS = { many: 1000, seconds: 120 };
 /** The floor is measured with a tenth of them. */
 const FLOOR_SHARE = 10;
-/** Longer than any of it takes here, so that only a fault ends it. */
+/** This is longer than anything takes here, so that only a fault ends it. */
 const PATIENCE = 1_200_000;
 
-/** `flags`: of the operator's Node. */
+/** `flags` are those of the operator's Node. */
 export type Given = { server: ApiServer; kube: Kube; count: number; flags: string[]; report: Report };
 
 /**
- * All of the chain at once: REST, operator, Kubernetes' controllers and scheduler, kwok. Until all deployments serve.
+ * Runs the whole chain at once: REST, operator, Kubernetes' controllers and scheduler, kwok. It waits until all
+ * deployments serve.
  */
 async function serve({ server, kube, count, flags }: Given) {
   const operator = await startOperatorProcess({ kubeconfig: server.kubeconfig, flags });
@@ -53,9 +54,8 @@ async function serve({ server, kube, count, flags }: Given) {
 }
 
 /**
- * How long new deployments take, on an API server that keeps no audit log. When they serve is Kubernetes' to say: its
- * controllers send no more
- * requests than they may as they come.
+ * Measures how long new deployments take on an API server that keeps no audit log. Kubernetes decides when they serve,
+ * because its controllers keep their default limits of requests.
  */
 export async function measureCreation(given: Given, table: Table): Promise<void> {
   const { server, kube, count, report } = given;
@@ -81,8 +81,8 @@ export async function measureCreation(given: Given, table: Table): Promise<void>
 const CHILDREN: Kind[] = [kinds.tracingProject, kinds.secret, kinds.service, kinds.networkPolicy, kinds.statefulSet, kinds.workload];
 
 /**
- * `last`: milliseconds since the epoch, by the API server's own time; it tells whole seconds, of which the end is
- * taken.
+ * `last` is in milliseconds since the epoch, by the API server's own time. That time has whole seconds, and the end of
+ * the second is taken.
  */
 async function childrenMade(kube: Kube): Promise<{ count: number; last: number }> {
   const found = (await Promise.all(CHILDREN.map((kind) => kube.all(kind)))).flat();
@@ -90,7 +90,7 @@ async function childrenMade(kube: Kube): Promise<{ count: number; last: number }
   return { count: made.length, last: Math.max(...made.map(({ metadata }) => Date.parse(metadata.creationTimestamp ?? ''))) + 1000 };
 }
 
-/** What new deployments ask of the API server, by its audit log. */
+/** Measures what new deployments ask of the API server, by its audit log. */
 export async function measureRequests(given: Given, table: Table): Promise<void> {
   const { server, kube, count } = given;
   const pods = await startPods(kube, server.kubeconfig);

@@ -1,10 +1,10 @@
 import type { KubeObject } from '../../../src/kube/kube.ts';
 
-/** etcd takes at most 128 operations, and some 1.5 MB, at a time. */
+/** etcd takes at most 128 operations, and some 1.5 MB, in one transaction. */
 const AT_ONCE = 48;
 const CONNECTIONS = 4;
 
-/** Where the API server keeps the objects of a kind. */
+/** The folders in which the API server keeps the objects of a kind. */
 const FOLDERS: Record<string, string> = {
   'gx.dev/v1alpha1/Deployment': 'gx.dev/deployments',
   'gx.dev/v1alpha1/Revision': 'gx.dev/revisions',
@@ -26,9 +26,9 @@ function operation(object: KubeObject): object {
 }
 
 /**
- * Puts stored objects straight into the API server's database, where it finds them at once: some twenty times as fast
- * as asking it to create
- * them. What is put must be in stored form: with defaults, uid and managedFields.
+ * Puts stored objects straight into the API server's database, where the server finds them at once. That is some twenty
+ * times as fast as asking the server to create them. The objects must be in stored form: with defaults, uid and
+ * managedFields.
  */
 export async function putIntoEtcd(address: string, objects: Iterator<KubeObject>): Promise<number> {
   let count = 0;

@@ -15,7 +15,10 @@ const KINDS: Kind[] = [kinds.service, kinds.networkPolicy, kinds.statefulSet, ki
 
 export const kindOf = (object: KubeObject): Kind => KINDS.find(({ kind }) => kind === object.kind) as Kind;
 
-/** A deployment that is in no API server, and its children: without owners, which the garbage collector would miss. */
+/**
+ * A deployment that is in no API server, and its children. They have no owners, because the garbage collector would not
+ * find them.
+ */
 export function familyOf(name: string, namespace: string): { deployment: DeploymentResource; children: KubeObject[] } {
   const deployment: DeploymentResource = {
     apiVersion: API_VERSION,
@@ -24,7 +27,7 @@ export function familyOf(name: string, namespace: string): { deployment: Deploym
     spec: { source: 'external_container', template: { sourceRevisionConfig: { imageUri: 'registry.example/agent:1' } } },
   };
   const revision = revisionOf(deployment);
-  // The API server gives it one.
+  // The API server assigns this field.
   revision.metadata.uid = randomUUID();
   const { replicas } = settings.profile;
   const address = { secretName: name, key: 'uri', authority: names.databaseTls(name) };

@@ -4,14 +4,13 @@ import { isRolledOut, isSetUp } from '../../../src/operator/pods/workload-state.
 import { familyOf, kindOf } from './family.ts';
 
 /*
- * What Kubernetes itself needs on this machine: the same children, sent by a client that waits for nothing, until all
- * their pods are ready.
- * No REST API, no custom resource, no status of ours, no order.
+ * What Kubernetes itself needs on this machine: a client that waits for nothing sends the same children, until all
+ * their pods are ready. There is no REST API, no custom resource, no status of ours and no order.
  */
 
 const AT_ONCE = 10;
 
-/** Milliseconds until the pods of so many deployments are ready, spread over the namespaces. */
+/** Returns the milliseconds until the pods of so many deployments, spread over the namespaces, are ready. */
 export async function withoutOperator(kube: Kube, namespaces: string[], count: number): Promise<number> {
   const families = Array.from(
     { length: count },

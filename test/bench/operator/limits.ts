@@ -9,17 +9,17 @@ import { familyOf, kindOf, settings } from './family.ts';
  * have.
  */
 
-/** Objects that a deployment is made of. */
+/** The number of objects that a deployment is made of. */
 export const CHILDREN = 10;
-/** Of these, what is fastest is how the client writes. */
+/** The client tries these numbers, and then writes with the fastest. */
 const AT_ONCE = [4, 8, 16];
-/** As long as a credential. */
+/** The text is as long as a credential. */
 const SECRET = 'x'.repeat(400);
 
-/** So many writes, and the seconds they took. */
+/** A number of writes, and the seconds that they took. */
 export type Written = { count: number; seconds: number };
 
-/** How many deployments at once such a client writes best, tried for so many milliseconds each. */
+/** Finds with how many deployments at once such a client writes best. Each number is tried for so many milliseconds. */
 export async function bestAtOnce(kube: Kube, milliseconds: number): Promise<number> {
   const tried: { atOnce: number; rate: number }[] = [];
   for (const atOnce of AT_ONCE) {
@@ -31,8 +31,7 @@ export async function bestAtOnce(kube: Kube, milliseconds: number): Promise<numb
 
 /**
  * Writes the objects that deployments are made of, four creates and six server-side applies each, until the time is
- * over, and leaves then what
- * it was about: nobody waits for another's last ones.
+ * over. Then it drops what is under way, so that nobody waits for another's last writes.
  */
 export async function writeFamilies(kube: Kube, milliseconds: number, atOnce: number): Promise<Written> {
   const started = performance.now();

@@ -9,8 +9,8 @@ import type { Kind, Kube } from '../../../src/kube/kube.ts';
 import { kill, leashed } from '../../kit/leash.ts';
 
 /*
- * Pods that are scheduled and get ready, and that nobody runs: Kubernetes' own scheduler, and kwok in the kubelet's
- * place.
+ * Pods that are scheduled and become ready, though nobody runs them: Kubernetes' own scheduler places them, and kwok
+ * takes the kubelet's place.
  */
 
 const node: Kind = { apiVersion: 'v1', kind: 'Node', plural: 'nodes', namespaced: false };
@@ -18,7 +18,7 @@ const ENDLESS = { cpu: '1000000', memory: '1000Ti', pods: '1000000' };
 
 const STAGES = join(import.meta.dirname, 'stages.yaml');
 
-/** Volumes are not made here, so the scheduler must not wait for them. */
+/** No volumes are made here, so the scheduler must not wait for them. */
 const schedulerConfig = (kubeconfig: string): object => ({
   apiVersion: 'kubescheduler.config.k8s.io/v1',
   kind: 'KubeSchedulerConfiguration',
@@ -45,7 +45,7 @@ export async function startPods(kube: Kube, kubeconfig: string): Promise<{ stop(
     metadata: { name: 'kwok', labels: { 'kubernetes.io/hostname': 'kwok' } },
     status: { allocatable: ENDLESS, capacity: ENDLESS },
   });
-  // The API server taints every new node as not ready; the controller that would take it back does not run here.
+  // The API server taints every new node as not ready. The controller that would remove the taint does not run here.
   await kube.jsonPatch(node, { name: 'kwok' }, [{ op: 'remove', path: '/spec/taints' }]);
   const start = (tool: string, args: string[]): ChildProcess => leashed(tools[tool] as string, args, join(dir, `${tool}.log`));
   const running = [

@@ -8,16 +8,19 @@ import { plane } from '../plane.ts';
 /* New deployments, through the REST API. */
 
 const AT_ONCE = 10;
-/** Of their names. */
+/** The prefix of their names. */
 export const PREFIX = 'created-';
-/** As teams have them. Kubernetes' own controllers look through all Services of a namespace for each pod of it. */
+/**
+ * So many namespaces, as teams have them. Kubernetes' own controllers look through all Services of a namespace for each
+ * of its pods.
+ */
 export const NAMESPACES = Array.from({ length: 10 }, (_, index) => `agents-${index}`);
 
 type Given = { server: ApiServer; kube: Kube; namespaces?: string[] };
 
 /** The REST API, ready to take new deployments. */
 export type Rest = {
-  /** Milliseconds it took to take so many more. */
+  /** Returns the milliseconds that it took to accept so many more. */
   post(count: number): Promise<number>;
   stop(): Promise<void>;
 };
@@ -54,13 +57,13 @@ export async function startRest({ server, kube, namespaces = NAMESPACES }: Given
   return { post: postMore, stop };
 }
 
-/** Milliseconds it took the REST API to take them all. */
+/** Returns the milliseconds that the REST API took to accept them all. */
 export async function post({ count, ...given }: Given & { count: number }): Promise<number> {
   const rest = await startRest(given);
   return rest.post(count).finally(rest.stop);
 }
 
-/** Those that are not there yet. */
+/** Creates those that do not exist yet. */
 export async function makeNamespaces(kube: Kube, namespaces = NAMESPACES): Promise<void> {
   const there = (await kube.all(kinds.namespace)).map(({ metadata }) => metadata.name);
   const missing = namespaces.filter((name) => !there.includes(name));

@@ -8,23 +8,23 @@ import process from 'node:process';
 import { until } from '../../kit/until.ts';
 import { LEASHED } from '../../kit/leash.ts';
 
-/** The operator as in a pod: a process of its own, which can be asked and looked at from outside. */
+/** The operator as in a pod: a process of its own, which can be queried and watched from outside. */
 export type OperatorUnderTest = {
-  /** Milliseconds of `performance.now()`, when the process was started. */
+  /** The `performance.now()` in milliseconds at which the process was started. */
   startedAt: number;
-  /** The sum of a metric over the samples whose labels contain these words; 0 when there is none. */
+  /** Returns the sum of a metric over the samples whose labels contain these words, or 0 if there is none. */
   metric(name: string, ...labels: string[]): Promise<number>;
-  /** Bytes, the most there ever was. */
+  /** The highest memory in bytes so far. */
   peakMemory(): number;
-  /** Established connections to the port. */
+  /** The established connections to the port. */
   connectionsTo(port: number): number;
-  /** It does nothing until it is let go on. Not for as long as its Lease holds. */
+  /** Stops the process until it is let go on. The pause must be shorter than its Lease. */
   pause(): void;
   goOn(): void;
   stop(): Promise<void>;
 };
 
-/** Reconciles by a controller until now. */
+/** The reconciles of a controller so far. */
 export const reconciled = (operator: OperatorUnderTest, controller: string): Promise<number> =>
   operator.metric('controller_runtime_reconcile_total', `controller="${controller}"`);
 
@@ -45,7 +45,7 @@ export async function startOperatorProcess({
 }: {
   kubeconfig: string;
   flags?: string[];
-  /** All of them unless some are named. */
+  /** The operator works on all namespaces, unless some are named. */
   namespaces?: string[];
 }): Promise<OperatorUnderTest> {
   const port = await freePort();
@@ -82,7 +82,7 @@ export const SETTINGS = { GX_PROFILE: 'small', GX_NAMESPACE: 'default', GX_LOG_L
 
 async function stop(child: ChildProcess): Promise<void> {
   child.kill('SIGTERM');
-  // One that is paused would not hear it.
+  // A paused process would not hear the signal.
   child.kill('SIGCONT');
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
 }
@@ -115,7 +115,7 @@ function linkOf(path: string): string {
   try {
     return readlinkSync(path);
   } catch {
-    // Closed since the folder was read.
+    // The connection was closed after the folder was read.
     return '';
   }
 }

@@ -7,14 +7,14 @@ import { SETTINGS } from './process.ts';
 import type { Table } from './table.ts';
 
 /*
- * What a world at rest costs: an operator that lists everything again every few seconds, instead of every quarter of an
+ * What a cluster at rest costs an operator that lists everything again every few seconds instead of every quarter of an
  * hour.
  */
 
 const RELIST = 10_000;
 const WINDOW = 60_000;
 const TIMES = { watch: { relist: RELIST, watchSeconds: [RELIST / 1000, RELIST / 1000] as [number, number] }, sweep: RELIST };
-/** Without a request but lists for so long, the first pass is over. */
+/** The first pass is over after so long without a request other than lists. */
 const SILENCE = 5000;
 
 export async function measureRest({ server, count }: { server: ApiServer; count: number }, table: Table): Promise<void> {

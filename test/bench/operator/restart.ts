@@ -9,9 +9,7 @@ import { reconciled, startOperatorProcess, USER_AGENT, type OperatorUnderTest } 
 import { copies, settledName, settleOne } from './settled.ts';
 import { megabytes, quantile, seconds, type Table } from './table.ts';
 
-/*
- * The operator meets many deployments at rest, as after its own restart. Meanwhile people change some of them.
- */
+/* The operator meets many deployments at rest, as after its own restart. Meanwhile people change some of them. */
 
 const GOALS = { seconds: 60, bytes: 600 * 2 ** 20, blocked: 250, connections: 10, live: 1000 };
 const CHANGES = 100;
@@ -31,7 +29,7 @@ export async function load({ server, kube }: { server: ApiServer; kube: Kube }, 
 
 type Watched = { blocked: number; connections: number; stop(): Promise<void> };
 
-/** Looks at the process from outside until stopped, and keeps the worst. */
+/** Looks at the process from outside until it is told to stop, and keeps the worst values. */
 function watchOver(operator: OperatorUnderTest, port: number): Watched {
   const seen = { blocked: 0, connections: 0 };
   const over = new AbortController();
@@ -58,8 +56,8 @@ async function isDone(operator: OperatorUnderTest, count: number): Promise<boole
 }
 
 /**
- * Changes the spec of deployments spread over all, and waits until the status of each speaks of it: a change that takes
- * no other write. Milliseconds.
+ * Changes the spec of deployments spread over all of them, and waits until the status of each has caught up. The change
+ * needs no other write. Returns milliseconds.
  */
 async function changeSome(kube: Kube, count: number): Promise<number[]> {
   const asked = new Map<string, number>();
@@ -78,7 +76,7 @@ async function changeSome(kube: Kube, count: number): Promise<number[]> {
   };
   const heard = listen().catch(() => undefined);
   for (let change = 0; change < CHANGES; change += 1) {
-    // From the end: those are the last in the queue.
+    // The changes begin at the end, because those deployments are the last in the queue.
     const name = settledName(count - 1 - change * Math.floor(count / CHANGES / 2));
     asked.set(name, performance.now());
     await kube.jsonPatch(kinds.deployment, { namespace: 'default', name }, [{ op: 'add', path: '/spec/revisionHistoryLimit', value: 19 }]);
@@ -103,7 +101,7 @@ export async function measureRestart({ server, kube, count, flags = [], report }
   const all = performance.now() - operator.startedAt;
   report(`all are reconciled after ${seconds(all)}`);
   const live = await changing;
-  // Each is answered by one status.
+  // The operator answers each with one status.
   const written = trail.requests(USER_AGENT).filter(isWrite).length - live.length;
   await watched.stop();
   const peak = operator.peakMemory();

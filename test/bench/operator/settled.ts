@@ -16,10 +16,9 @@ import { until } from '../../kit/until.ts';
 import { SETTINGS } from './process.ts';
 
 /*
- * Deployments at rest, as the API server stores them: one is brought up by a real operator, the others are its copies
- * with names, uids,
- * addresses and hashes of their own. That they are right is proven by the operator, which writes nothing when it meets
- * them.
+ * Deployments at rest, as the API server stores them. A real operator brings one up, and the others are its copies with
+ * names, uids, addresses and hashes of their own. The operator proves that they are right, because it writes nothing
+ * when it meets them.
  */
 
 const NAMESPACE = 'default';
@@ -32,8 +31,8 @@ export type Family = { deployment: DeploymentResource; revision: RevisionResourc
 const CHILDREN: Kind[] = [kinds.service, kinds.networkPolicy, kinds.statefulSet, kinds.workload];
 
 /**
- * Brings one deployment up, with an operator that is already running: what its pods would do is told for them. No pod
- * stays.
+ * Brings one deployment up, with an operator that is already running. This function reports for the pods what they
+ * would do. No pod stays.
  */
 export async function settleOne(kube: Kube): Promise<Family> {
   await kube.create(kinds.deployment, {
@@ -82,7 +81,7 @@ async function makePod(kube: Kube, name: string, { metadata, spec }: PodTemplate
 
 const settings = operatorConfig(SETTINGS).settings;
 
-/** Objects of copies number `from` to `to` (exclusive) of the family. */
+/** Returns the objects of copies number `from` to `to` (exclusive) of the family. */
 export function* copies(family: Family, from: number, to: number): Generator<KubeObject> {
   for (let index = from; index < to; index += 1) yield* copyOf(family, index);
 }
@@ -125,7 +124,7 @@ function given(pattern: KubeObject[], deployment: DeploymentResource) {
   };
 }
 
-/** Replaces all that is the pattern's own in its text. */
+/** Replaces everything in the text that belongs to the pattern itself. */
 function renamed(family: Family, index: number): Family {
   const { deployment, revision, project } = family;
   const [oldUid = '', newUid] = [deployment.metadata.uid, randomUUID()];

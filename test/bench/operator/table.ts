@@ -1,4 +1,4 @@
-/** What was measured, said in one line each, with its goal where there is one. */
+/** Prints each measurement on one line, with its goal where there is one. */
 export class Table {
   readonly #rows: string[] = [];
   #missed = 0;

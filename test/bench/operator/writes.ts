@@ -12,30 +12,31 @@ import { startOperatorProcess, USER_AGENT, type OperatorUnderTest } from './proc
 import { seconds, type Table } from './table.ts';
 
 /*
- * An operator at work gets many new deployments at once. It works in turn with a client that does nothing but write the
- * same objects, for as
- * long, because a machine that has other work now will have none in a minute; it is stopped meanwhile. Both have
- * written some before, and
- * Kubernetes makes pods of what both write.
+ * An operator at work gets many new deployments at once. It takes turns with a client that only writes the same objects
+ * for as long, because the machine's speed changes from minute to minute. The operator is stopped during the client's
+ * turns. Both have written some before, and Kubernetes makes pods of what both write.
  */
 
 const SHARE = 0.6;
-/** One alone is off by up to 0.1, as the machine has more to do in the turns of the one or of the other. */
+/** A single round is off by up to 0.1, because the machine has more to do in one side's turns than in the other's. */
 export const ROUNDS = 3;
-/** What the operator looks at; the client writes elsewhere. */
+/** The operator watches this namespace. The client writes elsewhere. */
 const NAMESPACE = 'agents-0';
-/** Milliseconds of a turn: an operator that is stopped for longer than 10 s may not write any more. */
+/** The milliseconds of a turn. An operator that is stopped for longer than 10 s may not write any more. */
 const TURN = 2500;
-/** More than it takes, so that only a fault ends it. */
+/** This is more than it takes, so that only a fault ends it. */
 const TURNS = 200;
-/** Deployments with which the operator's program gets warm, as the client's does while it looks how it writes best. */
+/**
+ * The number of deployments that warm up the operator's program. The client's warms up while it looks for its best way
+ * to write.
+ */
 const FIRST = 50;
-/** Seconds until they serve, at the most. */
+/** The seconds until they serve, at most. */
 const PATIENCE = 300;
 
 type Span = { from: number; to: number };
 
-/** The middle one of the rounds. */
+/** Returns the median of the rounds. */
 export function tellShare(shares: number[], table: Table): void {
   const share = shares.toSorted((a, b) => a - b)[Math.floor(shares.length / 2)] ?? 0;
   table.title(`Children of new deployments, ${shares.length} rounds, each on an API server of its own`);
@@ -46,7 +47,7 @@ export function tellShare(shares: number[], table: Table): void {
   });
 }
 
-/** The operator's writes of children by those of the client, in the same time. */
+/** Returns the operator's writes of children, divided by the client's in the same time. */
 export async function measureWrites(given: Given, table: Table): Promise<number> {
   const { server, kube, count, flags, report } = given;
   const running: { stop(): Promise<void> }[] = [];
@@ -83,13 +84,13 @@ type Turn = { operator: OperatorUnderTest; auditLog: string; children: number };
 /** The operator's turns, and what the client wrote in its own. */
 type Turns = { turns: Span[]; limit: Written };
 
-/** The operator's turns until so many children are written, and one of the client's after each. */
+/** The operator has turns until so many children are written. The client has one after each. */
 async function inTurn({ operator, auditLog, children }: Turn, client: () => Promise<Written>): Promise<Turns> {
   const turns: Span[] = [];
   const limit: Written = { count: 0, seconds: 0 };
   for (let made = 0; made < children;) {
     if (turns.length === TURNS) throw new Error(`${made} of ${children} children are written after ${TURNS} turns`);
-    // Of this turn alone: the whole log would leave the client, which shares our process, much to collect.
+    // Only this turn is read. The whole log would leave the client, which shares our process, much garbage to collect.
     const trail = new AuditTrail(auditLog);
     const from = Date.now();
     operator.goOn();
@@ -122,7 +123,7 @@ function tell({ count, trail, turns, limit }: Round, table: Table): number {
   return share;
 }
 
-/** Writes a second, of those at these times, between the first and the last: of the turns alone. */
+/** Returns the writes per second between the first and the last of these times, counting the turns alone. */
 function perSecond(times: number[], turns: Span[]): { count: number; rate: number } {
   const [first, last] = [Math.min(...times), Math.max(...times)];
   const worked = turns.reduce((sum, { from, to }) => sum + Math.max(0, Math.min(to, last) - Math.max(from, first)), 0);

@@ -1,7 +1,7 @@
 import { startServer } from '@langchain/langgraph-api/server';
 
 /*
- * The JavaScript peer, as its own command starts it, with our graphs: node serve.mjs <port> <empty folder for its
+ * Starts the JavaScript peer as its own command does, with our graphs: node serve.mjs <port> <empty folder for its
  * files>.
  */
 

@@ -2,7 +2,7 @@ import { AIMessage, HumanMessage } from '@langchain/core/messages';
 import { FakeListChatModel } from '@langchain/core/utils/testing';
 import { Annotation, interrupt, MessagesAnnotation, START, StateGraph, type LangGraphRunnableConfig } from '@langchain/langgraph';
 
-/** The answer has so many `words`, with a `pause` of milliseconds between two letters. */
+/** The answer has `words` words, with a pause of `pause` milliseconds between two letters. */
 const State = Annotation.Root({
   ...MessagesAnnotation.spec,
   words: Annotation<number>,
@@ -10,7 +10,7 @@ const State = Annotation.Root({
   asks: Annotation<boolean>,
 });
 
-/** Told letter by letter, then a question if one is wanted, and what was answered to it. */
+/** Sends the answer letter by letter. If the input wants a question, it asks one and then says what was answered. */
 export const chat = new StateGraph(State)
   .addNode('answer', async ({ words, pause }, config: LangGraphRunnableConfig) => {
     config.writer?.({ name: 'progress', payload: { step: 'answer' } });

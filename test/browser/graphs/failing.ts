@@ -1,6 +1,6 @@
 import { MessagesAnnotation, START, StateGraph } from '@langchain/langgraph';
 
-/** Fails with what the environment says. */
+/** Fails with the message that the environment holds. */
 export const failing = new StateGraph(MessagesAnnotation)
   .addNode('cook', () => {
     throw new Error(process.env['REASON']);

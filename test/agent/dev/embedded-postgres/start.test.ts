@@ -37,7 +37,7 @@ const answers = (uri: string): Promise<boolean> =>
     () => false,
   );
 
-/** A process that starts Postgres, tells the URI, and stays. */
+/** A process that starts Postgres, prints its URI and keeps running. */
 async function startElsewhere(name: string): Promise<{ uri: string; kill(): Promise<void> }> {
   const options = JSON.stringify({ folder: path.join(home, name), owner: 'the other process', durable: false });
   const code = `import(${JSON.stringify(START)}).then(m => m.startPostgres(${options})).then(s => { console.log(s.uri); setInterval(() => {}, 1e6); })`;

@@ -87,7 +87,7 @@ export const tools = new StateGraph(MessagesAnnotation)
 
 const Count = Annotation.Root({ left: Annotation<number>, pause: Annotation<number>, texts: Items });
 
-/** Counts down, a number a step, with a pause before each. */
+/** Counts down one number per step, with a pause before each. */
 export const counter = new StateGraph(Count)
   .addNode('count', async ({ left, pause }, config: LangGraphRunnableConfig) => {
     if (left < 1) throw new Error('There is nothing to count.');

@@ -1,10 +1,10 @@
 import { Annotation, START, StateGraph, StreamChannel, type LangGraphRunnableConfig, type StreamTransformer } from '@langchain/langgraph';
 
-/* A graph with stream transformers, which make something of their own out of its events. */
+/* A graph with stream transformers, which turn its events into something of their own. */
 
 const State = Annotation.Root({ left: Annotation<number> });
 
-/** What it counts goes to clients, and in the end how much that was; what it hears stays here. */
+/** Sends its counts to clients, and at the end their total. What it hears stays in the server. */
 function counted(): StreamTransformer<object> {
   const steps = StreamChannel.remote<{ left: number }>('steps');
   const heard = StreamChannel.local<string>();
@@ -23,7 +23,7 @@ function counted(): StreamTransformer<object> {
   };
 }
 
-/** What nodes have written is not told, only that they did. */
+/** Reports that a node has written, but not what. */
 function hushed(): StreamTransformer<object> {
   let push: Parameters<NonNullable<StreamTransformer['onRegister']>>[0]['push'] | undefined;
   return {
@@ -51,7 +51,7 @@ const builder = new StateGraph(State)
 
 export const transformed = builder.compile({ transformers: [counted, hushed] });
 
-/** One of its promises is never kept. */
+/** One of its promises never settles. */
 const endless = (): StreamTransformer<object> => ({ init: () => ({ never: new Promise(() => undefined) }), process: () => true });
 
 export const unkept = builder.compile({ transformers: [endless, counted] });

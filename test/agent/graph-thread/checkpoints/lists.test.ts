@@ -13,8 +13,8 @@ import { createLog } from '../../../../src/log.ts';
 import { freshDatabase } from '../../../kit/postgres.ts';
 
 /*
- * Random programs of runs, forks, updates, copies, pruning and rolling back, on two checkpointers at once: ours, and
- * LangGraph's own in memory. Whatever is read of one has to be what is read of the other.
+ * Random programs of runs, forks, updates, copies, pruning and rollbacks run on two checkpointers at once: ours, and
+ * LangGraph's own in memory. Every read must give the same result on both.
  */
 
 let postgres: Awaited<ReturnType<typeof freshDatabase>>;
@@ -47,7 +47,7 @@ function factsOf(tuple: CheckpointTuple | undefined): unknown {
   const { thread_id, checkpoint_ns, checkpoint_id } = tuple.config.configurable!;
   const at = { thread_id: thread_id as string, checkpoint_ns: (checkpoint_ns ?? '') as string, checkpoint_id: checkpoint_id as string };
   const { channel_values, ...checkpoint } = tuple.checkpoint;
-  // A channel that nobody wrote to yet has no version, and no value in a database: it begins with its default anyway.
+  // A channel that nobody has written to has no version and no value in a database. It begins with its default.
   const values = Object.entries(channel_values).filter(([channel]) => channel in checkpoint.channel_versions);
   return {
     at,
@@ -67,7 +67,7 @@ async function told(tuples: AsyncIterable<CheckpointTuple>): Promise<unknown[]> 
 
 const same = (read: unknown, expected: unknown): void => expect(read).toEqual(expected);
 
-/** Writes to both, and reads of both: what a graph reads has to be the same. */
+/** Writes to both and reads from both. A graph must read the same from each. */
 class Both extends BaseCheckpointSaver {
   own = ours();
   memory = new MemorySaver();
@@ -99,20 +99,20 @@ class Both extends BaseCheckpointSaver {
     return Promise.reject(new Error('not asked for'));
   }
 
-  /** All that there is of a thread, read by the checkpointer that wrote it and by one that knows nothing. */
+  /** Everything about a thread, read by the checkpointer that wrote it and by one with an empty memory. */
   async read(thread_id: string): Promise<unknown[][]> {
     const config = { configurable: { thread_id } };
     return [await told(this.own.list(config)), await told(ours().list(config))];
   }
 
-  /** What these two have to read. */
+  /** What these two must read. */
   async expected(thread_id: string): Promise<unknown[][]> {
     const expected = await told(this.memory.list({ configurable: { thread_id } }));
     return [expected, expected];
   }
 }
 
-/** The same numbers for the same seed (mulberry32). */
+/** Returns the same numbers for the same seed (mulberry32). */
 function numbers(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -176,7 +176,7 @@ const DOINGS: Record<string, Doing> = {
   },
 };
 
-/** A thread under test; `at`: the ids of its checkpoints, so far as they stand. */
+/** A thread under test. */
 type Thread = { id: string };
 
 class Program {
@@ -205,7 +205,7 @@ class Program {
     return ids;
   }
 
-  /** `at`: the checkpoint to go on from, where it is not the newest. */
+  /** `at` is the checkpoint to go on from, if it is not the newest. */
   async run(at?: string): Promise<string> {
     const run_id = randomUUID();
     const doing = Array.from({ length: 1 + this.number(3) }, () => this.pick(Object.keys(DOINGS)));
@@ -230,7 +230,7 @@ class Program {
         break;
       }
       case 2:
-        // Another process goes on, or this one has forgotten.
+        // Another process goes on, or this one has forgotten the thread.
         this.both.own = ours(this.pick([MEGABYTE, 1000]));
         break;
       case 3:
@@ -421,7 +421,7 @@ describe('rows that are older', () => {
   });
 });
 
-/** Turns the rows of a thread into those of a server that stored each list whole. */
+/** Rewrites the rows of a thread into those of a server that stored each list whole. */
 async function storedAsBefore(thread: string): Promise<void> {
   const rows = await readCheckpoints(db, { threadId: thread });
   const lists = listsOf(
@@ -463,7 +463,7 @@ describe('a DeltaChannel', () => {
       await keepLatestCheckpoints(db, thread_id);
       expect((await graphOf(ours()).getState(config)).values).toEqual(before);
     }
-    // A run makes three: those stay that lead back to the last value that LangGraph stored.
+    // A run makes three checkpoints. Those that lead back to the last value that LangGraph stored stay.
     const left = await db.query({ text: 'select 1 from gx.checkpoints where thread_id = $1', values: [thread_id] });
     expect(left.length).toBeLessThan(8);
   });

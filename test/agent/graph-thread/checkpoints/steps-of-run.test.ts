@@ -4,12 +4,12 @@ import type { Step } from '../../../../src/agent/db/checkpoints.ts';
 import { Batcher } from '../../../../src/agent/db/batcher.ts';
 import { StepsOfRun, type SharedWrites } from '../../../../src/agent/graph-thread/checkpoints/steps-of-run.ts';
 
-/* Steps are told by the id of the checkpoint they make; a statement by those of its steps. */
+/* A step is named by the id of the checkpoint that it makes, and a statement by the ids of its steps. */
 
 const put = (id: string): Step => ({ put: { key: ['thread', '', id], parentId: null, checkpoint: {}, metadata: '{}', blobs: [] } });
 const idOf = (step: Step): string => ('put' in step ? step.put.key[2] : 'writes');
 
-/** A database that stores each statement when it is told to, or refuses those with a step of this id. */
+/** A database that stores each statement when the test says so, or refuses those with a step of this id. */
 function database(refused?: string): { shared: SharedWrites; statements: string[][]; answer(): Promise<void> } {
   const statements: string[][] = [];
   const waiting: (() => void)[] = [];

@@ -1,4 +1,4 @@
-// A page as an application's author writes it, in a browser's stand-in. It prints what the reader of the page sees.
+// A page as an application's author writes it, in a stand-in for a browser. It prints what a reader of the page sees.
 import { JSDOM } from 'jsdom';
 
 const [, , apiUrl, assistantId, message] = process.argv;
@@ -26,7 +26,7 @@ const until = async (isTrue) => {
   while (!isTrue() && Date.now() < ends) await new Promise((resolve) => setTimeout(resolve, 20));
 };
 
-// A browser loads a script that is put into a shadow tree; jsdom does not.
+// A browser loads a script that is put into a shadow tree. jsdom does not.
 await until(() => shown().includes('<script'));
 for (const script of roots().flatMap((root) => [...root.querySelectorAll('script')])) {
   window.eval(await (await fetch(script.src)).text());

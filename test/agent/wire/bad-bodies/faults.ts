@@ -1,4 +1,4 @@
-/* Bodies that no route may accept, made from what the interface's own document says of each. */
+/* Bodies that no route may accept, made from what the OpenAPI document says of each route. */
 
 export type Schema = {
   type?: string | string[];
@@ -20,8 +20,8 @@ const DEEP = 10_000;
 const KEYS = 10_000;
 
 /**
- * What can't be kept as it was sent, wherever it stands; as JSON text, because some of it is nothing that
- * JSON.stringify writes.
+ * Values that can't be kept as they were sent, wherever they stand. They are JSON text, because JSON.stringify can't
+ * write some of them.
  */
 const UNSTORABLE: Record<string, string> = {
   'a NUL character': String.raw`"a\u0000b"`,
@@ -40,7 +40,7 @@ const VALUES: Record<string, unknown> = { string: 'colour', number: 7, boolean: 
 
 const manyKeys = (): object => Object.fromEntries(Array.from({ length: KEYS }, (_, at) => [`key${at}`, at]));
 
-/** The faults of a body as a whole, whatever its fields; `base` is a valid one. */
+/** Returns the faults of a body as a whole, whatever its fields are. `base` is a valid body. */
 export function faultsOfTheWhole(schema: Schema, base: unknown, { limit }: { limit: number }): Fault[] {
   return [
     ...ofTheWhole(schema, base, limit),
@@ -61,14 +61,14 @@ function ofTheWhole(schema: Schema, base: unknown, limit: number): Fault[] {
   ];
 }
 
-/** The body with one more field, whose value is JSON text; in a list, in its first element. */
+/** Returns the body with one more field, whose value is JSON text. In a list, the first element gets the field. */
 function withText(base: unknown, name: string, text: string): string {
   const one = Array.isArray(base) ? (base as unknown[])[0] : base;
   const changed = JSON.stringify({ ...(one as object), [name]: '@' }).replace('"@"', () => text);
   return Array.isArray(base) ? `[${changed}]` : changed;
 }
 
-/** The faults of each of its fields. */
+/** Returns the faults of each of the body's fields. */
 export function faultsOfFields(schema: Schema, base: unknown): Fault[] {
   if (Array.isArray(base)) {
     const [first] = base as unknown[];
@@ -94,7 +94,7 @@ function accepts(schema: Schema, type: string): boolean {
   return [schema.type].flat().some((own) => own === type || (own === 'integer' && type === 'number'));
 }
 
-/** Values that the schema does not allow, with words for them; those of its parts included. */
+/** Returns values that the schema does not allow, each with a description. Values for its parts are included. */
 function wrong(schema: Schema): [what: string, value: unknown][] {
   const types = Object.entries(VALUES).filter(([type]) => !accepts(schema, type));
   const items = schema.items === undefined ? [] : wrong(schema.items);

@@ -49,13 +49,13 @@ const failures: Record<string, (emit: (data: unknown) => void) => unknown> = {
     throw Object.create(null);
   },
   spin: () => {
-    // Past the event loop, which takes no more from here on.
+    // `writeSync` bypasses the event loop, which does nothing more from here on.
     writeSync(1, 'spinning\n');
     for (;;);
   },
   never: () => new Promise(() => undefined),
   exit: () => process.exit(1),
-  // What `process.exit` ends in: the thread goes without a word, as after a fault in native code.
+  // `process.exit` ends in this call. The thread disappears without a word, as after a fault in native code.
   die: () => (process as unknown as { reallyExit(code: number): never }).reallyExit(1),
   memory: grow,
   circle,
@@ -78,7 +78,7 @@ const failures: Record<string, (emit: (data: unknown) => void) => unknown> = {
   },
 };
 
-/** Fails in the ways a user's code does. */
+/** Fails in the ways in which a user's code does. */
 export const graph = new StateGraph(State)
   .addNode('fail', async ({ how }, { writer }) => ({ result: await failures[how]!((data) => writer?.(data)) }))
   .addEdge(START, 'fail')

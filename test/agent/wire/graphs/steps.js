@@ -9,7 +9,7 @@ const State = Annotation.Root({
   done: Annotation({ reducer: (a, b) => a + b, default: () => 0 }),
 });
 
-/** Counts down one step at a time; each step waits, and leaves a line in the journal when one is named. */
+/** Counts down one step at a time. Each step waits, and writes a line to the journal if the input names one. */
 export const graph = new StateGraph(State)
   .addNode('step', async ({ left, pause = 0, journal }, config) => {
     await wait(pause);

@@ -1,8 +1,8 @@
 import { checkpointBefore, type PageCall } from './page-call.ts';
 
 /*
- * The calls of agent-chat-ui with npm SDK 1.15, as recorded: its first view, a message, the same once more, a question
- * and its answer, the list of threads.
+ * The calls of agent-chat-ui with npm SDK 1.15, as recorded: its first view, a message, the same message again, a
+ * question and its answer, the list of threads.
  */
 
 const OWN = { 'content-type': 'application/json', 'x-api-key': 'a-key' };

@@ -2,7 +2,7 @@ import type { PageCall } from './page-call.ts';
 
 /*
  * The calls of deep-agents-ui with npm SDK 1.15, as recorded: the assistant, lists of threads, a message, a change of
- * the state, a question and its answer, a reload in the middle, a step at a time, a thread marked as done, a stop.
+ * the state, a question and its answer, a reload in the middle, single steps, a thread marked as done, a stop.
  */
 
 const HEADERS = { 'content-type': 'application/json', 'x-api-key': 'a-key', 'x-auth-scheme': 'langsmith' };
@@ -95,7 +95,7 @@ export const DEEP_AGENTS_UI: PageCall[] = [
   },
   ended,
   { ...HISTORY, says: WEATHER },
-  // A step at a time: the run stops before the tools, then goes on from there.
+  // The page goes one step at a time: the run stops before the tools, then goes on from there.
   {
     ...stream({ input: human('5b1a0000-0000-4000-8000-000000000004', 'weather'), config: {}, interrupt_before: ['tools'] }),
     says: STEP,

@@ -18,7 +18,7 @@ function oneNode({ StateGraph, Annotation, MessagesAnnotation }: LangGraph, node
   return builder.addNode('answer', node).addEdge('__start__', 'answer').addEdge('answer', '__end__').compile();
 }
 
-/** One node that says again what it was told, and when it was asked. */
+/** One node that repeats what it was told, and says when it was asked. */
 export const echo = (langgraph: LangGraph): unknown =>
   oneNode(langgraph, ({ messages }: State) => {
     const started_at = now();

@@ -7,7 +7,7 @@ import type { Scenario } from './scenario.ts';
 
 type Door = (server: BenchServer, thread: string) => Promise<Streamed>;
 
-/** How many times longer event streaming takes than the older door, whose streams are resumable; they take turns. */
+/** Says how many times longer event streaming takes than the older door with resumable streams. The two take turns. */
 async function besideOlderDoor(server: BenchServer, size: number, part: 'first' | 'whole'): Promise<number> {
   const times: Record<'older' | 'events', number[]> = { older: [], events: [] };
   const measured = async (door: Door): Promise<number> => (await door(server, await createThread(server)))[part];

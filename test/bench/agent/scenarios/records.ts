@@ -22,14 +22,14 @@ const state: Scenario = {
   },
 };
 
-/** Each owner's threads are a hundredth of all. */
+/** Each owner has a hundredth of all threads. */
 async function searchByOwner({ url }: BenchServer): Promise<number> {
   const one = (index: number): Promise<unknown[]> =>
     call<unknown[]>(`${url}/threads/search`, { metadata: { owner: `owner-${index % OWNERS}` }, limit: 10 });
   return median(await oneByOne(REPEATS, one));
 }
 
-/** Threads are made once; later rounds only search. */
+/** Threads are made once. Later rounds only search. */
 const filled = new WeakSet<BenchServer>();
 
 const search: Scenario = {

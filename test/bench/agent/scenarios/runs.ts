@@ -18,7 +18,7 @@ const waitAlone: Scenario = {
   unit: 'ms',
   sizes: { gx: 150, js: 10, aegra: 40, 'aegra-redis': 5 },
   limit: { atMost: 12 },
-  // The first half warms up, at every server: its code is compiled and its caches are filled while it is not measured.
+  // The first half warms up every server: its code is compiled and its caches are filled before it is measured.
   measure: async (server, size) => median((await oneByOne(2 * size, () => waitOnFreshThread(server))).slice(size)),
 };
 
@@ -34,7 +34,7 @@ const waitFifty: Scenario = {
   measure: async (server, size) => (size / (await together(50, size, () => waitOnFreshThread(server)))) * 1000,
 };
 
-/** From sending the request to the first line of the graph. */
+/** Measures from sending the request to the first line of the graph. */
 async function untilStarted(server: BenchServer): Promise<number> {
   const thread = await createThread(server);
   const sent = now();
@@ -59,7 +59,7 @@ const start: Scenario = {
   },
 };
 
-/** Runs on threads of their own, created as fast as the server takes them, until none is left. */
+/** Creates runs on threads of their own as fast as the server takes them, and waits until none is left. */
 export async function burst(server: BenchServer, size: number): Promise<number> {
   const threads: string[] = [];
   await together(CREATORS, size, async () => threads.push(await createThread(server)));
@@ -78,7 +78,7 @@ const burstDrained: Scenario = {
   measure: burst,
 };
 
-/** Later runs of a thread against its first ones. */
+/** Compares later runs of a thread with its first ones. */
 async function slowdown(size: number, run: () => Promise<unknown>): Promise<number> {
   const times = await oneByOne(size, run);
   return median(times.slice(-size / 10)) / median(times.slice(0, size / 10));

@@ -4,22 +4,22 @@ import type { BenchServer } from '../servers.ts';
 export type Who = 'gx' | 'beside' | 'js' | 'aegra' | 'aegra-redis';
 
 /**
- * One measurement of one server: how much work fits each, because some answer within milliseconds and others within
- * seconds.
+ * One measurement of one server. It says how much work suits each server, because some answer within milliseconds and
+ * others within seconds.
  */
 export type Scenario = {
   id: string;
-  /** The table's row: what is measured, and in what. */
+  /** The row of the table: what is measured, and in which unit. */
   what: string;
   unit: 'ms' | 'per s' | 'times' | 'MB';
-  /** Calls, runs, streams or threads a round, for each server that takes part. */
+  /** The number of calls, runs, streams or threads in a round, for each server that takes part. */
   sizes: Partial<Record<Who, number>>;
   measure(server: BenchServer, size: number): Promise<number>;
-  /** The goal for this server alone, of the medians. */
+  /** The goal for this server alone, judged by medians. */
   limit?: { atMost: number } | { atLeast: number };
-  /** Goals as ratios to the better, or the named, peer. */
+  /** Goals as ratios to the best peer, or to the named one. */
   times?: { of: Who[]; atLeast: number }[];
 };
 
-/** Another checkout has as much work as this one. */
+/** Another checkout gets as much work as this one. */
 export const sizeFor = ({ sizes }: Scenario, who: Who): number | undefined => sizes[who === 'beside' ? 'gx' : who];

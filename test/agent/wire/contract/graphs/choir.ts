@@ -1,7 +1,7 @@
 import { END, START, StateGraph, StateSchema, DeltaValue } from '@langchain/langgraph';
 import { z } from 'zod';
 
-/** A channel of which only what was written is stored: its value is made from that again, and the order counts. */
+/** A channel of which only the writes are stored. Its value is made from them again, so their order counts. */
 const State = new StateSchema({
   sung: new DeltaValue(z.array(z.string()), { reducer: (sung, parts) => sung.concat(...parts), snapshotFrequency: 3 }),
 });

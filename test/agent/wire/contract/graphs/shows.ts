@@ -14,7 +14,7 @@ type Config = Runtime & {
 const plain = (given: Record<string, unknown> = {}): Record<string, unknown> =>
   Object.fromEntries(Object.entries(given).filter(([name]) => !name.startsWith('__')));
 
-/** Shows what its call was configured with. */
+/** Shows the configuration of its call. */
 export const graph = new StateGraph(State, Context)
   .addNode('look', (_, config) => {
     const { configurable, metadata, context, maxConcurrency, timeout } = config as unknown as Config;

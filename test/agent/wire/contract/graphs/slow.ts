@@ -3,7 +3,7 @@ import { Annotation, END, interrupt, START, StateGraph } from '@langchain/langgr
 
 const State = Annotation.Root({ request: Annotation<string>(), answer: Annotation<string>() });
 
-/** Asks a person, and works a while on a yes. */
+/** Asks a person, and works for a while after a yes. */
 export const graph = new StateGraph(State)
   .addNode('ask', ({ request }) => ({ answer: interrupt({ question: `May I ${request}?` }) as string }))
   .addNode('work', async ({ answer }, { signal }) => {

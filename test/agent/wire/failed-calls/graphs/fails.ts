@@ -10,7 +10,7 @@ const State = Annotation.Root({
   }),
 });
 
-/** Takes small numbers, and fails in its own code over larger ones. */
+/** Takes small numbers, and fails in its own code on larger ones. */
 export const graph = new StateGraph(State)
   .addNode('step', () => ({ count: 1 }))
   .addEdge(START, 'step')
@@ -22,7 +22,7 @@ export const unmade = (): never => {
   throw new RangeError('no graph today');
 };
 
-/** Throws what must not be looked at. */
+/** Throws an object that nobody may look at. */
 export const hostile = (): never => {
   const refuse = (): never => {
     throw new Error('do not touch');

@@ -5,7 +5,7 @@ import { getLogger } from '@langchain/langgraph-sdk/logging';
 
 const State = Annotation.Root({ name: Annotation<string>() });
 
-// Asked for while the module loads, as most do.
+// Most graphs ask for their logger while the module loads.
 const logger = getLogger();
 logger.info('loaded');
 

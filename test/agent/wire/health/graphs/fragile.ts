@@ -6,7 +6,7 @@ if (existsSync(file)) throw new Error('this graph can not be loaded');
 
 const State = Annotation.Root({ ended: Annotation<boolean>() });
 
-/** Its first attempt takes its thread along, and leaves behind what keeps the graphs from being loaded again. */
+/** Its first attempt ends its thread, and leaves behind what keeps the graphs from being loaded again. */
 export const graph = new StateGraph(State)
   .addNode('breaks', (_state, config) => {
     const { metadata } = config as unknown as { metadata: { run_attempt: number } };
