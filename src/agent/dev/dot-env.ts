@@ -5,8 +5,8 @@ import { StartError } from '../../errors.ts';
 import { readGraphsFile } from '../gx-json/read.ts';
 
 /**
- * Returns the variables of the `.env` beside gx.json, where gx.json itself says nothing of the environment. Deployments
- * get their secrets another way, so gx.json need not name a file that only developers have.
+ * Returns the variables of the `.env` beside gx.json, unless gx.json itself says something of the environment.
+ * Deployments get their secrets in another way, so gx.json need not name a file that only developers have.
  */
 export function dotEnvOf(config: string): Record<string, string> {
   const { folder, settings } = readGraphsFile(config);

@@ -4,18 +4,21 @@ import { StartError } from '../../errors.ts';
 
 /**
  * The port that stays open while servers behind it come and go. A connection belongs to the server that was there when
- * it came.
+ * it arrived.
  */
 export type FrontDoor = {
   port: number;
-  /** From now on, connections go to this port of this machine. The first ones wait until it is known. */
+  /** Leads connections to this port of this machine from now on. The first ones wait until it is known. */
   lead(port: number): void;
   stop(): Promise<void>;
 };
 
-/** Where clients look for a development server first (Studio's page among them). */
+/** The port at which clients look for a development server first (Studio's page among them). */
 export const USUAL_PORT = 2024;
-/** Neighbours of the usual port that are tried before any free one, so that two servers keep their addresses. */
+/**
+ * The number of neighbours of the usual port that are tried before any free one, so that two servers keep their
+ * addresses.
+ */
 const NEIGHBOURS = 10;
 
 /** Opens the door at the first of these ports that is free. Throws a `StartError` when all of them are taken. */
@@ -28,7 +31,7 @@ export async function openFirstFreeDoor(host: string, [port = 0, ...others]: num
   }
 }
 
-/** The usual port, its neighbours, and then any. */
+/** Returns the usual port, its neighbours, and then any. */
 export const usualPorts = (): number[] => [...Array.from({ length: NEIGHBOURS }, (_, next) => USUAL_PORT + next), 0];
 
 const isTaken = (error: unknown): boolean => (error as NodeJS.ErrnoException | undefined)?.code === 'EADDRINUSE';

@@ -19,7 +19,7 @@ Data lies in .gx beside the configuration and survives a restart. Other settings
 
 export type DevOptions = {
   config: string;
-  /** Undefined: the usual one, or the next that is free. */
+  /** Undefined means the usual port, or the next one that is free. */
   port: number | undefined;
   host: string;
   databaseUri: string | undefined;
@@ -41,7 +41,7 @@ const FLAGS = {
 
 const LAST_PORT = 65_535;
 
-/** The options, or nothing when help was asked for. */
+/** Returns the options, or nothing when help was asked for. */
 export function devOptions(args: string[]): DevOptions | undefined {
   const flags = parsed(args);
   if (flags.help) return undefined;

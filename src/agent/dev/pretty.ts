@@ -7,7 +7,7 @@ type Line = { level: string; time: string; msg?: string; process?: string; err?:
 
 const CLOCK = { from: 11, to: 19 };
 
-/** A log line as a person reads it: time, level, message, then the data. */
+/** Returns a log line as a person reads it: time, level, message, then the data. */
 export function prettyLine(text: string): string {
   let line: Line;
   try {
@@ -21,7 +21,7 @@ export function prettyLine(text: string): string {
   return `${time.slice(CLOCK.from, CLOCK.to)} ${level.padEnd(5)} ${msg}${fields.join('')}${reason}`;
 }
 
-/** Takes what the log writes, which is whole lines. */
+/** Returns a stream that takes what the log writes, which is whole lines. */
 export const prettyStream = (out: NodeJS.WritableStream): Writable =>
   new Writable({
     decodeStrings: false,

@@ -19,8 +19,8 @@ type Running = { stop(): Promise<void> };
 type Stage = { options: DevOptions; log: Log; signal: AbortSignal; closing: (() => Promise<void> | void)[] };
 
 /**
- * The agent server on a developer's machine. Whatever was started is stopped again, also when a later part does not
- * start.
+ * Runs the agent server on a developer's machine. Whatever was started is stopped again, even when a later part fails
+ * to start.
  */
 export async function runDev(args: string[], signal: AbortSignal): Promise<Running | void> {
   const options = devOptions(args);
@@ -63,11 +63,11 @@ async function start(stage: Stage): Promise<void> {
   process.stdout.write(welcome({ ...facts, seconds: process.uptime() }));
 }
 
-/** A port that was asked for has to be free; the usual one may be another server's. */
+/** Opens the door. A port that was asked for must be free; the usual one may be another server's. */
 const openDoor = ({ host, port }: DevOptions): Promise<FrontDoor> =>
   port === undefined ? openFirstFreeDoor(host, usualPorts()) : openFrontDoor({ host, port });
 
-/** The address that a browser on this machine can open. */
+/** Returns the address that a browser on this machine can open. */
 const urlOf = ({ host }: DevOptions, { port }: FrontDoor): string => {
   const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
@@ -93,14 +93,17 @@ async function embedded({ options, log, signal, closing }: Stage, { folder }: Gr
   return postgres.uri;
 }
 
-/** Nothing works without it; what still runs is stopped in order, as by Ctrl-C. */
+/** Ends `dev`, because nothing works without Postgres. What still runs is stopped in order, as by Ctrl-C. */
 function giveUp(log: Log, file: string): void {
   log.fatal({ file }, 'Postgres ended by itself; its last words are in its log');
   process.exitCode = 1;
   process.kill(process.pid, 'SIGTERM');
 }
 
-/** Read again at each reload, as the server reads gx.json. The port is inside: the door outside stays. */
+/**
+ * Returns the settings, which each reload reads again, as the server reads gx.json. The port is the one behind the
+ * door.
+ */
 function configFor({ config }: DevOptions, uri: string): AgentConfig {
   const env = {
     // A run that a reload or Ctrl-C cuts off goes on from its last step, so nothing is gained by waiting for it.

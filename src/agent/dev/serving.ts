@@ -10,9 +10,9 @@ type AgentServer = Awaited<ReturnType<typeof startAgentServer>>;
 type Deps = { config: () => AgentConfig; log: Log; door: FrontDoor; signal: AbortSignal };
 
 /**
- * The server behind the door. A reload starts the next server beside it and stops the old one once the new one answers,
- * so that code that does not load takes nothing away. Runs of the old server are handed back, and go on in the new one
- * from their last step.
+ * Keeps a server behind the door. A reload starts the next server beside it and stops the old one once the new one
+ * answers, so that code that does not load takes nothing away. Runs of the old server are handed back, and go on in the
+ * new one from their last step.
  */
 export class Serving {
   readonly #deps: Deps;
@@ -36,7 +36,7 @@ export class Serving {
     await old?.stop();
   }
 
-  /** One at a time; what changes meanwhile makes one more. */
+  /** Reloads once at a time; changes in between lead to one more reload. */
   reload(changed: string): void {
     const idle = this.#asked === undefined;
     this.#asked = changed;
@@ -69,7 +69,7 @@ export class Serving {
   }
 }
 
-/** A compiler's message comes in several. */
+/** Throws the error with its message on one line, because a compiler's message has several. */
 function inOneLine(error: unknown): never {
   if (!(error instanceof StartError)) throw error;
   throw new StartError(error.message.replaceAll(/\s+/g, ' '), { cause: error });

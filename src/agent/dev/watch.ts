@@ -1,16 +1,19 @@
 import { readdirSync, watch, type FSWatcher } from 'node:fs';
 import path from 'node:path';
 
-/** Milliseconds of quiet after a change; an editor writes a file in several steps, and `git checkout` many files. */
+/**
+ * Milliseconds of quiet after a change: an editor writes a file in several steps, and `git checkout` writes many files.
+ */
 const QUIET = 150;
 
 const NOT_FOLLOWED = new Set(['node_modules']);
-/** What editors and a running graph write is no change of the code. */
+/** Files that editors and running graphs write are not changes of the code. */
 const NOT_CODE = /(~|\.swp|\.swx|\.tmp|\.log|\.db|\.sqlite3?|-journal|-wal|-shm|^4913)$/;
 
 /**
- * Watches folders and all below them but node_modules and hidden ones; tells once per burst which file changed first.
- * One watcher a folder, because a recursive watch would enter those, too, where Postgres writes all the time.
+ * Watches folders and all below them, except node_modules and hidden ones. Tells once per burst which file changed
+ * first. Each folder has its own watcher, because a recursive watch would enter the excluded ones, where Postgres
+ * writes all the time.
  */
 export function watchFolders(roots: string[], changed: (file: string) => void): { stop(): void } {
   const watched = new Map<string, FSWatcher>();
@@ -60,5 +63,5 @@ const foldersIn = (folder: string): string[] =>
     .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.') && !ignored(entry.name))
     .map(({ name }) => name);
 
-/** `.env` is read by the server; other hidden things are tools'. */
+/** Returns whether to ignore a name. The server reads `.env`; other hidden files belong to tools. */
 const ignored = (name: string): boolean => NOT_FOLLOWED.has(name) || (name.startsWith('.') && !name.startsWith('.env'));

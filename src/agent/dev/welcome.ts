@@ -3,10 +3,13 @@ import { USUAL_PORT } from './front-door.ts';
 
 type Facts = { url: string; graphs: GraphSource[]; seconds: number; data: string; reload: boolean; isElsewhere: boolean };
 
-/** LangGraph Studio is a hosted page; the browser itself calls this server, so a local address will do. */
+/**
+ * Returns the link to LangGraph Studio, a hosted page. The browser itself calls this server, so a local address will
+ * do.
+ */
 const studioLink = (url: string): string => `https://smith.langchain.com/studio/?baseUrl=${url}`;
 
-/** What to know and what to try, once the server answers. */
+/** Returns what to know and what to try once the server answers. */
 export function welcome({ url, graphs, seconds, data, reload, isElsewhere }: Facts): string {
   const width = Math.max(...graphs.map(({ graphId }) => graphId.length));
   const lines = graphs.map(({ graphId, description }) => `  ${graphId.padEnd(width)}  ${description ?? ''}`.trimEnd());

@@ -1,12 +1,15 @@
 import type { RunEvent } from '../../schema/stream-event.ts';
 import { placeOfEvent } from '../stream/protocol/event-name.ts';
 
-/** The graphs of a run as a tree, each with where it stands. */
+/** The graphs of a run as a tree, each with its status. */
 export type TreeNode = { namespace: string[]; status: string; graph_name: string; children?: TreeNode[] };
 
 type Lifecycle = { data: { event: string; graph_name?: string } };
 
-/** `events`: what has been told of the run's graphs, in order; `root` stands for a run of which nothing was told. */
+/**
+ * Returns the tree of a run's graphs. `events` is what has been told of them, in order; `root` stands for a run of
+ * which nothing was told.
+ */
 export function agentTree(events: Pick<RunEvent, 'event' | 'json'>[], root: Pick<TreeNode, 'status' | 'graph_name'>): TreeNode {
   const nodes = new Map<string, TreeNode>([['', { namespace: [], ...root }]]);
   for (const { event, json } of events) {

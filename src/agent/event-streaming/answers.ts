@@ -2,7 +2,7 @@
 
 type Json = Record<string, unknown>;
 
-/** What a client can do about a command that was not carried out. */
+/** The codes by which a client can tell what to do about a command that was not carried out. */
 type ErrorCode =
   | 'invalid_argument'
   | 'unknown_command'
@@ -18,7 +18,7 @@ export type CommandAnswer =
   | { type: 'success'; id: number; result: Json; meta: { applied_through_seq: number } }
   | { type: 'error'; id: number | null; error: ErrorCode; message: string };
 
-/** A command that can't be carried out; it is answered, not failed. */
+/** A command that can't be carried out. It gets an answer, and the request does not fail. */
 export class CommandError extends Error {
   override name = 'CommandError';
   readonly code: ErrorCode;
@@ -29,10 +29,13 @@ export class CommandError extends Error {
   }
 }
 
-/** `applied_through_seq` is none: no client's events are held back until a command has been answered. */
+/**
+ * Returns the answer to a command that succeeded. `applied_through_seq` is left out, because no client's events are
+ * held back until a command has been answered.
+ */
 export const success = (id: number, result: Json): CommandAnswer => ({ type: 'success', id, result, meta: { applied_through_seq: 0 } });
 
-/** `id` null: an error of the stream itself. */
+/** Returns the answer to a command that failed. `id` is null for an error of the stream itself. */
 export const failure = (id: number | null, { code, message }: Pick<CommandError, 'code' | 'message'>): CommandAnswer => ({
   type: 'error',
   id,
@@ -40,6 +43,6 @@ export const failure = (id: number | null, { code, message }: Pick<CommandError,
   message,
 });
 
-/** A reader asked for events that are no longer kept. */
+/** Returns the error for a reader that asked for events that are no longer kept. */
 export const resumeGap = ({ after, before }: { after: number; before: number }): CommandError =>
   new CommandError('resume_gap', `Events after ${after} are no longer kept; those from ${before} on follow.`);

@@ -2,7 +2,7 @@ import type { Command } from '../../schema/event-streaming.ts';
 import { checkChannels, type EventFilter } from '../stream/protocol/filter.ts';
 import { CommandError } from './answers.ts';
 
-/* What a command looks like. */
+/* This file knows what a command looks like. */
 
 type Json = Record<string, unknown>;
 
@@ -11,7 +11,7 @@ function isCommand(value: unknown): value is Command {
   return Number.isSafeInteger(id) && (id as number) >= 0 && typeof method === 'string';
 }
 
-/** The command that a text is; undefined when it is none. */
+/** Returns the command that a text holds; undefined when it holds none. */
 export function commandIn(text: string): Command | undefined {
   try {
     const value = JSON.parse(text) as unknown;
@@ -25,7 +25,7 @@ const isTexts = (value: unknown): value is string[] => Array.isArray(value) && v
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
 const isAbsent = (value: unknown): boolean => value === undefined || value === null;
 
-/** What `subscription.subscribe` asks for; `since` 0: all that is kept. */
+/** Returns what `subscription.subscribe` asks for; `since` 0 means all events that are kept. */
 export function filterOf({ channels, namespaces, depth, since }: Json): EventFilter & { since: number } {
   const refuse = (message: string): never => {
     throw new CommandError('invalid_argument', `subscription.subscribe ${message}`);

@@ -14,7 +14,7 @@ import { runOfRespond, runOfStart } from './run-of-command.ts';
 import { readStateOf, type StateCommandDeps } from './state-of-command.ts';
 import { untilEnded, type UntilEndedDeps } from './until-ended.ts';
 
-/* Commands of protocol v2 that every transport takes. What is wrong with one is its answer. */
+/* Commands of protocol v2 that every transport takes. An error in a command becomes its answer. */
 
 export type CommandDeps = CreateDeps &
   StateCommandDeps &
@@ -31,7 +31,9 @@ export async function answerCommand(deps: CommandDeps, command: Command, target:
   }
 }
 
-/** A rule that the command breaks is its answer; what may succeed later, or is our own fault, fails the request. */
+/**
+ * Turns a rule that the command breaks into its answer. What may succeed later, or is our own fault, fails the request.
+ */
 function asCommandError(error: unknown): CommandError {
   if (error instanceof CommandError) return error;
   if (error instanceof Problem && !(error instanceof Unavailable) && error.status < 500)
@@ -39,7 +41,7 @@ function asCommandError(error: unknown): CommandError {
   throw error;
 }
 
-/** Known to the protocol, and not to this server. */
+/** Commands that the protocol knows and this server does not serve. */
 const NOT_SERVED = ['input.inject', 'state.listCheckpoints', 'state.fork'];
 
 function carryOut(deps: CommandDeps, { method, params }: Command, target: Target): Promise<Json> {
@@ -82,8 +84,8 @@ const waitingOf = (thread: ThreadQuestions | undefined): string[] =>
   thread?.status === 'interrupted' ? Object.values(thread.interrupts).flatMap((some) => some.flatMap(({ id }) => id ?? [])) : [];
 
 /**
- * The thread, once the run has ended whose last events the client may have seen already. `ending`: only if it has told
- * its last.
+ * Returns what the thread waits for, once the run whose last events the client may have seen already has ended. With
+ * `ending`, it waits only if the run has told its last event.
  */
 async function settled(
   deps: CommandDeps,
@@ -114,7 +116,10 @@ async function tree(deps: LifecycleDeps, threadId: string): Promise<Json> {
 
 type LifecycleDeps = { db: Db; batched: Pick<BatchedStatements, 'threadQuestions'>; readers: Pick<Readers, 'written'> };
 
-/** As the thread's last run has told. Readers in this process may know more than is written. */
+/**
+ * Returns the run's graphs as the thread's last run has told of them. Readers in this process may know more than is
+ * written.
+ */
 async function graphsOf(
   { db, readers }: LifecycleDeps,
   threadId: string,

@@ -2,16 +2,19 @@ import type { JsonObject } from '../../schema/agent-types.ts';
 import { STRATEGIES, type MultitaskStrategy, type RunCreate } from '../../schema/run.ts';
 import { CommandError } from './answers.ts';
 
-/* The runs that commands ask for. */
+/* This file makes the runs that commands ask for. */
 
 type Json = Record<string, unknown>;
 
 const isRecord = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** What all runs of this door have in common: their thread is made when it is missing. */
+/** What all runs of this protocol have in common: their thread is made when it is missing. */
 const COMMON = { if_not_exists: 'create', stream_resumable: true, stream_subgraphs: true } as const;
 
-/** `waiting`: interrupts that the thread waits at; a plain input answers them. */
+/**
+ * Returns the run that `run.start` asks for. `waiting` are the interrupts that the thread waits at; a plain input
+ * answers them.
+ */
 export function runOfStart(params: Json, waiting: string[]): RunCreate {
   const { assistant_id, input = null } = params;
   if (typeof assistant_id !== 'string' || assistant_id === '')
@@ -22,7 +25,7 @@ export function runOfStart(params: Json, waiting: string[]): RunCreate {
   return answers ? { ...shared, input: null, command: { resume: input } } : { ...shared, input };
 }
 
-/** One answer, or several that are given together. Throws unless the thread waits for each of them. */
+/** Returns the run that gives one answer, or several together. Throws unless the thread waits for each of them. */
 export function runOfRespond(params: Json, { assistant_id, waiting }: { assistant_id: string; waiting: string[] }): RunCreate {
   const responses = responsesOf(params);
   const unknown = [...responses.keys()].find((id) => !waiting.includes(id));
@@ -56,7 +59,7 @@ const settings = ({ config, metadata }: Json): Pick<RunCreate, 'config' | 'metad
 const forks = (config: unknown): boolean =>
   isRecord(config) && isRecord(config['configurable']) && typeof config['configurable']['checkpoint_id'] === 'string';
 
-/** Clients write it either way; the protocol's own spelling counts. */
+/** Returns the strategy, which clients write either way; the protocol's own spelling takes precedence. */
 function strategyOf({ multitask_strategy, multitaskStrategy }: Json): MultitaskStrategy {
   const given = multitask_strategy ?? multitaskStrategy;
   if (given === undefined || given === null) return 'enqueue';

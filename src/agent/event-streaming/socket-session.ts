@@ -26,8 +26,9 @@ const ENDED = 1001;
 const FAILED = 1011;
 
 /**
- * One client's connection to a thread: commands come in, answers and events go out. All subscriptions share one reader,
- * so that an event that several want goes out once; a new one first gets what the reader has passed.
+ * One client's connection to a thread: commands come in, and answers and events go out. All subscriptions share one
+ * reader, so that an event that several of them want goes out once. A new subscription first gets what the reader has
+ * passed.
  */
 export class SocketSession {
   readonly #deps: SessionDeps;
@@ -83,7 +84,7 @@ export class SocketSession {
       void this.#read(since).catch((error: unknown) => this.#fail(error));
       return;
     }
-    // What the reader passes meanwhile is replayed, too: the subscription begins where both are at the same number.
+    // What the reader passes meanwhile is replayed, too. The subscription begins where both are at the same number.
     for (let from = since; from < this.#at;) {
       const upTo = this.#at;
       const batches = this.#deps.readers.protocolEventsUpTo(this.#session.threadId, { since: from, upTo });
@@ -126,7 +127,7 @@ export class SocketSession {
     return this.#session.socket.send(JSON.stringify(answer));
   }
 
-  /** A request would be answered with a status; here it is told in the answer. */
+  /** Returns the error as an answer, because a socket has no status of its own for each request. */
   #asCommandError(error: unknown): CommandError {
     if (error instanceof CommandError) return error;
     if (error instanceof Problem)

@@ -5,7 +5,7 @@ import { threadCall } from '../threads/thread-call.ts';
 import { CommandError } from './answers.ts';
 import { stateForm } from '../stream/protocol/state-form.ts';
 
-/* `state.get`: the state of a thread's graph, or of one within it. */
+/* This file answers `state.get`: the state of a thread's graph, or of one within it. */
 
 export type StateCommandDeps = { db: Db; host: Pick<GraphHost, 'call' | 'nodesOf'> };
 

@@ -2,14 +2,14 @@ import type { Db } from '../db/pool.ts';
 import { selectActive } from '../db/runs.ts';
 import type { Readers } from '../runs/readers.ts';
 
-/* A client may see the last events of a run before its end is written; what it commands next has to wait for that. */
+/* A client may see the last events of a run before its end is written, so its next command has to wait for that. */
 
 export type UntilEndedDeps = { db: Db; readers: Pick<Readers, 'followRun' | 'waitForEnd'> };
 
 /** Milliseconds within which the end of such a run is written. */
 const WRITTEN_WITHIN = 10_000;
 
-/** Settles when the thread's run under way has ended, or does not end in time. */
+/** Settles when the thread's current run has ended, or does not end in time. */
 export async function untilEnded({ db, readers }: UntilEndedDeps, threadId: string, signal: AbortSignal): Promise<void> {
   const running = (await selectActive(db, { thread_id: threadId })).find(({ status }) => status === 'running');
   if (running === undefined) return;

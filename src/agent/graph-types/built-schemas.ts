@@ -3,10 +3,7 @@ import path from 'node:path';
 import { StartError } from '../../errors.ts';
 import type { SchemasByGraph } from './main.ts';
 
-/*
- * The file in which the build of an image leaves what the types of the graphs say, because the image itself mostly has
- * no TypeScript.
- */
+/* The build of an image leaves what the types of the graphs say in a file, because most images have no TypeScript. */
 
 const fileIn = (folder: string): string => path.join(folder, 'schemas.json');
 

@@ -5,13 +5,13 @@ import type { TypedSchemas } from './typed-schemas.ts';
 
 type SchemaDeps = { host: GraphHost; typedSchemas: TypedSchemas };
 
-/** Returns what a graph takes and gives: as it says itself, and as its types say where it does not. */
+/** Returns the schemas of what a graph takes and gives: its own words, completed by its types. */
 export async function graphSchemas(graph_id: string, { host, typedSchemas }: SchemaDeps): Promise<Answer<'schemas'>> {
   const told = parsed(await host.call('schemas', { graph_id }));
   return isComplete(told) ? told : { graph_id, ...filled(told, (await typedSchemas.of(graph_id))['']) };
 }
 
-/** Returns the same of the subgraphs, by namespace. */
+/** Returns the same for the subgraphs, by namespace. */
 export async function subgraphSchemas(args: Args<'subgraphs'>, { host, typedSchemas }: SchemaDeps): Promise<Answer<'subgraphs'>> {
   const told = Object.entries(parsed(await host.call('subgraphs', args)));
   if (told.every(([, schemas]) => isComplete(schemas))) return Object.fromEntries(told);
@@ -19,11 +19,11 @@ export async function subgraphSchemas(args: Args<'subgraphs'>, { host, typedSche
   return Object.fromEntries(told.map(([namespace, schemas]) => [namespace, filled(schemas, typed[namespace])]));
 }
 
-/** Most graphs have no context, so a missing one is no reason to look further. */
+/** Returns whether nothing is missing. Most graphs have no context, so its absence is no reason to look further. */
 const isComplete = ({ input_schema, output_schema, state_schema }: GraphSchemas): boolean =>
   input_schema !== null && output_schema !== null && state_schema !== null;
 
-/** Returns what the graph said, and in each place where it said nothing, what its types say. */
+/** Returns what the graph said, completed by what its types say. */
 function filled(told: GraphSchemas, typed: GraphSchemas | undefined): GraphSchemas {
   const said = Object.entries(told).filter(([, schema]) => schema !== null);
   return { ...told, ...typed, ...Object.fromEntries(said) };

@@ -4,8 +4,8 @@ import type { JsonObject } from '../../schema/agent-types.ts';
 import { TypeSchema, type TypedProject } from './type-schema.ts';
 
 /*
- * What the types of a graph say. The project brings its own copy of LangGraph, so a graph is known by the names of its
- * properties.
+ * This file reads what the types of a graph say. The project brings its own copy of LangGraph, so a graph is known by
+ * the names of its properties.
  */
 
 /** Returns the graph that an export makes: itself, what its builder compiles, or what its function returns. */
@@ -20,7 +20,7 @@ export function graphTypeOf(exported: ts.Type, checker: ts.TypeChecker): ts.Type
 
 export const isGraph = (type: ts.Type): boolean => type.getProperty('~InputType') !== undefined;
 
-/** True for a graph, and for a builder of graphs. */
+/** Returns whether the type is a graph, or a builder of graphs. */
 export const isGraphOrBuilder = (type: ts.Type): boolean =>
   isGraph(type) || (type.getProperty('addNode') !== undefined && type.getProperty('compile') !== undefined);
 

@@ -9,8 +9,8 @@ import { Subgraphs } from './subgraphs.ts';
 import type { Compiler, TypedProject } from './type-schema.ts';
 
 /*
- * A process of its own that reads the types of graphs with the compiler of the user's project. It runs none of the
- * user's code.
+ * This separate process reads the types of graphs with the compiler of the user's project. It runs none of the user's
+ * code.
  */
 
 export type TypesAsked = { typescript: string; graphs: GraphSource[] };
@@ -29,7 +29,7 @@ function readTypes({ typescript, graphs }: TypesAsked): SchemasByGraph {
   return read;
 }
 
-/** Returns the project's own options, as far as they say what a name means. Files find each other as tsx finds them. */
+/** Returns those of the project's own options that say what a name means. Files find each other as with tsx. */
 function optionsOf(compiler: Compiler, config: string | undefined): ts.CompilerOptions {
   const host = { ...compiler.sys, readDirectory: () => [] };
   const file: unknown = config && compiler.readConfigFile(config, host.readFile).config;

@@ -3,14 +3,15 @@ import { isGraph, isGraphOrBuilder } from './graph-types.ts';
 import type { TypedProject } from './type-schema.ts';
 
 /*
- * Which graphs a graph has as nodes. Types hold the names of nodes only, so the calls of `addNode` are read.
+ * This file finds the graphs that a graph has as nodes. Types hold only the names of nodes, so it reads the calls of
+ * `addNode`.
  */
 
 type Subgraph = { namespace: string; type: ts.Type };
 /** The graph that is read, and what has been read of it. */
 type At = { namespace: string[]; seen: Set<ts.Node> };
 
-/** Levels of graphs in graphs; a graph that has itself as a node ends here. */
+/** The most levels of graphs within graphs. A graph that has itself as a node ends here. */
 const DEEPEST = 8;
 
 /** Finds the subgraphs of a graph that is declared somewhere in the program, with those below them. */
@@ -30,7 +31,7 @@ export class Subgraphs {
     return this.#found;
   }
 
-  /** Reads what makes a graph; the graphs among its nodes are read for themselves. */
+  /** Reads what makes a graph. The graphs among its nodes are read by themselves. */
   #read(node: ts.Node, at: At): void {
     const compiler = this.#compiler;
     if (compiler.isCallExpression(node) && compiler.isPropertyAccessExpression(node.expression)) {
@@ -94,7 +95,7 @@ export class Subgraphs {
     this.#read(graph, { namespace, seen: new Set() });
   }
 
-  /** Returns the graph that a node is, or the first one that its function or its options name. */
+  /** Returns the graph that a node is, or else the first one that its function or its options name. */
   #graphIn(node: ts.Node, seen: Set<ts.Node>): ts.Expression | undefined {
     const compiler = this.#compiler;
     if (compiler.isExpression(node) && isGraph(this.#checker.getTypeAtLocation(node))) return node;

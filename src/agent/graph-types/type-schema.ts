@@ -8,7 +8,7 @@ export type JsonSchema = Record<string, unknown>;
 type Named = { name: string; schema: JsonSchema };
 
 const MOST_TYPES = 5000;
-/** Levels of one type within itself: a type that refers to itself with ever other arguments ends here. */
+/** The most levels of one type within itself. A type that refers to itself with ever new arguments ends here. */
 const DEEPEST = 3;
 
 const MESSAGE: Named = {
@@ -45,7 +45,7 @@ export class TypeSchema {
     return { ...schema, ...definitions, $schema: 'http://json-schema.org/draft-07/schema#' };
   }
 
-  /** Returns undefined for what JSON does not have, such as a function. */
+  /** Returns the schema of a type; undefined for what JSON does not have, such as a function. */
   #schema(type: ts.Type): JsonSchema | undefined {
     const { TypeFlags: flag } = this.#compiler;
     this.#count += 1;
@@ -78,7 +78,7 @@ export class TypeSchema {
     return constraint === undefined || constraint === type ? {} : this.#schema(constraint);
   }
 
-  /** A choice among more than values may refer to itself. */
+  /** Describes a choice. One that holds objects may refer to itself, so it is described once under its name. */
   #choice(type: ts.UnionType): JsonSchema | undefined {
     const name = type.types.some((one) => one.flags & this.#compiler.TypeFlags.Object) ? this.#nameOf(type) : undefined;
     const build = (): JsonSchema | undefined => this.#union(type.types);
@@ -114,7 +114,7 @@ export class TypeSchema {
     return { type: 'array', items: items.slice(0, fixedLength), minItems: minLength, ...(!hasRestElement && { maxItems: fixedLength }) };
   }
 
-  /** Of the language's own classes only a date has a form in JSON. */
+  /** Describes a class of the language itself. Only a date has a form in JSON. */
   #builtIn(type: ts.Type): JsonSchema | undefined {
     const { Class, Interface } = this.#compiler.SymbolFlags;
     const declared = type.getSymbol();
@@ -172,7 +172,7 @@ export class TypeSchema {
     return schema === undefined || Object.keys(schema).length === 0 ? {} : { additionalProperties: schema };
   }
 
-  /** A symbol is no name in JSON, and what a class keeps for itself is no part of its interface. */
+  /** Returns whether the property is data. JSON has no symbols as names, and what is private to a class is no data. */
   #isData(property: ts.Symbol): boolean {
     const { valueDeclaration: declared } = property;
     const hidden =
@@ -207,16 +207,16 @@ export class TypeSchema {
     return { $ref: `#/definitions/${MESSAGE.name}` };
   }
 
-  /** Says what clients look for that show a chat. */
+  /** Describes messages, with the mark by which clients know what to show as a chat. */
   #messages = (): JsonSchema => ({ type: 'array', items: this.#message(), langgraph_type: 'messages' });
 }
 
 const has = (type: ts.Type, ...names: string[]): boolean => names.every((name) => type.getProperty(name) !== undefined);
 
-/** By shape: the project brings its own copy of the message classes. */
+/** Knows a message by its shape, because the project brings its own copy of the message classes. */
 const isMessage = (type: ts.Type): boolean => has(type, '_getType', 'content', 'additional_kwargs');
 
-/** What a node writes to pass over a reducer, which no client sends. */
+/** Knows what a node writes to bypass a reducer, which no client sends. */
 const isOverwrite = (type: ts.Type): boolean => has(type, '__overwrite__');
 
 /** Returns the schema of a choice of values. */

@@ -9,14 +9,14 @@ import type { SchemasByGraph, TypesAsked } from './main.ts';
 
 type TypesSettings = {
   graphs: GraphSource[];
-  /** Where gx.json lies. */
+  /** The folder of gx.json. */
   folder: string;
-  /** Milliseconds that reading may take; 0 reads nothing. */
+  /** Milliseconds that reading may take; with 0 nothing is read. */
   within: number;
 };
 type Settings = TypesSettings & { log: Log };
 
-/** Versions whose compiler can be asked in JavaScript, with the same words. */
+/** Versions of TypeScript whose compiler has the same interface in JavaScript. */
 const KNOWN = new Set(['5', '6']);
 
 /** Returns the path of the TypeScript that code in this folder would import; undefined if there is none of use. */
@@ -30,7 +30,10 @@ function typescriptFrom(folder: string): string | undefined {
   }
 }
 
-/** Reads the types of graphs with the TypeScript of their project; undefined if there is none. Throws if that fails. */
+/**
+ * Reads the types of graphs with the TypeScript of their project. Returns undefined if there is none. Throws if reading
+ * fails.
+ */
 export async function readTypes({ graphs, folder, within }: TypesSettings, signal: AbortSignal): Promise<SchemasByGraph | undefined> {
   const folders = new Set([...graphs.map(({ file }) => path.dirname(file)), folder]);
   const typescript = [...folders].map(typescriptFrom).find((found) => found !== undefined);
@@ -39,7 +42,10 @@ export async function readTypes({ graphs, folder, within }: TypesSettings, signa
   return askProcess(new URL(`main${path.extname(import.meta.url)}`, import.meta.url), asked, { folder, within, signal });
 }
 
-/** The schemas of graphs whose types stand only in TypeScript: from the image's build, or read when first asked for. */
+/**
+ * The schemas of graphs that only TypeScript's types describe: they come from the image's build, or are read when first
+ * asked for.
+ */
 export class TypedSchemas {
   readonly #settings: Settings;
   readonly #closing = new AbortController();

@@ -1,7 +1,7 @@
 import { StartError } from '../../errors.ts';
 import type { JsonObject } from '../../schema/agent-types.ts';
 
-/** What runs of a graph's own assistant get where they say nothing: its config, and its context. */
+/** The config and the context that runs of a graph's own assistant get where they give none. */
 export type AssistantDefaults = { config: JsonObject; context: JsonObject };
 
 export const ASSISTANT_DEFAULTS = 'LANGGRAPH_CONFIG';
@@ -14,8 +14,8 @@ const refuse = (problem: string): never => {
 
 /**
  * Reads the setting: a JSON object, graph id -> config of a run, with `context` beside its other fields. Settings of
- * the graph stand in `context` or in `configurable`, which are two names for them. Throws a `StartError` for anything
- * else, and for a graph that is not there.
+ * the graph are in `context` or in `configurable`, which are two names for them. Throws a `StartError` for anything
+ * else, and for a graph that does not exist.
  */
 export function assistantDefaults(text: string | undefined, graphs: string[]): Map<string, AssistantDefaults> {
   const given = parsed(text ?? '{}');

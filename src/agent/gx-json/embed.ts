@@ -24,15 +24,15 @@ export async function loadEmbed({ file, exportName, dims }: StoreIndex): Promise
   };
 }
 
-/** Returns the vector with length one, so that a product of two is their cosine. */
+/** Returns the vector scaled to length one, so that the product of two is their cosine. */
 function unit(vector: number[]): number[] {
   const length = Math.hypot(...vector);
   return length === 0 ? vector : vector.map((number) => number / length);
 }
 
 /**
- * Returns the texts of a value that are searched by meaning: at the paths asked for, else at those of gx.json. `$` is
- * the whole value.
+ * Returns the texts of a value that are searched by meaning: at the given paths, else at those of gx.json. `$` is the
+ * whole value.
  */
 export function textsOf(value: object, index: unknown, { fields }: Pick<StoreIndex, 'fields'>): string[] {
   if (index === false) return [];

@@ -18,7 +18,7 @@ export type GraphsFile = {
   index: StoreIndex | undefined;
 };
 
-/** Reads gx.json. Throws whatever is wrong with it as a `StartError` that names the file and the field. */
+/** Reads gx.json. Throws a `StartError` that names the file and the field for whatever is wrong. */
 export function readGraphsFile(configPath: string): GraphsFile {
   const file = path.resolve(configPath);
   const settings = validated(parsed(file), file);
@@ -53,7 +53,7 @@ function validated(value: unknown, file: string): GxJson {
   }
 }
 
-/** A switch that is off asks for nothing. */
+/** Returns whether a switch asks for anything; one that is off does not. */
 const asks = (value: unknown): boolean => value !== undefined && value !== false;
 
 const at = (settings: object, key: string): unknown =>
@@ -73,8 +73,8 @@ function storeIndex({ store }: GxJson, folder: string): StoreIndex | undefined {
 }
 
 /**
- * Returns `env` of gx.json, which is a map or the path of a file of NAME=value lines. A list of names asks nothing of
- * the server.
+ * Returns `env` of gx.json, which is a map or the path of a file of NAME=value lines. A list of names asks the server
+ * for nothing.
  */
 function environment({ env }: GxJson, file: string): Record<string, string> {
   if (env === undefined || Array.isArray(env)) return {};

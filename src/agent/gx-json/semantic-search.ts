@@ -6,10 +6,10 @@ import { textsOf, type Embed, type StoreIndex } from './embed.ts';
 
 type Deps = { db: Database; index: Pick<StoreIndex, 'dims' | 'fields'>; embed: Embed };
 
-/** How many older items are embedded at a time. */
+/** The number of older items that are embedded at a time. */
 const BATCH = 50;
 
-/** Searches by meaning over the store, as `store.index` of gx.json asks for it. */
+/** Searches the store by meaning, as `store.index` of gx.json asks. */
 export class SemanticSearch {
   readonly #deps: Deps;
   #by: Nearness = 'sql';
@@ -30,7 +30,7 @@ export class SemanticSearch {
   async near(query: string): Promise<Near> {
     const { db, embed, index } = this.#deps;
     const [vector = []] = await embed([query]);
-    // A database gains pgvector, it does not lose it.
+    // A database may gain pgvector, but does not lose it.
     if (this.#by === 'sql') this.#by = await nearness(db, index.dims);
     return { vector, by: this.#by };
   }
@@ -41,7 +41,7 @@ export class SemanticSearch {
     return this.#by;
   }
 
-  /** Gives vectors to the items that were stored without, until none is left; returns how many there were. */
+  /** Gives vectors to the items that were stored without any, until none is left; returns how many there were. */
   async catchUp(signal: AbortSignal): Promise<number> {
     const { db, index } = this.#deps;
     for (let items = 0; ;) {

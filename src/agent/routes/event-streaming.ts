@@ -17,7 +17,7 @@ import { ok, refused, route, ThreadPath, type AgentRoute, type AgentCaller } fro
 
 const tag = 'event streaming';
 
-/** The events that the client asked for; what can't be given any more is told in their place. */
+/** Yields the events that the client asked for, and in place of those that are gone, the error that says so. */
 async function* filtered(batches: AsyncIterable<Batch>, filter: EventFilter): AsyncGenerator<SseEvent[]> {
   for await (const batch of batches) {
     if ('gap' in batch) {
@@ -67,7 +67,7 @@ const commandsRoute = (deps: CommandDeps): AgentRoute =>
     },
   });
 
-/** The same thread over one connection that carries commands, answers and events. */
+/** Serves the same thread over one connection that carries commands, answers and events. */
 const threadSocket = (deps: SessionDeps): SocketRoute<AgentCaller> => ({
   path: '/threads/{thread_id}/stream/events',
   check: ({ thread_id = '' }) => {
@@ -80,7 +80,7 @@ const threadSocket = (deps: SessionDeps): SocketRoute<AgentCaller> => ({
   },
 });
 
-/** Event streaming stands on threads and runs. */
+/** Serves event streaming, which stands on threads and runs. */
 export const eventStreaming: Feature = {
   isServed: ({ http, config }) =>
     config.eventStreaming && ![http.disable_threads, http.disable_runs, http.disable_event_streaming].includes(true),

@@ -8,7 +8,7 @@ import type { AgentRoute, AgentCaller } from './route.ts';
 export type FeatureSettings = { http: NonNullable<GxJson['http']>; config: Pick<AgentConfig, 'eventStreaming'> };
 
 /**
- * A part of the server that can be turned off, or that works by itself. All that the server knows of it is one value.
+ * A part of the server that can be turned off, or that works by itself. This value is all that the server knows of it.
  */
 export type Feature = {
   isServed: (settings: FeatureSettings) => boolean;
@@ -16,6 +16,6 @@ export type Feature = {
   sockets?: (deps: AgentDeps) => SocketRoute<AgentCaller>[];
   /** Its name among the `flags` of /info, which say whether it is served. */
   flag?: string;
-  /** What it does by itself, from the moment in which the server serves until the signal. Never throws. */
+  /** Does the feature's own work, from the moment in which the server serves until the signal. Never throws. */
   work?: (deps: AgentDeps, signal: AbortSignal) => void;
 };

@@ -18,7 +18,7 @@ async function give({ db }: Deps, token: string, given: FeedbackGiven): Promise<
   return noContent();
 }
 
-/** The token is the credential: whoever got the link may use it. */
+/** Takes feedback. The token is the credential, so whoever got the link may use it. */
 const giveFeedbackRoute = (deps: Deps): AgentRoute =>
   route({
     method: 'post',

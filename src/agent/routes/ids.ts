@@ -2,8 +2,8 @@ import type { Request } from '../../http/route.ts';
 import type { AgentRoute } from './route.ts';
 
 /*
- * Ids mean the same in capital and small letters. The database returns them in small ones, and states are kept under
- * their text.
+ * Ids are the same in upper and lower case. The database returns them in lower case, and states are kept under their
+ * text.
  */
 
 type Fields = Record<string, { format?: string; items?: { format?: string } } | undefined>;
@@ -12,8 +12,8 @@ type Part = 'params' | 'query' | 'body';
 const PARTS: Part[] = ['params', 'query', 'body'];
 
 /**
- * Returns the route with the ids of its requests in small letters: those in its path, and the fields of its body that
- * are ids or lists of ids.
+ * Returns the route with the ids of its requests in lower case: those in its path, and the fields of its body that are
+ * ids or lists of ids.
  */
 export function withSmallIds(route: AgentRoute): AgentRoute {
   const ids = PARTS.flatMap((part) => idsIn(route[part]).map((name) => [part, name] as const));

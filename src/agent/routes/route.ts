@@ -25,8 +25,8 @@ export const ok = (description: string, schema?: AnswerDescription['schema']): A
 });
 
 /**
- * A page with its headers: `X-Pagination-Next` only when there is another page, `X-Pagination-Total` at least what is
- * known to be there.
+ * Returns a page with its headers: `X-Pagination-Next` only when there is another page, and `X-Pagination-Total`, which
+ * is at least what is known to be there.
  */
 export function page<T>(rows: T[], { limit, offset }: { limit: number; offset: number }): { rows: T[]; headers: Record<string, string> } {
   if (rows.length <= limit) return { rows, headers: { 'x-pagination-total': String(offset + rows.length) } };

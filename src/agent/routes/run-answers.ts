@@ -11,11 +11,11 @@ import type { JsonText } from '../threads/json-text.ts';
 import { cursorOf, modesOf } from './stream-query.ts';
 
 /*
- * How a run is answered: at once, at its end, or as it happens; alike for runs on a given thread and on one of their
- * own.
+ * This file answers runs: at once, at their end, or as they happen. It does so alike for runs on a given thread and on
+ * one of their own.
  */
 
-/** What answering runs takes. */
+/** The parts that answering runs needs. */
 export type RunRouteDeps = CreateDeps & CancelDeps & { readers: Readers };
 
 type Target = { threadId: string | undefined; request: Pick<Request, 'requestId' | 'headers' | 'signal'> };
@@ -23,13 +23,13 @@ type Target = { threadId: string | undefined; request: Pick<Request, 'requestId'
 const pathOf = (run: { thread_id: string; run_id: string }, threadId: string | undefined): string =>
   threadId === undefined ? `/runs/${run.run_id}` : `/threads/${run.thread_id}/runs/${run.run_id}`;
 
-/** Makes a run and answers it at once. */
+/** Makes a run and answers with it at once. */
 export async function answerRun(deps: RunRouteDeps, body: RunCreate, { threadId, request }: Target): Promise<Reply> {
   const { run } = await createRun(deps, body, { threadId, request, follow: undefined });
   return json(run, 200, { 'content-location': pathOf(run, threadId) });
 }
 
-/** Makes a run and answers its final state. */
+/** Makes a run and answers with its final state. */
 export async function answerEnd(deps: RunRouteDeps, body: RunCreate, { threadId, request }: Target): Promise<Reply> {
   const { run, subscription } = await createRun(deps, body, { threadId, request, follow: request.signal });
   const path = `/threads/${run.thread_id}/runs/${run.run_id}`;
@@ -56,8 +56,8 @@ export async function answerStream(deps: RunRouteDeps, body: RunCreate, { thread
 }
 
 /**
- * Waits for the final state of a followed run. A client that leaves gets nothing, and stops the run if it asked for
- * that.
+ * Waits for the final state of a followed run. A client that leaves gets nothing, and thereby stops the run if it asked
+ * for that.
  */
 async function stateAtEnd(
   deps: RunRouteDeps,
@@ -99,7 +99,7 @@ async function joined({ readers }: RunRouteDeps, run: Pick<Join, 'runId' | 'thre
   throw new NotFound(`Run with ID ${run.runId} not found`);
 }
 
-/** Answers the final state of a run that was made before. */
+/** Answers with the final state of a run that was made before. */
 export async function answerJoin(deps: RunRouteDeps, { runId, threadId, signal, query }: Omit<Join, 'headers'>): Promise<Reply> {
   const { progress, subscription } = await joined(deps, { runId, threadId }, signal);
   if (!isUnfinished(progress.status)) {
@@ -109,7 +109,7 @@ export async function answerJoin(deps: RunRouteDeps, { runId, threadId, signal, 
   return slowJsonText(() => stateAtEnd(deps, progress, { subscription, cancel: query.cancel_on_disconnect === true }));
 }
 
-/** Streams the events of a run that was made before, from now or from an event on. */
+/** Streams the events of a run that was made before, from now on or from an event on. */
 export async function answerJoinStream(deps: RunRouteDeps, { runId, threadId, headers, signal, query }: Join): Promise<Reply> {
   const wanted = { modes: modesOf(query.stream_mode, { field: 'stream_mode', modes: STREAM_MODES }), namespaces: query.namespace };
   const cursor = cursorOf(headers);

@@ -161,8 +161,8 @@ const picked = (record: object, names: string[]): object =>
   Object.fromEntries(Object.entries(record).filter(([name]) => names.includes(name)));
 
 /**
- * Deletes a run. One that is under way is rolled back first, and its worker has the last word: nothing of it is written
- * after the answer.
+ * Deletes a run. A run under way is rolled back first. Its worker has the last word, so nothing of it is written after
+ * the answer.
  */
 async function remove(
   deps: RunRouteDeps,

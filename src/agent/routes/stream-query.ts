@@ -2,13 +2,16 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { Invalid } from '../../errors.ts';
 import { parseCursor, type Cursor } from '../../schema/stream-event.ts';
 
-/* What readers of streams say about themselves: which kinds of events they want, and how far they have read. */
+/*
+ * This file reads what readers of streams say about themselves: which kinds of events they want, and how far they have
+ * read.
+ */
 
 type Allowed<Mode> = { field: string; modes: readonly Mode[] };
 
 /**
- * Reads stream modes: one, several by commas or by repeating the field, or a JSON array in one value; undefined when
- * none is named, or an empty one. Throws `Invalid`.
+ * Reads stream modes: one, several separated by commas or by repeating the field, or a JSON array in one value. Returns
+ * undefined when none is named, or an empty one. Throws `Invalid`.
  */
 export function modesOf<Mode extends string>(given: string[] = [], { field, modes }: Allowed<Mode>): Mode[] | undefined {
   const texts = given.filter((text) => text !== '');
@@ -19,7 +22,7 @@ export function modesOf<Mode extends string>(given: string[] = [], { field, mode
   throw new Invalid([{ loc: ['query', field], msg: `"${unknown}" is none of ${modes.join(', ')}`, type: 'enum' }]);
 }
 
-/** Reads a JSON list. A text that only looks like one is a single mode, which nobody knows. */
+/** Reads a JSON list. A text that only looks like one counts as a single mode, which is then refused as unknown. */
 function listIn(text: string): unknown[] {
   try {
     return JSON.parse(text) as unknown[];
@@ -29,8 +32,8 @@ function listIn(text: string): unknown[] {
 }
 
 /**
- * Reads `Last-Event-ID` as a cursor; undefined when there is none. An id that no server can have given is refused, as
- * the vendor's server does.
+ * Reads `Last-Event-ID` as a cursor; returns undefined when there is none. It refuses an id that no server can have
+ * given, as the vendor's server does.
  */
 export function cursorOf(headers: IncomingHttpHeaders): Cursor | undefined {
   const text = headers['last-event-id'] as string | undefined;

@@ -7,7 +7,7 @@ import type { Metrics } from '../metrics.ts';
 import { ok, route, type AgentRoute } from './route.ts';
 
 export type ServerInfo = {
-  /** What can be turned off and is served here. */
+  /** The features that can be turned off and are served here. */
   flags: Record<string, boolean>;
   version: string;
   langgraphVersion: string;
@@ -22,10 +22,10 @@ type Deps = Pick<AgentDeps, 'db' | 'host' | 'pump' | 'log'>;
 const tag = 'system';
 const Any = Type.Unsafe<unknown>({ type: 'object' });
 const CHECK_WITHIN = 3000;
-/** Milliseconds after which a look at the queue counts as stuck: it is looked at every 1.5 s. */
+/** Milliseconds after which a look at the queue counts as stuck; there is one every 1.5 s. */
 const LOOKS_WITHIN = 30_000;
 
-/** Tells whether this process can do its work: whether the database and, on it, the queue answer. */
+/** Tells whether this process can do its work, which needs the database and its queue. */
 export function healthRoute(deps: Deps, path: '/' | '/ok'): AgentRoute {
   return route({
     method: 'get',

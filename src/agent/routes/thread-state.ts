@@ -27,7 +27,7 @@ const HistoryQuery = Type.Object({
 
 type Json = Record<string, unknown>;
 
-/** Returns what a thread shows that no graph has touched. */
+/** Returns what a thread shows when no graph has touched it. */
 const emptyState = (thread: ThreadHead): ThreadState => ({
   values: {},
   next: [],
@@ -74,7 +74,7 @@ async function historyOf(deps: Deps, threadId: string, { select, ...body }: Hist
 }
 
 /**
- * Writes state, and holds the thread meanwhile: a run that began in between would go on from the state before, and one
+ * Writes state, and holds the thread meanwhile. A run that began in between would go on from the former state, and one
  * of the two would be lost.
  */
 async function write(deps: Deps, threadId: string, body: StateUpdate): Promise<WrittenState['answer']> {
@@ -101,7 +101,7 @@ async function writeHolding(deps: Deps, tx: Db, { threadId, graph_id, body }: Wr
   return answer;
 }
 
-/** Tells those who follow the thread; the event waits for them in the table, as those of runs do. */
+/** Tells those who follow the thread. The event waits for them in the table, as those of runs do. */
 const announce = (deps: Deps, threadId: string): Promise<void> =>
   deps.readers.tellThread(threadId, 'state_update', async () => `{"state":${await stateOf(deps, threadId, {})},"thread_id":"${threadId}"}`);
 

@@ -9,7 +9,7 @@ const Modes = Type.Optional(Type.Array(Type.String()));
 
 type Deps = Pick<AgentDeps, 'readers'>;
 
-/** The stream of a thread: events of all its runs. */
+/** Serves the stream of a thread, which has the events of all its runs. */
 export const threadStreamRoute = ({ readers }: Deps): AgentRoute =>
   route({
     method: 'get',

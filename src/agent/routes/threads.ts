@@ -90,7 +90,7 @@ const getThreadRoute = (deps: Deps): AgentRoute =>
     handler: async ({ params, query }) => {
       const thread = await getThread(deps.db, params.thread_id);
       if (thread === undefined) throw missing(params.thread_id);
-      // No thread of this server expires yet.
+      // Threads of this server do not expire yet.
       return json(query.include?.includes('ttl') === true ? { ...thread, ttl: null } : thread);
     },
   });
@@ -167,7 +167,7 @@ const getStorageRoute = (deps: Deps): AgentRoute =>
     },
   });
 
-/** `Prefer` is a list (RFC 7240), and may come several times. */
+/** Returns whether the caller prefers less. `Prefer` is a list (RFC 7240), and may come several times. */
 const prefersLess = (headers: IncomingHttpHeaders): boolean =>
   [headers['prefer'] ?? []]
     .flat()
@@ -200,7 +200,7 @@ async function create(deps: Deps, body: ThreadCreate): Promise<Reply> {
 }
 
 /**
- * Takes back a thread whose history could not be written, so that the caller may send the same again; throws what went
+ * Removes a thread whose history could not be written, so that the caller may send the same again. Throws what went
  * wrong.
  */
 async function undo({ db }: Pick<Deps, 'db'>, threadId: string, failure: unknown): Promise<never> {
@@ -224,7 +224,7 @@ async function prune(deps: Deps, { thread_ids, strategy }: { thread_ids: string[
   return count;
 }
 
-/** The asked fields, with values picked by path (`values.messages[-1].content`) under their aliases. */
+/** Returns the selected fields, and the values picked by path (`values.messages[-1].content`) under their aliases. */
 function extracted(thread: Partial<Thread>, { select, extract }: ThreadSearch): object {
   const record = thread as Record<string, unknown>;
   const shown = select && select.length > 0 ? Object.fromEntries(select.map((name) => [name, record[name]])) : record;

@@ -19,7 +19,7 @@ type Bundle = { name: string; files: Record<string, string> };
 const tag = 'ui';
 const TYPES: Record<string, string> = { '.js': 'text/javascript', '.css': 'text/css', '.map': 'application/json' };
 
-/** A page says which assistant it streams: by the name of its graph, or by its id. */
+/** Returns the bundle of the assistant that a page streams, which it names by its graph or by its id. */
 async function bundleOf({ db, bundles }: Deps, asked: string): Promise<Bundle> {
   const isAssistant = bundles[asked] === undefined && isUuid(asked);
   const name = isAssistant ? (await assistantOf({ db }, asked.toLowerCase())).graph_id : asked;
@@ -30,7 +30,7 @@ async function bundleOf({ db, bundles }: Deps, asked: string): Promise<Bundle> {
 const escaped = (value: string): string =>
   value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;');
 
-/** Changes with the files, so that browsers may keep them. */
+/** Returns a version that changes with the files, so that browsers may keep them. */
 const versionOf = ({ files }: Bundle): string => createHash('sha256').update(JSON.stringify(files)).digest('hex').slice(0, 16);
 
 /**
@@ -72,7 +72,7 @@ const getAssetRoute = (deps: Deps): AgentRoute =>
     id: 'get_ui_file',
     summary: 'A script or a style sheet of components',
     tag,
-    // A browser sends no credentials with it.
+    // A browser sends no credentials with this request.
     access: 'open',
     params: Type.Object({ name: Type.String(), file: Type.String() }),
     query: Type.Object({

@@ -1,7 +1,7 @@
 import type { RunError } from '../../schema/run.ts';
 import type { RunEvent } from '../../schema/stream-event.ts';
 
-/** What a run came to that ended in this process. `values` and `interrupts` are JSON text; absent means unchanged. */
+/** The outcome of a run that ended in this process. `values` and `interrupts` are JSON text; absent means unchanged. */
 export type RunResult = {
   values?: string;
   interrupts?: string;
@@ -13,23 +13,25 @@ export type RunResult = {
 /** What a reader in this process hears of a run, or of a thread. */
 export type BusMessage =
   | { kind: 'events'; run_id: string; events: RunEvent[] }
-  /** The table has more events of the run, or of any. */
+  /** The table has more events of the run, or of any run. */
   | { kind: 'wake'; run_id?: string }
-  /** The run is over; without a result it did not end in this process, and its row tells. */
+  /** The run is over. Without a result it did not end in this process, and its row tells the outcome. */
   | { kind: 'end'; result: RunResult | undefined }
   /** The reader was given up because too much waited for it. */
   | { kind: 'too-slow' };
 
-/** Characters of events that wait for one slow reader before it is given up, so that it can not fill the memory. */
+/**
+ * The most characters of events that wait for one slow reader before it is given up, so that it can't fill the memory.
+ */
 const MOST_WAITING = 64 * 1024 * 1024;
 
 export type Subscription = {
-  /** The next message; undefined once the reader has left. */
+  /** Returns the next message; undefined once the reader has left. */
   next(): Promise<BusMessage | undefined>;
   close(): void;
 };
 
-/** The key under which a whole thread is followed. */
+/** Returns the key under which a whole thread is followed. */
 export const threadKey = (threadId: string): string => `thread:${threadId}`;
 
 const sizeOf = (message: BusMessage): number =>
@@ -37,7 +39,9 @@ const sizeOf = (message: BusMessage): number =>
 
 type Listener = (message: BusMessage) => void;
 
-/** Hands a run's events to the readers of the run, or of its thread, in this process, without a disk in between. */
+/**
+ * Hands a run's events to the readers of the run, or of its thread, in this process, without going through the disk.
+ */
 export class Bus {
   readonly #listeners = new Map<string, Set<Listener>>();
   readonly #unmade = new Set<string>();

@@ -5,7 +5,7 @@ import { appendEvents, type StoredEvent } from '../db/events.ts';
 import type { Db } from '../db/pool.ts';
 import { channelOf, type Signal } from '../db/signals.ts';
 
-/** Milliseconds that events are gathered before they are written together. */
+/** Milliseconds for which events are gathered before they are written together. */
 const GATHER = 5;
 /** NOTIFY carries 8,000 bytes: at 39 an id, this many runs with their threads fit. */
 const RUNS_PER_SIGNAL = 90;
@@ -15,12 +15,12 @@ type Entry = StoredEvent & { readers: Iterable<string> };
 /** Writes events for readers in other processes and for clients that come back, in batches, one statement at a time. */
 export class EventLog {
   readonly #db: Db;
-  /** How long events are kept. */
+  /** Seconds for which events are kept. */
   readonly lifeSeconds: number;
   readonly #log: Log;
   #waiting: Entry[] = [];
   #writing = false;
-  /** Counts events that came, and that went; and who waits for one of them. */
+  /** Counts the events that came and those that went, and holds who waits for one of them. */
   #came = 0;
   #went = 0;
   #listeners: { upTo: number; resolve: () => void }[] = [];

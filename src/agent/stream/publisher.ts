@@ -15,7 +15,7 @@ type Deps = {
 /** A run under way, as its readers know it. */
 export type PublishedRun = {
   run: { run_id: string; thread_id: string; resumable: boolean };
-  /** Where its events stand. */
+  /** The cursor of its last event. */
   at: Cursor;
   /** The number of its thread's last protocol event: a thread has one running run, which counts them. */
   thread_seq: number;
@@ -48,25 +48,28 @@ export class Publisher {
   }
 
   /**
-   * Settles when all that was published of the run is where readers in other processes find it: they stop looking at
-   * its end.
+   * Settles when all that was published of the run is where readers in other processes find it, because they stop
+   * looking at its end.
    */
   async stored(published: PublishedRun): Promise<void> {
     if (isKept(published)) await this.#deps.eventLog.written();
   }
 
   /**
-   * Tells those who follow the thread that the run is over. Its result can be read by now, and the thread's next run
-   * may have begun elsewhere: the event bears the time of the last one, so that it stands before that run.
+   * Tells those who follow the thread that the run is over. Its result can be read by now, but the thread's next run
+   * may have begun elsewhere. So the event bears the time of the last one, and stands before that run.
    */
   publishDone(published: PublishedRun): void {
     this.publish(published, [[RUN_DONE, runDone(published.run.run_id)]], published.at.ms || Date.now());
   }
 
-  /** A message that no reader could take is left out of the stream; the run and its result are whole. */
+  /**
+   * Returns whether streams carry a message. One that no reader could take is left out; the run and its result stay
+   * whole.
+   */
   #fits(run_id: string, [event, json]: [event: string, json: string]): boolean {
     const max = this.#deps.maxEventBytes;
-    // A character is one to three bytes: most messages are decided without counting.
+    // A character takes one to three bytes, so most messages are decided without counting.
     if (json.length * 3 <= max || (json.length <= max && Buffer.byteLength(json) <= max)) return true;
     this.#deps.log.warn({ run_id, event, characters: json.length, max }, 'message is too large for streams and is left out');
     return false;

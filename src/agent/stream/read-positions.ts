@@ -1,13 +1,15 @@
 import { isAfter, type Cursor } from '../../schema/stream-event.ts';
 import { madeAt } from '../ids.ts';
 
-/** Runs of a thread whose positions are remembered: far more than can be under way, or be told late, at a time. */
+/**
+ * The most runs of a thread whose positions are remembered: far more than can be under way, or told late, at a time.
+ */
 const REMEMBERED = 200;
 const BEGINNING: Cursor = { ms: 0, seq: 0 };
 
 /**
- * How far a reader of a thread has read each of its runs. The clocks of workers differ, and the end of one run may
- * arrive after the beginning of the next: one position for all would lose events.
+ * Holds how far a reader of a thread has read each of its runs. The clocks of workers differ, and the end of one run
+ * may arrive after the beginning of the next, so a single position for all would lose events.
  */
 export class ReadPositions {
   readonly #ofRun = new Map<string, Cursor>();
@@ -15,27 +17,27 @@ export class ReadPositions {
   #start: Cursor;
 
   /**
-   * `since`: milliseconds, by this server's clock. A run made later is read from its first event, whatever its worker's
-   * clock says.
+   * `since` is in milliseconds by this server's clock. A run made later is read from its first event, whatever its
+   * worker's clock says.
    */
   private constructor(start: Cursor, since?: number) {
     this.#start = start;
     this.#since = since;
   }
 
-  /** The positions of a reader that begins now, or that goes on behind an event. */
+  /** Returns the positions of a reader that begins now, or that goes on behind an event. */
   static from(cursor: Cursor | undefined, now = Date.now()): ReadPositions {
     return cursor === undefined ? new ReadPositions({ ms: now, seq: 0 }, now) : new ReadPositions(cursor);
   }
 
-  /** Where the reader goes on in the run; without a run, where it does in all of them. */
+  /** Returns where the reader goes on in the run or, without a run, in all of them. */
   after(runId?: string): Cursor {
     if (runId === undefined) return this.#start;
     const isLater = this.#since !== undefined && madeAt(runId) >= this.#since;
     return this.#ofRun.get(runId) ?? (isLater ? BEGINNING : this.#start);
   }
 
-  /** Moves on to the event; false when it has been read before. */
+  /** Moves on to the event; returns false when it has been read before. */
   advance(runId: string, event: Cursor): boolean {
     if (!isAfter(event, this.after(runId))) return false;
     this.#ofRun.set(runId, { ms: event.ms, seq: event.seq });

@@ -13,11 +13,11 @@ export type EventSource = { db: Db; eventLog: Pick<EventLog, 'written'> };
 export type RunReading = {
   run_id: string;
   subscription: Subscription;
-  /** Where the reader stands: only what comes after is sent. */
+  /** The last event that the reader has: only what comes after it is sent. */
   from: Cursor;
-  /** True when what lies behind must be read from the table first. */
+  /** True when what lies behind it must be read from the table first. */
   replay: boolean;
-  /** True when the run is over: the table is all there is. */
+  /** True when the run is over, so that the table has everything. */
   ended: boolean;
   resumable: boolean;
   wanted: Wanted;
@@ -42,7 +42,7 @@ export async function* runEvents(source: EventSource, reading: RunReading): Asyn
   }
 }
 
-/** True for the end of a run that ended in this process: all its events were published here. */
+/** Returns true for the end of a run that ended in this process, so that all its events were published here. */
 const endedHere = (message: BusMessage): boolean => message.kind === 'end' && message.result !== undefined;
 
 async function* allEvents(source: EventSource, { run_id, subscription, from, replay, ended }: RunReading): AsyncGenerator<RunEvent[]> {

@@ -6,13 +6,13 @@ import { versions } from '../versions.ts';
 import { otlpBody, type Span } from './span.ts';
 
 /**
- * OpenTelemetry's defaults for a batch, and for how many spans may wait: some megabytes, whatever becomes of the
- * collector.
+ * OpenTelemetry's defaults for a batch, and for how many spans may wait. They take some megabytes, whatever becomes of
+ * the collector.
  */
 const BATCH = 512;
 const WAITING = 2048;
 
-/** Answers that ask for another try (OTLP specification). */
+/** Statuses that ask for another try (OTLP specification). */
 const LATER = [429, 502, 503, 504];
 const PAUSES = [1000, 4000];
 
@@ -46,7 +46,7 @@ export class SpanExporter {
     else this.#timer ??= setTimeout(() => void this.#flush(), this.#settings.delayMilliseconds).unref();
   }
 
-  /** Sends what waits, within some seconds. */
+  /** Sends the spans that wait, within some seconds. */
   async close(): Promise<void> {
     this.#closing.abort();
     await Promise.race([this.#flush(), wait(FAREWELL_MILLISECONDS, undefined, { ref: false })]);

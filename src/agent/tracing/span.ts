@@ -16,7 +16,7 @@ export type Span = {
 };
 
 /**
- * Returns the id of a run's trace: all attempts of a run belong to one, and whoever knows the run's id knows the
+ * Returns the id of a run's trace. All attempts of a run belong to one trace, and whoever knows the run's id knows the
  * trace's.
  */
 export const traceIdOf = (runId: string): string => runId.replaceAll('-', '').toLowerCase();
@@ -49,7 +49,7 @@ function otlpSpan({ start, end, attributes, error, ...ids }: Span): object {
   };
 }
 
-/** Returns nanoseconds as text, because 64 bits are more than a number holds. */
+/** Returns nanoseconds as text, because a number can't hold 64 bits. */
 const nanoseconds = (milliseconds: number): string => {
   const whole = Math.floor(milliseconds);
   return String(BigInt(whole) * 1_000_000n + BigInt(Math.round((milliseconds - whole) * 1e6)));

@@ -25,7 +25,7 @@ export async function bundleUi({ path: file, folder, settings }: Source, signal:
   for (const [name, source] of Object.entries(defs))
     if (!existsSync(path.resolve(folder, source))) throw new StartError(`${file}: "ui.${name}" names ${source}, which is not there.`);
   const asked: BundlesAsked = { bundler: bundlerIn(folder, file), cwd: folder, defs, config: settings.ui_config ?? {} };
-  // The package for developers has it compiled.
+  // The package for developers has this file compiled.
   const module = new URL(`main${path.extname(import.meta.url)}`, import.meta.url);
   const made = await askProcess<BundlesAsked, BundlesMade>(module, asked, {
     folder,

@@ -5,13 +5,11 @@ import process from 'node:process';
 import { pathToFileURL } from 'node:url';
 import { asError } from '../../errors.ts';
 
-/*
- * A process of its own that bundles the components of gx.json's `ui` with the bundler of the user's project.
- */
+/* This separate process bundles the components of gx.json's `ui` with the bundler of the user's project. */
 
 /** Name -> file name -> its text; a bundle is JavaScript and style sheets. */
 export type Bundles = Record<string, Record<string, string>>;
-/** `bundler`: the file of `@langchain/langgraph-ui`. The rest is what it takes. */
+/** `bundler` is the file of `@langchain/langgraph-ui`; the rest is what it takes. */
 export type BundlesAsked = { bundler: string; cwd: string; defs: Record<string, string>; config: { shared?: string[] } };
 export type BundlesMade = { bundles: Bundles } | { failed: string };
 

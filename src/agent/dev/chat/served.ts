@@ -38,10 +38,12 @@ const chatRoutes = (): AgentRoute[] => [
   }),
 ];
 
-/** Served by `dev` alone: whoever opens the page may do everything. */
+/** Only `dev` serves the page, because whoever opens it may do everything. */
 export const chatPage: Feature = { isServed: () => true, routes: chatRoutes };
 
-/** The page asks for `.js`; in a checkout, that is a `.ts` whose types go on the way. */
+/**
+ * Finds the file to serve. The page asks for `.js`; in a checkout that is a `.ts`, whose types are stripped on the way.
+ */
 function existing(file: string): string | undefined {
   if (!FILE.test(file)) return undefined;
   return [file, file.replace(/\.js$/, '.ts')].find((name) => existsSync(new URL(name, FOLDER)));

@@ -4,7 +4,10 @@ import path from 'node:path';
 import process from 'node:process';
 import { StartError } from '../../../errors.ts';
 
-/** Whom Postgres runs as. It refuses root, so that root gives it another account; anybody else runs it as himself. */
+/**
+ * The account that Postgres runs as. Postgres refuses root, so root gives it another one; anybody else runs it as
+ * themselves.
+ */
 export type Account = { uid: number; gid: number };
 
 export function accountForPostgres(): Account | undefined {
@@ -14,11 +17,11 @@ export function accountForPostgres(): Account | undefined {
     .map((line) => line.split(':'))
     .find(([name]) => name === 'nobody');
   if (entry === undefined) throw new StartError('Postgres refuses to run as root, and there is no account "nobody" to run it as.');
-  // Negative numbers are how macOS writes them.
+  // macOS writes these as negative numbers.
   return { uid: Number(entry[2]) >>> 0, gid: Number(entry[3]) >>> 0 };
 }
 
-/** Whether the account may enter every folder on the way. */
+/** Returns whether the account may enter every folder on the way. */
 export function mayEnter(folder: string, account: Account | undefined): boolean {
   if (account === undefined) return true;
   for (let at = path.resolve(folder); ; at = path.dirname(at)) {
@@ -29,7 +32,10 @@ export function mayEnter(folder: string, account: Account | undefined): boolean 
   }
 }
 
-/** Whom Postgres must run as on a folder that an earlier start made: root can be anybody, others only themselves. */
+/**
+ * Returns whom Postgres must run as on a folder that an earlier start made: root can be anybody, others only
+ * themselves.
+ */
 export function ownerOfFolder(folder: string, account: Account | undefined): Account | undefined {
   const { uid, gid } = statSync(folder);
   if (account === undefined && uid !== process.getuid?.())
@@ -38,13 +44,15 @@ export function ownerOfFolder(folder: string, account: Account | undefined): Acc
   return account === undefined || uid === 0 ? account : { uid, gid };
 }
 
-/** A folder that only Postgres' account reads. */
+/** Makes a folder that only Postgres' account reads. */
 export function privateFolder(folder: string, account: Account | undefined): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   if (account !== undefined) chownSync(folder, account.uid, account.gid);
 }
 
-/** Where things go that can't lie beside gx.json or in node_modules, because Postgres' account can't go there. */
+/**
+ * Returns the folder for what can't lie beside gx.json or in node_modules, because Postgres' account can't go there.
+ */
 export function sharedFolder(account: Account | undefined): string {
   const places = account === undefined ? [path.join(homedir(), '.cache')] : ['/var/lib', tmpdir()];
   for (const place of places) {
@@ -54,7 +62,7 @@ export function sharedFolder(account: Account | undefined): string {
   throw new StartError(`There is no folder for Postgres: ${places.join(' and ')} can't be written.`);
 }
 
-/** Nobody else's folder is used, even if it stands where ours should. */
+/** Makes the folder. A folder of somebody else is never used, even if it stands where ours should. */
 function made(folder: string): boolean {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o755 });

@@ -19,7 +19,7 @@ import { mayEnter, sharedFolder, type Account } from './account.ts';
 
 type Symlink = { source: string; target: string };
 
-/** The folder `bin` with initdb and postgres, where the account can run them and with their libraries complete. */
+/** Returns the folder `bin` with initdb and postgres, where the account can run them with all their libraries. */
 export function binariesFor(account: Account | undefined): string {
   const installed = installedFolder();
   const native = path.join(installed, 'native');
@@ -41,8 +41,8 @@ function installedFolder(): string {
 }
 
 /**
- * npm packages hold no symbolic links: a script makes them after the installation, and some installations forbid
- * scripts.
+ * Makes the symbolic links that npm packages can't hold. The package's own script would make them after the
+ * installation, but some installations forbid scripts.
  */
 function completeLibraries(folder: string): boolean {
   const list = path.join(folder, 'native', 'pg-symlinks.json');
@@ -52,12 +52,12 @@ function completeLibraries(folder: string): boolean {
       symlinkSync(path.relative(path.dirname(target), source), path.join(folder, target));
     return true;
   } catch (error) {
-    // Another start may have made it in between; a folder that we can't write is not ours to complete.
+    // Another start may have made the link in between; a folder that we can't write is not ours to complete.
     return (error as NodeJS.ErrnoException).code === 'EEXIST';
   }
 }
 
-/** Appears whole or not at all: two starts may do this at the same time. */
+/** Makes the folder appear whole or not at all, because two starts may do this at the same time. */
 function place(installed: string, folder: string): void {
   const half = `${folder}.${process.pid}`;
   rmSync(half, { recursive: true, force: true });

@@ -11,8 +11,8 @@ export const USER = 'gx';
 type Installation = { folder: string; bin: string; account: Account | undefined };
 
 /**
- * Makes the data folder once; the password is kept beside it. A start that was cut off leaves nothing that a later one
- * would take for data.
+ * Makes the data folder once, and keeps its password beside it. A start that was cut off leaves nothing that a later
+ * one would take for data.
  */
 export async function initialise({ folder, bin, account }: Installation): Promise<{ data: string; password: string }> {
   const data = path.join(folder, 'data');
@@ -46,7 +46,7 @@ async function initdb({ bin, folder, account }: Installation, data: string, pass
   if (code !== 0) throw new StartError(`Postgres can't make its data folder ${data}: ${complaint.trim() || String(code)}`);
 }
 
-/** The library path is for systems whose loader passes over the one in the binaries. */
+/** Returns the environment of the binaries. The library path is for systems whose loader ignores the one in them. */
 export const environment = (bin: string): NodeJS.ProcessEnv => ({
   PATH: '/usr/bin:/bin',
   LC_ALL: 'C',

@@ -6,10 +6,10 @@ import { StartError } from '../../../errors.ts';
 
 type Owner = { pid: number; birth: string; what: string };
 
-/** Milliseconds in which a Postgres whose owner was killed has stopped by itself. */
+/** Milliseconds within which a Postgres whose owner was killed has stopped by itself. */
 const STOPS_WITHIN = 30_000;
 
-/** Takes the data for this process, or throws who has it. Postgres' own lock stays the last word. */
+/** Claims the data for this process, or throws an error that names the owner. Postgres' own lock has the last word. */
 export async function claim(folder: string, what: string): Promise<() => void> {
   const file = path.join(folder, 'owner.json');
   const owner = ownerOf(file);
@@ -29,7 +29,7 @@ const inUse = (folder: string, owner?: Owner): StartError =>
     `The data in ${folder} is in use by ${owner === undefined ? 'another start' : `${owner.what} (process ${owner.pid})`}: stop that one first.`,
   );
 
-/** The first of two that start at the same time has it. */
+/** Writes the mark of the owner. Of two processes that start at the same time, the first has it. */
 function write(file: string, owner: Owner, folder: string): void {
   try {
     writeFileSync(file, JSON.stringify(owner), { mode: 0o600, flag: 'wx' });
@@ -50,7 +50,7 @@ function ownerOf(file: string): Owner | undefined {
 const BIRTH_FIELD = 19;
 
 /**
- * Returns when a process was born, in ticks since the machine started, which tells it from a later one that got its
+ * Returns when a process was born, in ticks since the machine started. That tells it from a later process with its
  * number. Only Linux says so.
  */
 const birthOf = (pid: number): string => statOf(pid)?.[BIRTH_FIELD] ?? '';
@@ -64,7 +64,7 @@ function statOf(pid: number): string[] | undefined {
   }
 }
 
-/** Waits for a Postgres without an owner to be gone, and removes the mark of one that never left it. */
+/** Waits until a Postgres without an owner is gone. */
 async function left(folder: string): Promise<void> {
   const deadline = Date.now() + STOPS_WITHIN;
   for (let pid = postmasterOf(folder); pid !== undefined; pid = postmasterOf(folder)) {
@@ -75,8 +75,8 @@ async function left(folder: string): Promise<void> {
 }
 
 /**
- * Returns the process that serves the data now. After a restart of a container or machine, its number may be another
- * program's.
+ * Returns the process that serves the data now. After a restart of the container or machine, another program may have
+ * its number.
  */
 function postmasterOf(folder: string): number | undefined {
   const data = path.join(folder, 'data');
@@ -101,7 +101,7 @@ function workingFolder(pid: number): string | undefined {
   }
 }
 
-/** A zombie, which a container without a reaper keeps for ever, is not. */
+/** Returns whether the process lives. A zombie, which a container without a reaper keeps for ever, does not. */
 function alive(pid: number): boolean {
   if (statOf(pid)?.[0] === 'Z') return false;
   try {

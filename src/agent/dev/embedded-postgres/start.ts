@@ -14,17 +14,17 @@ import { environment, initialise, USER } from './initialise.ts';
 import { claim } from './owner.ts';
 
 export type EmbeddedPostgres = {
-  /** Of the database `postgres`, as the superuser. */
+  /** The address of the database `postgres`, as the superuser. */
   uri: string;
-  /** Settles when the server has ended, asked or not. */
+  /** Settles when the server has ended, whether asked to or not. */
   ended: Promise<void>;
   stop(): Promise<void>;
 };
 
 export type PostgresOptions = {
-  /** Everything lies in here: data, password, log. */
+  /** The folder of everything: data, password, log. */
   folder: string;
-  /** Named to whoever starts a second one on the same data. */
+  /** The name that a second start on the same data is told. */
   owner: string;
   /** False for tests: data is lost when the machine stops, and nothing waits for the disk. */
   durable: boolean;
@@ -33,14 +33,14 @@ export type PostgresOptions = {
   signal?: AbortSignal;
 };
 
-/** Milliseconds that a server gets to answer; recovery after a crash takes the longest. */
+/** Milliseconds that a server has to answer; recovery after a crash takes the longest. */
 const READY_WITHIN = 30_000;
 const LOOK_EVERY = 10;
 
 /**
  * Starts Postgres and, beside it, a watcher that reads from the other end of our pipe. The pipe ends when we close it,
- * and when we are gone, however we went; then the watcher stops Postgres, and gives clients that are leaving a second.
- * A session of its own keeps the terminal's Ctrl-C from reaching Postgres before its clients leave.
+ * and also when we are gone for whatever reason. The watcher then stops Postgres, and gives clients that are leaving a
+ * second. A session of its own keeps the terminal's Ctrl-C from reaching Postgres before its clients leave.
  */
 const SUPERVISE = `"$@" 3<&- & server=$!
 (read -r _ <&3; exec 3<&-; kill -TERM $server; sleep 1; kill -INT $server) >/dev/null 2>&1 & watcher=$!
@@ -49,7 +49,7 @@ wait $server; code=$?
 kill $watcher 2>/dev/null
 exit $code`;
 
-/** Starts Postgres 18 on the folder's data, which is made if there is none. */
+/** Starts Postgres 18 on the folder's data, which it makes if there is none. */
 export async function startPostgres(options: PostgresOptions): Promise<EmbeddedPostgres> {
   const { folder, account } = placeFor(options.folder, accountForPostgres());
   const bin = binariesFor(account);
@@ -74,8 +74,8 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
 }
 
 /**
- * Returns the folder itself, or, where Postgres' account can't enter it, another one that it links to. A folder that
- * exists keeps its owner.
+ * Returns the folder itself or, where Postgres' account can't enter it, another one to which it links. An existing
+ * folder keeps its owner.
  */
 function placeFor(asked: string, account: Account | undefined): { folder: string; account: Account | undefined } {
   const parent = path.dirname(asked);
@@ -84,7 +84,7 @@ function placeFor(asked: string, account: Account | undefined): { folder: string
     const folder = realpathSync(asked);
     return { folder, account: ownerOfFolder(folder, account) };
   }
-  // What may stand there still is a link to a folder that is gone.
+  // Only a link to a folder that is gone may still stand there.
   rmSync(asked, { force: true });
   const here = mayEnter(parent, account);
   const name = createHash('sha256').update(asked).digest('hex').slice(0, 16);
@@ -113,7 +113,7 @@ function launch({ bin, folder, data, account }: Installation, args: string[]): C
 
 const pipeTo = (child: ChildProcess): Writable => child.stdio[3] as Writable;
 const gone = async (child: ChildProcess): Promise<void> => {
-  // A shell that could not be started has gone, too.
+  // A shell that could not be started is gone, too.
   await once(child, 'exit').catch(() => undefined);
   pipeTo(child).destroy();
 };
@@ -127,7 +127,7 @@ function settings(port: number, durable: boolean): string[] {
     max_connections: 200,
     wal_level: 'minimal',
     max_wal_senders: 0,
-    // A crash of Postgres loses at most the last moments, never consistency.
+    // A crash of Postgres loses the last moments at most, never consistency.
     synchronous_commit: 'off',
     log_min_messages: 'warning',
     ...(!durable && { fsync: 'off', full_page_writes: 'off' }),
@@ -135,7 +135,10 @@ function settings(port: number, durable: boolean): string[] {
   return Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
 }
 
-/** The lines of postmaster.pid that pg_ctl reads too. The port tells this server's file from one that a crash left. */
+/**
+ * The lines of postmaster.pid that hold the port and the status, which pg_ctl reads, too. The port tells this server's
+ * file from one that a crash left.
+ */
 const PORT_LINE = 3;
 const STATUS_LINE = 7;
 

@@ -1,10 +1,10 @@
 /** What `gx new` writes, and what it leaves alone. */
 export type ProjectPlan = { write: string[]; keep: string[] };
 
-/** Files that a project may have before it has an agent. They stay as they are. */
+/** Files that a project may have before it has an agent, and that stay as they are. */
 const ANYBODYS = ['package.json', 'README.md', '.gitignore', '.dockerignore', 'Dockerfile', '.env.example'];
 
-/** Returns which files to write where `there` lie already, or the ones that are in the way. */
+/** Returns which files to write where the files `there` already lie, or else the ones that are in the way. */
 export function planFor(files: string[], there: ReadonlySet<string>): ProjectPlan | { inTheWay: string[] } {
   const found = files.filter((file) => there.has(file));
   const inTheWay = found.filter((file) => !ANYBODYS.includes(file));
@@ -12,7 +12,7 @@ export function planFor(files: string[], there: ReadonlySet<string>): ProjectPla
   return { write: files.filter((file) => !there.has(file)), keep: found };
 }
 
-/** Written by code: npm leaves out files of these names when it packs the others. */
+/** These files are written by code, because npm leaves files of these names out when it packs a package. */
 export const IGNORED = {
   '.gitignore': 'node_modules/\n.gx/\n.env\n',
   '.dockerignore': 'node_modules/\n.gx/\n.env\n.git/\n',
@@ -27,7 +27,7 @@ export const packageNameOf = (folder: string): string =>
 
 type Done = { folder: string; plan: ProjectPlan; packages: string[] };
 
-/** What to do next, as `gx new` prints it. `folder` is as the user wrote it. */
+/** Returns what to do next, as `gx new` prints it. `folder` is written as the user wrote it. */
 export function nextSteps({ folder, plan, packages }: Done): string {
   const isHere = folder === '.';
   const kept = plan.keep.length === 0 ? '' : `Kept as they were: ${plan.keep.join(', ')}\n`;

@@ -13,10 +13,12 @@ Usage: gx new [folder]
 The folder is made if it is not there; without one, the agent is written here. No file is ever overwritten.
 `;
 
-/** The example that a new project begins as; it lies beside src and beside what src is compiled to. */
+/** The example that a new project begins as; it lies beside src, and beside the folder that src is compiled to. */
 const EXAMPLE = fileURLToPath(new URL('../../../../examples/new/', import.meta.url));
 
-/** What of it a project gets as it is; whoever tried the example has more there. */
+/**
+ * The files of the example that a project gets as they are; the folder of somebody who tried the example holds more.
+ */
 const COPIED = ['gx.json', 'graph.ts', 'model.ts', 'stand-in.ts', 'README.md', 'Dockerfile', '.env.example'];
 
 /** Writes a project. Throws a `StartError` when the arguments are wrong, or when files are in the way. */
@@ -25,7 +27,7 @@ export function runNew(args: string[]): void {
   process.stdout.write(folder === undefined ? HELP : written(folder));
 }
 
-/** The folder, or nothing when help was asked for. */
+/** Returns the folder, or nothing when help was asked for. */
 function folderOf(args: string[]): string | undefined {
   try {
     const { values, positionals } = parseArgs({ args, allowPositionals: true, options: { help: { type: 'boolean', short: 'h' } } });
@@ -58,7 +60,7 @@ type Package = { name: string; dependencies: Record<string, string> };
 
 const packageOfExample = (): Package => JSON.parse(readFileSync(path.join(EXAMPLE, 'package.json'), 'utf8')) as Package;
 
-/** File -> what it holds. */
+/** Returns the files of a project, with what each holds. */
 function projectFiles(name: string): Record<string, string> {
   const own = { ...packageOfExample(), name: packageNameOf(name) };
   return {

@@ -1,17 +1,17 @@
 /*
- * How a protocol event is named in a run's stream: its method, and where it happened. Readers filter by the name alone,
- * without its data.
+ * This file names a protocol event in a run's stream by its method and by where it happened. Readers filter by the name
+ * alone, without the data.
  */
 
 /** Marks events of protocol v2 among a run's events. */
 const MARK = 'v2:';
 
-/** `name`: of a custom event that has one. */
+/** The place of an event; `name` is that of a custom event that has one. */
 export type EventPlace = { method: string; name?: string | undefined; namespace: string[] };
 
 export const isProtocolEvent = (event: string): boolean => event.startsWith(MARK);
 
-/** Segments of namespaces hold no pipe: LangGraph joins them with it. */
+/** Returns the name of an event. Segments of namespaces hold no pipe, because LangGraph joins them with it. */
 export function eventName({ method, name, namespace }: EventPlace): string {
   const head = name === undefined ? method : `${method}:${encodeURIComponent(name)}`;
   return MARK + [head, ...namespace].join('|');

@@ -1,14 +1,14 @@
 import { Rejected } from '../../../errors.ts';
 import type { EventPlace } from './event-name.ts';
 
-/* What a subscription lets through. */
+/* This file decides what a subscription lets through. */
 
 const CHANNELS = new Set(['values', 'updates', 'messages', 'tools', 'lifecycle', 'input', 'tasks', 'checkpoints', 'custom']);
 
-/** `namespaces`: prefixes; absent or empty means all. `depth`: segments below the prefix, at most. */
+/** `namespaces` are prefixes; absent or empty means all. `depth` is the most segments below the prefix. */
 export type EventFilter = { channels: string[]; namespaces?: string[][] | null | undefined; depth?: number | null | undefined };
 
-/** `custom:<name>` is the channel of custom events of that name. */
+/** Returns whether there is such a channel; `custom:<name>` is the channel of custom events of that name. */
 export const isChannel = (channel: string): boolean => CHANNELS.has(channel) || channel.startsWith('custom:');
 
 export function checkChannels(channels: string[]): void {
@@ -16,7 +16,7 @@ export function checkChannels(channels: string[]): void {
   if (unknown !== undefined) throw new Rejected(`Unknown channel: ${unknown}. Channels are ${[...CHANNELS].join(', ')} and custom:<name>.`);
 }
 
-/** The channel of an event: `input.requested` and its like belong to `input`. */
+/** Returns the channel of an event: `input.requested` and its like belong to `input`. */
 const channelOf = ({ method }: EventPlace): string => method.split('.')[0]!;
 
 export function letsThrough({ channels, namespaces, depth }: EventFilter, place: EventPlace): boolean {
@@ -29,7 +29,10 @@ export function letsThrough({ channels, namespaces, depth }: EventFilter, place:
   );
 }
 
-/** Clients name nodes; a segment of an event is `<node>:<task id>`. One with a colon must be the same. */
+/**
+ * Compares segment by segment. Clients name nodes, and a segment of an event is `<node>:<task id>`; one with a colon
+ * must be the same.
+ */
 function isPrefix(prefix: string[], namespace: string[]): boolean {
   if (prefix.length > namespace.length) return false;
   return prefix.every((segment, at) => {

@@ -20,24 +20,24 @@ export type ProtocolReading = {
   threadId: string;
   subscription: Subscription;
   /**
-   * Settles once workers elsewhere tell this process of the thread: the number of the last event that the subscription
-   * may have missed until then.
+   * Settles once workers elsewhere tell this process of the thread, with the number of the last event that the
+   * subscription may have missed until then.
    */
   registered: Promise<number>;
-  /** The number of the last event that the reader has; 0: none. */
+  /** The number of the last event that the reader has; 0 means none. */
   since: number;
 };
 
 /**
- * Events that came together; or what can't be given any more, before those that can: `after` and `before` are numbers
- * that are left.
+ * Events that came together; or, before the events that can still be given, the gap of those that can't. `after` and
+ * `before` are the numbers around the gap.
  */
 export type Batch = { events: ThreadEvent[] } | { gap: { after: number; before: number } };
 
 const PAGE = 500;
 const RUN_BEGINS = eventName({ method: 'lifecycle', namespace: [] });
 
-/** It ends when the reader leaves or the server stops. */
+/** Yields the thread's protocol events until the reader leaves or the server stops. */
 export async function* protocolEvents(deps: Deps, { threadId, subscription, registered, since }: ProtocolReading): AsyncGenerator<Batch> {
   await deps.eventLog.written();
   const start = await startOf(deps, threadId, since);
@@ -62,7 +62,8 @@ export async function* protocolEvents(deps: Deps, { threadId, subscription, regi
     }
     let events = inOrder(message.events.filter(isNumbered), at);
     if (events.length > 0 && events[0]!.thread_seq !== at + 1) {
-      // What comes before is on its way, or in the table: a run begins when all of the one before is there.
+      // What comes before is on its way, or in the table, because a run begins only when all of the one before is
+      // there.
       await deps.eventLog.written();
       yield* stored();
       events = inOrder(events, at);
@@ -72,7 +73,7 @@ export async function* protocolEvents(deps: Deps, { threadId, subscription, regi
   }
 }
 
-/** Events from the number to another, that a reader has passed; with what stands in place of those that are gone. */
+/** Yields the events between two numbers that a reader has passed, and what stands in place of those that are gone. */
 export async function* protocolEventsUpTo(
   deps: Deps,
   threadId: string,
@@ -90,7 +91,7 @@ export async function* protocolEventsUpTo(
   }
 }
 
-/** What the subscription hears; and a wake once the process is registered, if it may have missed events beyond `at`. */
+/** Yields what the subscription hears, and a wake once the process is registered if it may have missed later events. */
 async function* heard(subscription: Subscription, registered: Promise<number>, at: () => number): AsyncGenerator<BusMessage> {
   const registration = registered.then((last) => ({ last }));
   let next = subscription.next();
@@ -110,7 +111,7 @@ async function* heard(subscription: Subscription, registered: Promise<number>, a
 
 const isNumbered = (event: { thread_seq?: number | null }): event is ThreadEvent => typeof event.thread_seq === 'number';
 
-/** Those behind the number, each once. */
+/** Returns the events behind the number, each once. */
 function inOrder(events: ThreadEvent[], after: number): ThreadEvent[] {
   let at = after;
   return events.filter(({ thread_seq }) => {
@@ -120,11 +121,14 @@ function inOrder(events: ThreadEvent[], after: number): ThreadEvent[] {
   });
 }
 
-/** Where the reader begins, the thread's last number, and what the reader gets for events that are no longer kept. */
+/**
+ * Returns where the reader begins, the thread's last number, and what the reader gets for events that are no longer
+ * kept.
+ */
 async function startOf({ db, batched }: Deps, threadId: string, since: number): Promise<{ at: number; last: number; batches: Batch[] }> {
   const kept = await batched.keptEvents(threadId);
   if (kept === undefined || kept.last === 0) return { at: 0, last: 0, batches: [] };
-  // One that has more than is there had it from a worker that died before it stored it.
+  // A reader that has more than is stored got it from a worker that died before it stored it.
   const at = Math.min(since, kept.last);
   const begin = kept.first?.thread_seq ?? kept.last + 1;
   const { last } = kept;
@@ -132,10 +136,10 @@ async function startOf({ db, batched }: Deps, threadId: string, since: number): 
   return { at: begin - 1, last, batches: [...gapOf(since, begin), ...(await standIn(db, threadId, { kept, begin }))] };
 }
 
-/** A reader that has nothing misses nothing. */
+/** Returns the gap for a reader. A reader that has nothing misses nothing. */
 const gapOf = (since: number, begin: number): Batch[] => (since === 0 ? [] : [{ gap: { after: since, before: begin } }]);
 
-/** Events that begin with a run say themselves where the thread stands. */
+/** Returns where the thread stands, unless the events begin with a run, because they then say it themselves. */
 async function standIn(db: Db, threadId: string, { kept, begin }: { kept: KeptEvents; begin: number }): Promise<Batch[]> {
   if (kept.first?.event === RUN_BEGINS) return [];
   const thread = await getThread(db, threadId);

@@ -3,13 +3,13 @@ import type { ThreadEvent } from '../../../schema/stream-event.ts';
 import { eventName } from './event-name.ts';
 import { stateForm } from './state-form.ts';
 
-/* What a reader gets that comes too late for the events themselves: where the thread stands. */
+/* A reader that comes too late for the events themselves gets where the thread stands. */
 
 const STATUS: Record<string, string> = { busy: 'running', interrupted: 'interrupted', error: 'failed', idle: 'completed' };
 
 /**
- * One `values` and one `lifecycle`, under the two numbers up to `last`. They keep their ids as long as the thread
- * rests.
+ * Returns one `values` and one `lifecycle`, under the two numbers up to `last`. They keep their ids as long as the
+ * thread rests.
  */
 export function snapshotOf(thread: Thread, last: number): ThreadEvent[] {
   const ms = Date.parse(thread.state_updated_at);

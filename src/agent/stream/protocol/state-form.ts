@@ -1,5 +1,6 @@
 /*
- * Messages of a state as protocol v2 shows them: fields that a page needs, content in blocks, calls of tools beside it.
+ * This file gives the messages of a state the form of protocol v2: the fields that a page needs, content in blocks, and
+ * calls of tools beside it.
  */
 
 type Json = Record<string, unknown>;
@@ -9,7 +10,7 @@ const isFilled = (value: unknown): boolean =>
   Array.isArray(value) ? value.length > 0 : isRecord(value) ? Object.keys(value).length > 0 : value !== undefined && value !== null;
 
 const TYPES = new Set(['human', 'ai', 'system', 'tool', 'function', 'remove']);
-/** Fields that go out when they say something. */
+/** Fields that go out whenever they have a value. */
 const ALWAYS = ['id', 'name', 'response_metadata'];
 const MORE: Record<string, string[] | undefined> = {
   ai: ['usage_metadata', 'additional_kwargs', 'example'],
@@ -17,7 +18,7 @@ const MORE: Record<string, string[] | undefined> = {
   tool: ['tool_call_id', 'status'],
 };
 
-/** Whether plain data is a message, as those of a stored state are. */
+/** Returns whether plain data is a message, as those of a stored state are. */
 export const isMessageForm = (value: unknown): value is Json => isRecord(value) && TYPES.has(value['type'] as string) && 'content' in value;
 
 export function stateMessage(message: Json): Json {
@@ -32,7 +33,7 @@ export function stateMessage(message: Json): Json {
   return shown;
 }
 
-/** Blocks that are known as they are. */
+/** Types of blocks that are known as they are. */
 const BLOCKS = new Set([
   'text',
   'reasoning',
@@ -52,7 +53,7 @@ const BLOCKS = new Set([
 
 const contentForm = (content: unknown): unknown => (Array.isArray(content) ? content.map(blockForm) : (content ?? ''));
 
-/** One part of a message's content as a standard block; what has no standard form is wrapped. */
+/** Returns one part of a message's content as a standard block; a part without a standard form is wrapped. */
 export function blockForm(part: unknown): Json {
   if (typeof part === 'string') return { type: 'text', text: part };
   if (!isRecord(part) || typeof part['type'] !== 'string') return { type: 'non_standard', value: part };
@@ -68,12 +69,12 @@ export function blockForm(part: unknown): Json {
   return { type: 'non_standard', value: part };
 }
 
-/** LangChain.js writes `mimeType`, the protocol `mime_type`. */
+/** Renames `mimeType`, as LangChain.js writes it, to the protocol's `mime_type`. */
 function withSnakeCase({ mimeType, ...block }: Json): Json {
   return mimeType === undefined ? block : { mime_type: mimeType, ...block };
 }
 
-/** A stored state, with its messages in this form wherever they stand. */
+/** Returns a stored state with its messages in this form, wherever they are. */
 export function stateForm(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(stateForm);
   if (!isRecord(value)) return value;

@@ -1,21 +1,21 @@
 import type { ThreadEvent } from '../../../schema/stream-event.ts';
 import { placeOfEvent } from './event-name.ts';
 
-/* Protocol events as clients get them. */
+/* Protocol events, in the form in which clients get them. */
 
 /**
- * Stable: both parts are stored with the event. A number that is given twice, because the first event was lost, has
- * another time.
+ * Returns the id of an event, which is stable because both parts are stored with the event. A number that is given
+ * twice, because the first event was lost, has another time.
  */
 export const protocolEventId = ({ ms, thread_seq }: Pick<ThreadEvent, 'ms' | 'thread_seq'>): string => `${ms}-${thread_seq}`;
 
-/** The event as one line of JSON. */
+/** Returns the event as one line of JSON. */
 export function wireForm(event: ThreadEvent): string {
   const { method } = placeOfEvent(event.event);
   return `{"type":"event","event_id":"${protocolEventId(event)}","seq":${event.thread_seq},"method":"${method}","params":${event.json}}`;
 }
 
-/** A number, or an event id, that a client says it has seen last; undefined when it is neither. */
+/** Reads a number, or an event id, that a client says it has seen last; returns undefined when it is neither. */
 export function seqOf(text: string): number | undefined {
   const match = /^(?:\d+-)?(\d{1,15})$/.exec(text);
   return match === null ? undefined : Number(match[1]);

@@ -30,7 +30,7 @@ export class Api {
   thread = (id: string): Promise<ListedThread> => this.#json(`threads/${id}`);
   state = (id: string): Promise<StateOfThread> => this.#json(`threads/${id}/state`);
 
-  /** Returns the run that the thread is busy with, or waits to begin. */
+  /** Returns the run that the thread is busy with, or that waits to begin on it. */
   async underWay(thread: string): Promise<Run | undefined> {
     const runs = await this.#json<Run[]>(`threads/${thread}/runs?limit=50`);
     return runs.find(({ status }) => status === 'running') ?? runs.findLast(({ status }) => status === 'pending');
@@ -90,7 +90,7 @@ async function complaintOf(answer: Response): Promise<string> {
   }
 }
 
-/** A connection that breaks ends the text, as a server that stops does. */
+/** Yields the texts of a body. A connection that breaks ends them, as a server that stops does. */
 async function* textsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   const reader = body.getReader();

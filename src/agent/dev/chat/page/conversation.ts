@@ -1,4 +1,4 @@
-/** A message as the server sends it: whole, or a piece (`AIMessageChunk`) of one that is being said. */
+/** A message as the server sends it: whole, or a piece (`AIMessageChunk`) of one that is still being said. */
 export type Message = {
   id?: string | null;
   type: string;
@@ -12,7 +12,7 @@ export type Message = {
 type Block = { type?: string; text?: string };
 type ToolCallChunk = { index?: number; id?: string | null; name?: string | null; args?: string | null };
 
-/** A graph waits for a person to answer it. */
+/** A question with which a graph waits for a person. */
 export type OpenQuestion = { id?: string; value: unknown };
 
 export type Conversation = {
@@ -27,7 +27,7 @@ export const EMPTY: Conversation = { messages: [], state: {}, questions: [], err
 
 type Values = Record<string, unknown> | null | undefined;
 
-/** Returns the conversation of a whole state of the thread, which is what counts whatever came before. */
+/** Returns the conversation that a whole state of the thread shows, whatever came before. */
 export function withState(
   now: Conversation,
   { values, tasks = [] }: { values: Values; tasks?: { interrupts?: OpenQuestion[] }[] },
@@ -35,13 +35,13 @@ export function withState(
   return { ...now, ...ofValues(values), questions: tasks.flatMap(({ interrupts = [] }) => interrupts) };
 }
 
-/** Returns what a thread begins with that is opened: why its last run failed, if it did. */
+/** Returns what a thread begins with when it is opened: why its last run failed, if it did. */
 export const opened = ({ status, error }: { status: string; error?: unknown }): Conversation =>
   status === 'error' ? { ...EMPTY, error: sentenceOf(error) } : EMPTY;
 
 /** Returns the conversation after one event of a run's stream. */
 export function withEvent(now: Conversation, { event, data }: { event: string; data: unknown }): Conversation {
-  // What an earlier attempt of the run began to say is said again.
+  // An earlier attempt of the run began to say this, and it is said again.
   if (event === 'metadata') return { ...now, messages: now.messages.filter((message) => !isPiece(message)) };
   if (event === 'values') return { ...now, ...ofValues(data as Values, now.messages) };
   if (event === 'messages') return { ...now, messages: withMessage(now.messages, (data as [Message])[0]) };
@@ -63,7 +63,7 @@ export function sentenceOf(data: unknown): string {
   return [error, message].filter((part) => part !== undefined && part !== '').join(': ') || 'The run failed.';
 }
 
-/** A message that is being said while the state comes is not in it yet, and stays. */
+/** Keeps a message that is still being said when the state comes, because it is not in the state yet. */
 function ofValues(values: Values, before: Message[] = []): Pick<Conversation, 'messages' | 'state'> {
   const { messages: given, __interrupt__: _, ...state } = values ?? {};
   const messages = Array.isArray(given) ? (given as Message[]) : [];
@@ -88,14 +88,14 @@ const joined = (before: Message, next: Message): Message => ({
   tool_call_chunks: [...(before.tool_call_chunks ?? []), ...(next.tool_call_chunks ?? [])],
 });
 
-/** Returns the text of a message, without what is no text. */
+/** Returns the text of a message, without the parts that are not text. */
 export const textOf = ({ content }: Message): string =>
   typeof content === 'string'
     ? content
     : content.map(({ type, text }) => (type === 'text' || type === undefined ? (text ?? '') : '')).join('');
 
 export type ToolUse = { id: string; name: string; args: string; result: string | undefined; failed: boolean };
-/** What is shown of one message: tools with what they answered. */
+/** What is shown of one message; a tool is shown with its answer. */
 export type Entry = { id: string; speaker: 'you' | 'agent' | 'system' | 'tool'; text: string; tools: ToolUse[] };
 
 /** Returns what is shown of a conversation, in order. */

@@ -14,7 +14,7 @@ const PAUSE = 300;
 /** What a line of the conversation is: an entry, or the rest of the state below them. */
 type Line = Entry | { id: 'state'; state: object } | { id: 'welcome' };
 
-/** The page: what it shows follows from the conversation, and each run changes that event by event. */
+/** The page. What it shows follows from the conversation, and each run changes that event by event. */
 class ChatPage {
   readonly #api = new Api(new URL('.', location.href).href);
   readonly #log = find('log');
@@ -97,7 +97,7 @@ class ChatPage {
     );
   }
 
-  /** Another thread, or none: what is read of the one before goes on without this page. */
+  /** Leaves for another thread, or for none. The run that was read goes on without this page. */
   #leave(thread?: string): void {
     this.#reading?.abort();
     this.#reading = undefined;
@@ -112,7 +112,7 @@ class ChatPage {
   async #open(id: string): Promise<void> {
     this.#leave(id);
     const thread: ListedThread = await this.#api.thread(id).catch((error: unknown) => {
-      // It is gone, as after `dev --reset`: what is said next begins another one.
+      // The thread is gone, as after `dev --reset`. What is said next begins another one.
       if (error instanceof Refused && this.#thread === id) this.#leave();
       throw error;
     });
@@ -150,7 +150,7 @@ class ChatPage {
     });
   }
 
-  /** Starts a run, on a new thread if there is none. Settles once it runs; what it says is read beside. */
+  /** Starts a run, on a new thread if there is none. Settles once it runs; its events are read meanwhile. */
   async #begin(what: object, said?: Message): Promise<void> {
     this.#thread ??= (await this.#api.createThread()).thread_id;
     const thread = this.#thread;

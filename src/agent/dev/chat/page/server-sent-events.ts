@@ -1,6 +1,6 @@
 export type ServerSentEvent = { event: string; data: unknown };
 
-/** Reads server-sent events, whose data is JSON, out of pieces of text of any length. */
+/** Reads server-sent events, whose data is JSON, from pieces of text of any length. */
 export async function* serverSentEvents(pieces: AsyncIterable<string>): AsyncGenerator<ServerSentEvent> {
   let rest = '';
   for await (const piece of pieces) {
@@ -13,7 +13,7 @@ export async function* serverSentEvents(pieces: AsyncIterable<string>): AsyncGen
   }
 }
 
-/** A block without data is a sign of life. */
+/** Parses one block. A block without data is only a sign of life. */
 function eventOf(block: string): ServerSentEvent | undefined {
   const lines = block.split(/\r?\n/);
   const valuesOf = (field: string): string[] =>

@@ -3,7 +3,7 @@ import { paragraphsOf, wordsOf, type Piece } from './words.ts';
 
 type Child = Node | string;
 
-/** Makes an element; what the server sent becomes text, never markup. */
+/** Makes an element. What the server sent becomes text, never markup. */
 export function element(tag: string, attributes: Record<string, string> = {}, ...children: Child[]): HTMLElement {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
@@ -21,7 +21,7 @@ const shownText = (text: string): Child[] =>
     paragraph.kind === 'code' ? element('pre', { tabindex: '0' }, paragraph.text) : element('p', {}, ...paragraph.pieces.map(shownPiece)),
   );
 
-/** A tool, folded: its name, and inside what it was asked and what it answered. */
+/** Shows a tool, folded: its name, and inside what it was asked and what it answered. */
 function shownTool({ name, args, result, failed }: ToolUse): HTMLElement {
   const state = failed ? element('span', { class: 'failed' }, 'failed') : result === undefined ? 'works …' : 'answered';
   const asked = [element('h4', {}, 'Asked'), element('pre', { tabindex: '0' }, args)];
@@ -38,7 +38,7 @@ export const shownEntry = ({ speaker, text, tools }: Entry): HTMLElement =>
     ...tools.map(shownTool),
   );
 
-/** What else the state holds, folded. */
+/** Shows, folded, what else the state holds. */
 export const shownState = (state: object): HTMLElement =>
   element(
     'details',
@@ -60,8 +60,8 @@ export function shownQuestion(value: unknown, index: number): HTMLElement {
 }
 
 /**
- * Shows a list of keyed elements: an element whose key and content are what they were stays as it is, so that screen
- * readers hear only what is new, and what was unfolded stays so.
+ * Shows a list of keyed elements. An element whose key and content are unchanged stays as it is, so that screen readers
+ * hear only what is new, and what was unfolded stays so.
  */
 export class KeyedList {
   readonly #parent: HTMLElement;

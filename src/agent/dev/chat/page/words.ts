@@ -1,4 +1,4 @@
-/** What a person wrote: a JSON value where it is one that is more than text, else the text. */
+/** Returns what a person meant: the JSON value that the text is, if that is more than a string, else the text. */
 export function meantBy(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
@@ -8,7 +8,7 @@ export function meantBy(text: string): unknown {
   }
 }
 
-/** Returns the input of a run: a JSON object is the graph's whole input, anything else is a message. */
+/** Returns the input of a run. A JSON object is the graph's whole input; anything else is a message. */
 export function inputOf(text: string): { input: object; message: { type: string; content: string } | undefined } {
   const meant = meantBy(text);
   if (typeof meant === 'object' && meant !== null && !Array.isArray(meant)) return { input: meant, message: undefined };
@@ -16,13 +16,13 @@ export function inputOf(text: string): { input: object; message: { type: string;
   return { input: { messages: [message] }, message };
 }
 
-/** Returns what answers the questions: one answer is for the only question, several each for its own. */
+/** Returns what answers the questions. A single answer is for the only question; of several, each is for its own. */
 export function resumeOf(questions: { id?: string }[], answers: string[]): unknown {
   if (questions.length === 1) return meantBy(answers[0] ?? '');
   return Object.fromEntries(questions.map(({ id }, index) => [id ?? String(index), meantBy(answers[index] ?? '')]));
 }
 
-/** Returns a question as text: its own words where it has such, else all of it. */
+/** Returns a question as text: its own words where it has some, else all of it. */
 export function wordsOf(value: unknown): { text: string; details: string | undefined } {
   if (typeof value === 'string') return { text: value, details: undefined };
   if (typeof value !== 'object' || value === null) return { text: JSON.stringify(value) ?? '', details: undefined };
@@ -36,7 +36,7 @@ const LONGEST_TITLE = 60;
 
 type ThreadSeen = { values?: unknown; thread_id: string };
 
-/** Returns how a thread is named in the list: by the first words of it. */
+/** Returns the name of a thread in the list, which is its first words. */
 export function titleOf({ values, thread_id: id }: ThreadSeen): string {
   const { messages } = (values ?? {}) as { messages?: { type?: string; content?: unknown }[] };
   const said = Array.isArray(messages) ? messages.find(({ type }) => type === 'human')?.content : undefined;
@@ -48,7 +48,7 @@ export function titleOf({ values, thread_id: id }: ThreadSeen): string {
 export type Piece = { kind: 'plain' | 'code' | 'strong'; text: string };
 export type Paragraph = { kind: 'code'; text: string } | { kind: 'text'; pieces: Piece[] };
 
-/** Returns a text with the little Markdown that models write most: fenced and inline code, and bold words. */
+/** Returns a text with the little Markdown that models use most: fenced and inline code, and bold words. */
 export function paragraphsOf(text: string): Paragraph[] {
   return text
     .split(/^(```[^\n]*\n[\s\S]*?(?:^```[^\S\n]*$|(?![\s\S])))/m)
