@@ -1,6 +1,8 @@
 import { checkpointOf } from './snapshot.ts';
 
-/* LangGraph.js has its own form of checkpoints and tasks; clients expect the one of the interface. */
+/*
+ * This file converts LangGraph.js's own form of checkpoints and tasks to the one that clients of the interface expect.
+ */
 
 type Json = Record<string, unknown>;
 
@@ -10,7 +12,7 @@ export function checkpointForm(payload: unknown): Json {
   return { ...rest, config: shown(config), parent_config: shown(parentConfig) };
 }
 
-/** Returns the payload of the mode `debug`, where a checkpoint names itself and its parent, too. */
+/** Returns the payload of the mode `debug`, where a checkpoint also names itself and its parent. */
 export function debugForm(given: unknown): unknown {
   const { type, payload, ...rest } = given as Json;
   if (type === 'task_result') return { ...rest, type, payload: taskForm(payload) };

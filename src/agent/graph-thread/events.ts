@@ -22,19 +22,21 @@ const FORMS: Record<string, ((payload: unknown) => unknown) | undefined> = {
 
 type Concat = { concat(chunk: unknown): unknown };
 
-/** Modes that tell of a step after its state. */
+/** Modes whose events tell of a step after its state. */
 const AFTER_STATE = ['checkpoints', 'debug', 'events'] as const;
 
 /**
  * Turns one run's chunks into its events. It remembers the messages so far, because the mode `messages` sends each
- * message whole at every token and once more when its step is over, and the last state, because an interrupt is sent
- * together with it.
+ * message whole at every token, and once more when its step is over. It also remembers the last state, because an
+ * interrupt is sent together with it.
  */
 export class EventsOfRun {
   readonly #wanted: StreamMode[];
-  /** Messages that are being streamed, by id; `end`: the name of the event that ends each. */
+  /** Messages that are being streamed, by id; `end` is the name of the event that ends each. */
   readonly #messages = new Map<string, { whole: Concat; end: string }>();
-  /** The ends of streamed messages that are still to be sent: the last one is to be the last event of the run. */
+  /**
+   * The ends of streamed messages that are still to be sent, because the last one must be the last event of the run.
+   */
   #ends: Emitted[] = [];
   /** The last state of the graph itself. */
   values: unknown;
@@ -47,7 +49,8 @@ export class EventsOfRun {
   }
 
   /**
-   * Returns an event's data as JSON text. The last state, which most often is the last event too, is serialised once.
+   * Returns an event's data as JSON text. It serialises the last state only once, because that is mostly the last
+   * event, too.
    */
   text(data: unknown): string {
     if (data !== this.values || data === undefined) return toJson(data);
@@ -106,13 +109,13 @@ export class EventsOfRun {
     return [...first, [name('messages/partial'), [whole]]];
   }
 
-  /** Ends all messages of the step whose state is known by now: its tasks are over. */
+  /** Ends all messages of the step whose state is now known, because its tasks are over. */
   #endMessages(): void {
     for (const { whole, end } of this.#messages.values()) this.#ends.push([end, [whole]]);
     this.#messages.clear();
   }
 }
 
-/** True for what comes at the end of a step, false for what may come in the next one. */
+/** Returns true for what comes at the end of a step, false for what may come in the next one. */
 const isOfOldStep = ({ mode, payload }: Chunk): boolean =>
   mode === 'values' || mode === 'checkpoints' || (mode === 'debug' && (payload as { type?: string }).type === 'checkpoint');

@@ -1,9 +1,9 @@
 import { Problem } from '../../errors.ts';
 import type { RunError } from '../../schema/run.ts';
 
-/* What a graph thread says about whatever was thrown. */
+/* This file says what a graph thread reports of whatever was thrown. */
 
-/** Returns name and message: users' code throws texts, nothing, and objects that can't even be printed. */
+/** Returns name and message. Users' code also throws texts, nothing, and objects that can't even be printed. */
 export function failureOf(thrown: unknown): RunError {
   try {
     const { name, message } = Object(thrown) as { name?: unknown; message?: unknown };
@@ -13,28 +13,28 @@ export function failureOf(thrown: unknown): RunError {
   }
 }
 
-/** Returns the answer to a call that failed: whose fault it was, as an HTTP status, and a sentence for the client. */
+/** Returns the answer to a call that failed: an HTTP status for whose fault it was, and a sentence for the client. */
 export function refusalOf(thrown: unknown): { status: number; message: string } {
   try {
     if (thrown instanceof Problem) return { status: thrown.status, message: thrown.message };
     if (isOfTheCaller(thrown)) return { status: 400, message: failureOf(thrown).message };
   } catch {
-    // The graph threw an object that defends itself against being looked at.
+    // The graph threw an object that refuses to be looked at.
   }
   const { error, message } = failureOf(thrown);
   return { status: 500, message: `The graph failed: ${error}: ${message}` };
 }
 
 /**
- * LangGraph's errors for values and nodes that a graph does not take. They are known by name: the user's graph brings
- * its own classes.
+ * LangGraph's errors for values and nodes that a graph does not take. Names identify them, because the user's graph
+ * brings its own classes.
  */
 const NAMES = new Set(['InvalidUpdateError', 'EmptyInputError']);
 
-/** Codes of LangGraph's and LangChain's errors for the same, and for a message that is none. */
+/** Codes of LangGraph's and LangChain's errors for the same, and for a message that is not one. */
 const CODES = new Set(['MESSAGE_COERCION_FAILURE', 'INVALID_CONCURRENT_GRAPH_UPDATE', 'INVALID_GRAPH_NODE_RETURN_VALUE']);
 
-/** Sentences that LangGraph throws as plain errors, where a caller wrote something that can't be. */
+/** Sentences that LangGraph throws as plain errors when a caller wrote something impossible. */
 const SENTENCES =
   /^(Attempting to delete a message with an ID that doesn't exist|Expected cmd\.update|In Command\.send, expected|Input chunk must)/;
 

@@ -3,10 +3,10 @@ import { AsyncLocalStorageProviderSingleton } from '@langchain/core/singletons';
 import { forGraphs, type Log } from '../../log.ts';
 import type { RunSpec } from '../threads/protocol.ts';
 
-/** Carries out the work of a run, so that the log lines of its graph have the run's ids. */
+/** Carries out the work of a run so that the log lines of its graph have the run's ids. */
 export type DuringRun = <T>(spec: RunSpec, work: () => Promise<T>) => Promise<T>;
 
-/** A word of `@langchain/langgraph-sdk/logging` -> our level. */
+/** The words of `@langchain/langgraph-sdk/logging` with our levels. */
 const LEVELS = {
   error: 'error',
   warn: 'warn',
@@ -25,11 +25,11 @@ type Method = (message: unknown, ...more: unknown[]) => GraphLogger;
 type GraphLogger = Record<keyof typeof LEVELS, Method>;
 type Ids = { run_id: string; thread_id: string; graph_id: string };
 
-/** Where `getLogger` of every copy of the SDK looks. */
+/** The place where `getLogger` of every copy of the SDK looks. */
 const LOGGER = Symbol.for('langgraph.api.sdk-logger');
 
 /**
- * Serves `getLogger()` of `@langchain/langgraph-sdk/logging` in this thread: what a graph logs becomes a line of our
+ * Serves `getLogger()` of `@langchain/langgraph-sdk/logging` in this thread. What a graph logs becomes a line of our
  * log, with the ids of its run and the name of its node.
  */
 export function serveLogger(log: Log): DuringRun {
@@ -49,7 +49,7 @@ export function serveLogger(log: Log): DuringRun {
   return ({ run_id, thread_id, graph_id }, work) => ids.run({ run_id, thread_id, graph_id }, work);
 }
 
-/** Returns what LangGraph knows of the code that asks: the node that it is a part of. */
+/** Returns the node that the asking code is a part of, as far as LangGraph knows it. */
 function nodeOf(): { node?: string } {
   const config = AsyncLocalStorageProviderSingleton.getRunnableConfig() as { metadata?: { langgraph_node?: string } } | undefined;
   const node = config?.metadata?.langgraph_node;
@@ -57,8 +57,8 @@ function nodeOf(): { node?: string } {
 }
 
 /**
- * Returns the sentence of a line and its data, which stands under a key of its own: a field named `level` must not
- * change the line's.
+ * Returns the sentence of a line, and its data under a key of its own, because a field named `level` must not change
+ * the line's.
  */
 function lineOf(message: unknown, more: unknown[]): { text: string; data: { err?: Error; data?: unknown } } {
   if (message instanceof Error) return { text: message.message, data: { err: message, ...dataOf(more) } };

@@ -20,11 +20,13 @@ export type InvokeDeps = {
   make: MakeGraph;
   saver: Saver;
   store: PgStore;
-  /** Says that an attempt begins, where it is not the first. False: it is over, and another worker has the run. */
+  /**
+   * Says that an attempt begins, unless it is the first. Returns false when it is over, and another worker has the run.
+   */
   markBegun: (spec: RunSpec) => Promise<boolean>;
   /** The data is JSON text. */
   emit: (event: string, json: string) => void;
-  /** Settles when what was emitted can be read by whoever comes back. */
+  /** Settles when whoever comes back can read what was emitted. */
   written: Barrier;
   /** A callback handler that hears what the graph does. */
   handler?: object | undefined;
@@ -54,7 +56,9 @@ function begin(spec: RunSpec, { emit }: InvokeDeps): Progress {
   return progress;
 }
 
-/** What the streams of the older door get: of a run that event streaming started, only what is told of every run. */
+/**
+ * Returns what the plain streams get. Of a run that event streaming started, that is only what is told of every run.
+ */
 const modesOf = ({ kwargs }: RunSpec): StreamMode[] => (kwargs.protocol === true ? [] : kwargs.stream_mode);
 
 /**
@@ -93,11 +97,14 @@ async function carryOut(spec: RunSpec, deps: InvokeDeps, progress: Progress): Pr
   return execute(goesOn ? null : inputOf(spec.kwargs), { spec, graph, config, progress, deps });
 }
 
-/** "sync" waits for each step; and before a step of a resumable stream come its events, one by one. */
+/**
+ * Returns whether the graph goes on before a step is stored: "sync" waits for each step, and a resumable stream must
+ * first write the events that came before it.
+ */
 const goesAhead = ({ durability, resumable }: RunSpec['kwargs']): boolean => durability !== 'sync' && !resumable;
 
 /**
- * Refuses goals that the graph does not have. A graph that is made for each call, or that another revision has changed,
+ * Refuses goals that the graph does not have. A graph that is made for each call, or that another revision changed,
  * shows its nodes only now.
  */
 function refuseUnknown({ kwargs }: RunSpec, nodes: string[] | undefined): void {
@@ -105,7 +112,7 @@ function refuseUnknown({ kwargs }: RunSpec, nodes: string[] | undefined): void {
   if (unknown !== undefined) throw new UnknownNode(unknown, nodes!);
 }
 
-/** The settings of a call that a client may choose; other keys of its `config` mean nothing. */
+/** The settings of a call that a client may choose; other keys of its `config` have no meaning. */
 type CallSettings = { recursion_limit?: number; max_concurrency?: number | null; run_name?: string | null };
 
 function callConfig({ run_id, attempt, kwargs, thread_id }: RunSpec, { saver, store, handler, signal }: InvokeDeps): Config {
@@ -157,7 +164,7 @@ async function* pieces(input: unknown, { spec, graph, config }: Call): AsyncGene
     root ??= event.run_id;
     if (event.tags?.includes('langsmith:hidden') === true) continue;
     const own = event.event === 'on_chain_stream' && event.run_id === root;
-    // Its chunks are told by their own modes.
+    // The run's own chunks are told by their own modes.
     yield own ? form(event.data.chunk) : { emitted: [['events', event]] };
   }
 }
@@ -177,7 +184,7 @@ async function ended({ events, graph, config }: Progress, status: 'success' | 'i
   const { thread_id, __pregel_checkpointer } = config.configurable;
   const state = await graph.getState({ configurable: { thread_id, __pregel_checkpointer } }).catch(() => undefined);
   if (state === undefined) return { ...result(events), status, waiting: false };
-  // A run that was stopped before it sent any state stands where the last checkpoint of its thread is.
+  // A run that was stopped before it sent any state is where the last checkpoint of its thread is.
   const values = events.values === undefined && state.createdAt !== undefined ? { values: toJson(state.values) } : result(events);
   return { ...values, status, waiting: state.next.length > 0, interrupts: toJson(interruptsOf(state)) };
 }

@@ -7,7 +7,8 @@ import type { GraphBuilder } from './zod-schemas.ts';
 type Config = Record<string, unknown>;
 
 /**
- * A compiled graph, known by what it can do: the user's graph brings its own copy of LangGraph, so classes say nothing.
+ * A compiled graph, known by what it can do, because the user's graph brings its own copy of LangGraph with its own
+ * classes.
  */
 export type Graph = {
   nodes?: Record<string, unknown>;
@@ -33,13 +34,13 @@ export type TransformedEvent = {
   params: { namespace: string[]; timestamp: number; node?: string; data: unknown };
 };
 
-/** Makes something of its own out of one run's events. */
+/** Makes something of its own from one run's events. */
 export type StreamTransformer = {
-  /** Those that LangChain's agents bring along: they serve callers within the process alone. */
+  /** True for those that LangChain's agents bring along, which serve only callers within the process. */
   __native?: boolean;
   init(): unknown;
   onRegister?(emitter: { push(namespace: string[], event: TransformedEvent): void }): void;
-  /** False: the event goes no further. */
+  /** Sees an event; returns false when the event must go no further. */
   process(event: TransformedEvent): boolean;
   finalize?(): unknown;
   fail?(error: unknown): void;
@@ -59,10 +60,13 @@ export type Snapshot = {
   tasks: { id: string; name: string; path?: unknown; error?: unknown; interrupts?: unknown[]; state?: unknown; result?: unknown }[];
 };
 
-/** Returns the graph for one call: always the same, or made by the user's function from the call's configuration. */
+/**
+ * Returns the graph for one call: always the same one, or one that the user's function makes from the call's
+ * configuration.
+ */
 export type MakeGraph = (config: Config) => Promise<Graph>;
 
-/** `nodes` are the names of its nodes, undefined where each call may make others. */
+/** `nodes` are the names of its nodes; undefined where each call may make others. */
 export type LoadedGraph = { make: MakeGraph; nodes: string[] | undefined };
 
 /** Loads every graph of gx.json. Throws a `StartError` that names the first one that can't be loaded. */
@@ -109,7 +113,7 @@ function isGraph(value: unknown): value is Graph {
 
 function compiled(value: unknown, at: string): Graph {
   const candidate = value as Partial<Graph> & { compile?: () => Graph; graph?: unknown };
-  // An agent of the package `langchain` has its graph within, and shows less of it.
+  // An agent of the package `langchain` contains its graph, and itself shows less of it.
   if (isGraph(candidate?.graph)) return candidate.graph;
   if (isGraph(candidate)) return candidate;
   if (typeof candidate?.compile === 'function') return candidate.compile();

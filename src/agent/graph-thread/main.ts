@@ -19,17 +19,15 @@ import { loadGraphs, type LoadedGraph, type MakeGraph } from './load.ts';
 import { Running } from './running.ts';
 import { PgStore } from './store.ts';
 
-/*
- * The thread that users' graphs run in, by the protocol of threads/protocol.ts. It decides nothing about runs.
- */
+/* This thread runs users' graphs, by the protocol of threads/protocol.ts. It decides nothing about runs. */
 
 /**
- * Shares of a processor's time between two beats, and of the heap, above which another thread should take what comes.
+ * The shares of a processor's time between two beats, and of the heap, above which another thread should take new work.
  */
 const BUSY = 0.9;
 const HEAP_IN_USE = 0.5;
 
-/** What is remembered of states, for the next steps and runs of their threads: some 15,000 short messages. */
+/** Bytes of states that are remembered for the next steps and runs of their threads: some 15,000 short messages. */
 const REMEMBERED_BYTES = 24 * 1024 * 1024;
 
 const port = parentPort!;
@@ -63,7 +61,7 @@ const graphIn =
     graphs.get(graphId)?.make ?? (() => Promise.reject(new NotFound(`Graph "${graphId}" is not part of this revision.`)));
 
 /**
- * What a graph leaves behind (a timer that throws, a promise nobody waits for) is logged, and ends neither its
+ * Logs what a graph leaves behind (a timer that throws, a promise that nobody waits for), which must end neither its
  * neighbours nor their thread.
  */
 function survive(log: Log): void {
@@ -74,7 +72,10 @@ function survive(log: Log): void {
   };
 }
 
-/** The thread's processor time so far. Before Node 22.19, its loop's time: that counts waiting for a processor, too. */
+/**
+ * Returns the thread's processor time so far. Before Node 22.19 it is the loop's time, which includes waiting for a
+ * processor.
+ */
 function millisecondsUsed(): number {
   if (typeof process.threadCpuUsage !== 'function') return performance.eventLoopUtilization().active;
   const { user, system } = process.threadCpuUsage();
@@ -82,8 +83,8 @@ function millisecondsUsed(): number {
 }
 
 /**
- * Says that the thread lives, and whether it can take more: what it waits for (a model, the database, a processor that
- * others use) does not count as work.
+ * Says that the thread lives, and whether it can take more. Waiting (for a model, the database, a processor that others
+ * use) does not count as work.
  */
 function beat(): void {
   let before = { at: performance.now(), used: millisecondsUsed() };
@@ -99,10 +100,10 @@ function beat(): void {
 
 async function start({ graphs: sources, index, database, logLevel, env, traced }: ThreadStart): Promise<void> {
   const log = createLog({ level: logLevel, process: 'graph-thread' });
-  // The user's code reads its settings there; gx.json's `env` yields to the real environment.
+  // The user's code reads its settings there. `env` of gx.json yields to the real environment.
   for (const [name, value] of Object.entries(env)) process.env[name] ??= value;
   survive(log);
-  // Modules of graphs may ask for it while they load.
+  // Modules of graphs may ask for the logger while they load.
   const duringRun = serveLogger(log);
   register();
   const db = openDatabase({ ...database, name: 'gx-graph-thread' }, log);

@@ -5,13 +5,13 @@ import type { Saver } from './checkpoints/saver.ts';
 import { toJson } from './serialise.ts';
 import { interruptsOf } from './snapshot.ts';
 
-/* Where the next attempt of a run begins, after the worker of the last one has died. */
+/* This file decides where the next attempt of a run begins after the worker of the last one has died. */
 
 type Config = { configurable: Record<string, unknown> };
 
 /**
- * True when an earlier attempt left a checkpoint: the run goes on from there, with no input. A temporary run leaves
- * none.
+ * Returns true when an earlier attempt left a checkpoint, from which the run goes on without input. A temporary run
+ * leaves none.
  */
 export async function isUnderWay({ run_id, thread_id, attempt, kwargs }: RunSpec, saver: Saver): Promise<boolean> {
   if (attempt === 1 || kwargs.temporary) return false;
@@ -19,7 +19,7 @@ export async function isUnderWay({ run_id, thread_id, attempt, kwargs }: RunSpec
   return (last?.metadata as { run_id?: string } | undefined)?.run_id === run_id;
 }
 
-/** Returns the call without the checkpoint that the run began from: the run has one of its own by now. */
+/** Returns the call without the checkpoint that the run began from, because the run has one of its own by now. */
 export function fromLast<C extends Config>(config: C): C {
   const { checkpoint_id: _id, checkpoint_map: _map, ...configurable } = config.configurable;
   return { ...config, configurable };
@@ -28,13 +28,14 @@ export function fromLast<C extends Config>(config: C): C {
 const START = '__start__';
 type Nodes = '*' | string[] | null | undefined;
 
-/** LangGraph's `'*'` leaves out its own nodes. */
+/** Returns whether one of the names is among the nodes. LangGraph's `'*'` leaves out its own nodes. */
 const areAt = (names: string[], nodes: Nodes): boolean =>
   names.some((name) => (nodes === '*' ? name !== START : nodes?.includes(name) === true));
 
 /**
- * Returns the end of a run that had come to where it was to stop, when its worker died before that was written down:
- * LangGraph would take the missing input for the word to go on. Undefined for a run that was on its way.
+ * Returns the end of a run that had come to where it was to stop when its worker died, before that was written down.
+ * Such a run must not go on: LangGraph would take the missing input as the word to do so. Returns undefined for a run
+ * that was on its way.
  */
 export async function stopReached(graph: Graph, config: Config, kwargs: RunKwargs): Promise<Outcome | undefined> {
   const before: Nodes = kwargs.interrupt_before ?? graph.interruptBefore;

@@ -51,7 +51,7 @@ export class Running {
     this.#stops.get(runId)?.abort(new Error('the run was stopped'));
   }
 
-  /** The server says that the events of a run are where others find them. */
+  /** Hears from the server that the events of a run are where others find them. */
   written(waitId: number): void {
     this.#waiting.get(waitId)?.();
     this.#waiting.delete(waitId);
@@ -85,7 +85,7 @@ export class Running {
 }
 
 /**
- * A result that can not be serialised (it has cycles, or its parts throw when they are read) is the failure of the
- * graph.
+ * Returns the outcome of a graph whose result can't be serialised (it has cycles, or its parts throw when they are
+ * read), which is the graph's own failure.
  */
 const broken = (thrown: unknown): Outcome => ({ status: 'error', waiting: false, error: failureOf(thrown) });

@@ -1,6 +1,8 @@
 type Message = { toDict(): { type: string; data: Record<string, unknown> }; concat?: unknown; constructor: { lc_name?: () => string } };
 
-/** By shape, not by class: the user's graph brings its own copy of the message classes. */
+/**
+ * Knows a message by its shape, not by its class, because the user's graph brings its own copy of the message classes.
+ */
 export const isMessage = (value: unknown): value is Message =>
   typeof value === 'object' && value !== null && typeof (value as { toDict?: unknown }).toDict === 'function';
 
@@ -8,7 +10,7 @@ export const isChunk = (message: Message): boolean => typeof message.concat === 
 
 const nameOf = (message: Message): string => message.constructor.lc_name?.() ?? '';
 
-/** What LangChain's own message classes have in common, and what a class may add to what it writes. */
+/** The fields that LangChain's own message classes share, and what a class may add to what it writes. */
 type OwnMessage = Message & {
   lc_serializable?: boolean;
   lc_kwargs?: Record<string, unknown>;
@@ -19,8 +21,8 @@ type OwnMessage = Message & {
 };
 
 /**
- * Returns a message as clients know it. The common classes are read here: `toDict` looks through all their ancestors at
- * each call.
+ * Returns a message as clients know it. The common classes are read here, because `toDict` looks through all their
+ * ancestors at each call.
  */
 export function plainMessage(message: OwnMessage): Record<string, unknown> {
   const { lc_kwargs: given, lc_aliases: aliases = {} } = message;
@@ -36,7 +38,7 @@ export function plainMessage(message: OwnMessage): Record<string, unknown> {
   return data;
 }
 
-/** Names of fields -> as LangChain writes them. */
+/** Names of fields, with their spelling in what LangChain writes. */
 // oxlint-disable-next-line house/module-state -- names that never change, asked for at each field of each message
 const WRITTEN = new Map<string, string>();
 const REMEMBERED = 200;
@@ -53,14 +55,14 @@ function written(name: string): string {
 
 /**
  * Returns any value of a graph as one line of JSON, with messages in the form that clients know (`{type, content, id,
- * ...}`), or in that of `form`. Messages are put into that form first: `JSON.stringify` would ask each for LangChain's
- * own form, which takes ten times as long, before its replacer hears of it.
+ * ...}`), or in that of `form`. Messages are put into that form first, because `JSON.stringify` would ask each for
+ * LangChain's own form before its replacer sees it, which takes ten times as long.
  */
 export function toJson(value: unknown, form = plainMessage): string {
   try {
     return JSON.stringify(shown(value, form)) ?? 'null';
   } catch (error) {
-    // A cycle is told by its path.
+    // A cycle is reported with its path.
     if (error instanceof RangeError) JSON.stringify(value);
     throw error;
   }
@@ -79,7 +81,7 @@ function shown(value: unknown, form: Form): unknown {
   return fieldsOf(value as Record<string, unknown>, form);
 }
 
-/** True for what `new String` and its like make: JSON has what is in it. */
+/** Returns true for what `new String` and its like make, of which JSON has the content. */
 const isBoxed = (value: object): boolean =>
   Object.getPrototypeOf(value) !== Object.prototype && /String|Number|Boolean|BigInt/.test(Object.prototype.toString.call(value));
 
@@ -97,6 +99,6 @@ function fieldsOf(fields: Record<string, unknown>, form: Form): Record<string, u
   return all;
 }
 
-/** Returns a message part as it streams: it keeps the class name that tells clients to append it. */
+/** Returns a message part as it streams, with the class name that tells clients to append it. */
 export const chunkForm = (message: Message): Record<string, unknown> =>
   isChunk(message) ? { ...plainMessage(message), type: nameOf(message) } : plainMessage(message);

@@ -40,7 +40,7 @@ const isSnapshot = (state: unknown): state is Snapshot => Array.isArray((state a
 
 /**
  * Returns the checkpoint that a configuration names; null when it names none. A subgraph that has not begun has a
- * namespace and no id yet.
+ * namespace, but no id yet.
  */
 export function checkpointOf(configurable: Configurable | undefined): CheckpointRef | null {
   if (configurable?.['checkpoint_id'] === undefined && configurable?.['checkpoint_ns'] === undefined) return null;

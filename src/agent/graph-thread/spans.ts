@@ -2,25 +2,25 @@ import type { RunSpec } from '../threads/protocol.ts';
 import { newSpanId, rootSpanId, traceIdOf, type Span } from '../tracing/span.ts';
 
 /*
- * The spans of what a graph does, below the run's own: its nodes, and the models, tools and retrievers that they call.
- * LangChain's callbacks report them to a handler, which is a plain object because the user's graph brings its own copy
- * of the library.
+ * This file makes the spans of what a graph does, below the run's own: its nodes, and the models, tools and retrievers
+ * that they call. LangChain's callbacks report them to a handler, which is a plain object because the user's graph
+ * brings its own copy of the library.
  */
 
-/** Spans of one run; a loop of thousands of steps is not worth a collector's memory. */
+/** The most spans of one run; a loop of thousands of steps is not worth a collector's memory. */
 const MOST = 1000;
-/** Spans that cross to the server in one message. */
+/** The most spans that cross to the server in one message. */
 const MESSAGE = 100;
 
 type Attributes = Span['attributes'];
-/** A call under way: the span it is, or the one it happens in. */
+/** A call under way: the span that it is, or the one that it happens in. */
 type Call = { spanId: string; span?: Omit<Span, 'end'> };
-/** `shown` is what the call is as a span; a call without it belongs to the span around it. */
+/** `shown` is the call as a span; a call without it belongs to the span around it. */
 type CallStart = { runId: string; parentRunId: string | undefined; shown: { name: string; attributes: Attributes } | undefined };
 
 const now = (): number => performance.timeOrigin + performance.now();
 
-/** LangGraph stops a graph that waits for a person by throwing; that is no failure. */
+/** Returns whether an error is a failure. LangGraph throws to stop a graph that waits for a person, which is none. */
 const isFailure = (error: unknown): boolean => (error as { is_bubble_up?: boolean } | undefined)?.is_bubble_up !== true;
 
 class GraphSpans {
@@ -86,7 +86,7 @@ const MODEL_LIKE = { metadata: 6, name: 7 };
 const NODE: Kind = {
   metadata: 5,
   name: 7,
-  // Inside of a node everything carries its name; the node itself is the call of that name.
+  // Everything inside a node carries the node's name; the node itself is the call of that name.
   tell: (name, { langgraph_node: node, langgraph_step: step }, [, , , , tags]) =>
     node === name && (tags as string[] | undefined)?.includes('langsmith:hidden') !== true
       ? { name: `node ${name}`, attributes: { 'gx.node': name, ...(typeof step === 'number' && { 'gx.step': step }) } }
@@ -102,7 +102,7 @@ const MODEL: Kind = {
   }),
 };
 
-/** Returns the name that the call was given, else the name of its class. */
+/** Returns the name that the call was given, or else the name of its class. */
 const nameOf = ([what, ...rest]: CallbackArgs, kind: Kind): string =>
   (rest[kind.name - 1] ?? (what as { id?: string[] } | undefined)?.id?.at(-1) ?? '') as string;
 
@@ -145,7 +145,7 @@ export function graphSpans(
 
 type Generated = { generations?: { message?: { usage_metadata?: { input_tokens?: number; output_tokens?: number } } }[][] };
 
-/** Returns the tokens of a model's answer, by OpenTelemetry's names. */
+/** Returns the token counts of a model's answer, by OpenTelemetry's names. */
 function usageOf(output: unknown): Attributes {
   const { input_tokens: given, output_tokens: made } = (output as Generated)?.generations?.[0]?.[0]?.message?.usage_metadata ?? {};
   return {

@@ -8,7 +8,7 @@ import type { PgStore } from './store.ts';
 
 type Json = Record<string, unknown>;
 
-/** `reader`: the saver for what is only shown. */
+/** `reader` is the saver for what is only shown. */
 export type StateDeps = { graphOf: (graphId: string) => MakeGraph; saver: Saver; reader: Saver; store: PgStore };
 
 const configOf = (

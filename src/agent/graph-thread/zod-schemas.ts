@@ -3,8 +3,8 @@ import { toJsonSchema } from '@langchain/core/utils/json_schema';
 import type { GraphSchemas } from '../threads/protocol.ts';
 
 /*
- * What a graph's own definition of its state says, as JSON Schema: zod 3, zod 4 or a `StateSchema`, each of the copy
- * that the graph brings. Nothing is known of annotations, whose types are gone at run time.
+ * This file gives what a graph's own definition of its state says as JSON Schema: zod 3, zod 4 or a `StateSchema`, each
+ * of the copy that the graph brings. Annotations say nothing, because their types are gone at run time.
  */
 
 type Json = Record<string, unknown>;
@@ -27,7 +27,7 @@ export type GraphBuilder = {
 const WRITTEN: View = { withReducerSchema: true, asPartial: true };
 const GIVEN: Side = { io: 'input' };
 const HELD: Side = { io: 'output' };
-/** The input is a part of the state. */
+/** LangGraph's mark on an input that is a part of the state. */
 const PARTIAL = Symbol.for('langgraph.state.partial');
 
 /** Returns the schemas of a graph whose code lies in `file`; null where its definition does not say. */
@@ -57,30 +57,33 @@ export function zodSchemas(builder: GraphBuilder | undefined, file: string): Gra
 const isStateSchema = (definition: object): definition is StateSchema =>
   'getInputJsonSchema' in definition && 'getJsonSchema' in definition;
 
-/** Which side of a schema that transforms its values is shown. */
+/** The side of a schema that is shown, where the schema transforms its values. */
 type Side = { io: 'input' | 'output' };
 type Converter = (schema: unknown, options: Side & { unrepresentable: 'any' }) => unknown;
 
-/** Returns the converter of the zod that the graph brings: another version's can't read all of its schemas. */
+/**
+ * Returns the converter of the zod that the graph brings, because that of another version can't read all of its
+ * schemas.
+ */
 function zod4Of(file: string): Converter {
   const own = createRequire(file);
   for (const find of [() => own, () => createRequire(own.resolve('@langchain/langgraph'))])
     try {
       return (find()('zod/v4/core') as { toJSONSchema: Converter }).toJSONSchema;
     } catch {
-      // Not to be found from there.
+      // This zod can't be found from there.
     }
   return toJsonSchema as Converter;
 }
 
-/** Zod 3 does not change any more, so LangChain's converter reads the schemas of every copy. */
+/** Converts a schema. Zod 3 no longer changes, so LangChain's converter reads the schemas of every copy. */
 const convert = (schema: object, side: Side, file: string): unknown =>
   '_zod' in schema ? zod4Of(file)(schema, { ...side, unrepresentable: 'any' }) : toJsonSchema(schema);
 
 /** LangGraph writes what was registered beside a schema into its description, behind this mark. */
 const EXTRAS = 'lg:';
 
-/** Returns a JSON Schema with what was registered beside its parts, `langgraph_type` for one, as fields of theirs. */
+/** Returns a JSON Schema in which what was registered beside its parts, `langgraph_type` for one, has become fields. */
 function withExtras(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withExtras);
   if (typeof schema !== 'object' || schema === null) return schema;

@@ -5,7 +5,7 @@ type Json = Record<string, unknown>;
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null;
 
 /**
- * An element of a list as it is stored, shared by all versions that have it: nobody is given what it holds, only what
+ * An element of a list as it is stored, shared by all versions that have it. Nobody is given what it holds, only what
  * is made from it anew, because a graph may change what it is given.
  */
 export class Element {
@@ -13,11 +13,11 @@ export class Element {
   readonly stored: unknown;
   readonly #name: string | undefined;
   readonly #isPlain: boolean;
-  /** What a graph is given, before it could change it; false: it can't be compared. */
+  /** What a graph is given, before the graph could change it; false where it can't be compared. */
   #pristine: { value: unknown } | false | undefined;
   #shown: { value: unknown } | undefined;
   #text: string | undefined;
-  /** About as many bytes as it takes. */
+  /** The approximate bytes that the element takes. */
   readonly weight: number;
 
   constructor(stored: unknown) {
@@ -31,7 +31,10 @@ export class Element {
     return (this.#text ??= JSON.stringify(this.stored));
   }
 
-  /** Returns the element as a graph gets it, or as it is shown; a promise where only LangChain's loader can make it. */
+  /**
+   * Returns the element as a graph gets it, or as it is shown; returns a promise where only LangChain's loader can make
+   * it.
+   */
   live(serde: Serde, form: Form): unknown {
     if (form === 'records' && this.#shown !== undefined) return this.#shown.value;
     if (this.#name === undefined) return this.#isPlain ? copied(this.stored) : serde.revive(this.stored, form);
@@ -40,7 +43,7 @@ export class Element {
     return value;
   }
 
-  /** True when the value is surely what is stored here: it would be written alike, because it holds the same. */
+  /** Returns true when the value is surely what is stored here: it holds the same, so it would be written alike. */
   is(value: unknown, serde: Serde): boolean {
     if (!isObject(value)) return value === this.stored;
     this.#pristine ??= this.#name !== undefined || this.#isPlain ? { value: this.live(serde, 'objects') } : false;
@@ -50,7 +53,7 @@ export class Element {
 
 const UNDEFINED = 'undefined';
 
-/** True for what JSON alone can tell, and for LangGraph's record of what is undefined. */
+/** Returns true for what JSON alone can express, and for LangGraph's record of what is undefined. */
 function isData(value: Json): boolean {
   if (Array.isArray(value)) return value.every((part) => !isObject(part) || isData(part));
   if ('lc' in value) return value['lc'] === 2 && value['type'] === UNDEFINED;
@@ -67,8 +70,8 @@ function copied(value: unknown): unknown {
 }
 
 /**
- * True when two values hold the same. Only lists, plain objects and LangChain's own objects can be told to: others may
- * hide what they hold.
+ * Returns true when two values hold the same. Only lists, plain objects and LangChain's own objects can be compared,
+ * because others may hide what they hold.
  */
 function isSame(one: unknown, other: unknown): boolean {
   if (one === other) return true;
@@ -90,7 +93,7 @@ function holdsSame(one: Json, other: Json): boolean {
   return more === 0;
 }
 
-/** Compares what LangChain writes of its objects: what their constructor was given, as it is now. */
+/** Compares what LangChain writes of its objects, which is what their constructor was given, as it is now. */
 function isSameMessage(one: Json, other: Json): boolean {
   const [given, others] = [one['lc_kwargs'], other['lc_kwargs']];
   if (!isObject(given) || !isObject(others)) return false;
@@ -104,7 +107,10 @@ function isSameMessage(one: Json, other: Json): boolean {
   return more === 0;
 }
 
-/** A message is held as it is stored and as an object to compare with: its texts are shared, its fields are not. */
+/**
+ * Bytes that an object adds. A message is held as it is stored and as an object to compare with; both share its texts,
+ * but not its fields.
+ */
 const OF_AN_OBJECT = 200;
 
 function weigh(value: unknown): number {

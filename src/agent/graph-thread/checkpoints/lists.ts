@@ -16,8 +16,9 @@ type Remembered = { checkpoints: Map<string, ListsOfCheckpoint>; weight: number 
 const OF_EACH = 3;
 
 /**
- * The lists of the checkpoints that runs stand on, so that a step is compared with the last one, and a state that this
- * thread wrote is not read again. What is forgotten is read, or stored whole: nothing is wrong without it.
+ * Holds the lists of the checkpoints that runs stand on, so that a step is compared with the last one, and a state that
+ * this thread wrote is not read again. What is forgotten is read again, or stored whole, so nothing goes wrong without
+ * it.
  */
 export class Lists {
   readonly #mostBytes: number;
@@ -28,7 +29,7 @@ export class Lists {
     this.#mostBytes = mostBytes;
   }
 
-  /** The lists of one graph that need not be read, by their keys. */
+  /** Returns, by their keys, the lists of one graph that need not be read. */
   known(threadId: string | undefined, namespace: string | undefined): Map<string, List> {
     const known = new Map<string, List>();
     if (threadId === undefined || namespace === undefined) return known;
@@ -41,7 +42,7 @@ export class Lists {
     return this.#graphs.get(graphKey(threadId, namespace))?.checkpoints.get(checkpointId);
   }
 
-  /** True when something is remembered of the graph, which whoever only looks must not push out. */
+  /** Returns true when something is remembered of the graph, which a mere look must not push out. */
   has(threadId: string, namespace: string): boolean {
     return this.#graphs.has(graphKey(threadId, namespace));
   }
@@ -50,7 +51,7 @@ export class Lists {
     const key = graphKey(threadId, namespace);
     const remembered = this.#graphs.get(key) ?? { checkpoints: new Map<string, ListsOfCheckpoint>(), weight: 0 };
     const { checkpoints } = remembered;
-    // What is used last stands last.
+    // The entry that was used last comes last.
     checkpoints.delete(checkpointId);
     checkpoints.set(checkpointId, lists);
     for (const oldest of checkpoints.keys()) if (checkpoints.size > OF_EACH) checkpoints.delete(oldest);
@@ -70,7 +71,7 @@ export class Lists {
 const weightOf = (lists: ListsOfCheckpoint): number =>
   [...lists.values()].reduce((sum, { elements }) => sum + elements.reduce((own, { weight }) => own + weight, 0), 0);
 
-/** Returns the lists of a checkpoint; those that were stored whole before there was another form are among them. */
+/** Returns the lists of a checkpoint, including those that were stored whole before there was another form. */
 export function listsOfRow(
   { thread_id, checkpoint_ns, checkpoint, values }: StoredCheckpoint,
   lists: ReadonlyMap<string, List>,
@@ -89,7 +90,7 @@ export function listsOfRow(
   return own;
 }
 
-/** A list that was pruned since it was remembered stands on other rows. */
+/** Returns the list as it is stored now. One that was pruned since it was remembered stands on other rows. */
 function asStored(list: List | undefined, { channel, base }: { channel: string; base: string | null }): List {
   if (list === undefined) throw new RangeError(`A list of "${channel}" was not read.`);
   if (list.base === base) return list;

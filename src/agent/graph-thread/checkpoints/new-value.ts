@@ -6,14 +6,14 @@ import type { Serde } from './serde.ts';
 
 const encoder = new TextEncoder();
 
-/** `fresh`: those that no version has yet. */
+/** `fresh` are the elements that no version has yet. */
 type Identified = { elements: Element[]; fresh: Set<Element> };
 
 type Given = { channel: string; version: string; values: Record<string, unknown> };
 
 /**
- * Returns how the value of a channel is stored and, of a list, what its next version is compared with; nothing for a
- * channel that is empty in this version. `before` is the version that the last checkpoint has.
+ * Returns how the value of a channel is stored and, for a list, what its next version is compared with. Returns nothing
+ * for a channel that is empty in this version. `before` is the version that the last checkpoint has.
  */
 export async function newValue({ channel, version, values }: Given, before: List | undefined, serde: Serde): Promise<[NewValue?, List?]> {
   if (!(channel in values)) return [];
@@ -27,12 +27,13 @@ export async function newValue({ channel, version, values }: Given, before: List
   return [{ channel, version, type: 'list', blob: encoder.encode(text), base }, list];
 }
 
-/** Elements of the last version that are looked at for one of the new version, from where the last one stood. */
+/** Elements of the last version that are compared with one of the new version, from where the last match was. */
 const AHEAD = 8;
 
 /**
- * Returns the elements of a list, those of the last version where they are the same. Undefined where the list can only
- * be written as a whole. All that is read of the list is read before it returns: the graph goes on meanwhile.
+ * Returns the elements of a list: those of the last version, where they are the same. Returns undefined where the list
+ * can only be written as a whole. It reads all that it needs of the list before it returns, because the graph goes on
+ * meanwhile.
  */
 async function elementsOf(value: unknown[], before: readonly Element[], serde: Serde): Promise<Identified | undefined> {
   const found: (Element | Promise<string | undefined>)[] = [];
@@ -54,7 +55,7 @@ async function elementsOf(value: unknown[], before: readonly Element[], serde: S
   return identified(found, passed);
 }
 
-/** Elements that are not surely the same are told by their text. */
+/** Returns the elements, and identifies those that are not surely the same by their text. */
 async function identified(found: (Element | Promise<string | undefined>)[], passed: Element[]): Promise<Identified | undefined> {
   const elements: Element[] = [];
   const fresh = new Set<Element>();

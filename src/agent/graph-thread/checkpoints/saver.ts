@@ -23,8 +23,8 @@ type ListOptions = NonNullable<Parameters<BaseCheckpointSaver['list']>[1]>;
 type RunOfThread = { thread_id: string; run_id: string; empty: boolean };
 
 /**
- * `ahead`: the graph goes on before a step is stored. `written`: what a step waits for before it is stored. `metadata`:
- * what each checkpoint of the run carries beside LangGraph's own.
+ * `ahead`: the graph goes on before a step is stored. `written` is what a step waits for before it is stored.
+ * `metadata` is what each checkpoint of the run carries beside LangGraph's own.
  */
 type Storing = { ahead: boolean; written?: Barrier | undefined; metadata?: object | undefined };
 
@@ -33,19 +33,19 @@ type WritesOfTask = { writes: Writes; taskId: string; taskPath: string };
 type NewState = { checkpoint: Checkpoint; metadata: Metadata; newVersions: Versions };
 
 const decoder = new TextDecoder();
-/** Steps of a thread that can be counted: ten thousand million. Each checkpoint holds a dozen versions. */
+/** Digits for the steps of a thread: ten thousand million can be counted. Each checkpoint holds a dozen versions. */
 const VERSION_DIGITS = 10;
 
-/** Writes of no task: an input, or a state written by hand. */
+/** The task id of writes that no task made: an input, or a state written by hand. */
 const NO_TASK = '00000000-0000-0000-0000-000000000000';
 
 /** Checkpoints before this version of LangGraph's format keep their pending sends among the writes of their parent. */
 const SENDS_APART_BEFORE = 4;
 
 /**
- * LangGraph's checkpointer on Postgres: a step is written, and a checkpoint read, in one statement, and a list is
- * stored as what a step adds to it. Versions are unique texts, because two checkpoints that fork from the same parent
- * must not share a stored channel value.
+ * LangGraph's checkpointer on Postgres. It writes a step, and reads a checkpoint, in one statement, and stores a list
+ * as what a step adds to it. Versions are unique texts, because two checkpoints that fork from the same parent must not
+ * share a stored channel value.
  */
 export class Saver extends BaseCheckpointSaver {
   readonly #db: Database;
@@ -55,7 +55,7 @@ export class Saver extends BaseCheckpointSaver {
   readonly #shared: SharedWrites;
   readonly #runs = new Map<string, StepsOfRun>();
 
-  /** With `form` "records" it is for showing states only: no graph may run on what it reads. */
+  /** With `form` "records" the saver is only for showing states: no graph may run on what it reads. */
   constructor(db: Database, lists: Lists, form: Form = 'objects') {
     super();
     this.#db = db;
@@ -74,16 +74,16 @@ export class Saver extends BaseCheckpointSaver {
   }
 
   /**
-   * Does the work of a run, whose steps are stored meanwhile, in order; throws why one could not be stored, unless the
+   * Does the work of a run, whose steps are stored meanwhile, in order. Throws why one could not be stored, unless the
    * work itself failed. At the end it waits for what LangGraph still writes for a graph that was stopped, so that
-   * whoever takes the run back afterwards takes back all of it.
+   * whoever rolls the run back afterwards takes back all of it.
    */
   async during<T>({ thread_id, run_id, empty }: RunOfThread, storing: Storing, work: () => Promise<T>): Promise<T> {
     const steps = new StepsOfRun(this.#shared, { threadId: thread_id, empty, ...storing });
     this.#runs.set(run_id, steps);
     const close = async (): Promise<unknown> => {
       const failure = await steps.close();
-      // The next attempt may have begun here.
+      // The run's next attempt may have begun here.
       if (this.#runs.get(run_id) === steps) this.#runs.delete(run_id);
       return failure;
     };
@@ -96,7 +96,10 @@ export class Saver extends BaseCheckpointSaver {
     return result;
   }
 
-  /** Steps of a run count among its own; a state written by hand is nobody's. Undefined when the run is over. */
+  /**
+   * Returns where a step goes: one of a run joins the run's others, and a state written by hand is on its own. Returns
+   * undefined when the run is over.
+   */
   #stepsOf(runId: string | undefined): StepsOfRun | undefined {
     return runId === undefined ? new StepsOfRun(this.#shared) : this.#runs.get(runId);
   }
@@ -119,7 +122,7 @@ export class Saver extends BaseCheckpointSaver {
     const [row] = rows;
     if (row === undefined) return undefined;
     const own = listsOfRow(row, lists);
-    // Whoever only looks at states does not push out what a run stands on.
+    // A mere look at states must not push out what a run stands on.
     if (this.#form === 'objects' || !this.#lists.has(row.thread_id, checkpoint_ns))
       this.#lists.remember([row.thread_id, checkpoint_ns, row.checkpoint_id], own);
     return this.#tuple(row, own, row.writes ?? []);
@@ -153,8 +156,7 @@ export class Saver extends BaseCheckpointSaver {
   }
 
   /**
-   * `reduced`: the writes that LangGraph will put through the channels' reducers, which want messages as they know
-   * them.
+   * `reduced` are the writes that LangGraph will put through the channels' reducers, which need real message objects.
    */
   async #tuple(row: StoredCheckpoint, lists: ListsOfCheckpoint, reduced: unknown[]): Promise<CheckpointTuple> {
     const { thread_id, checkpoint_ns, checkpoint, metadata } = row;
@@ -191,12 +193,15 @@ export class Saver extends BaseCheckpointSaver {
     checkpoint.channel_versions[TASKS] = versions.length > 0 ? maxChannelVersion(...versions) : this.getNextVersion(undefined);
   }
 
-  /** Texts are compared letter by letter: a thread that began with longer numbers keeps their length. */
+  /**
+   * Returns a version whose text sorts after the former one's, character by character. A thread that began with longer
+   * numbers keeps their length.
+   */
   override getNextVersion(current: number | undefined): number {
     const digits = String(current ?? '').split('.')[0]!;
     const next = Number.parseInt(digits || '0', 10) + 1;
     const unique = Math.random().toString(36).slice(2, 12).padEnd(10, '0');
-    // LangGraph compares versions as it stores them; only its types say that they are numbers.
+    // LangGraph compares versions as they are stored; only its types say that they are numbers.
     return `${String(next).padStart(Math.max(VERSION_DIGITS, digits.length), '0')}.${unique}` as unknown as number;
   }
 
@@ -212,9 +217,9 @@ export class Saver extends BaseCheckpointSaver {
     const { channel_values, ...stored } = checkpoint;
     const key: CheckpointKey = [thread_id!, checkpoint_ns, checkpoint.id];
     const lists = new Map(this.#lists.of([thread_id!, checkpoint_ns, checkpoint_id ?? '']));
-    // What the first put of a checkpoint has stored stays: a version never changes.
+    // What the first put of a checkpoint stored stays, because a version never changes.
     for (const [channel, list] of this.#lists.of(key) ?? []) if (list.version === newVersions[channel]) lists.set(channel, list);
-    // All values are read before anything is waited for: the graph goes on, and may change them.
+    // All values are read before anything is awaited, because the graph goes on and may change them.
     const values = Object.entries(newVersions).map(async ([channel, version]) => {
       const before = lists.get(channel);
       if (before?.version === version) return [];

@@ -2,17 +2,20 @@ import type { SerializerProtocol } from '@langchain/langgraph-checkpoint';
 import * as langchain from '@langchain/core/messages';
 
 /*
- * The form in which values of channels are stored: LangGraph's, with a short way for plain data and messages, which
- * most states are made of.
+ * This file holds the form in which values of channels are stored: LangGraph's, with a short way for plain data and
+ * messages, of which most states are made.
  */
 
 type Json = Record<string, unknown>;
 type Message = new (fields: Json) => object;
 
-/** Messages as LangGraph wants them, or as they were written, for those who only show them. */
+/**
+ * The form of messages: objects, as LangGraph needs them, or records as they were written, for those who only show
+ * them.
+ */
 export type Form = 'objects' | 'records';
 
-// Each class has a constructor type of its own; all take the fields that they have written.
+// Each class has its own constructor type; all take the fields that they have written.
 const CLASSES = langchain as unknown as Record<string, Message>;
 
 /** Class names that LangChain writes -> the type that clients know. */
@@ -28,7 +31,7 @@ const TYPES: Record<string, string> = {
   RemoveMessage: 'remove',
 };
 
-/** A message that nobody changes: what was written of it, without the cost of its class. */
+/** A message that nobody changes: it holds what was written, without the cost of its class. */
 class MessageRecord {
   readonly #type: string;
   readonly #data: Json;
@@ -46,7 +49,7 @@ class MessageRecord {
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null;
 const isUndefined = (value: Json): boolean => value['lc'] === 2 && value['type'] === 'undefined';
 
-/** True when nothing in it has to be made by LangChain's own loader. */
+/** Returns true when nothing in the value has to be made by LangChain's own loader. */
 function isPlain(value: unknown): boolean {
   if (!isObject(value)) return true;
   if (Array.isArray(value)) return value.every(isPlain);
@@ -62,8 +65,7 @@ export function messageName({ lc, type, id, kwargs }: Json): string | undefined 
 }
 
 /**
- * Names as they are written -> the constructor's fields, by class: its alias, else camel case, as LangChain's loader
- * does.
+ * By class, the written names with the constructor's fields: the alias, else camel case, as LangChain's loader does.
  */
 // oxlint-disable-next-line house/module-state -- names that never change, asked for at each field of each message
 const FIELDS = new Map<string, Map<string, string>>();
@@ -79,7 +81,7 @@ function fieldsOf(name: string): Map<string, string> {
   return fields;
 }
 
-/** A message has a dozen names; what else comes in its place is not remembered. */
+/** The most names that are remembered of a class. A message has a dozen; data may bring any number of others. */
 const REMEMBERED = 100;
 
 function fieldName(written: string, fields: Map<string, string>): string {
@@ -107,8 +109,8 @@ export function message(name: string, kwargs: Json, form: Form): object {
 }
 
 /**
- * Returns a copy of a message's plain data. LangChain's loader reads it as JSON: what is undefined is null in a list,
- * and absent elsewhere.
+ * Returns a copy of a message's plain data. LangChain's loader reads it as JSON, where undefined is null in a list, and
+ * absent elsewhere.
  */
 export function messageData(value: unknown): unknown {
   if (!isObject(value)) return value;
@@ -122,16 +124,16 @@ export function messageData(value: unknown): unknown {
   return copy;
 }
 
-/** A part that only LangChain's loader can make, with the place it belongs to. */
+/** A part that only LangChain's loader can make, with the place where it belongs. */
 type Late = { holder: Json; name: string; record: Json };
 
-/** A field named `__proto__` is a field like others. */
+/** Sets a field, also one named `__proto__`, which is a field like any other. */
 export function setField(holder: Json, name: string, value: unknown): void {
   if (name === '__proto__') Object.defineProperty(holder, name, { value, writable: true, enumerable: true, configurable: true });
   else holder[name] = value;
 }
 
-/** Returns a parsed value brought to life, and leaves the parsed one as it is. */
+/** Returns a parsed value with its objects made anew, and leaves the parsed one as it is. */
 function revived(part: unknown, form: Form, late: Late[], place: { holder: Json; name: string }): unknown {
   if (!isObject(part)) return part;
   if (!('lc' in part)) return revivedParts(part, form, late);
@@ -151,7 +153,7 @@ function revivedParts(parts: Json, form: Form, late: Late[]): Json {
   return holder;
 }
 
-/** What LangGraph writes in the place where a value holds itself. */
+/** The text that LangGraph writes in the place where a value holds itself. */
 const CYCLE = '"[Circular]"';
 
 const decoder = new TextDecoder();
@@ -170,13 +172,13 @@ function plainOnly(_: string, value: unknown): unknown {
 }
 
 /**
- * LangGraph's serialiser, but it reads a message ten times faster: without a promise for each of its parts, and without
- * parsing it twice.
+ * LangGraph's serialiser, which reads messages ten times faster here: it needs no promise for each of their parts, and
+ * does not parse them twice.
  */
 export class Serde implements SerializerProtocol {
   readonly #own: SerializerProtocol;
 
-  /** `own`: the one that LangGraph brings, for all that is neither plain data nor a message. */
+  /** `own` is the serialiser that LangGraph brings, for all that is neither plain data nor a message. */
   constructor(own: SerializerProtocol) {
     this.#own = own;
   }
@@ -186,7 +188,7 @@ export class Serde implements SerializerProtocol {
     try {
       return ['json', encoder.encode(JSON.stringify(value, plainOnly))];
     } catch {
-      // A cycle, or a class that LangGraph knows.
+      // The value has a cycle, or a class that LangGraph knows.
       return this.#own.dumpsTyped(value);
     }
   }
@@ -196,7 +198,7 @@ export class Serde implements SerializerProtocol {
     return this.revive(JSON.parse(typeof data === 'string' ? data : decoder.decode(data)));
   }
 
-  /** Does the same for what is parsed already, which stays as it is. */
+  /** Does the same for a value that is already parsed, and leaves it as it is. */
   async revive(value: unknown, form: Form = 'objects'): Promise<unknown> {
     if (!isObject(value)) return value;
     const root: Json = {};
@@ -207,8 +209,8 @@ export class Serde implements SerializerProtocol {
   }
 
   /**
-   * Returns one element of a list as it is stored, which is what the whole list would hold in its place. Undefined
-   * where it has a cycle: only the list as a whole can tell where that ends.
+   * Returns one element of a list as it is stored, which is what the whole list would hold in its place. Returns
+   * undefined where it has a cycle, because only the list as a whole can tell where that ends.
    */
   async dumpElement(element: unknown): Promise<string | undefined> {
     const [type, written] = await this.dumpsTyped([element]);

@@ -1,15 +1,15 @@
 import type { Step } from '../../db/checkpoints.ts';
 import type { Batcher } from '../../db/batcher.ts';
 
-/** Steps of several runs share statements. */
+/** The writes of several runs, whose steps share statements. */
 export type SharedWrites = Batcher<StepsOfRun, undefined>;
 
-/** Settles when what a run has emitted so far can be read by whoever comes back. */
+/** Settles when whoever comes back can read what a run has emitted so far. */
 export type Barrier = () => Promise<void>;
 
 type RunSettings = {
   threadId?: string;
-  /** The graph goes on before its steps are stored; whoever reads them, and the end of the run, waits. */
+  /** The graph goes on before its steps are stored. Whoever reads the steps waits, and so does the end of the run. */
   ahead?: boolean;
   /** The thread has no checkpoint. */
   empty?: boolean;
@@ -18,17 +18,18 @@ type RunSettings = {
 };
 
 /**
- * The steps of one run, stored in the order in which they came: each statement takes all that came while the last one
- * was under way. After a failure nothing more is stored, so that what is there is always a beginning of what there was.
+ * Stores the steps of one run in the order in which they came. Each statement takes all that came while the last one
+ * was under way. After a failure nothing more is stored, so that what is stored is always a beginning of what there
+ * was.
  */
 export class StepsOfRun {
   readonly threadId: string | undefined;
   /**
-   * What each step waits for before it is stored: the run's next attempt goes on behind what is stored, and would not
-   * send the events before it again.
+   * What each step waits for before it is stored, because the run's next attempt goes on behind what is stored, and
+   * would not send the events before it again.
    */
   readonly written: Barrier | undefined;
-  /** What each of its checkpoints carries beside LangGraph's own metadata. */
+  /** What each checkpoint of the run carries beside LangGraph's own metadata. */
   readonly metadata: object;
   readonly #shared: SharedWrites;
   readonly #ahead: boolean;
@@ -50,7 +51,8 @@ export class StepsOfRun {
   }
 
   /**
-   * True once, where the thread has no checkpoint: the run, which asks for the last one first, is spared the question.
+   * Returns true once, where the thread has no checkpoint. The run asks for the last one first, and is spared the
+   * query.
    */
   isFirstLook(): boolean {
     const first = this.#empty;
@@ -71,7 +73,7 @@ export class StepsOfRun {
   }
 
   /**
-   * Settles when the step is stored. For a run that goes ahead it settles at once, until a step could not be stored.
+   * Settles when the step is stored. For a run that goes ahead it settles at once, unless a step could not be stored.
    */
   add(step: Step): Promise<void> {
     this.#waiting.push(step);
@@ -81,14 +83,14 @@ export class StepsOfRun {
     return Promise.resolve();
   }
 
-  /** Settles when nothing is on its way, stored or not. */
+  /** Settles when nothing is on its way any more, whether stored or not. */
   async settled(): Promise<void> {
     await Promise.allSettled([...this.#underWay, this.#sending]);
   }
 
   /**
-   * Ends the run: waits for what LangGraph still writes for a graph that was stopped, drops what comes later, returns
-   * what failed.
+   * Ends the run. It waits for what LangGraph still writes for a graph that was stopped, drops what comes later, and
+   * returns what failed.
    */
   async close(): Promise<unknown> {
     this.#closed = true;
@@ -99,7 +101,7 @@ export class StepsOfRun {
     );
   }
 
-  /** Returns what the next statement stores: the same until `taken`. */
+  /** Returns what the next statement stores, which stays the same until `taken`. */
   take(): Step[] {
     this.#sent ??= this.#waiting.splice(0, untilTwice(this.#waiting));
     return this.#sent;
@@ -115,7 +117,7 @@ export class StepsOfRun {
   }
 }
 
-/** Returns how many steps, from the first, share no row: one statement can't write a row twice. */
+/** Returns how many steps, from the first, share no row, because one statement can't write a row twice. */
 function untilTwice(steps: Step[]): number {
   const seen = new Set<string>();
   const end = steps.findIndex((step) => {
@@ -127,7 +129,7 @@ function untilTwice(steps: Step[]): number {
   return end < 0 ? steps.length : end;
 }
 
-/** Returns what identifies the rows that a step makes or replaces. */
+/** Returns the keys of the rows that a step makes or replaces. */
 const rowsOf = (step: Step): string[] =>
   'put' in step
     ? [step.put.key.join('/')]

@@ -5,21 +5,23 @@ import { messageEvents } from './content-blocks.ts';
 import { GraphsUnderWay, type GraphStatus, type LifecycleEvent } from './graphs-under-way.ts';
 import { MessageParts, type EventsOfMessage } from './message-parts.ts';
 
-/* What LangGraph streams, as events of protocol v2. */
+/* This file converts what LangGraph streams to events of protocol v2. */
 
 type Json = Record<string, unknown>;
 
-/** `node`: the node that the event comes from. `whole`: messages in the data keep all their fields. */
+/** `node` is the node that the event comes from. `whole`: messages in the data keep all their fields. */
 export type ProtocolEvent = EventPlace & { data: unknown; node?: string | undefined; whole?: true };
 
-/** The modes to ask LangGraph for; it adds one small `checkpoints` chunk before each state by itself. */
+/** The modes to ask LangGraph for; LangGraph itself adds one small `checkpoints` chunk before each state. */
 export const PROTOCOL_MODES = ['values', 'updates', 'messages', 'tools', 'custom', 'tasks'];
 
 const isRecord = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const INTERRUPT = '__interrupt__';
 
-/** One run's way from chunks to events. It remembers which graphs are under way, and which interrupts it has told. */
+/**
+ * Converts the chunks of one run to events. It remembers which graphs are under way, and which interrupts it has told.
+ */
 export class ProtocolEventsOfRun {
   readonly #graphs = new GraphsUnderWay();
   readonly #asked = new Set<string>();
@@ -39,7 +41,7 @@ export class ProtocolEventsOfRun {
     }
   }
 
-  /** What is told of the graphs that the end of the run leaves open. */
+  /** Returns what is told of the graphs that the end of the run leaves open. */
   end(status: GraphStatus): ProtocolEvent[] {
     return [...this.#messageEnds([]), ...this.#graphs.end(status).map(lifecycle)];
   }
@@ -50,7 +52,7 @@ export class ProtocolEventsOfRun {
       case 'updates': {
         const { [INTERRUPT]: interrupts, ...data } = isRecord(payload) ? payload : {};
         const event: ProtocolEvent = { method, namespace, data: isRecord(payload) ? data : payload };
-        // A state that says nothing but that the graph waits is none.
+        // A state that says only that the graph waits is not told.
         const isEmpty = method === 'values' && interrupts !== undefined && Object.keys(data).length === 0;
         return [...(isEmpty ? [] : [event]), ...this.#inputs(namespace, interrupts)];
       }
@@ -81,7 +83,7 @@ export class ProtocolEventsOfRun {
   #message(task: string[], [data, metadata]: [unknown, Json]): ProtocolEvent[] {
     const node = metadata?.['langgraph_node'] as string | undefined;
     const namespace = this.#graphs.graphOf(task);
-    // Models of one graph stream side by side: clients tell their messages apart by the model's run.
+    // Models of one graph stream at the same time, and clients tell their messages apart by the model's run.
     const { run_id } = metadata ?? {};
     const event = (part: Json): ProtocolEvent => ({
       method: 'messages',
@@ -97,7 +99,7 @@ export class ProtocolEventsOfRun {
     return [event(isRecord(responseMetadata) && Object.keys(responseMetadata).length > 0 ? { ...rest, metadata: responseMetadata } : rest)];
   }
 
-  /** LangGraph.js up to 1.2 streams messages and parts of them, not their blocks. */
+  /** Converts from LangGraph.js up to 1.2, which streams messages and their parts, not their blocks. */
   #olderMessage(task: string[], message: Parameters<typeof plainMessage>[0], node: string | undefined): ProtocolEvent[] {
     const plain = plainMessage(message);
     const { id, type, content } = plain;
@@ -111,13 +113,16 @@ export class ProtocolEventsOfRun {
     return this.#parts.ended(task).flatMap((one) => this.#messageEvents(one));
   }
 
-  /** Messages end with the task that streams them. */
+  /** Ends the messages of a task, because they end with the task that streams them. */
   #ends(namespace: string[], payload: Json): ProtocolEvent[] {
     const isOver = 'result' in payload || 'error' in payload;
     return isOver ? this.#messageEnds([...namespace, `${String(payload['name'])}:${String(payload['id'])}`]) : [];
   }
 
-  /** Clients tell messages of one graph apart by the model's run; that of an older LangGraph is only in their ids. */
+  /**
+   * Returns events of a message with the model's run, by which clients tell messages of one graph apart. With an older
+   * LangGraph, only the message's id tells that run.
+   */
   #messageEvents({ id, task, events }: EventsOfMessage, given?: string): ProtocolEvent[] {
     const namespace = this.#graphs.graphOf(task);
     const node = given ?? task.at(-1)?.split(':')[0];
@@ -150,13 +155,13 @@ const lifecycle = ({ namespace, data }: LifecycleEvent): ProtocolEvent => ({ met
 
 const roleOf = (type: unknown): string => (['human', 'system', 'tool'].includes(type as string) ? (type as string) : 'ai');
 
-/** A payload with a name is that of its own channel, `custom:<name>`. */
+/** Returns a custom event. A payload with a name is that of its own channel, `custom:<name>`. */
 function customEvent(namespace: string[], payload: unknown): ProtocolEvent {
   const name = isRecord(payload) && typeof payload['name'] === 'string' ? payload['name'] : undefined;
   return { method: 'custom', name, namespace, data: name === undefined ? { payload } : payload };
 }
 
-/** A checkpoint's place in the history; its state is that of the `values` beside it. */
+/** Returns a checkpoint's place in the history; its state is in the `values` beside it. */
 function envelopeOf(payload: Json): Json {
   if (typeof payload['id'] === 'string') return payload;
   const { config, parentConfig, metadata } = payload as Record<'config' | 'parentConfig' | 'metadata', Json | undefined>;
@@ -165,7 +170,7 @@ function envelopeOf(payload: Json): Json {
   return { id: idIn(config), ...(parent !== undefined && { parent_id: parent }), step: metadata?.['step'], source: metadata?.['source'] };
 }
 
-/** The arguments of a tool come as JSON text; clients expect them as an object. */
+/** Returns the arguments of a tool as an object, as clients expect them, although they come as JSON text. */
 function parsed(input: unknown): unknown {
   if (typeof input !== 'string') return input;
   try {
@@ -177,7 +182,7 @@ function parsed(input: unknown): unknown {
 
 const asText = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value ?? '') ?? ''));
 
-/** A tool's answer as a message, under the namespace of its call: pages show calls there. */
+/** Tells a tool's answer as a message, under the namespace of its call, because pages show calls there. */
 function toolMessage(namespace: string[], callId: string, output: unknown): ProtocolEvent[] {
   const message = answerOf(output, callId);
   if (message === undefined) return [];
@@ -186,7 +191,7 @@ function toolMessage(namespace: string[], callId: string, output: unknown): Prot
   return messageEvents(message['content'], head, { metadata: {} }).map((data) => ({ ...place, data }));
 }
 
-/** The tool's message: the output itself, or within the update of a command. */
+/** Returns the tool's message: the output itself, or the message within the update of a command. */
 function answerOf(output: unknown, callId: string): Json | undefined {
   if (isMessage(output)) return plainMessage(output);
   const messages = isRecord(output) && isRecord(output['update']) ? output['update']['messages'] : undefined;

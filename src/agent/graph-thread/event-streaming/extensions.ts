@@ -4,8 +4,8 @@ import type { MakeTransformer, StreamTransformer, TransformedEvent } from '../lo
 import type { ProtocolEvent } from './convert.ts';
 
 /*
- * What a graph's own stream transformers make of its events. LangGraph.js takes them when a graph is compiled; what
- * they push into channels with a name goes to clients, as `custom:<name>`.
+ * This file runs a graph's own stream transformers on its events. LangGraph.js takes them when a graph is compiled.
+ * What they push into named channels goes to clients, as `custom:<name>`.
  */
 
 type Json = Record<string, unknown>;
@@ -20,14 +20,14 @@ const isPromise = (value: unknown): value is PromiseLike<unknown> =>
 /** Milliseconds that transformers have for what they say at the end. */
 const END_WITHIN = 5000;
 
-/** One run's transformers. They throw what the user's code throws. */
+/** The transformers of one run. They throw what the user's code throws. */
 export class Extensions {
   readonly #transformers: StreamTransformer[];
   readonly #channels: Channel[] = [];
-  /** Promises among what the transformers show: each is told when it is known. */
+  /** Promises among what the transformers show; each is told when its value is known. */
   readonly #values: [name: string, value: PromiseLike<unknown>][] = [];
   readonly #tell: (event: ProtocolEvent) => void;
-  /** Where the event happened that the transformers see now. */
+  /** The namespace of the event that the transformers see now. */
   #namespace: string[] = [];
 
   constructor(make: MakeTransformer[], tell: (event: ProtocolEvent) => void) {
@@ -42,12 +42,16 @@ export class Extensions {
   /** Shows the transformers what LangGraph has streamed. Returns false if one of them holds it back. */
   see({ namespace, mode, payload }: Chunk): boolean {
     if (this.#transformers.length === 0) return true;
-    // The modes are checked where LangGraph is asked for them; `seq` means nothing outside of LangGraph's own streams.
+    // The modes were checked where LangGraph was asked for them; `seq` means nothing outside of LangGraph's own
+    // streams.
     const events = convertToProtocolEvent({ namespace, mode: mode as 'values', payload, seq: 0 }) as TransformedEvent[];
     return events.map((event) => this.#show(namespace, event)).every(Boolean);
   }
 
-  /** The run has come to an end. Settles when all is told that the transformers have to say, or after some seconds. */
+  /**
+   * Ends the transformers of a run that has come to its end. Settles when all that they have to say is told, or after
+   * some seconds.
+   */
   async end(): Promise<void> {
     if (this.#transformers.length === 0) return;
     const enough = new AbortController();
@@ -64,7 +68,10 @@ export class Extensions {
     enough.abort();
   }
 
-  /** The run has failed, or was stopped: that is what it ends with, also if a transformer does not bear it. */
+  /**
+   * Ends the transformers of a run that has failed, or was stopped. The run keeps that end, even if a transformer fails
+   * at it.
+   */
   fail(error: unknown): void {
     for (const transformer of this.#transformers) {
       try {
@@ -83,7 +90,7 @@ export class Extensions {
         const { channelName } = value;
         if (channelName !== undefined) value._wire((item) => this.#tell(custom(this.#namespace, channelName, item)));
       } else if (isPromise(value)) {
-        // One that is rejected says nothing, and must not end the process.
+        // A rejected promise says nothing, and must not end the process.
         Promise.resolve(value).catch(() => undefined);
         this.#values.push([name, value]);
       }

@@ -1,8 +1,11 @@
-/* Which graphs of a run are under way: its subgraphs and subagents, by what LangGraph streams of them. */
+/*
+ * This file knows which graphs of a run are under way (its subgraphs and subagents), from what LangGraph streams of
+ * them.
+ */
 
 type Json = Record<string, unknown>;
 
-/** What becomes of a graph; `started` belongs to graphs within another. */
+/** What becomes of a graph; only graphs within another are `started`. */
 export type GraphStatus = 'started' | 'completed' | 'failed' | 'interrupted';
 
 export type LifecycleEvent = { namespace: string[]; data: Json };
@@ -11,7 +14,7 @@ type Child = { namespace: string[]; name: string };
 
 const keyOf = (namespace: string[]): string => namespace.join('|');
 
-/** `<node>:<task id>` in its parts. */
+/** Returns the parts of a segment, which is `<node>:<task id>`. */
 function partsOf(segment = ''): { node: string; task: string } {
   const at = segment.indexOf(':');
   return at === -1 ? { node: segment, task: '' } : { node: segment.slice(0, at), task: segment.slice(at + 1) };
@@ -20,7 +23,7 @@ function partsOf(segment = ''): { node: string; task: string } {
 const isWithin = (namespace: string[], outer: string[]): boolean => outer.every((segment, at) => namespace[at] === segment);
 
 export class GraphsUnderWay {
-  /** Namespaces that are graphs, and not only tasks of one. */
+  /** Namespaces that are graphs, and not just tasks of one. */
   readonly #graphs = new Set<string>(['']);
   readonly #open = new Map<string, Child>();
   /** The name that an agent's tasks carry, by the namespace of the agent. */
@@ -28,14 +31,14 @@ export class GraphsUnderWay {
   /** Calls of tools that are running, by the namespace of their task. */
   readonly #calls = new Map<string, string[]>();
 
-  /** Only graphs tell of states, updates, tasks and checkpoints. */
+  /** Notes a graph. Only graphs tell of states, updates, tasks and checkpoints. */
   sawGraph(namespace: string[]): void {
     this.#graphs.add(keyOf(namespace));
   }
 
   /**
-   * The graph that a task belongs to: LangGraph.js tells of models and tools under the namespace of the task that runs
-   * them.
+   * Returns the graph that a task belongs to. LangGraph.js tells of models and tools under the namespace of the task
+   * that runs them.
    */
   graphOf(task: string[]): string[] {
     for (let length = task.length - 1; length > 0; length -= 1) {
@@ -57,13 +60,13 @@ export class GraphsUnderWay {
     else this.#calls.delete(key);
   }
 
-  /** A task of a graph begins or has ended. */
+  /** Notes that a task of a graph begins or has ended. */
   task(namespace: string[], payload: Json): LifecycleEvent[] {
     if ('result' in payload || 'error' in payload) return this.#taskEnded(namespace, payload);
     return this.#started(namespace, payload['metadata']);
   }
 
-  /** The run has ended, so has what is left of it. */
+  /** Ends what is left of the run, because the run has ended. */
   end(status: GraphStatus): LifecycleEvent[] {
     return this.#close([], status);
   }
@@ -75,7 +78,7 @@ export class GraphsUnderWay {
     this.#agents.set(key, typeof agent === 'string' ? agent : undefined);
     if (namespace.length === 0) return [];
     const { node, task } = partsOf(namespace.at(-1));
-    // A graph within an agent inherits the agent's metadata, not its name.
+    // A graph within an agent inherits the agent's metadata, and with it a name that is not its own.
     const named = typeof agent === 'string' && agent !== this.#agents.get(keyOf(this.graphOf(namespace)));
     const child: Child = { namespace, name: named ? agent : node };
     this.#open.set(key, child);
@@ -90,12 +93,12 @@ export class GraphsUnderWay {
     return this.#close(child, waits ? 'interrupted' : error ? 'failed' : 'completed');
   }
 
-  /** Innermost graphs first. */
+  /** Closes graphs, the innermost first. */
   #close(outer: string[], event: GraphStatus): LifecycleEvent[] {
     const ended = [...this.#open.values()].filter(({ namespace }) => isWithin(namespace, outer)).toReversed();
     for (const { namespace } of ended) {
       this.#open.delete(keyOf(namespace));
-      // It may begin again under the same name, when the run goes on after an interrupt.
+      // The graph may begin again under the same name, when the run goes on after an interrupt.
       this.#agents.delete(keyOf(namespace));
     }
     return ended.map(({ namespace, name }) => ({ namespace, data: { event, graph_name: name } }));

@@ -1,8 +1,9 @@
 import { blockForm } from '../../stream/protocol/state-form.ts';
 
 /*
- * Messages that come part by part, as LangGraph.js up to 1.2 streams them, told as those are that newer ones stream in
- * blocks. The parts don't say which is the last: a message ends when it comes as a whole, or with its task.
+ * This file tells messages that come part by part, as LangGraph.js up to 1.2 streams them, like those that newer
+ * versions stream in blocks. The parts don't say which is the last, so a message ends when it comes as a whole, or with
+ * its task.
  */
 
 type Json = Record<string, unknown>;
@@ -11,7 +12,7 @@ type Block = { index: number; content: Json };
 type OpenMessage = { id: unknown; task: string[]; blocks: Map<string, Block>; usage: Usage | undefined };
 type Usage = Record<'input_tokens' | 'output_tokens' | 'total_tokens', number>;
 
-/** Events of a message; `id` says which. */
+/** Events of the message with this id. */
 export type EventsOfMessage = { id: unknown; task: string[]; events: Json[] };
 
 const isWithin = (task: string[], outer: string[]): boolean => outer.every((segment, at) => task[at] === segment);
@@ -19,7 +20,7 @@ const isWithin = (task: string[], outer: string[]): boolean => outer.every((segm
 export class MessageParts {
   readonly #open = new Map<unknown, OpenMessage>();
 
-  /** `part` of the message of its id, which the task streams. */
+  /** Adds a `part` to the message with its id, which the task streams. */
   add(task: string[], part: Json): EventsOfMessage {
     const { id } = part;
     const known = this.#open.get(id);
@@ -30,13 +31,13 @@ export class MessageParts {
     return { id, task, events: [...begin, ...told, ...tellUsage(message, part['usage_metadata'])] };
   }
 
-  /** The message has come as a whole; undefined: none of its parts came before. */
+  /** Ends a message that has come as a whole; returns undefined when none of its parts came before. */
   whole(id: unknown): EventsOfMessage | undefined {
     const message = this.#open.get(id);
     return message && this.#finish(message);
   }
 
-  /** A task has ended, or with no name the run. */
+  /** Ends the messages of a task that has ended; a task without a name stands for the run. */
   ended(task: string[]): EventsOfMessage[] {
     return [...this.#open.values()].filter((message) => isWithin(message.task, task)).map((message) => this.#finish(message));
   }
@@ -52,11 +53,11 @@ export class MessageParts {
   }
 }
 
-/** What a part adds, with the block that it is added to. */
+/** Returns what a part adds, with the keys of the blocks that it is added to. */
 function piecesOf({ content, tool_call_chunks: calls }: Json): [key: string, piece: Json][] {
   const texts = typeof content === 'string' ? (content === '' ? [] : [content]) : ((content ?? []) as unknown[]);
   const blocks = texts.map(asBlock).map((block): [string, Json] => [JSON.stringify([block['type'], block['index']]), block]);
-  // Clients find the calls of tools in `tool_call_chunks`, whatever a provider's content says of them.
+  // Clients find tool calls in `tool_call_chunks`, whatever a provider's content says of them.
   const shown = blocks.filter(([, { type }]) => SHOWN.has(type as string));
   return [
     ...shown,
@@ -67,7 +68,7 @@ function piecesOf({ content, tool_call_chunks: calls }: Json): [key: string, pie
 /** Types of blocks that are told as content. */
 const SHOWN = new Set(['text', 'reasoning', 'image', 'audio', 'video', 'file']);
 
-/** A piece of content as a standard block, with the provider's index. */
+/** Returns a piece of content as a standard block, with the provider's index. */
 function asBlock(piece: unknown): Json {
   const { type, thinking, text, index } = Object(piece) as Json;
   if (type === 'thinking') return { type: 'reasoning', reasoning: thinking ?? '', index };
@@ -75,7 +76,7 @@ function asBlock(piece: unknown): Json {
   return blockForm(piece);
 }
 
-/** Appends a piece to its block, and says so. */
+/** Appends a piece to its block, and returns the events that say so. */
 function tell(blocks: Map<string, Block>, key: string, piece: Json): Json[] {
   const known = blocks.get(key);
   const block = known ?? { index: blocks.size, content: opening(piece, blocks.size) };
@@ -92,7 +93,7 @@ function opening({ type, id, name, ...rest }: Json, index: number): Json {
   return { type: 'tool_call_chunk', id, name, args: '', index };
 }
 
-/** Appends what the piece adds to the content. Returns it as clients append it; undefined: nothing. */
+/** Appends what the piece adds to the content. Returns it as clients append it, or undefined for nothing. */
 function append(content: Json, piece: Json): Json | undefined {
   const add = (field: string): string => {
     const added = (piece[field] ?? '') as string;
@@ -114,7 +115,7 @@ function append(content: Json, piece: Json): Json | undefined {
   }
 }
 
-/** The block as it is in the end: a call of a tool has its arguments as an object. */
+/** Returns the block in its final form, where a tool call has its arguments as an object. */
 function finishedBlock({ type, id, name, args, ...rest }: Json): Json {
   if (type !== 'tool_call_chunk') return { type, ...rest };
   try {

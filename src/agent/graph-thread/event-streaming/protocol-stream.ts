@@ -7,20 +7,20 @@ import { eventText } from './event-text.ts';
 import { Extensions } from './extensions.ts';
 import type { GraphStatus } from './graphs-under-way.ts';
 
-/** What a call of the graph says besides; `version` makes LangGraph.js stream messages in content blocks. */
+/** Further settings of the graph's call; `version` makes LangGraph.js stream messages in content blocks. */
 export const PROTOCOL_CALL = { streamMode: PROTOCOL_MODES, subgraphs: true, version: 'v3' };
 
 type Emit = (event: string, json: string) => void;
 
-/** One run's protocol events on their way out. Its end as a whole is told by who writes it down. */
+/** One run's protocol events on their way out. The end of the run as a whole is told by whoever writes it down. */
 export type ProtocolStream = {
   begin(): void;
-  /** The graph is made; transformers may be registered with it. */
+  /** Says that the graph is made, with which transformers may be registered. */
   made(graph: { streamTransformers?: MakeTransformer[] }): void;
   take(chunk: Chunk): void;
   /**
-   * What is told of subgraphs that the end of the run leaves open, and by transformers. `error`: what made the run
-   * end.
+   * Tells of the subgraphs that the end of the run leaves open, and what transformers have to say. `error` is what made
+   * the run end.
    */
   end(status: GraphStatus, error?: unknown): Promise<void>;
 };
@@ -28,7 +28,7 @@ export type ProtocolStream = {
 const nothing = (): void => undefined;
 const SILENT: ProtocolStream = { begin: nothing, made: nothing, take: nothing, end: () => Promise.resolve() };
 
-/** Of a run that was started through the older door, nothing. */
+/** Returns the protocol events of a run; one that was started without event streaming sends none. */
 export const protocolStream = (spec: RunSpec, emit: Emit): ProtocolStream =>
   spec.kwargs.protocol === true ? new EmittedEvents(spec, emit) : SILENT;
 
@@ -53,7 +53,7 @@ class EmittedEvents implements ProtocolStream {
 
   take(chunk: Chunk): void {
     const isHeldBack = this.#extensions?.see(chunk) === false;
-    // Where the graphs stand is told in any case.
+    // Where the graphs stand is told even if a transformer holds the chunk back.
     this.#send(this.#events.of(chunk).filter(({ method }) => !isHeldBack || method !== chunk.mode));
   }
 
