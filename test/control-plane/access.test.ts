@@ -25,7 +25,7 @@ afterAll(async () => {
   await admin.close();
 });
 
-/** A kubeconfig of a service account that has what access.ts states, in this namespace, and nothing else. */
+/** Returns a kubeconfig of a service account with exactly the permissions that access.ts states, in this namespace. */
 async function limited(namespace: string): Promise<string> {
   const metadata = { name: 'control-plane', namespace };
   await admin.create(account, { apiVersion: 'v1', kind: 'ServiceAccount', metadata });

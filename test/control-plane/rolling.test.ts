@@ -5,7 +5,7 @@ import { until } from '../kit/until.ts';
 import { creation, startPlane, type Plane } from './kit/api-server-plane.ts';
 
 /**
- * Milliseconds after which a load balancer has heard of a change of readiness: the probe's period and the way to every
+ * Milliseconds after which a load balancer knows of a change of readiness: the probe's period, and the way to every
  * node.
  */
 const NEWS = 1000;
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => plane.stop());
 
-/** The replicas as a Service sees them: each as it was ready a moment ago. */
+/** The replicas as a Service sees them: each with the readiness that it had a moment ago. */
 function service() {
   const known = new Map<string, boolean>();
   const stopped = new AbortController();

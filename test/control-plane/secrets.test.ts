@@ -50,7 +50,7 @@ test("a Secret that somebody else made is read each time, for its owner may chan
   const [oldest, second] = [await stored('a'), await stored('b')];
   await using(oldest);
   expect(reads).toBe(2);
-  // Used last, the oldest stays; the second makes room.
+  // The oldest was used last and stays. The second makes room.
   await stored('c');
   await stored('d');
   expect(await using(second)).toEqual(secrets);

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => kube.close());
 
-/** `closed`: its code, once it has ended and all that it wrote was read. */
+/** `closed` holds the exit code, once the process has ended and all of its output was read. */
 type Running = { child: ChildProcess; output: () => string; closed: Promise<unknown[]> };
 
 /** `node src/main.ts …`, as the image starts it. */

@@ -22,7 +22,7 @@ async function install(): Promise<void> {
   await run(join(venv, 'bin', 'pip'), ['install', '--quiet', `langgraph-cli==${VERSION}`]);
 }
 
-/** Without pods that run, their lines come from here; more may be written during a test. */
+/** No pods run, so their lines come from here. A test may add more. */
 const lines: string[] = [
   '2026-11-21T10:00:00.1Z {"level":"info","msg":"graph loaded"}',
   '2026-11-21T10:00:01.25Z {"level":"error","msg":"no model"}',
@@ -64,7 +64,7 @@ const langgraph = async (...args: string[]): Promise<string> => {
   const { stdout, stderr } = await run(cli, argsOf(args), { cwd, env });
   return stdout + stderr;
 };
-/** What it said when it failed. */
+/** Returns what the CLI printed when it failed. */
 const refused = (...args: string[]): Promise<{ code: number; said: string }> =>
   run(cli, argsOf(args), { cwd, env }).then(
     ({ stdout }) => ({ code: 0, said: stdout }),

@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { WebSocket } from 'ws';
 
-/* Readers of a thread's events that lose their connections, and come back behind the last event that they have. */
+/* Readers of a thread's events lose their connections, and come back behind the last event that they have. */
 
 export type Event = { event_id: string; seq: number; method: string; params: { namespace: string[]; data: { event?: string } } };
 
@@ -14,13 +14,13 @@ const isEnd = ({ method, params: { namespace, data } }: Event): boolean =>
 
 export class EventReader {
   readonly seen: Event[] = [];
-  /** Connections that did not last until the end of the run. */
+  /** The number of connections that did not last until the end of the run. */
   cuts = 0;
   readonly #threadId: string;
   readonly #next: () => string;
   readonly #transport: 'sse' | 'websocket';
 
-  /** `next`: the address of the process that the next connection goes to. */
+  /** `next` returns the address of the process that the next connection goes to. */
   constructor(threadId: string, { next, transport = 'sse' }: { next: () => string; transport?: 'sse' | 'websocket' }) {
     this.#threadId = threadId;
     this.#next = next;
@@ -32,12 +32,15 @@ export class EventReader {
     return last !== undefined && isEnd(last);
   }
 
-  /** Reads until the run has ended. `life`: milliseconds until the next connection is cut; undefined: it is not. */
+  /**
+   * Reads until the run has ended. `life` is the number of milliseconds until the next connection is cut. If it is
+   * undefined, none is cut.
+   */
   async follow(life: () => number | undefined = () => undefined): Promise<void> {
     for (;;) {
       const milliseconds = life();
       const cut = milliseconds === undefined ? undefined : AbortSignal.timeout(milliseconds);
-      // A process that died answers nothing: the next one does.
+      // A process that died answers nothing. The next one does.
       await (this.#transport === 'sse' ? this.#readStream(cut) : this.#readSocket()).catch(() => wait(20));
       if (this.hasEnded) return;
       this.cuts += 1;
@@ -80,7 +83,7 @@ export class EventReader {
   }
 }
 
-/** Events without a hole, none of them twice. */
+/** Expects events without a gap, none of them twice. */
 export function expectWhole(seen: Event[]): void {
   expect(seen.map(({ seq }) => seq)).toEqual(seen.map((_, at) => at + 1));
   expect(new Set(seen.map(({ event_id: id }) => id)).size).toBe(seen.length);

@@ -21,19 +21,19 @@ export const worker = (options: Options): Promise<AgentProcess> => startAgent(as
 
 export const pidOf = ({ process: { pid } }: AgentProcess): number => pid!;
 
-/** The name under which it holds runs, as its first log line told it. */
+/** The name under which it holds runs, as its first log line stated. */
 function nameOf(one: AgentProcess): string {
   const ready = one.output().match(/^.*agent server ready.*$/m)?.[0];
   if (ready === undefined) throw new Error(`worker ${pidOf(one)} was never ready:\n${one.output()}`);
   return (JSON.parse(ready) as { worker: string }).worker;
 }
 
-/** Workers of which one is killed now and then, and replaced by another at once. */
+/** Workers, one of which is killed now and then and replaced by another at once. */
 export class Fleet {
   readonly #options: Options;
   #alive: AgentProcess[] = [];
   #failed: string | undefined;
-  /** When each process was killed, by its id, and by the name under which it held runs. */
+  /** The time at which each process was killed, by its id and by the name under which it held runs. */
   readonly killed = new Map<number, number>();
   readonly dead = new Map<string, number>();
 
@@ -49,7 +49,7 @@ export class Fleet {
     return this.#alive.map(pidOf);
   }
 
-  /** kill -9, and a new one in its place, which begins to work when it is ready. */
+  /** Kills one with SIGKILL and starts a new one in its place, which begins to work when it is ready. */
   async kill(pid: number): Promise<void> {
     const victim = this.#alive.find((one) => pidOf(one) === pid);
     if (victim === undefined) throw new Error(`no worker ${pid}`);
@@ -61,7 +61,7 @@ export class Fleet {
     await this.#add();
   }
 
-  /** Settles when all but one are ready: a cluster has others that go on. */
+  /** Settles when all but one are ready, because in a cluster others go on. */
   async complete(): Promise<void> {
     await until('the others are ready', async () => {
       for (const one of this.#alive) if (one.process.exitCode !== null) this.#failed ??= one.output();

@@ -5,7 +5,7 @@ import { until } from '../kit/until.ts';
 import { smallVolume, type SmallVolume } from './small-volume.ts';
 
 /*
- * The database's volume fills, as in a pod: the scripts of the image on a volume of 640 MiB, of which a twentieth is
+ * The database's volume fills up, as in a pod. The image's scripts run on a volume of 640 MiB, of which a twentieth is
  * 32.
  */
 const SIZE = 640;
@@ -58,11 +58,11 @@ describe('the volume of a database', () => {
   });
 });
 
-/** Written to the log quicker than the guard looks: nothing stops it but the end of the volume. */
+/** Writes to the log faster than the guard looks. Only the end of the volume stops it. */
 async function fillTheLog(): Promise<void> {
   const session = await volume.connect();
   await session.query(`create table kept as select 1 as id`);
-  // Less than the next segment of the log takes.
+  // The room is smaller than the log's next segment.
   volume.leave(10);
   const write = (): Promise<boolean> =>
     session.query(`select count(pg_logical_emit_message(false, 'test', repeat('x', 1000000))) from generate_series(1, 10)`).then(
@@ -94,7 +94,7 @@ describe('a volume that is full before the guard has looked', () => {
     await fillTheLog();
     await ended;
     expect(volume.log()).toContain('No space left on device');
-    // Without it, it would fail again and again.
+    // Without the reserve, Postgres would fail again and again.
     volume.hide('reserve', true);
     const [code] = (await once(volume.startPostgres(), 'exit')) as [number];
     expect(code).not.toBe(0);

@@ -5,7 +5,7 @@ import { until } from '../kit/until.ts';
 import { freshDatabase, type TestDatabase } from '../kit/postgres.ts';
 import { say, worker as startWorker } from './fleet.ts';
 
-/* A worker whose look at the queue never ends: its database answers, and yet it takes no run. */
+/* A worker's look at the queue never ends: its database answers, and yet it takes no run. */
 
 let database: TestDatabase;
 let worker: AgentProcess;
@@ -35,6 +35,6 @@ test('a worker that hangs at the queue turns /ok red within 40 seconds, and gree
   await turns(200);
   say(`red after ${(red / 1000).toFixed(1)} s, green after ${((Date.now() - released) / 1000).toFixed(1)} s`);
   await holder.end();
-  // A look every 1.5 s; thirty seconds without one are red.
+  // The worker looks every 1.5 s. It is unhealthy after thirty seconds without a look.
   expect(red).toBeLessThan(40_000);
 });

@@ -2,15 +2,15 @@ import { closeSync, fstatSync, mkdtempSync, openSync, readFileSync, readSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** One step of a run as the graph wrote it down when it began: by which process, and when (milliseconds). */
+/** One step of a run, as the graph recorded it when the step began: by which process, and when (milliseconds). */
 export type Line = { run: string; attempt: number; left: number; pid: number; at: number };
 
 export type Journal = {
   file: string;
   lines(): Line[];
-  /** The last few hundred. */
+  /** Returns the last few hundred steps. */
   recent(): Line[];
-  /** In the order of their beginning. */
+  /** Returns the run's steps in the order in which they began. */
   of(run: string): Line[];
 };
 
@@ -45,7 +45,7 @@ export function byRun(lines: Line[]): Map<string, Line[]> {
   return Map.groupBy(lines, ({ run }) => run);
 }
 
-/** Where a run went on in another process: the last step there, the first one here. */
+/** A run went on in another process. `from` is the last step there, and `to` the first one here. */
 export type Move = { run: string; from: Line; to: Line };
 
 export const movesOf = (lines: Line[]): Move[] =>
@@ -54,13 +54,13 @@ export const movesOf = (lines: Line[]): Move[] =>
     return from !== undefined && from.pid !== to.pid ? [{ run: to.run, from, to }] : [];
   });
 
-/** The value below which this share of them lies. */
+/** Returns the value below which this share of them lies. */
 export function quantile(values: number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 }
 
-/** The middle, the 99th percentile and the largest, in seconds. */
+/** Returns the median, the 99th percentile and the maximum, in seconds. */
 export function seconds(milliseconds: number[]): string {
   const at = (share: number): string => (quantile(milliseconds, share) / 1000).toFixed(2);
   return `p50 ${at(0.5)} s, p99 ${at(0.99)} s, max ${at(1)} s, of ${milliseconds.length}`;

@@ -1,13 +1,13 @@
 import type { TestDatabase } from '../kit/postgres.ts';
 
 /*
- * How often each run was held, by whom, and how that ended, as the database saw it: a witness that the server does not
- * know of.
+ * How often each run was held, by whom, and how that ended, as the database saw it. The server does not know of this
+ * witness.
  */
 
 /**
- * One worker's hold of a run, which is the run's attempt of that number; `ended` is undefined while it lasts. Times in
- * milliseconds.
+ * One worker's hold of a run, which is the run's attempt of that number. `ended` is undefined while it lasts. Times are
+ * in milliseconds.
  */
 export type Life = {
   run: string;
@@ -31,10 +31,10 @@ const WITNESS = `
 
 type Change = { run_id: string; status: string; worker: string; attempt: number; lost: number; given_up: boolean; at: number };
 
-/** Has the database write down every change of hands from now on. */
+/** Makes the database record every change of hands from now on. */
 export const callWitness = async (database: TestDatabase): Promise<void> => void (await database.sql(WITNESS));
 
-/** All lives of each run, in their order. */
+/** Returns all lives of each run, in their order. */
 export async function livesOf(database: TestDatabase): Promise<Map<string, Life[]>> {
   const changes = await database.sql<Change>(
     'select run_id, status, worker, attempt, lost, given_up, extract(epoch from at)::float8 * 1000 as at from witness order by number',

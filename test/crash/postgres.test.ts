@@ -68,7 +68,7 @@ test('all that was answered is there after the restarts, and every run comes to 
     ),
   );
   expect(Object.groupBy(ended, ({ status }) => status).success).toHaveLength(runs.length);
-  // Every session ended with Postgres, and every lock was free: nobody was taken for dead for that.
+  // Every session ended with Postgres, and every lock was free. No worker was taken for dead because of that.
   for (const worker of workers) expect(worker.output()).not.toContain('worker of a run died');
   const steps = byRun(journal.lines());
   const whole = new Set(Array.from({ length: STEPS }, (_, at) => at + 1));

@@ -9,16 +9,16 @@ import { Client } from 'pg';
 import { startPostgres, type EmbeddedPostgres } from '../../src/agent/dev/embedded-postgres/start.ts';
 
 export type MortalPostgres = {
-  /** The same before and after a death. */
+  /** The address is the same before and after a death. */
   uri: string;
-  /** kill -9 of the server; its children follow. Settles when it is gone. */
+  /** Kills the server with SIGKILL. Its children follow. Settles when it is gone. */
   kill(): Promise<void>;
-  /** On the same data. */
+  /** Starts it again on the same data. */
   restart(): Promise<void>;
   stop(): Promise<void>;
 };
 
-/** A Postgres of its own whose data outlives it and whose commits wait for the disk, behind an address that stays. */
+/** A Postgres of its own, behind an address that stays. Its data outlives it, and its commits wait for the disk. */
 export async function mortalPostgres(): Promise<MortalPostgres> {
   const folder = mkdtempSync(path.join(tmpdir(), 'gx-mortal-postgres-'));
   const start = (): Promise<EmbeddedPostgres> => startPostgres({ folder, owner: 'a crash test', durable: true });
@@ -46,7 +46,7 @@ export async function mortalPostgres(): Promise<MortalPostgres> {
   };
 }
 
-/** What is answered must be on the disk: a setting of the database outranks the server's own. */
+/** Whatever is answered must be on the disk. A database's setting outranks the server's. */
 async function commitsWait(uri: string): Promise<void> {
   const client = new Client({ connectionString: uri });
   await client.connect();

@@ -5,7 +5,7 @@ import { freshDatabase, type TestDatabase } from '../kit/postgres.ts';
 import { api as startApi, pidOf, say, worker as startWorker } from './fleet.ts';
 import { byRun, movesOf, openJournal, seconds } from './journal.ts';
 
-/* Workers that are told to go, jobs that come twice, and runs that leave their worker no processor. */
+/* Workers are told to stop, jobs come twice, and runs leave their worker no processor time. */
 
 let database: TestDatabase;
 let api: AgentProcess;
@@ -40,7 +40,7 @@ async function over(ids: string[]): Promise<Row[]> {
 test('SIGTERM under load: short runs finish in the grace, the others are handed back at its end and lose no life', async () => {
   const env = { GX_JOB_SHUTDOWN_GRACE_PERIOD_SECS: '2', N_JOBS_PER_WORKER: '20' };
   const first = await startWorker({ database: database.uri, env });
-  // Half a minute: they outlast the start of the second worker, however busy the machine is.
+  // The runs take half a minute, so they outlast the start of the second worker, however busy the machine is.
   const long = await Promise.all(Array.from({ length: 10 }, () => create({ left: 20, pause: 1500 })));
   const short = await Promise.all(Array.from({ length: 10 }, () => create({ left: 3, pause: 200 })));
   await until('all are at work', () => byRun(journal.lines()).size === 20);

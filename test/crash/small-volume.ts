@@ -25,8 +25,8 @@ import { environment } from '../../src/agent/dev/embedded-postgres/initialise.ts
 import { until } from '../kit/until.ts';
 
 /*
- * A volume of its own with what a database's pod runs on it: the scripts of the image, and a real Postgres. Mounting
- * takes root.
+ * A volume of its own with what runs on it in a database's pod: the image's scripts and a real Postgres. Mounting needs
+ * root.
  */
 
 const MIB = 2 ** 20;
@@ -36,15 +36,15 @@ export type SmallVolume = {
   /** Ends when Postgres does. */
   startPostgres(): ChildProcess;
   answers(): Promise<void>;
-  /** Its next words, without those of a start at which nothing has changed. */
+  /** Returns the guard's next words, but not those of a start at which nothing has changed. */
   guardTells(): Promise<string>;
   startGuard(): void;
   stopGuard(): Promise<void>;
   connect(): Promise<Client>;
-  /** Makes or changes a file that leaves so much of the volume. */
+  /** Creates or resizes a file so that this much of the volume is left. */
   leave(mebibytes: number): void;
   has(name: string): boolean;
-  /** A file by another name, or back. */
+  /** Gives a file another name, or its own name back. */
   hide(name: string, hidden: boolean): void;
   log(): string;
   remove(): Promise<void>;
@@ -135,7 +135,7 @@ export function smallVolume(mebibytes: number): SmallVolume {
     },
     connect,
     leave: (wanted) => {
-      // Never less than both: the guard may be looking.
+      // The file never shrinks in between, because the guard may be looking.
       const length = Math.floor((existsSync(filler) ? statSync(filler).size : 0) + (free() - wanted) * MIB);
       if (free() > wanted) execFileSync('fallocate', ['--length', String(length), filler]);
       else truncateSync(filler, length);

@@ -1,10 +1,9 @@
-/** One event as a client got it. */
+/** One event as a client received it. */
 export type Seen = { event: string; data: unknown; id: string | undefined };
 
 /**
- * Reads server-sent events into `seen` until the stream ends or breaks. `whole`: it ended by itself (in HTTP/1.1 a
- * server that dies leaves the
- * last chunk missing, which is an error); `path`: where to join it again.
+ * Reads server-sent events into `seen` until the stream ends or breaks. `whole` says that it ended by itself. In
+ * HTTP/1.1 a server that dies leaves out the last chunk, which is an error. `path` is where to join the stream again.
  */
 export async function readStream(url: string, init: RequestInit, seen: Seen[]): Promise<{ path: string; whole: boolean }> {
   const response = await fetch(url, init);

@@ -6,7 +6,7 @@ import { api as startApi, pidOf, say, worker as startWorker } from './fleet.ts';
 import { openJournal } from './journal.ts';
 import { readStream, type Seen } from './sse.ts';
 
-/* The process that answers dies with SIGKILL while clients read streams from it: they go on at another one. */
+/* The process that answers dies with SIGKILL while clients read streams from it. They go on at another one. */
 
 const READERS = 20;
 const STEPS = 40;
@@ -35,8 +35,8 @@ const body = {
 };
 
 /**
- * Starts a run and reads it; whenever the connection breaks, goes on behind the last event at the process that `next`
- * names.
+ * Starts a run and reads it. Whenever the connection breaks, it goes on behind the last event, at the process that
+ * `next` names.
  */
 async function follow(first: AgentProcess, next: () => AgentProcess, seen: Seen[]): Promise<void> {
   const { thread_id } = await first.client.threads.create();
@@ -78,7 +78,7 @@ test('readers of a killed process go on at another one, without gap and without 
   await third.kill();
 }, 120_000);
 
-/** Stores each event half a second late: what a worker has not written yet when it dies is lost for certain. */
+/** Stores each event half a second late. What a worker has not written yet when it dies is certain to be lost. */
 const LATE = `create function late() returns trigger language plpgsql as $$ begin perform pg_sleep(0.5); return null; end $$;
   create trigger late before insert on gx.stream_event for each statement execute function late()`;
 
@@ -91,8 +91,8 @@ test.each(['sync', 'async'] as const)(
     const reader = await startApi(options);
     const first = await startWorker(options);
     const { thread_id } = await reader.client.threads.create();
-    // Checkpoints come half a second after their steps: when the fourth is there, the last step is more than two
-    // seconds away.
+    // Checkpoints come half a second after their steps. When the fourth exists, the last step is more than two seconds
+    // away.
     const input = { left: 10, pause: 400, journal: journal.file };
     const { run_id } = await reader.client.runs.create(thread_id, 'counted', {
       input,

@@ -9,8 +9,8 @@ import { api, say, worker } from './fleet.ts';
 import { openJournal } from './journal.ts';
 
 /*
- * Readers of a thread's events lose their connections again and again, come back at any process, and one of them
- * sleeps; processes that answer and the one that executes die with SIGKILL.
+ * Readers of a thread's events lose their connections again and again and come back at any process. One of them sleeps.
+ * The processes that answer, and the one that executes, die with SIGKILL.
  */
 
 const READERS = 20;
@@ -38,7 +38,7 @@ async function start(url: string, threadId: string, steps: number): Promise<void
 const allHave = (readers: EventReader[], events: number): Promise<true> =>
   until(`every reader has ${events} events`, () => readers.every(({ seen }) => seen.length >= events));
 
-/** One has the whole stream, and each reader the same. Returns how many events that are. */
+/** Checks that one reader has the whole stream and that each has the same. Returns the number of events. */
 function expectAllTheSame(readers: EventReader[], { seen: all }: EventReader): number {
   expectWhole(all);
   const ids = all.map(({ event_id: id }) => id);
@@ -66,7 +66,7 @@ test('readers that are cut a hundred times, of processes that die, have each eve
   await executing.kill('SIGKILL');
   const other = await worker(options);
   await following;
-  // It comes when all is over.
+  // This reader comes when everything is over.
   const sleeper = new EventReader(threadId, { next });
   await sleeper.follow();
   const events = expectAllTheSame(readers, sleeper);

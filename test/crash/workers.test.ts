@@ -8,7 +8,7 @@ import { api as startApi, Fleet, say } from './fleet.ts';
 import { byRun, movesOf, openJournal, quantile, seconds, type Line, type Move } from './journal.ts';
 import { callWitness, livesOf, type Life } from './lives.ts';
 
-/* Workers are killed with SIGKILL while they run: what becomes of their runs. */
+/* Workers are killed with SIGKILL while they run. What becomes of their runs? */
 
 const KILLS = Number(process.env.GX_CRASH_KILLS ?? 100);
 const RUNS_PER_KILL = 10;
@@ -16,13 +16,13 @@ const WORKERS = 4;
 const STEPS = 6;
 const PAUSE = 300;
 /**
- * Milliseconds that all but one of a hundred cut off runs may wait for their next worker: others look for free locks
- * once a second (1000), look again after their grace (600), and the run goes through the queue to a graph thread. The
- * rest is for a machine on which a new worker starts at that moment.
+ * Milliseconds that all but one of a hundred interrupted runs may wait for their next worker. Others look for free
+ * locks once a second (1000) and look again after their grace (600), and the run goes through the queue to a graph
+ * thread. The rest is for a machine on which a new worker starts at that moment.
  */
 const CONTINUES_WITHIN = 3000;
 
-/** Milliseconds between the signal and the last write of a process that is killed. */
+/** Milliseconds between the signal and the last write of a killed process. */
 const DYING = 500;
 
 let database: TestDatabase;
@@ -37,7 +37,7 @@ beforeAll(async () => {
   api = await startApi(options);
   fleet = new Fleet(options);
   await fleet.start(WORKERS);
-  // Until then, nobody is taken for dead who has no lock.
+  // Until then nobody without a lock is taken for dead.
   await until('Postgres has run for a while', async () => {
     const [age] = await database.sql<{ seconds: number }>('select extract(epoch from now() - pg_postmaster_start_time())::int as seconds');
     return age!.seconds > ALL_BACK;
@@ -51,8 +51,8 @@ afterAll(async () => {
 });
 
 /**
- * A run of its own thread; every second one checkpoints before each step, every third keeps its events for clients that
- * come back.
+ * Creates a run on a thread of its own. Every second one stores a checkpoint before each step, and every third keeps
+ * its events for clients that come back.
  */
 async function create(number: number): Promise<string> {
   const thread = await api.client.threads.create();
@@ -64,7 +64,7 @@ async function create(number: number): Promise<string> {
   return run.run_id;
 }
 
-/** One of the living workers that have just begun a step. A new one works before anybody has seen it ready. */
+/** Returns a living worker that has just begun a step. A new one may work before anybody has seen that it is ready. */
 async function oneAtWork(): Promise<number> {
   return until('a worker is at work', async () => {
     await wait(50);
@@ -92,7 +92,7 @@ let runs: Row[];
 let lines: Map<string, Line[]>;
 let moves: Move[];
 let lives: Map<string, Life[]>;
-/** Attempts, as `RUN NUMBER`, that stored a checkpoint. */
+/** The attempts, as `RUN NUMBER`, that stored a checkpoint. */
 let stored: Set<string>;
 
 test(`${KILLS * RUNS_PER_KILL} runs come to an end while ${KILLS} workers are killed`, async () => {
@@ -123,13 +123,13 @@ test(`${KILLS * RUNS_PER_KILL} runs come to an end while ${KILLS} workers are ki
 
 const lostLives = (): Life[] => [...lives.values()].flat().filter(({ how }) => how === 'lost');
 
-/** A step of the run was begun in this life. */
+/** Says whether a step of the run began in this life. */
 const hasStep = ({ run, attempt }: Life): boolean => lines.get(run)?.some((line) => line.attempt === attempt) === true;
 
-/** Its graph was at work in this life: it began a step, or stored what it begins with. */
+/** Says whether its graph was at work in this life: it began a step, or stored what it begins with. */
 const hasBegun = (life: Life): boolean => hasStep(life) || stored.has(`${life.run} ${life.attempt}`);
 
-/** Lives that the death of their worker ended. */
+/** Returns the lives that ended with the death of their worker. */
 const cutOff = (): Life[] =>
   [...lives.values()].flat().filter(({ worker, began, ended }) => {
     const death = fleet.dead.get(worker);
@@ -181,13 +181,14 @@ test('each went on from its last checkpoint: at most the step under way was done
     const steps = repeated.filter((one) => one.durability === kind).map((one) => one.steps);
     say(`durability ${kind}: ${steps.filter((one) => one > 0).length} of ${steps.length} times the step under way was done again`);
     expect(Math.min(0, ...steps)).toBe(0);
-    // Asynchronous checkpoints may still be on their way when later steps begin: none of them starts over for it.
+    // Asynchronous checkpoints may still be on their way when later steps begin. None of these runs starts over for
+    // that reason.
     expect(Math.max(0, ...steps)).toBeLessThanOrEqual(kind === 'sync' ? 1 : STEPS - 1);
   }
 });
 
 test('all but one of a hundred went on within three seconds of the death of their worker', () => {
-  // A worker may die between claiming a run and its first step: those waited for two workers.
+  // A worker may die between claiming a run and the run's first step. Such a run waited for two workers.
   const next = moves.filter(({ from, to }) => to.attempt === from.attempt + 1);
   const waited = next.map(({ from, to }) => to.at - fleet.killed.get(from.pid)!);
   const noticed = cutOff().flatMap(({ worker, ended }) => (ended === undefined ? [] : ended - fleet.dead.get(worker)!));

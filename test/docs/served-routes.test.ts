@@ -5,13 +5,13 @@ import { WebSocket } from 'ws';
 import { startAgent, type AgentProcess } from '../kit/agent-server.ts';
 import { freshDatabase } from '../kit/postgres.ts';
 
-/* The table of routes against those that a server has. */
+/* Compares the table of routes with those that a server has. */
 
 const SOME_ID = '00000000-0000-4000-8000-000000000000';
 
 type Row = { routes: string[]; here: string };
 
-/** The rows of the table of routes, each with its routes as `METHOD /path`. */
+/** Returns the rows of the table of routes, each with its routes as `METHOD /path`. */
 const rows: Row[] = readFileSync('docs/reference/agent-server.md', 'utf8')
   .split('\n')
   .map((line) => line.split('|').map((cell) => cell.trim()))

@@ -6,7 +6,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startAgent, type AgentProcess } from '../kit/agent-server.ts';
 import { freshDatabase, type TestDatabase } from '../kit/postgres.ts';
 
-/* The examples with a model: by their stand-ins, and one with the real client and a server that speaks OpenAI's API. */
+/*
+ * The examples with a model run with their stand-ins. One runs with the real client and a server that speaks OpenAI's
+ * API.
+ */
 
 type Message = { type: string; content: string; name?: string };
 type Values = { messages: Message[]; __interrupt__?: { value: { draft: string } }[] };

@@ -12,19 +12,18 @@ import type { Deployment } from '../../src/schema/deployment.ts';
 import { startPlane, type Plane } from '../control-plane/kit/api-server-plane.ts';
 
 /*
- * The scripts of examples/ci as a pipeline runs them: against the real control plane and operator, on a real API
- * server. Pods are ready, or
- * crash, as their images' names say.
+ * The scripts of examples/ci run as in a pipeline, against the real control plane and operator on a real API server.
+ * Pods become ready or crash, as their images' names say.
  */
 
 const LAST_WORDS = 'Error: Cannot find module ./graph.js';
 
-/** Without pods that run, the lines of a crashed one come from here. */
+/** No pods run, so the lines of a crashed one come from here. */
 const withLogs = (kube: Kube): Kube =>
   new Proxy(kube, {
     get: (target, name) => {
       if (name === 'podLog') return () => Promise.resolve(`starting\n${LAST_WORDS}\n`);
-      // The operator would take another door, with the logs of the API server behind it.
+      // The operator would open another door, with the API server's logs behind it.
       if (name === 'fenced') return undefined;
       const value: unknown = Reflect.get(target, name);
       return typeof value === 'function' ? value.bind(target) : value;

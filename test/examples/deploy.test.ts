@@ -6,8 +6,8 @@ import { promisify } from 'node:util';
 import { afterEach, describe, expect, test } from 'vitest';
 
 /*
- * examples/deploy.sh against a double of the REST API, which answers what it is told to; the API itself is proven
- * elsewhere.
+ * examples/deploy.sh runs against a double of the REST API, which answers as the test says. Other tests prove the API
+ * itself.
  */
 
 type Call = { line: string; key: string | undefined; body: Record<string, unknown> | undefined };
@@ -17,7 +17,7 @@ describe('deploy.sh', () => {
   let server: Server | undefined;
   afterEach(() => server?.close().closeAllConnections());
 
-  /** Answers revisions with these words, one a poll. */
+  /** Answers revisions with these words, one for each poll. */
   async function api(statuses: string[]): Promise<{ url: string; calls: Call[] }> {
     const calls: Call[] = [];
     let made = 0;

@@ -23,7 +23,7 @@ function serve(folder: string): { client: () => AgentProcess['client'] } {
   return { client: () => agent.client };
 }
 
-/** What it says at once, and how much longer the thread is after saying it twice. */
+/** Returns what the graph says first, and how much longer the thread is after it has spoken twice. */
 async function saidTwice(client: AgentProcess['client']): Promise<{ start: string[]; ratio: number }> {
   const { thread_id } = await client.threads.create();
   const first = said(await client.runs.wait(thread_id, 'echo', { input }));

@@ -6,7 +6,7 @@ import { converged, inLanes, report, faultStage, untilQuiet, type Outcome, type 
 
 /*
  * An operator in a process of its own is killed when the API server has done its k-th write, for every write of the
- * same scenario without a crash. Its successor must arrive at the same world.
+ * same scenario without a crash. Its successor must arrive at the same result.
  */
 type Act = {
   before: (given: FaultStage) => Promise<void>;

@@ -7,7 +7,10 @@ import { until } from '../kit/until.ts';
 import { deploy, untilSettled } from './life.ts';
 import { inLanes, faultStage, untilQuiet, type FaultStage } from './fault-stage.ts';
 
-/* Somebody else changes and removes every single field that the operator owns by the API server's own account. */
+/*
+ * Somebody else changes and removes every single field that the operator owns, according to the API server's managed
+ * fields.
+ */
 const REPAIRED_WITHIN = 2;
 const OPERATOR = 'gx-operator';
 const KINDS: Kind[] = [kinds.service, kinds.networkPolicy, kinds.statefulSet, kinds.workload];
@@ -17,8 +20,8 @@ type Managed = { managedFields?: { manager: string; subresource?: string; fields
 type Change = { object: KubeObject; kind: Kind; path: string; patch: JsonPatch };
 
 /**
- * Returns JSON pointers to what the operator owns of an object: leaves of the API server's account, where list entries
- * are named by a key.
+ * Returns JSON pointers to the fields of an object that the operator owns. They are the leaves of its managed fields,
+ * where list entries are named by a key.
  */
 function ownedPaths(object: KubeObject): string[] {
   const { managedFields = [] } = object.metadata as Managed;
@@ -73,7 +76,7 @@ type Repair = { path: string; seconds: number } | 'refused';
 async function repair({ kube }: FaultStage, { kind, object, path, patch }: Change): Promise<Repair> {
   const ref = { namespace: object.metadata.namespace, name: object.metadata.name };
   const { labels, ownerReferences } = object.metadata;
-  // The controller of workloads numbers templates in this annotation.
+  // The Kubernetes controller of workloads numbers templates in this annotation.
   const { 'deployment.kubernetes.io/revision': _, ...annotations } = object.metadata.annotations ?? {};
   const wanted = { metadata: { labels, annotations, ownerReferences }, spec: object.spec };
   try {

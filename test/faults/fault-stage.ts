@@ -9,9 +9,9 @@ import type { OperatorGiven, RunningOperator } from '../kit/operator.ts';
 import { operatorProcess, type OperatorProcess } from '../kit/operator-process.ts';
 import { differences, faultsOf, type World } from './oracle.ts';
 
-/** Seconds from the end of a fault within which the world must be as if there had been none. */
+/** Seconds after the end of a fault within which everything must be as if there had been none. */
 export const CONVERGED_WITHIN = 30;
-/** Milliseconds to wait after the world looked right, to see what still happens. */
+/** Milliseconds to wait after everything looked right, to see what still happens. */
 const STILL = 600;
 
 const replicaSet: Kind = { apiVersion: 'apps/v1', kind: 'ReplicaSet', plural: 'replicasets', namespaced: true };
@@ -23,19 +23,19 @@ const KINDS = new Map(
 );
 
 /**
- * A stage with a kubelet's double, and a proxy in front of the API server that every operator goes through;
- * `kubeconfig` leads past it.
+ * A stage with a double of the kubelet, and a proxy in front of the API server that every operator goes through.
+ * `kubeconfig` bypasses the proxy.
  */
 export type FaultStage = Stage & {
   proxy: FaultProxy;
-  /** Starts an operator in this process; it leads when this resolves. */
+  /** Starts an operator in this process. It leads when this resolves. */
   operator(identity?: string, options?: OperatorGiven): Promise<RunningOperator>;
-  /** An operator in a process of its own, which has to be awaited (`leading`). With `alone` it shares no lease. */
+  /** Starts an operator in a process of its own, which must be awaited (`leading`). With `alone` it shares no lease. */
   process(identity: string, options?: { alone?: boolean; proxy?: FaultProxy; env?: Record<string, string> }): OperatorProcess;
   world(): Promise<World>;
 };
 
-/** A cluster's own times, but one that was released is taken up sooner. */
+/** A cluster's own times, except that a released lease is taken up sooner. */
 const LEASE = { duration: 15, renewDeadline: 10, retry: 0.5 };
 
 export async function faultStage(name: string, kubeconfig?: string): Promise<FaultStage> {
@@ -60,14 +60,14 @@ export async function faultStage(name: string, kubeconfig?: string): Promise<Fau
 }
 
 async function objectsIn(kube: Kube, namespace: string): Promise<KubeObject[]> {
-  // A kind that is not defined any more has no objects.
+  // A kind that is no longer defined has no objects.
   const list = (kind: Kind): Promise<KubeObject[]> =>
     kube.all(kind, { namespace }).catch((error: unknown) => (error instanceof NotFound ? [] : Promise.reject(error)));
   const lists = await Promise.all([...KINDS.values()].map((kind) => list(kind)));
   return lists.flat();
 }
 
-/** No write for a while. */
+/** Waits until there has been no write for a while. */
 export const untilQuiet = ({ proxy }: Pick<FaultStage, 'proxy'>): Promise<true> =>
   until('nothing is written any more', () => performance.now() - (proxy.journal.findLast(isWrite)?.at ?? 0) > 700);
 
@@ -75,7 +75,8 @@ export const untilQuiet = ({ proxy }: Pick<FaultStage, 'proxy'>): Promise<true> 
 export type Outcome = { scenario: string; seconds: number; requests: number; writes: number; faults: string[] };
 
 /**
- * Waits until the world is that of the fault-free run, and for what might come after; tells what is wrong with it then.
+ * Waits until everything is as after the fault-free run, and then for what might still happen. Returns what is wrong
+ * then.
  */
 export async function converged(scenario: string, { world, proxy }: Pick<FaultStage, 'world' | 'proxy'>, clean: World): Promise<Outcome> {
   const started = performance.now();
@@ -101,7 +102,7 @@ export function report(outcomes: Outcome[]): void {
   process.stdout.write(`${outcomes.map(line).join('\n')}\n`);
 }
 
-/** Several at a time: a scenario mostly waits. */
+/** Runs several at a time, because a scenario mostly waits. */
 export async function inLanes<T, R>(items: T[], work: (item: T) => Promise<R>, lanes = 3): Promise<R[]> {
   const results: R[] = [];
   const rest = items.map((item, index) => [item, index] as const);

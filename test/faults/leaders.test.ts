@@ -6,12 +6,13 @@ import { change, deploy, faultFree, IMAGE, NAME, settledFirst, untilSettled } fr
 import { converged, report, faultStage } from './fault-stage.ts';
 
 /*
- * Two operator processes with a cluster's lease times. Each goes through a proxy of its own, which knows what it wrote.
+ * Two operator processes run with a cluster's lease times. Each goes through a proxy of its own, which knows what it
+ * wrote.
  */
 
 /**
- * From the order to end until the other one leads and has made the revision of a change that nobody saw before.
- * Seconds.
+ * Returns the seconds from the order to stop until the other one leads and has made the revision of a change that
+ * nobody saw before.
  */
 async function handover(signal: NodeJS.Signals): Promise<number> {
   const given = await faultStage('handover');

@@ -6,7 +6,7 @@ import { newDeployment } from '../kit/objects.ts';
 import type { World } from './oracle.ts';
 import { faultStage, untilQuiet, type FaultStage } from './fault-stage.ts';
 
-/* A deployment's life in a scene: made, changed, removed. */
+/* A deployment's life in a scene: it is made, changed and removed. */
 export const NAME = 'chat';
 export const IMAGE = '/spec/template/sourceRevisionConfig/imageUri';
 
@@ -20,7 +20,7 @@ export const change =
 
 export const remove = ({ kube, namespace }: FaultStage): Promise<boolean> => kube.delete(kinds.deployment, { namespace, name: NAME });
 
-/** Ready, and the workloads of earlier revisions are at zero. */
+/** Waits until it is ready and the workloads of earlier revisions are at zero. */
 export async function untilSettled({ kube, namespace, see }: FaultStage, seconds = 60): Promise<void> {
   await see.untilReady(NAME, seconds);
   type Size = { replicas?: number };
@@ -53,7 +53,7 @@ export async function settledFirst(given: FaultStage): Promise<void> {
   await operator.stop();
 }
 
-/** What a life comes to without a fault; each step is waited for. */
+/** What a life results in without a fault. Each step is awaited. */
 export async function faultFree(...steps: ((given: FaultStage) => Promise<unknown>)[]): Promise<World> {
   const given = await faultStage('clean');
   const operator = await given.operator();

@@ -7,16 +7,15 @@ import type { Entry } from '../kit/fault-proxy.ts';
 export type World = { namespace: string; objects: KubeObject[]; journal: Entry[] };
 
 /**
- * What is wrong with a world that went through a fault, told by the same world without one: empty when nothing is. The
- * objects must
- * be equal, none of them without its owner, none created more often, and none deleted that was not deleted without the
+ * Compares a world that went through a fault with the same world without one, and returns what is wrong. The objects
+ * must be equal. None may lack its owner, be created more often, or be deleted unless it was also deleted without the
  * fault.
  */
 export function faultsOf(world: World, clean: World): string[] {
   return [...differences(world, clean), ...orphans(world), ...createdTwice(world, clean), ...deletedWrongly(world, clean)];
 }
 
-/** The parts that heal by themselves within time: what is made too often, or removed wrongly, never does. */
+/** The differences that heal within time. What was made too often, or removed wrongly, never does. */
 export const differences = (world: World, clean: World): string[] => {
   const [seen, wanted] = [normalised(world), normalised(clean)];
   const keys = [...new Set([...seen.keys(), ...wanted.keys()])].toSorted();
@@ -36,7 +35,8 @@ function firstDifference(is: string, ought: string): string {
 }
 
 /**
- * Text of each object by kind and name; pods and replica sets, whose names are random, are counted by what they are.
+ * Returns the text of each object by kind and name. Pods and replica sets have random names, so they are counted by
+ * content.
  */
 function normalised({ namespace, objects }: World): Map<string, string> {
   const texts = new Map<string, string>();
@@ -54,8 +54,8 @@ function normalised({ namespace, objects }: World): Map<string, string> {
 const COUNTED = ['Pod', 'ReplicaSet'];
 
 /**
- * An object without what differs between two runs: uids, versions, times, hashes of them, addresses, and values of
- * Secrets.
+ * Returns an object without what differs between two runs: uids, versions, times, hashes of them, addresses, and values
+ * of Secrets.
  */
 function plain(value: KubeObject | string, namespace: string): string {
   const kept = typeof value === 'string' ? value : without(value);
@@ -80,7 +80,7 @@ function without({ apiVersion, kind, metadata, ...rest }: KubeObject): object {
   return { kind, metadata: kept, ...more, spec: stable, data: keysOf(data ?? {}), ...(isOurs && { status }) };
 }
 
-/** A password that came later than the first has a verifier, by which the database was told of it. */
+/** A password that came later than the first has a verifier, by which the database learned of it. */
 const keysOf = (data: object): string[] =>
   Object.keys(data)
     .filter((key) => key !== 'verifier')
@@ -95,7 +95,7 @@ function counted({ kind, metadata, spec, status }: KubeObject): object {
 }
 
 /**
- * Objects whose owner is gone, and objects made for a deployment that is not there and that keep nothing of its data.
+ * Returns objects whose owner is gone, and objects that were made for a missing deployment and keep none of its data.
  */
 function orphans({ objects, namespace }: World): string[] {
   const living = new Set(objects.map(({ metadata }) => metadata.uid));
@@ -134,7 +134,7 @@ function creations({ namespace, journal }: World): Map<string, number> {
 
 const keyOf = ({ resource, name }: Entry, namespace: string): string => plain(`${resource} ${name}`, namespace).slice(1, -1);
 
-/** What the other controllers remove first is a vain deletion in one run and a real one in another. */
+/** An object that other controllers remove first is deleted in vain in one run and for real in another. */
 function deletedWrongly(world: World, clean: World): string[] {
   const usual = new Set(clean.journal.filter(isDeletion).map((entry) => keyOf(entry, clean.namespace)));
   const done = world.journal.filter((entry) => isDeletion(entry) && entry.status < 300 && entry.status > 0);

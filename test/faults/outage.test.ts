@@ -13,8 +13,8 @@ import type { World } from './oracle.ts';
 import { converged, report, faultStage, type FaultStage } from './fault-stage.ts';
 
 /*
- * The API server goes away or forgets, and things are removed while no operator runs. On a server of its own, because
- * it is killed.
+ * The API server goes away or forgets, and objects are removed while no operator runs. The test has a server of its
+ * own, because it kills the server.
  */
 let server: ApiServer;
 let clean: World;
@@ -83,10 +83,10 @@ test('a deployment is deleted while no operator runs', async () => {
   await given.stop();
 });
 
-/** As in a cluster: the lease is not in the namespace that goes, where none could be made any more. */
+/** As in a cluster, the lease is not in the namespace that is deleted, where none could be made any more. */
 const elsewhere = { alone: true, env: { GX_NAMESPACE: 'default' } };
 
-/** The deployments of all scenes hold the definition back until they are finalized. */
+/** The deployments of all scenes keep the definition from being deleted until they are finalized. */
 const everywhere = { alone: true, env: { GX_NAMESPACE: 'default', GX_WATCH_NAMESPACES: '' } };
 
 test('its namespace is deleted while no operator runs', async () => {

@@ -10,10 +10,9 @@ import { inLanes, faultStage, type FaultStage } from './fault-stage.ts';
 import { variantsOf, type Variant } from './values.ts';
 
 /*
- * Every property of a deployment is set to usual, extreme and impossible values, one after the other, by the door that
- * kubectl takes. Each is
- * refused with a sentence, or ends as Ready or Stalled with a reason; with the first spec again, the children are those
- * of the beginning.
+ * Every property of a deployment is set to usual, extreme and impossible values, one after the other, in the way that
+ * kubectl does it. Each value is refused with a sentence, or ends as Ready or Stalled with a reason. With the first
+ * spec again, the children are the same as at the beginning.
  */
 const LANES = 6;
 const END_WITHIN = 30;
@@ -36,7 +35,7 @@ async function asked(given: FaultStage, name: string, variant: Variant): Promise
   }
 }
 
-/** Ready, or Stalled with a reason, and of this generation: never silence. */
+/** Waits until the deployment is Ready, or Stalled with a reason, for this generation. It must never be silent. */
 async function untilTold(given: FaultStage, name: string, what: string): Promise<string> {
   const { see } = given;
   let told = '';
@@ -59,7 +58,7 @@ async function untilTold(given: FaultStage, name: string, what: string): Promise
   return told;
 }
 
-/** Statuses of a deployment and of what belongs to it, to understand a silence. */
+/** Returns the statuses of a deployment and of what belongs to it, to explain a silence. */
 async function allOf({ world }: FaultStage, name: string): Promise<string> {
   const { objects } = await world();
   const own = objects.filter(({ metadata }) => metadata.name === name || metadata.labels?.[DEPLOYMENT] === name);
@@ -67,9 +66,8 @@ async function allOf({ world }: FaultStage, name: string): Promise<string> {
 }
 
 /**
- * What serves a deployment, without what counts its changes: the name of its present revision, the number of its
- * password (one that was
- * changed does not come back), and Kubernetes' own history of the workloads.
+ * Returns what serves a deployment, without what counts its changes: the name of its present revision, the number of
+ * its password (a changed one does not come back), and Kubernetes' own history of the workloads.
  */
 async function childrenOf({ world, see }: FaultStage, name: string): Promise<World> {
   const { namespace, objects } = await world();
@@ -85,7 +83,7 @@ async function childrenOf({ world, see }: FaultStage, name: string): Promise<Wor
   return { namespace, objects: JSON.parse(text) as KubeObject[], journal: [] };
 }
 
-/** One deployment goes through a share of the values, and back. */
+/** Takes one deployment through a share of the values, and back. */
 async function walk(given: FaultStage, name: string, variants: Variant[]): Promise<{ ends: string[]; left: string[] }> {
   const { spec } = base(given.namespace, name);
   const before = await childrenOf(given, name);
@@ -130,7 +128,7 @@ test('every property of a deployment, at every value: refused, Ready or Stalled 
   expect(accepted.length).toBeGreaterThan(100);
   expect(ends.filter((end) => end.startsWith('SILENT'))).toEqual([]);
   expect(walks.flatMap(({ left }) => left)).toEqual([]);
-  // Refused by the API server in what it makes of them: free-form parts. All else is put into effect.
+  // The API server refuses the free-form parts in the objects that are made of them. Everything else takes effect.
   expect(counted['Ready']?.length).toBeGreaterThan(accepted.length / 2);
   await operator.stop();
   await given.stop();

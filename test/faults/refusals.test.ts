@@ -6,7 +6,7 @@ import { change, deploy, faultFree, IMAGE, remove, untilGone, untilSettled } fro
 import type { World } from './oracle.ts';
 import { converged, inLanes, report, faultStage, type Outcome } from './fault-stage.ts';
 
-/* One request in twenty goes wrong in one of the ways an API server has, during a whole life of several deployments. */
+/* One request in twenty fails in one of an API server's ways, during the whole lives of several deployments. */
 const SHARE = 0.05;
 
 const status = (code: number, reason: string, headers: Record<string, string> = {}): Verdict => ({
@@ -25,7 +25,7 @@ const WAYS: Verdict[] = [
   { delay: 2000 },
 ];
 
-/** The same faults in every run: a generator with a seed (mulberry32). */
+/** Makes the same faults in every run, by a generator with a seed (mulberry32). */
 function dice(seed: number): () => number {
   let state = seed;
   return () => {
@@ -36,7 +36,7 @@ function dice(seed: number): () => number {
   };
 }
 
-/** A conflict is the answer to a change; nobody hears it of a question. */
+/** A conflict is the answer to a change. A read never gets one. */
 const fits = (way: Verdict, { verb }: Asked): boolean =>
   !(typeof way === 'object' && 'status' in way && way.status === 409) || !['get', 'list', 'watch'].includes(verb);
 

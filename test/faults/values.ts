@@ -21,7 +21,7 @@ type Schema = {
   maxProperties?: number;
 };
 
-/** `base` with one property changed, for every property below the schema and every value worth trying. */
+/** Returns `base` with one property changed, for every property below the schema and every value worth trying. */
 export const variantsOf = (schema: TSchema, base: unknown): Variant[] => variants(schema, base, '');
 
 function variants(schema: Schema, base: unknown, path: string): Variant[] {
@@ -78,7 +78,7 @@ function lists({ items = {}, maxItems = 8 }: Schema, path: string): Variant[] {
   return [...below, ...[[], [one], [one, one], many, 'flat'].map((value) => told(path, value))];
 }
 
-/** The least that the schema takes. */
+/** Returns the smallest value that the schema accepts. */
 function example(schema: Schema): unknown {
   if (schema.enum !== undefined) return schema.enum[0];
   if (schema.type === 'object') {

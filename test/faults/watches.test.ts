@@ -9,7 +9,7 @@ import { change, deploy, faultFree, IMAGE, NAME, remove, settledFirst, untilGone
 import type { World } from './oracle.ts';
 import { CONVERGED_WITHIN, converged, report, faultStage, type FaultStage } from './fault-stage.ts';
 
-/* What an operator sees of the world is old, late, or nothing at all. */
+/* What an operator sees of the cluster is old, late, or nothing at all. */
 
 const update = (given: FaultStage): Promise<unknown> => change(IMAGE, 'agent:2')(given);
 const updated = (given: FaultStage): Promise<void> => update(given).then(() => untilSettled(given));
@@ -20,7 +20,7 @@ async function faultsAfter(scenario: string, given: FaultStage, clean: World): P
   return outcome.faults;
 }
 
-/** The lists of now, for later: what an API server that lags behind answers the first two times. */
+/** Keeps the present lists for later. An API server that lags behind answers with them the first two times. */
 async function listsOf({ kube, namespace, proxy }: FaultStage): Promise<(asked: Asked) => string | undefined> {
   const paths = new Map(proxy.journal.filter(({ verb }) => verb === 'list').map(({ resource, path }) => [path, resource]));
   const texts = new Map<string, string>();
@@ -49,7 +49,7 @@ async function listsOf({ kube, namespace, proxy }: FaultStage): Promise<(asked: 
 
 type Stale = { of: string; late: (asked: Asked) => boolean };
 
-/** Every kind is old, or only one of them: then the others contradict it. */
+/** Every kind is old, or only one of them is, and then the others contradict it. */
 const VIEWS: Stale[] = [
   { of: 'all kinds', late: () => true },
   ...['deployments', 'revisions', 'statefulsets', 'services', 'pods', 'networkpolicies', 'tracingprojects'].map((resource) => ({
@@ -152,7 +152,7 @@ test.concurrent('watches that stay open and say nothing are given up, and what t
   given.proxy.rules = { event: () => 'drop' };
   await update(given);
   await wait(1000);
-  // New connections work; the open ones stay silent for ever.
+  // New connections work, but the open ones stay silent for ever.
   const silent = given.proxy.journal.slice(0, deaf).filter(({ verb }) => verb === 'watch');
   given.proxy.rules = { event: (asked) => (silent.some((entry) => entry.path === asked.path) ? 'drop' : 'pass') };
   const started = performance.now();

@@ -7,7 +7,7 @@ import { createLog } from '../../src/log.ts';
 export const route = routeFor<string>();
 export const plain = { id: 'test', summary: 'test', tag: 'test', access: 'open', answers: { 200: { description: 'ok' } } } as const;
 
-/** The kernel with some routes, on a port of its own. */
+/** Starts the kernel with some routes on a port of its own. */
 export async function serve(routes: Route<string>[], options: Partial<AppOptions<string>> = {}) {
   const lines: string[] = [];
   const destination = new Writable({ write: (chunk: Buffer, _encoding, done) => (lines.push(chunk.toString()), done()) });

@@ -26,7 +26,7 @@ describe('a stream', () => {
     const [first, last] = [frame({ event: 'a', data: 1 }), frame({ event: 'b', data: 2 })];
     expect([text.slice(0, first.length), text.slice(-last.length)]).toEqual([first, last]);
     const beats = text.slice(first.length, -last.length);
-    // Twelve in 600 ms; a machine that is busy merges some.
+    // There are twelve in 600 ms. A busy machine merges some.
     expect([beats.length >= 2 * HEARTBEAT.length, beats.replaceAll(HEARTBEAT, '')]).toEqual([true, '']);
     await server.stop();
   });

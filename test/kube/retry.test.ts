@@ -5,7 +5,7 @@ import { delayBefore, isWorthAnotherTry, withRetries } from '../../src/kube/retr
 const answer = (status: number) => ({ status, headers: { 'retry-after': '0.001' }, body: '' });
 const broken = (code: string) => Object.assign(new Error(code), { code });
 
-/** Sends what is given, one after another. */
+/** Sends what it is given, one after another. */
 function script(...steps: (number | string)[]) {
   let sent = 0;
   const send = (): Promise<ReturnType<typeof answer>> => {

@@ -9,7 +9,7 @@ import { until } from '../kit/until.ts';
 import { silentLog } from '../kit/log.ts';
 import { tcpProxy, type TcpProxy } from '../kit/tcp-proxy.ts';
 
-/* On a server of its own, because it is killed. */
+/* These tests have a server of their own, because they kill it. */
 let server: ApiServer;
 let kube: Kube;
 let proxy: TcpProxy;
@@ -145,7 +145,7 @@ test('on a connection that lives, a watch that says nothing is given up within h
       async *watch(...given: Parameters<Kube['watch']>) {
         const isLater = isDeaf;
         for await (const event of own.watch(...given)) if (!isDeaf || isLater) yield event;
-        // Its end is kept from us as well.
+        // The watch does not learn of its end either.
         const signal = given[2];
         if (isDeaf && !isLater) await new Promise((resolve) => signal?.addEventListener('abort', resolve));
       },
@@ -192,7 +192,7 @@ test('what a watch keeps from us, a list finds, and it is counted', async () => 
     });
   const seen = await observe('test/deaf', { relist: 500, watchSeconds: [1, 1] }, deaf);
   await seen.reflector.synced;
-  // A list that comes between the two finds the first, and can not know that the watch will not tell of it.
+  // A list that comes between the two finds the first, and can't know that the watch will not report it.
   for (let round = 1; seen.missed === 0 && round <= 10; round += 1) {
     await create(`hidden-${round}`);
     await create(`shown-${round}`);

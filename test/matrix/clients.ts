@@ -9,7 +9,7 @@ const SCRIPTS = resolve('test/matrix/clients');
 export const playNpmClient = (version: string, url: string): Promise<void> =>
   playScript('script.mjs', { '@langchain/langgraph-sdk': version }, url);
 
-/** A library of others, against the server at `url`. */
+/** A third party's library, against the server at `url`. */
 export const playAdapter = ({ script, packages }: Adapter, url: string): Promise<void> => playScript(script, packages, url);
 
 async function playScript(script: string, packages: Record<string, string>, url: string): Promise<void> {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import process from 'node:process';
 import { until } from '../kit/until.ts';
 
-/** `dev`, as a user starts it, on the Node of their choice. */
+/** Starts `dev` as a user does, on the Node of their choice. */
 export async function startDev(node: string, config: string): Promise<{ url: string } & AsyncDisposable> {
   const args = ['src/main.ts', 'dev', '--config', config, '--port', '0', '--no-reload', '--reset'];
   const child = spawn(node, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { PATH: process.env.PATH, HOME: process.env.HOME } });

@@ -10,7 +10,7 @@ import { ADAPTERS, AGENTS, NPM_CLIENTS, PYTHON_CLIENT, ROWS, type Row } from './
 
 type Result = { cells: string[]; failure?: string };
 
-/** Does the work of one row, and says what went wrong. */
+/** Does the work of one row, and reports what went wrong. */
 async function attempt(cells: string[], work: () => Promise<void>): Promise<Result> {
   const started = performance.now();
   const failure = await work().then(

@@ -3,7 +3,7 @@ import { Client } from '@langchain/langgraph-sdk';
 import { StreamController } from '@langchain/langgraph-sdk/stream';
 import { until } from '../kit/until.ts';
 
-/* What a page asks of the agents of test/matrix/agents: what they say, and what is told of their subagents. */
+/* What a page asks of the agents of test/matrix/agents: what they say, and what their streams report of subagents. */
 
 type Started = { event: string; graph_name: string; cause?: { type: string; tool_call_id: string } };
 type Lifecycle = { namespace: string[]; data: Started };
@@ -21,7 +21,10 @@ export async function playAgents(apiUrl: string): Promise<void> {
   await playState(client);
 }
 
-/** The agent's subagent begins with its own name and its cause, and has its messages under its own namespace. */
+/**
+ * Checks that the agent's subagent begins with its own name and its cause, and that its messages have its own
+ * namespace.
+ */
 async function playOne(client: Client, assistantId: string, sub: { name: string; call: string; said: string }): Promise<void> {
   const stream = client.threads.stream({ assistantId });
   const lifecycle: Lifecycle[] = [];
@@ -56,7 +59,7 @@ async function playExtension(client: Client): Promise<void> {
   await stream.close();
 }
 
-/** The SDK's own view of subagents, those of the tool `task`. */
+/** Checks the SDK's own view of subagents, those of the tool `task`. */
 async function playSubagents(client: Client): Promise<void> {
   const stream = client.threads.stream({ assistantId: 'deep' });
   await stream.run.start({ input });
@@ -68,7 +71,7 @@ async function playSubagents(client: Client): Promise<void> {
   await stream.close();
 }
 
-/** What the hooks of React, Vue, Svelte and Angular stand on. */
+/** Checks what the hooks of React, Vue, Svelte and Angular are built on. */
 async function playPage(client: Client): Promise<void> {
   const page = new StreamController({ assistantId: 'deep', client, threadId: null });
   page.activate();
@@ -83,7 +86,7 @@ async function playPage(client: Client): Promise<void> {
   await page.dispose();
 }
 
-/** An agent is a graph: it is drawn, has schemas and subgraphs, a state and a history. */
+/** Checks that an agent is a graph: it can be drawn, and has schemas, subgraphs, a state and a history. */
 async function playState(client: Client): Promise<void> {
   const { thread_id } = await client.threads.create();
   const { nodes } = await client.assistants.getGraph('agent');

@@ -3,8 +3,8 @@ import { Client } from '@langchain/langgraph-sdk';
 import { until } from '../kit/until.ts';
 
 /**
- * What a user asks of the graph of test/matrix/project: a streamed run that ends in a question, its state, and the
- * answer to it.
+ * Does what a user does with the graph of test/matrix/project: a streamed run that ends in a question, its state, and
+ * the answer.
  */
 export async function play(apiUrl: string): Promise<void> {
   const client = new Client({ apiUrl, apiKey: null });
@@ -39,7 +39,7 @@ export async function play(apiUrl: string): Promise<void> {
   assert.deepEqual(schema?.properties?.['topic'], { type: 'string' });
 }
 
-/** The same through event streaming: tokens in blocks, the question, the answer to it. */
+/** Does the same through event streaming: tokens in blocks, the question and its answer. */
 async function playEvents(client: Client, input: object): Promise<void> {
   const stream = client.threads.stream({ assistantId: 'talk' });
   const reading = (async () => {

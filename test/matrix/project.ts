@@ -9,7 +9,7 @@ import type { Form, Row } from './rows.ts';
 
 const run = promisify(execFile);
 
-/** A folder outside of this checkout, so that nothing of our own node_modules is found from it. */
+/** The folder is outside this checkout, so that nothing of our own node_modules is found from it. */
 export class Project {
   readonly folder = mkdtempSync(join(tmpdir(), 'gx-matrix-'));
 

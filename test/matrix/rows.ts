@@ -1,13 +1,10 @@
 /** How a user writes the graph's file: TypeScript or JavaScript, in a package of ES modules or of CommonJS. */
 export type Form = 'module.ts' | 'module.js' | 'commonjs.ts' | 'commonjs.js';
 
-/** One user's project: ranges of npm, of which the newest version is installed. */
+/** One user's project. It names npm ranges, of which the newest version is installed. */
 export type Row = { langgraph: string; core: string; zod: string; form: Form; node: string };
 
-/**
- * The lowest Node that `dev` runs on: process.threadCpuUsage came with it, and the stripping of types one version
- * before.
- */
+/** The lowest Node that `dev` runs on. process.threadCpuUsage came with it, and type stripping one version earlier. */
 const LOWEST_NODE = '22.19.0';
 
 /** LangGraph with the core of its time. The oldest one streams messages in parts, not in blocks. */
@@ -41,7 +38,7 @@ export const NPM_CLIENTS = ['1.11.0', '1.15.0', '2.0.0'];
 /** The official client of Python. */
 export const PYTHON_CLIENT = '0.4.14';
 
-/** A library of others that speaks to the server by the official client, with the packages around it. */
+/** A third party's library that uses the official client, with the packages around it. */
 export type Adapter = { name: string; script: string; packages: Record<string, string> };
 
 export const ADAPTERS: Adapter[] = [

@@ -86,7 +86,7 @@ test('with these rights alone the operator deploys, redeploys, and deletes witho
     ),
   );
   await stage.stop();
-  // A watch is written down when it has ended, which the API server notices in its own time.
+  // The API server records a watch when it has ended, and notices the end in its own time.
   const written = () => auditEvents(inject('auditLog'), operator.userAgent);
   const watched = (): (string | undefined)[] =>
     written().flatMap(({ verb, requestURI }) => (verb === 'watch' ? requestURI.split('?')[0] : []));
@@ -98,7 +98,8 @@ test('with these rights alone the operator deploys, redeploys, and deletes witho
     requests.map(({ verb, objectRef }) => `${verb} ${[objectRef?.resource, objectRef?.subresource].filter(Boolean).join('/')}`),
   );
   const granted = rules.flatMap(({ resources, verbs }) => resources.flatMap((resource) => verbs.map((verb) => `${verb} ${resource}`)));
-  // An apply that makes an object is asked for both; update of finalizers is asked for where an admission plugin is on.
+  // An apply that creates an object needs both permissions. Updating finalizers is needed where an admission plugin is
+  // on.
   const isImplied = (right: string): boolean => right.endsWith('/finalizers') || used.has(right.replace(/^create /, 'patch '));
   const unused = granted.filter((right) => !used.has(right) && !isImplied(right));
   expect(unused).toEqual([]);
@@ -117,7 +118,7 @@ test('a namespace deleted as a whole takes the rights with it: the documented co
   await kube.delete(kinds.namespace, { name: namespace });
   const phase = async (): Promise<string | undefined> =>
     ((await kube.get(kinds.namespace, { name: namespace })) as { status?: { phase?: string } }).status?.phase;
-  // Whether the operator is quicker than the deletion of its Role is chance: most often it is not.
+  // Chance decides whether the operator is quicker than the deletion of its Role. Most often it is not.
   await until('it hangs, or is gone', async () => {
     const live = await kube.get(kinds.namespace, { name: namespace }).catch(() => undefined);
     return live === undefined || conditionOf(live, 'NamespaceFinalizersRemaining') === 'True';

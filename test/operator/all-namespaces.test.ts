@@ -12,8 +12,8 @@ import { newDeployment } from '../kit/objects.ts';
 import { look, operatorFor, type RunningOperator } from '../kit/operator.ts';
 
 /*
- * The operator with the chart's rights for all namespaces, on an API server of its own: it would work on the other
- * tests' deployments too.
+ * The operator has the chart's rights for all namespaces. It runs on an API server of its own, because it would also
+ * work on the deployments of other tests.
  */
 const SYSTEM = 'gx-system';
 let server: ApiServer;

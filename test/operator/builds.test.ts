@@ -12,8 +12,8 @@ import { setStage, type OperatedStage } from '../kit/stage.ts';
 import { verdicts } from '../kit/verdict.ts';
 
 /*
- * Revisions from git with a builder: Jobs and pods are the cluster's own, what a builder does is told by the test or a
- * kubelet's double.
+ * Revisions are built from git. Jobs and pods are the cluster's own. The test, or a double of the kubelet, reports what
+ * a builder does.
  */
 const LOG = 'cloning\nbuilding\nlast words of the builder';
 let kube: Kube;

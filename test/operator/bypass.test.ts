@@ -12,11 +12,11 @@ import { look, type RunningOperator } from '../kit/operator.ts';
 import { setStage, type OperatedStage } from '../kit/stage.ts';
 
 /*
- * Ways round the rules of a resource, tried on the real API server: each is refused, has no effect, or is an honest new
- * revision.
+ * Ways around the rules of a resource are tried on the real API server. Each is refused, has no effect, or becomes an
+ * honest new revision.
  */
 const CANARY = 'canary-7f3a91';
-/** Keys of Secrets that the operator makes. */
+/** The keys of Secrets that the operator makes. */
 const CONFIDENTIAL = ['password', 'uri', 'tls.key'];
 const ID = '11111111-1111-4111-8111-111111111111';
 const logged: string[] = [];
@@ -161,7 +161,7 @@ test('the value of a secret stands in no resource, event or audit line, nor in m
   const metrics = await (await fetch(`http://127.0.0.1:${operator.port}/metrics`)).text();
   expect(logged.length).toBeGreaterThan(0);
   const everything = JSON.stringify(seen) + metrics + logged.join('') + readFileSync(inject('auditLog'), 'utf8');
-  // Those that the operator makes itself as well: passwords and keys of the database.
+  // This covers the Secrets that the operator makes itself as well: passwords and keys of the database.
   const secrets = (await kube.all(kinds.secret, { namespace })) as (KubeObject & { data: Record<string, string> })[];
   const made = secrets.flatMap(({ data }) => CONFIDENTIAL.flatMap((key) => data[key] ?? []));
   expect(made.length).toBeGreaterThan(CONFIDENTIAL.length);

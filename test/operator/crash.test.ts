@@ -6,7 +6,7 @@ import { dyingDoor, type DyingDoor } from '../kit/dying-door.ts';
 import { newDeployment } from '../kit/objects.ts';
 import type { RunningOperator } from '../kit/operator.ts';
 
-/* Killed after the k-th write of a creation, the operator that comes after must arrive at the same objects. */
+/* The operator is killed after the k-th write of a creation. Its successor must arrive at the same objects. */
 const lease = { duration: 3, renewDeadline: 2.4, retry: 0.2 };
 let stage: Stage;
 /** What a creation without a crash makes. */
@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.stop());
 
-/** Kind and name of everything made for a deployment, with the deployment's own name and uid taken out. */
+/** Returns kind and name of everything made for a deployment, without the deployment's own name and uid. */
 async function made(name: string): Promise<string[]> {
   const all = [
     kinds.revision,

@@ -6,7 +6,7 @@ import { newDeployment } from '../kit/objects.ts';
 import { look, type RunningOperator } from '../kit/operator.ts';
 import { setStage, type OperatedStage } from '../kit/stage.ts';
 
-/** Seconds. A rollout takes two here; the rest is for a machine that has much else to do. */
+/** The deadline in seconds. A rollout takes two here. The rest is for a machine that is busy with other work. */
 const DEADLINE = 12;
 let kube: Kube;
 let namespace: string;

@@ -5,7 +5,7 @@ import { may as mayIn, untilMay } from '../kit/account.ts';
 import { testNamespace } from '../kit/api-server.ts';
 import { until } from '../kit/until.ts';
 
-/* The chart's own roles on a real API server, which is asked what each of the two accounts may do. */
+/* The chart's own roles on a real API server. The test asks it what each of the two accounts may do. */
 const SYSTEM = 'gx-system';
 const RBAC = ['Role', 'RoleBinding', 'ClusterRole', 'ClusterRoleBinding'];
 const PLURAL: Record<string, Kind> = Object.fromEntries(
@@ -31,7 +31,7 @@ afterAll(async () => {
   await kube.close();
 });
 
-/** Roles and bindings of the chart with these values. */
+/** Returns the roles and bindings of the chart with these values. */
 async function install(values: object): Promise<KubeObject[]> {
   const { chart } = await renderer();
   const rules = (await chart(values)).filter(({ kind }) => RBAC.includes(kind)) as unknown as KubeObject[];
@@ -47,7 +47,7 @@ async function uninstall(rules: KubeObject[]): Promise<void> {
 
 const may = (account: string, right: string, namespace?: string): Promise<boolean> => mayIn(kube, `${SYSTEM}:${account}`, right, namespace);
 
-/** What would let an account out of its role, wherever it is asked for. */
+/** Permissions that would let an account out of its role, wherever they are requested. */
 const NEVER = [
   'create pods',
   'create pods/exec',
@@ -77,7 +77,7 @@ const NEVER = [
   'approve certificatesigningrequests.certificates.k8s.io',
 ];
 
-/** What is done in the namespaces worked on, and nowhere else. */
+/** What the operator does in the namespaces that it works on, and nowhere else. */
 const ELSEWHERE = [
   'get secrets',
   'list secrets',
@@ -101,7 +101,9 @@ const allowed = async (account: string, rights: string[], namespace?: string): P
 const ACCOUNTS = ['gx-operator', 'gx-control-plane'];
 const SECRETS = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'].map((verb) => `${verb} secrets`);
 
-/** Mode, values of the chart, the namespaces whose Secrets may be reached, and what is denied in any other. */
+/**
+ * Each row has the mode, the chart's values, the namespaces whose Secrets may be reached, and what is denied elsewhere.
+ */
 describe.each<[string, () => object, () => string[], string[]]>([
   ['by default', () => ({ agents: { namespaces: [agents] } }), () => [agents], ELSEWHERE],
   [

@@ -13,10 +13,7 @@ import { newDeployment } from '../kit/objects.ts';
 import type { look } from '../kit/operator.ts';
 import { setStage, type OperatedStage } from '../kit/stage.ts';
 
-/*
- * What a drain of a node does: it asks for evictions, which the API server grants or refuses by the budgets that are
- * there.
- */
+/* A node drain asks for evictions. The API server grants or refuses them according to the budgets that exist. */
 let kube: Kube;
 let namespace: string;
 let kubelet: FakeKubelet;
@@ -60,7 +57,7 @@ const untilAllowed = (name: string, allowed: number): Promise<true> =>
     const { status } = (await kube.get(kinds.disruptionBudget, { namespace, name })) as Budget;
     return status?.disruptionsAllowed === allowed;
   });
-/** As `kubectl drain` asks for one pod. */
+/** Asks to evict one pod, as `kubectl drain` does. */
 const evict = (name: string): Promise<string> => {
   const file = join(folder, `${name}.json`);
   writeFileSync(file, JSON.stringify({ apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace } }));
@@ -72,7 +69,7 @@ test('of several api pods that serve one at a time goes, and the next once its p
   expect(await budgets('several')).toEqual(['several-agent of several']);
   await untilAllowed('several-agent', 1);
   const [first = '', second = ''] = await podsOf('several', 'api');
-  // One whose replacement is not ready: the double of the kubelet rests.
+  // The pod's replacement is not ready, because the double of the kubelet rests.
   await kubelet.stop();
   await evict(first);
   await expect(evict(second)).rejects.toThrow(/disruption budget/);

@@ -11,15 +11,14 @@ import { verdicts } from '../kit/verdict.ts';
 import { look } from '../kit/operator.ts';
 
 /*
- * Each way in which a new revision fails beside one that serves: the same reason and words in status, event and REST,
- * and the serving one
- * untouched. A kubelet's double says what pods suffer from; the quota is the API server's own. Logs, which need a
- * kubelet, are given.
+ * A new revision fails in each possible way beside one that serves. Status, event and REST give the same reason and
+ * words, and the serving one stays as it is. A double of the kubelet reports the pods' problems, and the quota is the
+ * API server's own. Logs need a kubelet, so the test supplies them.
  */
 const LAST_WORDS = 'starting\nlast words of the pod';
-/** Seconds that a rollout which fails has, and one that does not. */
+/** The seconds that a rollout gets: one that fails, and one that does not. */
 const [DEADLINE, LONG] = [10, 600];
-/** Of the tools that judge, the first time. */
+/** The milliseconds in which the tools that judge are built the first time. */
 const BUILD = 600_000;
 let kube: Kube;
 let namespace: string;
@@ -39,7 +38,7 @@ type Told = { reason?: string; note?: string; type?: string; regarding?: { kind:
 const eventsOf = async (name: string): Promise<Told[]> =>
   ((await kube.all(kinds.event, { namespace })) as Told[]).filter(({ regarding }) => regarding?.name === name);
 
-/** All that clients of the serving revision depend on. */
+/** Returns everything that clients of the serving revision depend on. */
 async function serving(name: string): Promise<object> {
   const pair = await Promise.all(['api', 'queue'].map((part) => see.workload(`${name}-00001-${part}`)));
   const pods = await kube.all(kinds.pod, { namespace, labelSelector: `${REVISION}=${name}-00001` });
@@ -55,7 +54,7 @@ async function serving(name: string): Promise<object> {
   };
 }
 
-/** What kstatus and Argo CD make of the deployment and of its newest revision. */
+/** Returns what kstatus and Argo CD make of the deployment and of its newest revision. */
 const judged = async (name: string, number: number): Promise<string[]> => {
   const all = await verdicts([await see.deployment(name), await see.revision(`${name}-0000${number}`)]);
   return all.map(({ status, health }) => `${status} ${health}`);
@@ -114,7 +113,7 @@ describe.concurrent('a new revision', () => {
 });
 
 test.each([
-  // A database, an api pod and a queue pod.
+  // There are a database, an api pod and a queue pod.
   ['pods', '3'],
   ['count/deployments.apps', '2'],
 ])(

@@ -9,7 +9,7 @@ import { kubectlFor, type Kubectl } from '../kit/kubectl.ts';
 import { newDeployment } from '../kit/objects.ts';
 import { look, untilIdle, type RunningOperator } from '../kit/operator.ts';
 
-/* Deployments kept in git, by kubectl itself on a real API server. */
+/* Deployments that are kept in git, applied by kubectl itself on a real API server. */
 let kube: Kube;
 let namespace: string;
 let operator: RunningOperator;
@@ -31,7 +31,10 @@ const inNamespace = (...args: string[]): Promise<string> => kubectl(...args, '--
 const waitReady = (name: string, timeout = '60s'): Promise<string> =>
   inNamespace('wait', `gxd/${name}`, '--for=condition=Ready', `--timeout=${timeout}`);
 
-/** As somebody keeps it in git: every list and map of the spec that an operator might fill in is there, half filled. */
+/**
+ * The deployment as somebody keeps it in git. It has every list and map of the spec that an operator might fill in,
+ * each half filled.
+ */
 const manifest = (name: string, resourceSpec: object = {}): DeploymentResource =>
   newDeployment(namespace, {
     metadata: { name, labels: { team: 'a' }, annotations: { note: 'kept in git' } },
@@ -85,7 +88,7 @@ describe.each([
 });
 
 type Written = { manager: string; subresource?: string; fieldsV1: Record<string, object> };
-/** `f:metadata.f:finalizers` -> `f:finalizers`; spec's and others' own names. */
+/** Turns `f:metadata.f:finalizers` into `f:finalizers`. The fields of spec, and names that others chose, stay whole. */
 const topFields = (fields: Record<string, object>): string[] =>
   Object.entries(fields).flatMap(([name, inner]) => (name === 'f:metadata' ? Object.keys(inner) : [name]));
 
@@ -160,7 +163,7 @@ describe('hands of others', () => {
       metadata: { name: 'auto', namespace },
       spec: { scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: api }, minReplicas, maxReplicas },
     });
-    // Without metrics, which take a kubelet, it acts when the size is out of its own bounds.
+    // Metrics need a kubelet. Without them it only acts when the size is outside its own bounds.
     for (const [least, most, size] of [
       [3, 5, 3],
       [1, 2, 2],

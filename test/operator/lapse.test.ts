@@ -8,14 +8,14 @@ import { newDeployment } from '../kit/objects.ts';
 import { metricOf } from '../kit/operator.ts';
 import { setStage } from '../kit/stage.ts';
 
-/** A door behind which the API server can be taken away; watches still tell. */
+/** A door behind which the API server can be taken away. Watches still report. */
 function shuttingDoor() {
   const state = { isAway: false };
   const through = (kube: Kube): Kube =>
     new Proxy(kube, {
       get(target, name) {
         const method: unknown = Reflect.get(target, name);
-        // What makes another door would lead past this one.
+        // A call that makes another door would bypass this one.
         if (name === 'fenced' || typeof method !== 'function') return undefined;
         return (...given: unknown[]): unknown => {
           if (state.isAway && name !== 'watch') return Promise.reject(new Unavailable('the API server is away'));

@@ -11,7 +11,8 @@ import { testNamespace } from '../kit/api-server.ts';
 import { BUILDER, deployment, fromGit, revision, settings } from '../kit/objects.ts';
 
 /*
- * A namespace that enforces restricted pod security, on a real API server: its own admission says which pods it takes.
+ * A namespace enforces restricted pod security on a real API server. The server's own admission says which pods it
+ * accepts.
  */
 const BUILD_OF_HELM = 1_200_000;
 let kube: Kube;
@@ -40,7 +41,7 @@ const podsAmong = (objects: Templated[]): KubeObject[] =>
   objects.flatMap(({ kind, metadata, spec }) => {
     const template = spec?.template;
     if (template?.spec === undefined) return [];
-    // Which a set adds to its pods.
+    // A set adds these to its pods.
     const claims = (spec?.volumeClaimTemplates ?? []).map((claim) => ({
       name: claim.metadata.name,
       persistentVolumeClaim: { claimName: claim.metadata.name },

@@ -10,9 +10,8 @@ import { setStage, type OperatedStage } from '../kit/stage.ts';
 import { verdicts } from '../kit/verdict.ts';
 
 /*
- * The border between a revision that could not be created and one that did not roll out: the API server's own quota,
- * policy and validation
- * refuse its objects, before or after there is one.
+ * The border between a revision that could not be created and one that did not roll out. The API server's own quota,
+ * policy and validation refuse its objects, before or after one exists.
  */
 let kube: Kube;
 let namespace: string;
@@ -60,7 +59,10 @@ afterAll(async () => {
 
 type Template = DeploymentSpec['template'];
 const image = { sourceRevisionConfig: { imageUri: 'agent:1' } };
-/** Two sources at once, which the API server knows of pods and the resource definition does not. */
+/**
+ * The volume has two sources at once. The API server refuses that for pods, but the resource definition does not know
+ * the rule.
+ */
 const doubled: Template = { ...image, resourceSpec: { volumes: [{ name: 'v', emptyDir: {}, configMap: { name: 'c' } }] } };
 
 const FULL = { metadata: { name: 'full' }, spec: { progressDeadlineSeconds: 10 } };

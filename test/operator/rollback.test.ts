@@ -26,7 +26,7 @@ afterAll(() => plane.stop());
 type Template = DeploymentSpec['template'];
 
 const image = (number: number): string => `registry.example/agent:${number}`;
-/** Three revisions that differ in all a template may say. */
+/** Three revisions that differ in everything a template may say. */
 const templates: Template[] = [1, 2, 3].map((number) => ({
   sourceRevisionConfig: { imageUri: image(number) },
   secretName: 'mine',
@@ -47,12 +47,12 @@ const secret = (value: number): KubeObject & { stringData: Record<string, string
   stringData: { TOKEN: `token-${value}` },
 });
 
-/** The same image by the digest it had, which no new push under its tag changes. */
+/** Returns the same image by the digest that it had. No new push under its tag changes that. */
 const pinned = (number: number): string => `registry.example/agent@${digestFor(image(number))}`;
 
 /**
- * What pods of a revision are made of, but for what names the revision itself; a digest under the tag it was deployed
- * by.
+ * Returns what pods of a revision are made of, without names that the revision itself has. A digest takes the place of
+ * the tag that was deployed.
  */
 async function pods(revision: string): Promise<unknown[]> {
   const env = (await see.revision(revision)).status?.secretName ?? '';
@@ -64,7 +64,7 @@ async function pods(revision: string): Promise<unknown[]> {
 }
 const newest = async (name: string): Promise<string> => (await see.deployment(name)).status?.latestRevision ?? '';
 
-/** Brings the three up in turn, the user's Secret with another value each time. */
+/** Brings up the three in turn, with another value of the user's Secret each time. */
 async function history(name: string): Promise<void> {
   for (const [index, template] of templates.entries()) {
     await plane.kube.apply(kinds.secret, secret(index + 1));

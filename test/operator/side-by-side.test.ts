@@ -7,7 +7,7 @@ import { newDeployment } from '../kit/objects.ts';
 import { untilIdle } from '../kit/operator.ts';
 import { setStage, type OperatedStage } from '../kit/stage.ts';
 
-/* The database is one of which nothing is heard until the test says that it is ready. */
+/* Nothing is heard of the database until the test says that it is ready. */
 let stage: OperatedStage;
 
 beforeAll(async () => {

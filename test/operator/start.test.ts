@@ -12,8 +12,8 @@ import { look, metricOf, untilIdle, type RunningOperator } from '../kit/operator
 import { setStage, type OperatedStage } from '../kit/stage.ts';
 
 /*
- * The operator on a real API server with the cluster's own controllers; pods are told ready or broken by a kubelet's
- * double.
+ * The operator runs on a real API server with the cluster's own controllers. A double of the kubelet reports pods as
+ * ready or broken.
  */
 let kube: Kube;
 let namespace: string;
@@ -76,7 +76,7 @@ describe('a deployment applied with kubectl', () => {
     const before = { writes: writes(), all: requests().filter(({ verb }) => verb !== 'watch').length };
     const looked = () => metricOf(operator, 'controller_runtime_reconcile_total', 'controller="deployment"');
     const times = await looked();
-    // A label of somebody else's wakes the deployment and, in the same breath, all that belongs to it.
+    // Somebody else's label wakes the deployment and, at the same moment, everything that belongs to it.
     await kube.jsonPatch(kinds.deployment, { namespace, name: 'settled' }, [
       { op: 'add', path: '/metadata/labels', value: { theirs: 'yes' } },
     ]);

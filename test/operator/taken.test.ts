@@ -6,8 +6,8 @@ import type { look } from '../kit/operator.ts';
 import { setStage, type OperatedStage } from '../kit/stage.ts';
 
 /*
- * Names of what is made follow from the deployment's: an object that has one of them already may be the heart of
- * something else.
+ * The names of what the operator makes follow from the deployment's name. An object that has one of them already may be
+ * essential to something else.
  */
 let kube: Kube;
 let namespace: string;
@@ -31,7 +31,7 @@ test.each<[string, Kind, string, object]>([
   ['Service', kinds.service, 'one-agent', { selector: { app: 'theirs' }, ports }],
   ['StatefulSet', kinds.statefulSet, 'two-db', { selector, template, serviceName: 'theirs' }],
   ['NetworkPolicy', kinds.networkPolicy, 'three-db', { podSelector: selector, policyTypes: ['Ingress'] }],
-  // Of these nothing contradicts what is asked for: both could be joined into one.
+  // Nothing in these contradicts what the operator asks for. Both could be merged into one.
   ['Service', kinds.service, 'eight-agent', { ports: [{ name: 'mine', port: 5000 }] }],
   ['Service', kinds.service, 'nine-db', { clusterIP: 'None' }],
   ['NetworkPolicy', kinds.networkPolicy, 'ten-db', { podSelector: {}, policyTypes: ['Ingress'] }],

@@ -9,8 +9,8 @@ import { BUILDER, fromGit, newDeployment } from '../kit/objects.ts';
 import { look } from '../kit/operator.ts';
 
 /*
- * What a person sees who asks kubectl: golden files, with what differs from run to run replaced. Their diff is read as
- * a user reads it.
+ * What a person sees who asks kubectl. These are golden files in which everything is replaced that differs from run to
+ * run. Their diff is read as a user reads it.
  */
 let kube: Kube;
 let namespace: string;
@@ -31,8 +31,8 @@ afterAll(() => stage.stop());
 const inNamespace = (...args: string[]): Promise<string> => kubectl(...args, '--namespace', namespace);
 
 /**
- * Times, ages, identities and addresses of one run; columns are as wide as their widest value, so that runs of blanks
- * become two.
+ * Replaces times, ages, identities and addresses of one run. Columns are as wide as their widest value, so every run of
+ * blanks becomes two.
  */
 const settledText = (text: string): string =>
   text
@@ -48,7 +48,7 @@ const settledText = (text: string): string =>
     .replace(/^ *-+$/gm, '---')
     .replace(/(\S) {2,}/g, '$1  ');
 
-/** Without the events, which come and go: what they say last is asked for by itself. */
+/** Returns the text without the events, which come and go. The test reads their last words separately. */
 const withoutEvents = (text: string): string => text.slice(0, text.search(/^Events:/m)).trimEnd();
 
 async function told(name: string): Promise<string> {
@@ -88,7 +88,7 @@ const untilReason = (name: string, reason: string): Promise<true> =>
   );
 const untilEvent = (name: string, line: RegExp): Promise<true> =>
   until(`an event of ${name} says so`, async () => line.test(await inNamespace('events', '--for', `gxd/${name}`)));
-/** All has been said: the newest revision, and the deployment of it. */
+/** Waits until the newest revision and its deployment have reported everything. */
 const untilQuiet = (name: string): Promise<string> =>
   still(`what is said of ${name}`, () => inNamespace('get', 'gxd,gxr', '-o', 'jsonpath={.items[*].metadata.resourceVersion}'));
 

@@ -6,8 +6,8 @@ import { until } from '../kit/until.ts';
 import { newDeployment } from '../kit/objects.ts';
 
 /*
- * One operator on two namespaces of one tenant, in which names of deployments are taken once, as those of their tracing
- * projects.
+ * One operator works on two namespaces of one tenant. A deployment's name can be taken only once in both, like the name
+ * of its tracing project.
  */
 let first: Stage;
 let second: Stage;
@@ -26,7 +26,7 @@ test('a deployment whose name is taken elsewhere says so, and goes on by itself 
   await a.kube.create(kinds.deployment, newDeployment(a.namespace));
   await a.see.untilReady('chat');
   const { metadata } = await a.see.deployment('chat');
-  // The older one keeps the name, and Kubernetes writes down whole seconds.
+  // The older one keeps the name, and Kubernetes records whole seconds.
   await until('the next one is younger', () => Date.now() > Date.parse(metadata.creationTimestamp ?? '') + 1000);
   await b.kube.create(kinds.deployment, newDeployment(b.namespace));
   const there = b.see;
@@ -34,7 +34,7 @@ test('a deployment whose name is taken elsewhere says so, and goes on by itself 
     (await there.deployment('chat')).status?.conditions?.find(({ type }) => type === 'Ready')?.reason;
   await until('it says so', async () => (await reason()) === 'TracingProjectTaken');
   expect(conditionOf(await there.deployment('chat'), 'Stalled')).toBe('True');
-  // Its tracing project stays: with it nothing tells that the name is free.
+  // Its tracing project stays, so no deleted project shows that the name is free.
   await a.kube.delete(kinds.deployment, { namespace: a.namespace, name: 'chat' });
   await there.untilReady('chat');
 });

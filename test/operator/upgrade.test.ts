@@ -7,7 +7,7 @@ import { still, until } from '../kit/until.ts';
 import { newDeployment, settings } from '../kit/objects.ts';
 import { look, metricOf, untilIdle, type RunningOperator } from '../kit/operator.ts';
 
-/* An operator of another version, with other images and settings, takes over: no pod may notice. */
+/* An operator of another version takes over, with other images and settings. No pod may notice. */
 let kube: Kube;
 let namespace: string;
 let operator: RunningOperator;
@@ -23,13 +23,13 @@ afterAll(() => stage.stop());
 
 const SERVING: Kind[] = [kinds.workload, kinds.statefulSet, kinds.service, kinds.networkPolicy, kinds.pod];
 
-/** Every child with its version, generation and pods' identity. */
+/** Returns every child with its version, its generation and its pods' identity. */
 async function children(): Promise<string[]> {
   const lists = await Promise.all(SERVING.map((kind) => kube.all(kind, { namespace })));
   return lists.flat().map(({ kind, metadata }) => `${kind} ${metadata.name} ${metadata.uid} ${metadata.resourceVersion}`);
 }
 
-/** What the present operator wrote, its lease apart. */
+/** Returns what the present operator wrote, except for its lease. */
 const writes = (): string[] =>
   auditEvents(inject('auditLog'), operator.userAgent)
     .filter(({ verb, objectRef }) => !['get', 'list', 'watch'].includes(verb) && objectRef?.resource !== 'leases')

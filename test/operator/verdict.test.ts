@@ -7,7 +7,7 @@ import { look, type RunningOperator } from '../kit/operator.ts';
 import { verdicts } from '../kit/verdict.ts';
 
 /*
- * The states of one deployment's life, as the operator tells them on a real API server, and what kstatus and Argo CD
+ * The states of one deployment's life, as the operator reports them on a real API server, and what kstatus and Argo CD
  * make of each.
  */
 const BUILD = 600_000;

@@ -101,7 +101,7 @@ test('of a revision, its deployment cares for its begin, its end, its trouble an
   const waits = { phase: 'AWAITING_DEPLOY', reason: 'DatabaseNotReady', message: 'Waiting for the database.' };
   const starts = { phase: 'DEPLOYING', message: 'The pods are starting.', startedAt: 't', conditions: [{ ...ready, status: 'False' }] };
   expect([toDeployment({}, waits), toDeployment({ ...waits, startedAt: 't' }, starts)]).toEqual([false, false]);
-  // From then on its pods count.
+  // From then on the database's pods count.
   expect(toDeployment(waits, starts)).toBe(true);
   expect(toDeployment(starts, { ...starts, reason: 'ImagePullFailed', message: 'No such image.' })).toBe(true);
   const deployed = { phase: 'DEPLOYED', message: 'It serves.', endedAt: 't', conditions: [ready] };

@@ -13,19 +13,19 @@ import { cacheIn, paperCluster, type Reader } from '../kit/paper-cluster.ts';
 import { changed, type Read } from '../kit/recorded-reads.ts';
 
 /*
- * A reconcile that reads a field which wakes nobody would sleep through its change. Here the reconciles run in many
- * situations, each field
- * that they read is recorded, and each is changed: some change of it has to wake the one who read it.
+ * A reconcile must be woken by every field that it reads, or it would sleep through a change. Here the reconciles run
+ * in many situations. The test records each field that they read, changes each, and requires that some change wakes the
+ * reader.
  */
 
-/** One situation in which a field was read: who read it, and all that there was then. */
+/** One situation in which a field was read: who read it, and everything that existed then. */
 type Sample = { reader: Reader; key: string; read: Read; world: Caches };
-/** Samples of each field, by `deployment reads Pod status.phase`. */
+/** The samples of each field, by `deployment reads Pod status.phase`. */
 type Samples = Map<string, Sample[]>;
 
-/** Samples of a field that are kept, for each value that it had. */
+/** The number of samples of a field that are kept, for each value that it had. */
 const SAMPLES = 3;
-/** What never changes while an object has its name, and what changes with everything else. */
+/** Fields that never change while an object has its name, and fields that change with everything else. */
 const IDENTITY = /^(apiVersion|kind|metadata\.(name|namespace|uid|creationTimestamp|resourceVersion|generation))$/;
 
 const kindOf = ({ apiVersion, kind }: Pick<KubeObject, 'apiVersion' | 'kind'>): string =>
@@ -33,10 +33,10 @@ const kindOf = ({ apiVersion, kind }: Pick<KubeObject, 'apiVersion' | 'kind'>): 
 /** Pods of different components wake different readers. */
 const nameOf = (object: KubeObject): string => (object.kind === 'Pod' ? `${object.metadata.labels?.[COMPONENT]} Pod` : kindOf(object));
 
-/** Names of entries differ from situation to situation; those of conditions are fields of their own. */
+/** Names of entries differ from situation to situation. Those of conditions are fields of their own. */
 const pathOf = ({ path }: Read): string => path.join('.').replaceAll('.[', '[');
 
-/** Clusters on paper whose reads are recorded. */
+/** Paper clusters whose reads are recorded. */
 function recording() {
   const samples: Samples = new Map();
   const scene = (overrides: Partial<OperatorSettings> = {}) => {
@@ -67,7 +67,7 @@ const cacheOf = (caches: Caches, object: KubeObject): Cache => cacheIn(caches, o
 
 const conditions = ['ReplicaFailure', 'DisruptionTarget'].map((type) => ({ type, name: 'x', status: 'True' }));
 
-/** Values that a field may have next. */
+/** Returns values that a field may have next. */
 function nextOf(value: unknown, key: string): unknown[] {
   const name = key.split('/')[1] ?? '';
   const texts = ['True', 'False', 'DEPLOYED', 'DEPLOY_FAILED', '2026-02-01T00:00:00Z', 'false', name];
@@ -98,7 +98,7 @@ const versioned = (object: KubeObject): KubeObject => {
   return { ...object, metadata: { ...object.metadata, resourceVersion: String(version) } };
 };
 
-/** Whose keys a change of an object puts into a queue. */
+/** Returns the keys that a change of an object puts into a queue. */
 function wokenBy(world: Caches, before: KubeObject, after: KubeObject): Set<string> {
   const woken = new Set<string>();
   const queueOf = (name: string): WorkQueue =>
@@ -115,7 +115,7 @@ function wokenBy(world: Caches, before: KubeObject, after: KubeObject): Set<stri
   return woken;
 }
 
-/** Some change of the field wakes the one who read it. */
+/** Says whether some change of the field wakes its reader. */
 const wakes = ({ reader, key, read: { path, object }, world }: Sample): boolean =>
   nextOf(valueAt(object, path), key).some((value) => {
     const after = changed(object, path, value);
@@ -134,7 +134,7 @@ const image =
   (imageUri: string): Asked =>
   ({ template }) => ({ template: { ...template, sourceRevisionConfig: { imageUri } } });
 
-/** A deployment, brought up; then each change, with time for it to be carried out. */
+/** Brings a deployment up, then makes each change and gives it time to take effect. */
 async function play(scene: ReturnType<Scene>, first: DeploymentResource, ...changes: Asked[]): Promise<void> {
   scene.put(kinds.deployment, first);
   await scene.turns(4);
@@ -187,7 +187,7 @@ async function playAll(scene: Scene): Promise<void> {
   await play(valued, deployment({ template: { secretName: 'env' } }), image('agent:2'));
 }
 
-/** Fields that wake nobody by themselves, each with what wakes the reader in its place. */
+/** Fields that wake nobody by themselves, each with what wakes the reader instead. */
 const HEARD_OTHERWISE: [RegExp, string][] = [
   [
     /^revision reads (database|password) Pod /,

@@ -46,7 +46,7 @@ const workload = (via: Via, status: object = {}): void => {
   );
 };
 
-/** Which of the queues have something to do, after so many milliseconds. */
+/** Returns which of the queues have work after so many milliseconds. */
 const awake = async (milliseconds = 0): Promise<string[]> => {
   await vi.advanceTimersByTimeAsync(milliseconds);
   const found = Object.entries(queues).filter(([, queue]) => queue.depth > 0);

@@ -13,15 +13,15 @@ import { until } from '../kit/until.ts';
 import { Project } from '../matrix/project.ts';
 
 /*
- * A developer's first hour: `npm pack`, the tarball in an empty project, `gx new`, `gx dev`, and a run by the SDK; on
- * the Node of today, and on the lowest one, which strips no types.
+ * A developer's first hour: `npm pack`, the tarball in an empty project, `gx new`, `gx dev`, and a run by the SDK. It
+ * runs on today's Node and on the lowest one, which does not strip types.
  */
 
 const NODES = ['^24', '22.12.0'];
 const TOO_OLD = '20.19.0';
 
 const execute = promisify(execFile);
-/** Nothing here takes longer, also where packages come over a slow network. */
+/** Nothing here takes longer, even where packages come over a slow network. */
 const run = (command: string, args: string[], options: { cwd?: string; env?: NodeJS.ProcessEnv } = {}) =>
   execute(command, args, { ...options, timeout: 240_000 });
 type Failed = { code: number; stderr: string };
@@ -35,7 +35,7 @@ async function packed(folder: string): Promise<string> {
   return join(folder, tarball);
 }
 
-/** A project with the package and a Node of its own, and how a shell in it starts programs. */
+/** A project with the package and a Node of its own, and the way in which a shell in it starts programs. */
 async function installed(project: Project, tarball: string, node: string): Promise<NodeJS.ProcessEnv> {
   const own = { 'gx-platform': `file:${tarball}`, node: `npm:node-${process.platform}-${process.arch}@${node}` };
   await project.install(own, 'module');
@@ -60,7 +60,7 @@ async function firstHour(tarball: string, node: string): Promise<void> {
   await served(folder, env);
 }
 
-/** `npx gx dev` as the project's README says it, and one conversation. */
+/** Runs `npx gx dev` as the project's README says, and has one conversation. */
 async function served(folder: string, env: NodeJS.ProcessEnv): Promise<void> {
   const child = spawn('npx', ['gx', 'dev', '--port', '0'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   let output = '';
@@ -75,7 +75,7 @@ async function served(folder: string, env: NodeJS.ProcessEnv): Promise<void> {
     for (const path of ['docs', 'chat', 'chat/page.css', 'chat/page.js', 'chat/conversation.js'])
       assert.equal((await fetch(`${url}/${path}`)).status, 200, path);
   } finally {
-    // Ctrl-C goes to all of the terminal's processes, of which npx is one.
+    // Ctrl-C goes to all of the terminal's processes. npx is one of them.
     process.kill(-child.pid!, 'SIGINT');
     await closed;
   }
@@ -94,7 +94,7 @@ async function converse(apiUrl: string): Promise<void> {
   assert.equal((await client.threads.get(thread_id)).status, 'idle');
 }
 
-/** Returns what `gx dev` says on a Node that it does not run on. */
+/** Returns what `gx dev` says on a Node that is too old. */
 async function refused(tarball: string): Promise<void> {
   await using project = new Project();
   const env = await installed(project, tarball, TOO_OLD);

@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox';
 import { createValidator } from '../../src/http/validate.ts';
 
-/** Whether a request body of this schema may be this value, judged as both servers judge it. */
+/** Says whether a request body of this schema may be this value, as both servers judge it. */
 export function accepts(schema: TSchema, value: unknown): boolean {
   const check = createValidator()(schema, 'body');
   try {

@@ -4,7 +4,7 @@ import { labelValue, names, revisionName } from '../../src/schema/names.ts';
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const uid = '6f1c7d0e-0000-4000-8000-000000000000';
 
-/** Lengths around every limit, and stems that end where a cut leaves a dash. */
+/** Lengths around every limit, and stems that end in a dash where a name is cut. */
 const stems = [
   ...Array.from({ length: 63 }, (_, index) => 'a'.repeat(index + 1)),
   `${'a'.repeat(38)}-${'b'.repeat(24)}`,

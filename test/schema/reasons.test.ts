@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { REASONS } from '../../dev/reference/meanings.ts';
 import { COMMON, STATES } from '../../dev/reference/states.ts';
 
-/** Where a reason is given in the operator's sources. */
+/** Patterns of the places where the operator's sources give a reason. */
 const GIVEN = [
   /(?:waiting|stalled|underWay|ready)\('([A-Z]\w+)'/g,
   /settled\([^;]*?'([A-Z]\w+)'\)/g,
@@ -16,7 +16,7 @@ test('every reason that the operator gives has its line in the reference, and ev
   const given = new Set(GIVEN.flatMap((pattern) => [...sources.matchAll(pattern)].map(([, reason]) => reason ?? '')));
   const told = new Set([...Object.keys(REASONS), ...Object.values(STATES).flatMap(Object.keys), ...Object.keys(COMMON)]);
   expect([...given].filter((reason) => !told.has(reason))).toEqual([]);
-  // Phases become reasons letter by letter.
+  // A phase becomes a reason letter by letter.
   const phases = ['Creating', 'Queued', 'AwaitingBuild', 'Building', 'AwaitingDeploy', 'Deploying', 'Unknown'];
   const states = [STATES, { every: COMMON }].flatMap((kinds) => Object.values(kinds).flatMap(Object.keys));
   expect(states.filter((reason) => !sources.includes(`'${reason}'`) && !phases.includes(reason))).toEqual([]);

@@ -17,7 +17,7 @@ export type Schema = {
   'x-kubernetes-validations'?: { rule: string; message?: string }[];
 };
 
-/** A schema and everything below it, each with its path. */
+/** Returns a schema and everything below it, each with its path. */
 export function* everySchema(schema: Schema, path = ''): Generator<{ path: string; schema: Schema }> {
   yield { path, schema };
   const at = (name: string) => (path === '' ? name : `${path}.${name}`);
@@ -26,7 +26,7 @@ export function* everySchema(schema: Schema, path = ''): Generator<{ path: strin
   if (typeof schema.additionalProperties === 'object') yield* everySchema(schema.additionalProperties, `${path}{}`);
 }
 
-/** The root schema of a kind's definition. */
+/** Returns the root schema of a kind's definition. */
 export function rootOf(kind: CustomKind): Schema {
   const { spec } = customResourceDefinition(kind) as { spec: { versions: { schema: { openAPIV3Schema: Schema } }[] } };
   return spec.versions[0]?.schema.openAPIV3Schema ?? {};

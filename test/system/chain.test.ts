@@ -22,7 +22,7 @@ beforeAll(() => {
   kubectl = kubectlFor(system);
 });
 
-/** Everything in the namespace that belongs to a deployment, as `Kind/name`. */
+/** Returns everything in the namespace that belongs to a deployment, as `Kind/name`. */
 async function leftOf(name: string): Promise<string[]> {
   const { items } = await kubectl.json<Listed>('get', CHILDREN, '--namespace', NAMESPACE, '--ignore-not-found');
   return (items ?? [])
@@ -77,7 +77,7 @@ describe('a deployment made by REST', () => {
     const before = await sessions();
     expect(before).toEqual([expect.stringMatching(/^\d+\|t\|TLSv1.3$/), expect.stringMatching(/^\d+\|t\|TLSv1.3$/)]);
 
-    // As after two thirds of its life: the operator makes another one.
+    // This is the state after two thirds of the certificate's life: the operator makes another one.
     const [secret, pod] = [`${name}-db-tls`, `${name}-db-0`];
     await kubectl('patch', 'secret', secret, '--namespace', NAMESPACE, '--type=merge', '--patch={"data":{"tls.key":""}}');
     await kubectl('annotate', 'gxd', name, '--namespace', NAMESPACE, 'gx.dev/reconcile-requested-at=now');
@@ -85,7 +85,7 @@ describe('a deployment made by REST', () => {
       const { data } = await kubectl.json<{ data: Record<string, string> }>('get', 'secret', secret, '--namespace', NAMESPACE);
       return data['tls.key'] !== '' && new X509Certificate(Buffer.from(data['tls.crt'] ?? '', 'base64')).serialNumber;
     });
-    // A node looks at the Secrets of a pod within two minutes, or when the pod changes.
+    // A node looks at a pod's Secrets within two minutes, or when the pod changes.
     await kubectl('annotate', 'pod', pod, '--namespace', NAMESPACE, 'example.com/look=now');
     const script = `const { Client } = require('/app/node_modules/pg'); const c = new Client(process.env.DATABASE_URI);
       c.connect().then(() => { console.log(c.connection.stream.getPeerCertificate().serialNumber); return c.end(); });`;

@@ -18,7 +18,8 @@ const name = `password-${Date.now().toString(36).slice(-5)}`;
 type Guard = { name: string; ready: boolean; restartCount: number; lastState: { terminated?: { message?: string } } };
 
 /**
- * As each time when it has something to tell: it ends, its words are in the pod's status, and the node starts it again.
+ * The guard behaves as each time that it has something to report: it ends, its words are in the pod's status, and the
+ * node starts it again.
  */
 async function restartGuard(namespace: string): Promise<void> {
   const guard = async (): Promise<Guard> => {
@@ -26,13 +27,13 @@ async function restartGuard(namespace: string): Promise<void> {
     return status.containerStatuses.find((container) => container.name === 'guard') as Guard;
   };
   const { restartCount } = await guard();
-  // Which ends what was executed in it as well.
+  // The signal also ends what was executed in the container.
   await kubectl('exec', `${name}-db-0`, '-c', 'guard', '-n', namespace, '--', 'kill', '-TERM', '1').catch(() => undefined);
   const again = await until('the guard runs again', async () => {
     const now = await guard();
     return now.ready && now.restartCount === restartCount + 1 && now;
   });
-  // The size that the volume has on this node.
+  // The words hold the size that the volume has on this node.
   expect(again.lastState.terminated?.message).toMatch(/^(roomy|nearly-full|almost-full) \d+ \d+\n$/);
 }
 

@@ -16,7 +16,7 @@ const api: Api = { url: system.controlPlane, key: system.key };
 const quiet = (): void => undefined;
 const name = `switched-${Date.now().toString(36).slice(-5)}`;
 
-/* A graph that counts takes the example's place in the image, by a volume: nothing is built for it. */
+/* A volume puts a graph that counts in the place of the image's example, so nothing is built for it. */
 beforeAll(async () => {
   const data = {
     'graph.js': readFileSync(new URL('counting/graph.js', import.meta.url), 'utf8'),
@@ -26,7 +26,7 @@ beforeAll(async () => {
   await kubectlFor(system).apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: NAMESPACE }, data });
 });
 
-/** How often each node was executed, by round: `{ quick-1: ['first', 'second'] }`. */
+/** Returns how often each node was executed, by round: `{ quick-1: ['first', 'second'] }`. */
 async function executions(client: Client): Promise<Record<string, string[]>> {
   const found: Record<string, string[]> = {};
   for (let offset = 0; ; offset += PAGE) {
@@ -51,7 +51,8 @@ describe('a deployment under load', () => {
     const url = agentUrl(first);
     await until('it answers', async () => (await fetch(`${url}/ok`)).ok);
     const client = new Client({ apiUrl: url, apiKey: null, callerOptions: { maxRetries: 0 } });
-    // Without the database, which may take longer than /ok waits for it: the runs need it anyway.
+    // The check leaves out the database, which may take longer than /ok waits for it. The runs need the database
+    // anyway.
     const asked = prober(async () => {
       const response = await fetch(`${url}/ok?check_db=0`, { headers: { connection: 'close' } });
       if (!response.ok) throw new Error(`/ok answered ${response.status}`);
@@ -62,14 +63,14 @@ describe('a deployment under load', () => {
         const state = (await client.runs.wait(null, 'counting', { input: { round, milliseconds } })) as { round?: string };
         if (state.round !== round) throw new Error(`${round} answered ${JSON.stringify(state)}`);
       }, 20);
-    // The slow ones take 6 s, so that one of them is always under way: during the switch, too.
+    // The slow ones take 6 s, so that one of them is always under way, even during the switch.
     const [quick, slow] = [runs('quick', 10), runs('slow', 3000)];
     const { thread_id } = await client.threads.create();
     const patched = await call<Answer>(api, 'PATCH', `/v2/deployments/${created.id}`, { secrets: [{ name: 'COLOUR', value: 'green' }] });
     expect(patched.latest_revision_id).not.toBe(created.latest_revision_id);
     const second = await untilDeployed(api, patched, quiet);
     expect(second).toMatchObject({ active_revision_id: patched.latest_revision_id });
-    // The old pods leave after the switch: the load goes on while they do.
+    // The old pods leave after the switch, and the load goes on meanwhile.
     await wait(15_000);
     const [requests, ...ran] = await Promise.all([asked.stop(), quick.stop(), slow.stop()]);
     expect([requests, ...ran].flatMap(({ failures }) => failures)).toEqual([]);

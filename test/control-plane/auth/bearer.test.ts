@@ -23,7 +23,7 @@ const seconds = (): number => Math.floor(Date.now() / 1000);
 const member = (claims: Record<string, unknown> = {}, options = {}) =>
   issuer.token({ tenant_id: TENANT, role: 'write', ...claims }, options);
 
-/** The gate as it is configured by these settings, on a clock of its own. */
+/** The gate as these settings configure it, with a clock of its own. */
 function gateWith(settings: Record<string, string> = {}) {
   let time = 0;
   const clock = (): number => time;
@@ -140,7 +140,7 @@ describe('a token is refused with 401, a sentence and a challenge', () => {
   });
 });
 
-/** The classic confusion: HS256 keyed with what everybody can read. */
+/** The classic confusion is a token signed with HS256 under a key that everybody can read. */
 async function forged(): Promise<string> {
   const { jwk, kid = '' } = await issuer.rotate();
   const claims = { iss: issuer.url, aud: 'gx', sub: 'x', tenant_id: TENANT, role: 'write' };

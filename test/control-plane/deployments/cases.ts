@@ -1,9 +1,8 @@
 import type { DeploymentCreateRequest, DeploymentPatchRequest } from '../../../src/schema/deployment.ts';
 
 /*
- * What may not be, as situations. Every row is proven three times: by the pure rules, by POST or PATCH, and (where
- * `door` is 'both') by
- * the API server, which refuses the same thing to kubectl.
+ * Situations that the platform must refuse. Every row is proven three times: by the pure rules, by POST or PATCH, and
+ * (where `door` is 'both') by the API server, which refuses the same thing to kubectl.
  */
 
 type Body = Omit<DeploymentCreateRequest, 'name' | 'secrets'>;
@@ -205,7 +204,7 @@ export const FORBIDDEN: (Row & { body: Body })[] = [
   },
 ];
 
-/** Rows of FORBIDDEN that need no cluster to be refused. */
+/** The rows of FORBIDDEN that need no cluster to be refused. */
 export const FORBIDDEN_BY_SHAPE = FORBIDDEN.filter(({ path }) => !path.endsWith('service_account_name'));
 
 const OTHER = '33333333-3333-4333-8333-333333333333';
@@ -248,8 +247,8 @@ export const FORBIDDEN_CHANGES: (Row & { of: Body; patch: DeploymentPatchRequest
   },
   { situation: 'another source', path: 'source', door: 'both', of: git, patch: { source: 'external_container' } },
   {
-    // By kubectl it is accepted and without effect, as the deployment's conditions tell: a revert in git must not be
-    // stuck.
+    // With kubectl the change is accepted and has no effect, as the deployment's conditions say. A revert in git must
+    // not get stuck.
     situation: 'a smaller volume of the database',
     path: 'source_config.resource_spec.db_storage_gi',
     door: 'rest',

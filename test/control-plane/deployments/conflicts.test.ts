@@ -8,11 +8,12 @@ import { until } from '../../kit/until.ts';
 import { creation, letGo, startPlane, TENANT_A } from '../kit/api-server-plane.ts';
 
 /*
- * What the API server answers with 409 beside "already exists": it counted a quota twice at a time, and made nothing.
+ * The API server answers 409 not only for "already exists" but also when it counted a quota twice at a time. In that
+ * case it made nothing.
  */
 const COUNTED = 'Operation cannot be fulfilled on resourcequotas "q": the object has been modified';
 
-/** A door with one call of its own. */
+/** A door in which one call is replaced. */
 const withCall = <K extends keyof Kube>(kube: Kube, name: K, call: Kube[K]): Kube =>
   new Proxy(kube, {
     get: (target, key) => {

@@ -74,7 +74,7 @@ describe('POST /v2/deployments', () => {
 
   test('takes the revision that the operator was quicker to make', async () => {
     const wanted = name();
-    // The operator, watching: it makes the revision as soon as it sees the deployment.
+    // The operator watches, and makes the revision as soon as it sees the deployment.
     const operator = (async () => {
       for (;;) {
         const found = await plane.kube.get(kinds.deployment, { namespace: plane.namespace, name: wanted }).catch(() => undefined);

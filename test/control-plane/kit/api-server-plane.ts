@@ -24,9 +24,9 @@ export type Plane = Stage & {
   call: Call;
   url: string;
   keys: { write: string; read: string; other: string };
-  /** Another replica: same cluster, same settings, a memory of its own. */
+  /** Another replica has the same cluster and settings, and a memory of its own. */
   replica(): Promise<{ call: Call; url: string; stop(): Promise<void> }>;
-  /** All log lines so far, as one text. */
+  /** Returns all log lines so far as one text. */
   logged: () => string;
 };
 
@@ -37,10 +37,10 @@ const listener = (name: string, namespace: string, spec: ListenerResource['spec'
   spec,
 });
 
-/** Another cluster than the shared one, or other credentials for the control plane itself. */
+/** Names another cluster than the shared one, or other credentials for the control plane itself. */
 type Cluster = { kubeconfig?: string; own?: (namespace: string) => Promise<string>; through?: (kube: Kube) => Kube };
 
-/** A control plane on the shared API server: a namespace of its own, a listener for it, three keys. */
+/** Starts a control plane on the shared API server, with a namespace of its own, a listener for it and three keys. */
 export async function startPlane(name: string, settings: Partial<ControlPlaneConfig> = {}, cluster: Cluster = {}): Promise<Plane> {
   const stage = await openStage(name, cluster.kubeconfig);
   const { kube, namespace } = stage;
@@ -76,7 +76,7 @@ export async function startPlane(name: string, settings: Partial<ControlPlaneCon
   return { ...stage, call, url, keys, logged: () => lines.join(''), replica };
 }
 
-/** Calls the API with a key, and holds each answer against the document. */
+/** Calls the API with a key, and checks each answer against the OpenAPI document. */
 async function caller(url: string, usual: string): Promise<Call> {
   const check = await answerChecks(url);
   return async (method, path, { body, key = usual, headers = {} } = {}) => {
@@ -106,7 +106,7 @@ type Document = {
   components: object;
 };
 
-/** Fails a test whose answer is not one that the OpenAPI document tells. */
+/** Fails a test whose answer is not among those that the OpenAPI document describes. */
 async function answerChecks(url: string): Promise<(method: string, path: string, answer: { status: number; body: unknown }) => void> {
   const document = (await (await fetch(`${url}/openapi.json`)).json()) as Document;
   const ajv = new Ajv({ strict: false });
@@ -133,11 +133,11 @@ async function answerChecks(url: string): Promise<(method: string, path: string,
   };
 }
 
-/** The operator's part of a deletion, when all else is gone. */
+/** Does the operator's part of a deletion once everything else is gone. */
 export const letGo = ({ kube, namespace }: Pick<Plane, 'kube' | 'namespace'>, name: string): Promise<object> =>
   kube.jsonPatch(kinds.deployment, { namespace, name }, [{ op: 'remove', path: '/metadata/finalizers' }]);
 
-/** A create body that is right; parts may be replaced. */
+/** Returns a valid create body, in which parts may be replaced. */
 export const creation = (name: string, parts: Record<string, unknown> = {}): Record<string, unknown> => ({
   name,
   source: 'external_container',

@@ -7,15 +7,18 @@ type Pair = { kid: string | undefined; alg: string; privateKey: CryptoKey; jwk: 
 
 export type Issuer = {
   url: string;
-  /** What the discovery document says instead, where a test makes it lie. */
+  /** What the discovery document says instead of the truth, where a test makes it lie. */
   lies: Record<string, unknown>;
-  /** Paths that were asked for. */
+  /** The paths that were requested. */
   asked: string[];
-  /** A token of this issuer for the API `gx`, valid for ten minutes; claims and header may be replaced or left out. */
+  /**
+   * Returns a token of this issuer for the API `gx`, valid for ten minutes. Claims and header may be replaced or left
+   * out.
+   */
   token(claims?: Record<string, unknown>, options?: { key?: Pair; header?: Record<string, unknown> }): Promise<string>;
-  /** A new key pair; it signs from now on. `published` beside the others, or alone, or not at all. */
+  /** Makes a new key pair, which signs from now on. It is published beside the others, alone or not at all. */
   rotate(options?: { kid?: string | undefined; alg?: string; publish?: 'beside' | 'alone' | 'not' }): Promise<Pair>;
-  /** No answers from now on, as when it is down. */
+  /** Stops all answers from now on, as if the issuer were down. */
   down(): Promise<void>;
   up(): Promise<void>;
 };

@@ -155,7 +155,7 @@ test('of ten that take one namespace at once through two replicas, exactly one g
 
 test('a Listener that kubectl makes for a namespace that is taken gets nothing of it', async () => {
   const metadata = { name: 'greedy', namespace: plane.namespace };
-  // Its admin wrote the tenant in capitals.
+  // The listener's admin wrote the tenant in capitals.
   const spec = { tenantId: TENANT_B.toUpperCase(), computeId: 'greedy', namespaces: [plane.namespace] };
   const greedy = await plane.kube.create(kinds.listener, { apiVersion: API_VERSION, kind: 'Listener', metadata, spec });
   const key = plane.keys.other;

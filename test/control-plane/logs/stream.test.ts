@@ -4,7 +4,7 @@ import type { Deployment } from '../../../src/schema/deployment.ts';
 import { ownLabels } from '../../../src/schema/labels.ts';
 import { creation, letGo, startPlane, type Plane } from '../kit/api-server-plane.ts';
 
-/** What pods have written; no kubelet runs them. */
+/** What pods have written, because no kubelet runs them. */
 const written: Record<string, string[]> = {};
 const asked: (string | undefined)[] = [];
 
@@ -40,7 +40,7 @@ type Event = { event: string; id?: string; message?: string; reason?: string };
 
 type Reading = { headers?: Record<string, string>; onOpen?: () => void; onEach?: (message: string) => void };
 
-/** Reads a stream until told to leave. */
+/** Reads a stream until the test ends it. */
 async function* events(path: string, { headers, onOpen }: Reading): AsyncGenerator<Event> {
   const leaving = new AbortController();
   const response = await fetch(`${plane.url}${path}`, { headers: { 'x-api-key': plane.keys.read, ...headers }, signal: leaving.signal });
@@ -78,7 +78,7 @@ test('begins with the last lines, goes on with new ones of old and new pods, and
   const path = `/v2/deployments/${made.id}/logs/stream`;
   const onEach = (message: string): void => {
     if (message === 'two as well') written.a?.push('2026-01-01T00:00:02.1Z two again');
-    // Older than what was shown already, of a pod that had not said it yet.
+    // This line is older than what was shown already. Its pod had not written it yet.
     if (message === 'two again') written.b?.push('2026-01-01T00:00:01.9Z late');
   };
   const { heard, last } = await messages(`${path}?tail=3`, 5, { onEach });

@@ -34,17 +34,17 @@ describe('revisions', () => {
     await report(made, 1, 'DEPLOYED');
     const listed = async (status: string): Promise<string[]> =>
       (await list(made.id, `?status=${status}`)).body.resources.map(({ id }) => id);
-    // Until the deployment names it as the one that serves.
+    // The revision waits until the deployment names it as the one that serves.
     await expect.poll(() => listed('DEPLOYING')).toEqual([made.latest_revision_id]);
     expect(await listed('DEPLOYED,SKIPPED')).toEqual([]);
     const ref = { namespace: plane.namespace, name: made.name };
     await plane.kube.patchStatus(kinds.deployment, ref, { activeRevision: `${made.name}-00001` });
     await expect.poll(() => listed('DEPLOYED,SKIPPED')).toEqual([made.latest_revision_id]);
-    // One that served before stays DEPLOYED.
+    // A revision that served before stays DEPLOYED.
     await report(made, 2, 'DEPLOYED');
     await plane.kube.patchStatus(kinds.deployment, ref, { activeRevision: `${made.name}-00002` });
     await expect.poll(async () => (await listed('DEPLOYED')).length).toBe(2);
-    // So does every one when the serving one was taken away by hand.
+    // So does every revision when somebody removed the serving one by hand.
     await plane.kube.patchStatus(kinds.deployment, ref, { activeRevision: `${made.name}-00009` });
     const active = async () => (await plane.call<Deployment>('GET', `/v2/deployments/${made.id}`)).body.active_revision_id;
     await expect.poll(active).toBe(null);

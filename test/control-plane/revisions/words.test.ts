@@ -11,9 +11,9 @@ import { git, INTEGRATIONS } from '../deployments/cases.ts';
 import { creation, startPlane, type Plane } from '../kit/api-server-plane.ts';
 
 /*
- * Each of the thirteen words by the situation in which a revision enters it, read over REST and in the resource's own
- * status: the real API
- * server with the cluster's controllers, an operator with a builder, and a double of the kubelet.
+ * Each of the thirteen words appears in the situation in which a revision enters it. The test reads it over REST and in
+ * the resource's own status, with the real API server and the cluster's controllers, an operator with a builder, and a
+ * double of the kubelet.
  */
 let images: Plane;
 let repositories: Plane;
@@ -22,7 +22,7 @@ let endPolicies: (() => Promise<unknown>) | undefined;
 beforeAll(async () => {
   images = await startPlane('words');
   const { namespace } = images;
-  // Git is for installations in the cloud, images for all others: two of them share the namespace here.
+  // Installations in the cloud deploy from git, and all others from images. Two of them share the namespace here.
   repositories = await startPlane('words-git', { hosting: 'cloud', gitIntegrations: INTEGRATIONS, namespace, namespaces: [namespace] });
   images.startKubelet();
   await images.startOperator({ settings: { builder: BUILDER } });
@@ -109,7 +109,7 @@ const reached = async (made: Made, word: RevisionStatus): Promise<Made> => {
   await until(`the revision is ${word}`, async () => (await read(made)).status === word);
   return made;
 };
-/** Made with kubectl, then found by REST. */
+/** The revision is made with kubectl, then found by REST. */
 const byKubectl = async (name: string, spec: Partial<DeploymentSpec>): Promise<Made> => {
   const { template, ...rest } = spec;
   const given = newDeployment(images.namespace, { metadata: { name }, spec: rest, ...(template && { template }) });
@@ -201,7 +201,7 @@ const latest = async ({ deployment }: Made): Promise<string | null> =>
 test.concurrent.each(SITUATIONS)('a revision is $word when $when', async ({ word, name, arrange }) => {
   const made = await arrange(name);
   await reached(made, word);
-  // A sentence may follow a moment after the word: in the end both doors tell the same.
+  // A sentence may follow a moment after its word. In the end both doors say the same.
   await until('both doors tell the same', async () => {
     const { status, reason, status_message } = await read(made);
     return status === word && isDeepStrictEqual({ phase: status, reason, message: status_message }, await stored(made));

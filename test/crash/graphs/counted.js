@@ -4,10 +4,7 @@ import { Annotation, END, START, StateGraph } from '@langchain/langgraph';
 
 const State = Annotation.Root({ left: Annotation(), pause: Annotation(), spin: Annotation(), journal: Annotation() });
 
-/**
- * Counts down, and writes down each step as it begins: the one witness of what was executed that no checkpoint and no
- * database takes back.
- */
+/** Counts down, and records each step as it begins. No checkpoint and no database can take this record back. */
 export const graph = new StateGraph(State)
   .addNode('step', async ({ left, pause = 0, spin = 0, journal }, { configurable, metadata, writer }) => {
     appendFileSync(

@@ -14,7 +14,7 @@ const weather = tool(({ city }) => `It rains in ${city}.`, {
   schema: z.object({ city: z.string() }),
 });
 
-/** An agent that a tool of another one runs. */
+/** An agent that a tool of another agent runs. */
 const forecaster = createAgent({
   name: 'forecaster',
   model: new ScriptedModel({ call: { name: 'weather', args: { city: 'Kyoto' } }, text: 'Take an umbrella.' }),
@@ -29,7 +29,7 @@ const forecast = tool(
   { name: 'forecast', description: 'Asks the forecaster.', schema: z.object({ city: z.string() }) },
 );
 
-/** Tells clients which tools were called, on a channel of its own. */
+/** Reports to clients which tools were called, on a channel of its own. */
 function calls() {
   const channel = StreamChannel.remote('calls');
   return {

@@ -2,9 +2,9 @@ import { AIMessage, AIMessageChunk } from '@langchain/core/messages';
 import { BaseChatModel } from '@langchain/core/language_models/chat_models';
 import { ChatGenerationChunk } from '@langchain/core/outputs';
 
-/** Calls one tool first, if it has a call to make, and says its text, word by word, when it is answered. */
+/** Calls one tool first if it has a call to make. Once the tool has answered, it says its text word by word. */
 export class ScriptedModel extends BaseChatModel {
-  /** `call`: `{name, args}` of a tool; `id` of the call is `call-<name>`. */
+  /** `call` is `{name, args}` of a tool. The call's id is `call-<name>`. */
   constructor({ call, text }) {
     super({});
     this.call = call;
@@ -15,7 +15,7 @@ export class ScriptedModel extends BaseChatModel {
     return 'scripted';
   }
 
-  /** What it calls is written down. */
+  /** The model records what it calls. */
   bindTools() {
     return this;
   }

@@ -3,14 +3,14 @@ import { randomUUID } from 'node:crypto';
 import { LangGraphAgent } from '@ag-ui/langgraph';
 
 /*
- * The agent that AG-UI and CopilotKit put before a server: text, a call of a tool, a question and its answer, and a
- * message that is edited. Argument: url.
+ * The agent that AG-UI and CopilotKit put in front of a server. It covers text, a tool call, a question and its answer,
+ * and a message that is edited. Argument: url.
  */
 
 const [deploymentUrl] = process.argv.slice(2);
 const agent = new LangGraphAgent({ deploymentUrl, graphId: 'agent', emitInterruptOutcome: true, threadId: randomUUID() });
 
-/** Runs the agent, and returns the events that a page gets. */
+/** Runs the agent, and returns the events that a page receives. */
 async function run(parameters = {}) {
   const events = [];
   await agent.runAgent(parameters, { onEvent: ({ event }) => void events.push(event) });
@@ -54,7 +54,7 @@ assert.deepEqual(
 );
 assert.deepEqual(told(asked).at(-1), ['assistant', 'The tool said: Sunny in Rome.']);
 
-// A page that edits its first message, beside instructions of its own: the agent goes on from the checkpoint before it.
+// A page edits its first message, and has instructions of its own. The agent goes on from the checkpoint before it.
 agent.setMessages([
   { id: 'instructions', role: 'system', content: 'Be brief.' },
   { id: 'first', role: 'user', content: 'and the weather?' },

@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Window } from 'happy-dom';
 
 /*
- * The runtime of assistant-ui on a page without a browser: text that grows, a call of a tool, a question that is
+ * The runtime of assistant-ui on a page without a browser. It covers text that grows, a tool call, a question that is
  * answered, and a page that opens the thread again. Argument: url.
  */
 
@@ -23,7 +23,7 @@ const by = `assistant-ui ${randomUUID()}`;
 
 const listed = ({ thread_id }) => ({ status: 'regular', remoteId: thread_id, externalId: thread_id });
 
-/** The page's list of threads is that of the server. */
+/** The page's list of threads is the server's. */
 const threadList = {
   list: async () => ({ threads: (await client.threads.search({ metadata: { by } })).map(listed) }),
   initialize: async () => listed(await client.threads.create({ metadata: { by } })),
@@ -51,7 +51,7 @@ function open(threadId) {
   function Inside() {
     seen.interrupt = useLangGraphInterruptState();
     seen.command = useLangGraphSendCommand();
-    // The thread's own effects run behind those of the page.
+    // The thread's own effects run after those of the page.
     useEffect(() => void setTimeout(() => (seen.isMounted = true), 50), []);
     return null;
   }
@@ -60,7 +60,7 @@ function open(threadId) {
   return { seen, close: () => root.unmount() };
 }
 
-/** Waits for what the page comes to show. */
+/** Waits until the page shows something. */
 async function until(what, isSo) {
   for (let tries = 0; tries < 1000; tries += 1) {
     if (isSo()) return;
@@ -93,7 +93,7 @@ await until('the question', () => seen.interrupt !== undefined && isIdle(seen));
 assert.deepEqual(seen.interrupt.value, { question: 'Delete a.txt?' });
 close();
 
-// The page is loaded again, finds the thread in its list, and the question waits there.
+// The page is loaded again and finds the thread in its list. The question waits there.
 const { threads } = await threadList.list();
 assert.equal(threads.length, 1);
 const { seen: later, close: end } = open(threads[0].remoteId);

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { Client } from '@langchain/langgraph-sdk';
 
 /*
- * One client through the interface: thread, wait, stream, join, cancel, state, search, store, event streaming.
+ * Takes one client through the interface: thread, wait, stream, join, cancel, state, search, store, event streaming.
  * Argument: url.
  */
 
@@ -11,7 +11,7 @@ const [apiUrl] = process.argv.slice(2);
 const name = 'npm';
 const client = new Client({ apiUrl, apiKey: null });
 
-// The server keeps what earlier runs of this left.
+// The server keeps what earlier runs of this script left.
 const by = `${name} ${randomUUID()}`;
 const { thread_id } = await client.threads.create({ metadata: { by } });
 const input = { left: 2, pause: 10 };
@@ -35,7 +35,7 @@ await client.store.putItem(['sdk', name], 'k', { a: 1 });
 assert.deepEqual((await client.store.getItem(['sdk', name], 'k')).value, { a: 1 });
 assert.equal((await client.store.searchItems(['sdk', name])).items.length, 1);
 
-// A question, its answer, the way there, and a branch of it.
+// A question, its answer, the history that led there, and a branch of it.
 const asked = await client.threads.create();
 const question = await client.runs.wait(asked.thread_id, 'approval', { input: { request: 'go' } });
 assert.deepEqual(question.__interrupt__[0].value, { question: 'May I go?' });
@@ -55,7 +55,7 @@ const [, first, ...others] = replayed;
 const resumed = await Array.fromAsync(client.runs.joinStream(thread_id, run_id, { lastEventId: first.id, streamMode: 'custom' }));
 assert.deepEqual(resumed, others);
 
-// Old lines of the package have no door to event streaming.
+// Old versions of the package have no event streaming.
 for (const transport of client.threads.stream === undefined ? [] : ['sse', 'websocket']) {
   const thread = client.threads.stream({ assistantId: 'agent', transport });
   const tokens = [];

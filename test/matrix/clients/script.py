@@ -7,7 +7,7 @@ from uuid import uuid4
 from langgraph_sdk import get_client, get_sync_client
 
 client = get_sync_client(url=sys.argv[1], api_key=None)
-# The server keeps what earlier runs of this left.
+# The server keeps what earlier runs of this script left.
 by = f"python {uuid4()}"
 thread_id = client.threads.create(metadata={"by": by})["thread_id"]
 start = {"left": 2, "pause": 10}
@@ -39,7 +39,7 @@ async def hear(transport: str) -> None:
     client = get_client(url=sys.argv[1], api_key=None)
     async with client.threads.stream(assistant_id="agent", transport=transport) as thread:
         await thread.run.start(input=hello)
-        # What a message says comes while the next one is awaited.
+        # What a message says arrives while the script waits for the next one.
         messages = [message async for message in thread.messages]
         assert [[token async for token in message.text] for message in messages] == [TOKENS]
 

@@ -9,8 +9,8 @@ import { hashOf } from '../../../src/schema/revision-of.ts';
 import { BUILDER, deployment, fromGit, revision, settings } from '../../kit/objects.ts';
 
 /*
- * The reconcile of a deployment and that of its revision ask the same question; these prove that they never answer it
- * differently.
+ * The reconcile of a deployment and that of its revision ask the same question. These tests prove that their answers
+ * never differ.
  */
 
 const workload = (replicas: number, available = replicas): KubeObject => ({
@@ -40,7 +40,7 @@ type Situation = {
   environment?: RevisionWorld['environment'];
 };
 
-/** What each of the two reconciles makes of a situation: the deployment's, then the revision's. */
+/** Returns what each of the two reconciles makes of a situation: the deployment's, then the revision's. */
 function answers(situation: Situation): [boolean, boolean] {
   const { of = deployment({ status: database }), given = {}, siblings = [], pods, isDatabaseReady = true, hasTraffic = false } = situation;
   const made = revision(of, { status: started });

@@ -13,7 +13,7 @@ import { deployment } from '../../kit/objects.ts';
 type Status = NonNullable<DeploymentResource['status']>;
 type Given = Reconciler<DeploymentResource, Status>;
 
-/** One pass over one object; a door that only takes notes. */
+/** Makes one pass over one object, with a door that only takes notes. */
 async function pass(object: DeploymentResource, given: Pick<Given, 'reconcile'> & Partial<Given>, times = 1) {
   const written: unknown[] = [];
   const told: unknown[] = [];

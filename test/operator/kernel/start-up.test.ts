@@ -9,7 +9,7 @@ import type { DeploymentResource } from '../../../src/schema/custom-resources.ts
 import { silentLog } from '../../kit/log.ts';
 import { deployment } from '../../kit/objects.ts';
 
-/* The first pass over many deployments at rest: each reconcile finds all well, and waits for nothing. */
+/* The first pass over many deployments at rest: each reconcile finds everything in order and waits for nothing. */
 
 const MANY = 100;
 const ready = { type: READY, status: 'True' as const, reason: 'Fine', message: 'fine', lastTransitionTime: 't', observedGeneration: 1 };
@@ -71,6 +71,6 @@ test('a change made meanwhile goes before all that still wait', async () => {
   });
   const changed = order.indexOf(`d${MANY - 1}`) - order.indexOf('the change');
   expect(changed).toBeGreaterThan(0);
-  // Ten workers, each of which has at most one reconcile under way.
+  // Each of the ten workers has at most one reconcile under way.
   expect(changed).toBeLessThanOrEqual(11);
 });

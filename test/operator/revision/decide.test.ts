@@ -284,7 +284,7 @@ test('a rollout that a quota kept from one of its workloads until its deadline e
   const ended = { phase: 'DEPLOY_FAILED', reason: 'QuotaExceeded', message: 'Not ready in time. No room.' };
   expect(next({}, late)).toMatchObject(ended);
   expect(next({ api: up() }, late)).toMatchObject(ended);
-  // There was room in the end, and then something else.
+  // There was room in the end, and then something else happened.
   expect(next({ api: starting(), queue: starting() }, late)).toMatchObject({ phase: 'DEPLOY_FAILED', reason: 'DeadlineExceeded' });
 });
 

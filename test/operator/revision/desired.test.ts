@@ -114,14 +114,14 @@ const VALUES: Partial<Record<string, unknown>> = {
   initContainers: [{ name: 'first', image: 'first:1' }],
   sidecars: [{ name: 'second', image: 'second:1' }],
 };
-/** All that is made for a deployment with this resource spec, as it is first made. */
+/** Returns everything that is made for a deployment with this resource spec, as it is first made. */
 function made(resourceSpec: ResourceSpec): { kind: string; spec?: unknown }[] {
   const of = deployment({ template: { resourceSpec } });
   const wish = { api: replicasWanted(of, 'api', settings()), queue: replicasWanted(of, 'queue', settings()) };
   const given = { wish, secretName: undefined, address: { secretName: 'db', key: 'uri' } };
   return [...desiredDeployment(of, settings(), { active: 'chat-00001' }), ...desiredRevision(revision(of), given, settings())];
 }
-/** Without the hashes of what was asked for, which alone would tell of any field. */
+/** Returns objects without the hashes of what was asked for, because those alone would show that any field changed. */
 const specOf = (resourceSpec: ResourceSpec): string => JSON.stringify(made(resourceSpec)).replace(/"gx.dev\/(asked|template)":"\w+"/g, '');
 
 test.each(
@@ -183,7 +183,7 @@ test('a revision that is out learns of the authority of its database, and its po
 type Named = { name: string };
 type Pod = { volumes: Named[]; containers: { volumeMounts?: Named[] }[] };
 const byName = (named: Named[] = []): Named[] => named.toSorted((a, b) => (a.name < b.name ? -1 : 1));
-/** Where a volume stands among others says nothing. */
+/** Sorts volumes by name, because a volume's place among the others has no meaning. */
 const sorted = (pod: Pod): Pod => ({
   ...pod,
   volumes: byName(pod.volumes),

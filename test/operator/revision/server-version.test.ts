@@ -9,7 +9,7 @@ import { deployment, revision } from '../../kit/objects.ts';
 
 type Status = NonNullable<ReturnType<typeof revision>['status']>;
 
-/** What is read from this log, and how often it is asked for. */
+/** What is read from this log, and how often somebody asks for it. */
 async function read(log: string | Error, status: Status = { phase: 'DEPLOYING' }, rolledOut = true) {
   let asked = 0;
   const podLog = (): Promise<string> => {

@@ -4,7 +4,7 @@ import { Annotation, StateGraph } from '@langchain/langgraph';
 
 const State = Annotation.Root({ round: Annotation(), milliseconds: Annotation() });
 
-/** Leaves a mark for each time it is executed, under a key of its own, and takes its time. */
+/** Leaves a mark for each time that it is executed, under a key of its own, and takes the time that its input says. */
 const marked = (node) => async (state, config) => {
   await config.store.put(['executions', state.round], randomUUID(), { node });
   await wait(state.milliseconds);

@@ -8,27 +8,27 @@ import { END, interrupt, MessagesAnnotation, START, StateGraph } from '@langchai
 import { ToolNode } from '@langchain/langgraph/prebuilt';
 import { z } from 'zod';
 
-/** Milliseconds, so that a page draws each piece. */
+/** The pause in milliseconds lets a page draw each piece. */
 const PAUSE = 40;
 
-/** What the model says to the last message: words, or a call of a tool. */
+/** Returns what the model says to the last message: words, or a tool call. */
 function answerTo(messages: BaseMessage[]): string[] | { name: string; args: string[] } {
   const last = messages.at(-1)!;
   if (last.type === 'tool') return ['The tool', ' said: ', last.text];
   if (last.text.includes('weather')) return { name: 'weather', args: ['{"city":', '"Rome"}'] };
   if (last.text.includes('delete')) return { name: 'delete_file', args: ['{"path":', '"a.txt"}'] };
-  // Long enough to be stopped in the middle.
+  // The text is long enough to be stopped in the middle.
   if (last.text.includes('story')) return Array.from({ length: 60 }, () => 'And then ... ');
   return ['Hello', ' from', ' the', ' agent.'];
 }
 
-/** A model that streams text and calls of tools in pieces, as those of providers do. */
+/** A model that streams text and tool calls in pieces, as those of providers do. */
 class PiecewiseModel extends BaseChatModel {
   _llmType(): string {
     return 'piecewise';
   }
 
-  // Where nobody reads along.
+  // This is for callers that do not stream.
   override async _generate(messages: BaseMessage[]): Promise<ChatResult> {
     const message = piecesOf(messages).reduce((whole, piece) => whole.concat(piece));
     return { generations: [{ text: message.text, message }] };

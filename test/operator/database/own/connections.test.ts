@@ -6,7 +6,7 @@ import { look, type RunningOperator } from '../../../kit/operator.ts';
 import { openStage, type Stage } from '../../../kit/stage.ts';
 import { until } from '../../../kit/until.ts';
 
-/* How many connections a live database takes, and what pods that come later get of them. */
+/* How many connections a live database accepts, and what share of them later pods get. */
 let kube: Kube;
 let namespace: string;
 let operator: RunningOperator;
@@ -42,7 +42,7 @@ const argumentOf = (object: KubeObject, name: string): string | undefined =>
     ?.args?.find((argument) => argument.startsWith(`${name}=`))
     ?.slice(name.length + 1);
 
-/** Connections of one pod of the revision: api and queue get the same. */
+/** Returns the connections of one pod of the revision. The api and queue pods get the same number. */
 async function perPod(revision: string): Promise<number> {
   const workloads = await Promise.all([names.apiWorkload(revision), names.queueWorkload(revision)].map(see.workload));
   const values = workloads.map((one) => postgresOf(one)?.env?.find(({ name }) => name === 'GX_POSTGRES_MAX_CONNECTIONS')?.value);
@@ -78,7 +78,7 @@ test('a live database restarts once, with as many connections as more pods need,
   const [before, running] = [await set('scaled'), await pod('scaled')];
   expect(argumentOf(before, 'max_connections')).toBe('400');
   await withDefault(50);
-  // Today's default for these pods is 10 + 2 x 42 x 5, as is what they need.
+  // Today's default for these pods is 10 + 2 x 42 x 5, which is also what they need.
   await ask('scaled', { minScale: 21 }, 'scaled-00002');
   const after = await set('scaled');
   expect(argumentOf(after, 'max_connections')).toBe('430');
@@ -89,7 +89,7 @@ test('a live database restarts once, with as many connections as more pods need,
   });
   expect(after.metadata).toMatchObject({ uid: before.metadata.uid, generation: before.metadata.generation! + 1 });
   expect((await pod('scaled')).metadata.uid).not.toBe(running.metadata.uid);
-  // Fewer pods share out what the database takes by now.
+  // Fewer pods share the connections that the database accepts by now.
   await ask('scaled', { minScale: 3 }, 'scaled-00003');
   expect(await perPod('scaled-00003')).toBe((430 - 10) / 12);
   expect((await set('scaled')).metadata.generation).toBe(after.metadata.generation);
@@ -106,7 +106,7 @@ test('a number that the spec gives is taken up first, then shared out', async ()
 
 test('pods that need more are not made before the database has restarted', async () => {
   await deployed('held', { minScale: 0, queueMinScale: 1 });
-  // As with a controller of sets that is away: the set has another number, its pod is the former one.
+  // The controller of sets seems to be away: the set has another number, but its pod is still the former one.
   const { metadata, spec } = await set('held');
   const held = { ...(spec as object), updateStrategy: { type: 'OnDelete' } };
   await kube.jsonPatch(kinds.statefulSet, { namespace, name: metadata.name }, [{ op: 'replace', path: '/spec', value: held }]);

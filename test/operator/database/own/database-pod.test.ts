@@ -6,7 +6,7 @@ import { until } from '../../../kit/until.ts';
 import { newDeployment } from '../../../kit/objects.ts';
 import { look, type RunningOperator } from '../../../kit/operator.ts';
 
-/* The controller of sets is Kubernetes' own: it is what may leave a pod of a broken template where it is. */
+/* The controller of sets is Kubernetes' own. It may leave a pod of a broken template where it is. */
 let kube: Kube;
 let namespace: string;
 let operator: RunningOperator;

@@ -12,7 +12,10 @@ import { silentLog } from '../../../kit/log.ts';
 import { newDeployment } from '../../../kit/objects.ts';
 import { look } from '../../../kit/operator.ts';
 
-/* The test is the node: it tells of the guard's container what a kubelet tells when it ends and is started again. */
+/*
+ * The test takes the node's place. It reports of the guard's container what a kubelet reports when it ends and
+ * restarts.
+ */
 let kube: Kube;
 let namespace: string;
 let see: ReturnType<typeof look>;
@@ -45,7 +48,7 @@ const databasePod = (): Promise<KubeObject> => kube.get(kinds.pod, { namespace, 
 type Told = { conditions: { type: string }[]; containerStatuses: { name: string }[] };
 let restarts = 0;
 
-/** What a node tells of the pod while its guard has ended with this, and once it runs again. */
+/** Reports, as a node does, that the pod's guard has ended with these words, and then that it runs again. */
 async function guardTells(message: string): Promise<void> {
   const pod = await databasePod();
   const { conditions: known, containerStatuses } = pod.status as Told;
@@ -91,7 +94,7 @@ test('a volume that fills is told level by level, and the deployment stays ready
   await guardTells(`roomy ${40 * 2 ** 20} ${100 * 2 ** 20}\n`);
   await until('it is told no more', async () => (await reasonOf('VolumeHasRoom')) === undefined);
   await until('all of it was seen', () => seen.at(-1)?.conditions?.every(({ type }) => type !== 'VolumeHasRoom') === true);
-  // Not even for a moment.
+  // The conditions stay True at every moment.
   for (const status of seen)
     expect(status?.conditions?.filter(({ type }) => ['Ready', 'DatabaseReady', 'Serving'].includes(type)).map((one) => one.status)).toEqual(
       ['True', 'True', 'True'],

@@ -9,7 +9,7 @@ const ago = (seconds: number): string => new Date(NOW.getTime() - seconds * 1000
 
 type Guard = { ended?: string; reason?: string; restarts?: number; since?: number; away?: boolean };
 
-/** A database's pod whose guard last ended with these words, and runs (again) since then. */
+/** A database's pod whose guard last ended with these words, and has run (again) since then. */
 function pod({ ended, reason = 'Completed', restarts = ended === undefined ? 0 : 1, since = 3600, away = false }: Guard): KubeObject {
   const terminated = ended === undefined ? undefined : { reason, exitCode: 0, message: ended };
   const guard = {

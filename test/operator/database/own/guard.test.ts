@@ -7,10 +7,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { until } from '../../../kit/until.ts';
 
 /*
- * The script of the guard, with doubles of what measures the volume (df), makes the reserve (fallocate) and talks to
- * Postgres (psql, which
- * does to the file of settings what Postgres would). test/crash/full-volume.test.ts has it on a real volume, beside a
- * real Postgres.
+ * The guard's script runs with doubles of what measures the volume (df), makes the reserve (fallocate) and talks to
+ * Postgres (psql, which does to the file of settings what Postgres would). test/crash/full-volume.test.ts runs it on a
+ * real volume, beside a real Postgres.
  */
 const SCRIPT = path.resolve('dev/images/postgres/gx-postgres-guard');
 const GIB = 2 ** 30;
@@ -25,7 +24,7 @@ const program = (name: string, text: string): void => {
   writeFileSync(at(`bin/${name}`), `#!/bin/sh\n${text}\n`);
   chmodSync(at(`bin/${name}`), 0o755);
 };
-/** All at once: the script may be reading. */
+/** The file is replaced at once, because the script may be reading it. */
 function measured(percent: number, size = 10 * GIB): void {
   const used = Math.ceil((percent * size) / 100);
   writeFileSync(at('measured.new'), `Used Avail\n${used} ${size - used}\n`);
@@ -64,7 +63,7 @@ function start(more: Record<string, string> = {}): ChildProcess {
   guard = spawn(SCRIPT, [at(MESSAGE), '0.05'], { env, stdio: 'inherit' });
   return guard;
 }
-/** The guard as a node keeps it: its level after it has ended, and was started again. */
+/** Returns the level with which the guard ends, and starts it again as a node does. */
 async function toldAt(percent: number, size?: number): Promise<string> {
   measured(percent, size);
   const [code] = (await once(isRunning(guard) ? guard : start(), 'exit')) as [number];
@@ -73,20 +72,20 @@ async function toldAt(percent: number, size?: number): Promise<string> {
   start();
   return level;
 }
-/** It looks at this, and has nothing to tell. */
+/** The guard looks at this volume, and has nothing to report. */
 async function silentAt(percent: number): Promise<void> {
   measured(percent);
   const running = isRunning(guard) ? guard : start();
   const used = String(Math.ceil((percent * 10 * GIB) / 100));
   await until(`it has looked at ${percent} %`, () => read('socket/volume').split(' ')[1] === used);
-  // Later than what it does with a look.
+  // This comes later than whatever the guard does after a look.
   measured(percent + 0.01);
   await until('it looks again', () => read('socket/volume').split(' ')[1] !== used);
   expect(running.exitCode).toBeNull();
 }
 const isReadOnly = (): boolean => read(SETTINGS).includes("default_transaction_read_only = 'yes'");
 
-// Ten starts of a shell and some seconds of waiting, on a machine that is busy.
+// The limit allows ten starts of a shell and some seconds of waiting on a busy machine.
 describe('the guard of a database', { timeout: 120_000 }, () => {
   test('says nothing for as long as there is room, keeps the reserve, and hears of the end of its pod', async () => {
     await silentAt(20);

@@ -8,7 +8,7 @@ import { newDeployment } from '../../../kit/objects.ts';
 import { look } from '../../../kit/operator.ts';
 import { setStage, type OperatedStage } from '../../../kit/stage.ts';
 
-/* Hibernation on a real API server: what is stopped, what is kept, and what a person reads meanwhile. */
+/* Hibernation on a real API server: what stops, what stays, and what a person reads meanwhile. */
 let kube: Kube;
 let namespace: string;
 let see: ReturnType<typeof look>;

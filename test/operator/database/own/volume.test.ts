@@ -8,7 +8,7 @@ import { dyingDoor, type DyingDoor } from '../../../kit/dying-door.ts';
 import { newDeployment, settings } from '../../../kit/objects.ts';
 import { look, untilIdle, type RunningOperator } from '../../../kit/operator.ts';
 
-/* There is no volume provisioner: the test itself tells the API server that claims are bound. */
+/* There is no volume provisioner, so the test itself reports to the API server that claims are bound. */
 const storageClass: Kind = { apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', plural: 'storageclasses', namespaced: false };
 let kube: Kube;
 let namespace: string;
@@ -48,7 +48,7 @@ async function deployed(name: string, resourceSpec: object = { dbStorageGi: 10 }
 }
 
 type Told = { regarding?: { name: string }; type?: string; reason?: string };
-/** Once: what stays as it is is not said again. */
+/** The event comes once. What stays as it is is not reported again. */
 const untilEvent = (name: string, type: string, reason: string): Promise<true> =>
   until(`one event of ${name} says ${reason}`, async () => {
     const all = (await kube.all(kinds.event, { namespace })) as Told[];
@@ -84,7 +84,7 @@ test('a database that is asked to be larger grows while its pod runs, and is nev
   await untilEvent('grows', 'Warning', 'NeverShrinks');
 });
 
-/** The installation's default volume, while an operator of this identity works. */
+/** Sets the installation's default volume while an operator of this identity works. */
 async function withDefault(storageGi: number, identity: string): Promise<void> {
   await operator.stop();
   const { profile } = settings();
@@ -118,7 +118,7 @@ test('a live database keeps the default that it was made with, whatever the defa
   }
   await deployed('fresh', {});
   expect(requested(await claim('fresh'))).toBe('5Gi');
-  // A size that somebody asks for is compared with the volume itself.
+  // A requested size is compared with the volume itself.
   await kube.jsonPatch(kinds.deployment, { namespace, name: 'settled' }, [
     { op: 'add', path: '/spec/template/resourceSpec', value: { dbStorageGi: 12 } },
   ]);

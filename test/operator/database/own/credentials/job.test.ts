@@ -9,7 +9,7 @@ type Reference = { name: string; key: string; optional?: boolean };
 type Job = { spec: { template: { spec: { containers: { env: { valueFrom?: { secretKeyRef: Reference } }[] }[] } } } };
 type Secret = { metadata: { name: string }; stringData: Record<string, string> };
 
-/** Keys that a pod can't start without, as `secret key`. */
+/** Returns the keys that a pod can't start without, as `secret key`. */
 function wanted(task: Task, from: string, to: string, lost: { isLost?: true } = {}): string[] {
   const job = passwordJob(deployment(), { task, from: { secret: from, number: 0, ...lost }, to: { secret: to, number: 1 } }, settings());
   const { env } = (job as unknown as Job).spec.template.spec.containers[0] ?? { env: [] };

@@ -15,7 +15,7 @@ import { scramVerifier } from '../../../../../src/operator/database/own/credenti
 import { silentLog } from '../../../../kit/log.ts';
 import { asAdmin, databaseUri } from '../../../../kit/postgres-template.ts';
 
-/* Servers of their own, as databases were made before: the superuser is `gx`, the login of the agents. */
+/* These servers are made as databases were made before: the superuser is `gx`, the login of the agents. */
 let folder: string;
 let server: EmbeddedPostgres;
 let first: string;
@@ -32,12 +32,12 @@ afterEach(async () => {
 });
 
 const as = (user: string, password: string): string => Object.assign(new URL(first), { username: user, password }).href;
-/** As psql does, for the variable in the text. */
+/** Replaces the variable in the text, as psql does. */
 const tell = (uri: string, text: string, password = ''): Promise<unknown> =>
   asAdmin(uri, (client) => client.query(text.replace(":'verifier'", `'${scramVerifier(password, randomBytes(16))}'`)));
 const ask = async (uri: string, text: string): Promise<unknown[]> => asAdmin(uri, async (client) => (await client.query(text)).rows);
 
-/** What an agent server does when it starts: twice the same, as after every restart. */
+/** Does what an agent server does when it starts. It does so twice, as after every restart. */
 async function serve(uri: string): Promise<void> {
   const db = openDatabase({ uri, poolSize: 2, statementTimeoutSeconds: 60, name: 'test' }, silentLog());
   await migrate(db);
@@ -71,7 +71,7 @@ const forbidden = async (uri: string): Promise<void> => {
     await expect(ask(uri, text)).rejects.toThrow(/permission denied|must be superuser/);
 };
 
-/** Statements of an owner that change what was made before. */
+/** Statements with which an owner changes what was made before. */
 const changes = [
   'alter table kept add column if not exists more mood',
   "alter type mood add value if not exists 'wild'",
@@ -91,7 +91,7 @@ const asItWas = async (): Promise<void> => {
   await serve(first);
   await ask(first, made);
   await ask(first, "insert into kept (word) values ('here')");
-  // The password was changed before: agents connect by another login, which acts as the superuser.
+  // The password was changed before. Agents connect by another login, which acts as the superuser.
   await tell(first, `create role gx_a; grant gx to gx_a; alter role gx_a set role = 'gx'; alter role gx_a login password :'verifier'`, 'a');
 };
 

@@ -5,7 +5,7 @@ import { newDeployment } from '../../../../kit/objects.ts';
 import { look, type RunningOperator } from '../../../../kit/operator.ts';
 import { setStage, type OperatedStage } from '../../../../kit/stage.ts';
 
-/* The doubles of the kubelet end the Jobs well; what the Jobs do is proven against a real Postgres. */
+/* The doubles of the kubelet let the Jobs succeed. Other tests prove on a real Postgres what the Jobs do. */
 let kube: Kube;
 let namespace: string;
 let operator: RunningOperator;
@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => stage.stop());
 
 type Secret = KubeObject & { data: Record<string, string> };
-/** Of the agents; the admin's is there as long as they are. */
+/** Returns the Secrets of the agents' logins. The admin's Secret exists as long as they do. */
 const credentials = async (name: string): Promise<Secret[]> => {
   const found = (await kube.all(kinds.secret, {
     namespace,
@@ -84,7 +84,7 @@ test('an operator that dies at any point of it, and a status that is lost, find 
     seen.add((await rotation('dies'))?.reason ?? 'done');
     if (life === 1) await kube.patchStatus(kinds.deployment, { namespace, name: 'dies' }, { databaseSecret: null, conditions: null });
   }
-  // Which steps are seen depends on how quick the pods were; more than one is.
+  // Which steps are seen depends on how quick the pods were. There is more than one.
   expect(seen.size).toBeGreaterThan(1);
   operator = await stage.startOperator({ identity: 'last' });
   await see.untilReady('dies');
@@ -133,7 +133,7 @@ test('a database of before, whose agents are superusers, is told once, and its p
       ({ metadata }) => metadata.uid,
     );
   const before = await pods();
-  // As an earlier operator left it: no admin, and no word of one.
+  // An earlier operator left this: no admin, and no mention of one.
   await operator.stop();
   await kube.delete(kinds.secret, { namespace, name: admin });
   await kube.patchStatus(kinds.deployment, { namespace, name: 'elder' }, { databaseAdminSecret: null });
@@ -163,7 +163,7 @@ test('a database of before, whose agents are superusers, is told once, and its p
   await until('its credentials are gone', async () => (await credentials('elder')).length === 0);
 });
 
-/** As a kubelet says it of a pod that comes back, say, after its node. */
+/** Reports a pod that comes back, for example after its node, as a kubelet does. */
 async function lacksItsSecret(name: string): Promise<void> {
   const labelSelector = `gx.dev/deployment=${name},gx.dev/component=queue`;
   const [pod] = await kube.all(kinds.pod, { namespace, labelSelector });

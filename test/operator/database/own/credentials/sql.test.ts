@@ -5,7 +5,7 @@ import { loginOf, retireSql, setSql } from '../../../../../src/operator/database
 import { scramVerifier } from '../../../../../src/operator/database/own/credentials/verifier.ts';
 import { freshDatabase, type TestDatabase } from '../../../../kit/postgres.ts';
 
-/* Roles belong to the whole server: this file has an owner of its own. */
+/* Roles belong to the whole server, so this file has an owner of its own. */
 const owner = `owner_${randomBytes(4).toString('hex')}`;
 let database: TestDatabase;
 
@@ -36,7 +36,7 @@ const whoIs = async (user: string, password: string): Promise<unknown> => {
     await client.end();
   }
 };
-/** As psql does, for the variable in the text. */
+/** Replaces the variable in the text, as psql does. */
 const told = async (as: { user: string; password: string }, text: string, password = ''): Promise<void> => {
   const client = await connected(as.user, as.password);
   await client.query(text.replace(":'verifier'", `'${scramVerifier(password, randomBytes(16))}'`));

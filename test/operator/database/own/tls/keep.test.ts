@@ -118,7 +118,7 @@ test('what is spoilt by hand, or gone, is made again: with its authority where t
   );
   const third = await tls('spoilt');
   expect(third.authority).not.toEqual(first.authority);
-  // As a backup brings it back.
+  // The Secret is as a backup brings it back.
   await kube.jsonPatch(kinds.secret, { namespace, name: 'spoilt-db-tls' }, [{ op: 'remove', path: '/metadata/ownerReferences' }]);
   await annotate('spoilt', 'reconcile-requested-at', 'three');
   await until("it is the deployment's again", async () => (await tls('spoilt')).metadata.ownerReferences !== undefined);
@@ -153,7 +153,7 @@ test('a database of before serves no TLS, and its agents go on without, until it
 
   await annotate('elder', 'renew-database', 'today');
   await until('the agents know the authority', async () => (await addressOf('elder')).length === 2);
-  // A variable knows those before it alone.
+  // A variable can only refer to those before it.
   expect(await addressOf('elder')).toEqual([undefined, ENCRYPTED]);
   expect(JSON.stringify((await agent('elder')).volumes)).toContain('gx-database');
   expect(JSON.stringify(await kube.get(kinds.statefulSet, { namespace, name }))).toContain('ssl=on');
@@ -167,7 +167,7 @@ function withoutTls(set: KubeObject): KubeObject {
   };
   const others = ({ name }: { name: string }): boolean => name !== 'tls';
   const { volumes, containers } = spec.template.spec;
-  // Nor was there anything beside Postgres.
+  // There was nothing beside Postgres either.
   const bare = containers.slice(0, 1).map(({ args, volumeMounts, ...container }) => ({
     ...container,
     args: args.filter((_, index) => !`${args[index]} ${args[index + 1]}`.includes('ssl')),

@@ -9,7 +9,7 @@ const now = new Date('2026-03-01T10:00:00Z');
 const NAMES: [string, ...string[]] = ['chat-db', 'chat-db.agents'];
 const authority = newAuthority('chat-db authority', { now, random: randomBytes });
 
-/** The same, but with another id of its key: as other programs make it. */
+/** Returns the same with another id of its key, as other programs make it. */
 function foreign({ certificate, key }: Pair): Pair {
   const { raw } = new X509Certificate(certificate);
   const told = Buffer.from(raw.subarray(4, 8 + raw.readUInt16BE(6)));
