@@ -22,7 +22,7 @@ export function handleSignal({ pump, readers, executor, keeper, log }: Deps, sig
     case 'stop':
       keeper
         .renew([signal.run_id])
-        .catch((error: unknown) => log.warn({ err: error }, 'stop could not be read; the next heartbeat brings it'));
+        .catch((error: unknown) => log.warn({ err: error }, 'a stop could not be read; the next heartbeat will bring it'));
       return;
     case 'reader':
       executor.addReader(signal.run_id, signal.reader);
@@ -43,5 +43,5 @@ export function handleSignal({ pump, readers, executor, keeper, log }: Deps, sig
 export function handleReconnect({ pump, readers, keeper, log }: Omit<Deps, 'executor'>): void {
   readers.wakeAllHere();
   pump.poke();
-  keeper.renew().catch((error: unknown) => log.warn({ err: error }, 'leases could not be renewed; the next heartbeat does it'));
+  keeper.renew().catch((error: unknown) => log.warn({ err: error }, 'leases could not be renewed; the next heartbeat will renew them'));
 }

@@ -39,7 +39,7 @@ export type ListVersion<E> = {
 
 type Anchor<E> = { version: string; elements: readonly E[]; stored: number };
 
-/** What the keys of a graph's lists begin with. */
+/** Returns what the keys of a graph's lists begin with. */
 export const graphKey = (threadId: string, namespace: string): string => `${threadId}\n${namespace}\n`;
 
 /** Channels share versions, so only both together name a list. */

@@ -25,7 +25,7 @@ const FIRST_RETRY_MILLISECONDS = 50;
 const LOOK_MILLISECONDS = 1000;
 const CHECK_MILLISECONDS = 10_000;
 
-/** The channel that one process listens to. */
+/** Returns the channel that one process listens to. */
 export const channelOf = (processId: string): string => `gx_${processId.replaceAll('-', '')}`;
 
 export type Signals = {

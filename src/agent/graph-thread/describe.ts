@@ -4,7 +4,7 @@ import { zodSchemas } from './zod-schemas.ts';
 
 export type DescribeDeps = {
   graphOf: (graphId: string) => MakeGraph;
-  /** The file that a graph comes from. */
+  /** Returns the file that a graph comes from. */
   fileOf: (graphId: string) => string;
 };
 

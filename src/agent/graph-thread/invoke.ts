@@ -24,7 +24,7 @@ export type InvokeDeps = {
    * Says that an attempt begins, unless it is the first. Returns false when it is over, and another worker has the run.
    */
   markBegun: (spec: RunSpec) => Promise<boolean>;
-  /** The data is JSON text. */
+  /** Emits an event, whose data is JSON text. */
   emit: (event: string, json: string) => void;
   /** Settles when whoever comes back can read what was emitted. */
   written: Barrier;

@@ -63,7 +63,7 @@ const listFeedbackRoute = ({ db }: Deps): AgentRoute =>
     },
   });
 
-/** Feedback on runs. */
+/** Makes the routes for feedback on runs. */
 export const feedbackRoutes = (deps: Deps): AgentRoute[] => [
   giveFeedbackRoute(deps),
   followFeedbackLinkRoute(deps),

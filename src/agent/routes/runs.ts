@@ -199,7 +199,7 @@ async function cancel(
   return slowJsonText(async () => (await deps.readers.waitForEnd({ run_id, thread_id }, followed.subscription))?.state ?? '{}');
 }
 
-/** Runs on a thread. */
+/** Makes the routes for runs on a thread. */
 export const threadRunRoutes = (deps: RunRouteDeps): AgentRoute[] => [
   createRunRoute(deps),
   waitRunRoute(deps),

@@ -101,7 +101,7 @@ const cancelRunsRoute = (deps: RunRouteDeps): AgentRoute =>
     },
   });
 
-/** Runs on a thread of their own. */
+/** Makes the routes for runs on a thread of their own. */
 export const statelessRunRoutes = (deps: RunRouteDeps): AgentRoute[] => [
   createStatelessRunRoute(deps),
   waitStatelessRunRoute(deps),

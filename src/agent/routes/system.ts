@@ -53,7 +53,11 @@ async function health(deps: Deps, asked: boolean): Promise<Reply> {
     return json({ ok: false, services: { database: 'unhealthy', queue: 'unhealthy' } }, 503);
   }
   const works = deps.host.well && deps.pump.silentFor < LOOKS_WITHIN;
-  if (!works) deps.log.warn({ graphs_load: deps.host.well, silent_ms: deps.pump.silentFor }, 'no worker of this process works');
+  if (!works)
+    deps.log.warn(
+      { graphs_load: deps.host.well, silent_ms: deps.pump.silentFor },
+      'this process can not run graphs, or does not look at the queue',
+    );
   const services = { database: 'healthy', queue: works ? 'healthy' : 'unhealthy' };
   return json({ ok: works, services }, works ? 200 : 503);
 }

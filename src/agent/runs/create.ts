@@ -13,7 +13,7 @@ export type CreateDeps = InsertDeps &
   PlanDeps & {
     readers: Pick<Readers, 'expectRun' | 'end'>;
     requests: {
-      /** The address under which the client finds this server, without a slash at its end. */
+      /** Returns the address under which the client finds this server, without a slash at its end. */
       address: (headers: RequestFacts['headers']) => string;
     };
     log: Log;
@@ -30,7 +30,7 @@ export type CreatedRun = {
 };
 
 type CreateOptions = {
-  /** Undefined: a thread of its own. */
+  /** Undefined means a thread of its own. */
   threadId: string | undefined;
   /** Follows the run from its first event until this signal; read it with the `Readers`. */
   follow: AbortSignal | undefined;

@@ -87,7 +87,7 @@ export class DeadWorkers implements SessionUse {
   async #takeOver(dead: WorkerLock[]): Promise<void> {
     const { takeOver, log } = this.#deps;
     await takeOver(dead).catch((error: unknown) =>
-      log.warn({ err: asError(error) }, 'runs of dead workers could not be taken up; that is tried again'),
+      log.warn({ err: asError(error) }, 'runs of dead workers could not be taken up; this will be tried again'),
     );
   }
 }

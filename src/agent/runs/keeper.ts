@@ -54,7 +54,7 @@ export class Keeper {
     // Every process looks at once and then again and again, because workers that keep dying may not live for one
     // interval.
     this.#every(third, () => this.takeUp());
-    void this.takeUp().catch((error: unknown) => this.#deps.log.warn({ err: asError(error) }, 'lost runs could not be looked for'));
+    void this.takeUp().catch((error: unknown) => this.#deps.log.warn({ err: asError(error) }, 'the search for lost runs failed'));
     if (!this.#deps.pump.works) return;
     this.#every(CLEAN_SECONDS * 1000, () => this.clean());
   }
@@ -68,7 +68,7 @@ export class Keeper {
     const tick = async (): Promise<void> => {
       if (busy) return;
       busy = true;
-      await work().catch((error: unknown) => this.#deps.log.warn({ err: asError(error) }, 'upkeep failed; it is tried again'));
+      await work().catch((error: unknown) => this.#deps.log.warn({ err: asError(error) }, 'upkeep failed; it will be tried again'));
       busy = false;
     };
     this.#timers.push(setInterval(() => void tick(), milliseconds));

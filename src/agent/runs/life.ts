@@ -214,7 +214,7 @@ function endNotWritten(life: Extract<Life, { at: 'saying' | 'writing' }>, event:
   const { end, feedback } = life;
   if (event.event === 'end-postponed') {
     const retry: Effect = { do: 'set-timer', timer: 'retry', milliseconds: TRY_AGAIN, expires: { event: 'retry-time-over' } };
-    const message = 'end of run could not be written; it is tried again';
+    const message = 'end of run could not be written; it will be tried again';
     return [life, [{ do: 'log', level: 'warn', error: event.error, message }, retry]];
   }
   if (event.event !== 'end-refused') return stay(life);

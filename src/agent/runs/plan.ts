@@ -22,7 +22,7 @@ export type PlanDeps = {
   host: Pick<GraphHost, 'nodesOf'>;
   jobs: JobSettings;
   requests: {
-    /** Whether a header, by its lower-case name, becomes a configurable value of the runs that the request makes. */
+    /** Returns whether a header, by its lower-case name, becomes a configurable value of the request's runs. */
     passes: (header: string) => boolean;
   };
 };

@@ -284,7 +284,7 @@ export class Readers {
     return this.#registrations.leaveNow();
   }
 
-  /** The runs that somebody in this process follows. */
+  /** Returns the runs that somebody in this process follows. */
   followedHere(): string[] {
     return this.#deps.bus.followedRuns();
   }

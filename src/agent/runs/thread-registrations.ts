@@ -28,7 +28,7 @@ export class ThreadRegistrations {
     });
   }
 
-  /** True while workers elsewhere tell this process of the thread. */
+  /** Returns true while workers elsewhere tell this process of the thread. */
   has(threadId: string): boolean {
     return this.#registered.has(threadId);
   }

@@ -83,7 +83,7 @@ export class GraphHost {
     this.#waiting.get(runId)?.();
     const thread = this.#of(runId);
     if (thread === undefined) return;
-    this.#options.log.warn({ run_id: runId, runs: thread.load }, 'thread of a graph that does not yield is ended');
+    this.#options.log.warn({ run_id: runId, runs: thread.load }, 'ending the thread of a graph that does not yield');
     await thread.kill();
   }
 

@@ -10,10 +10,10 @@ export type RunListener = {
   events(batch: [event: string, json: string][]): void;
   /** Settles when any reader that comes back can read the events so far; never fails. */
   written(): Promise<void>;
-  /** What the graph did so far, where runs are traced. */
+  /** Hears what the graph did so far, where runs are traced. */
   spans(spans: Span[]): void;
   done(outcome: Outcome): void;
-  /** The thread ended during the run; `killed` means that it ended for another run's sake. */
+  /** Hears that the thread ended during the run; `killed` means that it ended for another run's sake. */
   gone(reason: 'killed' | 'crashed'): void;
 };
 
@@ -57,7 +57,7 @@ export class GraphThread {
         message: (message) => this.#hear(message),
         crashed: (error) => this.#log.error({ err: error }, 'graph thread crashed'),
         ended: () => {
-          this.#started.reject(new StartError('The thread of the graphs ended while it was loading them.'));
+          this.#started.reject(new StartError('The graph thread ended while it was loading the graphs.'));
           this.#end();
           gone.resolve();
         },
@@ -179,7 +179,7 @@ export class GraphThread {
     const runs = [...this.#runs.values()];
     this.#runs.clear();
     for (const listener of runs) listener.gone(this.#killed ? 'killed' : 'crashed');
-    for (const call of this.#calls.values()) call.reject(new Unavailable('The thread that was to answer ended; try again.'));
+    for (const call of this.#calls.values()) call.reject(new Unavailable('The graph thread that was to answer has ended; try again.'));
     this.#calls.clear();
   }
 }
