@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => stop());
 
-/** Of a run that is under way whenever the next request comes. */
+/** The body of a run that is still under way when the next request comes. */
 const long = { input: { left: 200, pause: 50 }, config: { recursion_limit: 1000 } };
 const steps = (left: number, pause: number) => ({ assistant_id: 'steps', input: { left, pause } });
 const post = async (path: string, body: unknown): Promise<{ status: number; body: unknown }> => {

@@ -17,7 +17,7 @@ import { until } from '../../kit/until.ts';
  */
 const DETAIL = 'The database takes no writes, because its volume is full or somebody made it read-only; it can be read. Try again later.';
 const LEASE = 4;
-/** Seconds. */
+/** The seconds, at least, for which the database takes no writes. */
 const LEAST_READ_ONLY = 1.5 * LEASE;
 let folder: string;
 let postgres: EmbeddedPostgres;

@@ -77,7 +77,7 @@ export async function startOperatorProcess({
   };
 }
 
-/** Also what the loaded objects are computed with. */
+/** The objects that the bench loads are computed with these settings, too. */
 export const SETTINGS = { GX_PROFILE: 'small', GX_NAMESPACE: 'default', GX_LOG_LEVEL: 'warn', GX_IDENTITY: 'bench' };
 
 async function stop(child: ChildProcess): Promise<void> {

@@ -4,7 +4,7 @@ import { until } from '../../kit/until.ts';
 import { newDeployment } from '../../kit/objects.ts';
 import { setStage, type OperatedStage } from '../../kit/stage.ts';
 
-/** Until a revision is too old. */
+/** The seconds after which a revision is too old. */
 const SECONDS = 8;
 let stage: OperatedStage;
 let kube: Kube;

@@ -17,7 +17,7 @@ export const graph = new StateGraph(State)
   .addEdge('step', END)
   .compile();
 
-/** Can't make its graph. */
+/** Fails to make its graph. */
 export const unmade = (): never => {
   throw new RangeError('no graph today');
 };
