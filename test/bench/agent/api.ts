@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { call, follow, stream, type Streamed } from './http.ts';
 import type { BenchServer } from './servers.ts';
 
-/* The calls that the measurements make, the same for every server. */
+/* The calls of the measurements, the same for every server. */
 
 export const input = { messages: [{ role: 'user', content: 'a question of a few words' }] };
 
@@ -22,15 +22,24 @@ export const createRun = ({ url }: BenchServer, thread: string): Promise<{ run_i
 export const streamRun = ({ url }: BenchServer, thread: string): Promise<Streamed> =>
   stream(`${url}/threads/${thread}/runs/stream`, { assistant_id: 'talk', input, stream_mode: ['custom'] });
 
-/**
- * Does the same by the older door, in the way of event streaming: every event is kept so that a reader can come back.
- */
-export const streamResumable = ({ url }: BenchServer, thread: string): Promise<Streamed> =>
-  stream(`${url}/threads/${thread}/runs/stream`, { assistant_id: 'talk', input, stream_mode: ['custom'], stream_resumable: true });
+/** What event streaming makes of every run, whatever its readers ask for, as modes of the older door. */
+export const ALL_MODES = ['values', 'updates', 'messages-tuple', 'custom', 'tasks', 'checkpoints'];
+/** The same as channels of event streaming. */
+export const ALL_CHANNELS = ['values', 'updates', 'messages', 'custom', 'tasks', 'checkpoints', 'lifecycle'];
 
-/** Does the same by event streaming: a subscription and a command. */
-export const streamByEvents = ({ url }: BenchServer, thread: string): Promise<Streamed> =>
-  follow(`${url}/threads/${thread}/stream/events`, { channels: ['custom', 'lifecycle'] }, () =>
+/** The same by the older door as event streaming does it: every event is kept, so that a reader can come back. */
+export const streamResumable = ({ url }: BenchServer, thread: string, stream_mode: string[]): Promise<Streamed> =>
+  stream(`${url}/threads/${thread}/runs/stream`, {
+    assistant_id: 'talk',
+    input,
+    stream_mode,
+    stream_subgraphs: true,
+    stream_resumable: true,
+  });
+
+/** The same by event streaming: a subscription, which includes the end, and a command. */
+export const streamByEvents = ({ url }: BenchServer, thread: string, channels: string[]): Promise<Streamed> =>
+  follow(`${url}/threads/${thread}/stream/events`, { channels }, () =>
     call(`${url}/threads/${thread}/commands`, { id: 1, method: 'run.start', params: { assistant_id: 'talk', input } }),
   );
 

@@ -1,30 +1,32 @@
-import { createThread, streamByEvents, streamResumable } from '../api.ts';
+import { ALL_CHANNELS, ALL_MODES, createThread, streamByEvents, streamResumable } from '../api.ts';
 import { EVENTS } from '../graphs/define.ts';
-import type { Streamed } from '../http.ts';
 import { median, together } from '../load.ts';
 import type { BenchServer } from '../servers.ts';
 import type { Scenario } from './scenario.ts';
 
-type Door = (server: BenchServer, thread: string) => Promise<Streamed>;
+const CUSTOM = ['custom', 'lifecycle'];
 
-/** Says how many times longer event streaming takes than the older door with resumable streams. The two take turns. */
-async function besideOlderDoor(server: BenchServer, size: number, part: 'first' | 'whole'): Promise<number> {
+type Asked = { modes: string[]; channels: string[] };
+
+/** How many times longer event streaming takes than the older door, whose streams are resumable; they take turns. */
+async function besideOlderDoor(server: BenchServer, size: number, part: 'first' | 'whole', { modes, channels }: Asked): Promise<number> {
   const times: Record<'older' | 'events', number[]> = { older: [], events: [] };
-  const measured = async (door: Door): Promise<number> => (await door(server, await createThread(server)))[part];
   for (let index = 0; index < size; index += 1) {
-    times.older.push(await measured(streamResumable));
-    times.events.push(await measured(streamByEvents));
+    times.older.push((await streamResumable(server, await createThread(server), modes))[part]);
+    times.events.push((await streamByEvents(server, await createThread(server), channels))[part]);
   }
   return median(times.events) / median(times.older);
 }
 
+const all: Asked = { modes: ALL_MODES, channels: ALL_CHANNELS };
+
 const first: Scenario = {
   id: 'events-first',
-  what: 'event streaming, 1 client: first event, against the older door with resumable streams',
+  what: 'event streaming, 1 client: the first custom event, against the older door with the same modes, resumable',
   unit: 'times',
   sizes: { gx: 200 },
   limit: { atMost: 1.15 },
-  measure: (server, size) => besideOlderDoor(server, size, 'first'),
+  measure: (server, size) => besideOlderDoor(server, size, 'first', all),
 };
 
 const whole: Scenario = {
@@ -33,7 +35,16 @@ const whole: Scenario = {
   unit: 'times',
   sizes: { gx: 200 },
   limit: { atMost: 1.15 },
-  measure: (server, size) => besideOlderDoor(server, size, 'whole'),
+  measure: (server, size) => besideOlderDoor(server, size, 'whole', all),
+};
+
+/** The older door makes only what is asked for; event streaming makes everything, for those who come later. */
+const firstOfOneMode: Scenario = {
+  id: 'events-one-mode',
+  what: 'the first custom event again, against the older door with that mode alone',
+  unit: 'times',
+  sizes: { gx: 200 },
+  measure: (server, size) => besideOlderDoor(server, size, 'first', { modes: ['custom'], channels: CUSTOM }),
 };
 
 const fifty: Scenario = {
@@ -45,7 +56,7 @@ const fifty: Scenario = {
   measure: async (server, size) => {
     let events = 0;
     const milliseconds = await together(50, size, async () => {
-      const streamed = await streamByEvents(server, await createThread(server));
+      const streamed = await streamByEvents(server, await createThread(server), CUSTOM);
       events += streamed.events;
     });
     if (events !== size * EVENTS) throw new Error(`${events} events of ${size * EVENTS} came`);
@@ -53,4 +64,4 @@ const fifty: Scenario = {
   },
 };
 
-export const eventStreamScenarios = [first, whole, fifty];
+export const eventStreamScenarios = [first, whole, firstOfOneMode, fifty];
