@@ -59,8 +59,10 @@ export class Lists {
     remembered.weight = weightOf(lists);
     this.#bytes += remembered.weight;
     this.#graphs.set(key, remembered);
-    for (const [oldest, { weight }] of this.#graphs)
-      if (this.#bytes > this.#mostBytes && weight >= 0) this.#drop(oldest, this.#graphs.get(oldest)!);
+    for (const [oldest, of] of this.#graphs) {
+      if (this.#bytes <= this.#mostBytes) break;
+      this.#drop(oldest, of);
+    }
   }
 
   #drop(key: string, { weight }: Remembered): void {
