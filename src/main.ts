@@ -49,7 +49,9 @@ const commands: Record<string, RunCommand> = {
     const config = controlPlaneConfig(processEnv());
     const log = createLog({ level: config.logLevel, process: 'control-plane' });
     const kube = await connect({ fieldManager: 'gx-control-plane', userAgent: 'gx-control-plane' });
-    return startControlPlane({ config, kube, log, signal });
+    const keys = await connect({ fieldManager: 'gx-control-plane', userAgent: 'gx-control-plane/keys' });
+    const logs = await connect({ fieldManager: 'gx-control-plane', userAgent: 'gx-control-plane/logs' });
+    return startControlPlane({ config, kube, keys, logs, log, signal });
   }),
   operator: withoutOptions('operator', OPERATOR_HELP, async (_args, signal) => {
     const [{ operatorConfig }, { startOperator }, { watchHeap }, { connect }] = await Promise.all([

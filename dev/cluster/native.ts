@@ -17,7 +17,7 @@ export const native: Provider = {
 
   async up({ name, report }) {
     const started = performance.now();
-    const tools = await ensureParts(nodeParts, report);
+    const tools = { ...(await ensureParts(nodeParts, report)), node: process.execPath };
     if (await stopNode(name)) report(`what was left of cluster ${name} is removed`);
     const layout = await chooseLayout(name);
     report(`starting the node at ${layout.nodeAddress}`);

@@ -4,6 +4,7 @@ import { cniFolder, containerd } from './native/parts/containerd.ts';
 import { controlPlane } from './native/parts/control-plane.ts';
 import { coredns } from './native/parts/coredns.ts';
 import { kubelet } from './native/parts/kubelet.ts';
+import { networkPolicies } from './native/parts/network-policies.ts';
 import { volumeProvisioner } from './native/parts/volume-provisioner.ts';
 import type { DebianPackage, GoBuild, Part, Program } from './part.ts';
 
@@ -98,10 +99,15 @@ export const parts = {
     for: 'node',
     from: debian('containernetworking-plugins', { commands: ['ptp', 'host-local'], folder: cniFolder }),
   },
-  nftables: { what: 'the rules of services and of the way out', for: 'node', from: debian('nftables', { commands: ['nft'] }) },
+  nftables: {
+    what: 'the rules of services, of network policies and of the way out',
+    for: 'node',
+    from: debian('nftables', { commands: ['nft'] }),
+    runs: [networkPolicies],
+  },
   iproute2: { what: 'the wire between host and node', for: 'node', from: debian('iproute2', { commands: ['ip'] }) },
   mount: { what: "the node's own folders", for: 'node', from: debian('mount') },
-  'util-linux': { what: "the node's own namespaces", for: 'node', from: debian('util-linux', { commands: ['unshare'] }) },
+  'util-linux': { what: "the node's own namespaces", for: 'node', from: debian('util-linux', { commands: ['unshare', 'nsenter'] }) },
   tini: { what: "the node's first process, which reaps", for: 'node', from: debian('tini') },
   kind: {
     what: 'a cluster in Docker, where no `kind` is on the PATH',

@@ -1,23 +1,47 @@
-import { API_KEY_COMMAND_ACCESS, OWN_NAMESPACE_ACCESS, SECRET_ACCESS, SERVED_NAMESPACE_ACCESS } from '../../src/control-plane/access.ts';
+import {
+  API_KEY_COMMAND_ACCESS,
+  OWN_NAMESPACE_ACCESS,
+  POD_ACCESS,
+  SECRET_ACCESS,
+  SERVED_NAMESPACE_ACCESS,
+} from '../../src/control-plane/access.ts';
 import { operatorAccess } from '../../src/operator/access.ts';
 import type { PolicyRule } from '../../src/schema/policy-rule.ts';
 import { GROUP } from '../../src/schema/custom-resources.ts';
 
 /**
- * What one process may do: in its own namespace, in each namespace whose deployments it works on, and on Secrets where
- * agents run. `ownWithApiKeys` adds to the first what the command `api-key` needs.
+ * What one process may do: in its own namespace, in each namespace whose deployments it watches, and in those where
+ * agents run. Only the last allows to make pods and to touch Secrets, so where all namespaces are watched, the owner of
+ * each one grants it. `ownWithApiKeys` adds to the first what the command `api-key` needs. `apiServer` is permitted in
+ * the namespace `default`, where every cluster says where its API server is.
  */
-export type Access = { own: PolicyRule[]; watched: PolicyRule[]; secrets: PolicyRule[]; ownWithApiKeys?: PolicyRule[] };
+export type Access = {
+  own: PolicyRule[];
+  watched: PolicyRule[];
+  granted: PolicyRule[];
+  /** Both of these, for a namespace that is watched alone. */
+  both: PolicyRule[];
+  ownWithApiKeys?: PolicyRule[];
+  apiServer?: readonly PolicyRule[];
+};
 
 /** The rules that the sources state in their access.ts files. */
-export const access: { operator: Access; controlPlane: Access } = {
-  operator: { own: joined(operatorAccess.own), watched: joined(operatorAccess.worked), secrets: joined(operatorAccess.secrets) },
+export const access: { operator: Access; controlPlane: Access; apiKey: Pick<Access, 'own'> } = {
+  operator: {
+    own: joined(operatorAccess.own),
+    watched: joined(operatorAccess.watched),
+    granted: joined([...operatorAccess.worked, ...operatorAccess.secrets]),
+    both: joined([...operatorAccess.worked, ...operatorAccess.secrets]),
+    apiServer: operatorAccess.apiServer,
+  },
   controlPlane: {
     own: joined(OWN_NAMESPACE_ACCESS),
     watched: joined(SERVED_NAMESPACE_ACCESS),
-    secrets: joined(SECRET_ACCESS),
+    granted: joined([...POD_ACCESS, ...SECRET_ACCESS]),
+    both: joined([...SERVED_NAMESPACE_ACCESS, ...POD_ACCESS, ...SECRET_ACCESS]),
     ownWithApiKeys: joined([...OWN_NAMESPACE_ACCESS, ...API_KEY_COMMAND_ACCESS]),
   },
+  apiKey: { own: joined(API_KEY_COMMAND_ACCESS) },
 };
 
 /** Returns the same permissions in as few rules as possible, always in the same order. */

@@ -3,9 +3,11 @@ import type { Access } from './access.ts';
 
 const SYSTEM = 'gx-system';
 const AGENTS = 'gx-agents';
+/** Where every cluster says where its API server is. */
+const DEFAULT = 'default';
 const RBAC = 'rbac.authorization.k8s.io';
 
-type Grant = { name: string; rules: PolicyRule[]; role?: string; binding?: string };
+type Grant = { name: string; rules: readonly PolicyRule[]; role?: string; binding?: string };
 
 /**
  * Returns the account of one process, and its permissions in an installation with one namespace of agents. These are
@@ -15,20 +17,32 @@ export function rbacObjects(component: string, access: Access): object[] {
   const make = maker(component);
   return [
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata: make.metadata(make.name, SYSTEM) },
-    ...make.granted({ name: make.name, rules: access.ownWithApiKeys ?? access.own, role: SYSTEM, binding: SYSTEM }),
-    ...make.granted({ name: `${make.name}-watched`, rules: [...access.watched, ...access.secrets], role: AGENTS, binding: AGENTS }),
+    ...make.granted({ name: make.name, rules: access.own, role: SYSTEM, binding: SYSTEM }),
+    ...(access.apiServer === undefined
+      ? []
+      : make.granted({ name: `${make.name}-api-server`, rules: access.apiServer, role: DEFAULT, binding: DEFAULT })),
+    ...make.granted({ name: `${make.name}-watched`, rules: access.both, role: AGENTS, binding: AGENTS }),
+  ];
+}
+
+/** Returns the account of the command `api-key`, which no process of the installation has. */
+export function commandRbacObjects(component: string, rules: PolicyRule[]): object[] {
+  const make = maker(component);
+  return [
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: make.metadata(make.name, SYSTEM) },
+    ...make.granted({ name: make.name, rules, role: SYSTEM, binding: SYSTEM }),
   ];
 }
 
 /**
  * Returns the permissions that replace those in the one namespace, for an installation that works on all namespaces.
- * Secrets are still permitted only where agents run.
+ * Workloads and Secrets are still permitted only where agents run.
  */
 export function clusterRbacObjects(component: string, access: Access): object[] {
   const make = maker(component);
   return [
     ...make.granted({ name: make.name, rules: access.watched }),
-    ...make.granted({ name: `${make.name}-secrets`, rules: access.secrets, binding: AGENTS }),
+    ...make.granted({ name: `${make.name}-secrets`, rules: access.granted, binding: AGENTS }),
   ];
 }
 

@@ -19,16 +19,17 @@ export const root = join(import.meta.dirname, '..', '..');
 const product = (image: Pick<Image, 'name' | 'inputs' | 'parent'>): Image => ({
   dockerfile: 'Dockerfile',
   context: '.',
-  target: image.name.replace(/^gx-app$/, 'app'),
+  target: image.name.replace(/^gx-((cluster-)?app)$/, '$1'),
   ...image,
 });
 
-// This stage is an image of its own, because finding it unchanged would take reading all packages each time.
-const app = product({ name: 'gx-app', inputs: ['Dockerfile', 'package.json', 'package-lock.json', '.npmrc'] });
+// These stages are images of their own, because finding them unchanged would take reading all packages each time.
+const app = product({ name: 'gx-app', inputs: ['Dockerfile', 'package.json', 'package-lock.json', '.npmrc', 'dev/images/sbom'] });
 const onApp = { stage: 'app', image: app };
+const clusterApp = product({ name: 'gx-cluster-app', inputs: app.inputs, parent: onApp });
 
-const postgres = product({ name: 'gx-postgres', inputs: ['Dockerfile', 'dev/images/postgres'] });
-const platform = product({ name: 'gx-platform', inputs: ['src', 'crds'], parent: onApp });
+const postgres = product({ name: 'gx-postgres', inputs: ['Dockerfile', 'dev/images/postgres', 'dev/images/sbom'] });
+const platform = product({ name: 'gx-platform', inputs: ['src', 'crds'], parent: { stage: 'cluster-app', image: clusterApp } });
 const agentServer = product({ name: 'gx-agent-server', inputs: ['src'], parent: onApp });
 
 /** Returns every image, a parent before its children. Each example with a gx.json is one. */

@@ -1,9 +1,12 @@
+import type { ObjectFault } from '../../src/schema/object-fault.ts';
+
 /** The reasons of conditions that are not failures of a revision, by kind. `REASONS` holds the failures. */
 export const STATES: Record<string, Record<string, string>> = {
   deployment: {
     RevisionMissing: 'The revision of the present spec is being created.',
     EarlierDeployment: 'Revisions of an earlier deployment of this name are still being deleted. Work begins after that.',
-    TracingProjectTaken: 'Another deployment of the tenant has a tracing project of this name: choose another name.',
+    IdTaken:
+      'Another deployment of the tenant has the id that `spec.id` claims: as its uid, or because it claimed it earlier. Make this one again without it. REST knows it by its uid meanwhile.',
     RollingOut: 'The newest revision is being rolled out. Its own conditions say how far it is.',
     Serving: 'The revision in `activeRevision` answers requests.',
     NothingDeployed: 'No revision has been deployed yet.',
@@ -26,6 +29,7 @@ export const STATES: Record<string, Record<string, string>> = {
     Growing: 'Of VolumeGrown: the volume is being enlarged.',
     NotExpandable: 'Of VolumeGrown: the storage class does not allow its volumes to grow.',
     NeverShrinks: 'Of VolumeGrown: less storage is asked for than the volume has. It stays as it is.',
+    NameTaken: 'Of TracingProjectShared: an older deployment of the tenant has this name.',
     NotBuiltYet: 'Of FieldsWithoutEffect: the message names the fields.',
     NoGuardKnown: "Of Unauthenticated: the operator can't see whether the agent's gx.json configures a guard.",
     Deleting: 'The deployment was deleted, and its objects are being removed.',
@@ -49,12 +53,22 @@ export const STATES: Record<string, Record<string, string>> = {
   },
   listener: {
     Settled: 'Every namespace that it names belongs to it.',
-    NamespaceTaken: 'An older listener has one of the namespaces. The message names both.',
+    NamespaceTaken: 'An older listener of the tenant has one of the namespaces. The message names both.',
+    NamespaceNotJoined: "A namespace has not joined the listener's tenant. The message names it, and the label that its owner sets.",
   },
+};
+
+/** What a fault of an object means. One without an entry does not compile. */
+const FAULTS: Record<ObjectFault['reason'], string> = {
+  TooDeep:
+    'The object is nested too deep. The operator leaves it as it is, and what it has already made stays. Write another one, or delete it.',
+  TooLarge: 'The object is too large; `settings.specLimitBytes` of the chart is the limit of a spec. The operator leaves it as it is.',
+  Unreadable: 'Of an event: the object has a shape that the operator can not read. It is ignored until it is written again.',
 };
 
 /** Reasons that every kind can have. */
 export const COMMON: Record<string, string> = {
+  ...FAULTS,
   Suspended: '`spec.suspend` pauses reconciling.',
   Forbidden: 'The operator lacks a permission. The message names it. The operator tries again from time to time.',
   ReconcileFailed: 'A step failed. The message says how. The operator tries again from time to time.',

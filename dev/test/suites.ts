@@ -1,5 +1,11 @@
 /** One command of a suite, and whether vitest runs in it (its results are counted). */
-export type Check = { name: string; command: string[]; vitest?: boolean };
+export type Check = {
+  name: string;
+  command: string[];
+  vitest?: boolean;
+  /** The kind of cluster that the check is about. Where tests have another one, the check has nothing to prove. */
+  cluster?: 'native';
+};
 
 const vitest = (project: string): Check => ({
   name: `tests: ${project}`,
@@ -26,5 +32,6 @@ export const SUITES: Record<string, Check[]> = {
   crash: [vitest('crash')],
   browser: [vitest('browser')],
   charts: [vitest('charts')],
-  system: [vitest('system')],
+  packets: [vitest('packets')],
+  system: [{ ...vitest('packets'), cluster: 'native' }, vitest('system')],
 };

@@ -20,9 +20,9 @@ const LAST_WORDS = 500;
  * Asks a separate process one question and returns its one answer. This suits work that takes memory, or libraries of
  * the user's project, that the server should not keep. Throws the last words of the process if it gave no answer.
  */
-export async function askProcess<Question extends object, Answer>(
+export async function askProcess<HandlerQuestion extends object, Answer>(
   module: URL,
-  question: Question,
+  question: HandlerQuestion,
   { folder, within, signal }: Asking,
 ): Promise<Answer> {
   const child = fork(module, {

@@ -3,6 +3,7 @@ import type { Log } from '../log.ts';
 import { batchedStatements } from './db/batched-statements.ts';
 import type { Database } from './db/pool.ts';
 import { shareOut, type Shares } from './db/shares.ts';
+import { runInserts } from './db/run-inserts.ts';
 import { openSignals } from './db/signals.ts';
 import type { WorkerLock } from './db/worker-locks.ts';
 import type { AgentDeps } from './deps.ts';
@@ -23,6 +24,8 @@ import { addressOf } from './runs/feedback.ts';
 import { passingHeaders } from './runs/headers.ts';
 import { Keeper } from './runs/keeper.ts';
 import { Readers } from './runs/readers.ts';
+import { QueuedRuns } from './runs/queued-runs.ts';
+import { Callers } from './callers.ts';
 import { mountPrefix } from './server.ts';
 import { handleReconnect, handleSignal } from './signal-handler.ts';
 import { Bus } from './stream/bus.ts';
@@ -106,6 +109,9 @@ export async function assemble({ config, db, preparing, host, bundles, file, log
   const deps: AgentDeps = {
     ...shared,
     batched,
+    inserts: runInserts(db, tickets),
+    callers: new Callers(config.callers),
+    queued: new QueuedRuns(db, jobs.maxQueued),
     executor,
     pump,
     keeper,
@@ -138,5 +144,5 @@ const embedIn =
 
 const requestRules = (config: AgentConfig, { settings }: GraphsFile): AgentDeps['requests'] => ({
   passes: passingHeaders(settings.http?.configurable_headers),
-  address: addressOf({ publicUrl: config.publicUrl, prefix: mountPrefix(config, settings) }),
+  address: addressOf({ ...config, prefix: mountPrefix(config, settings) }),
 });

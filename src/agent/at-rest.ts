@@ -7,6 +7,8 @@ import { getHeapStatistics } from 'node:v8';
  */
 
 const LOOK_EVERY = 10_000;
+/** Milliseconds after the start of a thread until its first look, which collects what loading left behind. */
+const FIRST_LOOK = 3000;
 
 /**
  * A thread rests when its event loop was busy for less than this share of the time; probes and heartbeats need less.
@@ -23,6 +25,9 @@ const PATIENCE = 3;
 
 type Look = { /** 0 to 1 since the last look. */ utilization: number; /** Bytes that the heap takes. */ heap: number };
 export type Rest = { looks: number; heap: number };
+
+/** The state before the first look, which alone is enough to find the thread at rest. */
+export const STARTED: Rest = { looks: PATIENCE - 1, heap: 0 };
 
 /**
  * Returns whether to collect now, and what to remember until the next look. The `heap` of a rest is the smallest since
@@ -42,7 +47,7 @@ export function collectAtRest(): void {
   const { gc } = globalThis;
   if (gc === undefined) return;
   let before: EventLoopUtilization = performance.eventLoopUtilization();
-  let rest: Rest = { looks: 0, heap: 0 };
+  let rest = STARTED;
   const look = (): void => {
     const now = performance.eventLoopUtilization();
     const { utilization } = performance.eventLoopUtilization(now, before);
@@ -52,5 +57,9 @@ export function collectAtRest(): void {
     if (next.collect) gc({ type: 'major', execution: 'sync', flavor: 'last-resort' });
     rest = next.collect ? { looks: 0, heap: getHeapStatistics().total_heap_size } : next;
   };
-  setInterval(look, LOOK_EVERY).unref();
+  const first = (): void => {
+    look();
+    setInterval(look, LOOK_EVERY).unref();
+  };
+  setTimeout(first, FIRST_LOOK).unref();
 }

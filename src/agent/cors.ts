@@ -1,6 +1,6 @@
 import type { AppOptions } from '../http/server.ts';
 import type { Cors as Settings } from '../schema/gx-json.ts';
-import type { AgentCaller } from './routes/route.ts';
+import type { AgentCaller } from './auth/caller.ts';
 
 type Middleware = NonNullable<AppOptions<AgentCaller>['middleware']>[number];
 
@@ -35,7 +35,9 @@ export function permitsOrigin(settings: Settings): (origin: string) => boolean {
 }
 
 /** Returns a function that gives the answer to an origin: `*`, its own name, or nothing. */
-function permitted({ allow_origins = ['*'], allow_origin_regex }: Settings): (origin: string) => string | undefined {
+function permitted({ allow_origin_regex, ...settings }: Settings): (origin: string) => string | undefined {
+  // A pattern alone permits what fits it, and not any origin beside that.
+  const allow_origins = settings.allow_origins ?? (allow_origin_regex === undefined ? ['*'] : []);
   const pattern = allow_origin_regex === undefined ? undefined : new RegExp(`^(?:${allow_origin_regex})$`);
   if (pattern === undefined && allow_origins.includes('*')) return () => '*';
   return (origin) => (allow_origins.includes('*') || allow_origins.includes(origin) || pattern?.test(origin) === true ? origin : undefined);

@@ -2,14 +2,17 @@ import type { JobSettings } from '../config/agent.ts';
 import type { Log } from '../log.ts';
 import type { BatchedStatements } from './db/batched-statements.ts';
 import type { Database } from './db/pool.ts';
+import type { RunInserts } from './db/run-inserts.ts';
 import type { Signals } from './db/signals.ts';
 import type { TypedSchemas } from './graph-types/typed-schemas.ts';
 import type { SemanticSearch } from './gx-json/semantic-search.ts';
 import type { Pump } from './queue/pump.ts';
 import type { Tickets } from './queue/tickets.ts';
 import type { CreateDeps } from './runs/create.ts';
+import type { Callers } from './callers.ts';
 import type { Executor } from './runs/executor.ts';
 import type { Keeper } from './runs/keeper.ts';
+import type { QueuedRuns } from './runs/queued-runs.ts';
 import type { PlanDeps } from './runs/plan.ts';
 import type { Readers } from './runs/readers.ts';
 import type { GraphHost } from './threads/host.ts';
@@ -22,6 +25,7 @@ import type { Bundles } from './ui/main.ts';
 export type AgentDeps = {
   db: Database;
   batched: BatchedStatements;
+  inserts: RunInserts;
   tickets: Tickets;
   signals: Signals;
   readers: Readers;
@@ -37,6 +41,9 @@ export type AgentDeps = {
   /** How items of the store are searched by meaning; undefined when gx.json asks for none. */
   semanticSearch: SemanticSearch | undefined;
   jobs: JobSettings;
+  /** What each caller has open, and starts. */
+  callers: Callers;
+  queued: QueuedRuns;
   requests: CreateDeps['requests'] & PlanDeps['requests'];
   log: Log;
 };

@@ -29,6 +29,9 @@ export function systemAssistantId(graphId: string): string {
 
 export const isUuid = (text: string): boolean => /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(text);
 
+/** Returns whether the text can name an assistant: a graph, or an id. */
+export const isAssistant = (text: string, graphs: string[]): boolean => graphs.includes(text) || isUuid(text);
+
 /**
  * Returns the id of the assistant that a request names: an id as it is, or for a graph's name the id of the graph's own
  * assistant. Throws `Invalid` at `place`.

@@ -25,10 +25,12 @@ export const someNodes = (nodes: '*' | string[] | null | undefined): '*' | strin
   return nodes && nodes.length > 0 ? nodes : null;
 };
 
+const isSend = (target: unknown): target is { node: unknown } => typeof target === 'object' && target !== null && 'node' in target;
+
 /** Returns the first node that a call goes to and a graph of these nodes does not have. */
 export function unknownNode({ command }: Call, nodes: string[]): string | undefined {
-  const targets = [command?.['goto'] ?? []].flat() as (string | { node: string })[];
-  const goals = targets.map((target) => (typeof target === 'string' ? target : target.node));
+  const targets = [command?.['goto'] ?? []].flat() as unknown[];
+  const goals = targets.map((target) => String(isSend(target) ? target.node : target));
   return goals.find((goal) => goal !== END && (goal === START || !nodes.includes(goal)));
 }
 

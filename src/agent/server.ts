@@ -3,56 +3,67 @@ import type { AgentConfig } from '../config/agent.ts';
 import { openApiDocument } from '../http/openapi.ts';
 import { createApp } from '../http/server.ts';
 import { serveSockets, type Sockets } from '../http/websocket.ts';
-import type { GxJson } from '../schema/gx-json.ts';
+import type { Cors, GxJson } from '../schema/gx-json.ts';
+import { openToAll, type CallerRequest } from './auth/authenticate.ts';
+import type { AgentCaller } from './auth/caller.ts';
+import { securitySchemes, withSecurity } from './auth/document.ts';
 import { cors, permitsOrigin } from './cors.ts';
 import type { AgentDeps } from './deps.ts';
+import { LOCAL_CORS, localPages } from './local-pages.ts';
 import { createMetrics } from './metrics.ts';
 import type { Feature } from './routes/feature.ts';
 import { withSmallIds } from './routes/ids.ts';
-import type { AgentRoute, AgentCaller } from './routes/route.ts';
+import type { AgentRoute } from './routes/route.ts';
 import { healthRoute, systemRoutes, type ServerInfo } from './routes/system.ts';
 
 type AppSettings = {
-  config: Pick<AgentConfig, 'mountPrefix' | 'bodyLimit' | 'cors' | 'privateNetwork'>;
+  config: Pick<AgentConfig, 'mountPrefix' | 'body' | 'cors' | 'privateNetwork' | 'localPages'>;
   settings: GxJson;
   features: readonly Feature[];
+  /** Tells who calls; throws for whoever may not. */
+  callerOf: (request: CallerRequest) => Promise<AgentCaller> | AgentCaller;
   info: Omit<ServerInfo, 'flags'>;
 };
 
 const PROBLEM = { type: 'object', required: ['detail'], properties: { detail: { type: 'string' } } };
+const PROBLEMS = { invalid: PROBLEM, problem: PROBLEM };
+const TITLE = { title: 'Agent server', description: 'Assistants, threads, runs, streams and the store of one deployment.' };
 
 /** Returns the prefix of every path: that of gx.json, else that of the environment. */
 export const mountPrefix = (config: Pick<AgentConfig, 'mountPrefix'>, { http }: GxJson): string =>
   (http?.mount_prefix ?? config.mountPrefix).replace(/\/$/, '');
 
-/** Lets everybody do everything until a deployment configures authentication. */
-const authenticate = (): AgentCaller => ({ identity: 'anonymous' });
+/** Returns whose pages may call, as gx.json says, else the environment, else what suits the place. */
+const corsOf = ({ cors: own, localPages: local }: AppSettings['config'], { http }: GxJson): Cors =>
+  http?.cors ?? (local !== undefined && Object.keys(own).length === 0 ? LOCAL_CORS : own);
 
 /** Serves what the agent server serves by WebSocket, with the same checks as its routes. */
-export function agentSockets(deps: AgentDeps, server: Server, { config, settings, features }: Omit<AppSettings, 'info'>): Sockets {
+export function agentSockets(
+  deps: AgentDeps,
+  server: Server,
+  { config, settings, features, callerOf }: Omit<AppSettings, 'info'>,
+): Sockets {
   const routes = features.flatMap(({ sockets }) => sockets?.(deps) ?? []);
   const prefix = mountPrefix(config, settings);
   return serveSockets(server, {
     routes: routes.map((route) => ({ ...route, path: prefix + route.path })),
     log: deps.log,
-    authenticate,
-    permits: permitsOrigin(settings.http?.cors ?? config.cors),
-    messageLimit: config.bodyLimit,
+    authenticate: (headers, origin) => callerOf({ headers, ...origin }),
+    opens: (caller) => deps.callers.opens(caller),
+    permits: permitsOrigin(corsOf(config, settings)),
+    body: config.body,
   });
 }
 
 /** Makes an application of the agent server's routes. */
-export function agentApp(deps: AgentDeps, { config, settings, features, info }: AppSettings): ReturnType<typeof createApp> {
+export function agentApp(deps: AgentDeps, { config, settings, features, callerOf, info }: AppSettings): ReturnType<typeof createApp> {
   const metrics = createMetrics(deps, info);
-  const http = settings.http ?? {};
+  const { http = {}, auth = {} } = settings;
+  const { localPages: local } = config;
+  const pages = corsOf(config, settings);
   const routes: AgentRoute[] = [];
   const document = (): unknown =>
-    openApiDocument(
-      routes,
-      { title: 'Agent server', version: info.version, description: 'Assistants, threads, runs, streams and the store of one deployment.' },
-      {},
-      { invalid: PROBLEM, problem: PROBLEM },
-    );
+    withSecurity(openApiDocument(routes, { ...TITLE, version: info.version }, securitySchemes(auth), PROBLEMS), auth);
   const flags = Object.fromEntries(features.flatMap(({ flag }) => (flag === undefined ? [] : [[flag, true]])));
   const own: AgentRoute[] = [
     ...features.flatMap((feature) => feature.routes?.(deps) ?? []),
@@ -67,9 +78,11 @@ export function agentApp(deps: AgentDeps, { config, settings, features, info }: 
     routes,
     log: deps.log,
     invalid: 'sentence',
-    authenticate,
-    bodyLimit: config.bodyLimit,
-    middleware: [cors(http.cors ?? config.cors, config)],
+    authenticate: (headers, access, origin) => (access === 'open' ? openToAll(origin) : callerOf({ headers, ...origin })),
+    opens: (caller) => deps.callers.opens(caller),
+    starts: (caller, count) => deps.callers.starts(caller, count),
+    body: config.body,
+    middleware: [...(local === undefined ? [] : [localPages(pages, local)]), cors(pages, config)],
     onAnswer: metrics.answered,
   });
 }

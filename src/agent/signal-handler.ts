@@ -31,11 +31,7 @@ export function handleSignal({ pump, readers, executor, keeper, log }: Deps, sig
       executor.addThreadReader(signal.thread_id, signal.reader);
       return;
     case 'thread':
-      readers
-        .threadMadeHere(signal.thread_id, signal.readers)
-        .catch((error: unknown) =>
-          log.warn({ err: error }, 'readers of a new thread could not be registered; they ask again with the next event'),
-        );
+      readers.protocolRunMade(signal.thread_id, signal.readers);
   }
 }
 

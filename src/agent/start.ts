@@ -4,6 +4,7 @@ import { listen, type ListeningServer } from '../http/listen.ts';
 import type { Log } from '../log.ts';
 import { collectAtRest } from './at-rest.ts';
 import { assemble, graphHost, Opened, sharesOf } from './assemble.ts';
+import { openAuthentication, type Authentication } from './authentication.ts';
 import { keepSystemAssistant } from './db/assistants.ts';
 import { migrate } from './db/migrate.ts';
 import { openDatabase, type Database } from './db/pool.ts';
@@ -15,6 +16,8 @@ import type { Feature } from './routes/feature.ts';
 import { readGraphsFile, type GraphsFile } from './gx-json/read.ts';
 import { systemAssistantId } from './ids.ts';
 import { agentApp, agentSockets } from './server.ts';
+import type { GraphHost } from './threads/host.ts';
+import type { Bundles } from './ui/main.ts';
 import { servedBundles } from './ui/bundles.ts';
 import { versions } from './versions.ts';
 
@@ -54,25 +57,20 @@ async function start({ config, log, signal, extra = [] }: StartOptions, opened: 
   // The start writes even to a database whose volume is full: it has room for that, and this server can still read it.
   const preparing = openDatabase({ ...config.database, poolSize: 1, name: 'gx-agent-server', insists: true }, log);
   opened.add(() => preparing.close());
-  const host = graphHost(config, file, log);
-  opened.add(() => host.close());
-  // Loading the graphs takes as long as preparing the database, so both happen at once.
-  const loading = host.open();
-  loading.catch(() => undefined);
-  const bundling = servedBundles(file, config.buildFolder, signal);
-  bundling.catch(() => undefined);
+  const { host, loading, bundling, opening } = loadUsersParts({ config, file, log, signal }, opened);
   await migrate(preparing);
   const deps = await assemble({ config, db, preparing, host, bundles: await bundling, file, log }, opened);
   await loading;
+  const { callerOf } = await opening;
   await ownAssistants(preparing, file, defaults);
   await preparing.close();
   signal.throwIfAborted();
   const { settings } = file;
   const features = [...servedFeatures({ http: settings.http ?? {}, config }), ...extra];
   const info = { ...versions(), deployment: config.deployment, revision: config.revision };
-  const app = agentApp(deps, { config, settings, features, info });
+  const app = agentApp(deps, { config, settings, features, callerOf, info });
   const listener = await listen(app, config);
-  const sockets = agentSockets(deps, listener.server, { config, settings, features });
+  const sockets = agentSockets(deps, listener.server, { config, settings, features, callerOf });
   deps.keeper.start();
   deps.pump.start();
   const stopping = new AbortController();
@@ -99,6 +97,32 @@ async function start({ config, log, signal, extra = [] }: StartOptions, opened: 
     await Promise.race([opened.close(), wait(FAREWELL_MILLISECONDS, undefined, { ref: false })]);
   };
   return { port: listener.port, stop };
+}
+
+type UsersParts = { host: GraphHost; loading: Promise<void>; bundling: Promise<Bundles>; opening: Promise<Authentication> };
+
+/**
+ * Begins to load what the user brings: graphs, the components that they show, the handlers that guard them. That takes
+ * as long as preparing the database, so both happen at once.
+ */
+function loadUsersParts({ config, file, log, signal }: StartOptions & { file: GraphsFile }, opened: Opened): UsersParts {
+  const host = graphHost(config, file, log);
+  opened.add(() => host.close());
+  const parts = {
+    host,
+    loading: host.open(),
+    bundling: servedBundles(file, config.buildFolder, signal),
+    opening: openAuthentication({ config, file, log }),
+  };
+  opened.add(() =>
+    parts.opening.then(
+      ({ close }) => close(),
+      () => undefined,
+    ),
+  );
+  // Whoever waits for a part hears of its failure; a failure that comes earlier must not end the process.
+  for (const part of [parts.loading, parts.bundling, parts.opening]) part.catch(() => undefined);
+  return parts;
 }
 
 /** Milliseconds. */

@@ -1,6 +1,8 @@
 import { parseArgs } from 'node:util';
 import { asError, StartError } from '../errors.ts';
+import type { BodyLimits } from '../http/body.ts';
 import { createValidator } from '../http/validate.ts';
+import { LARGEST_INTEGER } from '../schema/agent-types.ts';
 import { Cors } from '../schema/gx-json.ts';
 import { SettingsReader, type Env } from './env.ts';
 import { refuseNotServed } from './not-served.ts';
@@ -27,11 +29,18 @@ export type AgentConfig = {
   mountPrefix: string;
   /** Where clients find the server, when requests do not tell it. */
   publicUrl: string | undefined;
+  /** Whether links to this server may begin with the host that a proxy names. */
+  trustForwardedHost: boolean;
   /** Whose pages may call, if gx.json has no `http.cors`. Empty allows any. */
   cors: Cors;
   /** Whether pages of public sites may call a server in a private network. */
   privateNetwork: boolean;
-  bodyLimit: number;
+  body: BodyLimits;
+  callers: CallerLimits;
+  /**
+   * Set for a server on a developer's machine, which pages of the web must not reach; `loopback`: nor other machines.
+   */
+  localPages: { loopback: boolean } | undefined;
   /**
    * The least number of seconds after SIGTERM in which requests are still served, because load balancers notice late.
    */
@@ -48,6 +57,8 @@ export type AgentConfig = {
   /** `maxEventBytes`: a larger message of a stream is left out. */
   streams: { resumableSeconds: number; maxEventBytes: number };
   /** Whether event streaming (protocol v2) is served, unless gx.json turns it off. */
+  /** Seconds that a handler of `auth.path` may take. */
+  authTimeoutSeconds: number;
   eventStreaming: boolean;
   deployment: string | undefined;
   revision: string | undefined;
@@ -72,7 +83,14 @@ export type JobSettings = {
   /** A run whose worker has been silent for this long is taken over. */
   leaseSeconds: number;
   recursionLimit: number;
+  /** The most steps that a run may ask for. */
+  maxRecursionLimit: number;
+  /** How many runs of the deployment may wait for a worker; 0 means any number. */
+  maxQueued: number;
 };
+
+/** What one caller may hold open, and start in a minute; 0 means any number. */
+export type CallerLimits = { streams: number; runsPerMinute: number };
 
 const DAY = 86_400;
 
@@ -117,9 +135,15 @@ export function agentConfig(env: Env, args: string[] = []): AgentConfig {
     assistantDefaults: read.optional(['LANGGRAPH_CONFIG']),
     mountPrefix: prefixSetting(read),
     publicUrl: read.optional(['GX_PUBLIC_URL', 'LANGGRAPH_API_URL']),
+    trustForwardedHost: read.flag(['GX_TRUST_FORWARDED_HOST'], false),
     cors: corsSettings(read),
     privateNetwork: read.flag(['GX_ALLOW_PRIVATE_NETWORK', 'ALLOW_PRIVATE_NETWORK'], false),
-    bodyLimit: read.integer(['GX_HTTP_MAX_REQUEST_BODY_BYTES', 'HTTP_MAX_REQUEST_BODY_BYTES'], 300 * 1024 * 1024, range(1024)),
+    body: bodySettings(read),
+    callers: {
+      streams: read.integer(['GX_STREAMS_PER_CALLER'], 1000, { min: 0, max: 1_000_000 }),
+      runsPerMinute: read.integer(['GX_RUNS_PER_MINUTE'], 60_000, { min: 0, max: 100_000_000 }),
+    },
+    localPages: undefined,
     shutdownDelaySeconds: read.integer(['GX_SHUTDOWN_DELAY_SECONDS'], 0, { min: 0, max: 600 }),
     database: databaseSettings(read),
     jobs: jobSettings(read),
@@ -127,6 +151,7 @@ export function agentConfig(env: Env, args: string[] = []): AgentConfig {
       resumableSeconds: read.integer(['GX_RESUMABLE_STREAM_TTL_SECONDS', 'RESUMABLE_STREAM_TTL_SECONDS'], 120, { min: 1, max: DAY }),
       maxEventBytes: read.integer(['GX_MAX_STREAM_CHUNK_SIZE_BYTES', 'MAX_STREAM_CHUNK_SIZE_BYTES'], 128 * 1024 * 1024, range(1024)),
     },
+    authTimeoutSeconds: read.integer(['GX_AUTH_TIMEOUT_SECS'], 10, { min: 1, max: 300 }),
     eventStreaming: read.flag(['GX_V2_EVENT_STREAMING', 'FF_V2_EVENT_STREAMING'], true),
     deployment: read.optional(['GX_DEPLOYMENT']),
     revision: read.optional(['GX_REVISION']),
@@ -157,6 +182,13 @@ function corsSettings(read: SettingsReader): Cors {
   }
 }
 
+const bodySettings = (read: SettingsReader): BodyLimits => ({
+  bytes: read.integer(['GX_HTTP_MAX_REQUEST_BODY_BYTES', 'HTTP_MAX_REQUEST_BODY_BYTES'], 20 * 1024 * 1024, range(1024)),
+  selectionBytes: read.integer(['GX_HTTP_MAX_SELECTION_BODY_BYTES'], 1024 * 1024, range(1024)),
+  values: read.integer(['GX_HTTP_MAX_BODY_VALUES'], 100_000, range(100)),
+  listItems: read.integer(['GX_HTTP_MAX_LIST_ITEMS'], 1000, range(1)),
+});
+
 function databaseSettings(read: SettingsReader): AgentConfig['database'] {
   return {
     uri: read.required(['DATABASE_URI', 'GX_DATABASE_URI', 'POSTGRES_URI'], 'the Postgres connection string'),
@@ -180,6 +212,8 @@ function jobSettings(read: SettingsReader): JobSettings {
     maxAttempts: read.integer(['GX_JOB_MAX_RETRIES', 'BG_JOB_MAX_RETRIES'], 3, { min: 1, max: 100 }),
     leaseSeconds: read.integer(['GX_JOB_LEASE_SECS'], LEASE, { min: 2, max: 3600 }),
     recursionLimit: read.integer(['GX_DEFAULT_RECURSION_LIMIT', 'LANGGRAPH_DEFAULT_RECURSION_LIMIT'], 25, { min: 1, max: 1_000_000 }),
+    maxRecursionLimit: read.integer(['GX_MAX_RECURSION_LIMIT'], 100_000, { min: 1, max: LARGEST_INTEGER }),
+    maxQueued: read.integer(['GX_MAX_QUEUED_RUNS'], 100_000, { min: 0, max: 100_000_000 }),
   };
 }
 

@@ -1,30 +1,46 @@
+import type { BodyLimits } from '../http/body.ts';
+import { SPEC_LIMIT } from '../schema/object-fault.ts';
 import { SettingsReader, type Env } from './env.ts';
 import { oidcConfig, type OidcConfig } from './oidc.ts';
 
 /** What an installation may let REST users put into a pod beyond the harmless parts. */
-const GRANTS = ['secrets', 'claims', 'projected', 'csi', 'nfs', 'privileged'] as const;
+const GRANTS = ['secrets', 'claims', 'projected', 'csi', 'nfs', 'privileged', 'accounts'] as const;
 export type Grant = (typeof GRANTS)[number];
 
 const HOSTINGS = ['self-hosted', 'cloud'] as const;
 export type Hosting = (typeof HOSTINGS)[number];
 
 export type GitRepository = { id: number; name: string; owner: string; url: string; default_branch: string };
-/** A connection to a git host, and the repositories from which it lets deployments be made. */
-type GitIntegration = { id: string; name: string; installation_id: number; repos?: GitRepository[] };
+/**
+ * A connection to a git host, its tenant (unset: the default tenant), and the repositories that it lists.
+ */
+export type GitIntegration = { id: string; name: string; installation_id: number; tenant_id?: string; repos?: GitRepository[] };
+
+/** What one caller may do at a time, and how often; 0 means any number. */
+export type KeyLimits = { streamsPerKey: number; streamsPerTenant: number; failedLoginsPerMinute: number };
 
 export type ControlPlaneConfig = {
   host: string;
   port: number;
   logLevel: string;
+  /** The certificate that it serves and the key, as files. Undefined means plain HTTP. */
+  tls: { cert: string; key: string } | undefined;
   /** Where this process, its API keys and the Listeners live. */
   namespace: string;
   /** The namespaces whose deployments are served. Empty means all of the cluster. */
   namespaces: string[];
+  /** The installation's namespaces for agents. They are the default tenant's unless a label says otherwise. */
+  agentNamespaces: string[];
   hosting: Hosting;
   defaultTenantId: string;
   grants: Grant[];
+  /** Prefixes (`example.com/`) and whole keys of labels and annotations that REST users may also put on pods. */
+  podKeys: string[];
   gitIntegrations: GitIntegration[];
-  bodyLimit: number;
+  body: BodyLimits;
+  /** Characters of JSON that the spec of a deployment may have. */
+  specLimit: number;
+  limits: KeyLimits;
   /** Undefined means that only API keys are accepted, and no bearer tokens. */
   oidc: OidcConfig | undefined;
   /** Seconds after SIGTERM in which requests are still served, because load balancers notice late. */
@@ -39,20 +55,33 @@ export const DEFAULT_TENANT_ID = '00000000-0000-4000-8000-000000000000';
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
+/** Reads how large a spec may be. Etcd takes no object above 1.5 MiB. */
+export const specLimit = (read: SettingsReader): number =>
+  read.integer(['GX_SPEC_LIMIT_BYTES'], SPEC_LIMIT, { min: 16_384, max: 1_500_000 });
+
 /** Reads the settings of the control plane. Throws one `StartError` with every problem. */
 export function controlPlaneConfig(env: Env): ControlPlaneConfig {
   const settings = new SettingsReader(env);
   const config: ControlPlaneConfig = {
     host: settings.text(['GX_SERVER_HOST'], '0.0.0.0'),
     port: settings.integer(['GX_SERVER_PORT', 'PORT'], 8080, { min: 0, max: 65_535 }),
+    tls: tlsFiles(settings),
     logLevel: settings.oneOf(['GX_LOG_LEVEL', 'LOG_LEVEL'], 'info', LOG_LEVELS),
     namespace: settings.text(['GX_NAMESPACE', 'POD_NAMESPACE'], 'default'),
     namespaces: settings.words(['GX_WATCH_NAMESPACES']),
+    agentNamespaces: settings.words(['GX_AGENT_NAMESPACES']),
     hosting: settings.oneOf(['GX_HOSTING'], 'self-hosted', HOSTINGS),
     defaultTenantId: settings.text(['GX_DEFAULT_TENANT_ID'], DEFAULT_TENANT_ID).toLowerCase(),
     grants: settings.someOf(['GX_REST_ALLOW'], GRANTS),
+    podKeys: settings.words(['GX_REST_POD_KEYS']),
     gitIntegrations: integrations(settings),
-    bodyLimit: settings.integer(['GX_BODY_LIMIT_BYTES'], 5_000_000, { min: 1000, max: 100_000_000 }),
+    body: bodyLimits(settings),
+    specLimit: specLimit(settings),
+    limits: {
+      streamsPerKey: settings.integer(['GX_STREAMS_PER_KEY'], 100, { min: 0, max: 100_000 }),
+      streamsPerTenant: settings.integer(['GX_STREAMS_PER_TENANT'], 400, { min: 0, max: 100_000 }),
+      failedLoginsPerMinute: settings.integer(['GX_FAILED_LOGINS_PER_MINUTE'], 600, { min: 0, max: 1_000_000 }),
+    },
     oidc: oidcConfig(settings),
     shutdownDelaySeconds: settings.integer(['GX_SHUTDOWN_DELAY_SECONDS'], 5, { min: 0, max: 600 }),
     graceSeconds: settings.integer(['GX_SHUTDOWN_GRACE_SECONDS'], 20, { min: 0, max: 3600 }),
@@ -62,18 +91,34 @@ export function controlPlaneConfig(env: Env): ControlPlaneConfig {
   return config;
 }
 
+/** Every list of the interface has a bound of its own, so `listItems` bounds those that are to come. */
+function bodyLimits(settings: SettingsReader): BodyLimits {
+  const bytes = settings.integer(['GX_BODY_LIMIT_BYTES'], 1024 * 1024, { min: 1000, max: 300 * 1024 * 1024 });
+  return { bytes, selectionBytes: bytes, values: 100_000, listItems: 1000 };
+}
+
+function tlsFiles(settings: SettingsReader): ControlPlaneConfig['tls'] {
+  const [cert, key] = [settings.optional(['GX_TLS_CERT_FILE']), settings.optional(['GX_TLS_KEY_FILE'])];
+  if ((cert === undefined) !== (key === undefined)) settings.problem('GX_TLS_CERT_FILE and GX_TLS_KEY_FILE must both be set, or neither');
+  return cert === undefined || key === undefined ? undefined : { cert, key };
+}
+
 function integrations(settings: SettingsReader): GitIntegration[] {
   const value = settings.json(['GX_GIT_INTEGRATIONS']) ?? [];
   const whole = Array.isArray(value) && value.every(isIntegration);
   const repos = '"repos"?: [{"id": number, "name", "owner", "url", "default_branch": text}]';
-  if (!whole) settings.problem(`GX_GIT_INTEGRATIONS must be a list of {"id": uuid, "name": text, "installation_id": number, ${repos}}`);
+  if (!whole)
+    settings.problem(
+      `GX_GIT_INTEGRATIONS must be a list of {"id": uuid, "name": text, "installation_id": number, "tenant_id"?: uuid, ${repos}}`,
+    );
   return whole ? (value as GitIntegration[]) : [];
 }
 
 function isIntegration(value: unknown): boolean {
-  const { id, name, installation_id: installation, repos = [] } = (value ?? {}) as Record<string, unknown>;
+  const { id, name, installation_id: installation, tenant_id: tenant, repos = [] } = (value ?? {}) as Record<string, unknown>;
   const own = typeof id === 'string' && UUID.test(id) && typeof name === 'string' && Number.isInteger(installation);
-  return own && Array.isArray(repos) && repos.every(isRepository);
+  const owned = tenant === undefined || (typeof tenant === 'string' && UUID.test(tenant));
+  return own && owned && Array.isArray(repos) && repos.every(isRepository);
 }
 
 function isRepository(value: unknown): boolean {

@@ -18,6 +18,7 @@ export type OidcConfig = {
   /** The tenant of every token, or the claim that names one or several tenants. */
   tenant: { id: string } | { claim: string };
   roleClaim: string;
+  adminValues: string[];
   writeValues: string[];
   readValues: string[];
 };
@@ -47,6 +48,7 @@ export function oidcConfig(settings: SettingsReader): OidcConfig | undefined {
     clockSkewSeconds: settings.integer(['GX_OIDC_CLOCK_SKEW_SECONDS'], 30, { min: 0, max: 300 }),
     tenant: tenantSource(settings),
     roleClaim: settings.text(['GX_OIDC_ROLE_CLAIM'], 'role'),
+    adminValues: wordsOr(settings, 'GX_OIDC_ADMIN_VALUES', 'admin'),
     writeValues: wordsOr(settings, 'GX_OIDC_WRITE_VALUES', 'write'),
     readValues: wordsOr(settings, 'GX_OIDC_READ_VALUES', 'read'),
   };
@@ -67,7 +69,7 @@ function wordsOr(settings: SettingsReader, name: string, fallback: string): stri
 }
 
 /** Returns true for addresses that keys may come from. Keys sent in clear text could be anybody's. */
-function isTrustworthy(text: string): boolean {
+export function isTrustworthy(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, hostname } = new URL(text);
   return protocol === 'https:' || (protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(hostname));

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
+import { agentNetwork, type AgentNetwork } from './agent-network.ts';
 import { builder, type Builder } from './builder.ts';
-import { DEFAULT_TENANT_ID } from './control-plane.ts';
+import { DEFAULT_TENANT_ID, specLimit } from './control-plane.ts';
 import { SettingsReader, type Env } from './env.ts';
 
 /** Sizes for what a resource spec leaves open. CPU is in cores, memory in Mi, storage in Gi. */
@@ -17,6 +18,7 @@ export type OperatorSettings = {
   imagePullPolicy: 'Always' | 'IfNotPresent' | 'Never';
   profile: Profile;
   exposeAs: 'ClusterIP' | 'NodePort';
+  agentNetwork: AgentNetwork;
   /** The host at which node ports are reached, for the URL in status. */
   nodeHost?: string;
   storageClass?: string;
@@ -29,6 +31,8 @@ export type OperatorSettings = {
   /** What builds deployments of source git. Without it they fail and say so. */
   builder?: Builder;
   defaultTenantId: string;
+  /** The installation's namespaces for agents. They are the default tenant's unless a label says otherwise. */
+  agentNamespaces: string[];
   progressDeadlineSeconds: number;
   revisionHistoryLimit: number;
   /** Days after its end that a revision is kept at most. */
@@ -38,6 +42,8 @@ export type OperatorSettings = {
   imagePullPatienceSeconds: number;
   /** Seconds that a server gets to finish its runs. Its pod gets some more. */
   drainSeconds: number;
+  /** Characters of JSON that the spec of a custom resource may have. */
+  specLimit: number;
 };
 
 export type OperatorConfig = {
@@ -91,18 +97,21 @@ function settings(read: SettingsReader): OperatorSettings {
     ] as const),
     profile: profile(read),
     exposeAs: spelled(read.oneOf(['GX_EXPOSE_AS'], 'clusterip', ['clusterip', 'nodeport']), ['ClusterIP', 'NodePort'] as const),
+    agentNetwork: agentNetwork(read),
     ...(nodeHost !== undefined && { nodeHost }),
     ...(storageClass !== undefined && { storageClass }),
     ...otlp(read),
     ...builder(read),
     clusterDomain: read.text(['GX_CLUSTER_DOMAIN'], 'cluster.local'),
     defaultTenantId: read.text(['GX_DEFAULT_TENANT_ID'], DEFAULT_TENANT_ID).toLowerCase(),
+    agentNamespaces: read.words(['GX_AGENT_NAMESPACES']),
     progressDeadlineSeconds: read.integer(['GX_PROGRESS_DEADLINE_SECONDS'], 600, { min: 10, max: 86_400 }),
     revisionHistoryLimit: read.integer(['GX_REVISION_HISTORY_LIMIT'], 20, { min: 1, max: 1000 }),
     revisionHistoryDays: read.integer(['GX_REVISION_HISTORY_DAYS'], 90, { min: 1, max: 36_500 }),
     deletionPolicy: spelled(read.oneOf(['GX_DELETION_POLICY'], 'retain', ['retain', 'delete']), ['Retain', 'Delete'] as const),
     imagePullPatienceSeconds: read.integer(['GX_IMAGE_PULL_PATIENCE_SECONDS'], 90, { min: 1, max: 86_400 }),
     drainSeconds: read.integer(['GX_DRAIN_SECONDS'], 180, { min: 0, max: 86_400 }),
+    specLimit: specLimit(read),
   };
 }
 

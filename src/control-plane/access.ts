@@ -6,6 +6,12 @@ export const SERVED_NAMESPACE_ACCESS: readonly PolicyRule[] = [
   { apiGroups: [GROUP], resources: ['deployments'], verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'] },
   { apiGroups: [GROUP], resources: ['revisions'], verbs: ['get', 'list', 'watch', 'create', 'patch'] },
   { apiGroups: [GROUP], resources: ['tracingprojects'], verbs: ['get', 'list', 'watch', 'delete'] },
+  // A namespace's label says which tenant it has joined.
+  { apiGroups: [''], resources: ['namespaces'], verbs: ['get'] },
+];
+
+/** What it may see of the rest where agents run. */
+export const POD_ACCESS: readonly PolicyRule[] = [
   // A resource_spec may name only what exists and belongs to nobody else.
   { apiGroups: [''], resources: ['serviceaccounts', 'persistentvolumeclaims'], verbs: ['get'] },
   // These rights serve the logs of builds and deployments.
@@ -21,11 +27,12 @@ export const OWN_NAMESPACE_ACCESS: readonly PolicyRule[] = [
   { apiGroups: [GROUP], resources: ['listeners'], verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'] },
   { apiGroups: [GROUP], resources: ['tracingprojects'], verbs: ['get', 'list', 'watch', 'delete'] },
   { apiGroups: [''], resources: ['secrets'], verbs: ['get'] },
-  // The Lease lets one change of listeners run at a time.
+  // One Lease lets one change of listeners run at a time. One for each key says when it was last used.
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'update'] },
 ];
 
 /** What a person or job needs to run `api-key`, in the control plane's namespace. */
 export const API_KEY_COMMAND_ACCESS: readonly PolicyRule[] = [
-  { apiGroups: [''], resources: ['secrets'], verbs: ['create', 'list', 'delete'] },
+  { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'list', 'create', 'delete'] },
+  { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['list'] },
 ];

@@ -1,8 +1,14 @@
-/** What a key or token lets its holder do. `write` includes reading. */
-export type Role = 'read' | 'write';
+/** What a key or token lets its holder do. Each role includes those before it. */
+export const ROLES = ['read', 'write', 'admin'] as const;
+export type Role = (typeof ROLES)[number];
 
-/** Who calls: the tenant, the role and the name of the key or token that was sent. */
-export type Caller = { tenantId: string; role: Role; keyName: string };
+export const isRole = (word: string): word is Role => ROLES.some((role) => role === word);
+
+/** Returns true if whoever has the role may do what needs the other one. */
+export const includesRole = (role: Role, needed: Role): boolean => ROLES.indexOf(role) >= ROLES.indexOf(needed);
+
+/** Who calls: the tenant, the role, the name of the key or the subject of the token that was sent, and the key's id. */
+export type Caller = { tenantId: string; role: Role; keyName: string; keyId?: string | undefined };
 
 /** Who calls, and the signal that is aborted when the caller has left. */
 export type CallContext = { caller: Caller; signal: AbortSignal };

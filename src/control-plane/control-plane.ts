@@ -9,6 +9,8 @@ import type { Stored } from './stored/stored.ts';
 export type ControlPlane = {
   config: ControlPlaneConfig;
   kube: Kube;
+  /** The same for the logs of pods, so that nothing else waits for them. */
+  logs: Kube;
   stored: Stored;
   secrets: SecretValues;
   listenerLock: ListenerLock;

@@ -7,7 +7,7 @@ export type ControlPlaneMetrics = {
 };
 
 /** Registers the metrics: requests by route and status, and how many resources the watch holds. */
-export function createControlPlaneMetrics(stored: Pick<Stored, 'deployments' | 'listeners'>): ControlPlaneMetrics {
+export function createControlPlaneMetrics(stored: Pick<Stored, 'deployments' | 'listeners' | 'faulty'>): ControlPlaneMetrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const seconds = new Histogram({
@@ -25,6 +25,16 @@ export function createControlPlaneMetrics(stored: Pick<Stored, 'deployments' | '
     collect: () => {
       held.set({ kind: 'Deployment' }, stored.deployments().length);
       held.set({ kind: 'Listener' }, stored.listeners().length);
+    },
+  });
+  const faulty = new Gauge({
+    name: 'gx_faulty_objects',
+    help: 'Resources that are shown with parts cut, or left out.',
+    labelNames: ['kind', 'reason'],
+    registers: [registry],
+    collect: () => {
+      faulty.reset();
+      for (const { object, fault } of stored.faulty()) faulty.inc({ kind: object.kind, reason: fault.reason });
     },
   });
   return {

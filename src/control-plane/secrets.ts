@@ -3,7 +3,8 @@ import type { DeploymentResource } from '../schema/custom-resources.ts';
 import type { Secret } from '../schema/deployment.ts';
 import { PART_OF, SECRETS_OF, TENANT } from '../schema/labels.ts';
 import { labelValue, names } from '../schema/names.ts';
-import type { Role } from './caller.ts';
+import { type Caller, includesRole, type Role } from './caller.ts';
+import { requestedBy } from './requested-by.ts';
 
 /** A page of Secrets takes a fifth of a second; an API server that is slower must not hold up the start. */
 const WARM_MILLISECONDS = 3000;
@@ -38,7 +39,7 @@ export class SecretValues {
   }
 
   /** Stores the values as one immutable Secret and returns its name. Values are written nowhere else. */
-  async store(owner: Owner, given: { secrets: readonly Secret[]; nonce: string }): Promise<string> {
+  async store(owner: Owner, given: { secrets: readonly Secret[]; nonce: string; caller: Caller }): Promise<string> {
     const name = names.secrets(owner.deployment, given.nonce);
     const made = await this.#kube.create(kinds.secret, {
       apiVersion: 'v1',
@@ -47,7 +48,7 @@ export class SecretValues {
         name,
         namespace: owner.namespace,
         labels: { [SECRETS_OF]: labelValue(owner.deployment), [TENANT]: owner.tenantId, [PART_OF]: 'gx-platform' },
-        annotations: { [SECRETS_OF]: owner.deployment },
+        annotations: { [SECRETS_OF]: owner.deployment, ...requestedBy(given.caller) },
       },
       type: 'Opaque',
       immutable: true,
@@ -57,12 +58,12 @@ export class SecretValues {
     return name;
   }
 
-  /** Returns the secrets of a deployment for this caller: values for a write key, empty texts for a read key. */
+  /** Returns the secrets of a deployment for this caller: empty texts for a read key. */
   async read(deployment: DeploymentResource, { role, signal }: { role: Role; signal: AbortSignal }): Promise<Secret[]> {
     const name = deployment.spec.template.secretName;
     if (name === undefined) return [];
     const values = await this.#values({ namespace: deployment.metadata.namespace, name }, signal);
-    return values.map((secret) => ({ name: secret.name, value: role === 'write' ? secret.value : '' }));
+    return values.map((secret) => ({ name: secret.name, value: includesRole(role, 'write') ? secret.value : '' }));
   }
 
   /**

@@ -3,8 +3,11 @@ import { Unavailable } from '../errors.ts';
 import { openApiDocument } from '../http/openapi.ts';
 import type { Route } from '../http/route.ts';
 import { createApp } from '../http/server.ts';
-import { Authenticator } from './auth/authenticate.ts';
+import type { Kube } from '../kube/kube.ts';
+import { auditTo } from './audit.ts';
+import { Authenticator, permit } from './auth/authenticate.ts';
 import { BearerTokens } from './auth/bearer.ts';
+import { limitingFailures, streamPlaces } from './auth/limits.ts';
 import { whileAllowed } from './auth/while-allowed.ts';
 import type { Caller } from './caller.ts';
 import type { ControlPlane } from './control-plane.ts';
@@ -81,23 +84,30 @@ const endingStreams =
 /** Returns the OpenAPI document of the routes. */
 export const controlPlaneDocument = (routes: Route<Caller>[]): Json => openApiDocument(routes, INFO, SECURITY, ERRORS);
 
-/** Builds the control plane as a koa application. */
-export function controlPlaneApp(plane: ControlPlane, health: Health) {
+/** Builds the control plane as a koa application. API keys are looked up through `keys`. */
+export function controlPlaneApp(plane: ControlPlane, health: Health, keys: Kube) {
   const metrics = createControlPlaneMetrics(plane.stored);
-  const { kube, config, log } = plane;
+  const { config, log } = plane;
   const tokens = config.oidc && new BearerTokens({ config: config.oidc, log });
-  const authenticator = new Authenticator({ kube, namespace: config.namespace, tokens });
+  const authenticator = new Authenticator({ kube: keys, namespace: config.namespace, log, tokens });
+  const audit = auditTo(log);
+  const limited = limitingFailures(authenticator, config.limits.failedLoginsPerMinute);
   const routes: Route<Caller>[] = controlPlaneRoutes(plane).map(endingStreams(authenticator));
   const all: Route<Caller>[] = [...routes, ...controlPlaneSystemRoutes({ metrics, health, document: () => controlPlaneDocument(all) })];
   return createApp<Caller>({
     routes: [...all, ...vendorRoutes(routes)],
     log,
     invalid: 'list',
-    authenticate: (headers, access) => {
+    authenticate: (headers, access, { source }) => {
       if (access !== 'open' && !health.synced()) throw new Unavailable('The control plane has not read the cluster yet; try again.');
-      return authenticator.authenticate(headers, access);
+      return limited(headers, access, source);
     },
-    bodyLimit: config.bodyLimit,
-    onAnswer: metrics.onAnswer,
+    opens: streamPlaces(config.limits),
+    body: config.body,
+    permit,
+    onAnswer: (answer) => {
+      metrics.onAnswer(answer);
+      audit(answer);
+    },
   });
 }

@@ -9,23 +9,40 @@ import { SecretValues } from './secrets.ts';
 import { controlPlaneApp } from './server.ts';
 import { Stored } from './stored/stored.ts';
 
-type StartOptions = { config: ControlPlaneConfig; kube: Kube; log: Log; signal: AbortSignal };
+type StartOptions = {
+  config: ControlPlaneConfig;
+  kube: Kube;
+  /** Has connections of its own for looking up API keys, so that no amount of other calls keeps a caller waiting. */
+  keys: Kube;
+  /** Has connections of its own for the logs of pods, which may be long. */
+  logs: Kube;
+  log: Log;
+  signal: AbortSignal;
+};
 
 /**
  * Listens at once, and is ready when the cluster has been read. When the signal is aborted, it is no longer ready, but
  * it answers until `stop` has given load balancers time to notice. Then streams end, open requests finish, and the port
  * closes.
  */
-export async function startControlPlane({ config, kube, log, signal }: StartOptions): Promise<{ port: number; stop(): Promise<void> }> {
+export async function startControlPlane({
+  config,
+  kube,
+  keys,
+  logs,
+  log,
+  signal,
+}: StartOptions): Promise<{ port: number; stop(): Promise<void> }> {
   const stored = new Stored({ kube, config, log });
   let synced = false;
   const closing = new AbortController();
   const health = { synced: () => synced, stopping: () => signal.aborted };
   const secrets = new SecretValues(kube);
   const listenerLock = new ListenerLock({ kube, log, namespace: config.namespace });
-  const plane = { config, kube, stored, secrets, listenerLock, log, now: () => new Date(), stopping: closing.signal };
-  const app = controlPlaneApp(plane, health);
-  const listener = await listen(app, config);
+  const plane = { config, kube, logs, stored, secrets, listenerLock, log, now: () => new Date(), stopping: closing.signal };
+  const app = controlPlaneApp(plane, health, keys);
+  const { host, port: wantedPort, tls } = config;
+  const listener = await listen(app, { host, port: wantedPort, tls: tls && { files: tls, log } });
   log.info({ port: listener.port, namespaces: config.namespaces, hosting: config.hosting }, 'control plane listens');
   const reading = async (): Promise<void> => {
     await stored.start();
@@ -42,7 +59,7 @@ export async function startControlPlane({ config, kube, log, signal }: StartOpti
       closing.abort();
       await listener.stop(config.graceSeconds * 1000);
       await stored.stop();
-      await kube.close();
+      await Promise.all([kube, keys, logs].map((one) => one.close()));
       log.info({}, 'control plane stopped');
     },
   };

@@ -1,7 +1,10 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { setTimeout as wait } from 'node:timers/promises';
 import type Koa from 'koa';
 import { StartError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { firstPair, followCertificate, type CertificateFiles } from './certificate.ts';
 import { answerUnreadable } from './unreadable.ts';
 
 /** Milliseconds that an idle connection is kept open. */
@@ -34,9 +37,16 @@ export type ListeningServer = {
   stop: (graceMilliseconds: number) => Promise<void>;
 };
 
+type ListenOptions = {
+  host: string;
+  port: number;
+  /** With TLS, the files are looked at again while the server runs. Without, it speaks plain HTTP. */
+  tls?: { files: CertificateFiles; log: Log; every?: number } | undefined;
+};
+
 /** Opens the port (0 = any free one). A port in use, or not allowed, is a `StartError` that names it. */
-export async function listen(app: Koa, options: { host: string; port: number }): Promise<ListeningServer> {
-  const server = createServer({ maxHeaderSize: HEADER_LIMIT }, app.callback());
+export async function listen(app: Koa, options: ListenOptions): Promise<ListeningServer> {
+  const { server, unfollow } = await serverFor(app, options);
   const open = new Set<ServerResponse>();
   let leftOpen = -Infinity;
   server.on('request', (_, answer) => {
@@ -61,7 +71,19 @@ export async function listen(app: Koa, options: { host: string; port: number }):
   };
   const unanswered = (): number => [...open].filter(({ headersSent }) => !headersSent).length;
   const mayBeAsked = (): boolean => performance.now() - leftOpen < NEXT;
-  return { port, server, sendAway, unanswered, mayBeAsked, stop: (grace) => close(server, { grace, mayBeAsked }) };
+  const stop = async (grace: number): Promise<void> => {
+    unfollow();
+    await close(server, { grace, mayBeAsked });
+  };
+  return { port, server, sendAway, unanswered, mayBeAsked, stop };
+}
+
+async function serverFor(app: Koa, { tls }: ListenOptions): Promise<{ server: Server; unfollow: () => void }> {
+  const limits = { maxHeaderSize: HEADER_LIMIT };
+  if (tls === undefined) return { server: createServer(limits, app.callback()), unfollow: () => undefined };
+  const first = await firstPair(tls.files);
+  const server = createTlsServer({ ...limits, ...first }, app.callback());
+  return { server, unfollow: followCertificate(server, { ...tls, first }) };
 }
 
 function listenError(error: NodeJS.ErrnoException, { host, port }: { host: string; port: number }): StartError {

@@ -83,12 +83,16 @@ export type Route<Caller = unknown> = {
   id: string;
   summary: string;
   tag: string;
-  access: 'open' | 'read' | 'write';
+  access: 'open' | 'read' | 'write' | 'admin';
   params?: TSchema;
   query?: TSchema;
   body?: TSchema;
   /** True when an empty body means `{}`. */
   bodyOptional?: boolean;
+  /** True when the body only selects records, so that it may be smaller than one that brings content. */
+  selects?: boolean;
+  /** Returns how many runs a request with this body starts. */
+  starts?: (body: unknown) => number;
   answers: Record<number, AnswerDescription>;
   /** Called with values that the route's own schemas have accepted. */
   handler: (request: Request<unknown, unknown, unknown, Caller>) => Promise<Reply> | Reply;

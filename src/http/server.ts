@@ -1,32 +1,54 @@
 import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Router, type RouterContext } from '@koa/router';
 import Koa from 'koa';
 import { asError, Invalid, NotFound, Problem } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { readJson } from './body.ts';
+import { readJson, type BodyLimits } from './body.ts';
 import { errorReply, isFault, type InvalidStyle } from './error-body.ts';
 import type { Reply, Request, Route, SseEvents } from './route.ts';
 import { refuseUnstorable } from './storable.ts';
-import { frame, HEARTBEAT, SSE_HEADERS, withHeartbeat } from './sse.ts';
+import { frame, HEARTBEAT, SSE_HEADERS, SSE_TYPE, withHeartbeat } from './sse.ts';
 import { createValidator, type Check } from './validate.ts';
 
-/** Returns who calls, by the request's headers. Throws `Unauthorized` or `Forbidden`. */
-type Authenticate<Caller> = (headers: Koa.Context['headers'], access: Route['access']) => Promise<Caller> | Caller;
+/** Where a request comes from, and what it asks for. */
+export type Origin = { source: string; method: string; url: string };
+
+/** Returns who calls, by the request's headers and origin. Throws `Unauthorized` or `Forbidden`. */
+type Authenticate<Caller> = (headers: Koa.Context['headers'], access: Route['access'], origin: Origin) => Promise<Caller> | Caller;
+
+/** What is known of a request when it is answered. Each part is there once the request got so far. */
+export type Asked<Caller> = { route: Route<Caller>; caller?: Caller; params?: unknown; query?: unknown; reply?: Reply };
+
+export type Answered<Caller> = {
+  method: string;
+  route: string;
+  status: number;
+  seconds: number;
+  requestId: string;
+  /** Undefined where no route fits the request. */
+  asked: Asked<Caller> | undefined;
+};
 
 export type AppOptions<Caller> = {
   routes: Route<Caller>[];
   log: Log;
   invalid: InvalidStyle;
   authenticate: Authenticate<Caller>;
-  /** Bytes of a request body; more is answered with 413. */
-  bodyLimit: number;
+  /** Throws `Forbidden` if a known caller may not use such a route. */
+  permit?: (caller: Caller, access: Route['access']) => void;
+  body: BodyLimits;
+  /** Called before a stream opens. Returns what is called when it has ended, and throws a 429 for one too many. */
+  opens?: (caller: Caller) => () => void;
+  /** Called before a handler that starts runs, with their number. Throws a 429 for too many. */
+  starts?: (caller: Caller, count: number) => void;
   /** Seconds of silence after which a stream or a slow answer is kept alive by a filler. */
   heartbeatSeconds?: number;
   /** Runs before everything else (CORS, metrics). */
   middleware?: Koa.Middleware[];
   /** Called once per answered request. */
-  onAnswer?: (answer: { method: string; route: string; status: number; seconds: number }) => void;
+  onAnswer?: (answer: Answered<Caller>) => void;
 };
 
 /**
@@ -36,7 +58,7 @@ export type AppOptions<Caller> = {
 export function createApp<Caller>(options: AppOptions<Caller>): Koa {
   const app = new Koa();
   const router = new Router();
-  const check = createValidator();
+  const check = createValidator({ listItems: options.body.listItems });
   for (const route of options.routes) router[route.method](koaPath(route.path), endpoint(route, check, options));
   app.on('error', (error: Error & { code?: string }) => {
     if (!CLIENT_LEFT.includes(error.code ?? '')) options.log.error({ err: error }, 'answer could not be sent');
@@ -85,8 +107,9 @@ function frameOf<Caller>({ log, invalid, onAnswer }: AppOptions<Caller>): Koa.Mi
       ctx.body = reply.body;
     }
     const seconds = (performance.now() - started) / 1000;
-    const route = (ctx as Partial<RouterContext>).routerPath ?? (ctx.state as { route?: string }).route ?? 'none';
-    onAnswer?.({ method: ctx.method, route, status: ctx.status, seconds });
+    const { asked } = ctx.state as { asked?: Asked<Caller> };
+    const route = (ctx as Partial<RouterContext>).routerPath ?? asked?.route.path ?? 'none';
+    onAnswer?.({ method: ctx.method, route, status: ctx.status, seconds, requestId, asked });
     if (log.isLevelEnabled('debug')) own().debug({ method: ctx.method, path: ctx.path, status: ctx.status, seconds }, 'request answered');
   };
 }
@@ -101,17 +124,28 @@ function endpoint<Caller>(
     query: route.query && check(route.query, 'query'),
     body: route.body && check(route.body, 'body'),
   };
+  const streams = Object.values(route.answers).some(({ contentType }) => contentType === SSE_TYPE);
   return async (ctx) => {
     const { requestId, log } = ctx.state as { requestId: string; log: () => Log };
-    (ctx.state as { route?: string }).route = route.path;
-    const caller = await options.authenticate(ctx.headers, route.access);
+    const asked: Asked<Caller> = { route };
+    (ctx.state as { asked?: Asked<Caller> }).asked = asked;
+    const origin = { source: sourceOf(ctx.req), method: ctx.method, url: ctx.url };
+    const caller = (asked.caller = await options.authenticate(ctx.headers, route.access, origin));
+    options.permit?.(caller, route.access);
     refuseUnstorable(ctx.params, 'path');
     refuseUnstorable(ctx.query, 'query');
-    const params = checks.path?.({ ...ctx.params }, 'path');
-    const query = checks.query?.({ ...ctx.query }, 'query');
-    const body = await bodyOf(ctx, route, checks.body, options.bodyLimit);
+    const params = (asked.params = checks.path?.({ ...ctx.params }, 'path'));
+    const query = (asked.query = checks.query?.({ ...ctx.query }, 'query'));
+    const body = await bodyOf(ctx, route, checks.body, options.body);
     const left = new AbortController();
-    ctx.res.once('close', () => left.abort(LEFT));
+    if (route.starts !== undefined) options.starts?.(caller, route.starts(body));
+    const leave = streams ? options.opens?.(caller) : undefined;
+    ctx.res.once('close', () => {
+      left.abort(LEFT);
+      leave?.();
+    });
+    // A client that has left already leaves no second time.
+    if (ctx.req.socket.destroyed) leave?.();
     const request: Request<unknown, unknown, unknown, Caller> = {
       params,
       query,
@@ -124,13 +158,19 @@ function endpoint<Caller>(
       },
       signal: left.signal,
     };
-    await send(ctx, await route.handler(request), left.signal, options);
+    asked.reply = await route.handler(request);
+    await send(ctx, asked.reply, left.signal, options);
   };
 }
 
-async function bodyOf<Caller>(ctx: RouterContext, route: Route<Caller>, check: Check | undefined, limit: number): Promise<unknown> {
+/** Returns the address that a request comes from. Behind a proxy, it is the proxy's. */
+export const sourceOf = ({ socket }: IncomingMessage): string => socket.remoteAddress ?? 'unknown';
+
+/** Reads the body of a request whose caller is known. */
+async function bodyOf<Caller>(ctx: RouterContext, route: Route<Caller>, check: Check | undefined, limits: BodyLimits): Promise<unknown> {
   if (check === undefined) return undefined;
-  const value = await readJson(ctx.req, limit);
+  const bytes = route.selects === true ? Math.min(limits.bytes, limits.selectionBytes) : limits.bytes;
+  const value = await readJson(ctx.req, { ...limits, bytes });
   if (value === undefined && route.bodyOptional !== true) throw new Invalid([{ loc: ['body'], msg: 'Field required', type: 'missing' }]);
   refuseUnstorable(value, 'body');
   return check(value === undefined ? {} : value, 'body');

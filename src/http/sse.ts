@@ -12,8 +12,10 @@ export function frame(message: SseEvent): string {
   return `event: ${message.event}${NEWLINE}data: ${line}${NEWLINE}${id}${NEWLINE}`;
 }
 
+export const SSE_TYPE = 'text/event-stream';
+
 export const SSE_HEADERS = {
-  'content-type': 'text/event-stream; charset=utf-8',
+  'content-type': `${SSE_TYPE}; charset=utf-8`,
   'cache-control': 'no-store',
   'x-accel-buffering': 'no',
 } as const;

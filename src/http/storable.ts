@@ -1,12 +1,5 @@
 import { Invalid } from '../errors.ts';
-
-/**
- * Levels of nesting. JSON.stringify and `jsonb` fail at a few thousand, and a widely used parser refuses the 1,024th.
- */
-const DEEPEST = 1000;
-
-/** Levels of a path that an error names. */
-const TOLD = 20;
+import { DEEPEST } from './json-structure.ts';
 
 /** Where the fault is, from the inside out. */
 type Fault = { path: string[]; msg: string };
@@ -19,7 +12,7 @@ type Fault = { path: string[]; msg: string };
 export function refuseUnstorable(value: unknown, at: 'body' | 'query' | 'path'): void {
   const fault = faultIn(value, 0);
   if (fault === undefined) return;
-  const loc = [at, ...fault.path.toReversed().slice(0, TOLD)];
+  const loc = [at, ...fault.path.toReversed()];
   throw new Invalid([{ loc, msg: fault.msg, type: 'value_error' }]);
 }
 
@@ -28,15 +21,29 @@ function faultIn(value: unknown, depth: number): Fault | undefined {
   if (typeof value === 'number') return told(Number.isFinite(value) ? undefined : 'the number is too large');
   if (typeof value !== 'object' || value === null) return undefined;
   if (depth === DEEPEST) return told(`nested deeper than ${DEEPEST} levels`);
-  const isList = Array.isArray(value);
-  for (const name of Object.keys(value)) {
-    const part = (value as Record<string, unknown>)[name];
-    const fault = (isList ? undefined : told(nameFault(name, part))) ?? faultIn(part, depth + 1);
-    if (fault === undefined) continue;
-    fault.path.push(name);
-    return fault;
+  return Array.isArray(value) ? faultInList(value, depth) : faultInObject(value as Record<string, unknown>, depth);
+}
+
+function faultInList(list: unknown[], depth: number): Fault | undefined {
+  // By number, because a list of a million items would first make a million names.
+  for (let at = 0; at < list.length; at += 1) {
+    const fault = faultIn(list[at], depth + 1);
+    if (fault !== undefined) return within(String(at), fault);
   }
   return undefined;
+}
+
+function faultInObject(object: Record<string, unknown>, depth: number): Fault | undefined {
+  for (const name of Object.keys(object)) {
+    const fault = told(nameFault(name, object[name])) ?? faultIn(object[name], depth + 1);
+    if (fault !== undefined) return within(name, fault);
+  }
+  return undefined;
+}
+
+function within(name: string, fault: Fault): Fault {
+  fault.path.push(name);
+  return fault;
 }
 
 const told = (msg: string | undefined): Fault | undefined => (msg === undefined ? undefined : { path: [], msg });

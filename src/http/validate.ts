@@ -1,12 +1,11 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 import type { TSchema } from 'typebox';
-import { Invalid, type FieldError } from '../errors.ts';
+import { Invalid, MOST_FAULTS, type FieldError } from '../errors.ts';
 
 type Loc = 'body' | 'query' | 'path';
 
 const options = {
-  allErrors: true,
   strict: true,
   strictTypes: false,
   allowUnionTypes: true,
@@ -25,31 +24,91 @@ const foreignKeywords = [
   'example',
 ];
 
-function engine(coerce: boolean): Ajv {
-  const ajv = new Ajv({ ...options, coerceTypes: coerce ? 'array' : false });
+type Engine = { coerce: boolean; allErrors: boolean };
+
+function engine({ coerce, allErrors }: Engine): Ajv {
+  const ajv = new Ajv({ ...options, allErrors, coerceTypes: coerce ? 'array' : false });
   addFormats.default(ajv);
   for (const keyword of foreignKeywords) ajv.addKeyword(keyword);
   return ajv;
 }
 
-/** Checks a value against a schema, fills in defaults, and throws `Invalid` with one entry per fault. */
+/**
+ * Checks a value against a schema, fills in defaults, and throws `Invalid` with an entry for each of the first
+ * faults.
+ */
 export type Check = (value: unknown, at: Loc) => unknown;
 
 /**
  * Returns a compiler of checks. Each server has one, because it caches compiled schemas. Text in paths and queries is
- * coerced to the schema's types.
+ * coerced to the schema's types. `listItems` bounds the lists of bodies whose schema gives no bound of its own.
  */
-export function createValidator(): (schema: TSchema, kind: Loc) => Check {
-  const strict = engine(false);
-  const coercing = engine(true);
+export function createValidator({ listItems }: { listItems?: number } = {}): (schema: TSchema, kind: Loc) => Check {
+  const strict = engines(false);
+  const coercing = engines(true);
   return (schema, kind) => {
-    const validate = (kind === 'body' ? strict : coercing).compile(schema);
+    const bounded = kind === 'body' && listItems !== undefined ? (withBounds(schema, listItems) as TSchema) : schema;
+    const faultsOf = checker(kind === 'body' ? strict : coercing, bounded);
     return (value, at) => {
       const given = at === 'query' ? asClientsWrite(schema, value as Query) : value;
-      if (!validate(given)) throw new Invalid(fieldErrors(validate, at));
+      const faults = faultsOf(given);
+      if (faults.length > 0) throw new Invalid(faults.map((fault) => fieldError(fault, at)));
       return given;
     };
   };
+}
+
+const engines = (coerce: boolean): { first: Ajv; all: Ajv } => ({
+  first: engine({ coerce, allErrors: false }),
+  all: engine({ coerce, allErrors: true }),
+});
+
+/** Returns the schema with a bound on each list that has none. */
+function withBounds(schema: unknown, listItems: number): unknown {
+  if (Array.isArray(schema)) return schema.map((part) => withBounds(part, listItems));
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const copy = Object.fromEntries(Object.entries(schema).map(([name, part]) => [name, withBounds(part, listItems)]));
+  return copy['type'] === 'array' && copy['items'] !== undefined ? { maxItems: listItems, ...copy } : copy;
+}
+
+/**
+ * Returns a function that finds the first faults of a value. The first one ends the check of the whole value: a list of
+ * a million wrong items costs no more than one. The others are looked for in a part of the value that has a bound.
+ */
+function checker({ first, all }: { first: Ajv; all: Ajv }, schema: TSchema): (value: unknown) => ErrorObject[] {
+  const validate = first.compile(schema);
+  // Most schemas never see a fault, so the second check is compiled with the first one.
+  let validateAll: ValidateFunction | undefined;
+  return (value) => {
+    if (validate(value)) return [];
+    const faults = told(validate.errors);
+    const part = { left: MOST_PARTS };
+    const sample = sampleOf(value, part);
+    if (part.left < 0) return faults;
+    validateAll ??= all.compile(schema);
+    if (validateAll(sample)) return faults;
+    const others = told(validateAll.errors);
+    const isTold = others.some((other) => faults.some((fault) => other.instancePath === fault.instancePath));
+    return (isTold ? others : [...faults, ...others]).slice(0, MOST_FAULTS);
+  };
+}
+
+const told = (errors: ErrorObject[] | null | undefined): ErrorObject[] => (errors ?? []).filter((error) => error.keyword !== 'if');
+
+/** Objects, lists, fields and items that are looked at for more faults than the first. */
+const MOST_PARTS = 5000;
+
+/**
+ * Returns a copy of the value with the first items of each list. `part.left` is negative when the value is too large.
+ */
+function sampleOf(value: unknown, part: { left: number }): unknown {
+  part.left -= 1;
+  if (typeof value !== 'object' || value === null || part.left < 0) return value;
+  if (Array.isArray(value)) return value.slice(0, MOST_FAULTS).map((item) => sampleOf(item, part));
+  const names = Object.keys(value);
+  if (names.length > part.left) part.left = -1;
+  if (part.left < 0) return value;
+  return Object.fromEntries(names.map((name) => [name, sampleOf((value as Query)[name], part)]));
 }
 
 const FLAGS: Record<string, string> = { '0': 'false', '1': 'true', False: 'false', True: 'true' };
@@ -75,10 +134,6 @@ function asClientsWrite(schema: TSchema, query: Query): Query {
 }
 
 const takesEmptyText = ({ type, enum: words, format }: Field): boolean => type === 'string' && words === undefined && format === undefined;
-
-function fieldErrors(validate: ValidateFunction, at: Loc): FieldError[] {
-  return (validate.errors ?? []).filter((error) => error.keyword !== 'if').map((error) => fieldError(error, at));
-}
 
 /** ajv's keyword -> the `type` word that FastAPI's clients know. */
 const TYPE_WORDS: Record<string, string> = {

@@ -4,7 +4,9 @@ import type { Duplex } from 'node:stream';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { asError, Forbidden, Problem } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { refusalOfText, type BodyLimits } from './body.ts';
 import type { Request } from './route.ts';
+import { sourceOf, type Origin } from './server.ts';
 
 /** One client's connection. Messages are texts. */
 export type TextSocket = {
@@ -35,11 +37,15 @@ export type SocketRoute<Caller> = {
 type Options<Caller> = {
   routes: SocketRoute<Caller>[];
   log: Log;
-  authenticate: (headers: IncomingHttpHeaders) => Promise<Caller> | Caller;
+  authenticate: (headers: IncomingHttpHeaders, origin: Origin) => Promise<Caller> | Caller;
+  /**
+   * Called before a connection is used. Returns what is called when it has ended, and throws a 429 for one too many.
+   */
+  opens: (caller: Caller) => () => void;
   /** Whether pages of the origin may connect; clients other than browsers send none. */
   permits: (origin: string) => boolean;
-  /** Bytes of a message; a larger one ends the connection (1009). */
-  messageLimit: number;
+  /** A message beyond these ends the connection (1009). */
+  body: BodyLimits;
 };
 
 export type Sockets = {
@@ -52,13 +58,14 @@ const LOOK = 30_000;
 /** Bytes of a reason that a closing frame holds. */
 const REASON = 123;
 const GOING_AWAY = 1001;
+const TOO_BIG = 1009;
 /** A refusal closes with this code plus its HTTP status, because pages can't read the status of an upgrade. */
 const REFUSED = 4000;
 
 /** Serves WebSockets beside the server's other answers. */
 export function serveSockets<Caller>(server: Server, options: Options<Caller>): Sockets {
-  const { log, messageLimit, routes } = options;
-  const sockets = new WebSocketServer({ noServer: true, maxPayload: messageLimit, clientTracking: true });
+  const { log, body, routes } = options;
+  const sockets = new WebSocketServer({ noServer: true, maxPayload: body.bytes, clientTracking: true });
   const silent = new WeakSet<WebSocket>();
   const look = setInterval(() => {
     for (const socket of sockets.clients) {
@@ -76,6 +83,8 @@ export function serveSockets<Caller>(server: Server, options: Options<Caller>): 
       const params = matches(path);
       if (params === undefined) continue;
       sockets.handleUpgrade(request, stream, head, (socket) => {
+        // Nothing is read before the caller is known.
+        socket.pause();
         socket.on('pong', () => silent.delete(socket));
         socket.on('error', (error) => log.debug({ err: error }, 'connection broke'));
         void open(socket, { request, params, route }, options);
@@ -106,12 +115,14 @@ type Upgrade<Caller> = { request: IncomingMessage; params: Record<string, string
 async function open<Caller>(
   socket: WebSocket,
   { request, params, route }: Upgrade<Caller>,
-  { log, authenticate, permits }: Options<Caller>,
+  { log, authenticate, opens, permits, body }: Options<Caller>,
 ): Promise<void> {
   const waiting: string[] = [];
   let receive = (text: string): void => void waiting.push(text);
   socket.on('message', (data, isBinary) => {
+    const excess = isBinary ? undefined : refusalOfText(data as Buffer, body);
     if (isBinary) socket.close(1003, 'Messages must be text.');
+    else if (excess !== undefined) close(socket, TOO_BIG, excess);
     else receive((data as Buffer).toString('utf8'));
   });
   const left = new AbortController();
@@ -120,7 +131,11 @@ async function open<Caller>(
   try {
     const { origin } = request.headers;
     if (origin !== undefined && !permits(origin)) throw new Forbidden(`Pages of ${origin} may not connect.`);
-    const caller = await authenticate(request.headers);
+    const asked = { source: sourceOf(request), method: 'GET', url: request.url ?? '/' };
+    const caller = await authenticate(request.headers, asked);
+    const leave = opens(caller);
+    if (left.signal.aborted) leave();
+    else left.signal.addEventListener('abort', leave, { once: true });
     const own = {
       params: route.check(params),
       headers: request.headers,
@@ -133,9 +148,12 @@ async function open<Caller>(
     receive = connected.receive;
     for (const text of waiting.splice(0)) receive(text);
   } catch (error) {
+    receive = () => undefined;
     const status = error instanceof Problem ? error.status : 500;
     if (status === 500) log.error({ err: asError(error) }, 'connection could not be opened');
     close(socket, REFUSED + status, error instanceof Problem ? error.message : 'Internal Server Error');
+  } finally {
+    socket.resume();
   }
 }
 

@@ -1,4 +1,11 @@
+import { bounded, withoutManagedFields } from './bounds.ts';
+import { FaultyObjects } from './faulty-objects.ts';
 import type { KubeObject } from './kube.ts';
+import { ObjectIndexes, type IndexBy } from './object-indexes.ts';
+import { keyOf } from './object-key.ts';
+
+export { keyOf } from './object-key.ts';
+export type { IndexBy } from './object-indexes.ts';
 
 /**
  * How a change became known: by a list (at startup, or a later check), by a watch, or as the answer to a write of this
@@ -7,14 +14,9 @@ import type { KubeObject } from './kube.ts';
 export type Via = 'list' | 'watch' | 'answer';
 /** What a cache tells its listeners: the object before and after. At least one of the two is defined. */
 export type Change<T extends KubeObject = KubeObject> = { key: string; before: T | undefined; after: T | undefined; via: Via };
-/** The values under which an index finds an object. */
-export type IndexBy<T extends KubeObject = KubeObject> = (object: T) => string[];
 /** The methods by which a watch fills a cache. */
-export type Intake<T extends KubeObject = KubeObject> = Pick<Cache<T>, 'offer' | 'remove' | 'forgetOthers'>;
-
-/** `namespace/name`, or `name` for what has no namespace. */
-export const keyOf = ({ namespace, name }: { namespace?: string | undefined; name: string }): string =>
-  namespace === undefined ? name : `${namespace}/${name}`;
+export type Intake<T extends KubeObject = KubeObject> = Pick<Cache<T>, 'offer' | 'remove' | 'forgetOthers' | 'faults'>;
+type CacheOptions = { packed?: boolean; recent?: number; specLimit?: number | undefined };
 
 /** How many deletions are remembered, so that a late answer to one of our writes does not bring an object back. */
 const TOMBS = 2000;
@@ -27,12 +29,13 @@ type Held<T> = { version: bigint; kept: T | string };
 /**
  * Holds the objects of one kind as last seen, with indexes. It ignores an object older than the one it holds, so it
  * never goes back in time. Answers to our own writes are added at once, so every reconcile reads what the one before it
- * wrote.
+ * wrote. A faulty object costs only itself: one that is out of bounds is held with its parts cut, and one that indexes
+ * or listeners fail on is set aside. `faults` names them.
  */
 export class Cache<T extends KubeObject = KubeObject> {
   readonly #objects = new Map<string, Held<T>>();
   readonly #tombs = new Map<string, bigint>();
-  readonly #indexes = new Map<string, { by: IndexBy<T>; keys: Map<string, Set<string>> }>();
+  readonly #indexes: ObjectIndexes<T>;
   readonly #listeners: ((change: Change<T>) => void)[] = [];
   readonly #packed: boolean;
   readonly #recent = new Map<string, T>();
@@ -41,16 +44,20 @@ export class Cache<T extends KubeObject = KubeObject> {
   /** By key, what a watch reports while writes of ours are under way. */
   readonly #writes = new Map<string, Set<Set<Change<T>>>>();
   readonly #room: number;
+  readonly #specLimit: number | undefined;
+  /** The objects that are out of bounds or can't be read. */
+  readonly faults = new FaultyObjects();
 
   /**
    * `packed` keeps objects as JSON text: a third of the memory of parsed ones, and next to no work for the garbage
    * collector. It is for tens of thousands of objects that are seldom read. The `recent` objects that changed last are
    * also kept parsed.
    */
-  constructor(indexes: Record<string, IndexBy<T>> = {}, { packed = false, recent = 0 }: { packed?: boolean; recent?: number } = {}) {
+  constructor(indexes: Record<string, IndexBy<T>> = {}, { packed = false, recent = 0, specLimit }: CacheOptions = {}) {
     this.#packed = packed;
     this.#room = recent;
-    for (const [name, by] of Object.entries(indexes)) this.#indexes.set(name, { by, keys: new Map() });
+    this.#specLimit = specLimit;
+    this.#indexes = new ObjectIndexes(indexes);
   }
 
   get size(): number {
@@ -71,7 +78,7 @@ export class Cache<T extends KubeObject = KubeObject> {
 
   /** Returns the keys without reading the objects. */
   keysByIndex(index: string, value: string): string[] {
-    return [...(this.#indexes.get(index)?.keys.get(value) ?? [])];
+    return this.#indexes.keys(index, value);
   }
 
   onChange(listener: (change: Change<T>) => void): void {
@@ -89,7 +96,7 @@ export class Cache<T extends KubeObject = KubeObject> {
     let stored: T | undefined;
     try {
       stored = await send();
-      this.offer(stored, 'answer');
+      this.offer(withoutManagedFields(stored), 'answer');
       return stored;
     } finally {
       writes.delete(meanwhile);
@@ -103,18 +110,21 @@ export class Cache<T extends KubeObject = KubeObject> {
   /** Adds an object unless the one that is held, or its deletion, is newer. Returns true if it was news. */
   offer(object: T, via: Via = 'watch'): boolean {
     const key = keyOf(object.metadata);
-    const held = this.#objects.get(key);
-    const known = held?.version ?? this.#tombs.get(key);
+    const known = this.#objects.get(key)?.version ?? this.#tombs.get(key);
     const version = versionOf(object);
     if (known !== undefined && known >= version) return false;
+    const { object: after, fault } = bounded(object, this.#specLimit);
     const before = this.#read(key);
-    this.#objects.set(key, { version, kept: this.#packed ? JSON.stringify(object) : object });
-    this.#remember(key, via === 'list' ? undefined : object);
-    this.#reindex(key, before, object);
-    const change: Change<T> = { key, before, after: object, via };
-    const writes = via === 'watch' ? this.#writes.get(key) : undefined;
-    for (const meanwhile of writes ?? []) meanwhile.add(change);
-    this.#tell(writes === undefined ? change : { ...change, via: 'answer' });
+    try {
+      this.#indexes.move(key, before, after);
+    } catch (error) {
+      this.faults.unreadable(object, error);
+      return false;
+    }
+    this.#objects.set(key, { version, kept: this.#packed ? JSON.stringify(after) : after });
+    this.#remember(key, via === 'list' ? undefined : after);
+    this.faults.note(after, fault);
+    this.#tellUnlessWriting({ key, before, after, via });
     return true;
   }
 
@@ -122,11 +132,12 @@ export class Cache<T extends KubeObject = KubeObject> {
   remove(key: string, version: bigint, via: Via = 'watch'): boolean {
     const held = this.#objects.get(key);
     this.#bury(key, version);
+    this.faults.forget(key);
     if (held === undefined || held.version > version) return false;
     const before = this.#read(key);
     this.#objects.delete(key);
     this.#recent.delete(key);
-    this.#reindex(key, before, undefined);
+    this.#indexes.move(key, before, undefined);
     this.#tell({ key, before, after: undefined, via });
     return true;
   }
@@ -136,7 +147,9 @@ export class Cache<T extends KubeObject = KubeObject> {
    * that are gone.
    */
   forgetOthers(listed: Set<string>, version: bigint, inScope: (key: string) => boolean): string[] {
-    const others = [...this.#objects.keys()].filter((key) => inScope(key) && !listed.has(key));
+    const isOther = (key: string): boolean => inScope(key) && !listed.has(key);
+    const others = [...this.#objects.keys()].filter(isOther);
+    for (const key of this.faults.keys().filter(isOther)) this.faults.forget(key);
     return others.filter((key) => this.remove(key, version, 'list'));
   }
 
@@ -162,17 +175,6 @@ export class Cache<T extends KubeObject = KubeObject> {
     if (this.#recent.size > this.#room && oldest !== undefined) this.#recent.delete(oldest);
   }
 
-  #reindex(key: string, before: T | undefined, after: T | undefined): void {
-    for (const { by, keys } of this.#indexes.values()) {
-      for (const value of before === undefined ? [] : by(before)) {
-        const set = keys.get(value);
-        set?.delete(key);
-        if (set?.size === 0) keys.delete(value);
-      }
-      for (const value of after === undefined ? [] : by(after)) keys.set(value, (keys.get(value) ?? new Set()).add(key));
-    }
-  }
-
   #bury(key: string, version: bigint): void {
     this.#tombs.delete(key);
     this.#tombs.set(key, version);
@@ -180,7 +182,23 @@ export class Cache<T extends KubeObject = KubeObject> {
     if (this.#tombs.size > TOMBS && oldest !== undefined) this.#tombs.delete(oldest);
   }
 
+  /** Tells of a change, as an answer if a write of the object is under way. */
+  #tellUnlessWriting(change: Change<T>): void {
+    const writes = change.via === 'watch' ? this.#writes.get(change.key) : undefined;
+    for (const meanwhile of writes ?? []) meanwhile.add(change);
+    this.#tell(writes === undefined ? change : { ...change, via: 'answer' });
+  }
+
+  /** Tells every listener. What a listener can't read is a fault of the object, and must not end the watch. */
   #tell(change: Change<T>): void {
-    for (const listener of this.#listeners) listener(change);
+    const { key, before, after } = change;
+    for (const listener of this.#listeners) {
+      try {
+        listener(change);
+      } catch (error) {
+        this.faults.unreadable((after ?? before) as T, error);
+        if (after === undefined) this.faults.forget(key);
+      }
+    }
   }
 }

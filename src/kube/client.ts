@@ -1,4 +1,4 @@
-import { kubeError } from './errors.ts';
+import { AnswerTooLong, kubeError } from './errors.ts';
 import { NotFound, Unavailable } from '../errors.ts';
 import { loadCredentials } from './credentials.ts';
 import type { JsonPatch, Kind, Kube, KubeObject, ListOptions, Page, PodLogOptions, Ref } from './kube.ts';
@@ -11,6 +11,8 @@ const CALL_LIMIT = 30_000;
 const LIST_LIMIT = 60_000;
 /** Objects of a page. 500 are about 3 MB, which is parsed in some 100 ms, so no page blocks the event loop for long. */
 const PAGE = 500;
+/** Bytes of a page. Objects of a megabyte each would otherwise fill the memory: 500 of them are half a gigabyte. */
+const PAGE_BYTES = 12 * 2 ** 20;
 
 const JSON_BODY = 'application/json';
 const JSON_PATCH = 'application/json-patch+json';
@@ -43,6 +45,7 @@ type Call = {
   type?: string;
   idempotent: boolean;
   timeout?: number;
+  mostBytes?: number | undefined;
   signal?: AbortSignal | undefined;
 };
 
@@ -87,12 +90,24 @@ class Client implements ConnectedKube {
   }
 
   async list<T extends KubeObject>(kind: Kind<T>, options: ListOptions = {}, signal?: AbortSignal): Promise<Page<T>> {
+    try {
+      return await this.#page(kind, options, signal);
+    } catch (error) {
+      const { limit = 1 } = options;
+      if (!(error instanceof AnswerTooLong) || limit === 1) throw error;
+      return this.list(kind, { ...options, limit: Math.ceil(limit / 4) }, signal);
+    }
+  }
+
+  async #page<T extends KubeObject>(kind: Kind<T>, options: ListOptions, signal: AbortSignal | undefined): Promise<Page<T>> {
     const path = pathOf(kind, { ...(options.namespace !== undefined && { namespace: options.namespace }) }) + listQuery(options);
     const list = await this.#json<{ items: T[] | null; metadata: { resourceVersion: string; continue?: string } }>({
       method: 'GET',
       path,
       idempotent: true,
       timeout: LIST_LIMIT,
+      // A page of one object is read however large it is.
+      ...(options.limit !== undefined && options.limit > 1 && { mostBytes: PAGE_BYTES }),
       signal,
     });
     // The items of a list lack the kind and version that a single object has.
@@ -196,13 +211,13 @@ class Client implements ConnectedKube {
   }
 
   async #send(call: Call): Promise<HttpAnswer> {
-    const { method, path, idempotent, timeout = CALL_LIMIT, signal } = call;
+    const { method, path, idempotent, timeout = CALL_LIMIT, mostBytes, signal } = call;
     const body = call.body === undefined ? undefined : JSON.stringify(call.body);
     const headers = { ...(call.type !== undefined && { 'content-type': call.type }) };
     const once = async () => {
       if (method !== 'GET' && !this.#mayWrite()) throw new Unavailable('not sent: this process may not write any more');
       return this.#sample(method, () =>
-        this.#transport.call({ method, path, headers, timeout, signal, ...(body !== undefined && { body }) }),
+        this.#transport.call({ method, path, headers, timeout, mostBytes, signal, ...(body !== undefined && { body }) }),
       );
     };
     let answer = await withRetries(once, { idempotent, signal });

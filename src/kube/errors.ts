@@ -55,6 +55,14 @@ export class Expired extends Problem {
   }
 }
 
+/** The answer is longer than its reader takes; ask for less. */
+export class AnswerTooLong extends Problem {
+  override name = 'AnswerTooLong';
+  constructor(bytes: number) {
+    super(502, `the API server's answer is longer than ${bytes} bytes`);
+  }
+}
+
 type Status = {
   message?: string;
   reason?: string;

@@ -67,6 +67,7 @@ export const kinds = {
   lease: builtIn<LeaseObject>('coordination.k8s.io/v1', 'Lease', 'leases'),
   event: builtIn('events.k8s.io/v1', 'Event', 'events'),
   networkPolicy: builtIn('networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies'),
+  endpointSlice: builtIn('discovery.k8s.io/v1', 'EndpointSlice', 'endpointslices'),
   disruptionBudget: builtIn('policy/v1', 'PodDisruptionBudget', 'poddisruptionbudgets'),
   customResourceDefinition: builtIn('apiextensions.k8s.io/v1', 'CustomResourceDefinition', 'customresourcedefinitions', false),
 } as const;
@@ -110,7 +111,7 @@ export type Kube = {
   get<T extends KubeObject>(kind: Kind<T>, ref: Ref, signal?: AbortSignal): Promise<T>;
   /** Returns an object, or undefined if there is none. */
   find<T extends KubeObject>(kind: Kind<T>, ref: Ref, signal?: AbortSignal): Promise<T | undefined>;
-  /** Returns one page; `all` follows `continue`. */
+  /** Returns one page, of fewer objects than the limit if they are large; `all` follows `continue`. */
   list<T extends KubeObject>(kind: Kind<T>, options?: ListOptions, signal?: AbortSignal): Promise<Page<T>>;
   all<T extends KubeObject>(kind: Kind<T>, options?: ListOptions, signal?: AbortSignal): Promise<T[]>;
   create<T extends KubeObject>(kind: Kind<T>, object: T, options?: { dryRun?: boolean }, signal?: AbortSignal): Promise<T>;

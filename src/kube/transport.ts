@@ -5,6 +5,7 @@ import https from 'node:https';
 import type { Readable } from 'node:stream';
 import { Unavailable } from '../errors.ts';
 import type { Credentials, Tls } from './credentials.ts';
+import { AnswerTooLong } from './errors.ts';
 import { Sessions } from './sessions.ts';
 
 /** Sockets for all calls together. If the server speaks HTTP/2, watches share one more. */
@@ -19,6 +20,8 @@ export type HttpRequest = {
   body?: string;
   /** Milliseconds until the whole answer must be there; of a stream, its headers. */
   timeout: number;
+  /** The bytes of an answer that its caller takes. A longer one is not read to its end. */
+  mostBytes?: number | undefined;
   signal?: AbortSignal | undefined;
 };
 export type HttpAnswer = { status: number; headers: http.IncomingHttpHeaders; body: string };
@@ -47,7 +50,7 @@ export class Transport {
     const deadline = new Deadline(request);
     try {
       const response = await this.#send({ request, deadline }, 'calls');
-      return { status: response.statusCode ?? 0, headers: response.headers, body: await text(response) };
+      return { status: response.statusCode ?? 0, headers: response.headers, body: await text(response, request.mostBytes) };
     } catch (error) {
       throw deadline.explain(error);
     } finally {
@@ -187,8 +190,13 @@ async function statusOf(stream: ClientHttp2Stream): Promise<number | undefined> 
   return promise;
 }
 
-async function text(response: http.IncomingMessage): Promise<string> {
+async function text(response: http.IncomingMessage, mostBytes = Infinity): Promise<string> {
   const chunks: Buffer[] = [];
-  for await (const chunk of response as AsyncIterable<Buffer>) chunks.push(chunk);
+  let length = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > mostBytes) throw new AnswerTooLong(mostBytes);
+    chunks.push(chunk);
+  }
   return Buffer.concat(chunks).toString('utf8');
 }

@@ -1,10 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { asError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { keyOf, type Intake } from './cache.ts';
+import { withoutManagedFields } from './bounds.ts';
+import { keyOf, type Intake, type Via } from './cache.ts';
 import { Expired, kubeError } from './errors.ts';
 import { Limiter } from './limiter.ts';
-import type { Kind, Kube, KubeObject, Page, WatchEvent } from './kube.ts';
+import type { Kind, Kube, KubeObject, ListOptions, Page, WatchEvent } from './kube.ts';
 
 export type WatchTimings = {
   /** The length of one watch in seconds. It is random between the two, so that watches do not all end at once. */
@@ -42,6 +43,8 @@ export type WatchOptions<T extends KubeObject> = {
   cache: Intake<T>;
   namespace?: string | undefined;
   labelSelector?: string | undefined;
+  /** The name of the only object that is watched. */
+  only?: string | undefined;
   /** Returns the part of an object that is kept in memory. */
   project?: (object: T) => T;
   /** Shared by the watches of a process, to limit how many pages are under way at a time. */
@@ -99,6 +102,15 @@ export class Reflector<T extends KubeObject = KubeObject> {
       await this.#list().catch((error: unknown) => this.#failed(error));
       if (BigInt(this.#version ?? 0) < version) await this.#pause(0);
     }
+  }
+
+  get #scope(): Pick<ListOptions, 'namespace' | 'labelSelector' | 'fieldSelector'> {
+    const { namespace, labelSelector, only } = this.#options;
+    return {
+      ...(namespace !== undefined && { namespace }),
+      ...(labelSelector !== undefined && { labelSelector }),
+      ...(only !== undefined && { fieldSelector: `metadata.name=${only}` }),
+    };
   }
 
   get #signal(): AbortSignal {
@@ -161,8 +173,8 @@ export class Reflector<T extends KubeObject = KubeObject> {
    * event loop.
    */
   #page(listing: Listing, next: string | undefined): Promise<Pick<Page<T>, 'resourceVersion' | 'continue'>> {
-    const { kube, kind, cache, namespace, labelSelector, pages } = this.#options;
-    const scope = { ...(namespace !== undefined && { namespace }), ...(labelSelector !== undefined && { labelSelector }) };
+    const { kube, kind, pages } = this.#options;
+    const scope = this.#scope;
     return pages.run(async () => {
       const options = { ...scope, limit: PAGE, ...(next !== undefined && { continue: next }) };
       const { items, ...page } = await kube.list(kind, options, this.#signal);
@@ -170,7 +182,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
         if (this.#signal.aborted) break;
         const { metadata } = item;
         listing.keys.add(keyOf(metadata));
-        if (!cache.offer(this.#keep(item), 'list')) continue;
+        if (!this.#offer(item, 'list')) continue;
         listing.news += 1;
         listing.late ||= this.#version !== undefined && BigInt(metadata.resourceVersion ?? '0') <= BigInt(this.#version);
       }
@@ -179,7 +191,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
   }
 
   async #watch(): Promise<void> {
-    const { kube, kind, namespace, labelSelector } = this.#options;
+    const { kube, kind } = this.#options;
     const [least, most] = this.#timings.watchSeconds;
     const silence = new AbortController();
     const stop = (): void => silence.abort();
@@ -188,7 +200,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
     if (this.#signal.aborted) stop();
     let timer = setTimeout(stop, this.#timings.inactivity);
     try {
-      const scope = { ...(namespace !== undefined && { namespace }), ...(labelSelector !== undefined && { labelSelector }) };
+      const scope = this.#scope;
       const timeoutSeconds = Math.round(least + Math.random() * (most - least));
       const options = { ...scope, resourceVersion: this.#version as string, timeoutSeconds };
       for await (const event of kube.watch(kind, options, silence.signal)) {
@@ -211,16 +223,17 @@ export class Reflector<T extends KubeObject = KubeObject> {
     this.#failures = 0;
     observer.active(kind.kind);
     if (event.type === 'DELETED') cache.remove(keyOf(metadata), BigInt(metadata.resourceVersion ?? '0'));
-    else if (event.type !== 'BOOKMARK') cache.offer(this.#keep(event.object));
+    else if (event.type !== 'BOOKMARK') this.#offer(event.object, 'watch');
   }
 
-  #keep(object: T): T {
-    return (this.#options.project ?? withoutManagedFields)(object);
+  /** Adds one object. An object that can't be read must not keep the others of its list or watch away. */
+  #offer(object: T, via: Via): boolean {
+    const { cache, project = withoutManagedFields } = this.#options;
+    try {
+      return cache.offer(project(object), via);
+    } catch (error) {
+      cache.faults.unreadable(object, error);
+      return false;
+    }
   }
-}
-
-/** Removes managedFields, which are nearly half of an object and which nobody reads here. */
-export function withoutManagedFields<T extends KubeObject>(object: T): T {
-  const { managedFields: _, ...metadata } = object.metadata;
-  return { ...object, metadata };
 }

@@ -1,6 +1,7 @@
+import { GROUP } from '../schema/custom-resources.ts';
 import type { PolicyRule } from '../schema/policy-rule.ts';
 import { deploymentAccess } from './deployment/access.ts';
-import { eventAccess, leaseAccess } from './kernel/access.ts';
+import { apiServerAccess, eventAccess, leaseAccess } from './kernel/access.ts';
 import { listenerAccess } from './listener/access.ts';
 import { revisionAccess } from './revision/access.ts';
 import { secretAccess } from './secrets/access.ts';
@@ -28,12 +29,29 @@ export function merged(rules: PolicyRule[]): PolicyRule[] {
     });
 }
 
+const worked = merged([...deploymentAccess, ...revisionAccess, ...eventAccess]);
+
+/** Verbs that let somebody start pods or open a way to them, and with pods read every Secret of the namespace. */
+const MAKING = ['create', 'patch', 'update'];
+const READING_PODS = ['pods/log'];
+
+/** Returns what of a rule may be granted where nobody agreed that agents run. */
+function harmless(rule: PolicyRule): PolicyRule[] {
+  const [group = '', resource = ''] = [rule.apiGroups[0], rule.resources[0]];
+  if (group === GROUP || group === 'events.k8s.io') return [rule];
+  const verbs = rule.verbs.filter((verb) => !MAKING.includes(verb));
+  return READING_PODS.includes(resource) || verbs.length === 0 ? [] : [{ ...rule, verbs }];
+}
+
 /**
- * Permissions of the operator: in each namespace that it works on (a ClusterRole if these are all), on the Secrets of
- * each namespace of agents, and in its own namespace.
+ * Permissions of the operator: in each namespace that it watches (a ClusterRole if these are all), in each namespace of
+ * agents, where it makes workloads and uses Secrets, in its own namespace, and on the one object that says where the
+ * API server is.
  */
 export const operatorAccess = {
-  worked: merged([...deploymentAccess, ...revisionAccess, ...eventAccess]),
+  watched: worked.flatMap(harmless),
+  worked,
   secrets: merged(secretAccess),
   own: merged([...leaseAccess, ...listenerAccess, ...eventAccess]),
+  apiServer: apiServerAccess,
 };

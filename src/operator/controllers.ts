@@ -6,12 +6,14 @@ import type { Log } from '../log.ts';
 import { FINALIZER } from '../schema/labels.ts';
 import { finalizeDeployment } from './deployment/finalize.ts';
 import { reconcileDeployment } from './deployment/reconcile.ts';
-import { refusedDeployment } from './deployment/status.ts';
+import { faultyDeployment, refusedDeployment } from './deployment/status.ts';
 import type { OperatorDeps } from './family/deps.ts';
+import { joinedIn } from './family/tenancy.ts';
 import { Controller } from './kernel/controller.ts';
 import type { OperatorMetrics } from './kernel/metrics.ts';
 import { listenerReport } from './listener/status.ts';
 import type { Queues } from './wake.ts';
+import { faultyRevision } from './revision/refusal.ts';
 import { reconcileRevision, revisionRefused } from './revision/reconcile.ts';
 
 type Parts = {
@@ -39,6 +41,7 @@ export function createControllers({ deps, queues, record, log, metrics, config }
       reconcile: reconcileDeployment(deps),
       // A quota may get room by itself, so the deployment is tried again.
       refused: (deployment, refusal) => (refusal instanceof Denied ? undefined : refusedDeployment(deployment, refusal.message)),
+      faulty: faultyDeployment,
       finalizer: { name: FINALIZER, finalize: finalizeDeployment(deps) },
       isPaused: ({ spec }) => spec.suspend === true,
     },
@@ -53,6 +56,7 @@ export function createControllers({ deps, queues, record, log, metrics, config }
       cache: deps.caches.revisions,
       reconcile: reconcileRevision(deps),
       refused: revisionRefused(deps),
+      faulty: faultyRevision,
       isPaused: ({ metadata, spec }) => deps.caches.deployments.get(`${metadata.namespace}/${spec.deployment}`)?.spec.suspend === true,
     },
   });
@@ -65,7 +69,11 @@ export function createControllers({ deps, queues, record, log, metrics, config }
       name: 'listener',
       kind: kinds.listener,
       cache: deps.caches.listeners,
-      reconcile: async (listener) => listenerReport(listener, deps.caches.listeners.list()),
+      reconcile: async (listener) => {
+        const { caches, settings } = deps;
+        const joined = joinedIn(caches, settings);
+        return listenerReport(listener, { all: caches.listeners.list(), joined, defaultTenantId: settings.defaultTenantId });
+      },
     },
   });
   return [deployments, revisions, listeners];

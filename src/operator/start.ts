@@ -9,6 +9,7 @@ import type { Log } from '../log.ts';
 import { OPERATOR } from '../schema/labels.ts';
 import { createCaches, writable } from './family/caches.ts';
 import { createControllers } from './controllers.ts';
+import { faultyIn, tellOfFaults } from './faulty.ts';
 import type { OperatorDeps } from './family/deps.ts';
 import { serveHealth } from './kernel/health.ts';
 import { OperatorMetrics } from './kernel/metrics.ts';
@@ -79,6 +80,7 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
   /** Work begins with a view no older than the last leader's, because an older one would undo that leader's work. */
   const work = async (): Promise<void> => {
     await Promise.all(parts.reflectors.map((reflector) => reflector.reach(parts.election.since)));
+    parts.tellOfFaults();
     for (const controller of parts.controllers) controller.start();
     sweepSecrets({ ...parts.deps, log, namespaces: config.namespaces, every: times.sweep ?? SWEEP_EVERY }, stopped.signal).catch(stop);
     leading.resolve();
@@ -106,7 +108,8 @@ type End = 'stopped' | 'lost';
 const PACE = 100;
 
 function assemble({ config, kube, log, times = {} }: OperatorOptions, metrics: OperatorMetrics) {
-  const caches = createCaches();
+  const caches = createCaches(config.settings.specLimit);
+  metrics.faulty(() => faultyIn(caches));
   const lease = { namespace: config.namespace, name: config.leaseName, identity: config.identity };
   const renewed = (): void => Object.values(queues).forEach((queue) => queue.resume());
   const election = new Election({ kube, log, ...lease, renewed, ...(times.lease && { seconds: times.lease }) });
@@ -122,6 +125,7 @@ function assemble({ config, kube, log, times = {} }: OperatorOptions, metrics: O
   return {
     deps,
     election,
+    tellOfFaults: tellOfFaults(caches, { record, log }),
     controllers: createControllers({ deps, queues, record, log, metrics, config }),
     reflectors: watches({ kube: door, log, caches, observer: metrics.watches(), config, timings: times.watch }),
   };

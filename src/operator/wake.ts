@@ -1,9 +1,10 @@
 import type { Cache, Change, Via } from '../kube/cache.ts';
 import type { KubeObject } from '../kube/kube.ts';
-import type { RevisionResource, TracingProjectResource } from '../schema/custom-resources.ts';
-import { DEPLOYMENT, REVISION } from '../schema/labels.ts';
+import type { DeploymentResource, RevisionResource, TracingProjectResource } from '../schema/custom-resources.ts';
+import { idsOf } from '../schema/deployment-ids.ts';
+import { DEPLOYMENT, REVISION, TENANT } from '../schema/labels.ts';
 import { labelValue } from '../schema/names.ts';
-import { BY_DEPLOYMENT, BY_NAME, type Caches } from './family/caches.ts';
+import { BY_DEPLOYMENT, BY_ID, BY_NAME, type Caches } from './family/caches.ts';
 import { selectedBy } from './family/deployment.ts';
 import { isEnded } from './family/revisions.ts';
 import type { WorkQueue } from './kernel/queue.ts';
@@ -20,15 +21,18 @@ const ECHO = 20_000;
 /** Wires which change wakes whom. Handlers only put keys into queues. */
 export function wireWakeUps(caches: Caches, { deployments, revisions, listeners }: Queues): void {
   // If one listener names a namespace, another may have lost or gained it.
-  on(caches.listeners, ({ via }) => {
+  const wakeListeners = (via: Via): void => {
     for (const { metadata } of caches.listeners.list()) wake(listeners, keyIn(metadata.namespace, metadata.name), via);
+  };
+  on(caches.listeners, ({ via }) => wakeListeners(via));
+  on(caches.namespaces, ({ before, after, via }) => {
+    if (before?.metadata.labels?.[TENANT] !== after?.metadata.labels?.[TENANT]) wakeListeners(via);
   });
   on(caches.deployments, (change) => {
     const { key, before, after, via } = change;
     answered(deployments, key, { via, isOthers: isAskedByOthers(change) });
-    // A deleted deployment frees its name for those that wait for it in other namespaces.
-    if (before !== undefined && after === undefined)
-      for (const namesake of caches.deployments.keysByIndex(BY_NAME, before.metadata.name)) wake(deployments, namesake, via);
+    // A deleted deployment frees its name and its ids for those that wait for them.
+    if (before !== undefined && after === undefined) for (const namesake of waitingFor(caches, before)) wake(deployments, namesake, via);
     if (via !== 'list' && !concernsRevisions(change)) return;
     for (const revision of caches.revisions.keysByIndex(BY_DEPLOYMENT, key)) wake(revisions, revision, via);
   });
@@ -57,11 +61,21 @@ export function wireWakeUps(caches: Caches, { deployments, revisions, listeners 
     for (const { metadata } of caches.revisions.byIndex(BY_DEPLOYMENT, deployment))
       if (labelValue(metadata.name) === selected) wake(revisions, keyIn(metadata.namespace, metadata.name), via);
   });
+  // Agents do not reach the API server, wherever it is.
+  on(caches.apiServers, ({ via }) => {
+    for (const { metadata } of caches.deployments.list()) wake(deployments, keyIn(metadata.namespace, metadata.name), via);
+  });
   on(caches.tracingProjects, ({ before, after, via }) => {
     const { spec } = (after ?? before) as TracingProjectResource;
     for (const key of caches.deployments.keysByIndex(BY_NAME, spec.projectName)) answered(deployments, key, { via });
   });
 }
+
+/** Returns the deployments that have the name of a deleted one, or claim an id that it had. */
+const waitingFor = ({ deployments }: Pick<Caches, 'deployments'>, gone: DeploymentResource): string[] => [
+  ...deployments.keysByIndex(BY_NAME, gone.metadata.name),
+  ...idsOf(gone).flatMap((id) => deployments.keysByIndex(BY_ID, id)),
+];
 
 const wake = (queue: WorkQueue, key: string, via: Via): void => queue.add(key, via === 'list' ? 'background' : 'live');
 

@@ -41,6 +41,8 @@ export const VOLUME_HAS_ROOM = 'VolumeHasRoom';
 export const PASSWORD_ROTATED = 'PasswordRotated';
 /** False while a database whose agents were superusers is being given today's roles, else absent. */
 export const ROLES_SEPARATED = 'RolesSeparated';
+/** True while an older deployment of the tenant has the same name, and so the same tracing project; else absent. */
+export const TRACING_PROJECT_SHARED = 'TracingProjectShared';
 /** Names fields that are accepted and stored but have no effect yet. */
 export const FIELDS_WITHOUT_EFFECT = 'FieldsWithoutEffect';
 /** The deployed agent asks for no credentials. It is reachable only inside the cluster. */

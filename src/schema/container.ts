@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
-import { FreeForm, MapOf, Nullable, StringEnum } from './types.ts';
+import { EnvFromSource, EnvVarSource, SecurityContext, VOLUME_SOURCES } from './pod-parts.ts';
+import { MapOf, Nullable, StringEnum } from './types.ts';
 
 /** A DNS label (RFC 1123), the form of Kubernetes names. */
 export const DNS_LABEL = '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$';
@@ -13,22 +14,7 @@ export const LocalObjectReference = Type.Object(
   closed,
 );
 
-const volumeSource = (what: string) => Type.Optional(Nullable(FreeForm(`Kubernetes ${what} volume source.`)));
-
-export const Volume = Type.Object(
-  {
-    name: DnsLabel('Unique within the pod.'),
-    configMap: volumeSource('configMap'),
-    secret: volumeSource('secret'),
-    emptyDir: volumeSource('emptyDir'),
-    persistentVolumeClaim: volumeSource('persistentVolumeClaim'),
-    nfs: volumeSource('nfs'),
-    projected: volumeSource('projected'),
-    downwardAPI: volumeSource('downwardAPI'),
-    csi: volumeSource('csi'),
-  },
-  closed,
-);
+export const Volume = Type.Object({ name: DnsLabel('Unique within the pod.'), ...VOLUME_SOURCES }, closed);
 
 export const VolumeMount = Type.Object(
   {
@@ -46,7 +32,7 @@ export const EnvVar = Type.Object(
   {
     name: Type.String({ minLength: 1, maxLength: 253, pattern: '^[A-Za-z_][A-Za-z0-9_]*$', description: 'A C identifier.' }),
     value: Type.Optional(Nullable(Type.String({ maxLength: 32768 }))),
-    valueFrom: Type.Optional(Nullable(FreeForm('Source of the value; not usable when value is non-empty.'))),
+    valueFrom: Type.Optional(Nullable(EnvVarSource)),
   },
   closed,
 );
@@ -67,10 +53,10 @@ export const Container = Type.Object(
     args: Words('Arguments of the entry point.'),
     workingDir: Type.Optional(Nullable(Type.String({ maxLength: 1024 }))),
     env: Type.Optional(Nullable(Type.Array(EnvVar, { maxItems: 256 }))),
-    envFrom: Type.Optional(Nullable(Type.Array(FreeForm('Kubernetes EnvFromSource.'), { maxItems: 32 }))),
+    envFrom: Type.Optional(Nullable(Type.Array(EnvFromSource, { maxItems: 32 }))),
     resources: Type.Optional(Nullable(ResourceRequirements)),
     volumeMounts: Type.Optional(Nullable(Type.Array(VolumeMount, { maxItems: 64 }))),
-    securityContext: Type.Optional(Nullable(FreeForm('Kubernetes SecurityContext of the container.'))),
+    securityContext: Type.Optional(Nullable(SecurityContext)),
     restartPolicy: Type.Optional(Nullable(StringEnum(['Always', 'OnFailure'], { description: 'For sidecars.' }))),
   },
   closed,

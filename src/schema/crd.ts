@@ -68,10 +68,13 @@ export function structural(schema: unknown): Json {
     items,
     enum: words,
     format,
+    type,
     ...rest
   } = JSON.parse(JSON.stringify(schema)) as Json;
   const kept = typeof additionalProperties === 'object' ? { additionalProperties: structural(additionalProperties) } : {};
   return {
+    // Kubernetes names what is a number or a text by its own keyword.
+    ...(typeof type === 'string' && { type }),
     ...rest,
     ...(typeof format === 'string' && { format }),
     ...(Array.isArray(words) && { enum: words.filter((word) => word !== null) }),

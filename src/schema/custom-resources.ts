@@ -4,6 +4,7 @@ import { Conditions } from './conditions.ts';
 import { DNS_LABEL } from './container.ts';
 import { DatabaseSpec, engineRules } from './database-spec.ts';
 import { DEPLOYMENT_STATUSES, SourceConfig, SourceRevisionConfigRequest, SOURCES } from './deployment.ts';
+import { NetworkSpec } from './network-spec.ts';
 import { orderedRules, ResourceSpec, UNUSED_RESOURCE_FIELDS } from './resource-spec.ts';
 import { REVISION_STATUSES } from './revision.ts';
 import { immutableRule, immutableRules, sourceRules, tagRule } from './source-fields.ts';
@@ -63,6 +64,7 @@ export const DeploymentSpec = withRules(
       }),
     ),
     database: Type.Optional(DatabaseSpec),
+    network: Type.Optional(NetworkSpec),
     deletionPolicy: Type.Optional(
       StringEnum(['Retain', 'Delete'], { description: 'What deletion does with the database volume and its credential. Default Retain.' }),
     ),
@@ -117,6 +119,7 @@ export const DeploymentResourceStatus = status({
   databaseCertificateUntil: Type.Optional(
     DateTime('When the certificate of its managed database expires. It is renewed long before. Unset: agents connect without TLS.'),
   ),
+  databaseAuthoritySecret: words(253, 'Secret with the key of the authority that signs that certificate. No pod mounts it.'),
   passwordRequestedAt: words(64, 'Last value of spec.database.passwordRequestedAt that was fulfilled.'),
   reason: words(128, 'Machine-readable reason of a failure.'),
   message: words(4096, 'One sentence on the state.'),

@@ -11,7 +11,21 @@ export const DEPLOYMENT_STATUSES = ['AWAITING_DATABASE', 'READY', 'UNUSED', 'AWA
 export type DeploymentStatus = (typeof DEPLOYMENT_STATUSES)[number];
 
 const closed = { additionalProperties: false };
-const text = (maxLength: number, description: string) => Type.Optional(Nullable(Type.String({ minLength: 1, maxLength, description })));
+const text = (maxLength: number, description: string, more: { pattern?: string } = {}) =>
+  Type.Optional(Nullable(Type.String({ minLength: 1, maxLength, description, ...more })));
+
+const HOST = '[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?';
+const USER = '[A-Za-z0-9_][A-Za-z0-9_.-]*@';
+const PATH = '[A-Za-z0-9_~][A-Za-z0-9_~./+%-]*';
+/**
+ * Git fetches by https and ssh alone; it would read files by `file://` and run programs by `ext::`. A password in the
+ * URL is refused, because everybody who may read the deployment would see it.
+ */
+export const REPO_URL = `^(https://${HOST}/${PATH}|ssh://(${USER})?${HOST}/${PATH}|${USER}[A-Za-z0-9][A-Za-z0-9.-]*:${PATH})$`;
+
+const IN_REF = String.raw`\x00-\x20\x7f~^:?*\[\\.`;
+/** Names that Git gives to branches and tags. It would read one that begins with a dash as an option. */
+export const REPO_REF = `^[^${IN_REF}/-](\\.?[^${IN_REF}])*$`;
 
 export const DeploymentName = Type.String({
   minLength: 1,
@@ -52,12 +66,14 @@ export const ListenerConfig = Type.Object(
 export const SourceConfig = Type.Object(
   {
     integration_id: Type.Optional(Nullable(Uuid('From GET /v1/integrations/git/install. Fixed at creation. Source git.'))),
-    repo_url: text(2048, 'Fixed at creation. Source git.'),
+    repo_url: text(2048, 'An https or ssh address, without a password. Fixed at creation. Source git.', { pattern: REPO_URL }),
     deployment_type: Type.Optional(Nullable(StringEnum(DEPLOYMENT_TYPES, { description: 'Fixed at creation. Source git.' }))),
     build_on_push: Type.Optional(
       Nullable(Type.Boolean({ description: 'Build a revision on each push to repo_ref. Not with a tag. Source git.' })),
     ),
-    custom_url: text(2048, 'URL under which the deployment is reached. Source external_container.'),
+    custom_url: text(2048, 'Address under which the deployment is reached, http or https. Source external_container.', {
+      pattern: '^https?://[^\\s]+$',
+    }),
     resource_spec: Type.Optional(Nullable(ResourceSpec)),
     listener_id: Type.Optional(Nullable(Uuid('From GET /v2/listeners. Fixed at creation. Source external_container.'))),
     listener_config: Type.Optional(Nullable(ListenerConfig)),
@@ -68,7 +84,7 @@ export const SourceConfig = Type.Object(
 );
 
 const revisionFields = {
-  repo_ref: text(512, 'A branch by its bare name, a tag as refs/tags/<tag>. Source git.'),
+  repo_ref: text(512, 'A branch by its bare name, a tag as refs/tags/<tag>. Source git.', { pattern: REPO_REF }),
   gx_config_path: text(1024, 'Path to gx.json in the repository. Source git.'),
   image_uri: text(1024, 'Container image. Source external_container.'),
 };

@@ -72,6 +72,27 @@ const Http = Type.Object(
   { additionalProperties: false },
 );
 
+/** `openapi` joins the server's document: security schemes, what is required by default, and by path. */
+const Auth = Type.Object(
+  {
+    path: Type.String({ pattern: '^[./].*:.+$', description: 'File and export of the handlers: ./auth.ts:auth' }),
+    disable_studio_auth: Type.Optional(Type.Boolean()),
+    openapi: Type.Optional(FreeForm('securitySchemes, security, paths')),
+    cache: Type.Optional(
+      Type.Object(
+        {
+          cache_keys: Type.Unsafe<string[]>({ type: 'array', items: { type: 'string', minLength: 1 }, minItems: 1, maxItems: 20 }),
+          ttl_seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 86_400 })),
+          max_size: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type AuthSettings = Static<typeof Auth>;
+
 const Store = Type.Object(
   {
     path: Type.Optional(Type.String()),
@@ -121,7 +142,7 @@ export const GxJson = Type.Object(
     image_distro: Type.Optional(StringEnum(['debian', 'wolfi', 'bookworm', 'bullseye'])),
     api_version: Type.Optional(Type.String()),
     _INTERNAL_docker_tag: Type.Optional(Type.String()),
-    auth: Type.Optional(FreeForm('path, disable_studio_auth, openapi, cache')),
+    auth: Type.Optional(Auth),
     http: Type.Optional(Http),
     store: Type.Optional(Store),
     checkpointer: Type.Optional(Checkpointer),
@@ -136,7 +157,6 @@ export type GxJson = Static<typeof GxJson>;
 
 /** Keys that have no function yet, and that would break what a deployment promises if they were ignored. */
 export const NOT_BUILT: string[] = [
-  'auth',
   'encryption',
   'webhooks',
   'store.path',

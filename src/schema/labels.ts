@@ -13,8 +13,12 @@ export const MANAGED_BY = 'app.kubernetes.io/managed-by';
 export const PART_OF = 'app.kubernetes.io/part-of';
 export const OPERATOR = 'gx-operator';
 
+/** Label on a namespace whose pods reach the agents of all namespaces, such as an ingress controller. */
+export const GATEWAY = `${GROUP}/gateway`;
 /** Label on a Secret that was made for one change of a deployment's secrets. */
 export const SECRETS_OF = `${GROUP}/secrets-of`;
+/** Label on a ServiceAccount, `true`: REST users may run agents under it. Its namespace's owner sets it. */
+export const FOR_AGENTS = `${GROUP}/for-agents`;
 /** Label on a Secret that holds a hashed API key. */
 export const API_KEY = `${GROUP}/api-key`;
 
@@ -27,6 +31,10 @@ export const RECONCILE_NOW = `${GROUP}/reconcile-requested-at`;
  * hash of its body without secret values.
  */
 export const MADE_BY = `${GROUP}/made-by-request`;
+/**
+ * Annotation on what REST writes: the id and name of the API key, or the subject of the token, that asked for it last.
+ */
+export const REQUESTED_BY = `${GROUP}/requested-by`;
 /** Annotation on a Deployment: the node port of its Service, where Services are node ports. */
 export const NODE_PORT = `${GROUP}/node-port`;
 /**

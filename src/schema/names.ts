@@ -43,9 +43,11 @@ export const names = {
   databaseAdmin: (deployment: string, uid: string): string => bounded(deployment, `db-${shortHash(uid)}-admin`, CHILD_MAX),
   /** This name goes without the uid, because a certificate can be made again. */
   databaseTls: (deployment: string): string => bounded(deployment, 'db-tls', CHILD_MAX),
+  databaseAuthority: (deployment: string): string => bounded(deployment, 'db-ca', CHILD_MAX),
   passwordJob: (deployment: string, task: string, number: number): string => bounded(deployment, `db-${task}-${number}`, CHILD_MAX),
   databaseVolume: (uid: string): string => `data-${shortHash(uid)}`,
   databasePolicy: (deployment: string): string => bounded(deployment, 'db', CHILD_MAX),
+  agentPolicy: (deployment: string): string => bounded(deployment, 'agent', CHILD_MAX),
   agentBudget: (deployment: string): string => bounded(deployment, 'agent', CHILD_MAX),
   databaseBudget: (deployment: string): string => bounded(deployment, 'db', CHILD_MAX),
   apiWorkload: (revision: string): string => bounded(revision, 'api', CHILD_MAX),

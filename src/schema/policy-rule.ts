@@ -1,2 +1,2 @@
 /** One RBAC rule, as Kubernetes writes it. */
-export type PolicyRule = { apiGroups: string[]; resources: string[]; verbs: string[] };
+export type PolicyRule = { apiGroups: string[]; resources: string[]; resourceNames?: string[]; verbs: string[] };

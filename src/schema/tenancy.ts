@@ -1,35 +1,70 @@
-import type { DeploymentResource, ListenerResource } from './custom-resources.ts';
+import type { DeploymentResource, ListenerResource, ObjectMeta, TracingProjectResource } from './custom-resources.ts';
 import { TENANT } from './labels.ts';
 
 /**
- * Returns the tenant that a Listener or TracingProject names, in lower case as keys and tokens spell it, because people
- * may write uuids in capitals.
+ * Returns the tenant that a Listener names, in lower case as keys and tokens spell it, because people may write uuids
+ * in capitals.
  */
 export const namedTenant = ({ tenantId }: { tenantId?: string | undefined }, defaultTenantId: string): string =>
   tenantId?.toLowerCase() ?? defaultTenantId;
 
-type Owners = ReadonlyMap<string, ListenerResource>;
+/** What an installation decides: its namespaces for agents, and the tenant whose they are. */
+export type Installed = { agentNamespaces: readonly string[]; defaultTenantId: string };
+
+/** Returns the tenant that a namespace has joined, or undefined if it has joined none. */
+export type JoinedTenant = (namespace: string) => string | undefined;
+
+/**
+ * Returns the tenant that a namespace has joined: its owner says so by a label. Without the label, the namespaces of an
+ * installation are its default tenant's.
+ */
+export function joinedTenant(
+  namespace: { name: string; labels?: Record<string, string> | undefined },
+  { agentNamespaces, defaultTenantId }: Installed,
+): string | undefined {
+  const said = namespace.labels?.[TENANT];
+  if (said !== undefined) return said.toLowerCase();
+  return agentNamespaces.includes(namespace.name) ? defaultTenantId : undefined;
+}
+
+/** Each namespace that belongs to somebody, with its Listener. */
+export type Owners = ReadonlyMap<string, ListenerResource>;
 
 /** Returns a sort key by creation, then uid, so that all processes agree on the order. */
 const ageOf = ({ metadata }: ListenerResource): string => `${metadata.creationTimestamp ?? ''}/${metadata.uid ?? ''}`;
 
 /**
- * Returns each namespace with the Listener that it belongs to: the oldest that names it, so that a later claim takes
- * nothing from anybody.
+ * Returns each namespace with the Listener that it belongs to: the oldest that names it, of the tenant that it has
+ * joined. So a claim takes nothing from anybody. A namespace that no such Listener names belongs to nobody.
  */
-export function ownersOf(listeners: readonly ListenerResource[]): Map<string, ListenerResource> {
+export function ownersOf(listeners: readonly ListenerResource[], joined: JoinedTenant, defaultTenantId: string): Owners {
   const owners = new Map<string, ListenerResource>();
-  for (const listener of listeners.toSorted((a, b) => (ageOf(a) < ageOf(b) ? -1 : 1)))
-    for (const namespace of listener.spec.namespaces) if (!owners.has(namespace)) owners.set(namespace, listener);
+  for (const listener of listeners.toSorted((a, b) => (ageOf(a) < ageOf(b) ? -1 : 1))) {
+    const tenant = namedTenant(listener.spec, defaultTenantId);
+    for (const namespace of listener.spec.namespaces)
+      if (!owners.has(namespace) && joined(namespace) === tenant) owners.set(namespace, listener);
+  }
   return owners;
 }
 
 /**
- * Returns the tenant of a deployment: that of its namespace's Listener, so that nobody puts a deployment into another
- * tenant's list by a label. Without such a Listener it is the tenant that REST wrote on it, else the default one.
+ * Returns the tenant of what lies in a namespace: that of the namespace's Listener. What an object says of its own
+ * tenant never gives it to anybody: if it names another tenant, it belongs to nobody.
  */
-export function tenantOf({ metadata }: DeploymentResource, owners: Owners, defaultTenantId: string): string {
-  const owner = owners.get(metadata.namespace ?? '');
-  if (owner !== undefined) return namedTenant(owner.spec, defaultTenantId);
-  return namedTenant({ tenantId: metadata.labels?.[TENANT] }, defaultTenantId);
+function tenantAt({ namespace = '' }: ObjectMeta, said: string | undefined, owners: Owners, defaultTenantId: string): string | undefined {
+  const owner = owners.get(namespace);
+  if (owner === undefined) return undefined;
+  const tenant = namedTenant(owner.spec, defaultTenantId);
+  return said === undefined || said.toLowerCase() === tenant ? tenant : undefined;
 }
+
+/** Returns the tenant of a deployment, or undefined if it belongs to nobody. REST writes its tenant into a label. */
+export const tenantOf = ({ metadata }: Pick<DeploymentResource, 'metadata'>, owners: Owners, defaultTenantId: string): string | undefined =>
+  tenantAt(metadata, metadata.labels?.[TENANT], owners, defaultTenantId);
+
+/** Returns the tenant of a tracing project, or undefined if it belongs to nobody. */
+export const tenantOfProject = (
+  { metadata, spec }: Pick<TracingProjectResource, 'metadata' | 'spec'>,
+  owners: Owners,
+  defaultTenantId: string,
+): string | undefined => tenantAt(metadata, spec.tenantId, owners, defaultTenantId);

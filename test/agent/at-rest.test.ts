@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { resting, type Rest } from '../../src/agent/at-rest.ts';
+import { resting, STARTED, type Rest } from '../../src/agent/at-rest.ts';
 
 const MB = 1024 * 1024;
 const fresh: Rest = { looks: 0, heap: 0 };
@@ -8,7 +8,12 @@ const fresh: Rest = { looks: 0, heap: 0 };
 const after = (rest: Rest, ...looks: [utilization: number, megabytes: number][]) =>
   looks.reduce((last, [utilization, megabytes]) => resting(last, { utilization, heap: megabytes * MB }), { ...rest, collect: false });
 
-test('a thread that had nothing to do three looks in a row collects what its start left behind', () => {
+test('a thread that rests after its start collects at its first look what loading left behind', () => {
+  expect(after(STARTED, [0.01, 60]).collect).toBe(true);
+  expect(after(STARTED, [0.5, 60], [0.01, 60]).collect).toBe(false);
+});
+
+test('a thread that had nothing to do three looks in a row collects what its work left behind', () => {
   expect(after(fresh, [0.01, 60], [0.01, 60]).collect).toBe(false);
   expect(after(fresh, [0.01, 60], [0.01, 60], [0.01, 60]).collect).toBe(true);
 });

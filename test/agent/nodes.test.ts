@@ -36,6 +36,8 @@ test('of the nodes that a call goes to the first that the graph does not have is
   expect(unknownNode({ command: { goto: ['a', '__end__', { node: 'b' }] } }, nodes)).toBeUndefined();
   expect(unknownNode({ command: { goto: ['a', 'c', 'd'] } }, nodes)).toBe('c');
   expect(unknownNode({ command: { goto: { node: '__start__' } } }, nodes)).toBe('__start__');
+  expect(unknownNode({ command: { goto: [null] } }, nodes)).toBe('null');
+  expect(unknownNode({ command: { goto: ['a', { node: 7 }] } }, nodes)).toBe('7');
   expect(unknownNode({ command: null }, nodes)).toBeUndefined();
   expect([someNodes(['a', '*']), someNodes([]), someNodes(null)]).toEqual(['*', null, null]);
 });

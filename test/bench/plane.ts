@@ -14,6 +14,7 @@ export async function plane(kubeconfig: string, key: string): Promise<{ ask: Ask
     GX_SERVER_HOST: '127.0.0.1',
     GX_SERVER_PORT: '0',
     GX_NAMESPACE: 'default',
+    GX_AGENT_NAMESPACES: 'default',
     GX_SHUTDOWN_DELAY_SECONDS: '0',
   };
   const child = spawn(process.execPath, [...LEASHED, 'src/main.ts', 'control-plane'], { env, stdio: ['pipe', 'pipe', 'inherit'] });

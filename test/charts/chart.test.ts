@@ -57,6 +57,7 @@ describe('values', () => {
     ['a tenant that is no uuid', { settings: { defaultTenantId: 'me' } }],
     ['a Listener of namespaces that are not watched', { watchNamespaces: ['other'] }],
     ['a builder that has nowhere to push to', { settings: { builder: { image: 'builder:1' } } }],
+    ['an issuer of a certificate without a Secret for it', { controlPlane: { tls: { certManager: { issuer: 'x' } } } }],
     ['all namespaces and some', { watchAllNamespaces: true, watchNamespaces: ['gx-agents'] }],
   ])('%s is refused', async (_situation, values) => {
     await expect(render.chart(values)).rejects.toMatchObject({ code: 1 });
@@ -121,33 +122,48 @@ describe('rights', () => {
     ['all namespaces', { watchAllNamespaces: true }],
     ['those of agents, as by default', {}],
     ['some namespaces', { watchNamespaces: ['gx-agents', 'more'] }],
-  ])('watching %s, no rule has a wildcard or a right over rights, nodes or namespaces', async (_mode, values) => {
-    const rules = roles(await render.chart(values)).flatMap((role) => role.rules ?? []);
-    expect(rules.length).toBeGreaterThan(10);
-    const words = rules.flatMap(({ apiGroups, resources, verbs }) => [...apiGroups, ...resources, ...verbs]);
-    expect(words).not.toContain('*');
-    const dangerous =
-      /^(roles|rolebindings|clusterroles|clusterrolebindings|nodes|namespaces|serviceaccounts\/token|pods\/exec|customresourcedefinitions)$/;
-    expect(words.filter((word) => dangerous.test(word) || ['escalate', 'bind', 'impersonate'].includes(word))).toEqual([]);
-  });
+  ])(
+    'watching %s, no rule has a wildcard, or a right over rights, nodes or namespaces but to read one by its name',
+    async (_mode, values) => {
+      const rules = roles(await render.chart(values)).flatMap((role) => role.rules ?? []);
+      expect(rules.length).toBeGreaterThan(10);
+      const ofNamespaces = rules.filter(({ resources }) => resources.includes('namespaces'));
+      expect(new Set(ofNamespaces.flatMap(({ verbs }) => verbs))).toEqual(new Set(['get']));
+      const words = rules.flatMap(({ apiGroups, resources, verbs }) => [...apiGroups, ...resources, ...verbs]);
+      expect(words).not.toContain('*');
+      const dangerous =
+        /^(roles|rolebindings|clusterroles|clusterrolebindings|nodes|serviceaccounts\/token|pods\/exec|customresourcedefinitions)$/;
+      expect(words.filter((word) => dangerous.test(word) || ['escalate', 'bind', 'impersonate'].includes(word))).toEqual([]);
+    },
+  );
 
-  test('by default there are Roles alone, in the namespaces of agents and the own one', async () => {
+  test('by default there are Roles alone, in the namespaces of agents and the own one, and for one object of the namespace default', async () => {
     const objects = await render.chart({ agents: { namespaces: ['a', 'b'] } });
     const granted = objects.filter(({ kind }) => kind.endsWith('Role')).map(idOf);
     const expected = ['a', 'b'].flatMap((namespace) => [
       `Role/${namespace}/gx-control-plane-watched`,
       `Role/${namespace}/gx-operator-watched`,
     ]);
-    expect(granted.toSorted()).toEqual([...expected, 'Role/gx-system/gx-control-plane', 'Role/gx-system/gx-operator']);
+    const platform = ['api-key', 'control-plane', 'operator'].map((component) => `Role/gx-system/gx-${component}`);
+    const own = ['Role/default/gx-operator-api-server', ...platform];
+    expect(granted.toSorted()).toEqual([...expected, ...own]);
     expect(envOf(objects, 'operator')).toMatchObject({ GX_WATCH_NAMESPACES: 'a,b' });
   });
 
-  test('watching all namespaces, the Secrets of none but those of agents are within reach', async () => {
+  test('watching all namespaces, Secrets are within reach, and workloads are made, in none but those of agents', async () => {
     const objects = await render.chart({ watchAllNamespaces: true, agents: { namespaces: ['a', 'b'] } });
     const ofSecrets = roles(objects).filter(
       ({ kind, rules }) => kind === 'ClusterRole' && rules?.some(({ resources }) => resources.includes('secrets')),
     );
     expect(ofSecrets.map(idOf).toSorted()).toEqual(['ClusterRole/gx-control-plane-secrets', 'ClusterRole/gx-operator-secrets']);
+    const clusterWide = roles(objects).filter(({ metadata }) => ['gx-operator', 'gx-control-plane'].includes(metadata.name));
+    const making = clusterWide
+      .filter(({ kind }) => kind === 'ClusterRole')
+      .flatMap(({ rules = [] }) => rules)
+      .filter(
+        ({ apiGroups, verbs }) => !['gx.dev', 'events.k8s.io'].includes(apiGroups[0] ?? '') && /create|patch|update/.test(verbs.join()),
+      );
+    expect(making).toEqual([]);
     const bound = objects.filter((object) =>
       ofSecrets.some(({ metadata }) => (object.roleRef as { name?: string } | undefined)?.name === metadata.name),
     );
@@ -159,13 +175,37 @@ describe('rights', () => {
     expect(envOf(objects, 'operator')).not.toHaveProperty('GX_WATCH_NAMESPACES');
   });
 
-  test('watching some namespaces, nothing is granted beyond them', async () => {
+  test('where the API server is, the operator reads of one object, unless it is told', async () => {
+    const id = 'Role/default/gx-operator-api-server';
+    const rule = {
+      apiGroups: ['discovery.k8s.io'],
+      resources: ['endpointslices'],
+      resourceNames: ['kubernetes'],
+      verbs: ['list', 'watch'],
+    };
+    expect(find(await render.chart({}), id).rules).toEqual([rule]);
+    expect(find(await render.chart({ watchAllNamespaces: true }), id).rules).toEqual([rule]);
+    const told = await render.chart({ settings: { agentNetwork: { apiServer: ['192.0.2.1', '192.0.2.2'] } } });
+    expect(told.map(idOf).filter((one) => one.includes('api-server'))).toEqual([]);
+    expect(envOf(told, 'operator')).toMatchObject({ GX_API_SERVER_ADDRESSES: '192.0.2.1,192.0.2.2' });
+  });
+
+  test('the network of agents reaches the operator as it is written', async () => {
+    const gateways = [{ namespaceSelector: { matchLabels: { name: 'ingress' } } }];
+    const agentNetwork = { ingress: 'Namespace', egress: 'Open', gateways, blocked: ['10.0.0.0/8'] };
+    const env = envOf(await render.chart({ settings: { agentNetwork } }), 'operator');
+    expect(operatorConfig(env).settings.agentNetwork).toEqual({ ...agentNetwork, apiServer: [] });
+  });
+
+  test('watching some namespaces, nothing is granted beyond them but where the API server is', async () => {
     const objects = await render.chart({ watchNamespaces: ['gx-agents', 'more'] });
     expect(ofKind(objects, 'ClusterRole')).toEqual([]);
     expect(ofKind(objects, 'ClusterRoleBinding')).toEqual([]);
     expect(ofKind(objects, 'Role').map(idOf).toSorted()).toEqual([
+      'Role/default/gx-operator-api-server',
       'Role/gx-agents/gx-control-plane-watched',
       'Role/gx-agents/gx-operator-watched',
+      'Role/gx-system/gx-api-key',
       'Role/gx-system/gx-control-plane',
       'Role/gx-system/gx-operator',
       'Role/more/gx-control-plane-watched',
@@ -173,7 +213,7 @@ describe('rights', () => {
     ]);
   });
 
-  test('the control plane reads secrets by name only, except keys in its own namespace when `kubectl exec` makes them', async () => {
+  test('the control plane reads secrets by name only, unless `kubectl exec` in its pod makes keys', async () => {
     const verbs = async (values: object) => {
       const own = roles(await render.chart(values)).filter(({ metadata }) => metadata.name.startsWith('gx-control-plane'));
       return Object.fromEntries(
@@ -181,8 +221,9 @@ describe('rights', () => {
       );
     };
     const watched = { 'Role/gx-agents/gx-control-plane-watched': ['get', 'create', 'delete'] };
-    expect(await verbs({})).toEqual({ ...watched, 'Role/gx-system/gx-control-plane': ['get', 'list', 'create', 'delete'] });
-    expect(await verbs({ controlPlane: { apiKeysByExec: false } })).toEqual({ ...watched, 'Role/gx-system/gx-control-plane': ['get'] });
+    expect(await verbs({})).toEqual({ ...watched, 'Role/gx-system/gx-control-plane': ['get'] });
+    const byExec = { ...watched, 'Role/gx-system/gx-control-plane': ['get', 'list', 'create', 'delete'] };
+    expect(await verbs({ controlPlane: { apiKeysByExec: true } })).toEqual(byExec);
   });
 
   test('every binding gives an existing role to the account of the same process', async () => {
@@ -234,7 +275,7 @@ describe('settings', () => {
       profile: { cpu: 0.1, replicas: 0, database: { storageGi: 1 } },
     });
     const controlPlane = controlPlaneConfig(envOf(objects, 'control-plane'));
-    expect(controlPlane).toMatchObject({ namespaces: ['gx-agents', 'more'], hosting: 'cloud', port: 8080, bodyLimit: 100_000_000 });
+    expect(controlPlane).toMatchObject({ namespaces: ['gx-agents', 'more'], hosting: 'cloud', port: 8080, body: { bytes: 100_000_000 } });
     expect(controlPlane.grants.toSorted()).toEqual(['nfs', 'secrets']);
   });
 
@@ -247,7 +288,8 @@ describe('settings', () => {
       clockSkewSeconds: 0,
       tenantClaim: 'org',
       roleClaim: 'groups',
-      writeValues: ['gx-admins'],
+      adminValues: ['gx-admins'],
+      writeValues: ['gx-writers'],
       readValues: ['staff'],
       caConfigMap: 'login-ca',
     };
@@ -261,7 +303,8 @@ describe('settings', () => {
       clockSkewSeconds: 0,
       tenant: { claim: 'org' },
       roleClaim: 'groups',
-      writeValues: ['gx-admins'],
+      adminValues: ['gx-admins'],
+      writeValues: ['gx-writers'],
       readValues: ['staff'],
     });
     const [pod] = podsOf([find(objects, 'Deployment/gx-system/gx-control-plane')]);
@@ -305,9 +348,10 @@ describe('settings', () => {
     const own = operatorConfig({});
     expect(operatorConfig(envOf(objects, 'operator')).settings).toEqual({
       ...own.settings,
+      agentNamespaces: ['gx-agents'],
       databaseImage: 'docker.io/gx/gx-postgres:0.1.0',
     });
-    const { namespace: _namespace, namespaces: _all, ...rest } = controlPlaneConfig({});
+    const { namespace: _namespace, namespaces: _all, agentNamespaces: _agents, ...rest } = controlPlaneConfig({});
     expect(controlPlaneConfig(envOf(objects, 'control-plane'))).toMatchObject(rest);
   });
 
@@ -323,6 +367,43 @@ describe('settings', () => {
   test('the port that the base image of agents serves is the one that its Dockerfile exposes', () => {
     const { port } = agentConfig({ DATABASE_URI: 'postgres://x' }, []);
     expect(readFileSync('Dockerfile', 'utf8')).toContain(`EXPOSE ${port}`);
+  });
+});
+
+describe('TLS', () => {
+  const tls = { secretName: 'api-tls' };
+  const portsOf = (object: KubeYaml) => (object.spec as { ports: { name: string; port: number; targetPort: string }[] }).ports;
+
+  test('with a Secret the control plane serves its certificate; probes, Service and network policy follow', async () => {
+    const objects = await render.chart({ controlPlane: { tls }, networkPolicy: { enabled: true } });
+    const { tls: files } = controlPlaneConfig(envOf(objects, 'control-plane'));
+    expect(files).toEqual({ cert: '/etc/gx/tls/tls.crt', key: '/etc/gx/tls/tls.key' });
+    const [pod] = podsOf([find(objects, 'Deployment/gx-system/gx-control-plane')]);
+    expect(pod?.volumes).toContainEqual({ name: 'tls', secret: { secretName: 'api-tls' } });
+    const container = pod?.containers[0];
+    expect(container?.volumeMounts).toContainEqual({ name: 'tls', mountPath: '/etc/gx/tls', readOnly: true });
+    expect(container?.ports).toEqual([{ name: 'https', containerPort: 8080 }]);
+    for (const probe of ['startupProbe', 'livenessProbe', 'readinessProbe'])
+      expect(container?.[probe]).toMatchObject({ httpGet: { port: 'https', scheme: 'HTTPS' } });
+    expect(portsOf(find(objects, 'Service/gx-system/gx-control-plane'))).toEqual([{ name: 'https', port: 443, targetPort: 'https' }]);
+    expect(find(objects, 'NetworkPolicy/gx-system/gx-control-plane').spec?.ingress).toEqual([{ ports: [{ port: 'https' }] }]);
+  });
+
+  test('a port that was set stays, and without TLS the Service has port 80', async () => {
+    const service = async (controlPlane: object) =>
+      portsOf(find(await render.chart({ controlPlane }), 'Service/gx-system/gx-control-plane'));
+    expect(await service({ tls, service: { port: 8443 } })).toEqual([{ name: 'https', port: 8443, targetPort: 'https' }]);
+    expect(await service({})).toEqual([{ name: 'http', port: 80, targetPort: 'http' }]);
+  });
+
+  test('cert-manager is asked for the Secret, for the names of the Service and others', async () => {
+    const certManager = { issuer: 'internal', issuerKind: 'ClusterIssuer', dnsNames: ['gx.example.com'] };
+    const [certificate] = ofKind(await render.chart({ controlPlane: { tls: { ...tls, certManager } } }), 'Certificate');
+    expect(certificate?.spec).toMatchObject({
+      secretName: 'api-tls',
+      issuerRef: { kind: 'ClusterIssuer', name: 'internal' },
+      dnsNames: ['gx-control-plane.gx-system.svc', 'gx-control-plane.gx-system.svc.cluster.local', 'gx.example.com'],
+    });
   });
 });
 
@@ -348,9 +429,18 @@ describe('what stays and what goes', () => {
     expect(ofKind(await render.chart({ agents: { namespaces: ['gx-system'] } }), 'Namespace')).toEqual([]);
   });
 
-  test('the default Listener is made once, so that its id outlives upgrades', async () => {
-    const [listener] = ofKind(await render.chart(), 'Listener');
-    expect(listener?.metadata.annotations).toEqual({ 'helm.sh/hook': 'post-install' });
-    expect(listener?.spec).toMatchObject({ namespaces: ['gx-agents'], computeId: 'default' });
+  test('the default Listener is a plain object that outlives the release, and follows the namespaces of agents', async () => {
+    const [listener] = ofKind(await render.chart({ agents: { namespaces: ['a', 'b'] } }), 'Listener');
+    expect(listener?.metadata.annotations).toEqual({ 'helm.sh/resource-policy': 'keep' });
+    expect(listener?.spec).toMatchObject({ namespaces: ['a', 'b'], computeId: 'default' });
+  });
+
+  test('the namespaces that it makes join the default tenant, and both processes know that they do', async () => {
+    const defaultTenantId = '99999999-0000-4000-8000-000000000000';
+    const objects = await render.chart({ watchAllNamespaces: true, agents: { namespaces: ['a', 'b'] }, settings: { defaultTenantId } });
+    const labels = ofKind(objects, 'Namespace').map(({ metadata }) => metadata.labels?.['gx.dev/tenant']);
+    expect(labels).toEqual([defaultTenantId, defaultTenantId]);
+    expect(controlPlaneConfig(envOf(objects, 'control-plane'))).toMatchObject({ agentNamespaces: ['a', 'b'], defaultTenantId });
+    expect(operatorConfig(envOf(objects, 'operator')).settings).toMatchObject({ agentNamespaces: ['a', 'b'], defaultTenantId });
   });
 });

@@ -10,7 +10,8 @@ test('without any setting the control plane is self-hosted, for the whole cluste
     grants: [],
     gitIntegrations: [],
     defaultTenantId: DEFAULT_TENANT_ID,
-    bodyLimit: 5_000_000,
+    body: { bytes: 1_048_576, selectionBytes: 1_048_576, values: 100_000, listItems: 1000 },
+    limits: { streamsPerKey: 100, streamsPerTenant: 400, failedLoginsPerMinute: 600 },
   });
 });
 
@@ -40,6 +41,7 @@ test.each([
   ['GX_DEFAULT_TENANT_ID', 'me'],
   ['GX_GIT_INTEGRATIONS', '{'],
   ['GX_GIT_INTEGRATIONS', '[{"id":"x"}]'],
+  ['GX_GIT_INTEGRATIONS', JSON.stringify([{ ...INTEGRATION, tenant_id: 'me' }])],
   ['GX_GIT_INTEGRATIONS', JSON.stringify([{ ...INTEGRATION, repos: [{ id: 1, name: 'agent' }] }])],
 ])('%s=%s is refused by name', (name, value) => {
   expect(() => controlPlaneConfig({ [name]: value })).toThrow(
@@ -59,6 +61,7 @@ test('bearer tokens are accepted of the issuer that is set, by RS256 and ES256, 
     clockSkewSeconds: 30,
     tenant: { claim: 'tenant_id' },
     roleClaim: 'role',
+    adminValues: ['admin'],
     writeValues: ['write'],
     readValues: ['read'],
   });

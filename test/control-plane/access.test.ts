@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { OWN_NAMESPACE_ACCESS, SECRET_ACCESS, SERVED_NAMESPACE_ACCESS } from '../../src/control-plane/access.ts';
+import { OWN_NAMESPACE_ACCESS, POD_ACCESS, SECRET_ACCESS, SERVED_NAMESPACE_ACCESS } from '../../src/control-plane/access.ts';
 import { connect } from '../../src/kube/client.ts';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import type { Deployment } from '../../src/schema/deployment.ts';
@@ -33,7 +33,7 @@ async function limited(namespace: string): Promise<string> {
   await admin.create<KubeObject>(rbac('Role', 'roles'), {
     ...role,
     kind: 'Role',
-    rules: [...OWN_NAMESPACE_ACCESS, ...SERVED_NAMESPACE_ACCESS, ...SECRET_ACCESS],
+    rules: [...OWN_NAMESPACE_ACCESS, ...SERVED_NAMESPACE_ACCESS, ...POD_ACCESS, ...SECRET_ACCESS],
   });
   const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: metadata.name };
   const subjects = [{ kind: 'ServiceAccount', ...metadata }];
@@ -77,6 +77,7 @@ test('the stated rights are enough for everything that REST offers', async () =>
   for (const [method, at, sent] of steps)
     expect([at, (await plane.call(method, at, sent && { body: sent })).status]).toEqual([at, method === 'DELETE' ? 204 : 200]);
   const listener = await plane.call<{ id: string }>('POST', '/v2/listeners', {
+    key: plane.keys.admin,
     body: { compute_type: 'k8s', compute_id: 'x', compute_config: { k8s_namespaces: [`${plane.namespace}-x`] } },
   });
   expect([listener.status, listener.body]).toEqual([400, expect.objectContaining({ detail: expect.stringContaining('is not served') })]);

@@ -96,7 +96,7 @@ describe('a process that is killed between two writes of a creation', () => {
     [2, 'a deployment whose revision the operator makes', 1, 1],
   ])('after %i writes leaves %s, and the same request works afterwards', async (writes, _, secretsLeft, deploymentsLeft) => {
     let door: DyingDoor | undefined;
-    const plane = await startPlane('killed', {}, { through: (kube) => (door = dyingDoor(kube, writes)).kube });
+    const plane = await startPlane('killed', {}, { through: (kube) => (door ??= dyingDoor(kube, writes)).kube });
     const request = { body: creation('cut', { secrets }), headers: { 'Idempotency-Key': randomUUID() } };
     expect((await plane.call('POST', '/v2/deployments', request)).status).toBe(503);
     expect(door?.isDead()).toBe(true);

@@ -4,9 +4,10 @@ import { kinds, type Kube } from '../../src/kube/kube.ts';
 import type { Deployment } from '../../src/schema/deployment.ts';
 import { auditEvents } from '../kit/audit-log.ts';
 import { until } from '../kit/until.ts';
-import { creation, startPlane } from './kit/api-server-plane.ts';
+import { creation, startPlane, TENANT_A } from './kit/api-server-plane.ts';
 
 const secrets = [{ name: 'TOKEN', value: 'hidden-value' }];
+const caller = { tenantId: TENANT_A, role: 'write', keyName: 'writer' } as const;
 const write = { role: 'write', signal: new AbortController().signal } as const;
 
 test('what was stored or read once is answered without the API server, and never logged', async () => {
@@ -39,7 +40,7 @@ test("a Secret that somebody else made is read each time, for its owner may chan
   });
   const values = new SecretValues(counting, 1500);
   const tenantId = '00000000-0000-4000-8000-000000000000';
-  const stored = (nonce: string) => values.store({ deployment: 'bound', namespace, tenantId }, { nonce, secrets });
+  const stored = (nonce: string) => values.store({ deployment: 'bound', namespace, tenantId }, { caller, nonce, secrets });
   const using = (secretName: string) =>
     values.read({ metadata: { name: 'bound', namespace }, spec: { template: { secretName } } } as never, write);
   const meta = { name: 'foreign', namespace };

@@ -1,10 +1,16 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { get } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { connect } from '../../src/kube/client.ts';
 import { kinds, type Kube } from '../../src/kube/kube.ts';
+import { newAuthority, newCertificate } from '../../src/operator/database/own/tls/certificate.ts';
 import { until } from '../kit/until.ts';
 
 const namespace = `start-${randomUUID().slice(0, 8)}`;
@@ -34,7 +40,7 @@ const ended = async ({ closed, output }: Running): Promise<[number | null, strin
 
 test('the process starts, takes a key made by the command, and ends with 0 on SIGTERM', async () => {
   const [code, key] = await ended(run(['api-key', 'create', '--name', 'ci', '--quiet']));
-  expect([code, key]).toEqual([0, expect.stringMatching(/^gx_[\w-]{43}\n$/)]);
+  expect([code, key]).toEqual([0, expect.stringMatching(/^gx_[\w-]{65}\n$/)]);
   const server = run(['control-plane'], { GX_SERVER_PORT: '0', GX_SERVER_HOST: '127.0.0.1', GX_SHUTDOWN_DELAY_SECONDS: '0' });
   const port = (): string => /"port":(\d+)/.exec(server.output())?.[1] ?? '';
   await until('it listens', () => port() !== '');
@@ -48,12 +54,38 @@ test('the process starts, takes a key made by the command, and ends with 0 on SI
   expect([exit, output]).toEqual([0, expect.stringContaining('control plane stopped')]);
 });
 
+test('with a certificate the process serves HTTPS, probes and all', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gx-start-'));
+  const when = { now: new Date(), random: randomBytes };
+  const authority = newAuthority('test authority', when);
+  const { certificate, key } = newCertificate(authority, ['localhost'], when);
+  const files = { GX_TLS_CERT_FILE: join(folder, 'tls.crt'), GX_TLS_KEY_FILE: join(folder, 'tls.key') };
+  writeFileSync(files.GX_TLS_CERT_FILE, certificate);
+  writeFileSync(files.GX_TLS_KEY_FILE, key);
+  const env = { GX_SERVER_PORT: '0', GX_SERVER_HOST: '127.0.0.1', GX_SHUTDOWN_DELAY_SECONDS: '0', ...files };
+  const server = run(['control-plane'], env);
+  const port = (): string => /"port":(\d+)/.exec(server.output())?.[1] ?? '';
+  await until('it listens', () => port() !== '');
+  const options = { host: '127.0.0.1', port: port(), servername: 'localhost', ca: authority.certificate, agent: false };
+  const statusOf = async (path: string): Promise<number | undefined> => {
+    const [response] = (await once(get({ ...options, path }), 'response')) as [IncomingMessage];
+    response.resume();
+    return response.statusCode;
+  };
+  await until('it is ready', async () => (await statusOf('/readyz')) === 200);
+  expect(await statusOf('/v2/deployments')).toBe(401);
+  server.child.kill('SIGTERM');
+  expect((await ended(server))[0]).toBe(0);
+});
+
 test.each([
   [
     'a setting that is none',
     { GX_HOSTING: 'moon', GX_SERVER_PORT: 'x' },
     /^Configuration: GX_SERVER_PORT .*; GX_HOSTING must be one of self-hosted, cloud\.\n$/,
   ],
+  ['a certificate without its key', { GX_TLS_CERT_FILE: '/nowhere' }, /GX_TLS_KEY_FILE must both be set/],
+  ['a certificate that is not there', { GX_TLS_CERT_FILE: '/no.crt', GX_TLS_KEY_FILE: '/no.key', GX_SERVER_PORT: '0' }, /\/no\.crt/],
   ['a kubeconfig that is not there', { KUBECONFIG: '/nowhere' }, /kubeconfig/],
 ])('%s ends the start with 1 and one sentence', async (_, env, sentence) => {
   const [code, output] = await ended(run(['control-plane'], env));

@@ -1,14 +1,20 @@
-"""Requests that get somewhere: half of the well-formed ids become ones that exist (with random ids only, every answer is a 404), half of
-the runs go without what this server refuses by name, and none waits for years. What is malformed stays as it is."""
+"""Requests that get somewhere: half of the well-formed ids and names become ones that exist, of the caller or of its neighbours (with
+random ids only, every answer is a 404), half of the runs go without what this server refuses by name, and none waits for years. What is
+malformed stays as it is."""
 
+import copy
 import json
 import os
+import re
 import uuid
 import zlib
 
 import schemathesis
+from schemathesis.core.failures import AcceptedNegativeData
 
 KNOWN = json.loads(os.environ.get("GX_FUZZ_IDS", "{}"))
+
+PLAIN = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 
 
 def is_uuid(value):
@@ -19,20 +25,55 @@ def is_uuid(value):
         return False
 
 
+def is_like(value, other):
+    """Whether a value is well-formed where the other one is: an id for an id, a plain word for a plain word."""
+    return is_uuid(value) if is_uuid(other) else isinstance(value, str) and PLAIN.fullmatch(value) is not None
+
+
 def known(name, seed, value):
-    """The thread and the run of one request are chosen by one seed, so that they belong together."""
-    ids = KNOWN.get(name)
-    return ids[seed % len(ids)] if ids and seed % 2 == 0 else value
+    """What stands in one request is chosen by one seed, so that its thread and its run belong together."""
+    values = KNOWN.get(name) or KNOWN.get(name.removesuffix("s"))
+    if not values or seed % 2:
+        return value
+    chosen = values[seed // 2 % len(values)]
+    return chosen if is_like(value, chosen) else value
 
 
 def seed_of(values):
     return zlib.crc32(json.dumps(values, sort_keys=True, default=str).encode())
 
 
+def with_known(values, seed):
+    """Values by name, and lists of them, at any depth. The elements of one list differ."""
+    if not isinstance(values, dict):
+        return values
+    return {name: with_known_at(name, value, seed) for name, value in values.items()}
+
+
+def with_known_at(name, value, seed):
+    if isinstance(value, list):
+        return [with_known_at(name, one, seed + 2 * index) for index, one in enumerate(value)]
+    return with_known(value, seed) if isinstance(value, dict) else known(name, seed, value)
+
+
 @schemathesis.hook
 def map_path_parameters(context, path_parameters):
-    seed = seed_of(path_parameters)
-    return {name: known(name, seed, value) if is_uuid(value) else value for name, value in (path_parameters or {}).items()}
+    return with_known(path_parameters or {}, seed_of(path_parameters))
+
+
+@schemathesis.hook
+def map_query(context, query):
+    return with_known(query, seed_of(query))
+
+
+@schemathesis.hook
+def filter_failure(context, failure, case, response):
+    """An empty value of a query means none, as official clients write it. To the document, which can't say so, it breaks the schema."""
+    return not (isinstance(failure, AcceptedNegativeData) and any(is_empty(value) for value in (case.query or {}).values()))
+
+
+def is_empty(value):
+    return value is None or value == "" or (isinstance(value, list) and any(is_empty(one) for one in value))
 
 
 # The longest delay that a run may ask for: whoever waits for its end would wait for a hundred years.
@@ -43,14 +84,32 @@ LONGEST_DELAY = 3_155_760_000
 def map_body(context, body):
     for one in body if isinstance(body, list) else [body]:
         bring_about(one)
-    return body
+    if isinstance(body, list):
+        return [with_known(one, seed_of(one)) for one in body]
+    return with_known(body, seed_of(body))
+
+
+@schemathesis.hook
+def before_call(context, case, kwargs):
+    """The same for requests at the borders that the document names, which no other hook sees. They are most of all requests."""
+    if case.meta is None or case.meta.phase.name.value != "coverage":
+        return
+    # What is assigned is judged anew by the schema, so only what differs is.
+    path = with_known(dict(case.path_parameters or {}), seed_of([case.path_parameters, case.query, case.body]))
+    if path != dict(case.path_parameters or {}):
+        case.path_parameters = path
+    if isinstance(case.body, (dict, list)):
+        body = map_body(context, copy.deepcopy(case.body))
+        if body != case.body:
+            case.body = body
 
 
 def bring_about(body):
     if isinstance(body, dict):
         seed = seed_of(body)
-        if isinstance(body.get("assistant_id"), str) and body["assistant_id"] and seed % 8:
-            body["assistant_id"] = KNOWN["graph_id"][seed % len(KNOWN["graph_id"])]
+        if "graph_id" in KNOWN and isinstance(body.get("assistant_id"), str) and body["assistant_id"] and seed % 8:
+            names = KNOWN["graph_id"] if seed % 8 < 6 else KNOWN["assistant_id"]
+            body["assistant_id"] = names[seed // 8 % len(names)]
         if seed % 2:
             if isinstance(body.get("webhook"), str) and body["webhook"]:
                 del body["webhook"]

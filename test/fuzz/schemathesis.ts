@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { DevError } from '../../dev/errors.ts';
 import { command } from '../../dev/commands.ts';
 import type { Report } from '../../dev/steps.ts';
+import { watchNeighbours, type Neighbours, type Watch } from './isolation.ts';
 import { verdictOf, type FuzzReport, type Verdict } from './verdict.ts';
 
 const VERSION = '4.32.5';
@@ -45,16 +46,29 @@ export type Target = {
   excludePaths?: string[];
   fixed?: Record<string, number>;
   /** Ids of records that exist, by parameter name. `known_ids.py` inserts them. */
-  known?: Record<string, string[]>;
+  known: Record<string, string[]>;
+  /** Those beside the caller, who must not notice it. */
+  neighbours: Neighbours;
 };
 
 /**
- * Sends at least `cases` generated requests, all phases counted, and fails on the first kind of answer that is a 5xx or
- * not in the document, or when the tool keeps breaking.
+ * Sends at least `cases` generated requests, all phases counted. Fails on the first kind of answer that is a 5xx or not
+ * in the document, on a neighbour whose data was shown or changed, and when the tool keeps breaking.
  */
 export async function fuzz(target: Target, report: Report): Promise<void> {
-  const { url, headers, cases } = target;
   const program = await installed(report);
+  const watch = await watchNeighbours(target.url, target.neighbours);
+  try {
+    await rounds(program, { ...target, url: watch.url }, { report, watch });
+    report(`${watch.named()} requests named a record of a neighbour: none was shown or changed`);
+  } finally {
+    watch.stop();
+  }
+}
+
+/** Fuzzes until there were enough cases. */
+async function rounds(program: string, target: Target, { report, watch }: { report: Report; watch: Watch }): Promise<void> {
+  const { url, headers, cases } = target;
   const document = (await (await fetch(`${url}/openapi.json`, { headers })).json()) as { paths: Record<string, object> };
   const operations = Object.values(document.paths).flatMap((path) => Object.keys(path)).length;
   let each = Math.min(EACH, Math.ceil(cases / operations));
@@ -62,7 +76,8 @@ export async function fuzz(target: Target, report: Report): Promise<void> {
   let sent = 0;
   for (let broken = 0; sent < cases;) {
     const verdict = await once(program, target, each);
-    if (verdict.kind === 'faults') throw new DevError(`schemathesis found faults at ${url}: ${verdict.what.join('; ')}.`);
+    const faults = [...(verdict.kind === 'faults' ? verdict.what : []), ...(await watch.faults())];
+    if (faults.length > 0) throw new DevError(`Fuzzing found faults: ${faults.join('; ')}.`);
     if (verdict.kind === 'clean') {
       sent += verdict.cases;
       each = Math.max(1, Math.ceil((each * (cases - sent)) / verdict.cases));
@@ -92,7 +107,7 @@ async function once(program: string, { url, headers, excludePaths = [], fixed = 
     const code = await new Promise<number>((resolve, reject) => {
       const child = spawn(program, args, {
         stdio: ['ignore', 'inherit', 'inherit'],
-        env: { ...process.env, NO_COLOR: '1', ...(known && { SCHEMATHESIS_HOOKS: HOOKS, GX_FUZZ_IDS: JSON.stringify(known) }) },
+        env: { ...process.env, NO_COLOR: '1', SCHEMATHESIS_HOOKS: HOOKS, GX_FUZZ_IDS: JSON.stringify(known) },
       });
       child.once('error', reject);
       child.once('close', (status) => resolve(status ?? 1));

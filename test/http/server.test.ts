@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { text as readAll } from 'node:stream/consumers';
@@ -9,7 +10,7 @@ import { listen } from '../../src/http/listen.ts';
 import { json, noContent, text } from '../../src/http/route.ts';
 import { createApp } from '../../src/http/server.ts';
 import { createLog } from '../../src/log.ts';
-import { plain, route, serve } from './kit.ts';
+import { limits, plain, route, serve } from './kit.ts';
 
 const Body = Type.Object({ name: Type.String() }, { additionalProperties: false });
 const failing: Record<string, Error> = {
@@ -33,6 +34,7 @@ beforeAll(async () => {
       }),
       route({ ...plain, method: 'delete', path: '/gone', handler: () => noContent() }),
       route({ ...plain, method: 'get', path: '/text', handler: () => text('hello') }),
+      route({ ...plain, method: 'post', path: '/guarded-body', access: 'write', body: Body, handler: () => json({}) }),
       route({ ...plain, method: 'get', path: '/guarded', access: 'write', handler: ({ caller }) => json({ caller }) }),
     ],
     {
@@ -108,6 +110,42 @@ describe('a request', () => {
     expect(status).toBe(413);
   });
 
+  test.each([
+    ['with more fields and items than its size allows', `{"name":[${'0,'.repeat(200_000)}0]}`, 413],
+    ['with too many different names', JSON.stringify(Object.fromEntries(Array.from({ length: 40_000 }, (_, at) => [`n${at}`, 0]))), 413],
+    ['nested too deep', `${'['.repeat(100_000)}${']'.repeat(100_000)}`, 422],
+  ])('%s is refused before it is parsed', async (_, body, status) => {
+    const roomy = await serve([route({ ...plain, method: 'post', path: '/echo', body: Body, handler: () => json('reached', 201) })], {
+      body: limits(1_000_000),
+    });
+    const response = await fetch(`${roomy.url}/echo`, { method: 'POST', body });
+    expect([response.status, JSON.stringify(await response.json())]).toEqual([
+      status,
+      expect.stringMatching(/more than|nested deeper than 1000/) as string,
+    ]);
+    await roomy.stop();
+  });
+
+  test('that only selects has a smaller limit than one that brings content', async () => {
+    const shared = { ...plain, method: 'post', body: Type.Object({}), handler: () => json('reached', 201) } as const;
+    const two = await serve([
+      route({ ...shared, path: '/content' }),
+      route({ ...shared, path: '/selection', id: 'selection', selects: true }),
+    ]);
+    const body = JSON.stringify({ name: 'x'.repeat(500) });
+    const asked = await Promise.all(['/content', '/selection'].map((path) => fetch(`${two.url}${path}`, { method: 'POST', body })));
+    expect(asked.map(({ status }) => status)).toEqual([201, 413]);
+    await two.stop();
+  });
+
+  test('whose body is not read before its caller is known', async () => {
+    const socket = connect(server.port, '127.0.0.1');
+    socket.write('POST /guarded-body HTTP/1.1\r\nhost: a\r\ncontent-length: 900\r\n\r\n{');
+    const [answer] = (await once(socket, 'data')) as [Buffer];
+    expect(answer.toString().split(' ')[1]).toBe('401');
+    socket.destroy();
+  });
+
   test('may leave out an optional body', async () => {
     const response = await fetch(`${server.url}/optional`, { method: 'POST' });
     expect([response.status, await response.json()]).toEqual([200, {}]);
@@ -153,7 +191,7 @@ describe('a port', () => {
     log: createLog({ level: 'silent', process: 'test' }),
     invalid: 'list',
     authenticate: () => '',
-    bodyLimit: 1,
+    body: limits(1),
   });
 
   test('in use is told by a sentence that names it', async () => {

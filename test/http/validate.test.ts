@@ -65,3 +65,36 @@ test.each([
 ])('query: %s', (_, value, expected) => {
   expect(faults(value, 'query')).toEqual(expected);
 });
+
+const Numbers = Type.Object({ list: Type.Array(Type.Object({ number: Type.Integer(), word: Type.String() })) });
+
+test('a list of a million wrong items is told with its first twenty faults', () => {
+  const list = Array.from({ length: 1_000_000 }, () => 0);
+  const found = faults({ list }, 'body', Numbers as never) as unknown[];
+  expect(found).toHaveLength(20);
+  expect(found.slice(0, 2)).toEqual([
+    ['body.list.0', 'object_type'],
+    ['body.list.1', 'object_type'],
+  ]);
+});
+
+test('the only wrong item is told, wherever it stands', () => {
+  const list: unknown[] = Array.from({ length: 10_000 }, () => ({ number: 1, word: 'a' }));
+  list[9000] = { number: 1 };
+  expect(faults({ list }, 'body', Numbers as never)).toEqual([['body.list.9000.word', 'missing']]);
+});
+
+test('a body of a hundred thousand unknown fields is told with the first of them', () => {
+  const body = Object.fromEntries(Array.from({ length: 100_000 }, (_, index) => [`f${index}`, 1]));
+  expect(faults({ name: 'abc', ...body })).toEqual([['body.f0', 'extra_forbidden']]);
+});
+
+test('what a client sent comes back cut', () => {
+  const name = 'n'.repeat(1_000_000);
+  expect(faults({ name: 'abc', [name]: 1 })).toEqual([[`body.${'n'.repeat(200)}...`, 'extra_forbidden']]);
+});
+
+test('a list of a body whose schema gives no bound has that of the server', () => {
+  const bounded = createValidator({ listItems: 2 })(Numbers, 'body');
+  expect(() => bounded({ list: [1, 2, 3] }, 'body')).toThrow('body.list: must NOT have more than 2 items');
+});

@@ -15,6 +15,9 @@ const review: Kind = {
 };
 const account: Kind = { apiVersion: 'v1', kind: 'ServiceAccount', plural: 'serviceaccounts', namespaced: true };
 
+/** The name of an account in the namespace of its test. */
+const LIMITED = 'limited';
+
 type Kubeconfig = { users: { user: object }[] };
 
 /** Makes a service account with just these permissions. Returns a kubeconfig with its token. */
@@ -22,25 +25,26 @@ export async function accountWith(
   kube: Kube,
   { namespace, kubeconfig, rules }: { namespace: string; kubeconfig: string; rules: PolicyRule[] },
 ): Promise<string> {
-  const metadata = { name: 'limited', namespace };
+  const metadata = { name: LIMITED, namespace };
   await kube.create(account, { apiVersion: 'v1', kind: 'ServiceAccount', metadata });
   await grant(kube, { namespace, rules, to: namespace });
   return kubeconfigOf(kube, { namespace, kubeconfig, name: metadata.name });
 }
 
-/** Gives the account of one namespace these permissions in another one. */
+/** Gives the account of one namespace these permissions in another one, perhaps beside those of other accounts. */
 export async function grant(kube: Kube, { namespace, rules, to }: { namespace: string; rules: PolicyRule[]; to: string }): Promise<void> {
-  const metadata = { name: 'limited', namespace };
+  const metadata = { name: `limited-${to}`, namespace };
   await kube.create(role, { apiVersion: role.apiVersion, kind: 'Role', metadata, rules });
   await kube.create(binding, {
     apiVersion: binding.apiVersion,
     kind: 'RoleBinding',
     metadata,
     roleRef: { apiGroup: RBAC, kind: 'Role', name: metadata.name },
-    subjects: [{ kind: 'ServiceAccount', name: metadata.name, namespace: to }],
+    subjects: [{ kind: 'ServiceAccount', name: LIMITED, namespace: to }],
   });
-  const [rule] = rules;
-  if (rule !== undefined) await untilMay(kube, `${to}:${metadata.name}`, rightIn(rule), namespace);
+  // A right on one object alone is there before any that is granted later.
+  const rule = rules.find(({ resourceNames }) => resourceNames === undefined);
+  if (rule !== undefined) await untilMay(kube, `${to}:${LIMITED}`, rightIn(rule), namespace);
 }
 
 /** Returns one of the permissions that a rule gives. */

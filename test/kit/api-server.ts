@@ -74,13 +74,19 @@ type Place = { dir: string; ports: { etcd: number; peer: number; api: number }; 
  * `limited` gives each of Kubernetes' controllers its default limit of 20 requests a second instead of the 200 for
  * tests.
  */
-type Options = { controllers?: boolean; limited?: boolean; audit?: Audit };
+type Options = {
+  controllers?: boolean;
+  limited?: boolean;
+  audit?: Audit;
+  /** False where the chart is to bring the definitions. */
+  definitions?: boolean;
+};
 
 export async function startApiServer(options: Options = {}): Promise<ApiServer> {
   const tools = await ensureParts(['kube']);
   const { place, kube, etcd, ...begun } = await begin(tools, options.audit ?? 'clients');
   let { apiServer } = begun;
-  await installDefinitions(kube);
+  if (options.definitions !== false) await installDefinitions(kube);
   const hasControllers = options.controllers !== false;
   const control = (): Promise<ChildProcess> => startControllers(place, kube, options.limited);
   let controllers = hasControllers ? await control() : undefined;

@@ -1,10 +1,17 @@
 import type { TestProject } from 'vitest/node';
-import { clusterDown, clusterUp } from '../../dev/cluster/cluster.ts';
+import { clusterDown, clusterUp, type Cluster } from '../../dev/cluster/cluster.ts';
 import { loadImages, startImages } from '../../dev/run/images.ts';
 import { installPlatform } from '../../dev/run/platform.ts';
 import { step } from '../../dev/steps.ts';
 
-export type SystemUnderTest = { controlPlane: string; key: string; kubeconfig: string; kubectl: string; image: string };
+export type SystemUnderTest = {
+  controlPlane: string;
+  key: string;
+  kubeconfig: string;
+  kubectl: string;
+  image: string;
+  cluster: Cluster['kind'];
+};
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -29,6 +36,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     kubeconfig: cluster.kubeconfig,
     kubectl: cluster.kubectl,
     image: built.example,
+    cluster: cluster.kind,
   });
   return async () => {
     if (process.env.GX_KEEP_CLUSTER === undefined) await step('cluster down', (report) => clusterDown({ name: NAME, report }));

@@ -32,7 +32,7 @@ export async function operatorFor(
       namespace,
       namespaces: [namespace],
       identity,
-      settings: settings({ imagePullPatienceSeconds: 1, ...options.settings }),
+      settings: settings({ imagePullPatienceSeconds: 1, agentNamespaces: options.config?.namespaces ?? [namespace], ...options.settings }),
       ...options.config,
     }),
     kube: options.through?.(kube) ?? kube,

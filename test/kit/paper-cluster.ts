@@ -146,6 +146,12 @@ export function paperCluster({ onRead, onPass }: { onRead: OnRead; onPass: OnPas
       run();
     }
   };
+  put(kinds.endpointSlice, {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: { name: 'kubernetes', namespace: 'default' },
+    endpoints: [{ addresses: ['10.0.0.1'] }],
+  });
   return { caches, put, ask, turns, pass };
 }
 
@@ -161,6 +167,7 @@ const CACHES: { [kind: string]: keyof Caches } = {
   'v1 Service': 'services',
   'networking.k8s.io/v1 NetworkPolicy': 'policies',
   'policy/v1 PodDisruptionBudget': 'budgets',
+  'discovery.k8s.io/v1 EndpointSlice': 'apiServers',
   'v1 Pod': 'pods',
 };
 

@@ -32,6 +32,7 @@ test('with these rights alone the operator deploys, redeploys, and deletes witho
   const stage = await openStage('rights');
   const { kube, namespace, kubeconfig, see } = stage;
   const rules = [...operatorAccess.worked, ...operatorAccess.secrets, ...operatorAccess.own];
+  await grant(kube, { namespace: 'default', rules: operatorAccess.apiServer, to: namespace });
   const limited = await accountWith(kube, { namespace, kubeconfig, rules });
   stage.startKubelet();
   const operator = await stage.startOperator({ kubeconfig: limited });
@@ -90,14 +91,16 @@ test('with these rights alone the operator deploys, redeploys, and deletes witho
   const written = () => auditEvents(inject('auditLog'), operator.userAgent);
   const watched = (): (string | undefined)[] =>
     written().flatMap(({ verb, requestURI }) => (verb === 'watch' ? requestURI.split('?')[0] : []));
-  await until('all ten watches have ended', () => new Set(watched()).size >= 10);
+  await until('all eleven watches have ended', () => new Set(watched()).size >= 11);
   const requests = written();
   const refused = requests.filter(({ responseStatus }) => responseStatus?.code === 403);
   expect(refused.map(({ verb, requestURI }) => `${verb} ${requestURI}`)).toEqual([]);
   const used = new Set(
     requests.map(({ verb, objectRef }) => `${verb} ${[objectRef?.resource, objectRef?.subresource].filter(Boolean).join('/')}`),
   );
-  const granted = rules.flatMap(({ resources, verbs }) => resources.flatMap((resource) => verbs.map((verb) => `${verb} ${resource}`)));
+  const granted = [...rules, ...operatorAccess.apiServer].flatMap(({ resources, verbs }) =>
+    resources.flatMap((resource) => verbs.map((verb) => `${verb} ${resource}`)),
+  );
   // An apply that creates an object needs both permissions. Updating finalizers is needed where an admission plugin is
   // on.
   const isImplied = (right: string): boolean => right.endsWith('/finalizers') || used.has(right.replace(/^create /, 'patch '));
@@ -108,7 +111,8 @@ test('with these rights alone the operator deploys, redeploys, and deletes witho
 test('a namespace deleted as a whole takes the rights with it: the documented command lets go of what is left', async () => {
   const [system, agents] = [await openStage('system'), await openStage('doomed')];
   const { kube, namespace } = agents;
-  const { worked, secrets, own } = operatorAccess;
+  const { worked, secrets, own, apiServer } = operatorAccess;
+  await grant(kube, { namespace: 'default', rules: apiServer, to: system.namespace });
   const limited = await accountWith(kube, { ...system, rules: own });
   await grant(kube, { namespace, rules: [...worked, ...secrets], to: system.namespace });
   agents.startKubelet();

@@ -101,6 +101,18 @@ const allowed = async (account: string, rights: string[], namespace?: string): P
 const ACCOUNTS = ['gx-operator', 'gx-control-plane'];
 const SECRETS = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'].map((verb) => `${verb} secrets`);
 
+/** What would let an account make pods, and so read Secrets, or read what pods say. */
+const MAKING = [
+  'create deployments.apps',
+  'patch deployments.apps',
+  'create statefulsets.apps',
+  'patch statefulsets.apps',
+  'create jobs.batch',
+  'create services',
+  'patch networkpolicies.networking.k8s.io',
+  'get pods/log',
+];
+
 /**
  * Each row has the mode, the chart's values, the namespaces whose Secrets may be reached, and what is denied elsewhere.
  */
@@ -112,7 +124,7 @@ describe.each<[string, () => object, () => string[], string[]]>([
     () => [agents, more],
     ELSEWHERE,
   ],
-  ['working on all namespaces', () => ({ watchAllNamespaces: true, agents: { namespaces: [agents] } }), () => [agents], SECRETS],
+  ['working on all namespaces', () => ({ watchAllNamespaces: true, agents: { namespaces: [agents] } }), () => [agents], MAKING],
 ])('installed %s', (_, values, worked, elsewhere) => {
   let installed: KubeObject[];
   beforeAll(async () => {
@@ -138,6 +150,14 @@ describe.each<[string, () => object, () => string[], string[]]>([
     for (const namespace of [foreign, 'kube-system', 'default', undefined]) {
       expect(await allowed(account, [...SECRETS, ...elsewhere], namespace)).toEqual([]);
     }
+  });
+
+  test("the account of api-key makes and revokes keys in the platform's own namespace, and does nothing else anywhere", async () => {
+    const rights = [...SECRETS, ...MAKING, ...ELSEWHERE, 'list leases.coordination.k8s.io', 'create leases.coordination.k8s.io'];
+    const own = ['get secrets', 'list secrets', 'create secrets', 'delete secrets', 'list leases.coordination.k8s.io'];
+    expect([...new Set(await allowed('gx-api-key', rights, SYSTEM))]).toEqual(own);
+    for (const namespace of [...worked(), foreign, undefined])
+      expect(await allowed('gx-api-key', [...rights, ...NEVER], namespace)).toEqual([]);
   });
 
   test('the operator lists Secrets and renews certificates where agents run, not in its own namespace; the control plane does neither', async () => {

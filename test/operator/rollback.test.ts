@@ -20,6 +20,9 @@ beforeAll(async () => {
   see = plane.see;
   const { kubectl: path } = await ensureTools(['kubectl']);
   kubectl = kubectlFor({ kubectl: path, kubeconfig: plane.kubeconfig });
+  // REST takes no other account than one that its owner meant for agents, in a redeploy either.
+  await kubectl('create', 'serviceaccount', 'first', '--namespace', plane.namespace);
+  await kubectl('label', 'serviceaccount', 'first', 'gx.dev/for-agents=true', '--namespace', plane.namespace);
 });
 afterAll(() => plane.stop());
 

@@ -25,6 +25,8 @@ describe('a request to create', () => {
     ['a name that is no DNS label', { name: 'Chat' }],
     ['a name too long for a label', { name: 'a'.repeat(64) }],
     ['another source', { source: 'zip' }],
+    ['an address that runs a script', { source_config: { custom_url: 'javascript:alert(1)' } }],
+    ['an address with a space', { source_config: { custom_url: 'https://a b' } }],
     ['a secret that is no variable', { secrets: [{ name: 'A-B', value: '' }] }],
   ])('with %s is refused', (_situation, change) => {
     expect(accepts(DeploymentCreateRequest, { ...whole, ...change })).toBe(false);
@@ -49,4 +51,15 @@ test('a request to change may have nothing in it, and repeat what is fixed: whet
   expect(accepts(DeploymentPatchRequest, { secrets: null, source_config: null, source_revision_config: null })).toBe(true);
   expect(accepts(DeploymentPatchRequest, { name: 'chat', source: 'git' })).toBe(true);
   expect(accepts(DeploymentPatchRequest, { id: 'x' })).toBe(false);
+});
+
+test.each([
+  ['https://agents.example/chat', true],
+  ['http://10.0.0.1:8080', true],
+  ['javascript:alert(1)', false],
+  ['data:text/html,x', false],
+  [' https://agents.example', false],
+  ['https://agents.example/ x', false],
+])('the address of a deployment is one of the web: %s', (custom_url, isTaken) => {
+  expect(accepts(DeploymentPatchRequest, { source_config: { custom_url } })).toBe(isTaken);
 });

@@ -14,6 +14,7 @@ export type Schema = {
   maxLength?: number;
   maxProperties?: number;
   'x-kubernetes-preserve-unknown-fields'?: boolean;
+  'x-kubernetes-int-or-string'?: boolean;
   'x-kubernetes-validations'?: { rule: string; message?: string }[];
 };
 

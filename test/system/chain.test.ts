@@ -91,6 +91,32 @@ describe('a deployment made by REST', () => {
       c.connect().then(() => { console.log(c.connection.stream.getPeerCertificate().serialNumber); return c.end(); });`;
     await until('it is shown', async () => (await inPod(`deploy/${name}-00001-api`, 'node', '-e', script)).trim() === number, 240);
     expect(await sessions()).toEqual(before);
+    const plain = `const { Client } = require('/app/node_modules/pg');
+      new Client({ connectionString: process.env.DATABASE_URI.split('?')[0], ssl: false }).connect().then(() => console.log('let in'), (error) => console.log(error.message));`;
+    expect(await inPod(`deploy/${name}-00001-api`, 'node', '-e', plain)).toMatch(/no pg_hba.conf entry .* no encryption/);
+  });
+
+  test('runs in an image that says what it is made of, without the client of Kubernetes, which that of the platform has', async () => {
+    type Bill = { bomFormat: string; components: { name: string; version: string }[] };
+    const bill = async (of: string, ...where: string[]): Promise<string[]> => {
+      const printed = await kubectl('exec', ...where, '--', 'cat', `/usr/share/gx/sbom/${of}.cdx.json`);
+      return (JSON.parse(printed) as Bill).components.map((component) => component.name);
+    };
+    const [agent, operator, database] = [
+      [`deploy/${name}-00001-api`, '--namespace', NAMESPACE],
+      ['deploy/gx-operator', '--namespace', 'gx-system'],
+      [`${name}-db-0`, '--namespace', NAMESPACE],
+    ] as const;
+    expect(await bill('npm', ...operator)).toEqual(expect.arrayContaining(['@kubernetes/client-node', 'pg']));
+    const ofAgent = await bill('npm', ...agent);
+    expect(ofAgent).toContain('pg');
+    expect(ofAgent).not.toContain('@kubernetes/client-node');
+    for (const where of [agent, operator, database]) expect(await bill('debian', ...where)).toContain('libc6');
+    expect(await bill('debian', ...database)).toContain('postgresql-17');
+    const clientIn = (...where: string[]): Promise<string> =>
+      kubectl('exec', ...where, '--', 'sh', '-c', 'ls -d /app/node_modules/@kubernetes/* || true');
+    expect(await clientIn(...agent)).toBe('');
+    expect(await clientIn(...operator)).toContain('@kubernetes/client-node');
   });
 
   test('answers the SDK: wait, stream values, stream messages-tuple', async () => {

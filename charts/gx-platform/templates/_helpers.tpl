@@ -54,6 +54,17 @@ runAsGroup: 10001
 seccompProfile: { type: RuntimeDefault }
 {{- end }}
 
+{{/* What the control plane serves: the name of its port, and what follows from it. */}}
+{{- define "gx.portName" -}}
+{{- ternary "http" "https" (empty .Values.controlPlane.tls.secretName) -}}
+{{- end }}
+{{- define "gx.probeScheme" -}}
+{{- if .Values.controlPlane.tls.secretName }}, scheme: HTTPS{{ end -}}
+{{- end }}
+{{- define "gx.servicePort" -}}
+{{- .Values.controlPlane.service.port | default (ternary 80 443 (empty .Values.controlPlane.tls.secretName)) -}}
+{{- end }}
+
 {{/* The part of `spec` that both pods share. */}}
 {{- define "gx.placement" -}}
 {{- with .root.Values.images.pullSecrets }}
@@ -83,19 +94,22 @@ tolerations: {{- toYaml . | nindent 2 }}
 
 {{/*
 Permissions of one component and their bindings: a Role in its own namespace and in each watched one. If all namespaces are
-watched, a ClusterRole without Secrets, and permission for Secrets in the namespaces of agents alone.
+watched, a ClusterRole that makes no workloads and uses no Secrets, and permission for both in the namespaces of agents alone.
 */}}
 {{- define "gx.access" -}}
 {{- $ := .root -}}
 {{- $rules := .rules -}}
 {{- $this := dict "account" (include "gx.name" .) "labels" (include "gx.labels" .) "system" $.Release.Namespace -}}
 {{- include "gx.grant" (dict "this" $this "role" $.Release.Namespace "bindings" (list $.Release.Namespace) "rules" $rules.own) -}}
+{{- if and $rules.apiServer (empty $.Values.settings.agentNetwork.apiServer) -}}
+{{- include "gx.grant" (dict "this" $this "role" "default" "bindings" (list "default") "rules" $rules.apiServer "suffix" "-api-server") -}}
+{{- end -}}
 {{- if $.Values.watchAllNamespaces -}}
 {{- include "gx.grant" (dict "this" $this "role" "" "bindings" (list "") "rules" $rules.watched) -}}
-{{- include "gx.grant" (dict "this" $this "role" "" "bindings" (uniq $.Values.agents.namespaces) "rules" $rules.secrets "suffix" "-secrets") -}}
+{{- include "gx.grant" (dict "this" $this "role" "" "bindings" (uniq $.Values.agents.namespaces) "rules" $rules.granted "suffix" "-secrets") -}}
 {{- else -}}
 {{- range splitList "," (include "gx.watched" $) -}}
-{{- include "gx.grant" (dict "this" $this "role" . "bindings" (list .) "rules" (concat $rules.watched $rules.secrets) "suffix" "-watched") -}}
+{{- include "gx.grant" (dict "this" $this "role" . "bindings" (list .) "rules" $rules.both "suffix" "-watched") -}}
 {{- end -}}
 {{- end -}}
 {{- end }}
@@ -134,4 +148,20 @@ subjects:
     name: {{ $this.account }}
     namespace: {{ $this.system }}
 {{- end }}
+{{- end }}
+
+{{/*
+How the default Listener stands: `undefined` if Helm installs into a cluster that does not know its kind yet; `unowned`
+if it exists and Helm would refuse it as another release's, as one that an earlier chart made by a hook. Renderers without
+a cluster, as Argo CD's, always get it as a plain object: `lookup` finds nothing for them.
+*/}}
+{{- define "gx.defaultListener" -}}
+{{- if not (.Capabilities.APIVersions.Has "gx.dev/v1alpha1/Listener") -}}
+{{- if lookup "v1" "Namespace" "" "kube-system" }}undefined{{ end -}}
+{{- else -}}
+{{- $live := lookup "gx.dev/v1alpha1" "Listener" .Release.Namespace "default" -}}
+{{- if $live -}}
+{{- if ne (dig "metadata" "annotations" "meta.helm.sh/release-name" "" $live) .Release.Name }}unowned{{ end -}}
+{{- end -}}
+{{- end -}}
 {{- end }}

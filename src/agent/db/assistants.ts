@@ -1,5 +1,6 @@
 import type { Assistant, AssistantSearch } from '../../schema/assistant.ts';
 import { toField } from './json-field.ts';
+import { patternsField, permits, permitsSearch, type Patterns } from './permits.ts';
 import type { Database, Db } from './pool.ts';
 
 const COLUMNS = 'assistant_id, graph_id, name, description, config, context, metadata, version, created_at, updated_at';
@@ -46,12 +47,12 @@ export async function keepSystemAssistant(db: Db, assistant: NewAssistant): Prom
   });
 }
 
-/** Returns the assistants with these ids, as far as they exist. */
-export function getAssistants(db: Db, assistantIds: string[]): Promise<Assistant[]> {
+/** Returns the assistants with these ids, as far as they exist and may be seen. */
+export function getAssistants(db: Db, assistantIds: string[], seen?: Patterns): Promise<Assistant[]> {
   return db.query<Assistant>({
     name: 'assistant_get',
-    text: `select ${COLUMNS} from gx.assistant where assistant_id = any($1)`,
-    values: [assistantIds],
+    text: `select ${COLUMNS} from gx.assistant where assistant_id = any($1) and ${permits('metadata', '$2')}`,
+    values: [assistantIds, patternsField(seen)],
   });
 }
 
@@ -62,14 +63,19 @@ export function getAssistants(db: Db, assistantIds: string[]): Promise<Assistant
 const MIRROR = `case when coalesce($6, context) = '{}' then '{}'::jsonb else jsonb_build_object('configurable', coalesce($6, context)) end`;
 
 /** Makes the assistant's next version: the given fields replace the old ones, and metadata is merged. */
-export async function patchAssistant(db: Db, assistantId: string, patch: Partial<NewAssistant>): Promise<Assistant | undefined> {
+export async function patchAssistant(
+  db: Db,
+  assistantId: string,
+  patch: Partial<NewAssistant>,
+  changeable?: Patterns,
+): Promise<Assistant | undefined> {
   const [row] = await db.query<Assistant>({
     text: `with a as (
         update gx.assistant a set graph_id = coalesce($2, graph_id), name = coalesce($3, name),
           description = coalesce($4, description), config = (coalesce($5, config) - 'configurable') || ${MIRROR}, context = coalesce($6, context),
           metadata = metadata || coalesce($7, '{}'::jsonb), updated_at = now(),
           version = (select max(version) + 1 from gx.assistant_version v where v.assistant_id = a.assistant_id)
-        where assistant_id = $1 returning ${COLUMNS}),
+        where assistant_id = $1 and ${permits('metadata', '$8')} returning ${COLUMNS}),
       v as (insert into gx.assistant_version (${VERSIONED}) select ${VERSIONED} from a)
       select * from a`,
     values: [
@@ -80,21 +86,22 @@ export async function patchAssistant(db: Db, assistantId: string, patch: Partial
       toField(patch.config),
       toField(patch.context),
       toField(patch.metadata),
+      patternsField(changeable),
     ],
   });
   return row;
 }
 
 /** Makes an older version the current one. */
-export async function setLatest(db: Db, assistantId: string, version: number): Promise<Assistant | undefined> {
+export async function setLatest(db: Db, assistantId: string, version: number, changeable?: Patterns): Promise<Assistant | undefined> {
   const [row] = await db.query<Assistant>({
     text: `update gx.assistant a set version = v.version, config = v.config, context = v.context, metadata = v.metadata, name = v.name,
         description = v.description, updated_at = now()
-      from gx.assistant_version v where v.assistant_id = a.assistant_id and a.assistant_id = $1 and v.version = $2
+      from gx.assistant_version v where v.assistant_id = a.assistant_id and a.assistant_id = $1 and v.version = $2 and ${permits('a.metadata', '$3')}
       returning ${COLUMNS.split(', ')
         .map((name) => `a.${name}`)
         .join(', ')}`,
-    values: [assistantId, version],
+    values: [assistantId, version, patternsField(changeable)],
   });
   return row;
 }
@@ -113,17 +120,27 @@ export async function listVersions(
 
 export type DeletedAssistant = { threads: string[] };
 
+/** What may be deleted: of the assistants, and of the threads that belong to one. */
+type Deletable = { assistants?: Patterns; threads?: Patterns };
+
 /**
- * Deletes the assistant, and returns the threads that belong to it, so that the caller can go on with them. Returns
- * undefined when there is no such assistant.
+ * Deletes the assistant, and returns the threads that belong to it and may be deleted, so that the caller can go on
+ * with them. Returns undefined when there is no such assistant.
  */
-export function deleteAssistant(db: Database, assistantId: string): Promise<DeletedAssistant | undefined> {
+export function deleteAssistant(
+  db: Database,
+  assistantId: string,
+  { assistants, threads: ofThreads }: Deletable = {},
+): Promise<DeletedAssistant | undefined> {
   return db.transaction(async (tx) => {
-    const gone = await tx.query({ text: 'delete from gx.assistant where assistant_id = $1 returning 1', values: [assistantId] });
+    const gone = await tx.query({
+      text: `delete from gx.assistant where assistant_id = $1 and ${permits('metadata', '$2')} returning 1`,
+      values: [assistantId, patternsField(assistants)],
+    });
     if (gone.length === 0) return undefined;
     const threads = await tx.query<{ thread_id: string }>({
-      text: `select thread_id from gx.thread where metadata @> jsonb_build_object('assistant_id', $1::text)`,
-      values: [assistantId],
+      text: `select thread_id from gx.thread where metadata @> jsonb_build_object('assistant_id', $1::text) and ${permits('metadata', '$2')}`,
+      values: [assistantId, patternsField(ofThreads)],
     });
     return { threads: threads.map((row) => row.thread_id) };
   });
@@ -137,12 +154,12 @@ export async function activeRunsOf(db: Db, assistantId: string): Promise<string[
   return rows.map((row) => row.run_id);
 }
 
-type Filters = Pick<AssistantSearch, 'ids' | 'metadata' | 'graph_id' | 'name'> & { graphs: string[] };
+type Filters = Pick<AssistantSearch, 'ids' | 'metadata' | 'graph_id' | 'name'> & { graphs: string[]; seen?: Patterns };
 
 /** Decides, in one place, which assistants a search may see: those whose graph this server has. */
-function where({ ids, metadata, graph_id, name, graphs }: Filters, parameters: unknown[]): string {
+function where({ ids, metadata, graph_id, name, graphs, seen }: Filters, parameters: unknown[]): string {
   const parameter = (value: unknown): string => `$${parameters.push(value)}`;
-  const conditions = [`graph_id = any(${parameter(graphs)})`];
+  const conditions = [`graph_id = any(${parameter(graphs)})`, ...permitsSearch('metadata', seen, parameter)];
   if (ids) conditions.push(`assistant_id = any(${parameter(ids)}::uuid[])`);
   if (metadata && Object.keys(metadata).length > 0) conditions.push(`metadata @> ${parameter(toField(metadata))}`);
   if (graph_id) conditions.push(`graph_id = ${parameter(graph_id)}`);
@@ -151,7 +168,7 @@ function where({ ids, metadata, graph_id, name, graphs }: Filters, parameters: u
 }
 
 /** Returns one row more than asked for, where there is a next page. */
-export function searchAssistants(db: Db, search: AssistantSearch & { graphs: string[] }): Promise<Partial<Assistant>[]> {
+export function searchAssistants(db: Db, search: AssistantSearch & Pick<Filters, 'graphs' | 'seen'>): Promise<Partial<Assistant>[]> {
   const parameters: unknown[] = [];
   const condition = where(search, parameters);
   const order = `${search.sort_by ?? 'created_at'} ${search.sort_order ?? 'desc'}, assistant_id`;

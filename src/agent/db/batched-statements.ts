@@ -1,7 +1,7 @@
 import type { Thread } from '../../schema/thread.ts';
 import type { Db } from './pool.ts';
 import { runContexts, type RunContextKey, type RunContext } from './runs.ts';
-import { keptEvents, type KeptEvents } from './protocol-events.ts';
+import { keptEvents, type KeptEvents, type KeptEventsKey } from './protocol-events.ts';
 import { insertThreads, threadQuestions, type NewThread, type ThreadQuestions } from './threads.ts';
 import { Batcher } from './batcher.ts';
 
@@ -16,18 +16,18 @@ export type BatchedStatements = {
   /** Returns what the thread waits for; undefined when there is no such thread. */
   threadQuestions(threadId: string): Promise<ThreadQuestions | undefined>;
   /** Returns where the thread's events begin and end; undefined when there is no such thread. */
-  keptEvents(threadId: string): Promise<KeptEvents | undefined>;
+  keptEvents(asked: KeptEventsKey): Promise<KeptEvents | undefined>;
 };
 
 export function batchedStatements(db: Db): BatchedStatements {
   const threads = new Batcher((some: NewThread[]) => insertThreads(db, some));
   const contexts = new Batcher((some: RunContextKey[]) => runContexts(db, some));
   const questions = new Batcher((some: string[]) => threadQuestions(db, some));
-  const kept = new Batcher((some: string[]) => keptEvents(db, some));
+  const kept = new Batcher((some: KeptEventsKey[]) => keptEvents(db, some));
   return {
     insertThread: (thread) => threads.add(thread),
     runContext: (asked) => contexts.add(asked),
     threadQuestions: (threadId) => questions.add(threadId),
-    keptEvents: (threadId) => kept.add(threadId),
+    keptEvents: (asked) => kept.add(asked),
   };
 }

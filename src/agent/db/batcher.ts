@@ -13,11 +13,14 @@ type Waiting<Item, Result> = { item: Item; resolve: (result: Result) => void; re
  */
 export class Batcher<Item, Result> {
   readonly #write: (items: Item[]) => Promise<Result[]>;
+  readonly #keyOf: ((item: Item) => string) | undefined;
   #waiting: Waiting<Item, Result>[] = [];
   #writing = false;
 
-  constructor(write: (items: Item[]) => Promise<Result[]>) {
+  /** Items of the same key, where `keyOf` gives them one, are never in the same statement. */
+  constructor(write: (items: Item[]) => Promise<Result[]>, keyOf?: (item: Item) => string) {
     this.#write = write;
+    this.#keyOf = keyOf;
   }
 
   add(item: Item): Promise<Result> {
@@ -31,8 +34,20 @@ export class Batcher<Item, Result> {
     this.#writing = true;
     // Items that are asked for in the same turn of the event loop go along.
     await turn();
-    while (this.#waiting.length > 0) await this.#try(this.#waiting.splice(0, MOST));
+    while (this.#waiting.length > 0) await this.#try(this.#waiting.splice(0, this.#untilTwice()));
     this.#writing = false;
+  }
+
+  /** Returns how many items, from the first, can share a statement. */
+  #untilTwice(): number {
+    const keyOf = this.#keyOf;
+    if (keyOf === undefined || this.#waiting.length === 1) return MOST;
+    const seen = new Set<string>();
+    for (const { item } of this.#waiting.slice(0, MOST)) {
+      if (seen.has(keyOf(item))) break;
+      seen.add(keyOf(item));
+    }
+    return seen.size;
   }
 
   async #try(batch: Waiting<Item, Result>[]): Promise<void> {

@@ -1,15 +1,19 @@
-import { readCheckpoints } from './checkpoints.ts';
+import { readCheckpoints } from './stored-checkpoints.ts';
 import { listKey, listsOf, wholeText } from './list-rows.ts';
+import { PACKED_BLOB, packedIn, unpackCheckpoints, writesIn } from './checkpoint-packs.ts';
 import type { Database, Db } from './pool.ts';
+import type { Patterns } from './permits.ts';
 import { lockActive } from './runs.ts';
 
 /** Copies all checkpoints of one thread to another. */
 export async function copyCheckpoints(db: Db, from: string, to: string): Promise<void> {
   const values = [from, to];
   await db.query({
-    text: `insert into gx.checkpoints select $2, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint,
+    text: `insert into gx.checkpoints (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, metadata)
+      select $2, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint,
         case when metadata ? 'thread_id' then jsonb_set(metadata, '{thread_id}', to_jsonb($2::text)) else metadata end
-      from gx.checkpoints where thread_id = $1`,
+      from (select checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, metadata from gx.checkpoints where thread_id = $1 union all
+        select checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, metadata from (${packedIn('gx.checkpoint_packs p')} where p.thread_id = $1) c) c`,
     values,
   });
   await db.query({
@@ -18,8 +22,13 @@ export async function copyCheckpoints(db: Db, from: string, to: string): Promise
   });
   await db.query({
     text: `insert into gx.checkpoint_writes (thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, blob)
-      select $2, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, blob
-      from gx.checkpoint_writes where thread_id = $1`,
+      select distinct on (checkpoint_ns, checkpoint_id, task_id, idx) $2, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, blob
+      from (
+        select checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, blob, idx < 0 as holds from gx.checkpoint_writes where thread_id = $1
+        union all
+        select c.checkpoint_ns, c.checkpoint_id, w.task_id, w.task_path, w.idx, w.channel, w.type, ${PACKED_BLOB}, w.idx >= 0
+        from (${packedIn('gx.checkpoint_packs p')} where p.thread_id = $1) c, lateral (${writesIn('c')}) w) w
+      order by checkpoint_ns, checkpoint_id, task_id, idx, holds desc`,
     values,
   });
 }
@@ -29,6 +38,7 @@ export async function deleteCheckpoints(db: Db, threadIds: string[]): Promise<vo
   await db.query({
     name: 'checkpoints_delete',
     text: `with blobs as (delete from gx.checkpoint_blobs where thread_id = any($1)),
+        packs as (delete from gx.checkpoint_packs where thread_id = any($1)),
         writes as (delete from gx.checkpoint_writes where thread_id = any($1))
       delete from gx.checkpoints where thread_id = any($1)`,
     values: [threadIds],
@@ -42,6 +52,7 @@ const SAME = `w.thread_id = $1 and (w.checkpoint_ns, w.checkpoint_id, w.task_id,
  * before the run, as it was. No other run of the thread may be under way.
  */
 export async function deleteRunCheckpoints(db: Db, threadId: string, runId: string): Promise<void> {
+  await unpackCheckpoints(db, threadId, runId);
   const [deleted] = await db.query<{ count: number }>({
     text: `with gone as (
         delete from gx.checkpoints where thread_id = $1 and metadata->>'run_id' = $2 returning checkpoint_ns, checkpoint_id),
@@ -67,8 +78,10 @@ export async function deleteRunCheckpoints(db: Db, threadId: string, runId: stri
 async function deleteUnusedValues(db: Db, threadId: string, endedRun: string | null): Promise<void> {
   await db.query({
     text: `with recursive used as (
-        select c.checkpoint_ns, v.key as channel, v.value as version from gx.checkpoints c, jsonb_each_text(c.checkpoint->'channel_versions') v
-        where c.thread_id = $1
+        select c.checkpoint_ns, v.key as channel, v.value as version from (
+          select checkpoint_ns, checkpoint from gx.checkpoints where thread_id = $1
+          union all select checkpoint_ns, checkpoint from (${packedIn('gx.checkpoint_packs p')} where p.thread_id = $1) c) c,
+          jsonb_each_text(c.checkpoint->'channel_versions') v
         union
         select u.checkpoint_ns, u.channel, b.base from used u, lateral (
           select b.base from gx.checkpoint_blobs b where b.thread_id = $1 and b.checkpoint_ns = u.checkpoint_ns
@@ -122,10 +135,11 @@ function keptCheckpoints(tx: Db, threadId: string): Promise<Kept[]> {
  * DeltaChannel from. Its lists are stored whole, so that no removed element stays behind. Returns false, and does
  * nothing, while the thread has a run.
  */
-export function keepLatestCheckpoints(db: Database, threadId: string): Promise<boolean> {
+export function keepLatestCheckpoints(db: Database, threadId: string, changeable?: Patterns): Promise<boolean> {
   return db.transaction(async (tx) => {
-    const active = await lockActive(tx, threadId);
+    const active = await lockActive(tx, threadId, changeable);
     if (active === undefined || active.length > 0) return false;
+    await unpackCheckpoints(tx, threadId);
     const kept = await keptCheckpoints(tx, threadId);
     for (const one of kept) if (one.newest) await storeListsWhole(tx, threadId, one);
     const values = [threadId, kept.map(({ checkpoint_ns }) => checkpoint_ns), kept.map(({ checkpoint_id }) => checkpoint_id)];
@@ -163,6 +177,10 @@ export async function checkpointStorage(db: Db, threadId: string): Promise<Stora
   const rows = await db.query<{ kind: string; channel: string; count: number; bytes: number }>({
     text: `select 'checkpoints' as kind, '' as channel, count(*) as count, coalesce(sum(pg_column_size(c.*)), 0)::bigint as bytes
         from gx.checkpoints c where thread_id = $1
+      union all select 'checkpoints', '', coalesce(sum(json_array_length(packed)), 0), coalesce(sum(pg_column_size(p.*)), 0)::bigint
+        from gx.checkpoint_packs p where thread_id = $1
+      union all select 'writes', '', coalesce(sum(json_array_length(packed_writes)), 0), 0
+        from (${packedIn('gx.checkpoint_packs p')} where p.thread_id = $1) c
       union all select 'writes', '', count(*), coalesce(sum(pg_column_size(w.*)), 0)::bigint from gx.checkpoint_writes w where thread_id = $1
       union all select 'values', channel, count(*), sum(pg_column_size(b.*))::bigint from gx.checkpoint_blobs b where thread_id = $1 group by channel`,
     values: [threadId],

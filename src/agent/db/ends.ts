@@ -1,6 +1,8 @@
 import type { RunStatus } from '../../schema/run.ts';
 import { fieldText, toField } from './json-field.ts';
+import { rowsFrom } from './plans.ts';
 import type { Db } from './pool.ts';
+import { valuesColumns, type StateText } from './thread-values.ts';
 
 /* This file writes the end of a run that its worker has carried to its end. */
 
@@ -9,7 +11,7 @@ export type FinishRun = {
   worker: string;
   status: RunStatus;
   error: object | null;
-  thread: { status: 'idle' | 'interrupted' | 'error'; values: string | undefined; interrupts: string | undefined };
+  thread: { status: 'idle' | 'interrupted' | 'error'; interrupts: string | undefined } & StateText;
 };
 
 /** `status`: what the run ended with. */
@@ -20,28 +22,40 @@ export type Finished = { readers: string[]; more: boolean; status: RunStatus };
  */
 export type WrittenEnd = Finished | 'to-roll-back' | undefined;
 
+const GIVEN = {
+  run_id: 'uuid',
+  worker: 'uuid',
+  status: 'text',
+  error: 'text',
+  rest: 'text',
+  values: 'text',
+  interrupts: 'text',
+  long_values: 'text',
+};
+
 /** Says whether another run of the thread is due. */
-const MORE = `exists (select 1 from gx.run p where p.thread_id = r.thread_id and p.status = 'pending' and p.due_at <= now()) as more`;
+const MORE = `(select true from gx.run p where p.thread_id = r.thread_id and p.status = 'pending' and p.due_at <= now() limit 1) is not null as more`;
 
 /**
  * Ends runs of one worker and writes down where their threads rest, in one statement. A cancel that was answered before
  * has the last word, because clients were told that the run is interrupted, or gone. Rows are locked as everywhere,
  * threads before runs and each in the order of their ids, so that an admission on the thread and an end never wait for
- * each other.
+ * each other. Each row is looked up by its key, also by a plan that was made while the tables were small.
  */
 export async function finishRuns(db: Db, runs: FinishRun[]): Promise<WrittenEnd[]> {
+  const states = runs.map(({ thread }) => valuesColumns(thread));
   const rows = await db.query<Finished & { run_id: string; cancel: 'interrupt' | 'rollback' | null }>({
     name: 'run_finish',
     text: `with asked as materialized (
-        select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
-          as f (run_id, worker, status, error, rest, "values", interrupts)),
+        select * from ${rowsFrom(GIVEN, 'f')}),
       threads as materialized (
-        select 1 from gx.thread where thread_id in (select thread_id from gx.run where run_id = any($1)) order by thread_id for no key update),
+        select 1 from (select r.thread_id from asked a, lateral (select thread_id from gx.run where run_id = a.run_id limit 1) r order by thread_id) o,
+          lateral (select 1 from gx.thread t where t.thread_id = o.thread_id for no key update) t),
       runs as materialized (
-        select r.run_id, r.worker, r.status, r.cancel from gx.run r
-        where run_id = any($1) and (select count(*) from threads) >= 0 order by run_id for no key update),
+        select r.* from (select run_id from asked where (select count(*) from threads) >= 0 order by run_id) o,
+          lateral (select run_id, worker, status, cancel from gx.run r where r.run_id = o.run_id for no key update) r),
       f as materialized (
-        select run_id, cancel, "values", interrupts, case when cancel is null then f.status else 'interrupted' end as status,
+        select run_id, cancel, "values", long_values, interrupts, case when cancel is null then f.status else 'interrupted' end as status,
           case when cancel is null then error::jsonb end as error,
           case when cancel is not null and rest = 'error' then 'idle' else rest end as rest
         from asked f join runs using (run_id, worker) where runs.status = 'running'),
@@ -50,6 +64,8 @@ export async function finishRuns(db: Db, runs: FinishRun[]): Promise<WrittenEnd[
         from f where r.run_id = f.run_id and f.cancel is distinct from 'rollback' returning r.run_id, r.thread_id, r.readers, r.status),
       t as (
         update gx.thread t set status = f.rest, "values" = coalesce(f."values"::jsonb, t."values"),
+          long_values = case when f."values" is null then t.long_values else f.long_values end,
+          long_values_at = case when f.long_values is not null or f."values" is null and t.long_values_at = t.state_updated_at then now() end,
           interrupts = coalesce(f.interrupts::jsonb, t.interrupts), error = f.error, updated_at = now(), state_updated_at = now()
         from r join f using (run_id) where t.thread_id = r.thread_id)
       select f.run_id, f.cancel, r.readers, r.status,
@@ -61,8 +77,9 @@ export async function finishRuns(db: Db, runs: FinishRun[]): Promise<WrittenEnd[
       runs.map(({ status }) => status),
       runs.map(({ error }) => toField(error)),
       runs.map(({ thread }) => thread.status),
-      runs.map(({ thread }) => (thread.values === undefined ? null : fieldText(thread.values))),
+      states.map(([values]) => values),
       runs.map(({ thread }) => (thread.interrupts === undefined ? null : fieldText(thread.interrupts))),
+      states.map(([, long]) => long),
     ],
   });
   const found = new Map(

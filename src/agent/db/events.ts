@@ -69,7 +69,7 @@ export function readEvents(db: Db, runId: string, { after, limit }: { after: Cur
   });
 }
 
-/** Returns the stored events of all runs of a thread, or of one of them, after the cursor. */
+/** Returns the stored events of all runs of a thread, or of one of them, after the cursor, without protocol events. */
 export function readThreadEvents(
   db: Db,
   threadId: string,
@@ -78,7 +78,7 @@ export function readThreadEvents(
   return db.query({
     name: runId === undefined ? 'event_read_thread' : 'event_read_thread_run',
     text: `select run_id, ms, seq, event, data as json from gx.stream_event
-      where thread_id = $1 and (ms, seq) > ($2::bigint, $3::bigint) ${runId === undefined ? '' : 'and run_id = $5'} order by ms, seq limit $4`,
+      where thread_id = $1 and thread_seq is null and (ms, seq) > ($2::bigint, $3::bigint) ${runId === undefined ? '' : 'and run_id = $5'} order by ms, seq limit $4`,
     values: [threadId, after.ms, after.seq, limit, ...(runId === undefined ? [] : [runId])],
   });
 }
@@ -93,6 +93,6 @@ export async function lastEvent(db: Db, runId: string): Promise<Cursor | undefin
 }
 
 export async function deleteExpiredEvents(db: Db): Promise<number> {
-  const rows = await db.query({ text: 'delete from gx.stream_event where expires_at < now() returning 1' });
+  const rows = await db.query({ text: `delete from gx.stream_event where expires_at < now() and expires_at < 'infinity' returning 1` });
   return rows.length;
 }

@@ -1,4 +1,5 @@
 import type { RunKwargs } from '../../schema/run.ts';
+import { hidden } from './plans.ts';
 import type { Db } from './pool.ts';
 import { LAST_SEQ_FOR_RUN } from './protocol-events.ts';
 import type { WorkerLock } from './worker-locks.ts';
@@ -25,24 +26,34 @@ export type Claimed = {
 
 type Claim = { worker: string; leaseSeconds: number; graphs: string[] };
 
-/** Selects the earliest due run of each thread that has none running. */
-const HEADS = `select distinct on (r.thread_id) r.run_id, r.graph_id, r.due_at from gx.run r
-  where r.status = 'pending' and r.due_at <= now()
-    and not exists (select 1 from gx.run x where x.thread_id = r.thread_id and x.status = 'running')`;
+/**
+ * Selects the earliest due run of each of the threads `d` that has none running. Each thread is looked up by its index,
+ * also by a plan that was made while the tables were small. `is true` keeps such a plan from the index of all waiting
+ * runs, here and below.
+ */
+const HEADS = `select h.run_id, h.graph_id from d,
+    lateral (select r.run_id, r.graph_id, r.thread_id from gx.run r where r.thread_id = d.thread_id and r.status in ('pending', 'running') and (r.status = 'pending') is true and r.due_at <= now()
+      order by r.due_at, r.run_id limit 1) h
+  where (select 1 from gx.run x where x.thread_id = h.thread_id and x.status = 'running' limit 1) is null`;
 
 /**
  * Rows of several runs are locked in the order of their ids, here and everywhere else, so that two statements that want
  * the same rows never wait for each other.
  */
 const LOCKED = `head as materialized (
-    select r.run_id from gx.run r join heads using (run_id) where heads.graph_id = any($3) order by r.run_id for no key update of r)`;
+    select r.run_id from (select run_id from heads where graph_id = any(${hidden('$3::text[]')}::text[]) order by run_id) h,
+      lateral (select run_id from gx.run r where r.run_id = h.run_id and (r.status = 'pending') is true for no key update) r)`;
 
-const TAKE = `update gx.run r set status = 'running', attempt = r.attempt + 1, worker = $1,
-    lease_until = now() + $2 * interval '1 second', begun = false, started_at = now(), updated_at = now()
-  from head, gx.thread t where r.run_id = head.run_id and r.status = 'pending' and t.thread_id = r.thread_id
-  returning r.run_id, r.thread_id, r.graph_id, r.attempt, r.kwargs, r.temporary, r.resumable, r.alone, r.cancel, r.readers || t.readers as readers,
-    not exists (select 1 from gx.checkpoints c where c.thread_id = r.thread_id::text) as empty,
-    ${LAST_SEQ_FOR_RUN} as thread_seq`;
+const TAKE = `taken as (
+    update gx.run r set status = 'running', attempt = r.attempt + 1, worker = $1,
+      lease_until = now() + $2 * interval '1 second', begun = false, started_at = now(), updated_at = now()
+    from head where r.run_id = head.run_id
+    returning r.run_id, r.thread_id, r.graph_id, r.attempt, r.kwargs, r.temporary, r.resumable, r.alone, r.cancel, r.readers),
+  claimed as (
+    select r.run_id, r.thread_id, graph_id, attempt, kwargs, temporary, resumable, alone, cancel, r.readers || t.readers as readers,
+      (select 1 from gx.checkpoints c where c.thread_id = r.thread_id::text limit 1) is null as empty,
+      ${LAST_SEQ_FOR_RUN} as thread_seq
+    from taken r, lateral (select t.thread_id, t.readers, t.event_seq from gx.thread t where t.thread_id = r.thread_id limit 1) t)`;
 
 /**
  * Takes the head run of each thread. When two workers take from one thread, they meet at the unique index, and the
@@ -51,8 +62,7 @@ const TAKE = `update gx.run r set status = 'running', attempt = r.attempt + 1, w
 export function claimThreads(db: Db, threadIds: string[], { worker, leaseSeconds, graphs }: Claim): Promise<Claimed[]> {
   return db.query<Claimed>({
     name: 'run_claim',
-    text: `with heads as (${HEADS} and r.thread_id = any($4) order by r.thread_id, r.due_at, r.run_id),
-      ${LOCKED} ${TAKE}`,
+    text: `with d as (select distinct unnest(${hidden('$4::uuid[]')}) as thread_id), heads as (${HEADS}), ${LOCKED}, ${TAKE} select * from claimed`,
     values: [worker, leaseSeconds, graphs, threadIds],
   });
 }
@@ -69,9 +79,7 @@ export async function claimByTickets(
 ): Promise<{ tickets: number; runs: Claimed[] }> {
   const rows = await db.query<Claimed & { tickets: number }>({
     name: 'run_claim_by_tickets',
-    text: `with tickets as (${takeSql(4)}),
-      heads as (${HEADS} and r.thread_id in (select thread_id from tickets) order by r.thread_id, r.due_at, r.run_id),
-      ${LOCKED}, claimed as (${TAKE})
+    text: `with tickets as (${takeSql(4)}), d as (select distinct thread_id from tickets), heads as (${HEADS}), ${LOCKED}, ${TAKE}
       select n.tickets, claimed.* from (select count(*) as tickets from tickets) n left join claimed on true`,
     values: [worker, leaseSeconds, graphs, limit],
   });

@@ -1,6 +1,6 @@
 import { Pool, types as builtIn, type CustomTypesConfig, type PoolClient, type QueryConfig } from 'pg';
 import { byteaArray } from './bytea-array.ts';
-import { Conflict, Unavailable } from '../../errors.ts';
+import { Conflict, Rejected, Unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 
 export type Row = Record<string, unknown>;
@@ -115,6 +115,10 @@ const FULL = '53300';
 const NO_ROOM_CODES = ['25006', '53100'];
 const NO_ROOM = 'The database takes no writes, because its volume is full or somebody made it read-only; it can be read. Try again later.';
 
+/** Postgres' program_limit_exceeded: an index takes some 2,700 bytes of a name. */
+const TOO_LONG = '54000';
+const NOT_INDEXED = 'A key, namespace or name is longer than the database can index (some 2,600 bytes).';
+
 /** Returns a database's error in our words; `cause` keeps the original. */
 function translated(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
@@ -122,6 +126,7 @@ function translated(error: unknown): unknown {
   if (code === '23505') return new Conflict('Already exists.', { cause: error });
   if (code === '40P01' || code === '40001')
     return new Conflict('deadlock: another request changed the same record; try again.', { cause: error });
+  if (code === TOO_LONG) return new Rejected(NOT_INDEXED, { cause: error });
   if (NO_ROOM_CODES.includes(code)) return new Unavailable(NO_ROOM, { cause: error });
   if (isLost(error)) return new Unavailable('The database does not answer.', { cause: error });
   return error;

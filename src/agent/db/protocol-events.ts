@@ -1,4 +1,5 @@
 import type { ThreadEvent } from '../../schema/stream-event.ts';
+import { hidden } from './plans.ts';
 import type { Db } from './pool.ts';
 
 /* Events of protocol v2 lie among those of the runs. */
@@ -39,27 +40,35 @@ export function readLifecycle(db: Db, threadId: string): Promise<ThreadEvent[]> 
 
 /**
  * Where a thread's events begin and end. `first` is undefined when none is kept; `last` is 0 when there never was one.
+ * `busy`: a run is under way, or waits, whose row does not name the reader's process.
  */
-export type KeptEvents = { first: Pick<ThreadEvent, 'thread_seq' | 'event'> | undefined; last: number };
+export type KeptEvents = { first: Pick<ThreadEvent, 'thread_seq' | 'event'> | undefined; last: number; busy: boolean };
 
-type KeptRow = { thread_id: string; thread_seq: number | null; event: string; last: number };
+/** A thread, and the process that reads it. */
+export type KeptEventsKey = { threadId: string; reader: string };
 
-/** Returns, in the order of the ids, where each thread's events begin and end; undefined for a missing thread. */
-export async function keptEvents(db: Db, threadIds: string[]): Promise<(KeptEvents | undefined)[]> {
+type KeptRow = { place: number; thread_seq: number | null; event: string; last: number; busy: boolean };
+
+/** Returns, in the order of the keys, where each thread's events begin and end; undefined for a missing thread. */
+export async function keptEvents(db: Db, asked: KeptEventsKey[]): Promise<(KeptEvents | undefined)[]> {
   const rows = await db.query<KeptRow>({
     name: 'event_kept',
-    text: `select t.thread_id, f.thread_seq, f.event, ${LAST_SEQ} as last
-      from gx.thread t left join lateral (select e.thread_seq, e.event from gx.stream_event e
-        where e.thread_id = t.thread_id and e.thread_seq is not null order by e.thread_seq limit 1) f on true
-      where t.thread_id = any($1)`,
-    values: [threadIds],
+    text: `select i.place, f.thread_seq, f.event, ${LAST_SEQ} as last,
+        exists (select 1 from gx.run r where r.thread_id = t.thread_id and r.status in ('pending', 'running')
+          and not i.reader = any(r.readers)) as busy
+      from unnest(${hidden('$1::uuid[]')}, ${hidden('$2::uuid[]')}) with ordinality i (thread_id, reader, place),
+          lateral (select x.thread_id, x.event_seq from gx.thread x where x.thread_id = i.thread_id limit 1) t
+        left join lateral (select e.thread_seq, e.event from gx.stream_event e
+          where e.thread_id = t.thread_id and e.thread_seq is not null order by e.thread_seq limit 1) f on true`,
+    values: [asked.map(({ threadId }) => threadId), asked.map(({ reader }) => reader)],
   });
-  const keptOf = ({ thread_seq, event, last }: KeptRow): KeptEvents => ({
+  const keptOf = ({ thread_seq, event, last, busy }: KeptRow): KeptEvents => ({
     first: thread_seq === null ? undefined : { thread_seq, event },
     last,
+    busy,
   });
-  const found = new Map(rows.map((row) => [row.thread_id, keptOf(row)]));
-  return threadIds.map((id) => found.get(id));
+  const found = new Map(rows.map((row) => [row.place, keptOf(row)]));
+  return asked.map((_, at) => found.get(at + 1));
 }
 
 /**
@@ -69,7 +78,7 @@ export async function keptEvents(db: Db, threadIds: string[]): Promise<(KeptEven
 export async function deleteOldProtocolEvents(db: Db, { lifeSeconds }: { lifeSeconds: number }): Promise<void> {
   await deleteCounted(
     db,
-    `expires_at = 'infinity' and not exists (select 1 from gx.run r
+    `thread_seq is not null and expires_at = 'infinity' and not exists (select 1 from gx.run r
       where r.run_id = e.run_id and (r.ended_at is null or r.ended_at > now() - $1 * interval '1 second'))`,
     lifeSeconds,
   );

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../schema/agent-types.ts';
 import type { MultitaskStrategy, Run, RunError, RunKwargs, RunStatus } from '../../schema/run.ts';
-import { toField } from './json-field.ts';
+import { patternsField, permits, permitsThread, type Patterns } from './permits.ts';
+import { hidden } from './plans.ts';
 import type { Db } from './pool.ts';
-import { LAST_SEQ_FOR_RUN } from './protocol-events.ts';
 
 /** What a run takes from its assistant and its thread. */
 export type RunContext = {
@@ -26,11 +26,9 @@ export type NewRun = {
   after_seconds: number;
   /** Processes that already wait for what the run says. */
   readers: string[];
-  thread: { create: boolean; metadata: object; runs: number };
+  /** `changeable`: which thread the run may be put on, where its caller is guarded. */
+  thread: { create: boolean; metadata: object; runs: number; changeable?: Patterns };
 };
-
-/** Returns the SQL of another store's insert, which joins our statement, with its parameter at the given position. */
-export type TicketSql = (parameter: number) => string;
 
 /** True for a run that somebody cancelled, and whose worker has not confirmed it yet. */
 const STOPPING = `(cancel is not null and status in ('pending', 'running'))`;
@@ -44,75 +42,6 @@ const GONE = `(${STOPPING} and cancel = 'rollback')`;
 
 const SHOWN = `run_id, thread_id, assistant_id, created_at, updated_at, ${STATUS} as status, metadata, kwargs, multitask_strategy`;
 
-/** Seconds after a temporary thread's due time at which others remove it, because its worker died before it did so. */
-const FORGOTTEN = 300;
-
-/** A worker that has a free slot for the run that is being made. */
-export type Starter = { worker: string; leaseSeconds: number };
-
-/**
- * `thread_readers` are processes that follow the whole thread. `empty`: the thread has no checkpoint. `thread_seq` is
- * the number of its last protocol event, when the run publishes such events.
- */
-export type Inserted = { run: Run; thread_readers: string[]; empty: boolean; thread_seq: number };
-
-/** True when no run was added to the thread since the caller looked, and none has to go first. */
-const FREE = `t.runs = $15 and not exists (
-    select 1 from gx.run x where x.thread_id = t.thread_id and (x.status = 'running' or (x.status = 'pending' and x.due_at <= now())))`;
-
-/**
- * Inserts thread, run and ticket in one statement. With a starter, the run is that worker's at once if its thread is
- * free, and needs no ticket; otherwise it comes back as pending. Returns undefined when the thread is missing and must
- * not be made.
- */
-export async function insertRun(
-  db: Db,
-  run: NewRun,
-  ticket: { sql: TicketSql; payload: string },
-  starter?: Starter,
-): Promise<Inserted | undefined> {
-  const { kwargs, thread } = run;
-  const thread_ = thread.create
-    ? `insert into gx.thread as t (thread_id, metadata, temporary, runs, remove_after)
-        values ($2, $10, $8, 1, case when $8 then now() + ($12::float8 + ${FORGOTTEN}) * interval '1 second' end)
-        on conflict (thread_id) do update set metadata = t.metadata || excluded.metadata, updated_at = now(), runs = t.runs + 1`
-    : 'update gx.thread t set metadata = t.metadata || $10, updated_at = now(), runs = t.runs + 1 where thread_id = $2';
-  const [row] = await db.query<Run & Omit<Inserted, 'run'>>({
-    name: thread.create ? 'run_insert_with_thread' : 'run_insert',
-    text: `with t as (${thread_} returning thread_id, runs, readers, event_seq),
-      ticket as (${ticket.sql(13)}),
-      s as (select t.thread_id, $14::uuid is not null and ${FREE} as starts from t),
-      r as (insert into gx.run (run_id, thread_id, assistant_id, graph_id, status, attempt, worker, lease_until, started_at, begun,
-          metadata, kwargs, multitask_strategy, temporary, resumable, readers, due_at, created_at)
-        select $1, s.thread_id, $3, $4, case when starts then 'running' else 'pending' end, case when starts then 1 else 0 end,
-          case when starts then $14::uuid end, case when starts then now() + $16 * interval '1 second' end, case when starts then now() end, case when starts then false end,
-          $5, $6, $7, $8, $9, $11, now() + $12 * interval '1 second', now() + $12 * interval '1 second'
-        from s returning ${SHOWN})
-      select r.*, t.readers as thread_readers, not exists (select 1 from gx.checkpoints c where c.thread_id = $2::text) as empty, ${LAST_SEQ_FOR_RUN} as thread_seq from r, t`,
-    values: [
-      run.run_id,
-      run.thread_id,
-      run.assistant_id,
-      run.graph_id,
-      toField(run.metadata),
-      toField(kwargs),
-      run.multitask_strategy,
-      kwargs.temporary,
-      kwargs.resumable,
-      toField(thread.metadata),
-      run.readers,
-      run.after_seconds,
-      ticket.payload,
-      starter?.worker ?? null,
-      thread.runs + 1,
-      starter?.leaseSeconds ?? 0,
-    ],
-  });
-  if (row === undefined) return undefined;
-  const { thread_readers, empty, thread_seq, ...made } = row;
-  return { run: made, thread_readers, empty, thread_seq };
-}
-
 export type RunContextKey = { assistantId: string; threadId: string };
 
 /**
@@ -124,24 +53,33 @@ export async function runContexts(db: Db, asked: RunContextKey[]): Promise<((Run
     name: 'run_context',
     text: `select i.place, a.assistant_id, a.graph_id, a.config, a.context, a.metadata, t.config as thread_config, t.metadata as thread_metadata,
         coalesce(t.runs, 0) as thread_runs
-      from unnest($1::uuid[], $2::uuid[]) with ordinality i (assistant_id, thread_id, place)
-        join gx.assistant a using (assistant_id) left join gx.thread t using (thread_id)`,
+      from unnest(${hidden('$1::uuid[]')}, ${hidden('$2::uuid[]')}) with ordinality i (assistant_id, thread_id, place)
+        join gx.assistant a using (assistant_id) left join lateral (
+          select t.config, t.metadata, t.runs from gx.thread t where t.thread_id = i.thread_id limit 1) t on true`,
     values: [asked.map(({ assistantId }) => assistantId), asked.map(({ threadId }) => threadId)],
   });
   const found = new Map(rows.map(({ place, ...context }) => [place, context]));
   return asked.map((_, at) => found.get(at + 1));
 }
 
+/** Returns how many runs wait for a worker, counted up to `most`. */
+export async function countPending(db: Db, most: number): Promise<number> {
+  const [row] = await db.query<{ count: number }>({
+    name: 'run_count_pending',
+    text: `select count(*) as count from (select 1 from gx.run where status = 'pending' limit $1) waiting`,
+    values: [most],
+  });
+  return row?.count ?? 0;
+}
+
 export type ActiveRun = { run_id: string; status: 'pending' | 'running'; worker: string | null };
 
-/**
- * Locks the thread against other admissions and returns its unfinished runs; undefined when there is no such thread.
- */
-export async function lockActive(tx: Db, threadId: string): Promise<ActiveRun[] | undefined> {
+/** Locks the thread against other admissions; returns its unfinished runs, or undefined when it may not be changed. */
+export async function lockActive(tx: Db, threadId: string, changeable?: Patterns): Promise<ActiveRun[] | undefined> {
   const [thread] = await tx.query({
     name: 'thread_lock',
-    text: 'select 1 from gx.thread where thread_id = $1 for update',
-    values: [threadId],
+    text: `select 1 from gx.thread where thread_id = $1 and ${permits('metadata', '$2')} for update`,
+    values: [threadId, patternsField(changeable)],
   });
   if (thread === undefined) return undefined;
   return tx.query<ActiveRun>({
@@ -152,11 +90,12 @@ export async function lockActive(tx: Db, threadId: string): Promise<ActiveRun[] 
 }
 
 /** Returns the run as clients see it: one that was cancelled is interrupted, and gone if it is rolled back. */
-export async function getRun(db: Db, threadId: string | undefined, runId: string): Promise<Run | undefined> {
+export async function getRun(db: Db, threadId: string | undefined, runId: string, seen?: Patterns): Promise<Run | undefined> {
   const [run] = await db.query<Run>({
     name: 'run_get',
-    text: `select ${SHOWN} from gx.run where run_id = $1 and ($2::uuid is null or thread_id = $2) and not ${GONE}`,
-    values: [runId, threadId ?? null],
+    text: `select ${SHOWN} from gx.run where run_id = $1 and ($2::uuid is null or thread_id = $2) and not ${GONE}
+      and ${permitsThread('gx.run.thread_id', '$3')}`,
+    values: [runId, threadId ?? null, patternsField(seen)],
   });
   return run;
 }
@@ -274,15 +213,21 @@ export function askToStop(db: Db, runIds: string[], action: 'interrupt' | 'rollb
   });
 }
 
-type RunSelection = { thread_id?: string | undefined; run_ids?: string[] | undefined; status?: 'pending' | 'running' | 'all' | undefined };
+type RunSelection = {
+  thread_id?: string | undefined;
+  run_ids?: string[] | undefined;
+  status?: 'pending' | 'running' | 'all' | undefined;
+  /** Whose threads' runs may be selected. */
+  permitted?: Patterns;
+};
 
 /** Returns unfinished runs by ids, thread or status as clients see it, locked for the change that follows. */
-export function selectActive(tx: Db, { thread_id, run_ids, status }: RunSelection): Promise<ActiveRun[]> {
+export function selectActive(tx: Db, { thread_id, run_ids, status, permitted }: RunSelection): Promise<ActiveRun[]> {
   const statuses = status === undefined || status === 'all' ? ['pending', 'running'] : [status];
   return tx.query<ActiveRun>({
     text: `select run_id, status, worker from gx.run
       where status = any($1) and ($2::uuid is null or thread_id = $2) and ($3::uuid[] is null or run_id = any($3))
-        and ($4 or cancel is null) order by run_id for update`,
-    values: [statuses, thread_id ?? null, run_ids ?? null, status === undefined],
+        and ($4 or cancel is null) and ${permitsThread('gx.run.thread_id', '$5')} order by run_id for update`,
+    values: [statuses, thread_id ?? null, run_ids ?? null, status === undefined, patternsField(permitted)],
   });
 }

@@ -12,7 +12,7 @@ export type Signal =
   | { about: 'stop'; run_id: string }
   | { about: 'reader'; run_id: string; reader: string }
   | { about: 'thread-reader'; thread_id: string; reader: string }
-  /** The thread may be new to those who follow it. `readers` need not be told, because they are in its row. */
+  /** A run of the thread publishes protocol events. `readers` need not be told, because a row names them. */
   | { about: 'thread'; thread_id: string; readers: string[] };
 
 const EVERYBODY = 'gx_all';

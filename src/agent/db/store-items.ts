@@ -1,5 +1,6 @@
 import type { StoreItem, StoreNamespaces, StoreSearch } from '../../schema/store-item.ts';
 import { toField } from './json-field.ts';
+import { patternsField, permits, type Patterns } from './permits.ts';
 import type { Database, Db } from './pool.ts';
 import { filterConditions, labelConditions } from './store-filter.ts';
 import { hasMany, nearestSql, productSql, SLICES, type ItemVectors, type Nearness } from './store-vectors.ts';
@@ -7,35 +8,49 @@ import { hasMany, nearestSql, productSql, SLICES, type ItemVectors, type Nearnes
 type ItemKey = { namespace: string[]; key: string };
 
 const COLUMNS = 'namespace, key, value, created_at, updated_at';
+/** Returns what filters of authorization see of an item: its value, and where it lies. `of`: the table's alias. */
+const labelsOf = (of: '' | 'i.'): string => `(${of}value || jsonb_build_object('namespace', ${of}namespace, 'key', ${of}key))`;
+const LABELS = labelsOf('');
 const ALIVE = '(expires_at is null or expires_at > now())';
 
-type NewItem = ItemKey & { value: object; ttl: number | null; indexed?: ItemVectors | undefined };
+/** `replaceable`: which former item the new one may replace. */
+type NewItem = ItemKey & { value: object; ttl: number | null; indexed?: ItemVectors | undefined; replaceable?: Patterns };
 
-/** Stores an item with its vectors, which replaces the former item as a whole. */
-export async function putItem(db: Db, { namespace, key, value, ttl, indexed }: NewItem): Promise<void> {
+/**
+ * Stores an item with its vectors, which replaces the former item as a whole. Returns false when there is a former item
+ * that the caller may not replace.
+ */
+export async function putItem(db: Db, { namespace, key, value, ttl, indexed, replaceable }: NewItem): Promise<boolean> {
   const { dims = 0, index, vectors = [] } = indexed ?? {};
-  await db.query({
+  const [row] = await db.query<{ stored: boolean }>({
     name: 'store_put',
     text: `with item as (
-        insert into gx.store_item (namespace, key, value, ttl_minutes, expires_at, index, indexed_dims)
+        insert into gx.store_item as i (namespace, key, value, ttl_minutes, expires_at, index, indexed_dims)
         values ($1, $2, $3, $4, now() + $4 * interval '1 minute', $5, nullif($6::int, 0))
         on conflict (namespace, key) do update set value = excluded.value, ttl_minutes = excluded.ttl_minutes,
           expires_at = excluded.expires_at, index = excluded.index, indexed_dims = excluded.indexed_dims, updated_at = now()
+        where i.expires_at <= now() or ${permits(labelsOf('i.'), '$9')}
         returning namespace, key),
-      gone as (delete from gx.store_vector v where v.namespace = $1 and v.key = $2 and v.n >= $8)
-      insert into gx.store_vector (namespace, key, n, embedding)
-      select item.namespace, item.key, s.n - 1, s.slice from item, ${SLICES('$7', 'nullif($6, 0)')} s
-      on conflict (namespace, key, n) do update set embedding = excluded.embedding`,
-    values: [namespace, key, JSON.stringify(value), ttl, toField(index), dims, vectors.flat(), vectors.length],
+      gone as (delete from gx.store_vector v using item where v.namespace = $1 and v.key = $2 and v.n >= $8),
+      vectors as (
+        insert into gx.store_vector (namespace, key, n, embedding)
+        select item.namespace, item.key, s.n - 1, s.slice from item, ${SLICES('$7', 'nullif($6, 0)')} s
+        on conflict (namespace, key, n) do update set embedding = excluded.embedding)
+      select exists (select 1 from item) as stored`,
+    values: [namespace, key, JSON.stringify(value), ttl, toField(index), dims, vectors.flat(), vectors.length, patternsField(replaceable)],
   });
+  return row!.stored;
 }
 
 /** Returns the item. Reading it postpones its expiry, unless asked not to. */
-export async function getItem(db: Db, { namespace, key, refresh = true }: ItemKey & { refresh?: boolean }): Promise<StoreItem | undefined> {
+export async function getItem(
+  db: Db,
+  { namespace, key, refresh = true, seen }: ItemKey & { refresh?: boolean; seen?: Patterns },
+): Promise<StoreItem | undefined> {
   const [item] = await db.query<StoreItem & { expires_at: string | null }>({
     name: 'store_get',
-    text: `select ${COLUMNS}, expires_at from gx.store_item where namespace = $1 and key = $2 and ${ALIVE}`,
-    values: [namespace, key],
+    text: `select ${COLUMNS}, expires_at from gx.store_item where namespace = $1 and key = $2 and ${ALIVE} and ${permits(LABELS, '$3')}`,
+    values: [namespace, key, patternsField(seen)],
   });
   if (item === undefined) return undefined;
   const { expires_at, ...found } = item;
@@ -53,8 +68,12 @@ async function refreshItems(db: Db, items: ItemKey[]): Promise<void> {
     });
 }
 
-export async function deleteItem(db: Db, { namespace, key }: ItemKey): Promise<void> {
-  await db.query({ name: 'store_delete', text: 'delete from gx.store_item where namespace = $1 and key = $2', values: [namespace, key] });
+export async function deleteItem(db: Db, { namespace, key, deletable }: ItemKey & { deletable?: Patterns }): Promise<void> {
+  await db.query({
+    name: 'store_delete',
+    text: `delete from gx.store_item where namespace = $1 and key = $2 and ${permits(LABELS, '$3')}`,
+    values: [namespace, key, patternsField(deletable)],
+  });
 }
 
 export type FoundItem = StoreItem & { score: number | null };
@@ -62,13 +81,16 @@ export type FoundItem = StoreItem & { score: number | null };
 export type Near = { vector: number[]; by: Nearness };
 
 /** Returns items under a namespace, newest first; with a vector, those that have one of its length, nearest first. */
-export async function searchItems(db: Database, search: StoreSearch, near?: Near): Promise<FoundItem[]> {
+export async function searchItems(db: Database, search: GuardedSearch, near?: Near): Promise<FoundItem[]> {
   const items = await (near === undefined ? newest(db, search) : nearest(db, search, near));
   if (search.refresh_ttl !== false) await refreshItems(db, items);
   return items;
 }
 
-const under = ({ namespace_prefix, filter }: StoreSearch, values: unknown[]): string => {
+/** `seen`: the items that the caller may see. */
+type GuardedSearch = StoreSearch & { seen?: Patterns };
+
+const under = ({ namespace_prefix, filter, seen }: GuardedSearch, values: unknown[]): string => {
   const prefix = namespace_prefix ?? [];
   const at = values.push(prefix);
   const within = prefix.length === 0 ? [] : [`i.namespace @> $${at}::text[]`];
@@ -77,10 +99,11 @@ const under = ({ namespace_prefix, filter }: StoreSearch, values: unknown[]): st
     `i.namespace[1:$${values.push(prefix.length)}::int] = $${at}::text[]`,
     ALIVE,
     ...filterConditions(filter ?? {}, (value) => `$${values.push(value)}`),
+    ...(seen === undefined ? [] : [permits(labelsOf('i.'), `$${values.push(patternsField(seen))}`)]),
   ].join(' and ');
 };
 
-function newest(db: Db, search: StoreSearch): Promise<FoundItem[]> {
+function newest(db: Db, search: GuardedSearch): Promise<FoundItem[]> {
   const values: unknown[] = [search.limit, search.offset];
   return db.query<FoundItem>({
     text: `select ${COLUMNS}, null::float8 as score from gx.store_item i where ${under(search, values)}
@@ -93,7 +116,7 @@ function newest(db: Db, search: StoreSearch): Promise<FoundItem[]> {
  * Returns the items whose nearest vector is nearest. Few vectors are compared one by one, so that a small namespace is
  * searched exactly; many are searched by the index.
  */
-async function nearest(db: Database, search: StoreSearch, { vector, by }: Near): Promise<FoundItem[]> {
+async function nearest(db: Database, search: GuardedSearch, { vector, by }: Near): Promise<FoundItem[]> {
   const { limit, offset } = search;
   const values: unknown[] = [limit, offset, vector];
   const where = under(search, values);
@@ -116,11 +139,12 @@ async function nearest(db: Database, search: StoreSearch, { vector, by }: Near):
 }
 
 /** Returns namespaces; `*` in a prefix or suffix stands for any label. */
-export async function listNamespaces(db: Db, search: StoreNamespaces): Promise<string[][]> {
-  const { prefix, suffix, max_depth, limit, offset } = search;
+export async function listNamespaces(db: Db, search: StoreNamespaces & { seen?: Patterns }): Promise<string[][]> {
+  const { prefix, suffix, max_depth, limit, offset, seen } = search;
   const values: unknown[] = [max_depth ?? null, limit, offset];
   const parameter = (value: unknown): string => `$${values.push(value)}`;
   const conditions = [ALIVE, ...labelConditions(prefix ?? [], 'prefix', parameter), ...labelConditions(suffix ?? [], 'suffix', parameter)];
+  if (seen !== undefined) conditions.push(permits(LABELS, parameter(patternsField(seen))));
   const rows = await db.query<{ namespace: string[] }>({
     text: `select distinct case when $1::int is null then namespace else namespace[1:$1::int] end as namespace
       from gx.store_item where ${conditions.join(' and ')} order by 1 limit $2 offset $3`,

@@ -2,13 +2,16 @@ import type { JsonObject } from '../../schema/agent-types.ts';
 import { THREAD_FIELDS, type Thread, type ThreadSearch } from '../../schema/thread.ts';
 import { copyCheckpoints, deleteCheckpoints } from './checkpoint-upkeep.ts';
 import { toField } from './json-field.ts';
+import { hidden } from './plans.ts';
+import { patternsField, permits, permitsSearch, type Patterns } from './permits.ts';
 import type { Database, Db } from './pool.ts';
 import { LAST_SEQ } from './protocol-events.ts';
+import { isPlainField, VALUES, VALUES_TO_SEARCH, valuesColumnsOf } from './thread-values.ts';
 
 const UNFINISHED = `exists (select 1 from gx.run r where r.thread_id = t.thread_id and r.status in ('pending', 'running'))`;
 const STATUS = `case when ${UNFINISHED} then 'busy' else t.status end`;
 
-const EXPRESSIONS: Record<string, string> = { status: `${STATUS} as status`, values: 't."values"' };
+const EXPRESSIONS: Record<string, string> = { status: `${STATUS} as status`, values: `${VALUES} as "values"` };
 const columns = (names: readonly string[]): string => names.map((name) => EXPRESSIONS[name] ?? `t.${name}`).join(', ');
 const ALL = columns(THREAD_FIELDS);
 
@@ -31,11 +34,12 @@ export async function insertThreads(db: Db, threads: NewThread[]): Promise<(Thre
   });
 }
 
-export async function getThread(db: Db, threadId: string): Promise<Thread | undefined> {
+/** Returns the thread; undefined when it is not there, or may not be seen. */
+export async function getThread(db: Db, threadId: string, seen?: Patterns): Promise<Thread | undefined> {
   const [thread] = await db.query<Thread>({
     name: 'thread_get',
-    text: `select ${ALL} from gx.thread t where t.thread_id = $1`,
-    values: [threadId],
+    text: `select ${ALL} from gx.thread t where t.thread_id = $1 and ${permits('t.metadata', '$2')}`,
+    values: [threadId, patternsField(seen)],
   });
   return thread;
 }
@@ -43,12 +47,13 @@ export async function getThread(db: Db, threadId: string): Promise<Thread | unde
 /** What questions about a thread's state need to know of the thread. */
 export type ThreadHead = Pick<Thread, 'thread_id' | 'created_at' | 'status'> & { graph_id: string | null };
 
-/** Returns the thread without its state, which may be large. */
-export async function threadHead(db: Db, threadId: string): Promise<ThreadHead | undefined> {
+/** Returns the thread without its state, which may be large; undefined when it is not there, or may not be touched. */
+export async function threadHead(db: Db, threadId: string, permitted?: Patterns): Promise<ThreadHead | undefined> {
   const [head] = await db.query<ThreadHead>({
     name: 'thread_head',
-    text: `select t.thread_id, t.created_at, ${STATUS} as status, t.metadata->>'graph_id' as graph_id from gx.thread t where t.thread_id = $1`,
-    values: [threadId],
+    text: `select t.thread_id, t.created_at, ${STATUS} as status, t.metadata->>'graph_id' as graph_id from gx.thread t
+      where t.thread_id = $1 and ${permits('t.metadata', '$2')}`,
+    values: [threadId, patternsField(permitted)],
   });
   return head;
 }
@@ -70,11 +75,12 @@ export async function lastConfig(db: Db, threadId: string, assistantId: string):
   return row?.config;
 }
 
-export async function patchThread(db: Db, threadId: string, metadata: object): Promise<Thread | undefined> {
+export async function patchThread(db: Db, threadId: string, metadata: object, changeable?: Patterns): Promise<Thread | undefined> {
   const [thread] = await db.query<Thread>({
     name: 'thread_patch',
-    text: `update gx.thread t set metadata = t.metadata || $2, updated_at = now() where t.thread_id = $1 returning ${ALL}`,
-    values: [threadId, toField(metadata)],
+    text: `update gx.thread t set metadata = t.metadata || $2, updated_at = now()
+      where t.thread_id = $1 and ${permits('t.metadata', '$3')} returning ${ALL}`,
+    values: [threadId, toField(metadata), patternsField(changeable)],
   });
   return thread;
 }
@@ -86,10 +92,12 @@ export type ThreadRest = { status: 'idle' | 'interrupted' | 'error'; values: unk
  * that is being made looks at the thread again.
  */
 export async function setThreadState(db: Db, threadId: string, { status, values, interrupts, metadata = {} }: ThreadRest): Promise<void> {
+  const [short, long] = valuesColumnsOf(values);
   await db.query({
-    text: `update gx.thread set status = $2, "values" = $3, interrupts = $4, metadata = metadata || $5, error = null,
-        updated_at = now(), state_updated_at = now(), runs = runs + 1 where thread_id = $1`,
-    values: [threadId, status, toField(values), toField(interrupts), toField(metadata)],
+    text: `update gx.thread set status = $2, "values" = $3, interrupts = $4, metadata = metadata || $5, error = null, updated_at = now(),
+        state_updated_at = now(), long_values = $6, long_values_at = case when $6::text is not null then now() end, runs = runs + 1
+      where thread_id = $1`,
+    values: [threadId, status, short, toField(interrupts), toField(metadata), long],
   });
 }
 
@@ -108,26 +116,33 @@ export async function refreshThreadState(
   threadId: string,
   { values, interrupts, waiting, runs }: { values: unknown; interrupts: object; waiting: boolean; runs: number },
 ): Promise<void> {
+  const [short, long] = valuesColumnsOf(values);
   await db.query({
     text: `update gx.thread t set "values" = $2, interrupts = $3, state_updated_at = now(),
+        long_values = $6, long_values_at = case when $6::text is not null then now() end,
         status = case when status = 'idle' and $4 then 'interrupted' else status end
       where thread_id = $1 and runs = $5 and not ${UNFINISHED}`,
-    values: [threadId, toField(values), toField(interrupts), waiting, runs],
+    values: [threadId, short, toField(interrupts), waiting, runs, long],
   });
 }
 
-/** Deletes threads with all that belongs to them; returns those that there were. */
-export function deleteThreads(db: Database, threadIds: string[]): Promise<string[]> {
+/** Deletes threads with all that belongs to them; returns those that there were, and that might be deleted. */
+export function deleteThreads(db: Database, threadIds: string[], deletable?: Patterns): Promise<string[]> {
   return db.transaction(async (tx) => {
     const rows = await tx.query<{ thread_id: string }>({
       name: 'thread_delete',
-      text: `delete from gx.thread where thread_id in (select thread_id from gx.thread where thread_id = any($1) order by thread_id for update)
+      text: `delete from gx.thread where thread_id in (select thread_id from gx.thread
+          where thread_id = any($1) and ${permits('metadata', '$2')} order by thread_id for update)
         returning thread_id`,
-      values: [threadIds],
+      values: [threadIds, patternsField(deletable)],
     });
-    await deleteCheckpoints(tx, threadIds);
-    await tx.query({ text: 'delete from gx.stream_event where thread_id = any($1)', values: [threadIds] });
-    await tx.query({ text: 'delete from gx.feedback where thread_id = any($1)', values: [threadIds] });
+    // What a thread left behind goes too, unless the thread is there and may not be deleted.
+    const gone = deletable === undefined ? threadIds : rows.map((row) => row.thread_id);
+    await deleteCheckpoints(tx, gone);
+    // Protocol events and others are found by different indexes.
+    for (const kind of ['is null', 'is not null'])
+      await tx.query({ text: `delete from gx.stream_event where thread_id = any($1) and thread_seq ${kind}`, values: [gone] });
+    await tx.query({ text: 'delete from gx.feedback where thread_id = any($1)', values: [gone] });
     return rows.map((row) => row.thread_id);
   });
 }
@@ -151,13 +166,21 @@ export async function deleteRetiredThreads(db: Db): Promise<number> {
   return rows.length;
 }
 
-/** Makes a copy with its own id and all checkpoints; returns undefined when there is no such thread. */
-export function copyThread(db: Database, threadId: string, copyId: string): Promise<Thread | undefined> {
+/**
+ * Makes a copy with its own id, all checkpoints and the given labels besides; returns undefined when there is no such
+ * thread, or it may not be seen.
+ */
+export function copyThread(
+  db: Database,
+  threadId: string,
+  { copyId, labels, seen }: { copyId: string; labels: object; seen: Patterns },
+): Promise<Thread | undefined> {
   return db.transaction(async (tx) => {
     const [copy] = await tx.query<Thread>({
-      text: `insert into gx.thread as t (thread_id, metadata, config, "values", interrupts)
-        select $2, s.metadata, s.config, s."values", s.interrupts from gx.thread s where s.thread_id = $1 returning ${ALL}`,
-      values: [threadId, copyId],
+      text: `insert into gx.thread as t (thread_id, metadata, config, "values", long_values, long_values_at, interrupts)
+        select $2, s.metadata || $3, s.config, s."values", s.long_values, case when s.long_values_at = s.state_updated_at then now() end, s.interrupts
+        from gx.thread s where s.thread_id = $1 and ${permits('s.metadata', '$4')} returning ${ALL}`,
+      values: [threadId, copyId, toField(labels), patternsField(seen)],
     });
     if (copy !== undefined) await copyCheckpoints(tx, threadId, copyId);
     return copy;
@@ -191,22 +214,21 @@ export async function unregisterThreadReader(db: Db, threadIds: string[], reader
   });
 }
 
-type Filters = Pick<ThreadSearch, 'metadata' | 'values' | 'status' | 'ids'>;
+type Filters = Pick<ThreadSearch, 'metadata' | 'values' | 'status' | 'ids'> & { seen?: Patterns };
 
 /** The fields of a state that are neither objects nor lists, as index thread_values has them. */
 const SCALARS = `jsonb_path_query_array(t."values", '$.keyvalue() ? (@.value.type() != "object" && @.value.type() != "array")', '{}', true)`;
 
-const isScalar = (value: unknown): boolean => typeof value !== 'object' || value === null;
-
 /** Decides, in one place, which threads a search may see. */
-function where({ metadata, values, status, ids }: Filters, parameters: unknown[]): string {
+function where({ metadata, values, status, ids, seen }: Filters, parameters: unknown[]): string {
   const parameter = (value: unknown): string => `$${parameters.push(value)}`;
-  const conditions = ['not t.temporary'];
+  const conditions = ['not t.temporary', ...permitsSearch('t.metadata', seen, parameter)];
   if (metadata && Object.keys(metadata).length > 0) conditions.push(`t.metadata @> ${parameter(toField(metadata))}`);
   if (values && Object.keys(values).length > 0) {
-    const indexed = Object.entries(values).filter(([, value]) => isScalar(value));
+    const indexed = Object.entries(values).filter(([, value]) => isPlainField(value));
     if (indexed.length > 0) conditions.push(`${SCALARS} @> ${parameter(toField(indexed.map(([key, value]) => ({ key, value }))))}`);
-    conditions.push(`t."values" @> ${parameter(toField(values))}`);
+    const isPlain = indexed.length === Object.keys(values).length;
+    conditions.push(`${isPlain ? 't."values"' : VALUES_TO_SEARCH} @> ${parameter(toField(values))}`);
   }
   if (status === 'busy') conditions.push(UNFINISHED);
   else if (status) conditions.push(`t.status = ${parameter(status)}`, `not ${UNFINISHED}`);
@@ -215,7 +237,7 @@ function where({ metadata, values, status, ids }: Filters, parameters: unknown[]
 }
 
 /** Returns one row more than asked for, where there is a next page. */
-export function searchThreads(db: Db, search: ThreadSearch): Promise<Partial<Thread>[]> {
+export function searchThreads(db: Db, search: ThreadSearch & { seen?: Patterns }): Promise<Partial<Thread>[]> {
   const parameters: unknown[] = [];
   const fields: readonly string[] =
     search.select && search.select.length > 0 && !search.extract ? [...new Set(search.select)] : THREAD_FIELDS;
@@ -223,7 +245,7 @@ export function searchThreads(db: Db, search: ThreadSearch): Promise<Partial<Thr
   return db.query<Partial<Thread>>({ text, values: parameters });
 }
 
-function byColumn(search: ThreadSearch, fields: readonly string[], parameters: unknown[]): string {
+function byColumn(search: ThreadSearch & { seen?: Patterns }, fields: readonly string[], parameters: unknown[]): string {
   const condition = where(search, parameters);
   const page = `limit $${parameters.push(search.limit + 1)} offset $${parameters.push(search.offset)}`;
   return `select ${columns(fields)} from gx.thread t where ${condition}
@@ -236,7 +258,7 @@ function byColumn(search: ThreadSearch, fields: readonly string[], parameters: u
  */
 const STATUSES = ['busy', 'error', 'idle', 'interrupted'] as const;
 
-function byStatus(search: ThreadSearch, fields: readonly string[], parameters: unknown[]): string {
+function byStatus(search: ThreadSearch & { seen?: Patterns }, fields: readonly string[], parameters: unknown[]): string {
   const [first, page] = [`$${parameters.push(search.limit + 1 + search.offset)}`, `$${parameters.push(search.limit + 1)}`];
   const wanted = STATUSES.filter((status) => search.status === undefined || search.status === null || search.status === status);
   const parts = (search.sort_order === 'asc' ? wanted : wanted.toReversed()).map(
@@ -270,7 +292,7 @@ export async function threadQuestions(db: Db, threadIds: string[]): Promise<(Thr
     name: 'thread_questions',
     text: `select t.thread_id, ${STATUS} as status, t.interrupts, t.metadata->>'assistant_id' as assistant_id,
         t.metadata->>'graph_id' as graph_id
-      from gx.thread t where t.thread_id = any($1)`,
+      from gx.thread t where t.thread_id = any(${hidden('$1::uuid[]')}::uuid[])`,
     values: [threadIds],
   });
   const found = new Map(rows.map(({ thread_id, ...questions }) => [thread_id, questions]));

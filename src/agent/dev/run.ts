@@ -104,7 +104,7 @@ function giveUp(log: Log, file: string): void {
  * Returns the settings, which each reload reads again, as the server reads gx.json. The port is the one behind the
  * door.
  */
-function configFor({ config }: DevOptions, uri: string): AgentConfig {
+function configFor({ config, host }: DevOptions, uri: string): AgentConfig {
   const env = {
     // A run that a reload or Ctrl-C cuts off goes on from its last step, so nothing is gained by waiting for it.
     GX_JOB_SHUTDOWN_GRACE_PERIOD_SECS: '0',
@@ -113,8 +113,10 @@ function configFor({ config }: DevOptions, uri: string): AgentConfig {
     GX_SERVER_HOST: '127.0.0.1',
     GX_SERVER_PORT: '0',
   };
-  return agentConfig(env, ['--config', config]);
+  return { ...agentConfig(env, ['--config', config]), localPages: { loopback: isLoopback(host) } };
 }
+
+const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || host.startsWith('127.');
 
 function watching(file: GraphsFile, serving: Serving): () => void {
   const outside = file.graphs

@@ -1,4 +1,9 @@
+import { cutAt } from '../../errors.ts';
+
 /* Answers to commands of protocol v2. */
+
+/** Characters of a message, which may quote what the client sent. */
+const LONGEST_MESSAGE = 8000;
 
 type Json = Record<string, unknown>;
 
@@ -40,7 +45,7 @@ export const failure = (id: number | null, { code, message }: Pick<CommandError,
   type: 'error',
   id,
   error: code,
-  message,
+  message: cutAt(message, LONGEST_MESSAGE),
 });
 
 /** Returns the error for a reader that asked for events that are no longer kept. */

@@ -2,26 +2,31 @@ import { Problem, Unavailable } from '../../errors.ts';
 import type { Request } from '../../http/route.ts';
 import type { RunCreate } from '../../schema/run.ts';
 import type { Command } from '../../schema/event-streaming.ts';
+import type { AgentCaller } from '../auth/caller.ts';
 import type { Db } from '../db/pool.ts';
 import { readLifecycle } from '../db/protocol-events.ts';
 import type { BatchedStatements } from '../db/batched-statements.ts';
 import type { ThreadQuestions } from '../db/threads.ts';
+import { isAssistant } from '../ids.ts';
 import { createRun, type CreateDeps } from '../runs/create.ts';
+import { askContext, type AskedContext } from '../runs/plan.ts';
 import type { Readers } from '../runs/readers.ts';
 import { agentTree, type TreeNode } from './agent-tree.ts';
 import { CommandError, failure, success, type CommandAnswer } from './answers.ts';
 import { runOfRespond, runOfStart } from './run-of-command.ts';
 import { readStateOf, type StateCommandDeps } from './state-of-command.ts';
+import { visibility } from './visibility.ts';
 import { untilEnded, type UntilEndedDeps } from './until-ended.ts';
 
 /* Commands of protocol v2 that every transport takes. An error in a command becomes its answer. */
 
 export type CommandDeps = CreateDeps &
   StateCommandDeps &
-  UntilEndedDeps & { batched: Pick<BatchedStatements, 'threadQuestions'>; readers: Pick<Readers, 'tellThreadMade' | 'written'> };
+  UntilEndedDeps & { batched: Pick<BatchedStatements, 'threadQuestions'>; readers: Pick<Readers, 'tellProtocolRun' | 'written'> };
 
 type Json = Record<string, unknown>;
-type Target = { threadId: string; request: Pick<Request, 'requestId' | 'headers' | 'signal'> };
+type AgentRequest = Request<unknown, unknown, unknown, AgentCaller>;
+type Target = { threadId: string; request: Pick<AgentRequest, 'requestId' | 'headers' | 'caller' | 'signal'> };
 
 export async function answerCommand(deps: CommandDeps, command: Command, target: Target): Promise<CommandAnswer> {
   try {
@@ -32,14 +37,19 @@ export async function answerCommand(deps: CommandDeps, command: Command, target:
 }
 
 /**
- * Turns a rule that the command breaks into its answer. What may succeed later, or is our own fault, fails the request.
+ * Turns a rule that the command breaks into its answer. What the caller may not do, may succeed later, or is our own
+ * fault, fails the request.
  */
 function asCommandError(error: unknown): CommandError {
   if (error instanceof CommandError) return error;
-  if (error instanceof Problem && !(error instanceof Unavailable) && error.status < 500)
+  const isRefused = error instanceof Problem && [401, 403].includes(error.status);
+  if (error instanceof Problem && !isRefused && !(error instanceof Unavailable) && error.status < 500)
     return new CommandError('invalid_argument', error.message);
   throw error;
 }
+
+/** Returns true for a command that starts a run. */
+export const startsRun = ({ method }: Pick<Command, 'method'>): boolean => method === 'run.start' || method === 'input.respond';
 
 /** Commands that the protocol knows and this server does not serve. */
 const NOT_SERVED = ['input.inject', 'state.listCheckpoints', 'state.fork'];
@@ -49,11 +59,11 @@ function carryOut(deps: CommandDeps, { method, params }: Command, target: Target
     case 'run.start':
       return start(deps, params ?? {}, target);
     case 'input.respond':
-      return respond(deps, params ?? {}, target);
+      return seeing(deps, target, () => respond(deps, params ?? {}, target));
     case 'agent.getTree':
-      return tree(deps, target.threadId);
+      return seeing(deps, target, () => tree(deps, target.threadId));
     case 'state.get':
-      return readStateOf(deps, target.threadId, params ?? {});
+      return seeing(deps, target, () => readStateOf(deps, target.threadId, params ?? {}));
     default:
       if (method.startsWith('subscription.')) throw new CommandError('not_supported', `${method} belongs to a WebSocket.`);
       if (NOT_SERVED.includes(method)) throw new CommandError('not_supported', `${method} is not served.`);
@@ -61,9 +71,16 @@ function carryOut(deps: CommandDeps, { method, params }: Command, target: Target
   }
 }
 
+/** Carries out what tells of the thread, if the caller may see it. */
+async function seeing(deps: CommandDeps, { threadId, request }: Target, act: () => Promise<Json>): Promise<Json> {
+  await visibility(deps.db, request.caller, threadId);
+  return act();
+}
+
 async function start(deps: CommandDeps, params: Json, target: Target): Promise<Json> {
+  const context = contextOfStart(deps, params, target);
   const thread = await settled(deps, target, { ending: true });
-  return { run_id: await run(deps, runOfStart(params, waitingOf(thread)), target) };
+  return { run_id: await run(deps, runOfStart(params, waitingOf(thread)), target, context) };
 }
 
 async function respond(deps: CommandDeps, params: Json, target: Target): Promise<Json> {
@@ -73,10 +90,23 @@ async function respond(deps: CommandDeps, params: Json, target: Target): Promise
   return {};
 }
 
-async function run(deps: CommandDeps, body: RunCreate, { threadId, request }: Target): Promise<string> {
-  const created = await createRun(deps, body, { threadId, request, follow: undefined, protocol: true });
-  // Processes whose readers came before the thread had any event may not be among its readers yet.
-  if (created.thread_seq === 0) await deps.readers.tellThreadMade(threadId, created.thread_readers);
+/** Asks what the run needs beside the question where the thread stands. A faulty name is refused where it is read. */
+function contextOfStart(deps: CommandDeps, { assistant_id }: Json, { threadId }: Target): AskedContext | undefined {
+  if (typeof assistant_id !== 'string' || !isAssistant(assistant_id, deps.graphs)) return undefined;
+  const context = askContext(deps, assistant_id, threadId);
+  // Its failure counts where it is awaited.
+  context.catch(() => undefined);
+  return context;
+}
+
+async function run(deps: CommandDeps, body: RunCreate, { threadId, request }: Target, context?: AskedContext): Promise<string> {
+  const created = await createRun(deps, body, { threadId, request, follow: undefined, protocol: true, context });
+  // The client need not wait for it, because others find the run in the table sooner or later.
+  deps.readers
+    .tellProtocolRun(threadId, created.readers)
+    .catch((error: unknown) =>
+      deps.log.warn({ err: error, thread_id: threadId }, 'other processes could not be told of a run; their readers hear of it later'),
+    );
   return created.run.run_id;
 }
 

@@ -3,7 +3,7 @@ import type { Request } from '../../http/route.ts';
 import type { TextSocket } from '../../http/websocket.ts';
 import type { Log } from '../../log.ts';
 import type { Command } from '../../schema/event-streaming.ts';
-import type { ThreadEvent } from '../../schema/stream-event.ts';
+import type { AgentCaller } from '../auth/caller.ts';
 import { newId } from '../ids.ts';
 import type { Readers } from '../runs/readers.ts';
 import { placeOfEvent } from '../stream/protocol/event-name.ts';
@@ -11,8 +11,9 @@ import { letsThrough, type EventFilter } from '../stream/protocol/filter.ts';
 import type { Batch } from '../stream/protocol/follow.ts';
 import { wireForm } from '../stream/protocol/wire-form.ts';
 import { CommandError, failure, resumeGap, success, type CommandAnswer } from './answers.ts';
-import { answerCommand, type CommandDeps } from './commands.ts';
+import { answerCommand, startsRun, type CommandDeps } from './commands.ts';
 import { commandIn, filterOf } from './command-form.ts';
+import { visibility, type Visibility } from './visibility.ts';
 
 export type SessionDeps = CommandDeps & {
   readers: Pick<Readers, 'followThreadToCome' | 'protocolEvents' | 'protocolEventsUpTo'>;
@@ -20,7 +21,14 @@ export type SessionDeps = CommandDeps & {
 };
 
 type Json = Record<string, unknown>;
-type Session = { threadId: string; request: Pick<Request, 'requestId' | 'headers' | 'signal'>; socket: TextSocket };
+type AgentRequest = Request<unknown, unknown, unknown, AgentCaller>;
+type Session = {
+  threadId: string;
+  request: Pick<AgentRequest, 'requestId' | 'headers' | 'caller' | 'signal'>;
+  socket: TextSocket;
+  /** Counts a run that the client is about to start. Throws a 429 for one too many. */
+  starts: () => void;
+};
 
 const ENDED = 1001;
 const FAILED = 1011;
@@ -70,24 +78,27 @@ export class SocketSession {
       case 'subscription.reconnect':
         return this.#send(success(command.id, { restored: this.#hasAll(params['subscriptions']), missed_events: 0 }));
       default:
+        if (startsRun(command)) this.#session.starts();
         return this.#send(await answerCommand(this.#deps, command, this.#session));
     }
   }
 
   async #subscribe(id: number, params: Json): Promise<void> {
     const { since, ...filter } = filterOf(params);
+    const { threadId, request } = this.#session;
+    const seen = await visibility(this.#deps.db, request.caller, threadId);
     const subscription = newId();
     await this.#send(success(id, { subscription_id: subscription }));
     if (!this.#reading) {
       this.#reading = true;
       this.#filters.set(subscription, filter);
-      void this.#read(since).catch((error: unknown) => this.#fail(error));
+      void this.#read(since, seen).catch((error: unknown) => this.#fail(error));
       return;
     }
     // What the reader passes meanwhile is replayed, too. The subscription begins where both are at the same number.
     for (let from = since; from < this.#at;) {
       const upTo = this.#at;
-      const batches = this.#deps.readers.protocolEventsUpTo(this.#session.threadId, { since: from, upTo });
+      const batches = seen.only(this.#deps.readers.protocolEventsUpTo(threadId, { since: from, upTo }));
       for await (const batch of batches) await this.#pass(batch, [filter]);
       from = upTo;
     }
@@ -105,10 +116,10 @@ export class SocketSession {
   }
 
   /** Reads the thread until the client leaves or the server stops. */
-  async #read(since: number): Promise<void> {
+  async #read(since: number, seen: Visibility): Promise<void> {
     const { threadId, request, socket } = this.#session;
     const followed = this.#deps.readers.followThreadToCome(threadId, request.signal);
-    for await (const batch of this.#deps.readers.protocolEvents(followed, since)) {
+    for await (const batch of seen.only(this.#deps.readers.protocolEvents(followed, since))) {
       if ('events' in batch) this.#at = batch.events.at(-1)?.thread_seq ?? this.#at;
       await this.#pass(batch, [...this.#filters.values()]);
     }
@@ -117,10 +128,12 @@ export class SocketSession {
 
   async #pass(batch: Batch, filters: EventFilter[]): Promise<void> {
     if ('gap' in batch) return this.#send(failure(null, resumeGap(batch.gap)));
-    const isWanted = ({ event }: ThreadEvent): boolean => filters.some((filter) => letsThrough(filter, placeOfEvent(event)));
-    const wanted = batch.events.filter(isWanted);
-    const sent = wanted.map((event) => this.#session.socket.send(wireForm(event)));
-    await sent.at(-1);
+    let sent: Promise<void> | undefined;
+    for (const event of batch.events) {
+      const place = placeOfEvent(event.event);
+      if (filters.some((filter) => letsThrough(filter, place))) sent = this.#session.socket.send(wireForm(event, place.method));
+    }
+    await sent;
   }
 
   #send(answer: CommandAnswer): Promise<void> {

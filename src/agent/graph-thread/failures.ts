@@ -1,7 +1,10 @@
-import { Problem } from '../../errors.ts';
+import { cutAt, Problem } from '../../errors.ts';
 import type { RunError } from '../../schema/run.ts';
 
 /* This file says what a graph thread reports of whatever was thrown. */
+
+/** Characters of an error's name. */
+const LONGEST_NAME = 100;
 
 /** Returns name and message. Users' code also throws texts, nothing, and objects that can't even be printed. */
 export function failureOf(thrown: unknown): RunError {
@@ -21,8 +24,8 @@ export function refusalOf(thrown: unknown): { status: number; message: string } 
   } catch {
     // The graph threw an object that refuses to be looked at.
   }
-  const { error, message } = failureOf(thrown);
-  return { status: 500, message: `The graph failed: ${error}: ${message}` };
+  // The message is the graph's own and may hold what no client should see; the log has it.
+  return { status: 500, message: `The graph failed (${cutAt(failureOf(thrown).error, LONGEST_NAME)}); the log of the server says why.` };
 }
 
 /**

@@ -9,7 +9,8 @@ import { nodesOf, type Graph, type MakeGraph } from './load.ts';
 import type { Outcome, RunSpec } from '../threads/protocol.ts';
 import type { Saver } from './checkpoints/saver.ts';
 import type { Barrier } from './checkpoints/steps-of-run.ts';
-import { toJson } from './serialise.ts';
+import { plainJson, toJson } from './serialise.ts';
+import { isLong } from '../db/thread-values.ts';
 import type { PgStore } from './store.ts';
 import { interruptsOf } from './snapshot.ts';
 import { fromLast, isUnderWay, stopReached } from './resume.ts';
@@ -97,11 +98,8 @@ async function carryOut(spec: RunSpec, deps: InvokeDeps, progress: Progress): Pr
   return execute(goesOn ? null : inputOf(spec.kwargs), { spec, graph, config, progress, deps });
 }
 
-/**
- * Returns whether the graph goes on before a step is stored: "sync" waits for each step, and a resumable stream must
- * first write the events that came before it.
- */
-const goesAhead = ({ durability, resumable }: RunSpec['kwargs']): boolean => durability !== 'sync' && !resumable;
+/** Returns whether the graph goes on before a step is stored: "sync" waits for each step. */
+const goesAhead = ({ durability }: RunSpec['kwargs']): boolean => durability !== 'sync';
 
 /**
  * Refuses goals that the graph does not have. A graph that is made for each call, or that another revision changed,
@@ -175,7 +173,13 @@ function toChunk(chunk: unknown, subgraphs: boolean): Chunk {
   return { namespace: parts[0] as string[], mode: parts[1] as string, payload: parts[2] };
 }
 
-const result = (events: EventsOfRun): { values?: string } => (events.values === undefined ? {} : { values: events.text(events.values) });
+const result = (events: EventsOfRun): Pick<Outcome, 'values' | 'plain'> =>
+  events.values === undefined ? {} : stateText(events.values, events.text(events.values));
+
+const stateText = (state: unknown, values: string): Pick<Outcome, 'values' | 'plain'> => ({
+  values,
+  ...(isLong(values) && { plain: plainJson(state as object) }),
+});
 
 /** Returns how the run ended. A graph that stopped on the way is asked what it waits for. */
 async function ended({ events, graph, config }: Progress, status: 'success' | 'interrupted'): Promise<Outcome> {
@@ -185,6 +189,7 @@ async function ended({ events, graph, config }: Progress, status: 'success' | 'i
   const state = await graph.getState({ configurable: { thread_id, __pregel_checkpointer } }).catch(() => undefined);
   if (state === undefined) return { ...result(events), status, waiting: false };
   // A run that was stopped before it sent any state is where the last checkpoint of its thread is.
-  const values = events.values === undefined && state.createdAt !== undefined ? { values: toJson(state.values) } : result(events);
+  const values =
+    events.values === undefined && state.createdAt !== undefined ? stateText(state.values, toJson(state.values)) : result(events);
   return { ...values, status, waiting: state.next.length > 0, interrupts: toJson(interruptsOf(state)) };
 }

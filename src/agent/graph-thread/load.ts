@@ -1,6 +1,5 @@
-import { existsSync } from 'node:fs';
-import { pathToFileURL } from 'node:url';
 import { StartError } from '../../errors.ts';
+import { importExport } from '../gx-json/import-export.ts';
 import type { GraphSource } from '../gx-json/read.ts';
 import type { GraphBuilder } from './zod-schemas.ts';
 
@@ -78,20 +77,7 @@ export async function loadGraphs(sources: GraphSource[]): Promise<Map<string, Lo
 
 async function loadGraph(source: GraphSource): Promise<LoadedGraph> {
   const at = `Graph "${source.graphId}"`;
-  if (!existsSync(source.file)) throw new StartError(`${at}: there is no file ${source.file}.`);
-  let module: Record<string, unknown>;
-  try {
-    module = (await import(pathToFileURL(source.file).href)) as Record<string, unknown>;
-  } catch (error) {
-    const { name, message } = error as Error;
-    throw new StartError(`${at}: ${source.file} can't be loaded: ${name}: ${message}`, { cause: error });
-  }
-  const exported = module[source.exportName] ?? (module['default'] as Record<string, unknown> | undefined)?.[source.exportName];
-  if (exported === undefined) {
-    const known = Object.keys(module).join(', ') || 'nothing';
-    throw new StartError(`${at}: ${source.file} does not export "${source.exportName}"; it exports ${known}.`);
-  }
-  return maker(await Promise.resolve(exported), at);
+  return maker(await importExport(source, at), at);
 }
 
 function maker(exported: unknown, at: string): LoadedGraph {

@@ -112,10 +112,11 @@ async function start({ graphs: sources, index, database, logLevel, env, traced }
   const graphs = await loadGraphs(sources);
   const fileOf = (graphId: string): string => sources.find((source) => source.graphId === graphId)!.file;
   const lists = new Lists(REMEMBERED_BYTES);
-  const deps = { graphOf: graphIn(graphs), fileOf, saver: new Saver(db, lists), store };
+  const untidied = (error: unknown): void => log.warn({ err: error }, 'older checkpoints stay as they are until a later run');
+  const deps = { graphOf: graphIn(graphs), fileOf, saver: new Saver(db, lists, { untidied }), store };
   serve(
     new Running({ ...deps, markBegun: (spec) => markBegun(db, spec), traced, tell, duringRun }),
-    { ...deps, reader: new Saver(db, lists, 'records'), embed },
+    { ...deps, reader: new Saver(db, lists, { form: 'records' }), embed },
     log,
   );
   beat();

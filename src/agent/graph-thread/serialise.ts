@@ -68,6 +68,15 @@ export function toJson(value: unknown, form = plainMessage): string {
   }
 }
 
+/** Returns, as JSON, the fields of a state that are neither objects nor lists there. */
+export function plainJson(state: object): string {
+  const fields = Object.entries(state).filter(([, value]) => typeof value !== 'object' || value === null || isScalar(value));
+  return toJson(Object.fromEntries(fields));
+}
+
+/** Returns true for an object that JSON has as a text, a number or a truth value. */
+const isScalar = (value: object): boolean => (hasOwnForm(value) || isBoxed(value)) && !/^[[{]/.test(toJson(value));
+
 type Form = (message: Message) => Record<string, unknown>;
 
 /** Returns what `JSON.stringify` is to see of a value. */

@@ -1,6 +1,5 @@
-import { existsSync } from 'node:fs';
-import { pathToFileURL } from 'node:url';
 import { Problem, StartError } from '../../errors.ts';
+import { importExport } from './import-export.ts';
 
 /** `store.index` of gx.json. */
 export type StoreIndex = { file: string; exportName: string; dims: number; fields: string[] };
@@ -10,10 +9,8 @@ export type Embed = (texts: string[]) => Promise<number[][]>;
 
 /** Loads the user's embedding: a function from texts to vectors, or an object of LangChain's `Embeddings`. */
 export async function loadEmbed({ file, exportName, dims }: StoreIndex): Promise<Embed> {
-  if (!existsSync(file)) throw new StartError(`store.index.embed: there is no file ${file}.`);
-  const module = (await import(pathToFileURL(file).href)) as Record<string, unknown>;
-  const exported = module[exportName] as Embed | { embedDocuments?: Embed } | undefined;
-  const embed = typeof exported === 'function' ? exported : exported?.embedDocuments?.bind(exported);
+  const exported = (await importExport({ file, exportName }, 'store.index.embed')) as Embed | { embedDocuments?: Embed };
+  const embed = typeof exported === 'function' ? exported : exported.embedDocuments?.bind(exported);
   if (embed === undefined)
     throw new StartError(`store.index.embed: "${exportName}" of ${file} is neither a function nor an Embeddings object.`);
   return async (texts) => {

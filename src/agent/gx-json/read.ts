@@ -5,6 +5,7 @@ import { Invalid, StartError } from '../../errors.ts';
 import { createValidator } from '../../http/validate.ts';
 import { GxJson, NOT_BUILT } from '../../schema/gx-json.ts';
 import type { StoreIndex } from './embed.ts';
+import type { ModuleExport } from './import-export.ts';
 
 /** One graph of gx.json: its name, the file and the export that make it. */
 export type GraphSource = { graphId: string; file: string; exportName: string; description: string | null };
@@ -16,6 +17,8 @@ export type GraphsFile = {
   graphs: GraphSource[];
   env: Record<string, string>;
   index: StoreIndex | undefined;
+  /** The handlers that decide who may call; undefined when everybody may. */
+  auth: ModuleExport | undefined;
 };
 
 /** Reads gx.json. Throws a `StartError` that names the file and the field for whatever is wrong. */
@@ -26,7 +29,15 @@ export function readGraphsFile(configPath: string): GraphsFile {
     if (asks(at(settings, key))) throw new StartError(`${file}: "${key}" asks for something this server does not do yet; remove it.`);
   const folder = path.dirname(file);
   const graphs = Object.entries(settings.graphs).map(([graphId, ref]) => source(graphId, ref, folder));
-  return { path: file, folder, settings, graphs, env: environment(settings, file), index: storeIndex(settings, folder) };
+  return {
+    path: file,
+    folder,
+    settings,
+    graphs,
+    env: environment(settings, file),
+    index: storeIndex(settings, folder),
+    auth: authExport(settings, folder),
+  };
 }
 
 function parsed(file: string): unknown {
@@ -63,6 +74,12 @@ function source(graphId: string, ref: string | { path: string; description?: str
   const { path: target, description = null } = typeof ref === 'string' ? { path: ref } : ref;
   const colon = target.lastIndexOf(':');
   return { graphId, file: path.resolve(folder, target.slice(0, colon)), exportName: target.slice(colon + 1), description };
+}
+
+function authExport({ auth }: GxJson, folder: string): ModuleExport | undefined {
+  if (auth === undefined) return undefined;
+  const { file, exportName } = source('auth', auth.path, folder);
+  return { file, exportName };
 }
 
 function storeIndex({ store }: GxJson, folder: string): StoreIndex | undefined {

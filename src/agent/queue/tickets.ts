@@ -1,12 +1,13 @@
 import { PgBoss } from 'pg-boss';
 import { StartError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
+import { hidden } from '../db/plans.ts';
 import type { Database, Db } from '../db/pool.ts';
 
 export type Tickets = {
   /** Returns pg-boss's insert, as a part of the statement that makes the run. Its one parameter takes `payload`. */
   sql: (parameter: number) => string;
-  payload(run: { run_id: string; thread_id: string; after_seconds?: number }): string;
+  payload(runs: { run_id: string; thread_id: string; after_seconds?: number }[]): string;
   /** Sends a ticket. `continued` means that the run was under way before, so it goes on before any new one begins. */
   send(db: Db, run: { run_id: string; thread_id: string }, options?: { continued?: boolean }): Promise<void>;
   /**
@@ -50,17 +51,22 @@ export async function openTickets(
     throw new StartError(`The queue's tables can't be prepared: ${(error as Error).message}.`, { cause: error });
   }
   const insert = await ownInsert(boss);
-  const payload: Tickets['payload'] = ({ run_id, thread_id, after_seconds = 0 }) =>
-    JSON.stringify([{ data: { run_id, thread_id }, ...(after_seconds > 0 && { startAfter: `${after_seconds} seconds` }) }]);
+  const payload: Tickets['payload'] = (runs) =>
+    JSON.stringify(
+      runs.map(({ run_id, thread_id, after_seconds = 0 }) => ({
+        data: { run_id, thread_id },
+        ...(after_seconds > 0 && { startAfter: `${after_seconds} seconds` }),
+      })),
+    );
   const first = ({ run_id, thread_id }: { run_id: string; thread_id: string }): string =>
     JSON.stringify([{ data: { run_id, thread_id }, priority: 1 }]);
   return {
     sql: (parameter) => insert.replaceAll('$1', () => `$${parameter}`),
     payload,
     send: async (target, run, { continued = false } = {}) => {
-      await target.query({ name: 'ticket_send', text: insert, values: [continued ? first(run) : payload(run)] });
+      await target.query({ name: 'ticket_send', text: insert, values: [continued ? first(run) : payload([run])] });
     },
-    takeSql: (limit) => TAKE.replace('$limit', `$${limit}`),
+    takeSql: (limit) => TAKE.replace('$limit', hidden(`$${limit}::int`)),
     close: () => boss.stop({ graceful: false, close: false }),
   };
 }

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { Invalid } from '../../errors.ts';
 import { json, jsonText, type Reply } from '../../http/route.ts';
+import { permission, type AgentCaller } from '../auth/caller.ts';
 import type { AgentDeps } from '../deps.ts';
 import { graphSchemas, subgraphSchemas } from '../graph-types/graph-schemas.ts';
 import { assistantIdOf } from '../ids.ts';
@@ -12,9 +13,12 @@ type Deps = Pick<AgentDeps, 'db' | 'graphs' | 'host' | 'typedSchemas'>;
 const tag = 'assistants';
 const Shape = Type.Unsafe<unknown>({ type: 'object' });
 
+type Asked = { assistant_id: string; caller: AgentCaller };
+
 /** Answers with what `question` asks about the assistant's graph. */
-async function ask(deps: Deps, assistantId: string, question: (graph_id: string) => Promise<Reply>): Promise<Reply> {
-  const { graph_id } = await assistantOf(deps, assistantId);
+async function ask(deps: Deps, { assistant_id, caller }: Asked, question: (graph_id: string) => Promise<Reply>): Promise<Reply> {
+  const { permits } = await permission(caller, 'assistants:read', { assistant_id, metadata: {} });
+  const { graph_id } = await assistantOf(deps, assistant_id, permits);
   return question(graph_id);
 }
 
@@ -40,10 +44,10 @@ const getAssistantGraphRoute = (deps: Deps): AgentRoute =>
     params: Type.Object({ assistant_id: Type.String() }),
     query: Type.Object({ xray: Type.Optional(Type.String()) }),
     answers: { 200: ok('The drawing.', Shape), ...refused },
-    handler: ({ params, query }) => {
+    handler: ({ params, query, caller }) => {
       const xray = levels(query.xray);
       const draw = async (graph_id: string): Promise<Reply> => jsonText(await deps.host.call('graph', { graph_id, xray }));
-      return ask(deps, assistantIdOf(params.assistant_id, deps.graphs, 'path'), draw);
+      return ask(deps, { assistant_id: assistantIdOf(params.assistant_id, deps.graphs, 'path'), caller }, draw);
     },
   });
 
@@ -57,7 +61,7 @@ const getAssistantSchemasRoute = (deps: Deps): AgentRoute =>
     access: 'read',
     params: AssistantPath,
     answers: { 200: ok('JSON Schemas.', Shape), ...refused },
-    handler: ({ params }) => ask(deps, params.assistant_id, async (graph_id) => json(await graphSchemas(graph_id, deps))),
+    handler: ({ params, caller }) => ask(deps, { ...params, caller }, async (graph_id) => json(await graphSchemas(graph_id, deps))),
   });
 
 const getSubgraphsRoute = (deps: Deps): AgentRoute =>
@@ -71,8 +75,10 @@ const getSubgraphsRoute = (deps: Deps): AgentRoute =>
     params: AssistantPath,
     query: Subgraphs,
     answers: { 200: ok('Namespace -> schemas.', Shape), ...refused },
-    handler: ({ params, query }) =>
-      ask(deps, params.assistant_id, async (graph_id) => json(await subgraphSchemas({ graph_id, recurse: query.recurse === true }, deps))),
+    handler: ({ params, query, caller }) =>
+      ask(deps, { ...params, caller }, async (graph_id) =>
+        json(await subgraphSchemas({ graph_id, recurse: query.recurse === true }, deps)),
+      ),
   });
 
 const getSubgraphRoute = (deps: Deps): AgentRoute =>
@@ -86,9 +92,11 @@ const getSubgraphRoute = (deps: Deps): AgentRoute =>
     params: Type.Object({ ...AssistantPath.properties, namespace: Type.String() }),
     query: Subgraphs,
     answers: { 200: ok('Namespace -> schemas.', Shape), ...refused },
-    handler: ({ params, query }) => {
+    handler: ({ params, query, caller }) => {
       const which = { namespace: params.namespace, recurse: query.recurse === true };
-      return ask(deps, params.assistant_id, async (graph_id) => json(await subgraphSchemas({ graph_id, ...which }, deps)));
+      return ask(deps, { assistant_id: params.assistant_id, caller }, async (graph_id) =>
+        json(await subgraphSchemas({ graph_id, ...which }, deps)),
+      );
     },
   });
 

@@ -12,6 +12,7 @@ import {
 } from '../../schema/assistant.ts';
 import { type JsonObject } from '../../schema/agent-types.ts';
 import { Uuid } from '../../schema/types.ts';
+import { permission, type AgentCaller } from '../auth/caller.ts';
 import {
   activeRunsOf,
   countAssistants,
@@ -23,6 +24,7 @@ import {
   searchAssistants,
   setLatest,
 } from '../db/assistants.ts';
+import type { Patterns } from '../db/permits.ts';
 import { selectActive } from '../db/runs.ts';
 import { deleteThreads } from '../db/threads.ts';
 import type { AgentDeps } from '../deps.ts';
@@ -35,8 +37,9 @@ type Deps = CancelDeps & Pick<AgentDeps, 'graphs'>;
 const tag = 'assistants';
 export const AssistantPath = Type.Object({ assistant_id: Uuid('') });
 
-export async function assistantOf(deps: Pick<Deps, 'db'>, id: string): Promise<Assistant> {
-  const [assistant] = await getAssistants(deps.db, [id]);
+/** Returns the assistant. Throws `NotFound`, also for one that the caller may not see. */
+export async function assistantOf(deps: Pick<Deps, 'db'>, id: string, seen?: Patterns): Promise<Assistant> {
+  const [assistant] = await getAssistants(deps.db, [id], seen);
   if (assistant === undefined) throw new NotFound(`Assistant with ID ${id} not found`);
   return assistant;
 }
@@ -57,10 +60,12 @@ function contextIn({ config, context }: Settings): JsonObject | null {
   return isFull(configurable) ? configurable : (context ?? configurable ?? null);
 }
 
-async function create(deps: Deps, body: AssistantCreate): Promise<Reply> {
+async function create(deps: Deps, asked: AssistantCreate, caller: AgentCaller): Promise<Reply> {
+  const described = { ...asked, assistant_id: asked.assistant_id ?? newId(), metadata: asked.metadata ?? {}, config: asked.config ?? {} };
+  const { value: body, permits } = await permission(caller, 'assistants:create', described);
   knownGraph(deps, body.graph_id);
   const context = contextIn(body);
-  const id = body.assistant_id ?? newId();
+  const id = body.assistant_id;
   const assistant = await insertAssistant(deps.db, {
     assistant_id: id,
     graph_id: body.graph_id,
@@ -68,29 +73,37 @@ async function create(deps: Deps, body: AssistantCreate): Promise<Reply> {
     description: body.description ?? null,
     config: { ...body.config, ...(isFull(context) && { configurable: context }) },
     context: context ?? {},
-    metadata: body.metadata ?? {},
+    metadata: body.metadata,
   });
   if (assistant !== undefined) return json(assistant);
-  if (body.if_exists !== 'do_nothing') throw new Conflict(`Assistant with ID ${id} already exists`);
-  return json(await assistantOf(deps, id));
+  const [existing] = body.if_exists === 'do_nothing' ? await getAssistants(deps.db, [id], permits) : [];
+  if (existing === undefined) throw new Conflict(`Assistant with ID ${id} already exists`);
+  return json(existing);
 }
 
-async function patch(deps: Deps, id: string, body: AssistantPatch): Promise<Reply> {
+async function patch(deps: Deps, { id, body: asked, caller }: { id: string; body: AssistantPatch; caller: AgentCaller }): Promise<Reply> {
+  const described = { ...asked, assistant_id: id, metadata: asked.metadata ?? {} };
+  const asking = await permission(caller, 'assistants:update', described);
+  const { assistant_id: _id, ...body } = asking.value;
   knownGraph(deps, body.graph_id);
   const given = Object.entries({ ...body, context: contextIn(body) }).filter(([, value]) => value !== null && value !== undefined);
-  const assistant = await patchAssistant(deps.db, id, Object.fromEntries(given));
+  const assistant = await patchAssistant(deps.db, id, Object.fromEntries(given), asking.permits);
   if (assistant === undefined) throw new NotFound(`Assistant with ID ${id} not found`);
   return json(assistant);
 }
 
-async function remove(deps: Deps, id: string, withThreads: boolean): Promise<Reply> {
-  const assistant = await assistantOf(deps, id);
+type Removal = { id: string; withThreads: boolean; caller: AgentCaller };
+
+async function remove(deps: Deps, { id, withThreads, caller }: Removal): Promise<Reply> {
+  const { permits } = await permission(caller, 'assistants:delete', { assistant_id: id });
+  const ofThreads = withThreads ? (await permission(caller, 'threads:delete', { thread_id: null })).permits : undefined;
+  const assistant = await assistantOf(deps, id, permits);
   if (assistant.metadata['created_by'] === 'system')
     throw new Invalid([{ loc: ['path', 'assistant_id'], msg: "A graph's own assistant can't be deleted", type: 'value_error' }]);
   const runs = await activeRunsOf(deps.db, id);
   if (runs.length > 0) await cancelRuns(deps, (tx) => selectActive(tx, { run_ids: runs }), 'interrupt');
-  const deleted = await deleteAssistant(deps.db, id);
-  if (withThreads && deleted !== undefined && deleted.threads.length > 0) await deleteThreads(deps.db, deleted.threads);
+  const deleted = await deleteAssistant(deps.db, id, { assistants: permits, threads: ofThreads });
+  if (withThreads && deleted !== undefined && deleted.threads.length > 0) await deleteThreads(deps.db, deleted.threads, ofThreads);
   return noContent();
 }
 
@@ -104,7 +117,7 @@ const createAssistantRoute = (deps: Deps): AgentRoute =>
     access: 'write',
     body: AssistantCreate,
     answers: { 200: ok('The assistant.', Assistant), 409: { description: 'The id is taken.' }, ...refused },
-    handler: ({ body }) => create(deps, body),
+    handler: ({ body, caller }) => create(deps, body, caller),
   });
 
 const searchAssistantsRoute = (deps: Deps): AgentRoute =>
@@ -116,11 +129,13 @@ const searchAssistantsRoute = (deps: Deps): AgentRoute =>
     tag,
     access: 'read',
     body: AssistantSearch,
+    selects: true,
     bodyOptional: true,
     answers: { 200: ok('Assistants, or the selected fields of them.', Type.Array(Type.Partial(Assistant))), ...refused },
-    handler: async ({ body }) => {
-      knownGraph(deps, body.graph_id);
-      const { rows, headers } = page(await searchAssistants(deps.db, { ...body, graphs: deps.graphs }), body);
+    handler: async ({ body: asked, caller }) => {
+      knownGraph(deps, asked.graph_id);
+      const { value: body, permits } = await permission(caller, 'assistants:search', { ...asked, metadata: asked.metadata ?? {} });
+      const { rows, headers } = page(await searchAssistants(deps.db, { ...body, graphs: deps.graphs, seen: permits }), body);
       return json(rows, 200, headers);
     },
   });
@@ -134,9 +149,13 @@ const countAssistantsRoute = (deps: Deps): AgentRoute =>
     tag,
     access: 'read',
     body: AssistantCount,
+    selects: true,
     bodyOptional: true,
     answers: { 200: ok('The number.', Type.Integer()), ...refused },
-    handler: async ({ body }) => json(await countAssistants(deps.db, { ...body, graphs: deps.graphs })),
+    handler: async ({ body, caller }) => {
+      const { value, permits } = await permission(caller, 'assistants:search', { ...body, metadata: body.metadata ?? {} });
+      return json(await countAssistants(deps.db, { ...value, graphs: deps.graphs, seen: permits }));
+    },
   });
 
 const getAssistantRoute = (deps: Deps): AgentRoute =>
@@ -149,7 +168,10 @@ const getAssistantRoute = (deps: Deps): AgentRoute =>
     access: 'read',
     params: AssistantPath,
     answers: { 200: ok('The assistant.', Assistant), ...refused },
-    handler: async ({ params }) => json(await assistantOf(deps, params.assistant_id)),
+    handler: async ({ params, caller }) => {
+      const { permits } = await permission(caller, 'assistants:read', { ...params, metadata: {} });
+      return json(await assistantOf(deps, params.assistant_id, permits));
+    },
   });
 
 const patchAssistantRoute = (deps: Deps): AgentRoute =>
@@ -163,7 +185,7 @@ const patchAssistantRoute = (deps: Deps): AgentRoute =>
     params: AssistantPath,
     body: AssistantPatch,
     answers: { 200: ok('The assistant.', Assistant), ...refused },
-    handler: ({ params, body }) => patch(deps, params.assistant_id, body),
+    handler: ({ params, body, caller }) => patch(deps, { id: params.assistant_id, body, caller }),
   });
 
 const deleteAssistantRoute = (deps: Deps): AgentRoute =>
@@ -177,7 +199,7 @@ const deleteAssistantRoute = (deps: Deps): AgentRoute =>
     params: AssistantPath,
     query: Type.Object({ delete_threads: Type.Optional(Type.Boolean()) }),
     answers: { 204: ok('Gone.'), ...refused },
-    handler: ({ params, query }) => remove(deps, params.assistant_id, query.delete_threads === true),
+    handler: ({ params, query, caller }) => remove(deps, { id: params.assistant_id, withThreads: query.delete_threads === true, caller }),
   });
 
 const listAssistantVersionsRoute = (deps: Deps): AgentRoute =>
@@ -190,11 +212,13 @@ const listAssistantVersionsRoute = (deps: Deps): AgentRoute =>
     access: 'read',
     params: AssistantPath,
     body: AssistantVersions,
+    selects: true,
     bodyOptional: true,
     answers: { 200: ok('Versions.', Type.Array(Assistant)), ...refused },
-    handler: async ({ params, body }) => {
-      await assistantOf(deps, params.assistant_id);
-      return json(await listVersions(deps.db, params.assistant_id, body));
+    handler: async ({ params, body, caller }) => {
+      const { value, permits } = await permission(caller, 'assistants:read', { ...params, metadata: body.metadata ?? {} });
+      await assistantOf(deps, params.assistant_id, permits);
+      return json(await listVersions(deps.db, params.assistant_id, { ...body, metadata: value.metadata }));
     },
   });
 
@@ -208,9 +232,11 @@ const setLatestVersionRoute = (deps: Deps): AgentRoute =>
     access: 'write',
     params: AssistantPath,
     body: AssistantLatest,
+    selects: true,
     answers: { 200: ok('The assistant.', Assistant), ...refused },
-    handler: async ({ params, body }) => {
-      const assistant = await setLatest(deps.db, params.assistant_id, body.version);
+    handler: async ({ params, body, caller }) => {
+      const { permits } = await permission(caller, 'assistants:update', { ...params, version: body.version, metadata: {} });
+      const assistant = await setLatest(deps.db, params.assistant_id, body.version, permits);
       if (assistant === undefined) throw new NotFound(`Assistant ${params.assistant_id} has no version ${body.version}`);
       return json(assistant);
     },

@@ -3,17 +3,19 @@ import { Invalid } from '../../errors.ts';
 import type { SocketRoute } from '../../http/websocket.ts';
 import { json, sse, type SseEvent } from '../../http/route.ts';
 import { Command, EventStream } from '../../schema/event-streaming.ts';
+import type { AgentCaller } from '../auth/caller.ts';
 import { isUuid } from '../ids.ts';
 import type { AgentDeps } from '../deps.ts';
-import { answerCommand, type CommandDeps } from '../event-streaming/commands.ts';
+import { answerCommand, startsRun, type CommandDeps } from '../event-streaming/commands.ts';
 import { failure, resumeGap } from '../event-streaming/answers.ts';
 import { placeOfEvent } from '../stream/protocol/event-name.ts';
 import { checkChannels, letsThrough, type EventFilter } from '../stream/protocol/filter.ts';
 import type { Batch } from '../stream/protocol/follow.ts';
 import { seqOf, wireForm } from '../stream/protocol/wire-form.ts';
+import { visibility } from '../event-streaming/visibility.ts';
 import { SocketSession, type SessionDeps } from '../event-streaming/socket-session.ts';
 import type { Feature } from './feature.ts';
-import { ok, refused, route, ThreadPath, type AgentRoute, type AgentCaller } from './route.ts';
+import { ok, refused, route, ThreadPath, type AgentRoute } from './route.ts';
 
 const tag = 'event streaming';
 
@@ -28,11 +30,11 @@ async function* filtered(batches: AsyncIterable<Batch>, filter: EventFilter): As
       .map((event) => ({ event, place: placeOfEvent(event.event) }))
       .filter(({ place }) => letsThrough(filter, place));
     if (shown.length > 0)
-      yield shown.map(({ event, place }) => ({ event: place.method, json: wireForm(event), id: String(event.thread_seq) }));
+      yield shown.map(({ event, place }) => ({ event: place.method, json: wireForm(event, place.method), id: String(event.thread_seq) }));
   }
 }
 
-const eventsRoute = ({ readers }: Pick<AgentDeps, 'readers'>): AgentRoute =>
+const eventsRoute = ({ db, readers }: Pick<AgentDeps, 'db' | 'readers'>): AgentRoute =>
   route({
     method: 'post',
     path: '/threads/{thread_id}/stream/events',
@@ -42,12 +44,14 @@ const eventsRoute = ({ readers }: Pick<AgentDeps, 'readers'>): AgentRoute =>
     access: 'read',
     params: ThreadPath,
     body: EventStream,
+    selects: true,
     answers: { 200: { description: 'Events.', contentType: 'text/event-stream', schema: Type.String() }, ...refused },
-    handler: ({ params: { thread_id: threadId }, body, headers, signal }) => {
+    handler: async ({ params: { thread_id: threadId }, body, headers, caller, signal }) => {
       checkChannels(body.channels);
+      const seen = await visibility(db, caller, threadId);
       const since = body.since ?? seqOf(String(headers['last-event-id'] ?? '')) ?? 0;
       const followed = readers.followThreadToCome(threadId, signal);
-      return sse(() => filtered(readers.protocolEvents(followed, since), body));
+      return sse(() => filtered(seen.only(readers.protocolEvents(followed, since)), body));
     },
   });
 
@@ -61,21 +65,24 @@ const commandsRoute = (deps: CommandDeps): AgentRoute =>
     access: 'write',
     params: ThreadPath,
     body: Command,
+    starts: (body) => (startsRun(body as Command) ? 1 : 0),
     answers: { 200: ok('The answer; also of a command that can not be carried out (`type` error).', Type.Unsafe<unknown>({})), ...refused },
-    handler: async ({ params, body, requestId, headers, signal }) => {
-      return json(await answerCommand(deps, body, { threadId: params.thread_id, request: { requestId, headers, signal } }));
+    handler: async ({ params, body, requestId, headers, caller, signal }) => {
+      return json(await answerCommand(deps, body, { threadId: params.thread_id, request: { requestId, headers, caller, signal } }));
     },
   });
 
 /** Serves the same thread over one connection that carries commands, answers and events. */
-const threadSocket = (deps: SessionDeps): SocketRoute<AgentCaller> => ({
+const threadSocket = (deps: SessionDeps & Pick<AgentDeps, 'callers'>): SocketRoute<AgentCaller> => ({
   path: '/threads/{thread_id}/stream/events',
   check: ({ thread_id = '' }) => {
     if (!isUuid(thread_id)) throw new Invalid([{ loc: ['path', 'thread_id'], msg: 'Invalid thread ID: must be a UUID', type: 'uuid' }]);
     return { thread_id: thread_id.toLowerCase() };
   },
-  connect: ({ params, requestId, headers, signal }, socket) => {
-    const session = new SocketSession(deps, { threadId: params['thread_id']!, request: { requestId, headers, signal }, socket });
+  connect: ({ params, requestId, headers, signal, caller }, socket) => {
+    const starts = (): void => deps.callers.starts(caller, 1);
+    const request = { requestId, headers, caller, signal };
+    const session = new SocketSession(deps, { threadId: params['thread_id']!, request, socket, starts });
     return { receive: (text) => session.receive(text) };
   },
 });

@@ -2,7 +2,8 @@ import type { AgentConfig } from '../../config/agent.ts';
 import type { SocketRoute } from '../../http/websocket.ts';
 import type { GxJson } from '../../schema/gx-json.ts';
 import type { AgentDeps } from '../deps.ts';
-import type { AgentRoute, AgentCaller } from './route.ts';
+import type { AgentCaller } from '../auth/caller.ts';
+import type { AgentRoute } from './route.ts';
 
 /** What turns features on and off: `http` of gx.json, and the settings of the process. */
 export type FeatureSettings = { http: NonNullable<GxJson['http']>; config: Pick<AgentConfig, 'eventStreaming'> };

@@ -3,6 +3,7 @@ import { NotFound } from '../../errors.ts';
 import { json, noContent, type Reply } from '../../http/route.ts';
 import { Feedback, FeedbackGiven, FeedbackLink } from '../../schema/feedback.ts';
 import { Uuid } from '../../schema/types.ts';
+import { permission } from '../auth/caller.ts';
 import { giveFeedback, listFeedback } from '../db/feedback.ts';
 import { getRun } from '../db/runs.ts';
 import type { AgentDeps } from '../deps.ts';
@@ -29,6 +30,7 @@ const giveFeedbackRoute = (deps: Deps): AgentRoute =>
     access: 'open',
     params: Token,
     body: FeedbackGiven,
+    selects: true,
     answers: { 204: ok('Kept; it replaces what was given before.'), ...refused },
     handler: ({ params, body }) => give(deps, params.token, body),
   });
@@ -57,8 +59,10 @@ const listFeedbackRoute = ({ db }: Deps): AgentRoute =>
     access: 'read',
     params: RunPath,
     answers: { 200: ok('Feedback by key.', Type.Array(Feedback)), ...refused },
-    handler: async ({ params }) => {
-      if ((await getRun(db, params.thread_id, params.run_id)) === undefined) throw new NotFound(`Run with ID ${params.run_id} not found`);
+    handler: async ({ params, caller }) => {
+      const { permits } = await permission(caller, 'threads:read', params);
+      if ((await getRun(db, params.thread_id, params.run_id, permits)) === undefined)
+        throw new NotFound(`Run with ID ${params.run_id} not found`);
       return json(await listFeedback(db, params.run_id));
     },
   });

@@ -2,9 +2,7 @@ import { Type } from 'typebox';
 import type { AnswerDescription, Route } from '../../http/route.ts';
 import { routeFor } from '../../http/route.ts';
 import { Uuid } from '../../schema/types.ts';
-
-/** Who calls. Until a deployment configures authentication, everybody may do everything. */
-export type AgentCaller = { identity: string };
+import type { AgentCaller } from '../auth/caller.ts';
 
 export type AgentRoute = Route<AgentCaller>;
 

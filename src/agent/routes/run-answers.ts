@@ -3,7 +3,8 @@ import { NotFound } from '../../errors.ts';
 import { json, jsonText, slowJsonText, sse, type Reply, type Request } from '../../http/route.ts';
 import { isUnfinished, type RunCreate } from '../../schema/run.ts';
 import { STREAM_MODES } from '../../schema/stream-event.ts';
-import { selectActive } from '../db/runs.ts';
+import { permission, type AgentCaller } from '../auth/caller.ts';
+import { getRun, selectActive } from '../db/runs.ts';
 import { cancelRuns, type CancelDeps } from '../runs/cancel.ts';
 import { createRun, type CreateDeps } from '../runs/create.ts';
 import type { FollowedRun, Readers } from '../runs/readers.ts';
@@ -18,7 +19,8 @@ import { cursorOf, modesOf } from './stream-query.ts';
 /** The parts that answering runs needs. */
 export type RunRouteDeps = CreateDeps & CancelDeps & { readers: Readers };
 
-type Target = { threadId: string | undefined; request: Pick<Request, 'requestId' | 'headers' | 'signal'> };
+type AgentRequest = Request<unknown, unknown, unknown, AgentCaller>;
+type Target = { threadId: string | undefined; request: Pick<AgentRequest, 'requestId' | 'headers' | 'caller' | 'signal'> };
 
 const pathOf = (run: { thread_id: string; run_id: string }, threadId: string | undefined): string =>
   threadId === undefined ? `/runs/${run.run_id}` : `/threads/${run.thread_id}/runs/${run.run_id}`;
@@ -86,13 +88,21 @@ async function* untilLeft<T>(
 type Join = {
   runId: string;
   threadId: string | undefined;
+  caller: AgentCaller;
   headers: Request['headers'];
   signal: AbortSignal;
   query: { cancel_on_disconnect?: boolean; stream_mode?: string[]; namespace?: string[] };
 };
 
-/** Follows a run that clients can see. Throws `NotFound`, also for one that is being rolled back. */
-async function joined({ readers }: RunRouteDeps, run: Pick<Join, 'runId' | 'threadId'>, signal: AbortSignal): Promise<FollowedRun> {
+/** Follows a run that the caller can see. Throws `NotFound`, also for one that is being rolled back. */
+async function joined(
+  { db, readers }: RunRouteDeps,
+  { caller, ...run }: Pick<Join, 'runId' | 'threadId' | 'caller'>,
+  signal: AbortSignal,
+): Promise<FollowedRun> {
+  const { permits } = await permission(caller, 'threads:read', { thread_id: run.threadId ?? null, run_id: run.runId });
+  if (permits !== undefined && (await getRun(db, run.threadId, run.runId, permits)) === undefined)
+    throw new NotFound(`Run with ID ${run.runId} not found`);
   const followed = await readers.followRun(run, signal);
   if (!followed.progress.gone) return followed;
   followed.subscription.close();
@@ -100,8 +110,8 @@ async function joined({ readers }: RunRouteDeps, run: Pick<Join, 'runId' | 'thre
 }
 
 /** Answers with the final state of a run that was made before. */
-export async function answerJoin(deps: RunRouteDeps, { runId, threadId, signal, query }: Omit<Join, 'headers'>): Promise<Reply> {
-  const { progress, subscription } = await joined(deps, { runId, threadId }, signal);
+export async function answerJoin(deps: RunRouteDeps, { runId, threadId, caller, signal, query }: Omit<Join, 'headers'>): Promise<Reply> {
+  const { progress, subscription } = await joined(deps, { runId, threadId, caller }, signal);
   if (!isUnfinished(progress.status)) {
     subscription.close();
     return jsonText(await deps.readers.stateOf(progress));
@@ -110,10 +120,10 @@ export async function answerJoin(deps: RunRouteDeps, { runId, threadId, signal, 
 }
 
 /** Streams the events of a run that was made before, from now on or from an event on. */
-export async function answerJoinStream(deps: RunRouteDeps, { runId, threadId, headers, signal, query }: Join): Promise<Reply> {
+export async function answerJoinStream(deps: RunRouteDeps, { runId, threadId, caller, headers, signal, query }: Join): Promise<Reply> {
   const wanted = { modes: modesOf(query.stream_mode, { field: 'stream_mode', modes: STREAM_MODES }), namespaces: query.namespace };
   const cursor = cursorOf(headers);
-  const followed = await joined(deps, { runId, threadId }, signal);
+  const followed = await joined(deps, { runId, threadId, caller }, signal);
   const events = await deps.readers.eventsAfter(cursor, followed, wanted);
   const cancel = query.cancel_on_disconnect === true;
   return sse(() => untilLeft(deps, events, { run_id: runId, cancel, signal }), {

@@ -2,9 +2,11 @@ import { Type } from 'typebox';
 import { NotFound } from '../../errors.ts';
 import { json, noContent, slowJsonText, type Reply } from '../../http/route.ts';
 import { CancelQuery, isUnfinished, JoinQuery, Run, RunCreate, RunsQuery, StreamQuery } from '../../schema/run.ts';
+import { permission, type AgentCaller } from '../auth/caller.ts';
 import { deleteRunCheckpoints } from '../db/checkpoint-upkeep.ts';
-import { deleteRuns, getRun, listRuns, selectActive } from '../db/runs.ts';
-import { getThread } from '../db/threads.ts';
+import type { Db } from '../db/pool.ts';
+import { deleteRuns, getRun, listRuns, selectActive, type ActiveRun } from '../db/runs.ts';
+import { threadHead } from '../db/threads.ts';
 import { cancelRuns, stopOf, type CancelAction } from '../runs/cancel.ts';
 import { ok, refused, route, RunPath, ThreadPath, type AgentRoute } from './route.ts';
 import {
@@ -32,6 +34,7 @@ const createRunRoute = (deps: RunRouteDeps): AgentRoute =>
     access,
     params: ThreadPath,
     body: RunCreate,
+    starts: () => 1,
     answers: { 200: ok('The run.', Run), ...refused, ...busy },
     handler: (request) => answerRun(deps, request.body, { threadId: request.params.thread_id, request }),
   });
@@ -46,6 +49,7 @@ const waitRunRoute = (deps: RunRouteDeps): AgentRoute =>
     access,
     params: ThreadPath,
     body: RunCreate,
+    starts: () => 1,
     answers: { 200: ok('The final state.', AnyState), ...refused, ...busy },
     handler: (request) => answerEnd(deps, request.body, { threadId: request.params.thread_id, request }),
   });
@@ -61,6 +65,7 @@ const streamRunRoute = (deps: RunRouteDeps): AgentRoute =>
     params: ThreadPath,
     query: StreamQuery,
     body: RunCreate,
+    starts: () => 1,
     answers: { ...eventStream, ...refused, ...busy },
     handler: (request) =>
       answerStream(deps, request.body, { threadId: request.params.thread_id, request, namespaces: request.query.namespace }),
@@ -77,8 +82,10 @@ const listRunsRoute = (deps: RunRouteDeps): AgentRoute =>
     params: ThreadPath,
     query: RunsQuery,
     answers: { 200: ok('Runs, or the selected fields of them.', Type.Array(Type.Partial(Run))), ...refused },
-    handler: async ({ params, query }) => {
-      if ((await getThread(deps.db, params.thread_id)) === undefined) throw new NotFound(`Thread with ID ${params.thread_id} not found`);
+    handler: async ({ params, query, caller }) => {
+      const { permits } = await permission(caller, 'threads:search', { thread_id: params.thread_id, metadata: {} });
+      if ((await threadHead(deps.db, params.thread_id, permits)) === undefined)
+        throw new NotFound(`Thread with ID ${params.thread_id} not found`);
       const runs = await listRuns(deps.db, params.thread_id, query);
       return json(query.select === undefined ? runs : runs.map((run) => picked(run, query.select!)));
     },
@@ -94,8 +101,9 @@ const getRunRoute = (deps: RunRouteDeps): AgentRoute =>
     access: 'read',
     params: RunPath,
     answers: { 200: ok('The run.', Run), ...refused },
-    handler: async ({ params }) => {
-      const run = await getRun(deps.db, params.thread_id, params.run_id);
+    handler: async ({ params, caller }) => {
+      const { permits } = await permission(caller, 'threads:read', params);
+      const run = await getRun(deps.db, params.thread_id, params.run_id, permits);
       if (run === undefined) throw new NotFound(`Run with ID ${params.run_id} not found`);
       return json(run);
     },
@@ -111,7 +119,7 @@ const deleteRunRoute = (deps: RunRouteDeps): AgentRoute =>
     access,
     params: RunPath,
     answers: { 204: ok('Gone.'), ...refused },
-    handler: ({ params, signal }) => remove(deps, params, signal),
+    handler: ({ params, caller, signal }) => remove(deps, params, { caller, signal }),
   });
 
 const joinRunRoute = (deps: RunRouteDeps): AgentRoute =>
@@ -125,7 +133,8 @@ const joinRunRoute = (deps: RunRouteDeps): AgentRoute =>
     params: RunPath,
     query: JoinQuery,
     answers: { 200: ok('The final state.', AnyState), ...refused },
-    handler: ({ params, query, signal }) => answerJoin(deps, { runId: params.run_id, threadId: params.thread_id, query, signal }),
+    handler: ({ params, query, signal, caller }) =>
+      answerJoin(deps, { runId: params.run_id, threadId: params.thread_id, caller, query, signal }),
   });
 
 const joinStreamRoute = (deps: RunRouteDeps): AgentRoute =>
@@ -139,8 +148,8 @@ const joinStreamRoute = (deps: RunRouteDeps): AgentRoute =>
     params: RunPath,
     query: JoinQuery,
     answers: { ...eventStream, ...refused },
-    handler: ({ params, query, signal, headers }) =>
-      answerJoinStream(deps, { runId: params.run_id, threadId: params.thread_id, query, signal, headers }),
+    handler: ({ params, query, signal, headers, caller }) =>
+      answerJoinStream(deps, { runId: params.run_id, threadId: params.thread_id, caller, query, signal, headers }),
   });
 
 const cancelRunRoute = (deps: RunRouteDeps): AgentRoute =>
@@ -154,7 +163,7 @@ const cancelRunRoute = (deps: RunRouteDeps): AgentRoute =>
     params: RunPath,
     query: CancelQuery,
     answers: { 200: ok('Stopped.', AnyState), 202: ok('Stopping.'), ...refused },
-    handler: ({ params, query, signal }) => cancel(deps, params, { ...query, signal }),
+    handler: ({ params, query, signal, caller }) => cancel(deps, params, { ...query, caller, signal }),
   });
 
 const picked = (record: object, names: string[]): object =>
@@ -167,9 +176,10 @@ const picked = (record: object, names: string[]): object =>
 async function remove(
   deps: RunRouteDeps,
   { thread_id, run_id }: { thread_id: string; run_id: string },
-  signal: AbortSignal,
+  { caller, signal }: { caller: AgentCaller; signal: AbortSignal },
 ): Promise<Reply> {
-  const run = await getRun(deps.db, thread_id, run_id);
+  const { permits } = await permission(caller, 'threads:delete', { thread_id, run_id });
+  const run = await getRun(deps.db, thread_id, run_id, permits);
   if (run === undefined) throw new NotFound(`Run with ID ${run_id} not found`);
   if (isUnfinished(run.status)) {
     const { subscription } = await deps.readers.followRun({ runId: run_id, threadId: thread_id }, signal);
@@ -182,15 +192,18 @@ async function remove(
   return noContent();
 }
 
-type CancelOptions = { wait?: boolean; action?: CancelAction; signal: AbortSignal };
+type CancelOptions = { wait?: boolean; action?: CancelAction; caller: AgentCaller; signal: AbortSignal };
 
 async function cancel(
   deps: RunRouteDeps,
   { thread_id, run_id }: { thread_id: string; run_id: string },
   options: CancelOptions,
 ): Promise<Reply> {
+  const action = stopOf(options.action);
+  const { permits } = await permission(options.caller, 'threads:update', { thread_id, run_id, metadata: {}, action });
   const followed = options.wait === true ? await deps.readers.followRun({ runId: run_id, threadId: thread_id }, options.signal) : undefined;
-  const count = await cancelRuns(deps, (tx) => selectActive(tx, { thread_id, run_ids: [run_id] }), stopOf(options.action));
+  const select = (tx: Db): Promise<ActiveRun[]> => selectActive(tx, { thread_id, run_ids: [run_id], permitted: permits });
+  const count = await cancelRuns(deps, select, action);
   if (count === 0) {
     followed?.subscription.close();
     throw new NotFound(`Run with ID ${run_id} not found, or already finished`);

@@ -3,6 +3,7 @@ import { Invalid, NotFound } from '../../errors.ts';
 import { json, noContent } from '../../http/route.ts';
 import { CancelMany, CancelManyQuery, JoinQuery, Run, RunBatch, RunCreate, StreamQuery } from '../../schema/run.ts';
 import { Uuid } from '../../schema/types.ts';
+import { permission } from '../auth/caller.ts';
 import { selectActive } from '../db/runs.ts';
 import { cancelRuns, stopOf } from '../runs/cancel.ts';
 import { createRuns } from '../runs/create.ts';
@@ -21,6 +22,7 @@ const createStatelessRunRoute = (deps: RunRouteDeps): AgentRoute =>
     tag,
     access,
     body: RunCreate,
+    starts: () => 1,
     answers: { 200: ok('The run.', Run), ...refused },
     handler: (request) => answerRun(deps, request.body, { threadId: undefined, request }),
   });
@@ -34,6 +36,7 @@ const waitStatelessRunRoute = (deps: RunRouteDeps): AgentRoute =>
     tag,
     access,
     body: RunCreate,
+    starts: () => 1,
     answers: { 200: ok('The final state.', AnyState), ...refused },
     handler: (request) => answerEnd(deps, request.body, { threadId: undefined, request }),
   });
@@ -48,6 +51,7 @@ const streamStatelessRunRoute = (deps: RunRouteDeps): AgentRoute =>
     access,
     query: StreamQuery,
     body: RunCreate,
+    starts: () => 1,
     answers: { ...eventStream, ...refused },
     handler: (request) => answerStream(deps, request.body, { threadId: undefined, request, namespaces: request.query.namespace }),
   });
@@ -61,6 +65,7 @@ const createRunsRoute = (deps: RunRouteDeps): AgentRoute =>
     tag,
     access,
     body: RunBatch,
+    starts: (body) => (body as unknown[]).length,
     answers: { 200: ok('The runs.', Type.Array(Run)), ...refused },
     handler: async (request) => json(await createRuns(deps, request.body, request)),
   });
@@ -76,8 +81,8 @@ const joinStatelessStreamRoute = (deps: RunRouteDeps): AgentRoute =>
     params: Type.Object({ run_id: Uuid('') }),
     query: JoinQuery,
     answers: { ...eventStream, ...refused },
-    handler: ({ params, query, signal, headers }) =>
-      answerJoinStream(deps, { runId: params.run_id, threadId: undefined, query, signal, headers }),
+    handler: ({ params, query, signal, headers, caller }) =>
+      answerJoinStream(deps, { runId: params.run_id, threadId: undefined, caller, query, signal, headers }),
   });
 
 const cancelRunsRoute = (deps: RunRouteDeps): AgentRoute =>
@@ -90,12 +95,15 @@ const cancelRunsRoute = (deps: RunRouteDeps): AgentRoute =>
     access,
     query: CancelManyQuery,
     body: CancelMany,
+    selects: true,
     answers: { 204: ok('Stopped.'), ...refused },
-    handler: async ({ query, body }) => {
+    handler: async ({ query, body, caller }) => {
       const byIds = body.run_ids !== undefined || body.thread_id !== undefined;
       if (byIds === (body.status !== undefined))
         throw new Invalid([{ loc: ['body', 'status'], msg: 'Give either status, or thread_id with run_ids', type: 'value_error' }]);
-      const count = await cancelRuns(deps, (tx) => selectActive(tx, body), stopOf(query.action));
+      const action = stopOf(query.action);
+      const { permits } = await permission(caller, 'threads:update', { thread_id: body.thread_id ?? null, metadata: {}, action });
+      const count = await cancelRuns(deps, (tx) => selectActive(tx, { ...body, permitted: permits }), action);
       if (count === 0) throw new NotFound('No runs found to cancel.');
       return noContent();
     },

@@ -1,8 +1,9 @@
 import { Type } from 'typebox';
-import { Invalid, Rejected } from '../../errors.ts';
+import { Conflict, Invalid, Rejected } from '../../errors.ts';
 import { json, noContent } from '../../http/route.ts';
 import { Nullable } from '../../schema/types.ts';
 import { StoreDelete, StoreGet, StoreItem, StoreNamespaces, StorePut, StoreSearch } from '../../schema/store-item.ts';
+import { permission } from '../auth/caller.ts';
 import { deleteItem, getItem, listNamespaces, putItem, searchItems, type Near } from '../db/store-items.ts';
 import type { AgentDeps } from '../deps.ts';
 import { ok, refused, route, type AgentRoute } from './route.ts';
@@ -40,11 +41,13 @@ const putItemRoute = (deps: Deps): AgentRoute =>
     access: 'write',
     body: StorePut,
     answers: { 204: ok('Kept.'), ...refused },
-    handler: async ({ body }) => {
-      const { namespace } = checked(body);
-      const indexed = await deps.semanticSearch?.vectorsOf(body.value, body.index);
-      await putItem(deps.db, { namespace, key: body.key, value: body.value, ttl: body.ttl ?? null, indexed });
-      return noContent();
+    handler: async ({ body, caller }) => {
+      const { index = null, ttl = null } = body;
+      const { value: item, permits } = await permission(caller, 'store:put', { ...checked(body), index, ttl });
+      const indexed = await deps.semanticSearch?.vectorsOf(item.value, body.index);
+      const { namespace, key, value } = item;
+      if (await putItem(deps.db, { namespace, key, value, ttl: item.ttl, indexed, replaceable: permits })) return noContent();
+      throw new Conflict(`There is an item ${key} under ${namespace.join('.')} that may not be replaced.`);
     },
   });
 
@@ -58,10 +61,11 @@ const getItemRoute = ({ db }: Deps): AgentRoute =>
     access: 'read',
     query: StoreGet,
     answers: { 200: ok('The item, or null.', Nullable(StoreItem)), ...refused },
-    handler: async ({ query }) => {
+    handler: async ({ query, caller }) => {
       if (query.key === undefined) throw new Rejected('key: Field required');
-      const namespace = query.namespace ? query.namespace.split('.') : [];
-      return json((await getItem(db, { namespace, key: query.key, refresh: query.refresh_ttl !== false })) ?? null);
+      const asked = { namespace: query.namespace ? query.namespace.split('.') : [], key: query.key };
+      const { value, permits } = await permission(caller, 'store:get', asked);
+      return json((await getItem(db, { ...value, refresh: query.refresh_ttl !== false, seen: permits })) ?? null);
     },
   });
 
@@ -74,9 +78,11 @@ const deleteItemRoute = ({ db }: Deps): AgentRoute =>
     tag,
     access: 'write',
     body: StoreDelete,
+    selects: true,
     answers: { 204: ok('Gone.'), ...refused },
-    handler: async ({ body }) => {
-      await deleteItem(db, { namespace: checked(body).namespace ?? [], key: body.key });
+    handler: async ({ body, caller }) => {
+      const { value, permits } = await permission(caller, 'store:delete', { namespace: checked(body).namespace ?? [], key: body.key });
+      await deleteItem(db, { ...value, deletable: permits });
       return noContent();
     },
   });
@@ -90,9 +96,17 @@ const searchItemsRoute = (deps: Deps): AgentRoute =>
     tag,
     access: 'read',
     body: StoreSearch,
+    selects: true,
     bodyOptional: true,
     answers: { 200: ok('Items.', Type.Object({ items: Type.Array(StoreItem) })), ...refused },
-    handler: async ({ body }) => json({ items: await searchItems(deps.db, checked(body), await nearTo(deps, body.query)) }),
+    handler: async ({ body, caller }) => {
+      const { namespace_prefix, filter, query, ...rest } = checked(body);
+      const asked = { ...rest, namespace: namespace_prefix ?? [], filter: filter ?? {}, query: query ?? null };
+      const { value, permits } = await permission(caller, 'store:search', asked);
+      const { namespace, ...search } = value;
+      const near = await nearTo(deps, search.query);
+      return json({ items: await searchItems(deps.db, { ...search, namespace_prefix: namespace, seen: permits }, near) });
+    },
   });
 
 const listNamespacesRoute = ({ db }: Deps): AgentRoute =>
@@ -104,9 +118,16 @@ const listNamespacesRoute = ({ db }: Deps): AgentRoute =>
     tag,
     access: 'read',
     body: StoreNamespaces,
+    selects: true,
     bodyOptional: true,
     answers: { 200: ok('Namespaces.', Type.Object({ namespaces: Type.Array(Type.Array(Type.String())) })), ...refused },
-    handler: async ({ body }) => json({ namespaces: await listNamespaces(db, checked(body)) }),
+    handler: async ({ body, caller }) => {
+      const { prefix, suffix, max_depth, ...page } = checked(body);
+      const asked = { ...page, namespace: prefix ?? [], suffix: suffix ?? [], max_depth: max_depth ?? null };
+      const { value, permits } = await permission(caller, 'store:list_namespaces', asked);
+      const { namespace, ...search } = value;
+      return json({ namespaces: await listNamespaces(db, { ...search, prefix: namespace, seen: permits }) });
+    },
   });
 
 export const storeRoutes = (deps: Deps): AgentRoute[] => [

@@ -4,6 +4,8 @@ import { json, jsonText } from '../../http/route.ts';
 import { Limit } from '../../schema/agent-types.ts';
 import { HistoryBody, StateAt, StateSelect, StateUpdate } from '../../schema/thread.ts';
 import { Uuid } from '../../schema/types.ts';
+import { permission, type AgentCaller } from '../auth/caller.ts';
+import type { Patterns } from '../db/permits.ts';
 import type { Db } from '../db/pool.ts';
 import { lockActive } from '../db/runs.ts';
 import { setThreadState, threadHead, type ThreadHead } from '../db/threads.ts';
@@ -41,18 +43,18 @@ const emptyState = (thread: ThreadHead): ThreadState => ({
   parent_checkpoint_id: null,
 });
 
-async function headOf(deps: Deps, threadId: string): Promise<ThreadHead> {
-  const head = await threadHead(deps.db, threadId);
+async function headOf(deps: Deps, threadId: string, permitted?: Patterns): Promise<ThreadHead> {
+  const head = await threadHead(deps.db, threadId, permitted);
   if (head === undefined) throw new NotFound(`Thread with ID ${threadId} not found`);
   return head;
 }
 
 type Select = string[] | null | undefined;
-type At = { checkpoint?: Json | null; subgraphs?: boolean | null; select?: Select };
+type At = { checkpoint?: Json | null; subgraphs?: boolean | null; select?: Select; seen?: Patterns };
 
 /** Returns the state, or the selected fields of it, as the graph thread sent it. */
-async function stateOf(deps: Deps, threadId: string, { select, ...at }: At): Promise<JsonText<Json>> {
-  const head = await headOf(deps, threadId);
+async function stateOf(deps: Deps, threadId: string, { select, seen, ...at }: At): Promise<JsonText<Json>> {
+  const head = await headOf(deps, threadId, seen);
   const { graph_id } = head;
   await checkCheckpoint(deps.db, threadId, at.checkpoint ?? {});
   if (graph_id === null) return JSON.stringify(picked(emptyState(head), select));
@@ -66,8 +68,12 @@ const picked = (state: Json, select: Select): Json =>
   isAsked(select) ? Object.fromEntries(select.map((name) => [name, state[name]])) : state;
 
 /** Returns the states, newest first, as the graph thread sent them. */
-async function historyOf(deps: Deps, threadId: string, { select, ...body }: HistoryBody): Promise<JsonText<Json[]>> {
-  const { graph_id } = await headOf(deps, threadId);
+async function historyOf(
+  deps: Deps,
+  threadId: string,
+  { select, seen, ...body }: HistoryBody & { seen: Patterns },
+): Promise<JsonText<Json[]>> {
+  const { graph_id } = await headOf(deps, threadId, seen);
   if (graph_id === null) return '[]';
   const states = await deps.host.call('history', { ...(await threadCall(deps, { thread_id: threadId, graph_id })), ...body });
   return isAsked(select) ? JSON.stringify(parsed(states).map((state) => picked(state, select))) : states;
@@ -77,11 +83,16 @@ async function historyOf(deps: Deps, threadId: string, { select, ...body }: Hist
  * Writes state, and holds the thread meanwhile. A run that began in between would go on from the former state, and one
  * of the two would be lost.
  */
-async function write(deps: Deps, threadId: string, body: StateUpdate): Promise<WrittenState['answer']> {
-  const { graph_id } = await headOf(deps, threadId);
+async function write(
+  deps: Deps,
+  threadId: string,
+  { caller, body }: { caller: AgentCaller; body: StateUpdate },
+): Promise<WrittenState['answer']> {
+  const { permits } = await permission(caller, 'threads:update', { thread_id: threadId, metadata: {} });
+  const { graph_id } = await headOf(deps, threadId, permits);
   if (graph_id === null) throw new Rejected('Thread has no graph ID: run it once, or create it with metadata.graph_id.');
   const answer = await deps.db.transaction(async (tx) => {
-    const active = (await lockActive(tx, threadId)) ?? [];
+    const active = (await lockActive(tx, threadId, permits)) ?? [];
     if (active.length > 0) throw new Conflict('Thread has pending or running runs; its state can be changed once they are over.');
     return writeHolding(deps, tx, { threadId, graph_id, body });
   });
@@ -131,8 +142,10 @@ const getStateRoute = (deps: Deps): AgentRoute =>
     params: ThreadPath,
     query: Query,
     answers: { 200: ok('The state.', State), ...refused },
-    handler: async ({ params, query }) =>
-      jsonText(await stateOf(deps, params.thread_id, { ...query, subgraphs: query.subgraphs === true })),
+    handler: async ({ params, query, caller }) => {
+      const { permits: seen } = await permission(caller, 'threads:read', params);
+      return jsonText(await stateOf(deps, params.thread_id, { ...query, seen, subgraphs: query.subgraphs === true }));
+    },
   });
 
 const updateStateRoute = (deps: Deps): AgentRoute =>
@@ -146,7 +159,7 @@ const updateStateRoute = (deps: Deps): AgentRoute =>
     params: ThreadPath,
     body: StateUpdate,
     answers: { 200: ok('Where it was written.', State), 409: { description: 'A run is under way.' }, ...refused },
-    handler: async ({ params, body }) => json(await write(deps, params.thread_id, body)),
+    handler: async ({ params, body, caller }) => json(await write(deps, params.thread_id, { caller, body })),
   });
 
 const getStateAtRoute = (deps: Deps): AgentRoute =>
@@ -159,8 +172,12 @@ const getStateAtRoute = (deps: Deps): AgentRoute =>
     access: 'read',
     params: ThreadPath,
     body: StateAt,
+    selects: true,
     answers: { 200: ok('The state.', State), ...refused },
-    handler: async ({ params, body }) => jsonText(await stateOf(deps, params.thread_id, body as At)),
+    handler: async ({ params, body, caller }) => {
+      const { permits: seen } = await permission(caller, 'threads:read', params);
+      return jsonText(await stateOf(deps, params.thread_id, { ...(body as At), seen }));
+    },
   });
 
 const getStateOfCheckpointRoute = (deps: Deps): AgentRoute =>
@@ -174,9 +191,10 @@ const getStateOfCheckpointRoute = (deps: Deps): AgentRoute =>
     params: Type.Object({ thread_id: Uuid(''), checkpoint_id: Type.String() }),
     query: Query,
     answers: { 200: ok('The state.', State), ...refused },
-    handler: async ({ params, query }) => {
-      const checkpoint = { checkpoint_id: params.checkpoint_id };
-      return jsonText(await stateOf(deps, params.thread_id, { checkpoint, select: query.select, subgraphs: query.subgraphs === true }));
+    handler: async ({ params: { thread_id, checkpoint_id }, query, caller }) => {
+      const { permits: seen } = await permission(caller, 'threads:read', { thread_id });
+      const at = { checkpoint: { checkpoint_id }, select: query.select, subgraphs: query.subgraphs === true };
+      return jsonText(await stateOf(deps, thread_id, { ...at, seen }));
     },
   });
 
@@ -191,7 +209,10 @@ const getHistoryRoute = (deps: Deps): AgentRoute =>
     params: ThreadPath,
     query: HistoryQuery,
     answers: { 200: ok('States.', Type.Array(State)), ...refused },
-    handler: async ({ params, query }) => jsonText(await historyOf(deps, params.thread_id, query)),
+    handler: async ({ params, query, caller }) => {
+      const { permits: seen } = await permission(caller, 'threads:read', params);
+      return jsonText(await historyOf(deps, params.thread_id, { ...query, seen }));
+    },
   });
 
 const postHistoryRoute = (deps: Deps): AgentRoute =>
@@ -204,9 +225,13 @@ const postHistoryRoute = (deps: Deps): AgentRoute =>
     access: 'read',
     params: ThreadPath,
     body: HistoryBody,
+    selects: true,
     bodyOptional: true,
     answers: { 200: ok('States.', Type.Array(State)), ...refused },
-    handler: async ({ params, body }) => jsonText(await historyOf(deps, params.thread_id, body)),
+    handler: async ({ params, body, caller }) => {
+      const { permits: seen } = await permission(caller, 'threads:read', params);
+      return jsonText(await historyOf(deps, params.thread_id, { ...body, seen }));
+    },
   });
 
 export const threadStateRoutes = (deps: Deps): AgentRoute[] => [

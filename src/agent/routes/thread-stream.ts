@@ -1,16 +1,19 @@
 import { Type } from 'typebox';
 import { sse } from '../../http/route.ts';
 import { THREAD_STREAM_MODES } from '../../schema/stream-event.ts';
+import { NotFound } from '../../errors.ts';
+import { permission } from '../auth/caller.ts';
+import { threadHead } from '../db/threads.ts';
 import type { AgentDeps } from '../deps.ts';
 import { cursorOf, modesOf } from './stream-query.ts';
 import { route, ThreadPath, type AgentRoute } from './route.ts';
 
 const Modes = Type.Optional(Type.Array(Type.String()));
 
-type Deps = Pick<AgentDeps, 'readers'>;
+type Deps = Pick<AgentDeps, 'db' | 'readers'>;
 
 /** Serves the stream of a thread, which has the events of all its runs. */
-export const threadStreamRoute = ({ readers }: Deps): AgentRoute =>
+export const threadStreamRoute = ({ db, readers }: Deps): AgentRoute =>
   route({
     method: 'get',
     path: '/threads/{thread_id}/stream',
@@ -25,10 +28,13 @@ export const threadStreamRoute = ({ readers }: Deps): AgentRoute =>
       404: { description: 'Not there.' },
       422: { description: 'Not valid.' },
     },
-    handler: async ({ params, query, headers, signal }) => {
+    handler: async ({ params, query, headers, caller, signal }) => {
       const asked = [...(query.stream_modes ?? []), ...(query.stream_mode ?? [])];
       const modes = modesOf(asked, { field: 'stream_modes', modes: THREAD_STREAM_MODES }) ?? ['run_modes'];
       const from = cursorOf(headers);
+      const { permits } = await permission(caller, 'threads:read', params);
+      if (permits !== undefined && (await threadHead(db, params.thread_id, permits)) === undefined)
+        throw new NotFound(`Thread with ID ${params.thread_id} not found`);
       const followed = await readers.followThread(params.thread_id, signal);
       return sse(() => readers.threadEvents(followed, { from, modes }));
     },

@@ -3,9 +3,10 @@ import { Type } from 'typebox';
 import { Conflict, Invalid, NotFound, Problem, Rejected } from '../../errors.ts';
 import { json, noContent, type Reply } from '../../http/route.ts';
 import { Thread, ThreadCount, ThreadCreate, ThreadPatch, ThreadPrune, ThreadQuery, ThreadSearch } from '../../schema/thread.ts';
+import { permission, type AgentCaller } from '../auth/caller.ts';
 import { checkpointStorage, keepLatestCheckpoints } from '../db/checkpoint-upkeep.ts';
 import { selectActive } from '../db/runs.ts';
-import { copyThread, countThreads, deleteThreads, getThread, patchThread, searchThreads } from '../db/threads.ts';
+import { copyThread, countThreads, deleteThreads, getThread, patchThread, searchThreads, threadHead } from '../db/threads.ts';
 import type { AgentDeps } from '../deps.ts';
 import { newId } from '../ids.ts';
 import { cancelRuns, type CancelDeps } from '../runs/cancel.ts';
@@ -29,7 +30,7 @@ const createThreadRoute = (deps: Deps): AgentRoute =>
     body: ThreadCreate,
     bodyOptional: true,
     answers: { 200: ok('The thread.', Thread), 409: { description: 'The id is taken.' }, ...refused },
-    handler: ({ body }) => create(deps, body),
+    handler: ({ body, caller }) => create(deps, body, caller),
   });
 
 const searchThreadsRoute = (deps: Deps): AgentRoute =>
@@ -41,10 +42,12 @@ const searchThreadsRoute = (deps: Deps): AgentRoute =>
     tag,
     access: 'read',
     body: ThreadSearch,
+    selects: true,
     bodyOptional: true,
     answers: { 200: ok('Threads, or the selected fields of them.', Type.Array(Type.Partial(Thread))), ...refused },
-    handler: async ({ body }) => {
-      const { rows, headers } = page(await searchThreads(deps.db, body), body);
+    handler: async ({ body: asked, caller }) => {
+      const { value: body, permits } = await permission(caller, 'threads:search', { ...asked, metadata: asked.metadata ?? {} });
+      const { rows, headers } = page(await searchThreads(deps.db, { ...body, seen: permits }), body);
       return json(body.extract ? rows.map((row) => extracted(row, body)) : rows, 200, headers);
     },
   });
@@ -58,9 +61,13 @@ const countThreadsRoute = (deps: Deps): AgentRoute =>
     tag,
     access: 'read',
     body: ThreadCount,
+    selects: true,
     bodyOptional: true,
     answers: { 200: ok('The number.', Type.Integer()), ...refused },
-    handler: async ({ body }) => json(await countThreads(deps.db, body)),
+    handler: async ({ body, caller }) => {
+      const { value, permits } = await permission(caller, 'threads:search', { ...body, metadata: body.metadata ?? {} });
+      return json(await countThreads(deps.db, { ...value, seen: permits }));
+    },
   });
 
 const pruneThreadsRoute = (deps: Deps): AgentRoute =>
@@ -72,8 +79,9 @@ const pruneThreadsRoute = (deps: Deps): AgentRoute =>
     tag,
     access: 'write',
     body: ThreadPrune,
+    selects: true,
     answers: { 200: ok('How many.', Type.Object({ pruned_count: Type.Integer() })), ...refused },
-    handler: async ({ body }) => json({ pruned_count: await prune(deps, body) }),
+    handler: async ({ body, caller }) => json({ pruned_count: await prune(deps, body, caller) }),
   });
 
 const getThreadRoute = (deps: Deps): AgentRoute =>
@@ -87,8 +95,9 @@ const getThreadRoute = (deps: Deps): AgentRoute =>
     params: ThreadPath,
     query: ThreadQuery,
     answers: { 200: ok('The thread.', Thread), ...refused },
-    handler: async ({ params, query }) => {
-      const thread = await getThread(deps.db, params.thread_id);
+    handler: async ({ params, query, caller }) => {
+      const { permits } = await permission(caller, 'threads:read', params);
+      const thread = await getThread(deps.db, params.thread_id, permits);
       if (thread === undefined) throw missing(params.thread_id);
       // Threads of this server do not expire yet.
       return json(query.include?.includes('ttl') === true ? { ...thread, ttl: null } : thread);
@@ -106,9 +115,10 @@ const patchThreadRoute = (deps: Deps): AgentRoute =>
     params: ThreadPath,
     body: ThreadPatch,
     answers: { 200: ok('The thread.', Thread), 204: ok('Done, when asked with Prefer: return=minimal.'), ...refused },
-    handler: async ({ params, body, headers }) => {
+    handler: async ({ params, body, headers, caller }) => {
       refuseTtl(body.ttl);
-      const thread = await patchThread(deps.db, params.thread_id, body.metadata ?? {});
+      const { value, permits } = await permission(caller, 'threads:update', { ...params, metadata: body.metadata ?? {} });
+      const thread = await patchThread(deps.db, params.thread_id, value.metadata, permits);
       if (thread === undefined) throw missing(params.thread_id);
       return prefersLess(headers) ? noContent() : json(thread);
     },
@@ -124,9 +134,10 @@ const deleteThreadRoute = (deps: Deps): AgentRoute =>
     access: 'write',
     params: ThreadPath,
     answers: { 204: ok('Gone.'), ...refused },
-    handler: async ({ params }) => {
-      await cancelRuns(deps, (tx) => selectActive(tx, params), 'interrupt');
-      const gone = await deleteThreads(deps.db, [params.thread_id]);
+    handler: async ({ params, caller }) => {
+      const { permits } = await permission(caller, 'threads:delete', params);
+      await cancelRuns(deps, (tx) => selectActive(tx, { ...params, permitted: permits }), 'interrupt');
+      const gone = await deleteThreads(deps.db, [params.thread_id], permits);
       if (gone.length === 0) throw missing(params.thread_id);
       return noContent();
     },
@@ -142,8 +153,11 @@ const copyThreadRoute = (deps: Deps): AgentRoute =>
     access: 'write',
     params: ThreadPath,
     answers: { 200: ok('The copy.', Thread), 409: { description: 'There is no such thread.' }, ...refused },
-    handler: async ({ params }) => {
-      const copy = await copyThread(deps.db, params.thread_id, newId());
+    handler: async ({ params, caller }) => {
+      const { permits: seen } = await permission(caller, 'threads:read', params);
+      const copyId = newId();
+      const { value } = await permission(caller, 'threads:create', { thread_id: copyId, metadata: {}, if_exists: 'raise' });
+      const copy = await copyThread(deps.db, params.thread_id, { copyId, labels: value.metadata, seen });
       if (copy === undefined) throw new Conflict(`Thread with ID ${params.thread_id} can't be copied: it is not there.`);
       return json(copy);
     },
@@ -159,8 +173,9 @@ const getStorageRoute = (deps: Deps): AgentRoute =>
     access: 'read',
     params: ThreadPath,
     answers: { 200: ok('Rows and bytes.', Type.Unsafe<unknown>({ type: 'object' })), ...refused },
-    handler: async ({ params }) => {
-      if ((await getThread(deps.db, params.thread_id)) === undefined) throw missing(params.thread_id);
+    handler: async ({ params, caller }) => {
+      const { permits } = await permission(caller, 'threads:read', params);
+      if ((await threadHead(deps.db, params.thread_id, permits)) === undefined) throw missing(params.thread_id);
       const storage = await checkpointStorage(deps.db, params.thread_id);
       const total_bytes = Object.values(storage).reduce((sum, { bytes }) => sum + bytes, 0);
       return json({ thread_id: params.thread_id, total_bytes, ...storage });
@@ -180,15 +195,17 @@ function refuseTtl(ttl: unknown): void {
   throw new Invalid([{ loc: ['body', 'ttl'], msg: 'Expiry of threads is not supported by this server yet', type: 'not_supported' }]);
 }
 
-async function create(deps: Deps, body: ThreadCreate): Promise<Reply> {
+async function create(deps: Deps, body: ThreadCreate, caller: AgentCaller): Promise<Reply> {
   refuseTtl(body.ttl);
-  const id = body.thread_id ?? newId();
+  const asked = { thread_id: body.thread_id ?? newId(), metadata: body.metadata ?? {}, if_exists: body.if_exists ?? 'raise' };
+  const { value, permits } = await permission(caller, 'threads:create', asked);
+  const { thread_id: id, metadata } = value;
   const steps = body.supersteps ?? [];
-  const graphId = body.metadata?.['graph_id'];
+  const graphId = metadata['graph_id'];
   if (steps.length > 0 && typeof graphId !== 'string') throw new Rejected('supersteps: metadata.graph_id must name the graph.');
-  const thread = await deps.batched.insertThread({ thread_id: id, metadata: body.metadata ?? {} });
+  const thread = await deps.batched.insertThread({ thread_id: id, metadata });
   if (thread === undefined) {
-    const existing = body.if_exists === 'do_nothing' ? await getThread(deps.db, id) : undefined;
+    const existing = value.if_exists === 'do_nothing' ? await getThread(deps.db, id, permits) : undefined;
     if (existing === undefined) throw new Conflict(`Thread with ID ${id} already exists`);
     return json(existing);
   }
@@ -212,14 +229,17 @@ async function undo({ db }: Pick<Deps, 'db'>, threadId: string, failure: unknown
   throw new Problem(failure.status, `${failure.message} The thread ${threadId} was made, and has no state.`, { cause: failure });
 }
 
-async function prune(deps: Deps, { thread_ids, strategy }: { thread_ids: string[]; strategy?: 'delete' | 'keep_latest' }): Promise<number> {
+type Pruning = { thread_ids: string[]; strategy?: 'delete' | 'keep_latest' };
+
+async function prune(deps: Deps, { thread_ids, strategy }: Pruning, caller: AgentCaller): Promise<number> {
+  const { permits } = await permission(caller, 'threads:delete', { thread_ids, strategy: strategy ?? 'delete' });
   if (strategy !== 'keep_latest') {
-    for (const thread_id of thread_ids) await cancelRuns(deps, (tx) => selectActive(tx, { thread_id }), 'interrupt');
-    return (await deleteThreads(deps.db, thread_ids)).length;
+    for (const thread_id of thread_ids) await cancelRuns(deps, (tx) => selectActive(tx, { thread_id, permitted: permits }), 'interrupt');
+    return (await deleteThreads(deps.db, thread_ids, permits)).length;
   }
   let count = 0;
   for (const id of thread_ids) {
-    if (await keepLatestCheckpoints(deps.db, id)) count += 1;
+    if (await keepLatestCheckpoints(deps.db, id, permits)) count += 1;
   }
   return count;
 }

@@ -1,11 +1,10 @@
 import { Invalid } from '../../errors.ts';
-import type { Log } from '../../log.ts';
 import type { Run, RunCreate } from '../../schema/run.ts';
 import { insertFeedbackTokens } from '../db/feedback.ts';
 import type { Subscription } from '../stream/bus.ts';
 import { feedbackTokens } from './feedback.ts';
 import { insertPlanned, type InsertDeps } from './insert.ts';
-import { planRun, type PlanDeps, type PlannedRun, type RequestFacts } from './plan.ts';
+import { planRun, type AskedContext, type PlanDeps, type PlannedRun, type RequestFacts } from './plan.ts';
 import type { Readers } from './readers.ts';
 
 /** The parts that making runs needs. */
@@ -16,17 +15,14 @@ export type CreateDeps = InsertDeps &
       /** Returns the address under which the client finds this server, without a slash at its end. */
       address: (headers: RequestFacts['headers']) => string;
     };
-    log: Log;
   };
 
 /** A run as it was made. `subscription` is what is heard of it, where it is followed. */
 export type CreatedRun = {
   run: Run;
   subscription: Subscription | undefined;
-  /** The number of the thread's last protocol event before the run. */
-  thread_seq: number;
-  /** Processes that follow the whole thread. */
-  thread_readers: string[];
+  /** Processes that read the run, or the whole thread, and are told of its events. */
+  readers: string[];
 };
 
 type CreateOptions = {
@@ -38,6 +34,8 @@ type CreateOptions = {
   request: RequestFacts;
   /** Set when the run publishes protocol events. */
   protocol?: true;
+  /** What the run takes from its assistant and thread, where the caller has asked for it already. */
+  context?: AskedContext | undefined;
 };
 
 /**
@@ -46,12 +44,8 @@ type CreateOptions = {
  * `Invalid`, `Rejected` or `NotFound` for what the body asks, and `Conflict` when the thread is busy and the strategy
  * is to reject.
  */
-export async function createRun(
-  deps: CreateDeps,
-  body: RunCreate,
-  { threadId, follow, request, protocol }: CreateOptions,
-): Promise<CreatedRun> {
-  return make(deps, await planRun(deps, body, { threadId, request, protocol }), { follow, request });
+export async function createRun(deps: CreateDeps, body: RunCreate, { follow, request, ...options }: CreateOptions): Promise<CreatedRun> {
+  return make(deps, await planRun(deps, body, { request, ...options }), { follow, request });
 }
 
 /**
@@ -79,16 +73,17 @@ async function make(
   planned: PlannedRun,
   { follow, request }: Pick<CreateOptions, 'follow' | 'request'>,
 ): Promise<CreatedRun> {
-  const { run_id } = planned;
+  const { run_id, kwargs } = planned;
   const { registered, subscription, made } = deps.readers.expectRun(run_id, follow);
-  const next = { ...planned, readers: registered };
+  // Who starts a run that publishes protocol events mostly follows its thread here, or is about to.
+  const next = { ...planned, readers: kwargs.protocol === true ? [deps.signals.processId] : registered };
   try {
-    const tokens = feedbackTokens(planned.kwargs.feedback_keys, deps.requests.address(request.headers));
+    const tokens = feedbackTokens(kwargs.feedback_keys, deps.requests.address(request.headers));
     if (tokens.length > 0) await insertFeedbackTokens(deps.db, next, tokens);
-    const { run, thread_seq, thread_readers } = await insertPlanned(deps, next);
+    const { run, thread_readers } = await insertPlanned(deps, next);
     deps.log.debug({ run_id, thread_id: run.thread_id }, 'run created');
     // The answer shows the run as it was made, however soon it started.
-    return { run: { ...run, status: 'pending' }, subscription, thread_seq, thread_readers };
+    return { run: { ...run, status: 'pending' }, subscription, readers: [...next.readers, ...thread_readers] };
   } catch (error) {
     subscription?.close();
     throw error;

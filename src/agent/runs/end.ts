@@ -19,6 +19,8 @@ export type FinishEnd = {
   rest: 'idle' | 'interrupted' | 'error';
   /** JSON text; undefined: unchanged. */
   values: string | undefined;
+  /** The plain fields of a long state, where the graph thread told them. */
+  plain?: string | undefined;
   interrupts: string | undefined;
   /** True when the graph could not say where the thread stands, so that its last checkpoint must be asked. */
   stateUnknown: boolean;
@@ -44,9 +46,9 @@ export type RunFacts = { alone: boolean; timeoutSeconds: number };
  * before it heard of another stop keeps its own end.
  */
 export function endOfGraph(outcome: Outcome, stop: StopReason | undefined, { timeoutSeconds }: RunFacts): End {
-  const { values, interrupts } = outcome;
+  const { values, plain, interrupts } = outcome;
   const rest = outcome.waiting ? 'interrupted' : 'idle';
-  const said = { values, interrupts, stateUnknown: false };
+  const said = { values, ...(plain !== undefined && { plain }), interrupts, stateUnknown: false };
   if (stop === 'lost') return { kind: 'forget' };
   if (stop === 'rollback') return { kind: 'roll-back' };
   if (stop === 'interrupt') return { kind: 'finish', status: 'interrupted', error: null, rest, ...said };

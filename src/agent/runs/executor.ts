@@ -145,7 +145,7 @@ export class Executor {
         { run_id, thread_id, graph_id, attempt, kwargs, empty, alone },
         {
           events: (batch) => publisher.publish(held, batch),
-          written: () => eventLog.written(),
+          written: () => eventLog.written(thread_id),
           spans: (spans) => exporter?.add(spans),
           done: (outcome) => this.#dispatch(held, { event: 'graph-ended', outcome }),
           gone: (loss) => this.#dispatch(held, { event: 'thread-gone', loss }),

@@ -4,19 +4,24 @@ import type { FeedbackToken } from '../db/feedback.ts';
 
 /**
  * Returns the address under which clients reach this server: the configured one, or else that of the request that makes
- * the run (behind a proxy, the one that the proxy forwards).
+ * the run (behind a proxy, the one that the proxy forwards, if the configuration trusts it). A protocol is
+ * harmless, but whoever chooses the host chooses where what is said about a run goes.
  */
 export function addressOf({
   publicUrl,
+  trustForwardedHost,
   prefix,
 }: {
   publicUrl: string | undefined;
+  trustForwardedHost: boolean;
   prefix: string;
 }): (headers: IncomingHttpHeaders) => string {
   return (headers) => {
     if (publicUrl !== undefined) return publicUrl.replace(/\/$/, '');
     const first = (name: string): string | undefined => [headers[name]].flat()[0]?.split(',')[0]?.trim();
-    return `${first('x-forwarded-proto') ?? 'http'}://${first('x-forwarded-host') ?? headers.host ?? 'localhost'}${prefix}`;
+    const protocol = first('x-forwarded-proto') === 'https' ? 'https' : 'http';
+    const forwarded = trustForwardedHost ? first('x-forwarded-host') : undefined;
+    return `${protocol}://${forwarded ?? headers.host ?? 'localhost'}${prefix}`;
   };
 }
 

@@ -1,42 +1,63 @@
-import { Conflict, NotFound } from '../../errors.ts';
+import { asError, Conflict, NotFound } from '../../errors.ts';
+import type { Log } from '../../log.ts';
 import type { RunKwargs } from '../../schema/run.ts';
 import type { Claimed } from '../db/leases.ts';
-import type { Database, Db } from '../db/pool.ts';
-import { insertRun, lockActive, type ActiveRun, type Inserted, type NewRun } from '../db/runs.ts';
+import type { Database } from '../db/pool.ts';
+import type { Inserted, RunInserts } from '../db/run-inserts.ts';
+import { lockActive, type ActiveRun, type NewRun } from '../db/runs.ts';
 import type { Pump } from '../queue/pump.ts';
 import type { Tickets } from '../queue/tickets.ts';
 import { admit } from './admit.ts';
+import type { QueuedRuns } from './queued-runs.ts';
 import { stopRuns, tellStopped, type StoppedRuns, type TellStoppedDeps } from './cancel.ts';
 
 /** The parts that storing a run, and waking a worker for it, need. */
-export type InsertDeps = TellStoppedDeps & { db: Database; pump: Pick<Pump, 'seat' | 'hasRoom' | 'poke'>; tickets: Tickets };
+export type InsertDeps = TellStoppedDeps & {
+  db: Database;
+  inserts: RunInserts;
+  pump: Pick<Pump, 'seat' | 'hasRoom' | 'poke'>;
+  tickets: Pick<Tickets, 'send'>;
+  queued: QueuedRuns;
+  log: Log;
+};
 
 const BUSY = 'Thread is already running a task. Wait for it to finish or choose a different multitask strategy.';
 
-/** Stores a planned run as its multitask strategy allows, and wakes a worker for it. */
+/**
+ * Stores a planned run as its multitask strategy allows, and wakes a worker for it. Throws a 429 when too many wait.
+ */
 export async function insertPlanned(deps: InsertDeps, run: NewRun): Promise<Inserted> {
-  const started = await insertStarted(deps, run);
-  if (started !== undefined) return started;
-  const found = run.multitask_strategy === 'enqueue' ? await insertWaiting(deps, deps.db, run) : await insertHolding(deps, run);
-  if (found === undefined) throw new NotFound('Thread or assistant not found.');
-  if (run.after_seconds === 0) await wake(deps);
+  const full = deps.queued.admit();
+  if (full !== undefined) await full;
+  const found = await stored(deps, run);
+  if (found.run.status === 'pending') deps.queued.added();
   return found;
 }
 
-async function wake({ pump, signals }: InsertDeps): Promise<void> {
+async function stored(deps: InsertDeps, run: NewRun): Promise<Inserted> {
+  const started = await insertStarted(deps, run);
+  if (started !== undefined) return started;
+  const found = run.multitask_strategy === 'enqueue' ? await deps.inserts.waiting(run) : await insertHolding(deps, run);
+  if (found === undefined) throw new NotFound('Thread or assistant not found.');
+  if (run.after_seconds === 0) wake(deps);
+  return found;
+}
+
+/** Wakes a worker. Nobody waits for the signal, because workers that miss it look at the queue a little later. */
+function wake({ pump, signals, log }: InsertDeps): void {
   if (pump.hasRoom) pump.poke();
-  else await signals.send({ about: 'ticket' });
+  else signals.send({ about: 'ticket' }).catch((error: unknown) => log.warn({ err: asError(error) }, 'workers could not be woken'));
 }
 
 /**
  * Takes the short way: with a free slot here and a free thread, the run starts with the statement that stores it.
  * Returns undefined when the run was not stored.
  */
-async function insertStarted({ db, pump, tickets }: InsertDeps, run: NewRun): Promise<Inserted | undefined> {
+async function insertStarted({ db, inserts, pump, tickets }: InsertDeps, run: NewRun): Promise<Inserted | undefined> {
   const seat = run.multitask_strategy === 'enqueue' && run.after_seconds === 0 ? pump.seat() : undefined;
   if (seat === undefined) return undefined;
   try {
-    const found = await insertRun(db, run, { sql: tickets.sql, payload: NO_TICKET }, seat);
+    const found = await inserts.started(run, seat);
     if (found === undefined) throw new NotFound('Thread or assistant not found.');
     if (found.run.status === 'running') seat.start(claimed(run, found));
     else {
@@ -52,8 +73,6 @@ async function insertStarted({ db, pump, tickets }: InsertDeps, run: NewRun): Pr
     seat.release();
   }
 }
-
-const NO_TICKET = '[]';
 
 function claimed({ graph_id, readers }: NewRun, { run, thread_readers, empty, thread_seq }: Inserted): Claimed {
   const { run_id, thread_id } = run;
@@ -76,9 +95,6 @@ function claimed({ graph_id, readers }: NewRun, { run, thread_readers, empty, th
   };
 }
 
-const insertWaiting = ({ tickets }: InsertDeps, db: Db, run: NewRun): Promise<Inserted | undefined> =>
-  insertRun(db, run, { sql: tickets.sql, payload: tickets.payload(run) });
-
 /**
  * Decides on the unfinished runs of the thread, as the strategies other than `enqueue` ask, and holds the thread so
  * that no other run can come in between.
@@ -90,7 +106,7 @@ async function insertHolding(deps: InsertDeps, run: NewRun): Promise<Inserted | 
     const admission = admit(run.multitask_strategy, active.length);
     if (!admission.admitted) throw new Conflict(BUSY);
     if (admission.stop !== undefined) stopped = await stopRuns(tx, active, admission.stop);
-    return insertWaiting(deps, tx, run);
+    return deps.inserts.waitingIn(tx, run);
   });
   if (stopped !== undefined) await tellStopped(deps, stopped);
   return inserted;

@@ -1,6 +1,7 @@
 import { Invalid, Rejected } from '../../errors.ts';
 import type { JsonObject } from '../../schema/agent-types.ts';
 import type { RunCreate, RunKwargs } from '../../schema/run.ts';
+import type { AuthUser } from '../auth/events.ts';
 import type { RunContext } from '../db/runs.ts';
 import type { StreamMode } from '../../schema/stream-event.ts';
 import { someNodes } from '../nodes.ts';
@@ -9,8 +10,8 @@ const isGiven = (given: JsonObject | null | undefined): given is JsonObject => O
 
 type Ids = { run_id: string; thread_id: string };
 
-/** The request that asked for the run: its id, and those of its headers that a graph may see. */
-export type RequestOrigin = { requestId: string; headers: JsonObject };
+/** The request that asked for the run: its id, those of its headers that a graph may see, and who sent it. */
+export type RequestOrigin = { requestId: string; headers: JsonObject; user?: AuthUser | undefined };
 
 const object = (value: unknown): JsonObject => (value ?? {}) as JsonObject;
 
@@ -22,12 +23,18 @@ export function checkFields(body: RunCreate, threadId: string | undefined): void
   if (body.webhook) refuse('webhook', 'Webhooks are not supported by this server yet');
   if (body.if_not_exists && body.on_not_exist && body.if_not_exists !== body.on_not_exist)
     refuse('on_not_exist', 'It is another name of if_not_exists, which says something else');
-  if (threadId === undefined && requestedCheckpoint(body)['checkpoint_id'])
-    refuse('checkpoint_id', 'A run on a thread of its own has no checkpoint to go on from');
+  if (threadId === undefined) checkAlone(body);
   if (threadId !== undefined && body.on_completion === 'delete')
     refuse('on_completion', 'Only the thread of a run on a thread of its own can be deleted with it');
   if (isGiven(body.context) && isGiven(object(body.config?.['configurable'])))
     throw new Rejected('context: Cannot specify both configurable and context. Prefer setting context alone.');
+}
+
+/** Refuses what a run on a thread of its own can't have: anything before it. */
+function checkAlone(body: RunCreate): void {
+  if ((body.command?.['resume'] ?? null) !== null) throw new Rejected('command.resume: You must provide a thread_id when resuming.');
+  const msg = 'A run on a thread of its own has no checkpoint to go on from';
+  if (requestedCheckpoint(body)['checkpoint_id']) throw new Invalid([{ loc: ['body', 'checkpoint_id'], msg, type: 'not_supported' }]);
 }
 
 /** Returns whether the run's thread is to be made if it is missing; the field has two names. */
@@ -98,13 +105,19 @@ function settings(body: RunCreate, from: RunContext): JsonObject {
  */
 const NOBODY = { langgraph_auth_user: null, langgraph_auth_user_id: '', langgraph_auth_permissions: [] };
 
+/** Returns the names by which a graph knows its caller. */
+const namesOf = (user: AuthUser | undefined): JsonObject =>
+  user === undefined
+    ? NOBODY
+    : { langgraph_auth_user: user, langgraph_auth_user_id: user.identity, langgraph_auth_permissions: user.permissions };
+
 function configurableOf(body: RunCreate, from: RunContext, { run_id, thread_id, origin }: Ids & { origin: RequestOrigin }): JsonObject {
   return {
     user_id: null,
     ...settings(body, from),
     ...origin.headers,
     ...requestedCheckpoint(body),
-    ...NOBODY,
+    ...namesOf(origin.user),
     langgraph_request_id: origin.requestId,
     run_id,
     thread_id,

@@ -1,17 +1,20 @@
 import type { JobSettings } from '../../config/agent.ts';
-import { NotFound, Rejected } from '../../errors.ts';
+import { Invalid, NotFound } from '../../errors.ts';
 import type { Request } from '../../http/route.ts';
 import type { JsonObject } from '../../schema/agent-types.ts';
 import type { RunCreate } from '../../schema/run.ts';
 import type { BatchedStatements } from '../db/batched-statements.ts';
-import { hasCheckpoint } from '../db/checkpoints.ts';
+import type { AgentCaller } from '../auth/caller.ts';
+import { hasCheckpoint } from '../db/stored-checkpoints.ts';
 import type { Db } from '../db/pool.ts';
-import type { NewRun, RunContext } from '../db/runs.ts';
+import { guardedRunContext, type RunPermits } from '../db/guarded-run-context.ts';
+import type { NewRun, RunContext, RunContextKey } from '../db/runs.ts';
 import { assistantIdOf, newId } from '../ids.ts';
 import { checkNodes } from '../nodes.ts';
 import type { GraphHost } from '../threads/host.ts';
 import { configurableHeaders } from './headers.ts';
-import { checkFields, makesThread, requestedCheckpoint, runKwargs, runMetadata } from './kwargs.ts';
+import { permitRun } from './permit-run.ts';
+import { checkFields, makesThread, requestedCheckpoint, runKwargs, runMetadata, type RequestOrigin } from './kwargs.ts';
 
 /** The parts that planning a run needs. */
 export type PlanDeps = {
@@ -28,7 +31,12 @@ export type PlanDeps = {
 };
 
 /** What a run takes from the request that asks for it. */
-export type RequestFacts = Pick<Request, 'requestId' | 'headers'>;
+export type RequestFacts = Pick<Request<unknown, unknown, unknown, AgentCaller>, 'requestId' | 'headers' | 'caller'>;
+
+/** The answer to `askContext`. */
+export type AskedContext = Promise<(RunContext & { thread_runs: number }) | undefined>;
+
+type PlanOptions = { threadId: string | undefined; request: RequestFacts; protocol?: true | undefined; context?: AskedContext | undefined };
 
 /** A run that may be made, before anybody reads it. */
 export type PlannedRun = Omit<NewRun, 'readers'>;
@@ -36,18 +44,19 @@ export type PlannedRun = Omit<NewRun, 'readers'>;
 /** Checks what a request asks for, and makes from it the run that is to be stored. */
 export async function planRun(
   deps: PlanDeps,
-  body: RunCreate,
-  { threadId, request, protocol }: { threadId: string | undefined; request: RequestFacts; protocol?: true | undefined },
+  asked: RunCreate,
+  { threadId, request, protocol, context }: PlanOptions,
 ): Promise<PlannedRun> {
-  checkFields(body, threadId);
-  if (threadId === undefined && body.command?.['resume'] !== undefined && body.command['resume'] !== null)
-    throw new Rejected('command.resume: You must provide a thread_id when resuming.');
+  checkFields(asked, threadId);
   const [run_id, thread_id] = [newId(), threadId ?? newId()];
+  const assistantId = assistantIdOf(asked.assistant_id, deps.graphs);
+  const whose = { caller: request.caller, graphs: deps.graphs };
+  const { body, permits } = await permitRun(whose, asked, { run_id, thread_id: threadId ?? null, assistant_id: assistantId });
+  const from = await contextOf(deps, { assistantId, threadId: thread_id, context }, permits);
   await checkCheckpoint(deps.db, thread_id, requestedCheckpoint(body));
-  const from = await deps.batched.runContext({ assistantId: assistantIdOf(body.assistant_id, deps.graphs), threadId: thread_id });
-  if (from === undefined) throw new NotFound('Thread or assistant not found.');
   if (!deps.graphs.includes(from.graph_id)) throw new NotFound(`Graph "${from.graph_id}" of this assistant is not part of this revision.`);
   checkNodes(body, deps.host.nodesOf(from.graph_id));
+  checkSteps({ ...from.config, ...body.config }, deps.jobs);
   const stateless = threadId === undefined;
   return {
     run_id,
@@ -60,17 +69,55 @@ export async function planRun(
       thread_id,
       temporary: stateless && body.on_completion !== 'keep',
       protocol,
-      origin: { requestId: request.requestId, headers: configurableHeaders(request.headers, deps.requests.passes) },
+      origin: originOf(request, deps),
     }),
     multitask_strategy: body.multitask_strategy ?? 'enqueue',
     // An interval takes no number as small as a double can be, so this is rounded to whole milliseconds.
     after_seconds: Math.round((body.after_seconds ?? 0) * 1000) / 1000,
-    thread: {
-      create: stateless || makesThread(body),
-      metadata: { graph_id: from.graph_id, assistant_id: from.assistant_id },
-      runs: from.thread_runs,
-    },
+    thread: { create: stateless || makesThread(body), ...threadOf(body, from, permits) },
   };
+}
+
+/** Asks what a run takes from its assistant and its thread. */
+export const askContext = ({ batched, graphs }: Pick<PlanDeps, 'batched' | 'graphs'>, assistant: string, threadId: string): AskedContext =>
+  batched.runContext({ assistantId: assistantIdOf(assistant, graphs), threadId });
+
+const originOf = ({ requestId, headers, caller }: RequestFacts, { requests }: PlanDeps): RequestOrigin => ({
+  requestId,
+  headers: configurableHeaders(headers, requests.passes),
+  user: caller.guard?.user,
+});
+
+/**
+ * Returns what the run does to its thread. One that is made for a guarded run gets the run's labels, so that its caller
+ * sees it.
+ */
+function threadOf(body: RunCreate, from: PlannedFrom, permits: RunPermits | undefined): Omit<NewRun['thread'], 'create'> {
+  const labels = permits !== undefined && from.thread_metadata === null ? body.metadata : {};
+  return {
+    metadata: { ...labels, graph_id: from.graph_id, assistant_id: from.assistant_id },
+    runs: from.thread_runs,
+    ...(permits?.thread !== undefined && { changeable: permits.thread }),
+  };
+}
+
+type PlannedFrom = RunContext & { thread_runs: number };
+type ContextKey = RunContextKey & { context: AskedContext | undefined };
+
+/** Returns what the run takes from its assistant and thread. Throws `NotFound` where the caller may not use them. */
+async function contextOf(
+  { db, batched }: PlanDeps,
+  { context, ...key }: ContextKey,
+  permits: RunPermits | undefined,
+): Promise<PlannedFrom> {
+  if (permits === undefined) {
+    const from = await (context ?? batched.runContext(key));
+    if (from === undefined) throw new NotFound('Thread or assistant not found.');
+    return from;
+  }
+  const from = await guardedRunContext(db, key, permits);
+  if (from === undefined || from.refused) throw new NotFound('Thread or assistant not found.');
+  return from;
 }
 
 /**
@@ -82,6 +129,13 @@ export async function checkCheckpoint(db: Db, threadId: string, { checkpoint_id,
   const namespace = typeof checkpoint_ns === 'string' ? checkpoint_ns : '';
   if (!(await hasCheckpoint(db, [threadId, namespace, checkpoint_id])))
     throw new NotFound(`Thread with ID ${threadId} has no checkpoint ${checkpoint_id}`);
+}
+
+/** Refuses a run that asks for more steps than the deployment lets one take, be it through its assistant. */
+function checkSteps({ recursion_limit: steps }: JsonObject, { maxRecursionLimit }: JobSettings): void {
+  if (typeof steps !== 'number' || steps <= maxRecursionLimit) return;
+  const msg = `must be at most ${maxRecursionLimit} (GX_MAX_RECURSION_LIMIT)`;
+  throw new Invalid([{ loc: ['body', 'config', 'recursion_limit'], msg, type: 'less_than_equal' }]);
 }
 
 const withDefaults = (from: RunContext, { recursionLimit }: JobSettings): RunContext => ({

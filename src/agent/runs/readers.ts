@@ -30,9 +30,6 @@ type Deps = {
 /** NOTIFY carries 8,000 bytes: at 39 an id, this many processes fit. */
 const MOST_NAMED = 150;
 
-/** Milliseconds within which a signal has reached a worker. */
-const LOOK_AGAIN = 1000;
-
 type RunIds = { run_id: string; thread_id: string };
 
 /** A run that somebody in this process follows: where it stood when that began, and what is heard of it since. */
@@ -50,12 +47,6 @@ async function closingOnFailure<T>(subscription: Subscription, step: () => Promi
     throw error;
   }
 }
-
-/**
- * A followed thread that need not exist yet. `registered` settles once workers elsewhere tell this process of the
- * thread, with the number of the last protocol event that this process may not have heard of.
- */
-export type FollowedThreadToCome = FollowedThread & { registered: Promise<number> };
 
 /**
  * The one door to the readers of runs and threads, for every protocol. Readers follow a run (or all runs of a thread),
@@ -115,24 +106,11 @@ export class Readers {
   }
 
   /**
-   * Follows a thread that need not exist yet: a reader here hears of it as soon as it has its first protocol event.
-   * Reading begins at once, beside the registration.
+   * Follows the protocol events of a thread that need not exist yet. Whoever starts a run that publishes such events
+   * tells all processes, so the thread's row need not name a reader that stays for a moment only.
    */
-  followThreadToCome(threadId: string, signal: AbortSignal): FollowedThreadToCome {
-    const subscription = this.#deps.bus.follow(threadKey(threadId), signal);
-    const registered = this.#registrations.has(threadId) ? Promise.resolve(0) : this.#joined(threadId);
-    // A reader that has left need not hear that the registration failed.
-    registered.catch(() => undefined);
-    return { threadId, subscription, registered };
-  }
-
-  /** Registers this process with the thread, and looks again a little later. Returns the number of its last event. */
-  async #joined(threadId: string): Promise<number> {
-    const last = await this.#registrations.join(threadId);
-    if (last === undefined) return 0;
-    // A worker may have told its last events before it heard of this process.
-    setTimeout(() => this.#deps.bus.publish(threadKey(threadId), { kind: 'wake' }), LOOK_AGAIN).unref();
-    return last;
+  followThreadToCome(threadId: string, signal: AbortSignal): FollowedThread {
+    return { threadId, subscription: this.#deps.bus.follow(threadKey(threadId), signal) };
   }
 
   /* Reading. */
@@ -174,11 +152,15 @@ export class Readers {
    * Yields the protocol events of a followed thread behind the number `since`, including those to come, until the
    * reader leaves or the server stops.
    */
-  async *protocolEvents({ threadId, subscription, registered }: FollowedThreadToCome, since: number): AsyncGenerator<Batch> {
+  async *protocolEvents({ threadId, subscription }: FollowedThread, since: number): AsyncGenerator<Batch> {
+    const register = (isBusy: boolean): void => {
+      if (this.#registrations.has(threadId)) return;
+      if (isBusy) void this.#registrations.joinNow(threadId);
+      else this.#registrations.joinLater(threadId);
+    };
     try {
-      yield* protocolEvents(this.#deps, { threadId, subscription, registered, since });
+      yield* protocolEvents(this.#deps, { threadId, subscription, register, since });
     } finally {
-      await registered.catch(() => undefined);
       this.#leaveThread({ threadId, subscription });
     }
   }
@@ -242,10 +224,10 @@ export class Readers {
   }
 
   /**
-   * Tells all processes except the given readers that the thread exists, because their own readers may have come before
-   * it.
+   * Tells all processes except the given readers that a run of the thread publishes protocol events. Their own readers
+   * of the thread may have come when its row did not name them, or before it existed.
    */
-  tellThreadMade(threadId: string, readers: string[]): Promise<void> {
+  tellProtocolRun(threadId: string, readers: string[]): Promise<void> {
     return this.#deps.signals.send({ about: 'thread', thread_id: threadId, readers: readers.slice(0, MOST_NAMED) });
   }
 
@@ -260,15 +242,14 @@ export class Readers {
     for (const key of [run_id, threadKey(thread_id)]) this.#deps.bus.publish(key, { kind: 'wake', run_id });
   }
 
-  async threadMadeHere(threadId: string, readers: string[]): Promise<void> {
-    const key = threadKey(threadId);
-    if (!this.#deps.bus.isFollowed(key) || readers.includes(this.#deps.signals.processId)) return;
-    await this.#registrations.join(threadId);
-    this.#deps.bus.publish(key, { kind: 'wake' });
+  protocolRunMade(threadId: string, readers: string[]): void {
+    if (!readers.includes(this.#deps.signals.processId)) void this.#registrations.joinNow(threadId);
   }
 
+  /** Makes all readers look for more, because this process may have missed what others told it. */
   wakeAllHere(): void {
     this.#deps.bus.publishToAll({ kind: 'wake' });
+    for (const threadId of this.#deps.bus.followedThreads()) void this.#registrations.joinNow(threadId);
   }
 
   endHere(runId: string): void {

@@ -13,8 +13,8 @@ export type RunResult = {
 /** What a reader in this process hears of a run, or of a thread. */
 export type BusMessage =
   | { kind: 'events'; run_id: string; events: RunEvent[] }
-  /** The table has more events of the run, or of any run. */
-  | { kind: 'wake'; run_id?: string }
+  /** The table has more events of the run, or of any run; `thread_seq` is the number of the last protocol event. */
+  | { kind: 'wake'; run_id?: string; thread_seq?: number | undefined }
   /** The run is over. Without a result it did not end in this process, and its row tells the outcome. */
   | { kind: 'end'; result: RunResult | undefined }
   /** The reader was given up because too much waited for it. */
@@ -31,8 +31,10 @@ export type Subscription = {
   close(): void;
 };
 
+const THREAD = 'thread:';
+
 /** Returns the key under which a whole thread is followed. */
-export const threadKey = (threadId: string): string => `thread:${threadId}`;
+export const threadKey = (threadId: string): string => THREAD + threadId;
 
 const sizeOf = (message: BusMessage): number =>
   message.kind === 'events' ? message.events.reduce((sum, { json }) => sum + json.length, 0) : 0;
@@ -62,7 +64,12 @@ export class Bus {
 
   /** Returns the runs that somebody in this process follows, without those that are still being made. */
   followedRuns(): string[] {
-    return [...this.#listeners.keys()].filter((key) => !key.startsWith('thread:') && !this.#unmade.has(key));
+    return [...this.#listeners.keys()].filter((key) => !key.startsWith(THREAD) && !this.#unmade.has(key));
+  }
+
+  /** Returns the threads that somebody in this process follows. */
+  followedThreads(): string[] {
+    return [...this.#listeners.keys()].filter((key) => key.startsWith(THREAD)).map((key) => key.slice(THREAD.length));
   }
 
   isFollowed(key: string): boolean {

@@ -7,6 +7,8 @@ import { channelOf, type Signal } from '../db/signals.ts';
 
 /** Milliseconds for which events are gathered before they are written together. */
 const GATHER = 5;
+/** Threads with events on their way, up to which whoever waits for its own ends the gathering; more share a batch. */
+const FEW = 3;
 /** NOTIFY carries 8,000 bytes: at 39 an id, this many runs with their threads fit. */
 const RUNS_PER_SIGNAL = 90;
 
@@ -20,10 +22,14 @@ export class EventLog {
   readonly #log: Log;
   #waiting: Entry[] = [];
   #writing = false;
+  /** Ends the time in which events are gathered. */
+  #hurry: (() => void) | undefined;
   /** Counts the events that came and those that went, and holds who waits for one of them. */
   #came = 0;
   #went = 0;
   #listeners: { upTo: number; resolve: () => void }[] = [];
+  /** Thread -> the number of its last event that came and has not gone. */
+  readonly #ofThread = new Map<string, number>();
 
   constructor(deps: { db: Db; lifeSeconds: number; log: Log }) {
     this.#db = deps.db;
@@ -34,13 +40,18 @@ export class EventLog {
   append(run: { run_id: string; thread_id: string; readers: Iterable<string> }, events: RunEvent[]): void {
     for (const event of events) this.#waiting.push({ ...run, ...event });
     this.#came += events.length;
+    this.#ofThread.set(run.thread_id, this.#came);
     if (!this.#writing) void this.#drain();
   }
 
-  /** Settles when all that was appended until now is written, or lost. */
-  written(): Promise<void> {
-    const upTo = this.#came;
+  /**
+   * Settles when all that was appended until now, or all of one thread, is written or lost. While few threads have
+   * events on their way, whoever waits ends the gathering.
+   */
+  written(threadId?: string): Promise<void> {
+    const upTo = threadId === undefined ? this.#came : (this.#ofThread.get(threadId) ?? 0);
     if (this.#went >= upTo) return Promise.resolve();
+    if (this.#ofThread.size <= FEW) this.#hurry?.();
     return new Promise((resolve) => {
       this.#listeners.push({ upTo, resolve });
     });
@@ -48,7 +59,7 @@ export class EventLog {
 
   async #drain(): Promise<void> {
     this.#writing = true;
-    await new Promise((resolve) => setTimeout(resolve, GATHER));
+    await this.#gathered();
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0, 1000);
       try {
@@ -57,14 +68,26 @@ export class EventLog {
         this.#log.error({ err: asError(error), events: batch.length }, 'stream events lost');
       }
       this.#went += batch.length;
+      for (const { thread_id } of batch) if (this.#ofThread.get(thread_id)! <= this.#went) this.#ofThread.delete(thread_id);
       this.#tell();
     }
     this.#writing = false;
   }
 
+  #gathered(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, GATHER);
+      this.#hurry = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
   #tell(): void {
-    const done = this.#listeners.findIndex(({ upTo }) => upTo > this.#went);
-    for (const { resolve } of this.#listeners.splice(0, done === -1 ? this.#listeners.length : done)) resolve();
+    const done = this.#listeners.filter(({ upTo }) => upTo <= this.#went);
+    this.#listeners = this.#listeners.filter(({ upTo }) => upTo > this.#went);
+    for (const { resolve } of done) resolve();
   }
 }
 

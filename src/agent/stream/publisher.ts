@@ -52,7 +52,7 @@ export class Publisher {
    * looking at its end.
    */
   async stored(published: PublishedRun): Promise<void> {
-    if (isKept(published)) await this.#deps.eventLog.written();
+    if (isKept(published)) await this.#deps.eventLog.written(published.run.thread_id);
   }
 
   /**

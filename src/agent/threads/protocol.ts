@@ -75,6 +75,8 @@ export type Outcome = {
   status: 'success' | 'error' | 'interrupted';
   /** The last state; absent when it is unchanged. */
   values?: JsonText;
+  /** Of a long state, the fields that are neither objects nor lists. Searches find threads by them. */
+  plain?: JsonText;
   /** Task id -> its interrupts; absent when they are unchanged. */
   interrupts?: JsonText<Record<string, unknown[]>>;
   /** True when the last checkpoint has nodes left to do. */

@@ -1,55 +1,69 @@
-import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { Forbidden, Unauthorized, Unavailable } from '../../errors.ts';
+import { Forbidden, Unauthorized } from '../../errors.ts';
 import type { Route } from '../../http/route.ts';
 import type { Kube } from '../../kube/kube.ts';
 import type { BearerTokens } from './bearer.ts';
 import type { Identity } from './claims.ts';
-import { type ApiKey, lookUpKey } from './keys.ts';
-import type { Caller } from '../caller.ts';
-import { refusing } from '../kube-refusal.ts';
+import { isExpired } from './expiry.ts';
+import { KnownKeys } from './known-keys.ts';
+import { LastUse } from './last-use.ts';
+import { type Caller, includesRole, type Role } from '../caller.ts';
+import type { Log } from '../../log.ts';
 
-/** A revoked key stops working within this time. */
-const TRUSTED_MILLISECONDS = 10_000;
-/** While the API server is away, a key that was valid before still allows reads for this long. */
-const TRUSTED_IN_OUTAGE_MILLISECONDS = 600_000;
-/** How many answers are remembered. Unknown keys count too, so that guessing costs the API server little. */
-const REMEMBERED = 2000;
-
-type RememberedKey = { key: ApiKey | undefined; at: number };
-
-type AuthenticatorOptions = { kube: Kube; namespace: string; tokens?: BearerTokens | undefined; clock?: () => number };
+type AuthenticatorOptions = {
+  /** Used for keys alone, so that other calls never keep one waiting. */
+  kube: Kube;
+  namespace: string;
+  log: Log;
+  tokens?: BearerTokens | undefined;
+  clock?: () => number;
+  today?: () => number;
+};
 
 /** Finds out who calls, by the headers of a request: an API key, or a bearer token where an issuer is configured. */
 export class Authenticator {
-  readonly #kube: Kube;
-  readonly #namespace: string;
+  readonly #keys: KnownKeys;
+  readonly #lastUse: LastUse;
   readonly #tokens: BearerTokens | undefined;
-  readonly #memory = new Map<string, RememberedKey>();
-  readonly #clock: () => number;
+  readonly #today: () => number;
 
-  constructor({ kube, namespace, tokens, clock = () => performance.now() }: AuthenticatorOptions) {
-    this.#kube = kube;
-    this.#namespace = namespace;
+  constructor({ tokens, clock = () => performance.now(), today = () => Date.now(), ...store }: AuthenticatorOptions) {
+    this.#keys = new KnownKeys({ ...store, clock });
+    this.#lastUse = new LastUse({ ...store, clock });
     this.#tokens = tokens;
-    this.#clock = clock;
+    this.#today = today;
   }
 
+  /** Returns who calls, if that caller may use such a route. */
   authenticate = async (headers: IncomingHttpHeaders, access: Route['access']): Promise<Caller> => {
-    if (access === 'open') return { tenantId: '', role: 'read', keyName: '' };
-    const { tenants, role, name } = await this.#identityOf(headers);
-    const tenantId = chosenTenant(tenants, single(headers['x-tenant-id'])?.toLowerCase());
-    if (access === 'write' && role !== 'write') throw new Forbidden('This key may only read.');
-    return { tenantId, role, keyName: name };
+    const caller = await this.identify(headers, access);
+    permit(caller, access);
+    return caller;
   };
+
+  /** Returns who calls, whatever that caller may do. */
+  identify = async (headers: IncomingHttpHeaders, access: Route['access']): Promise<Caller> => {
+    if (access === 'open') return { tenantId: '', role: 'read', keyName: '' };
+    const { tenants, role, name, keyId } = await this.#identityOf(headers);
+    const tenantId = chosenTenant(tenants, single(headers['x-tenant-id'])?.toLowerCase());
+    return { tenantId, role, keyName: name, keyId };
+  };
+
+  /** Returns true if the headers carry a key that was valid when it was last looked up. */
+  remembers(headers: IncomingHttpHeaders): boolean {
+    const given = single(headers['x-api-key']);
+    return given !== undefined && this.#keys.remembers(given);
+  }
 
   /** An API key alone decides if one is sent, because a proxy in front may add an Authorization header of its own. */
   async #identityOf(headers: IncomingHttpHeaders): Promise<Identity> {
     const given = single(headers['x-api-key']);
     if (given === undefined) return this.#identityOfToken(headers.authorization);
-    const key = await this.#known(given);
+    const key = await this.#keys.find(given);
     if (key === undefined) throw this.#unauthorized('The API key is not known.');
-    return { tenants: [key.tenantId], role: key.role, name: key.name };
+    if (isExpired(key, this.#today())) throw this.#unauthorized('The API key has expired.');
+    this.#lastUse.note(key);
+    return { tenants: [key.tenantId], role: key.role, name: key.name, keyId: key.id };
   }
 
   async #identityOfToken(authorization: string | undefined): Promise<Identity> {
@@ -68,30 +82,15 @@ export class Authenticator {
     const challenges = schemes.map((scheme) => `${scheme} realm="gx-platform"`).join(', ');
     return new Unauthorized(message, { headers: { 'www-authenticate': challenges } });
   }
-
-  async #known(given: string): Promise<ApiKey | undefined> {
-    // The key itself is never remembered: it would be worth stealing.
-    const digest = createHash('sha256').update(given).digest('base64');
-    const memory = this.#memory.get(digest);
-    const age = memory === undefined ? Infinity : this.#clock() - memory.at;
-    if (memory !== undefined && age < TRUSTED_MILLISECONDS) return memory.key;
-    try {
-      const key = await refusing(() => lookUpKey(this.#kube, this.#namespace, given));
-      this.#remember(digest, key);
-      return key;
-    } catch (error) {
-      if (error instanceof Unavailable && memory?.key !== undefined && age < TRUSTED_IN_OUTAGE_MILLISECONDS) return memory.key;
-      throw error;
-    }
-  }
-
-  #remember(digest: string, key: ApiKey | undefined): void {
-    this.#memory.delete(digest);
-    this.#memory.set(digest, { key, at: this.#clock() });
-    const oldest = this.#memory.keys().next().value;
-    if (this.#memory.size > REMEMBERED && oldest !== undefined) this.#memory.delete(oldest);
-  }
 }
+
+/** Throws `Forbidden` if the caller's role is too small for such a route. */
+export function permit({ role }: Caller, access: Route['access']): void {
+  if (access !== 'open' && !includesRole(role, access)) throw new Forbidden(lacksRole(role));
+}
+
+const lacksRole = (role: Role): string =>
+  role === 'read' ? 'This key may only read.' : 'This needs the role admin; this key has the role write.';
 
 /** The vendor's clients look for "requires workspace specification" and then ask their user for a tenant. */
 function chosenTenant([only, ...others]: string[], named: string | undefined): string {

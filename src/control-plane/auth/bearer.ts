@@ -1,4 +1,4 @@
-import { errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey, type JWTVerifyOptions } from 'jose';
+import { errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey, type JWTVerifyOptions, type JWTVerifyResult } from 'jose';
 import type { OidcConfig } from '../../config/oidc.ts';
 import { Unauthorized } from '../../errors.ts';
 import type { Log } from '../../log.ts';
@@ -50,7 +50,7 @@ export class BearerTokens {
 
   async #verified(token: string, keys: JWTVerifyGetKey): Promise<JWTPayload> {
     try {
-      return (await jwtVerify(token, keys, this.#checks)).payload;
+      return payloadOf(await jwtVerify(token, keys, this.#checks));
     } catch (error) {
       if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
       return this.#verifiedByAny(token, error);
@@ -61,7 +61,7 @@ export class BearerTokens {
   async #verifiedByAny(token: string, candidates: errors.JWKSMultipleMatchingKeys): Promise<JWTPayload> {
     for await (const key of candidates) {
       try {
-        return (await jwtVerify(token, key, this.#checks)).payload;
+        return payloadOf(await jwtVerify(token, key, this.#checks));
       } catch (error) {
         if (!(error instanceof errors.JWSSignatureVerificationFailed)) throw error;
       }
@@ -70,7 +70,18 @@ export class BearerTokens {
   }
 }
 
+/** Types of tokens that are made to call an API (RFC 9068). Issuers sign others with the same keys. */
+const TYPES = ['jwt', 'at+jwt', 'application/at+jwt', 'application/jwt'];
+
+/** Returns what a token says. Throws if it was made for something else than calling an API. */
+function payloadOf({ payload, protectedHeader }: JWTVerifyResult): JWTPayload {
+  const { typ = 'jwt' } = protectedHeader;
+  if (TYPES.includes(typ.toLowerCase())) return payload;
+  throw new errors.JWTClaimValidationFailed('another type', payload, 'typ', 'check_failed');
+}
+
 const OF_CLAIM: Record<string, string> = {
+  typ: 'is of a type that is not made for calling an API',
   iss: 'was issued by another issuer',
   aud: 'is for another audience',
   nbf: 'is not valid yet',

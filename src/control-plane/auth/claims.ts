@@ -2,11 +2,11 @@ import type { OidcConfig } from '../../config/oidc.ts';
 import { Forbidden } from '../../errors.ts';
 import type { Role } from '../caller.ts';
 
-/** Who calls, before a tenant is chosen. */
-export type Identity = { name: string; tenants: string[]; role: Role };
+/** Who calls, before a tenant is chosen: the name of a key and its id, or the subject of a token. */
+export type Identity = { name: string; keyId?: string; tenants: string[]; role: Role };
 
 type Claims = Record<string, unknown>;
-type Meaning = Pick<OidcConfig, 'tenant' | 'roleClaim' | 'writeValues' | 'readValues'>;
+type Meaning = Pick<OidcConfig, 'tenant' | 'roleClaim' | 'adminValues' | 'writeValues' | 'readValues'>;
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
@@ -16,6 +16,7 @@ export function identityOf(claims: Claims, meaning: Meaning): Identity {
   const roles = wordsAt(claims, meaning.roleClaim);
   const has = (values: string[]): boolean => roles.some((role) => values.includes(role));
   const name = typeof claims.sub === 'string' ? claims.sub : '';
+  if (has(meaning.adminValues)) return { name, tenants, role: 'admin' };
   if (has(meaning.writeValues)) return { name, tenants, role: 'write' };
   if (has(meaning.readValues)) return { name, tenants, role: 'read' };
   throw new Forbidden(`The token gives no right: its claim ${meaning.roleClaim} names no role of this API.`);

@@ -2,24 +2,30 @@ import { parseArgs } from 'node:util';
 import type { ControlPlaneConfig } from '../../config/control-plane.ts';
 import { asError, StartError } from '../../errors.ts';
 import type { Kube } from '../../kube/kube.ts';
+import { expiryOf, isExpired } from './expiry.ts';
+import { ensureMac } from './key-mac.ts';
 import { createKey, listKeys, revokeKey } from './keys.ts';
-import type { Role } from '../caller.ts';
+import { lastUses } from './last-use.ts';
+import { isRole, ROLES } from '../caller.ts';
 
 const HELP = `Keys of the REST API. They are stored as hashes, in Secrets of the control plane's namespace.
 
 Usage: node src/main.ts api-key <create|list|revoke> [options]
 
-  create --name <text> [--role read|write] [--tenant <uuid>] [--quiet]
-                    make a key and print it: it can't be shown again. --quiet prints the key alone
-  list              print id, role, tenant, age and name of every key
-  revoke <id>       remove a key; it stops working within 10 seconds
+  create --name <text> [--role read|write|admin] [--tenant <uuid>] [--expires <when>] [--quiet]
+                    make a key and print it: it can't be shown again. --expires takes a time from now (12h, 90d)
+                    or a date (2027-01-31, 2027-01-31T12:00:00Z). --quiet prints the key alone
+  list              print every key: id, role, tenant, when it was made, expires and was last used (to five minutes), name
+  revoke <id>       remove a key; it stops working within 5 seconds
 
   --namespace <name>   the control plane's namespace (default GX_NAMESPACE)
 `;
 
 type CommandContext = { kube: Kube; config: ControlPlaneConfig; out: (line: string) => void };
-type Flags = { name?: string; role?: string; tenant?: string; namespace?: string; quiet?: boolean; help?: boolean };
+type Flags = { name?: string; role?: string; tenant?: string; expires?: string; namespace?: string; quiet?: boolean; help?: boolean };
 
+/** A name stands in lists, logs and annotations. */
+const NAME = /^[^\p{C}]{1,100}$/u;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** Runs `api-key create|list|revoke`. */
@@ -38,7 +44,7 @@ function parsed(args: string[]): { flags: Flags; words: string[] } {
   const text = { type: 'string' } as const;
   const flag = { type: 'boolean' } as const;
   try {
-    const options = { name: text, role: text, tenant: text, namespace: text, quiet: flag, help: { ...flag, short: 'h' } };
+    const options = { name: text, role: text, tenant: text, expires: text, namespace: text, quiet: flag, help: { ...flag, short: 'h' } };
     const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
     return { flags: values, words: positionals };
   } catch (error) {
@@ -46,29 +52,43 @@ function parsed(args: string[]): { flags: Flags; words: string[] } {
   }
 }
 
-async function create(
-  { name, role = 'write', tenant, quiet }: Flags,
-  namespace: string,
-  { kube, config, out }: CommandContext,
-): Promise<void> {
-  if (name === undefined || name === '') throw new StartError('A key needs a --name, by which people tell it from others.');
-  if (role !== 'read' && role !== 'write') throw new StartError('--role must be read or write.');
+async function create(flags: Flags, namespace: string, { kube, config, out }: CommandContext): Promise<void> {
+  const { name = '', role = 'write', tenant, expires, quiet } = flags;
+  if (name === '') throw new StartError('A key needs a --name, by which people tell it from others.');
+  if (!NAME.test(name)) throw new StartError('--name must be one line of at most 100 characters.');
+  if (!isRole(role)) throw new StartError(`--role must be one of ${ROLES.join(', ')}.`);
   const tenantId = (tenant ?? config.defaultTenantId).toLowerCase();
   if (!UUID.test(tenantId)) throw new StartError('--tenant must be a uuid.');
-  const made = await createKey(kube, namespace, { name, role: role satisfies Role, tenantId });
-  if (quiet === true) return out(made.key);
+  const expiresAt = expires === undefined ? undefined : expiryOf(expires, new Date());
+  const made = await createKey(kube, namespace, { name, role, tenantId, expiresAt });
   out(made.key);
-  out(`Id ${made.id}, role ${role}, tenant ${tenantId}. Keep the key: it can't be shown again.`);
+  if (quiet === true) return;
+  const until = expiresAt === undefined ? 'never expires' : `expires ${expiresAt}`;
+  out(`Id ${made.id}, role ${role}, tenant ${tenantId}, ${until}. Keep the key: it can't be shown again.`);
 }
 
 async function list(namespace: string, { kube, out }: CommandContext): Promise<void> {
-  const keys = await listKeys(kube, namespace);
+  // The first run after an upgrade notes which keys have no MAC, so that no other such key costs a read from then on.
+  await ensureMac(kube, namespace);
+  const [keys, used] = await Promise.all([listKeys(kube, namespace), lastUses(kube, namespace)]);
   if (keys.length === 0) return out('There are no keys. Make one with: api-key create --name <text>');
-  for (const { id, role, tenantId, createdAt, name } of keys) out([id, role, tenantId, createdAt, name].join('  '));
+  const rows = keys.map(({ id, role, tenantId, createdAt, expiresAt, name }) => {
+    const over = isExpired({ expiresAt }, Date.now()) ? 'expired' : expiresAt;
+    return [id, role, tenantId, createdAt, over ?? 'never', used.get(id)?.replace(/\.\d+Z$/, 'Z') ?? 'never', name];
+  });
+  const table = [['ID', 'ROLE', 'TENANT', 'CREATED', 'EXPIRES', 'LAST USED', 'NAME'], ...rows];
+  const widths = table[0]!.map((_, column) => Math.max(...table.map((row) => row[column]!.length)));
+  for (const row of table)
+    out(
+      row
+        .map((cell, column) => cell.padEnd(widths[column]!))
+        .join('  ')
+        .trimEnd(),
+    );
 }
 
 async function revoke(id: string | undefined, namespace: string, { kube, out }: CommandContext): Promise<void> {
   if (id === undefined || !/^[0-9a-f]{16}$/.test(id)) throw new StartError('revoke needs the id of a key; api-key list prints them.');
   if (!(await revokeKey(kube, namespace, id))) throw new StartError(`There is no key with the id ${id}.`);
-  out(`Key ${id} is revoked.`);
+  out(`Key ${id} is revoked: it stops working within 5 seconds.`);
 }

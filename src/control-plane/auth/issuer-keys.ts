@@ -1,4 +1,5 @@
 import { createLocalJWKSet, type JSONWebKeySet, type LocalJWKSet } from 'jose';
+import { isTrustworthy } from '../../config/oidc.ts';
 import { asError, Unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 
@@ -89,6 +90,7 @@ async function discovered(issuer: string): Promise<string> {
   const document = (await fetchJson(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)) as Record<string, unknown>;
   if (document.issuer !== issuer) throw new Unavailable(`The discovery document of ${issuer} names another issuer.`);
   if (typeof document.jwks_uri !== 'string') throw new Unavailable(`The discovery document of ${issuer} names no jwks_uri.`);
+  if (!isTrustworthy(document.jwks_uri)) throw new Unavailable(`The discovery document of ${issuer} names a jwks_uri without https.`);
   return document.jwks_uri;
 }
 

@@ -1,7 +1,6 @@
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import type { Deployment } from '../../schema/deployment.ts';
 import type { Revision } from '../../schema/revision.ts';
-import { tenantOf } from '../../schema/tenancy.ts';
 import type { CallContext } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { findDeployment } from './lookup.ts';
@@ -19,7 +18,8 @@ export async function answerForDeployment(
 ): Promise<Deployment> {
   const owners = plane.stored.owners();
   return deploymentAnswer(deployment, {
-    tenantId: tenantOf(deployment, owners, plane.config.defaultTenantId),
+    id: plane.stored.idOf(deployment),
+    tenantId: caller.tenantId,
     listener: owners.get(deployment.metadata.namespace ?? ''),
     latest: plane.stored.revisionsOf(deployment)[0],
     active: activeRevision(plane, deployment),

@@ -1,12 +1,15 @@
-import type { CallContext } from '../caller.ts';
+import type { ControlPlaneConfig } from '../../config/control-plane.ts';
+import type { CallContext, Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { belongsTo } from './lookup.ts';
 import { type Placement, placeFor } from './placement.ts';
 import { deploymentResource } from './resource.ts';
-import { brokenRules, brokenSecrets } from './rules.ts';
+import { brokenRules, brokenSecrets, brokenSize } from './rules.ts';
+import { ownIntegration } from '../integrations.ts';
 import { refusing } from '../kube-refusal.ts';
 import { checkReferences } from '../pod-policy/references.ts';
 import { brokenPodRules } from '../pod-policy/rules.ts';
+import { requestedBy } from '../requested-by.ts';
 import { makeRevision } from '../revisions/make.ts';
 import { randomUUID } from 'node:crypto';
 import { Conflict, NotFound, Rejected, Unavailable } from '../../errors.ts';
@@ -14,7 +17,7 @@ import { AlreadyExists } from '../../kube/errors.ts';
 import { kinds } from '../../kube/kube.ts';
 import type { DeploymentResource, TracingProjectResource } from '../../schema/custom-resources.ts';
 import type { DeploymentCreateRequest } from '../../schema/deployment.ts';
-import { namedTenant } from '../../schema/tenancy.ts';
+import { namedTenant, tenantOfProject } from '../../schema/tenancy.ts';
 
 /**
  * How long to wait for garbage collection to remove the leftovers of a deployment of the same name. It takes seconds.
@@ -37,17 +40,18 @@ export async function createDeployment(
   await leftoversGone(plane, body.name, { place, signal: call.signal });
   const { tenantId } = call.caller;
   const owner = { deployment: body.name, namespace: place.namespace, tenantId };
-  const where = { namespace: place.namespace, tenantId, ...(options.annotations && { annotations: options.annotations }) };
+  const annotations = { ...options.annotations, ...requestedBy(call.caller) };
+  const where = { namespace: place.namespace, tenantId, annotations };
   const listener = body.source === 'external_container' ? place.listener : undefined;
   if (options.dryRun)
     return inNamespace(place, () =>
       refusing(() => plane.kube.create(kinds.deployment, deploymentResource(body, where, { listener }), { dryRun: true })),
     );
-  const store = () => refusing(() => plane.secrets.store(owner, { secrets: body.secrets, nonce: randomUUID() }));
+  const store = () => refusing(() => plane.secrets.store(owner, { secrets: body.secrets, nonce: randomUUID(), caller: call.caller }));
   const secretName = body.secrets.length === 0 ? undefined : await inNamespace(place, store);
   const resource = deploymentResource(body, where, { listener, secretName });
   const stored = await inNamespace(place, () => writeOrUndo(plane, resource));
-  await makeRevision(plane, stored);
+  await makeRevision(plane, stored, call.caller);
   return plane.stored.note.deployment(stored);
 }
 
@@ -56,20 +60,27 @@ async function checked(plane: ControlPlane, body: DeploymentCreateRequest, call:
   const { config, stored } = plane;
   const broken = [
     ...brokenRules(body, config),
-    ...brokenPodRules(body.source_config.resource_spec, config.grants),
+    ...brokenPodRules(body.source_config.resource_spec, config.grants, config.podKeys),
     ...brokenSecrets(body.secrets),
+    ...brokenSize(body, config.specLimit),
   ];
   if (broken.length > 0) throw new Rejected(broken.join('; '));
-  if (body.source === 'git') knownIntegration(body, config.gitIntegrations);
+  if (body.source === 'git') knownIntegration(body, config, call.caller);
   const own = stored.places().filter(({ spec }) => namedTenant(spec, config.defaultTenantId) === call.caller.tenantId);
   const place = placeFor(body, own, config.namespaces);
   await nameFree(plane, body.name, { place, call });
-  await checkReferences(plane.kube, { spec: body.source_config.resource_spec, namespace: place.namespace, signal: call.signal });
+  const { resource_spec: spec } = body.source_config;
+  await checkReferences(plane.kube, { spec, namespace: place.namespace, grants: config.grants, signal: call.signal });
   return place;
 }
 
-function knownIntegration({ source_config: config }: DeploymentCreateRequest, known: { id: string }[]): void {
-  if (!known.some(({ id }) => id === config.integration_id)) throw new Rejected('source_config.integration_id: no integration has this id');
+function knownIntegration(
+  { source_config: { integration_id: id } }: DeploymentCreateRequest,
+  config: ControlPlaneConfig,
+  caller: Caller,
+): void {
+  if (ownIntegration(config, caller.tenantId, id ?? '') === undefined)
+    throw new Rejected('source_config.integration_id: no integration has this id');
 }
 
 /**
@@ -83,7 +94,7 @@ async function nameFree(plane: ControlPlane, name: string, { place, call }: { pl
   const namesakes = (): DeploymentResource[] =>
     stored.named(name).filter((other) => mine(other) || other.metadata.namespace === place.namespace);
   const projects = (): TracingProjectResource[] =>
-    stored.projectsNamed(name).filter(({ spec }) => namedTenant(spec, config.defaultTenantId) === caller.tenantId);
+    stored.projectsNamed(name).filter((project) => tenantOfProject(project, stored.owners(), config.defaultTenantId) === caller.tenantId);
   await Promise.all([
     ...namesakes().map((deployment) => stored.refresh.deployment(deployment, signal)),
     ...projects().map((project) => stored.refresh.project(project, signal)),

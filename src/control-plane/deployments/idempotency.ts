@@ -33,7 +33,7 @@ export async function replayed(
   const made = plane.stored.madeBy(keyHash(key)).find(mine);
   if (made === undefined) return undefined;
   if (made.metadata.annotations?.[MADE_BY] === `${keyHash(key)}.${bodyHash(body)}`) {
-    if (plane.stored.revisionsOf(made).length === 0) await makeRevision(plane, made);
+    if (plane.stored.revisionsOf(made).length === 0) await makeRevision(plane, made, call.caller);
     return made;
   }
   throw new Invalid([{ loc: ['header', 'Idempotency-Key'], msg: 'was used for another request', type: 'idempotency_key_reused' }]);

@@ -4,7 +4,6 @@ import { answerForDeployment } from './answers.ts';
 import { belongsTo } from './lookup.ts';
 import { deploymentStatus } from './resource.ts';
 import { firstPageOf, paging } from '../paging.ts';
-import { deploymentId } from '../stored/metadata.ts';
 import { Type, type Static } from 'typebox';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import { DEPLOYMENT_STATUSES, DEPLOYMENT_TYPES, type Deployment } from '../../schema/deployment.ts';
@@ -26,7 +25,7 @@ export const ListQuery = Type.Object(
 export type ListQuery = Static<typeof ListQuery>;
 
 /** Returns a predicate that is true for deployments that pass every given filter. */
-function matches(query: ListQuery): (deployment: DeploymentResource) => boolean {
+function matches(query: ListQuery, idOf: (deployment: DeploymentResource) => string): (deployment: DeploymentResource) => boolean {
   const ids = query.deployment_ids?.flatMap((text) => text.split(',')).map((id) => id.trim().toLowerCase());
   const part = query.name_contains?.toLowerCase();
   const wanted = (value: unknown, filter: unknown): boolean => filter === undefined || value === filter;
@@ -38,7 +37,7 @@ function matches(query: ListQuery): (deployment: DeploymentResource) => boolean 
       wanted(deploymentStatus(deployment), query.status) &&
       wanted(spec.sourceConfig?.deploymentType, query.deployment_type) &&
       wanted(status?.serverVersion, query.image_version) &&
-      (ids === undefined || ids.includes(deploymentId(deployment))) &&
+      (ids === undefined || ids.includes(idOf(deployment))) &&
       wanted(status?.observedGeneration === metadata.generation, query.remote_reconciled)
     );
   };
@@ -50,7 +49,7 @@ export async function listDeployments(
   call: CallContext,
 ): Promise<{ resources: Deployment[]; offset: number }> {
   const mine = belongsTo(plane, call.caller);
-  const wanted = matches(query);
+  const wanted = matches(query, (deployment) => plane.stored.idOf(deployment));
   const { items, offset } = firstPageOf(plane.stored.deployments(), query, (deployment) => mine(deployment) && wanted(deployment));
   return { resources: await Promise.all(items.map((deployment) => answerForDeployment(plane, deployment, call))), offset };
 }

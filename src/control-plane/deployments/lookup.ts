@@ -1,4 +1,5 @@
-import { NotFound } from '../../errors.ts';
+import { Conflict, NotFound } from '../../errors.ts';
+import { bounded } from '../../kube/bounds.ts';
 import { kinds } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import { tenantOf } from '../../schema/tenancy.ts';
@@ -17,19 +18,26 @@ export const belongsTo = ({ stored, config }: Deployments, caller: Caller) => {
 
 /** Returns the caller's deployment with this id, as last seen. A deployment of another tenant is not found. */
 export async function findDeployment(plane: Deployments, id: string, { caller, signal }: CallContext): Promise<DeploymentResource> {
-  const deployment = await plane.stored.deployment(id.toLowerCase(), signal);
-  if (deployment === undefined || !belongsTo(plane, caller)(deployment)) throw missing(id);
+  const deployment = await plane.stored.deployment(id.toLowerCase(), belongsTo(plane, caller), signal);
+  if (deployment === undefined) throw missing(id);
   return deployment;
 }
 
-/** Reads the caller's deployment with this id from the API server now. Writes start from it. */
+/**
+ * Reads the caller's deployment with this id from the API server now. Writes start from it. One that is out of bounds
+ * can only be deleted, because a change would be made from a part of it.
+ */
 export async function readDeployment(
   plane: Deployments & Pick<ControlPlane, 'kube'>,
   id: string,
   call: CallContext,
+  purpose: 'change' | 'removal' = 'change',
 ): Promise<DeploymentResource> {
   const { metadata } = await findDeployment(plane, id, call);
   const live = await plane.kube.find(kinds.deployment, { namespace: metadata.namespace, name: metadata.name }, call.signal);
   if (live === undefined || live.metadata.uid !== metadata.uid) throw missing(id);
-  return live;
+  const { object, fault } = bounded(live, plane.config.specLimit);
+  if (fault !== undefined && purpose === 'change')
+    throw new Conflict(`Deployment ID ${id} can't be changed here: ${fault.message} Write it anew with kubectl, or delete it.`);
+  return object;
 }

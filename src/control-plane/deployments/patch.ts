@@ -1,4 +1,4 @@
-import type { CallContext } from '../caller.ts';
+import type { CallContext, Caller } from '../caller.ts';
 import { retryConflicts } from '../conflict-retry.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { answerForDeployment } from './answers.ts';
@@ -9,6 +9,7 @@ import {
   afterPatch,
   brokenRules,
   brokenSecrets,
+  brokenSize,
   changedImmutables,
   makesRevision,
   shrunkVolume,
@@ -18,6 +19,7 @@ import { jsonPatchOf } from '../json-patch.ts';
 import { refusing } from '../kube-refusal.ts';
 import { checkReferences } from '../pod-policy/references.ts';
 import { brokenPodRules } from '../pod-policy/rules.ts';
+import { requestedByPatch } from '../requested-by.ts';
 import { makeRevision } from '../revisions/make.ts';
 import { randomUUID } from 'node:crypto';
 import { Conflict, Problem, Rejected } from '../../errors.ts';
@@ -25,11 +27,16 @@ import { kinds, type Ref } from '../../kube/kube.ts';
 import { VOLUME_GROWN } from '../../schema/conditions.ts';
 import type { DeploymentResource, DeploymentSpec } from '../../schema/custom-resources.ts';
 import type { Deployment, DeploymentPatchRequest } from '../../schema/deployment.ts';
-import { tenantOf } from '../../schema/tenancy.ts';
 
 export type PatchOptions = { id: string; dryRun: boolean; ifMatch?: string | undefined; alwaysRevision?: boolean };
 
-type Step = { deployment: DeploymentResource; wanted: WantedDeployment; secrets: DeploymentPatchRequest['secrets']; revision: boolean };
+type Step = {
+  tenantId: string;
+  deployment: DeploymentResource;
+  wanted: WantedDeployment;
+  secrets: DeploymentPatchRequest['secrets'];
+  revision: boolean;
+};
 
 /** Merges a patch into the stored deployment, and makes a revision when the patch asks for one. */
 export async function patchDeployment(
@@ -42,7 +49,7 @@ export async function patchDeployment(
   try {
     return await retryConflicts(
       () => decide(plane, body, call, options),
-      (step) => write(plane, step, { options, made }),
+      (step) => write(plane, step, { options, made, caller: call.caller }),
     );
   } catch (error) {
     // When the answer was lost, the patch may stand and need its Secret. The operator removes Secrets that nothing
@@ -62,18 +69,22 @@ async function decide(plane: ControlPlane, body: DeploymentPatchRequest, call: C
   const current: Deployment = await answerForDeployment(plane, deployment, call);
   const patch = withoutEcho(current, body);
   const wanted = afterPatch(toWanted(deployment), patch);
+  const revision = options.alwaysRevision === true || makesRevision(patch);
+  // A revision starts pods with the whole template, of which kubectl may have written a part.
+  const podSpec = revision ? wanted.source_config.resource_spec : undefined;
   const broken = [
     ...changedImmutables(current, patch),
     ...shrunkVolume(toWanted(deployment), patch, { isGrowing: isGrowing(deployment) }),
     // A deployment that kubectl made for the other kind of hosting keeps it, because source never changes.
     ...brokenRules(wanted, { hosting: wanted.source === 'git' ? 'cloud' : 'self-hosted' }),
-    ...brokenPodRules(patch.source_config?.resource_spec, config.grants),
+    ...brokenPodRules(podSpec, config.grants, config.podKeys),
     ...brokenSecrets(patch.secrets ?? []),
+    ...brokenSize(wanted, config.specLimit),
   ];
   if (broken.length > 0) throw new Rejected(broken.join('; '));
   const { namespace = '' } = deployment.metadata;
-  await checkReferences(kube, { spec: patch.source_config?.resource_spec, namespace, signal: call.signal });
-  return { deployment, wanted, secrets: patch.secrets, revision: options.alwaysRevision === true || makesRevision(patch) };
+  await checkReferences(kube, { spec: podSpec, namespace, grants: config.grants, signal: call.signal });
+  return { tenantId: call.caller.tenantId, deployment, wanted, secrets: patch.secrets, revision };
 }
 
 const isGrowing = ({ status }: DeploymentResource): boolean =>
@@ -90,29 +101,34 @@ function checkVersion(deployment: DeploymentResource, ifMatch: string | undefine
 
 /** The Secret of this request, once it is stored. Further attempts use the same one. */
 type Made = { ref?: Ref | undefined };
-type Write = { options: PatchOptions; made: Made };
+type Write = { options: PatchOptions; made: Made; caller: Caller };
 
-async function write(plane: ControlPlane, step: Step, { options, made }: Write): Promise<DeploymentResource> {
+async function write(plane: ControlPlane, step: Step, { options, made, caller }: Write): Promise<DeploymentResource> {
   const { metadata } = step.deployment;
-  const secretName = await secretNameFor(plane, step, { options, made });
+  const secretName = await secretNameFor(plane, step, { options, made, caller });
   const spec = patchedSpec(step, { secretName, now: plane.now() });
   const changes = jsonPatchOf(step.deployment.spec, spec, '/spec');
   if (changes.length === 0) return step.deployment;
   const guard = { op: 'replace', path: '/metadata/resourceVersion', value: metadata.resourceVersion } as const;
   const ref = { namespace: metadata.namespace, name: metadata.name };
-  const stored = await refusing(() => plane.kube.jsonPatch(kinds.deployment, ref, [guard, ...changes], { dryRun: options.dryRun }));
+  const patch = [guard, ...changes, ...requestedByPatch(metadata, caller)];
+  const stored = await refusing(() => plane.kube.jsonPatch(kinds.deployment, ref, patch, { dryRun: options.dryRun }));
   if (options.dryRun) return stored;
-  if (step.revision) await makeRevision(plane, stored);
+  if (step.revision) await makeRevision(plane, stored, caller);
   return plane.stored.note.deployment(stored);
 }
 
-async function secretNameFor(plane: ControlPlane, { deployment, secrets }: Step, { options, made }: Write): Promise<string | undefined> {
+async function secretNameFor(
+  plane: ControlPlane,
+  { deployment, tenantId, secrets }: Step,
+  { options, made, caller }: Write,
+): Promise<string | undefined> {
   const before = deployment.spec.template.secretName;
   if (secrets === null || secrets === undefined || options.dryRun) return before;
   if (secrets.length === 0) return undefined;
   const { name, namespace = '' } = deployment.metadata;
-  const owner = { deployment: name, namespace, tenantId: tenantOf(deployment, plane.stored.owners(), plane.config.defaultTenantId) };
-  made.ref ??= { namespace, name: await refusing(() => plane.secrets.store(owner, { secrets, nonce: randomUUID() })) };
+  const owner = { deployment: name, namespace, tenantId };
+  made.ref ??= { namespace, name: await refusing(() => plane.secrets.store(owner, { secrets, nonce: randomUUID(), caller })) };
   return made.ref.name;
 }
 

@@ -14,6 +14,8 @@ export function placeFor(wanted: WantedDeployment, listeners: ListenerResource[]
   const { listener_id: id, listener_config: config } = wanted.source_config;
   const namespace = config?.k8s_namespace ?? undefined;
   const listener = chosen(listeners, id ?? undefined, namespace);
+  if (listener.spec.namespaces.length === 0)
+    throw new Rejected(`source_config.listener_id: no namespace of the listener ${listener.metadata.name} has joined its tenant`);
   const target = namespace ?? listener.spec.namespaces[0] ?? '';
   const path = 'source_config.listener_config.k8s_namespace';
   if (!listener.spec.namespaces.includes(target))

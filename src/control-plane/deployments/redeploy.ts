@@ -1,13 +1,17 @@
-import type { CallContext } from '../caller.ts';
+import type { CallContext, Caller } from '../caller.ts';
 import { retryConflicts } from '../conflict-retry.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { readDeployment } from './lookup.ts';
 import { laterThan } from './patch.ts';
+import { toWanted } from './resource.ts';
 import { jsonPatchOf } from '../json-patch.ts';
 import { refusing } from '../kube-refusal.ts';
+import { checkReferences } from '../pod-policy/references.ts';
+import { brokenPodRules } from '../pod-policy/rules.ts';
+import { requestedByPatch } from '../requested-by.ts';
 import { findRevision } from '../revisions/answers.ts';
 import { makeRevision } from '../revisions/make.ts';
-import { Conflict } from '../../errors.ts';
+import { Conflict, Rejected } from '../../errors.ts';
 import { kinds } from '../../kube/kube.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
 
@@ -20,12 +24,26 @@ export function redeploy(
   const read = async () => {
     const deployment = await readDeployment(plane, ids.deployment, call);
     if (deployment.metadata.deletionTimestamp !== undefined) throw new Conflict('The deployment is being deleted.');
-    return { deployment, revision: await findRevision(plane, deployment, { id: ids.revision, signal: call.signal }) };
+    const revision = await findRevision(plane, deployment, { id: ids.revision, signal: call.signal });
+    const fault = plane.stored.faultOfRevision(revision);
+    if (fault !== undefined) throw new Conflict(`Revision ID ${ids.revision} can't be repeated: ${fault.message}`);
+    await allowed(plane, { ...deployment, spec: { ...deployment.spec, template: revision.spec.template } }, call.signal);
+    return { deployment, revision };
   };
-  return retryConflicts(read, ({ deployment, revision }) => write(plane, deployment, revision));
+  return retryConflicts(read, (step) => write(plane, step, call.caller));
 }
 
-async function write(plane: ControlPlane, deployment: DeploymentResource, revision: RevisionResource): Promise<DeploymentResource> {
+/** Throws unless REST users may start pods of this template, which kubectl may have written. */
+async function allowed({ config, kube }: ControlPlane, wanted: DeploymentResource, signal: AbortSignal): Promise<void> {
+  const spec = toWanted(wanted).source_config.resource_spec;
+  const broken = brokenPodRules(spec, config.grants, config.podKeys);
+  if (broken.length > 0) throw new Rejected(broken.join('; '));
+  await checkReferences(kube, { spec, namespace: wanted.metadata.namespace ?? '', grants: config.grants, signal });
+}
+
+type Step = { deployment: DeploymentResource; revision: RevisionResource };
+
+async function write(plane: ControlPlane, { deployment, revision }: Step, caller: Caller): Promise<DeploymentResource> {
   const { metadata, spec } = deployment;
   const wanted = {
     ...spec,
@@ -34,9 +52,9 @@ async function write(plane: ControlPlane, deployment: DeploymentResource, revisi
     rollbackOf: revision.metadata.name,
   };
   const guard = { op: 'replace', path: '/metadata/resourceVersion', value: metadata.resourceVersion } as const;
-  const patch = [guard, ...jsonPatchOf(spec, wanted, '/spec')];
+  const patch = [guard, ...jsonPatchOf(spec, wanted, '/spec'), ...requestedByPatch(metadata, caller)];
   const ref = { namespace: metadata.namespace, name: metadata.name };
   const stored = await refusing(() => plane.kube.jsonPatch(kinds.deployment, ref, patch));
-  await makeRevision(plane, stored);
+  await makeRevision(plane, stored, caller);
   return plane.stored.note.deployment(stored);
 }

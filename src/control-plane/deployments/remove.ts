@@ -1,8 +1,9 @@
-import type { CallContext } from '../caller.ts';
+import type { CallContext, Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { readDeployment } from './lookup.ts';
 import { jsonPatchOf } from '../json-patch.ts';
 import { refusing } from '../kube-refusal.ts';
+import { requestedByPatch } from '../requested-by.ts';
 import { Conflict, Problem } from '../../errors.ts';
 import { kinds } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
@@ -17,9 +18,9 @@ export type Removal = { tracingProject: boolean; data: boolean };
  * Asks for a deployment's deletion. Its status is AWAITING_DELETE until the operator has removed what belongs to it.
  */
 export async function removeDeployment(plane: ControlPlane, id: string, call: CallContext, removal: Removal): Promise<void> {
-  const deployment = await readDeployment(plane, id, call);
+  const deployment = await readDeployment(plane, id, call, 'removal');
   const { namespace, name, uid = '' } = deployment.metadata;
-  await mark(plane, deployment, removal);
+  await mark(plane, deployment, { removal, caller: call.caller });
   await plane.kube.delete(kinds.deployment, { namespace, name }, { uid }).catch(goneAlready);
   await plane.stored.refresh.deployment(deployment, call.signal);
 }
@@ -31,7 +32,11 @@ function goneAlready(error: unknown): boolean {
 }
 
 /** Writes into the spec what else the operator is to delete. */
-async function mark({ kube, stored }: ControlPlane, { metadata, spec }: DeploymentResource, removal: Removal): Promise<void> {
+async function mark(
+  { kube, stored }: ControlPlane,
+  { metadata, spec }: DeploymentResource,
+  { removal, caller }: { removal: Removal; caller: Caller },
+): Promise<void> {
   const wanted = {
     ...spec,
     ...(removal.tracingProject && { deleteTracingProject: true }),
@@ -41,7 +46,7 @@ async function mark({ kube, stored }: ControlPlane, { metadata, spec }: Deployme
   if (changes.length === 0) return;
   const guard = { op: 'test', path: '/metadata/uid', value: metadata.uid } as const;
   const ref = { namespace: metadata.namespace, name: metadata.name };
-  stored.note.deployment(await kube.jsonPatch(kinds.deployment, ref, [guard, ...changes]));
+  stored.note.deployment(await kube.jsonPatch(kinds.deployment, ref, [guard, ...changes, ...requestedByPatch(metadata, caller)]));
 }
 
 export type BulkOutcome = { deleted: string[]; failed: { id: string; status: number; detail: string }[] };

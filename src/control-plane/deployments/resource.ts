@@ -17,7 +17,7 @@ import { FINALIZER, PART_OF, TENANT } from '../../schema/labels.ts';
 import { ResourceSpec } from '../../schema/resource-spec.ts';
 import { toResourceForm, toRestForm } from '../../schema/types.ts';
 import type { WantedDeployment } from './rules.ts';
-import { deploymentId, updatedAt } from '../stored/metadata.ts';
+import { updatedAt } from '../stored/metadata.ts';
 
 type Template = DeploymentSpec['template'];
 
@@ -92,6 +92,7 @@ export function toWanted({ spec }: DeploymentResource): WantedDeployment {
 
 /** What an answer needs besides the deployment itself. */
 export type RelatedToDeployment = {
+  id: string;
   tenantId: string;
   listener?: ListenerResource | undefined;
   latest?: RevisionResource | undefined;
@@ -105,7 +106,7 @@ export function deploymentAnswer(deployment: DeploymentResource, related: Relate
   const wanted = toWanted(deployment);
   const { url, version } = running(deployment);
   return {
-    id: deploymentId(deployment),
+    id: related.id,
     name: metadata.name,
     source: spec.source,
     source_config: {

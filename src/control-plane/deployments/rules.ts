@@ -1,5 +1,6 @@
 import type { Hosting } from '../../config/control-plane.ts';
 import type { Deployment, DeploymentCreateRequest, DeploymentPatchRequest, Secret } from '../../schema/deployment.ts';
+import { faultOfPart } from '../../schema/object-fault.ts';
 import { isReservedEnv } from '../../schema/reserved-env.ts';
 import { ORDERED_RESOURCE_FIELDS, UNUSED_RESOURCE_FIELDS } from '../../schema/resource-spec.ts';
 import { canonicalJson } from '../../schema/revision-of.ts';
@@ -78,6 +79,12 @@ function brokenNames(secrets: readonly Secret[]): Broken[] {
     if (twice) return [`secrets.${index}.name: ${name} is given twice`];
     return isReservedEnv(name) ? [`secrets.${index}.name: ${name} is set by the platform`] : [];
   });
+}
+
+/** Returns what is wrong with a deployment whose fields together are larger than the installation allows. */
+export function brokenSize({ source_config, source_revision_config }: WantedDeployment, limit: number): Broken[] {
+  const fault = faultOfPart('source_config', { source_config, source_revision_config }, limit);
+  return fault === undefined ? [] : [fault.message];
 }
 
 const IMMUTABLE: readonly string[] = [

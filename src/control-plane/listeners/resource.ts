@@ -56,10 +56,10 @@ export function listenerAnswer(listener: ListenerResource, defaultTenantId: stri
 
 export const listenerResource = (
   body: ListenerCreateRequest,
-  place: { name: string; namespace: string; tenantId: string },
+  place: { name: string; namespace: string; tenantId: string; annotations: Record<string, string> },
 ): ListenerResource => ({
   apiVersion: API_VERSION,
   kind: 'Listener',
-  metadata: { name: place.name, namespace: place.namespace },
+  metadata: { name: place.name, namespace: place.namespace, annotations: place.annotations },
   spec: { tenantId: place.tenantId, computeId: body.compute_id, namespaces: body.compute_config.k8s_namespaces },
 });

@@ -2,10 +2,12 @@ import type { CallContext } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { refusing } from '../kube-refusal.ts';
 import { type ListenerCreateRequest, type ListenerPatchRequest, listenerResource } from './resource.ts';
+import { requestedBy, requestedByPatch } from '../requested-by.ts';
 import { randomBytes } from 'node:crypto';
 import { Conflict, NotFound, Rejected } from '../../errors.ts';
 import { kinds } from '../../kube/kube.ts';
 import type { ListenerResource } from '../../schema/custom-resources.ts';
+import { TENANT } from '../../schema/labels.ts';
 import { namedTenant } from '../../schema/tenancy.ts';
 
 export const ownListeners = ({ stored, config }: ControlPlane, tenantId: string): ListenerResource[] =>
@@ -23,12 +25,13 @@ export async function findListener(plane: ControlPlane, id: string, { caller, si
  */
 export async function createListener(plane: ControlPlane, body: ListenerCreateRequest, { caller }: CallContext): Promise<ListenerResource> {
   const name = `listener-${randomBytes(5).toString('hex')}`;
-  const resource = listenerResource(body, { name, namespace: plane.config.namespace, tenantId: caller.tenantId });
+  const { namespace } = plane.config;
+  const resource = listenerResource(body, { name, namespace, tenantId: caller.tenantId, annotations: requestedBy(caller) });
   return plane.listenerLock.run(async (signal) => {
     await plane.stored.readListeners(signal);
     if (ownListeners(plane, caller.tenantId).some(({ spec }) => spec.computeId === body.compute_id))
       throw new Conflict(`Listener for tenant ID '${caller.tenantId}' and compute ID '${body.compute_id}' already exists.`);
-    checkNamespaces(plane, body.compute_config.k8s_namespaces, undefined);
+    await checkNamespaces(plane, body.compute_config.k8s_namespaces, { tenantId: caller.tenantId, own: undefined, signal });
     return plane.stored.note.listener(await refusing(() => plane.kube.create(kinds.listener, resource, {}, signal)));
   });
 }
@@ -46,15 +49,14 @@ export async function patchListener(
   const change = { op: 'replace', path: '/spec/namespaces', value: namespaces } as const;
   return plane.listenerLock.run(async (signal) => {
     await plane.stored.readListeners(signal);
-    checkNamespaces(plane, namespaces, listener);
+    await checkNamespaces(plane, namespaces, { tenantId: call.caller.tenantId, own: listener, signal });
     const dropped = placedBy(plane, listener).find(({ metadata }) => !namespaces.includes(metadata.namespace ?? ''));
     if (dropped !== undefined)
       throw new Rejected(
         `compute_config.k8s_namespaces: ${dropped.metadata.namespace} still holds the deployment ${dropped.metadata.name}`,
       );
-    return plane.stored.note.listener(
-      await refusing(() => plane.kube.jsonPatch(kinds.listener, { namespace, name }, [guard, change], {}, signal)),
-    );
+    const patch = [guard, change, ...requestedByPatch(listener.metadata, call.caller)];
+    return plane.stored.note.listener(await refusing(() => plane.kube.jsonPatch(kinds.listener, { namespace, name }, patch, {}, signal)));
   });
 }
 
@@ -72,13 +74,30 @@ const placedBy = ({ stored }: ControlPlane, listener: ListenerResource) => {
   return stored.deployments().filter(({ metadata }) => owners.get(metadata.namespace ?? '')?.metadata.uid === listener.metadata.uid);
 };
 
-/** Throws unless the installation serves each namespace and no other listener has it. */
-function checkNamespaces({ stored, config }: ControlPlane, namespaces: string[], own: ListenerResource | undefined): void {
+type Claim = { tenantId: string; own: ListenerResource | undefined; signal: AbortSignal };
+
+/**
+ * Throws unless the installation serves each namespace, its owner has given it to the tenant, no other Listener has it,
+ * and it holds nothing that was made for another tenant. Namespaces that the Listener names already stay.
+ */
+async function checkNamespaces(plane: ControlPlane, namespaces: string[], { tenantId, own, signal }: Claim): Promise<void> {
+  const { stored, config } = plane;
   const path = 'compute_config.k8s_namespaces';
   if (new Set(namespaces).size !== namespaces.length) throw new Rejected(`${path}: a namespace is given twice`);
   const unserved = config.namespaces.length === 0 ? undefined : namespaces.find((namespace) => !config.namespaces.includes(namespace));
   if (unserved !== undefined) throw new Rejected(`${path}: ${unserved} is not served by this installation`);
-  const others = stored.listeners().filter(({ metadata }) => metadata.uid !== own?.metadata.uid);
-  const taken = namespaces.find((namespace) => others.some(({ spec }) => spec.namespaces.includes(namespace)));
+  const claimed = namespaces.filter((namespace) => own?.spec.namespaces.includes(namespace) !== true);
+  await stored.readNamespaces(claimed, signal);
+  // A namespace that does not exist gets the same answer, so that nobody learns which ones do.
+  const stranger = claimed.find((namespace) => stored.joined(namespace) !== tenantId);
+  if (stranger !== undefined)
+    throw new Rejected(`${path}: ${stranger} has not joined this tenant: its owner sets the label ${TENANT}=${tenantId} on it`);
+  const owners = stored.owners();
+  const taken = claimed.find((namespace) => owners.has(namespace));
   if (taken !== undefined) throw new Conflict(`${path}: ${taken} belongs to another listener`);
+  await stored.readDeployments(signal);
+  const foreign = stored.deployments().find(({ metadata: { namespace = '', labels } }) => {
+    return claimed.includes(namespace) && (labels?.[TENANT]?.toLowerCase() ?? tenantId) !== tenantId;
+  });
+  if (foreign !== undefined) throw new Conflict(`${path}: ${foreign.metadata.namespace} holds deployments of another tenant`);
 }

@@ -2,11 +2,12 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { NotFound } from '../../errors.ts';
 import type { SseEvent } from '../../http/route.ts';
 import type { ControlPlane } from '../control-plane.ts';
+import type { LogFeeds } from './feeds.ts';
 import { type Line, byOrder, logCursor, entryOf, lets, orderOf } from './lines.ts';
 import { type LogRequest, podLogs } from './pod-logs.ts';
 import type { FollowQuery } from './schema.ts';
 
-/** The pause between two reads of the pods' logs. Each read asks only for what came since the last one. */
+/** The pause between two looks at what the shared feed has brought. */
 const LOOK_MILLISECONDS = 1000;
 
 type LogSource = Pick<LogRequest, 'deployment' | 'revision'>;
@@ -17,22 +18,31 @@ type Following = { signal: AbortSignal; query: FollowQuery; after: string | unde
  * go meanwhile.
  */
 export async function* followLogs(
-  plane: ControlPlane,
+  plane: ControlPlane & { feeds: LogFeeds },
   find: (signal: AbortSignal) => Promise<LogSource>,
   { signal, query, after }: Following,
 ): AsyncGenerator<SseEvent> {
   const leaving = AbortSignal.any([signal, plane.stopping]);
   const seen = new ReadPositions(after === undefined ? '' : orderOf(after));
   let most = after === undefined ? (query.tail ?? 100) : Infinity;
-  while (!leaving.aborted) {
-    const found = await find(leaving).catch(absentIfGone);
-    if (found === undefined) return yield { event: 'end', data: { reason: 'gone' } };
-    const lines = seen.newLines(await podLogs(plane, { ...found, signal: leaving, since: seen.since }));
-    const shown = lines.filter((line) => lets(line, query));
-    for (const line of shown.slice(Math.max(0, shown.length - most)))
-      yield { event: 'log', id: logCursor(line.order), data: entryOf(line) };
-    most = Infinity;
-    await wait(LOOK_MILLISECONDS, undefined, { signal: leaving }).catch(() => undefined);
+  const source = await find(leaving);
+  const { reader, leave } = plane.feeds.join({ ...source, since: seen.since });
+  try {
+    let came: Line[] | undefined;
+    while (!leaving.aborted) {
+      const found = await find(leaving).catch(absentIfGone);
+      if (found === undefined) return yield { event: 'end', data: { reason: 'gone' } };
+      // The first lines, and those that a slow reader has missed, are read for this reader alone.
+      came ??= await podLogs(plane, { ...found, signal: leaving, since: seen.since });
+      const shown = seen.newLines(came).filter((line) => lets(line, query));
+      for (const line of shown.slice(Math.max(0, shown.length - most)))
+        yield { event: 'log', id: logCursor(line.order), data: entryOf(line) };
+      most = Infinity;
+      await wait(LOOK_MILLISECONDS, undefined, { signal: leaving }).catch(() => undefined);
+      came = reader.take();
+    }
+  } finally {
+    leave();
   }
 }
 

@@ -1,6 +1,6 @@
 import { NotFound } from '../../errors.ts';
 import { KubeRefused } from '../../kube/errors.ts';
-import { kinds, type KubeObject } from '../../kube/kube.ts';
+import { kinds, type Kube, type KubeObject, type PodLogOptions } from '../../kube/kube.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
 import { COMPONENT, DEPLOYMENT, REVISION } from '../../schema/labels.ts';
 import { AGENT_CONTAINER, BUILD_CONTAINER, labelValue } from '../../schema/names.ts';
@@ -9,8 +9,15 @@ import { type Line, linesOf } from './lines.ts';
 
 /** How many lines are read per container. Older lines are a log store's business. */
 const TAIL = 5000;
-/** How many pods' logs are read for one answer. */
+/** Characters of a time up to its second. */
+const SECOND = '2026-01-01T00:00:00'.length;
+/** How many times fewer lines are read when the last ones were too long for one read. */
+const FEWER = 10;
+/** How many pods' logs are read for one answer, and how many at a time. */
 const PODS = 20;
+const AT_ONCE = 4;
+/** Bytes of a container's log that one read brings, which are held until their lines have been looked at. */
+const MOST_BYTES = 1024 * 1024;
 
 /** Which pods' lines: those of the agent servers, or of the builds of their image. */
 export type LogType = 'build' | 'deploy';
@@ -26,6 +33,8 @@ export type LogRequest = {
   signal: AbortSignal;
   /** The time from which a pod's lines are wanted. All are wanted if it is undefined. */
   since?: (pod: string) => string | undefined;
+  /** Returns true for a line that is wanted. */
+  wants?: (line: Line) => boolean;
 };
 type Pod = KubeObject & { status?: { containerStatuses?: { name: string; restartCount: number }[] } };
 
@@ -34,8 +43,8 @@ type Pod = KubeObject & { status?: { containerStatuses?: { name: string; restart
  * lost.
  */
 export async function podLogs(
-  { kube }: ControlPlane,
-  { deployment, revision, type = 'deploy', signal, since = () => undefined }: LogRequest,
+  { kube, logs }: Pick<ControlPlane, 'kube' | 'logs'>,
+  { deployment, revision, type = 'deploy', signal, since = () => undefined, wants = () => true }: LogRequest,
 ): Promise<Line[]> {
   const { components, container } = SOURCES[type];
   const { namespace, name } = deployment.metadata;
@@ -49,25 +58,50 @@ export async function podLogs(
     { ...(namespace !== undefined && { namespace }), labelSelector: selectors.join(','), limit: PODS },
     signal,
   );
-  const pods = items as Pod[];
-  const lines = await Promise.all(
-    pods.flatMap((pod) => {
-      const restarted = pod.status?.containerStatuses?.some((status) => status.name === container && status.restartCount > 0) === true;
-      return (restarted ? [true, false] : [false]).map(async (previous) => {
-        const sinceTime = since(pod.metadata.name);
-        const options = {
-          container,
-          tailLines: TAIL,
-          previous,
-          timestamps: true,
-          ...(sinceTime !== undefined && { sinceTime }),
-        };
-        const text = await kube.podLog({ namespace, name: pod.metadata.name }, options, signal).catch(nothingYet);
-        return linesOf(text, pod.metadata.name);
-      });
-    }),
-  );
+  const reads = (items as Pod[]).flatMap((pod): Read[] => {
+    const restarted = pod.status?.containerStatuses?.some((status) => status.name === container && status.restartCount > 0) === true;
+    const shared = { ref: { namespace, name: pod.metadata.name }, container, since: since(pod.metadata.name) };
+    return (restarted ? [true, false] : [false]).map((previous) => ({ ...shared, previous }));
+  });
+  const lines: Line[][] = [];
+  // One after the other for each of a few readers, so that not all logs are held at a time.
+  const reader = async (): Promise<void> => {
+    for (let next = reads.shift(); next !== undefined; next = reads.shift())
+      lines.push(linesOf(await logOf(logs, next, signal), next.ref.name).filter(wants));
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, reader));
   return lines.flat();
+}
+
+type Read = { ref: { namespace: string | undefined; name: string }; container: string; previous: boolean; since: string | undefined };
+
+/**
+ * Reads the lines since a time, as many as one read may bring: the next read goes on behind them. Without a time, it
+ * reads the last lines, and fewer of them if they are long.
+ */
+async function logOf(logs: Pick<Kube, 'podLog'>, { ref, container, previous, since }: Read, signal: AbortSignal): Promise<string> {
+  const shared = { container, previous, timestamps: true, limitBytes: MOST_BYTES };
+  if (since !== undefined) return newLines(logs, { ...shared, sinceTime: since }, { ref, signal });
+  for (let tailLines = TAIL; ; tailLines = Math.ceil(tailLines / FEWER)) {
+    const text = await logs.podLog(ref, { ...shared, tailLines }, signal).catch(nothingYet);
+    // A text that was cut lacks the newest lines.
+    if (Buffer.byteLength(text) < MOST_BYTES || tailLines === 1) return text;
+  }
+}
+
+type NewLines = Omit<PodLogOptions, 'sinceTime'> & { sinceTime: string };
+
+/**
+ * Reads lines since a time, which means its whole second. More than one read brings in a second are read as a whole.
+ */
+async function newLines(logs: Pick<Kube, 'podLog'>, options: NewLines, { ref, signal }: { ref: Read['ref']; signal: AbortSignal }) {
+  const text = await logs.podLog(ref, options, signal).catch(nothingYet);
+  const second = options.sinceTime.slice(0, SECOND);
+  const isCut = Buffer.byteLength(text) >= MOST_BYTES;
+  const last = text.slice(text.lastIndexOf('\n', text.length - 2) + 1);
+  if (!isCut || !last.startsWith(second)) return isCut ? text.slice(0, text.lastIndexOf('\n') + 1) : text;
+  const { limitBytes: _limit, ...all } = options;
+  return logs.podLog(ref, all, signal).catch(nothingYet);
 }
 
 /** A container that has not started has no log. */

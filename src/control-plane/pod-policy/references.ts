@@ -1,6 +1,7 @@
+import type { Grant } from '../../config/control-plane.ts';
 import { Rejected } from '../../errors.ts';
 import { kinds, type Kind, type Kube } from '../../kube/kube.ts';
-import { DEPLOYMENT, PART_OF, SECRETS_OF } from '../../schema/labels.ts';
+import { DEPLOYMENT, FOR_AGENTS, PART_OF, SECRETS_OF } from '../../schema/labels.ts';
 import type { ResourceSpec } from '../../schema/resource-spec.ts';
 
 const serviceAccount: Kind = { apiVersion: 'v1', kind: 'ServiceAccount', plural: 'serviceaccounts', namespaced: true };
@@ -9,14 +10,13 @@ const serviceAccount: Kind = { apiVersion: 'v1', kind: 'ServiceAccount', plural:
 type Reference = { path: string; kind: Kind; name: string; mayMiss?: boolean };
 type Json = Record<string, unknown>;
 
+type Scope = { namespace: string; grants: readonly Grant[]; signal: AbortSignal };
+
 const AT = 'source_config.resource_spec';
 
 /** Throws unless what the spec names in the namespace exists and is neither the platform's nor another deployment's. */
-export async function checkReferences(
-  kube: Kube,
-  { spec, namespace, signal }: { spec: ResourceSpec | null | undefined; namespace: string; signal: AbortSignal },
-): Promise<void> {
-  const broken = await Promise.all(namedObjects(spec).map((named) => problemWith(kube, named, { namespace, signal })));
+export async function checkReferences(kube: Kube, { spec, ...scope }: Scope & { spec: ResourceSpec | null | undefined }): Promise<void> {
+  const broken = await Promise.all(namedObjects(spec).map((named) => problemWith(kube, named, scope)));
   const problems = broken.filter((problem) => problem !== undefined);
   if (problems.length > 0) throw new Rejected(problems.join('; '));
 }
@@ -24,13 +24,15 @@ export async function checkReferences(
 async function problemWith(
   kube: Kube,
   { path, kind, name, mayMiss }: Reference,
-  { namespace, signal }: { namespace: string; signal: AbortSignal },
+  { namespace, grants, signal }: Scope,
 ): Promise<string | undefined> {
   const found = await kube.find(kind, { namespace, name }, signal);
   if (found === undefined) return mayMiss === true ? undefined : `${path}: there is no ${kind.kind} ${name} in namespace ${namespace}`;
   const labels = found.metadata.labels ?? {};
   const own = labels[PART_OF] === 'gx-platform' || [DEPLOYMENT, SECRETS_OF].some((key) => labels[key] !== undefined);
-  return own ? `${path}: ${kind.kind} ${name} belongs to the platform` : undefined;
+  if (own) return `${path}: ${kind.kind} ${name} belongs to the platform`;
+  const isOffered = kind !== serviceAccount || grants.includes('accounts') || labels[FOR_AGENTS] === 'true';
+  return isOffered ? undefined : `${path}: ServiceAccount ${name} is not for agents: its owner allows it by the label ${FOR_AGENTS}=true`;
 }
 
 function namedObjects(spec: ResourceSpec | null | undefined): Reference[] {

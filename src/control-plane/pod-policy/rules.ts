@@ -19,7 +19,7 @@ type Json = Record<string, unknown>;
 const AT = 'source_config.resource_spec';
 
 /** Returns what contradicts itself or is not granted in containers, volumes, labels and annotations. */
-export function brokenPodRules(spec: Spec, grants: Grants): string[] {
+export function brokenPodRules(spec: Spec, grants: Grants, podKeys: readonly string[] = []): string[] {
   if (!spec) return [];
   const volumes = spec.volumes ?? [];
   const known = volumes.map(({ name }) => name);
@@ -34,8 +34,8 @@ export function brokenPodRules(spec: Spec, grants: Grants): string[] {
     ...brokenMounts(spec.volume_mounts, { at: `${AT}.volume_mounts`, known, grants }),
     ...brokenMountPaths(spec.volume_mounts ?? []),
     ...containers.flatMap(([at, container]) => brokenContainer(container, { at, known, grants })),
-    ...brokenKeys(spec.labels, 'labels'),
-    ...brokenKeys(spec.annotations, 'annotations'),
+    ...brokenKeys(spec.labels, 'labels', podKeys),
+    ...brokenKeys(spec.annotations, 'annotations', podKeys),
     ...brokenLabelValues(spec.labels),
     ...brokenDisguise(spec.labels),
   ];
@@ -132,10 +132,23 @@ const OWN_KEYS = [
   'seccomp.security.alpha.kubernetes.io/',
 ];
 
-function brokenKeys(words: Record<string, string> | null | undefined, field: 'labels' | 'annotations'): string[] {
+/** Prefixes of keys that nothing in a cluster obeys, except for what reads metrics. */
+const HARMLESS = ['app.kubernetes.io/', 'prometheus.io/'];
+/** Keys without a prefix are the user's own, but for this one, which gives a pod an identity in a cloud. */
+const IDENTITY = 'aadpodidbinding';
+
+/** Returns true if users may put this key on pods. An allowed one is a prefix with its slash, or a whole key. */
+const isHarmless = (key: string, podKeys: readonly string[]): boolean =>
+  (!key.includes('/') && key !== IDENTITY) ||
+  [...HARMLESS, ...podKeys].some((allowed) => (allowed.endsWith('/') ? key.startsWith(allowed) : key === allowed));
+
+type Words = Record<string, string> | null | undefined;
+
+function brokenKeys(words: Words, field: 'labels' | 'annotations', podKeys: readonly string[]): string[] {
   return Object.keys(words ?? {}).flatMap((key) => {
     if (!KEY.test(key)) return [`${AT}.${field}: ${key} is not a valid Kubernetes key`];
-    return OWN_KEYS.some((own) => key.startsWith(own)) ? [`${AT}.${field}: ${key} is set by the platform`] : [];
+    if (OWN_KEYS.some((own) => key.startsWith(own))) return [`${AT}.${field}: ${key} is set by the platform`];
+    return isHarmless(key, podKeys) ? [] : [`${AT}.${field}: ${key} is not allowed here (an administrator may allow its prefix)`];
   });
 }
 

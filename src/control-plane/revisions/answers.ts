@@ -3,7 +3,6 @@ import type { DeploymentResource, RevisionResource } from '../../schema/custom-r
 import type { Revision } from '../../schema/revision.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { revisionAnswer } from './resource.ts';
-import { deploymentId } from '../stored/metadata.ts';
 
 type Revisions = Pick<ControlPlane, 'stored'>;
 
@@ -26,5 +25,5 @@ export const activeRevision = ({ stored }: Revisions, deployment: DeploymentReso
 export function revisionAnswers(plane: Revisions, deployment: DeploymentResource): (revision: RevisionResource) => Revision {
   const isServed = deployment.status?.activeRevision !== undefined;
   const serving = isServed ? (activeRevision(plane, deployment)?.spec.number ?? Infinity) : 0;
-  return (revision) => revisionAnswer(revision, { deploymentId: deploymentId(deployment), serving });
+  return (revision) => revisionAnswer(revision, { deploymentId: plane.stored.idOf(deployment), serving });
 }

@@ -2,13 +2,15 @@ import { Rejected } from '../../errors.ts';
 import { kinds } from '../../kube/kube.ts';
 import type { RevisionResource } from '../../schema/custom-resources.ts';
 import { INTERRUPT } from '../../schema/labels.ts';
+import type { Caller } from '../caller.ts';
 import { retryConflicts } from '../conflict-retry.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { jsonPatchOf } from '../json-patch.ts';
+import { requestedBy } from '../requested-by.ts';
 import { hasEnded, isInterrupted, revisionStatus } from './resource.ts';
 
 /** Asks the operator to give up a revision. A revision that has ended can't be interrupted. */
-export function interrupt(plane: ControlPlane, { metadata }: RevisionResource): Promise<RevisionResource> {
+export function interrupt(plane: ControlPlane, { metadata }: RevisionResource, caller: Caller): Promise<RevisionResource> {
   const ref = { namespace: metadata.namespace, name: metadata.name };
   const read = async (): Promise<RevisionResource> => {
     const live = await plane.kube.get(kinds.revision, ref);
@@ -17,7 +19,7 @@ export function interrupt(plane: ControlPlane, { metadata }: RevisionResource): 
   };
   return retryConflicts(read, async (live) => {
     if (isInterrupted(live)) return plane.stored.note.revision(live);
-    const annotations = { ...live.metadata.annotations, [INTERRUPT]: plane.now().toISOString() };
+    const annotations = { ...live.metadata.annotations, ...requestedBy(caller), [INTERRUPT]: plane.now().toISOString() };
     const guard = { op: 'replace', path: '/metadata/resourceVersion', value: live.metadata.resourceVersion } as const;
     const patch = [guard, ...jsonPatchOf(live.metadata.annotations, annotations, '/metadata/annotations')];
     return plane.stored.note.revision(await plane.kube.jsonPatch(kinds.revision, ref, patch));

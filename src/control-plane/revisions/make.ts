@@ -4,8 +4,10 @@ import { AlreadyExists } from '../../kube/errors.ts';
 import { kinds } from '../../kube/kube.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
 import { revisionOf } from '../../schema/revision-of.ts';
+import type { Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { refusing } from '../kube-refusal.ts';
+import { requestedBy } from '../requested-by.ts';
 
 /**
  * Creation is repeated with this pause while a revision of an earlier deployment of this name waits for garbage
@@ -18,8 +20,13 @@ const LOOKS = 50;
  * Creates the revision that a stored deployment asks for. The operator creates the same object, and whoever comes
  * second finds it.
  */
-export async function makeRevision({ kube, stored }: ControlPlane, deployment: DeploymentResource): Promise<RevisionResource> {
-  const wanted = revisionOf(deployment);
+export async function makeRevision(
+  { kube, stored }: ControlPlane,
+  deployment: DeploymentResource,
+  caller: Caller,
+): Promise<RevisionResource> {
+  const asked = revisionOf(deployment);
+  const wanted = { ...asked, metadata: { ...asked.metadata, annotations: requestedBy(caller) } };
   const { namespace, name } = wanted.metadata;
   for (let look = 1; ; look += 1) {
     try {

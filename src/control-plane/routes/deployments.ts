@@ -18,7 +18,6 @@ import { type Removal, removeDeployment, removeDeployments } from '../deployment
 import { revisionAnswers } from '../revisions/answers.ts';
 import { DeploymentPath, failures, notFound, rejected, restRoute } from './route.ts';
 import { waitFor } from '../stored/follow.ts';
-import { deploymentId } from '../stored/metadata.ts';
 
 const WriteQuery = Type.Object(
   {
@@ -88,7 +87,8 @@ async function waitedReply(plane: ControlPlane, written: DeploymentResource, { q
   if (wait === 0) return deploymentReply(plane, written, call);
   const seconds = { signal: call.signal, seconds: wait };
   const now = await waitFor(plane, seconds, {
-    read: () => findDeployment(plane, deploymentId(written), call).catch(goneMeanwhile),
+    uid: written.metadata.uid,
+    read: () => findDeployment(plane, plane.stored.idOf(written), call).catch(goneMeanwhile),
     done: (deployment) => deployment === undefined || isThrough(plane, deployment),
   });
   return deploymentReply(plane, now ?? written, call);

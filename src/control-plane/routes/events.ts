@@ -25,11 +25,11 @@ export const eventRoutes = (plane: ControlPlane): Route<Caller>[] => [
     params: DeploymentPath,
     answers,
     handler: async ({ params, caller, signal }) => {
-      await findDeployment(plane, params.deployment_id, { caller, signal });
+      const { uid } = (await findDeployment(plane, params.deployment_id, { caller, signal })).metadata;
       return sse((left) => {
         const call: CallContext = { caller, signal: left };
         const read = async () => answerForDeployment(plane, await findDeployment(plane, params.deployment_id, call), call);
-        return follow(plane, call, { event: 'deployment', read, ended: () => false });
+        return follow(plane, call, { event: 'deployment', uid, read, ended: () => false });
       });
     },
   }),
@@ -45,9 +45,10 @@ export const eventRoutes = (plane: ControlPlane): Route<Caller>[] => [
     handler: async ({ params, caller, signal }) => {
       const read = (call: CallContext): Promise<Revision> => answerForRevision(plane, params, call);
       await read({ caller, signal });
+      const { uid } = (await findDeployment(plane, params.deployment_id, { caller, signal })).metadata;
       return sse((left) => {
         const call: CallContext = { caller, signal: left };
-        return follow(plane, call, { event: 'revision', read: () => read(call), ended: ({ status }) => ENDED.includes(status) });
+        return follow(plane, call, { event: 'revision', uid, read: () => read(call), ended: ({ status }) => ENDED.includes(status) });
       });
     },
   }),

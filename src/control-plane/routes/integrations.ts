@@ -4,6 +4,7 @@ import { json, type Route } from '../../http/route.ts';
 import { Uuid } from '../../schema/types.ts';
 import type { Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
+import { ownIntegration, ownIntegrations } from '../integrations.ts';
 import { failures, notFound, restRoute } from './route.ts';
 
 const GitIntegration = Type.Object({ id: Uuid('For source_config.integration_id.'), name: Type.String(), installation_id: Type.Integer() });
@@ -32,7 +33,8 @@ export const integrationRoutes = ({ config }: ControlPlane): Route<Caller>[] => 
     tag,
     access: 'read',
     answers: { 200: { description: 'The connections.', schema: Type.Array(GitIntegration) }, ...failures },
-    handler: () => json(config.gitIntegrations.map(({ id, name, installation_id }) => ({ id, name, installation_id }))),
+    handler: ({ caller }) =>
+      json(ownIntegrations(config, caller.tenantId).map(({ id, name, installation_id }) => ({ id, name, installation_id }))),
   }),
   restRoute({
     method: 'get',
@@ -43,14 +45,13 @@ export const integrationRoutes = ({ config }: ControlPlane): Route<Caller>[] => 
     access: 'read',
     params: Type.Object({ integration_id: Uuid('Id of the integration.') }),
     answers: { 200: { description: 'The repositories.', schema: Type.Array(GitRepository) }, 404: notFound, ...failures },
-    handler: ({ params }) => {
-      const id = params.integration_id.toLowerCase();
-      const integration = config.gitIntegrations.find((known) => known.id === id);
+    handler: ({ params, caller }) => {
+      const integration = ownIntegration(config, caller.tenantId, params.integration_id);
       if (integration === undefined) throw new NotFound(`Integration ID ${params.integration_id} not found.`);
       const repos = integration.repos ?? [];
       return json(
         repos.map(({ name, owner, url, default_branch, id: repo }) => ({
-          host_integration_id: id,
+          host_integration_id: integration.id,
           id: repo,
           name,
           owner,

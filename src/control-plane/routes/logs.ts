@@ -5,8 +5,9 @@ import { StringEnum, Uuid } from '../../schema/types.ts';
 import type { CallContext, Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { findDeployment } from '../deployments/lookup.ts';
+import { LogFeeds } from '../logs/feeds.ts';
 import { followLogs } from '../logs/follow.ts';
-import { logPage } from '../logs/lines.ts';
+import { lets, logPage, type Line } from '../logs/lines.ts';
 import { type LogType, podLogs } from '../logs/pod-logs.ts';
 import { FollowQuery, LogPage, LogQuery, logFields } from '../logs/schema.ts';
 import { findRevision } from '../revisions/answers.ts';
@@ -25,10 +26,15 @@ async function reply(plane: ControlPlane, ids: Ids, { query, type, ...call }: Ca
   const { signal } = call;
   const deployment = await findDeployment(plane, ids.deployment, call);
   const revision = ids.revision === undefined ? undefined : await findRevision(plane, deployment, { id: ids.revision, signal });
-  return json(logPage(await podLogs(plane, { deployment, revision, type, signal }), query));
+  const wants = (line: Line): boolean => lets(line, query);
+  return json(logPage(await podLogs(plane, { deployment, revision, type, signal, wants }), query));
 }
 
-export const logRoutes = (plane: ControlPlane): Route<Caller>[] => [...current(plane), ...live(plane), ...older(plane)];
+export const logRoutes = (plane: ControlPlane): Route<Caller>[] => [
+  ...current(plane),
+  ...live({ ...plane, feeds: new LogFeeds(plane) }),
+  ...older(plane),
+];
 
 const streamed = {
   200: { description: 'Server-sent events: "log" for each line, with an id to resume from; "end".', contentType: 'text/event-stream' },
@@ -38,7 +44,7 @@ const streamed = {
 
 /** Looks up the revision or deployment before the stream begins, so that a wrong id gets a 404. */
 async function stream(
-  plane: ControlPlane,
+  plane: ControlPlane & { feeds: LogFeeds },
   ids: Ids,
   { query, headers, ...call }: CallContext & { query: FollowQuery; headers: IncomingHttpHeaders },
 ): Promise<Reply> {
@@ -54,7 +60,7 @@ async function stream(
   return sse((signal) => followLogs(plane, find, { signal, query, after: Array.isArray(after) ? after[0] : after }));
 }
 
-const live = (plane: ControlPlane): Route<Caller>[] => [
+const live = (plane: ControlPlane & { feeds: LogFeeds }): Route<Caller>[] => [
   restRoute({
     method: 'get',
     path: '/v2/deployments/{deployment_id}/logs/stream',

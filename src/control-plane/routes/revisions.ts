@@ -88,9 +88,9 @@ const reads = (plane: ControlPlane): Route<Caller>[] => [
     handler: async ({ params, query, ...asking }) => {
       const read = (): Promise<Revision> => answerForRevision(plane, params, asking);
       if (query.wait === undefined || query.wait === 0) return json(await read());
-      return json(
-        await waitFor(plane, { signal: asking.signal, seconds: query.wait }, { read, done: ({ status }) => ENDED.includes(status) }),
-      );
+      const { uid } = (await findDeployment(plane, params.deployment_id, asking)).metadata;
+      const waiting = { signal: asking.signal, seconds: query.wait };
+      return json(await waitFor(plane, waiting, { uid, read, done: ({ status }) => ENDED.includes(status) }));
     },
   }),
 ];
@@ -146,6 +146,6 @@ const interruption = (plane: ControlPlane, word: string): Route<Caller> =>
     handler: async ({ params, ...asking }) => {
       const deployment = await findDeployment(plane, params.deployment_id, asking);
       const revision = await findRevision(plane, deployment, { id: params.revision_id, signal: asking.signal });
-      return json(revisionAnswers(plane, deployment)(await interrupt(plane, revision)));
+      return json(revisionAnswers(plane, deployment)(await interrupt(plane, revision, asking.caller)));
     },
   });

@@ -13,6 +13,7 @@ export const failures = {
   401: { description: 'No key, or a wrong one.' },
   403: { description: 'The key has no right to this.' },
   422: { description: 'The request does not fit its schema.' },
+  429: { description: 'Too often, or too many streams; Retry-After says when to ask again.' },
   431: { description: 'Address and headers are larger than 64 kB.' },
   503: { description: 'The cluster does not answer.' },
 } satisfies Record<number, AnswerDescription>;

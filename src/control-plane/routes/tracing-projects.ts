@@ -3,7 +3,7 @@ import { Conflict, NotFound } from '../../errors.ts';
 import { json, noContent, type Route } from '../../http/route.ts';
 import { kinds } from '../../kube/kube.ts';
 import type { TracingProjectResource } from '../../schema/custom-resources.ts';
-import { namedTenant } from '../../schema/tenancy.ts';
+import { tenantOfProject } from '../../schema/tenancy.ts';
 import { DateTime, Uuid } from '../../schema/types.ts';
 import type { Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
@@ -24,15 +24,17 @@ const Query = Type.Object({ ...paging, name: Type.Optional(Type.String({ descrip
 const tag = 'tracing projects';
 const path = '/v2/tracing-projects/{project_id}';
 
-const toAnswer = ({ metadata, spec }: TracingProjectResource, defaultTenantId: string): Static<typeof TracingProject> => ({
+const toAnswer = ({ metadata, spec }: TracingProjectResource, { tenantId }: Caller): Static<typeof TracingProject> => ({
   id: metadata.uid ?? '',
   name: spec.projectName,
   created_at: metadata.creationTimestamp ?? '',
-  tenant_id: namedTenant(spec, defaultTenantId),
+  tenant_id: tenantId,
 });
 
-const own = ({ stored, config }: ControlPlane, { tenantId }: Caller): TracingProjectResource[] =>
-  stored.projects().filter(({ spec }) => namedTenant(spec, config.defaultTenantId) === tenantId);
+function own({ stored, config }: ControlPlane, { tenantId }: Caller): TracingProjectResource[] {
+  const owners = stored.owners();
+  return stored.projects().filter((project) => tenantOfProject(project, owners, config.defaultTenantId) === tenantId);
+}
 
 function find(plane: ControlPlane, id: string, caller: Caller): TracingProjectResource {
   const project = own(plane, caller).find(({ metadata }) => metadata.uid === id.toLowerCase());
@@ -56,7 +58,7 @@ export const tracingProjectRoutes = (plane: ControlPlane): Route<Caller>[] => [
     handler: ({ query, caller }) => {
       const found = own(plane, caller).filter(({ spec }) => query.name === undefined || spec.projectName === query.name);
       const { items, offset } = pageOf(found.toSorted(newestCreatedFirst), query);
-      return json({ resources: items.map((project) => toAnswer(project, plane.config.defaultTenantId)), offset });
+      return json({ resources: items.map((project) => toAnswer(project, caller)), offset });
     },
   }),
   restRoute({
@@ -68,7 +70,7 @@ export const tracingProjectRoutes = (plane: ControlPlane): Route<Caller>[] => [
     access: 'read',
     params: Path,
     answers: { 200: { description: 'The tracing project.', schema: TracingProject }, 404: notFound, ...failures },
-    handler: ({ params, caller }) => json(toAnswer(find(plane, params.project_id, caller), plane.config.defaultTenantId)),
+    handler: ({ params, caller }) => json(toAnswer(find(plane, params.project_id, caller), caller)),
   }),
   restRoute({
     method: 'delete',

@@ -7,19 +7,19 @@ import { canonicalJson } from '../../schema/revision-of.ts';
 type Changes = { stored: Pick<Stored, 'changed'>; stopping: AbortSignal };
 
 /**
- * Streams a value: reads it at each change in the cluster and sends it when it differs. The stream ends when `ended`
- * says so or the value is gone.
+ * Streams a value: reads it at each change of its deployment, which has the `uid`, and sends it when it differs. The
+ * stream ends when `ended` says so or the value is gone.
  */
 export async function* follow<T>(
   plane: Changes,
   { signal }: Pick<CallContext, 'signal'>,
-  view: { event: string; read: () => Promise<T>; ended: (value: T) => boolean },
+  view: { event: string; uid: string | undefined; read: () => Promise<T>; ended: (value: T) => boolean },
 ): AsyncGenerator<SseEvent> {
   const leaving = AbortSignal.any([signal, plane.stopping]);
   let last = '';
   while (!leaving.aborted) {
     // The wait begins before the read, so that a change during the read is not missed.
-    const changed = plane.stored.changed(leaving);
+    const changed = plane.stored.changed(leaving, view.uid);
     const value = await view.read().catch(absentIfGone);
     if (value === undefined) return yield { event: 'end', data: { reason: 'gone' } };
     const text = canonicalJson(value);
@@ -39,11 +39,11 @@ function absentIfGone(error: unknown): undefined {
 export async function waitFor<T>(
   plane: Changes,
   options: { signal: AbortSignal; seconds: number },
-  view: { read: () => Promise<T>; done: (value: T) => boolean },
+  view: { uid: string | undefined; read: () => Promise<T>; done: (value: T) => boolean },
 ): Promise<T> {
   const timeout = AbortSignal.any([options.signal, plane.stopping, AbortSignal.timeout(options.seconds * 1000)]);
   for (;;) {
-    const changed = plane.stored.changed(timeout);
+    const changed = plane.stored.changed(timeout, view.uid);
     const value = await view.read();
     if (view.done(value) || timeout.aborted) return value;
     await changed;

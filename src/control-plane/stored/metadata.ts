@@ -1,8 +1,4 @@
 import type { KubeObject } from '../../kube/kube.ts';
-import type { DeploymentResource } from '../../schema/custom-resources.ts';
-
-/** Returns the id of a deployment in REST, in lower case because ids are compared so. */
-export const deploymentId = ({ spec, metadata }: DeploymentResource): string => (spec.id ?? metadata.uid ?? '').toLowerCase();
 
 /**
  * Returns when an object last changed: at its creation, at the last write of any field, or when a condition last

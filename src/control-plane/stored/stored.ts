@@ -1,23 +1,23 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { ControlPlaneConfig } from '../../config/control-plane.ts';
-import { Cache, keyOf, type Change, type IndexBy } from '../../kube/cache.ts';
+import { keyOf, type Cache, type Change } from '../../kube/cache.ts';
+import type { Faulty } from '../../kube/faulty-objects.ts';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../kube/kube.ts';
+import { NamespaceReader, readNamespace } from '../../kube/namespaces.ts';
 import { Reflector, type Watch } from '../../kube/watch.ts';
 import type { Log } from '../../log.ts';
 import type { DeploymentResource, ListenerResource, RevisionResource, TracingProjectResource } from '../../schema/custom-resources.ts';
-import { DEPLOYMENT, MADE_BY } from '../../schema/labels.ts';
+import { idAmong, idsOf } from '../../schema/deployment-ids.ts';
+import { DEPLOYMENT } from '../../schema/labels.ts';
 import { labelValue } from '../../schema/names.ts';
+import type { ObjectFault } from '../../schema/object-fault.ts';
 import { newestFirst } from '../../schema/revision-of.ts';
-import { ownersOf } from '../../schema/tenancy.ts';
-import { deploymentId, updatedAt } from './metadata.ts';
+import { joinedTenant, type JoinedTenant, type Owners, ownersOf, tenantOf } from '../../schema/tenancy.ts';
+import { lean, offered, storedCaches, type StoredCaches } from './caches.ts';
 import { NewestFirst } from './newest-first.ts';
+import { Waiting } from './waiting.ts';
 
 const silent = { relisted: () => undefined, missed: () => undefined, active: () => undefined };
-const at =
-  <T extends KubeObject>(field: (object: T) => string | undefined): IndexBy<T> =>
-  (object) =>
-    [field(object)].filter((value) => value !== undefined);
-const uidOf = ({ metadata }: KubeObject): string | undefined => metadata.uid;
 
 /**
  * After a live list, searches pause for this many times its length. Without the pause, each unknown id would cost a
@@ -26,7 +26,8 @@ const uidOf = ({ metadata }: KubeObject): string | undefined => metadata.uid;
 const REST_PER_LIST = 2;
 const REMEMBERED = 10_000;
 
-type StoredOptions = { kube: Kube; config: Pick<ControlPlaneConfig, 'namespace' | 'namespaces'>; log: Log };
+type StoredConfig = Pick<ControlPlaneConfig, 'namespace' | 'namespaces' | 'agentNamespaces' | 'defaultTenantId' | 'specLimit'>;
+type StoredOptions = { kube: Kube; config: StoredConfig; log: Log };
 
 /**
  * Holds the custom resources as last seen by a watch. What this process writes is added at once, so that a client reads
@@ -35,79 +36,76 @@ type StoredOptions = { kube: Kube; config: Pick<ControlPlaneConfig, 'namespace' 
  */
 export class Stored {
   readonly #kube: Kube;
-  readonly #namespaces: string[];
-  readonly #own: string;
-  readonly #deployments = new Cache<DeploymentResource>({
-    id: at(deploymentId),
-    name: at(({ metadata }: DeploymentResource) => metadata.name),
-    request: at(({ metadata }: DeploymentResource) => metadata.annotations?.[MADE_BY]?.split('.')[0]),
-  });
+  readonly #config: StoredConfig;
+  readonly #log: Log;
+  readonly #caches: StoredCaches;
   readonly #newest = new NewestFirst();
-  readonly #revisions = new Cache<RevisionResource>({
-    deployment: at(({ spec }: RevisionResource) => spec.deploymentUid),
-    name: at(({ metadata, spec }: RevisionResource) => keyOf({ namespace: metadata.namespace, name: spec.deployment })),
-  });
-  readonly #listeners = new Cache<ListenerResource>({ uid: at(uidOf) });
-  readonly #projects = new Cache<TracingProjectResource>({
-    uid: at(uidOf),
-    name: at(({ spec }: TracingProjectResource) => spec.projectName),
-  });
+  readonly #labels: NamespaceReader;
   readonly #reflectors: Watch[];
-  #owners: ReadonlyMap<string, ListenerResource> | undefined;
+  #owners: Owners | undefined;
   #search: Promise<void> | undefined;
   #searchAfter = -Infinity;
-  readonly #waiting = new Set<() => void>();
+  readonly #waiting = new Waiting();
   /** Ids of deployments that are known to be deleted. A client polls such an id until it gets a 404. */
   readonly #gone = new Set<string>();
 
   constructor({ kube, config, log }: StoredOptions) {
     this.#kube = kube;
-    this.#namespaces = config.namespaces;
-    this.#own = config.namespace;
+    this.#config = config;
+    this.#log = log;
+    this.#caches = storedCaches(config);
     const own = [config.namespace];
     // An empty list stands for the whole cluster, which a reflector takes as no namespace.
     const everywhere: (string | undefined)[] = config.namespaces.length === 0 ? [undefined] : [...new Set(config.namespaces)];
     const withOwn = everywhere.includes(undefined) ? everywhere : [...new Set([...everywhere, ...own])];
     const watch = <T extends KubeObject>(kind: Kind<T>, cache: Cache<T>, namespaces: (string | undefined)[]): Watch[] =>
       namespaces.map((namespace) => new Reflector({ kube, kind, cache, namespace, log, observer: silent, project: lean }));
+    const listeners = watch(kinds.listener, this.#caches.listeners, own);
+    const after = Promise.all(listeners.map(({ synced }) => synced));
+    this.#labels = new NamespaceReader({ kube, cache: this.#caches.namespaces, names: () => this.#claimed(), after, log });
     this.#reflectors = [
-      ...watch(kinds.deployment, this.#deployments, everywhere),
-      ...watch(kinds.revision, this.#revisions, everywhere),
-      ...watch(kinds.listener, this.#listeners, own),
-      ...watch(kinds.tracingProject, this.#projects, withOwn),
+      ...watch(kinds.deployment, this.#caches.deployments, everywhere),
+      ...watch(kinds.revision, this.#caches.revisions, everywhere),
+      ...listeners,
+      ...watch(kinds.tracingProject, this.#caches.projects, withOwn),
+      this.#labels,
     ];
   }
 
-  /** Resolves at the next change of a deployment or revision, or when the signal is aborted. */
-  async changed(signal: AbortSignal): Promise<void> {
-    if (signal.aborted) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const abort = (): void => resolve();
-    this.#waiting.add(resolve);
-    signal.addEventListener('abort', abort, { once: true });
-    await promise;
-    this.#waiting.delete(resolve);
-    signal.removeEventListener('abort', abort);
+  /**
+   * Resolves at the next change of the deployment with this uid or of one of its revisions, or when the signal is
+   * aborted. Without a uid, any change counts.
+   */
+  changed(signal: AbortSignal, uid?: string): Promise<void> {
+    return this.#waiting.next(signal, uid);
   }
 
   readonly #bury = ({ before, after }: Change<DeploymentResource>): void => {
-    if (after !== undefined) return void this.#gone.delete(deploymentId(after));
-    if (before !== undefined) this.#gone.add(deploymentId(before));
+    if (after !== undefined) return idsOf(after).forEach((id) => this.#gone.delete(id));
+    if (before !== undefined) for (const id of idsOf(before)) this.#gone.add(id);
     const oldest = this.#gone.values().next().value;
     if (this.#gone.size > REMEMBERED && oldest !== undefined) this.#gone.delete(oldest);
   };
 
-  readonly #wake = (): void => {
-    for (const resolve of this.#waiting) resolve();
-  };
+  /** Forgets who owns what, and wakes all who wait, because any deployment may have another owner now. */
+  #newOwners(): void {
+    this.#owners = undefined;
+    this.#waiting.wakeAll();
+  }
 
   /** Resolves when every kind has been listed once. */
   async start(): Promise<void> {
-    this.#deployments.onChange(this.#bury);
-    this.#deployments.onChange(this.#wake);
-    this.#deployments.onChange(({ before, after }) => this.#newest.change(before, after));
-    this.#revisions.onChange(this.#wake);
-    this.#listeners.onChange(() => (this.#owners = undefined));
+    this.#caches.deployments.onChange(this.#bury);
+    this.#caches.deployments.onChange(({ before, after }) => this.#waiting.wake((after ?? before)?.metadata.uid));
+    this.#caches.deployments.onChange(({ before, after }) => this.#newest.change(before, after));
+    this.#caches.revisions.onChange(({ before, after }) => this.#waiting.wake((after ?? before)?.spec.deploymentUid));
+    this.#caches.listeners.onChange(() => {
+      this.#newOwners();
+      this.#labels.readNew();
+    });
+    this.#caches.namespaces.onChange(() => this.#newOwners());
+    for (const { faults } of Object.values(this.#caches))
+      faults.onFault(({ object, fault }) => this.#log.warn({ kind: object.kind, ...object.metadata, ...fault }, 'object is shown in part'));
     for (const reflector of this.#reflectors) reflector.start();
     await Promise.all(this.#reflectors.map((reflector) => reflector.synced));
   }
@@ -116,18 +114,28 @@ export class Stored {
     await Promise.all(this.#reflectors.map((reflector) => reflector.stop()));
   }
 
+  /** Returns the objects that are out of bounds, and are shown with parts cut, or can't be read, and are left out. */
+  faulty(): Faulty[] {
+    return Object.values(this.#caches).flatMap(({ faults }: Pick<Cache, 'faults'>) => faults.all());
+  }
+
+  /** Returns why a revision is shown with parts cut. */
+  faultOfRevision({ metadata }: RevisionResource): ObjectFault | undefined {
+    return this.#caches.revisions.faults.of(keyOf(metadata));
+  }
+
   /** Newest first. */
   deployments(): readonly DeploymentResource[] {
     return this.#newest.all;
   }
 
   named(name: string): DeploymentResource[] {
-    return this.#deployments.byIndex('name', name);
+    return this.#caches.deployments.byIndex('name', name);
   }
 
   /** Returns the deployments that a request with this hash of its Idempotency-Key made. */
   madeBy(keyHash: string): DeploymentResource[] {
-    return this.#deployments.byIndex('request', keyHash);
+    return this.#caches.deployments.byIndex('request', keyHash);
   }
 
   /** Reads all deployments now, because another replica may have written some a moment ago. */
@@ -135,21 +143,40 @@ export class Stored {
     return this.#searchLive(signal);
   }
 
-  /** Returns the deployment with this id from the watch, else from a live list. */
-  async deployment(id: string, signal: AbortSignal): Promise<DeploymentResource | undefined> {
-    const known = this.#deployments.byIndex('id', id)[0];
+  /**
+   * Returns the deployment with this id among those of a tenant, from the watch, else from a live list. A uid goes
+   * before an id that another deployment claims.
+   */
+  async deployment(id: string, isTenants: (deployment: DeploymentResource) => boolean, signal: AbortSignal) {
+    const find = (): DeploymentResource | undefined =>
+      this.#caches.deployments.byIndex('id', id).find((deployment) => isTenants(deployment) && this.idOf(deployment) === id);
+    const known = find();
     if (known !== undefined || this.#gone.has(id)) return known;
     await this.#searchLive(signal);
-    return this.#deployments.byIndex('id', id)[0];
+    return find();
   }
 
-  revisionsOf(deployment: DeploymentResource): RevisionResource[] {
-    return newestFirst(this.#revisions.byIndex('deployment', deployment.metadata.uid ?? ''));
+  /** Returns the id of a deployment in REST, in lower case because ids are compared so. */
+  idOf(deployment: DeploymentResource): string {
+    const claimed = deployment.spec.id?.toLowerCase();
+    if (claimed === undefined) return idAmong(deployment, []);
+    const tenant = this.#tenantOf(deployment);
+    const others = this.#caches.deployments.byIndex('id', claimed).filter((other) => this.#tenantOf(other) === tenant);
+    return idAmong(deployment, others);
+  }
+
+  #tenantOf(deployment: DeploymentResource): string | undefined {
+    return tenantOf(deployment, this.owners(), this.#config.defaultTenantId);
+  }
+
+  /** Returns the revisions of a deployment in its own namespace: elsewhere, anybody may write its uid into one. */
+  revisionsOf({ metadata: { uid = '', namespace } }: DeploymentResource): RevisionResource[] {
+    return newestFirst(this.#caches.revisions.byIndex('deployment', uid).filter(({ metadata }) => metadata.namespace === namespace));
   }
 
   /** Returns the revisions of every deployment that ever had this name in the namespace. */
   revisionsNamed(namespace: string, deployment: string): RevisionResource[] {
-    return this.#revisions.byIndex('name', keyOf({ namespace, name: deployment }));
+    return this.#caches.revisions.byIndex('name', keyOf({ namespace, name: deployment }));
   }
 
   /** Returns a revision of this deployment by its uid, from the watch, else from a live list. */
@@ -159,17 +186,17 @@ export class Stored {
     if (known !== undefined) return known;
     const { namespace = '', name } = deployment.metadata;
     const options = { namespace, labelSelector: `${DEPLOYMENT}=${labelValue(name)}` };
-    for (const revision of await this.#kube.all(kinds.revision, options, signal)) this.#revisions.offer(lean(revision));
+    for (const revision of await this.#kube.all(kinds.revision, options, signal)) this.#caches.revisions.offer(lean(revision));
     return find();
   }
 
   listeners(): ListenerResource[] {
-    return this.#listeners.list();
+    return this.#caches.listeners.list();
   }
 
   /** Returns each namespace with the Listener that has it. */
-  owners(): ReadonlyMap<string, ListenerResource> {
-    return (this.#owners ??= ownersOf(this.listeners()));
+  owners(): Owners {
+    return (this.#owners ??= ownersOf(this.listeners(), this.joined, this.#config.defaultTenantId));
   }
 
   /** Returns every Listener with the namespaces that it has, which may be fewer than it names. */
@@ -187,37 +214,54 @@ export class Stored {
 
   /** Reads the Listeners now, for decisions that must include what other replicas have written. */
   async readListeners(signal: AbortSignal): Promise<void> {
-    for (const listener of await this.#kube.all(kinds.listener, { namespace: this.#own }, signal)) this.#listeners.offer(lean(listener));
+    for (const listener of await this.#kube.all(kinds.listener, { namespace: this.#config.namespace }, signal))
+      this.#caches.listeners.offer(lean(listener));
+  }
+
+  /** Returns the tenant that a namespace has joined, as last seen. */
+  readonly joined: JoinedTenant = (name) =>
+    joinedTenant({ name, labels: this.#caches.namespaces.get(name)?.metadata.labels }, this.#config);
+
+  /** Reads namespaces now, for decisions that must not rest on a label that was removed. */
+  async readNamespaces(names: readonly string[], signal: AbortSignal): Promise<void> {
+    for (const name of names) await readNamespace({ kube: this.#kube, cache: this.#caches.namespaces }, name, signal);
+  }
+
+  /** Returns the namespaces that Listeners name and this installation serves. */
+  #claimed(): string[] {
+    const served = (name: string): boolean => this.#config.namespaces.length === 0 || this.#config.namespaces.includes(name);
+    return this.listeners().flatMap(({ spec }) => spec.namespaces.filter(served));
   }
 
   async listener(uid: string, signal: AbortSignal): Promise<ListenerResource | undefined> {
-    const known = this.#listeners.byIndex('uid', uid)[0];
+    const known = this.#caches.listeners.byIndex('uid', uid)[0];
     if (known !== undefined) return known;
     await this.readListeners(signal);
-    return this.#listeners.byIndex('uid', uid)[0];
+    return this.#caches.listeners.byIndex('uid', uid)[0];
   }
 
   projects(): TracingProjectResource[] {
-    return this.#projects.list();
+    return this.#caches.projects.list();
   }
 
   projectsNamed(name: string): TracingProjectResource[] {
-    return this.#projects.byIndex('name', name);
+    return this.#caches.projects.byIndex('name', name);
   }
 
   /** Adds what the API server answered to one of our writes. */
   note = {
-    deployment: (object: DeploymentResource): DeploymentResource => offered(this.#deployments, object),
-    revision: (object: RevisionResource): RevisionResource => offered(this.#revisions, object),
-    listener: (object: ListenerResource): ListenerResource => offered(this.#listeners, object),
+    deployment: (object: DeploymentResource): DeploymentResource => offered(this.#caches.deployments, object),
+    revision: (object: RevisionResource): RevisionResource => offered(this.#caches.revisions, object),
+    listener: (object: ListenerResource): ListenerResource => offered(this.#caches.listeners, object),
   };
 
   /** Reads objects again after their deletion was asked for: they may be gone, or wait for a finalizer. */
   refresh = {
-    deployment: (object: DeploymentResource, signal: AbortSignal) => this.#refresh(kinds.deployment, this.#deployments, { object, signal }),
-    listener: (object: ListenerResource, signal: AbortSignal) => this.#refresh(kinds.listener, this.#listeners, { object, signal }),
+    deployment: (object: DeploymentResource, signal: AbortSignal) =>
+      this.#refresh(kinds.deployment, this.#caches.deployments, { object, signal }),
+    listener: (object: ListenerResource, signal: AbortSignal) => this.#refresh(kinds.listener, this.#caches.listeners, { object, signal }),
     project: (object: TracingProjectResource, signal: AbortSignal) =>
-      this.#refresh(kinds.tracingProject, this.#projects, { object, signal }),
+      this.#refresh(kinds.tracingProject, this.#caches.projects, { object, signal }),
   };
 
   async #refresh<T extends DeploymentResource | ListenerResource | TracingProjectResource>(
@@ -247,21 +291,10 @@ export class Stored {
     const early = this.#searchAfter - performance.now();
     if (early > 0) await wait(early);
     const started = performance.now();
-    const scopes = this.#namespaces.length === 0 ? [{}] : this.#namespaces.map((namespace) => ({ namespace }));
+    const { namespaces } = this.#config;
+    const scopes = namespaces.length === 0 ? [{}] : namespaces.map((namespace) => ({ namespace }));
     const found = await Promise.all(scopes.map((scope) => this.#kube.all(kinds.deployment, scope)));
-    for (const deployment of found.flat()) this.#deployments.offer(lean(deployment));
+    for (const deployment of found.flat()) this.#caches.deployments.offer(lean(deployment));
     this.#searchAfter = performance.now() + (performance.now() - started) * REST_PER_LIST;
   }
 }
-
-function offered<T extends KubeObject>(cache: Cache<T>, object: T): T {
-  const kept = lean(object);
-  cache.offer(kept);
-  return kept;
-}
-
-/** Returns an object as it is kept. managedFields, half of its size, are reduced to the time of the last write. */
-const lean = <T extends KubeObject>(object: T): T => ({
-  ...object,
-  metadata: { ...object.metadata, managedFields: [{ time: updatedAt(object) }] },
-});

@@ -3,9 +3,15 @@ import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import type { DatabaseView } from '../database/database.ts';
 import { databaseOf } from '../database/engines.ts';
+import { agentPolicy } from '../family/network-policies.ts';
 import { agentBudget, agentService } from './service.ts';
 
-type Live = Partial<DatabaseView> & { /** Name of the revision that gets the traffic. */ active?: string | undefined };
+type Live = Partial<DatabaseView> & {
+  /** Name of the revision that gets the traffic. */
+  active?: string | undefined;
+  /** Addresses of the API server, where the settings name none. */
+  apiServer?: string[];
+};
 
 /**
  * Returns everything that a deployment has besides its revisions, in the order in which it is made: its database, then
@@ -14,11 +20,12 @@ type Live = Partial<DatabaseView> & { /** Name of the revision that gets the tra
 export function desiredDeployment(
   deployment: DeploymentResource,
   settings: OperatorSettings,
-  { active, database, databasePods = [], agentPods = [], passwordPods = [], workloads = [] }: Live,
+  { active, apiServer = [], database, databasePods = [], agentPods = [], passwordPods = [], workloads = [] }: Live,
 ): KubeObject[] {
   const view = { database, databasePods, agentPods, passwordPods, workloads };
   return [
     ...databaseOf(deployment.spec).desired(deployment, settings, view),
+    ...agentPolicy(deployment, settings, [...settings.agentNetwork.apiServer, ...apiServer]),
     agentService(deployment, settings, active),
     ...agentBudget(deployment, settings, active),
   ];

@@ -86,7 +86,7 @@ type Removing = Pick<OperatorDeps, 'kube' | 'caches' | 'settings'>;
 async function removeTracingProject({ kube, caches, settings }: Removing, deployment: DeploymentResource, signal: AbortSignal) {
   if (deployment.spec.deleteTracingProject !== true) return;
   const { namespace, name } = deployment.metadata;
-  const project = names.tracingProject(tenantIn(deployment, caches, settings), name);
+  const project = names.tracingProject(tenantIn(deployment, caches, settings) ?? '', name);
   await kube.delete(kinds.tracingProject, { namespace, name: project }, {}, signal);
 }
 

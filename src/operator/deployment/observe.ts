@@ -3,6 +3,7 @@ import type { DeploymentResource, RevisionResource } from '../../schema/custom-r
 import { COMPONENT, type Component } from '../../schema/labels.ts';
 import { names } from '../../schema/names.ts';
 import type { DatabaseView } from '../database/database.ts';
+import { addressesIn } from '../family/api-server.ts';
 import { BY_DEPLOYMENT, type Caches } from '../family/caches.ts';
 import { isPodOver } from '../pods/diagnose.ts';
 
@@ -12,6 +13,8 @@ export type DeploymentWorld = DatabaseView & {
   /** Revisions of an earlier deployment of the same name, which are not gone yet. */
   foreign: RevisionResource[];
   children: KubeObject[];
+  /** Addresses of the API server, as its Service in the cluster has them. */
+  apiServer: string[];
   /** The Service of the agents. */
   service: KubeObject | undefined;
 };
@@ -37,6 +40,7 @@ export function observeDeployment(caches: Caches, deployment: DeploymentResource
     agentPods: podsOf('api', 'queue').filter((pod) => !isPodOver(pod)),
     passwordPods: podsOf('password'),
     workloads: caches.workloads.byIndex(BY_DEPLOYMENT, key),
+    apiServer: addressesIn(caches.apiServers.list()),
   };
 }
 

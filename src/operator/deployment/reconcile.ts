@@ -6,7 +6,7 @@ import { noLaterThan, type ReconcileOutcome } from '../kernel/outcome.ts';
 import { decideDeployment, type DeploymentDecision } from './decide.ts';
 import { nextExpiry } from './history.ts';
 import { named, observeDeployment, type DeploymentWorld } from './observe.ts';
-import { obstacle } from './obstacle.ts';
+import { keepTracingProject, obstacle } from './obstacle.ts';
 import { deploymentReport, type DeploymentStatusFields, type Written } from './status.ts';
 
 /** Keeps the newest revision, the database and the Service of a deployment as its spec and its revisions ask. */
@@ -16,7 +16,8 @@ export const reconcileDeployment =
     const { caches, settings } = deps;
     const world = observeDeployment(caches, deployment);
     const plan = decideDeployment(deployment, { world, settings, now });
-    const held = await obstacle(deps, deployment, { world, signal });
+    const held = obstacle(deps, deployment, world);
+    const shared = await keepTracingProject(deps, deployment, { isHeld: held !== undefined, signal });
     const database = databaseOf(deployment.spec);
     const pass = { view: world, objects: plan.objects, isHeld: held !== undefined, signal, now };
     const prepared = await database.prepare(deps, deployment, pass);
@@ -26,7 +27,7 @@ export const reconcileDeployment =
         ? await write(deps, { ...plan, objects: prepared.objects ?? plan.objects }, { deployment, world, signal })
         : { world, objects: [] };
     const step = trouble === undefined ? await database.step(deps, deployment, pass) : undefined;
-    const report = deploymentReport(deployment, { written, active: plan.active, trouble, prepared, step, now }, settings);
+    const report = deploymentReport(deployment, { written, active: plan.active, trouble, prepared, step, shared, now }, settings);
     const due = [...prepared.again, nextExpiry(written.world.revisions, plan.active, plan.history)];
     return { ...report, outcome: due.reduce<ReconcileOutcome>(noLaterThan, report.outcome) };
   };

@@ -13,6 +13,7 @@ import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
 import type { DeploymentStatus } from '../../schema/deployment.ts';
 import { names } from '../../schema/names.ts';
+import type { ObjectFault } from '../../schema/object-fault.ts';
 import { newestFirst } from '../../schema/revision-of.ts';
 import { conditionIn } from '../kernel/conditions.ts';
 import {
@@ -48,6 +49,8 @@ export type DeploymentView = {
   prepared: Prepared;
   /** The condition of the step that the database took after its objects were applied. */
   step?: StatedCondition | undefined;
+  /** Tells that its tracing project is another deployment's, too. */
+  shared?: StatedCondition[];
   now: Date;
 };
 
@@ -57,7 +60,7 @@ const MOST = 4096;
 /** Makes the status, the conditions and the outcome of a deployment from what was observed. */
 export function deploymentReport(
   deployment: DeploymentResource,
-  { written: { world, objects }, active, trouble, prepared, step, now }: DeploymentView,
+  { written: { world, objects }, active, trouble, prepared, step, shared = [], now }: DeploymentView,
   settings: OperatorSettings,
 ): Report<DeploymentStatusFields> {
   const engine = databaseOf(deployment.spec);
@@ -86,6 +89,7 @@ export function deploymentReport(
       ...database.statements,
       ...(step === undefined ? [] : [step]),
       ...prepared.statements,
+      ...shared,
       ...withoutEffect(fieldsWithoutEffect(deployment, settings, engine.withoutEffect)),
     ],
     status: {
@@ -248,3 +252,10 @@ export function refusedDeployment(deployment: DeploymentResource, message: strin
     statements: conditions.filter(({ type }) => [DATABASE_READY, SERVING, UNAUTHENTICATED, VOLUME_HAS_ROOM].includes(type)),
   };
 }
+
+/** Returns what the status of a deployment says that is out of bounds. One that serves goes on as it is. */
+export const faultyDeployment = ({ status }: DeploymentResource, { reason, message }: ObjectFault): DeploymentStatusFields => ({
+  phase: status?.activeRevision === undefined ? 'UNKNOWN' : (status.phase ?? 'UNKNOWN'),
+  reason,
+  message,
+});

@@ -3,44 +3,63 @@ import type { KubeObject } from '../../kube/kube.ts';
 import { API_VERSION, type DeploymentResource, type TracingProjectResource } from '../../schema/custom-resources.ts';
 import { DEPLOYMENT, TENANT } from '../../schema/labels.ts';
 import { labelValue, names } from '../../schema/names.ts';
-import { namedTenant, ownersOf, tenantOf } from '../../schema/tenancy.ts';
+import { type Owners, tenantOf, tenantOfProject } from '../../schema/tenancy.ts';
 import { BY_NAME, type Caches } from '../family/caches.ts';
+import { ownersIn } from '../family/tenancy.ts';
+
+type TenancyCaches = Pick<Caches, 'deployments' | 'listeners' | 'namespaces' | 'tracingProjects'>;
 
 /** Returns the tenant that a deployment belongs to, as REST sees it. */
-export const tenantIn = (deployment: DeploymentResource, { listeners }: Pick<Caches, 'listeners'>, settings: OperatorSettings): string =>
-  tenantOf(deployment, ownersOf(listeners.list()), settings.defaultTenantId);
+export const tenantIn = (
+  deployment: DeploymentResource,
+  caches: Pick<Caches, 'listeners' | 'namespaces'>,
+  settings: OperatorSettings,
+): string | undefined => tenantOf(deployment, ownersIn(caches, settings), settings.defaultTenantId);
 
-/** Returns whether the deployment has its tracing project, still needs it, or may not have it. */
+/**
+ * Returns whether a deployment has its tracing project, shares that of an older deployment of its tenant, or needs one.
+ * What belongs to nobody shares nothing with what lies in other namespaces.
+ */
 export function tracingState(
   deployment: DeploymentResource,
-  caches: Pick<Caches, 'deployments' | 'listeners' | 'tracingProjects'>,
+  caches: TenancyCaches,
   settings: OperatorSettings,
-): { state: 'there' | 'taken' } | { state: 'missing'; project: KubeObject } {
-  const { name } = deployment.metadata;
-  const tenant = tenantIn(deployment, caches, settings);
+): { state: 'there' | 'shared' } | { state: 'missing'; project: KubeObject } {
+  const { name, uid } = deployment.metadata;
+  const owners = ownersIn(caches, settings);
+  const tenant = tenantOf(deployment, owners, settings.defaultTenantId);
   const rivals = caches.deployments.byIndex(BY_NAME, name).filter((other) => {
-    return other.metadata.uid !== deployment.metadata.uid && tenantIn(other, caches, settings) === tenant;
+    return other.metadata.uid !== uid && tenant !== undefined && tenantOf(other, owners, settings.defaultTenantId) === tenant;
   });
-  if (rivals.some((other) => isOlder(other, deployment))) return { state: 'taken' };
-  const isOurs = ({ spec }: TracingProjectResource): boolean => namedTenant(spec, settings.defaultTenantId) === tenant;
+  if (rivals.some((other) => isOlder(other, deployment))) return { state: 'shared' };
+  const isOurs = ownProject(deployment, { tenant, owners, settings });
   if (caches.tracingProjects.byIndex(BY_NAME, name).some(isOurs)) return { state: 'there' };
   return { state: 'missing', project: tracingProject(deployment, tenant) };
 }
+
+type Whose = { tenant: string | undefined; owners: Owners; settings: OperatorSettings };
+
+/** Returns a predicate that is true for projects of the deployment's tenant, or of its namespace if it has none. */
+const ownProject =
+  ({ metadata: { namespace } }: DeploymentResource, { tenant, owners, settings }: Whose) =>
+  (project: TracingProjectResource): boolean =>
+    tenant === undefined ? project.metadata.namespace === namespace : tenantOfProject(project, owners, settings.defaultTenantId) === tenant;
 
 function isOlder(a: DeploymentResource, b: DeploymentResource): boolean {
   const order = (deployment: DeploymentResource): string => `${deployment.metadata.creationTimestamp}/${deployment.metadata.uid}`;
   return order(a) < order(b);
 }
 
-export function tracingProject({ metadata }: DeploymentResource, tenant: string): KubeObject {
+/** Returns the tracing project of a deployment. One that belongs to nobody names no tenant. */
+export function tracingProject({ metadata }: DeploymentResource, tenant: string | undefined): KubeObject {
   return {
     apiVersion: API_VERSION,
     kind: 'TracingProject',
     metadata: {
-      name: names.tracingProject(tenant, metadata.name),
+      name: names.tracingProject(tenant ?? '', metadata.name),
       ...(metadata.namespace !== undefined && { namespace: metadata.namespace }),
-      labels: { [DEPLOYMENT]: labelValue(metadata.name), [TENANT]: tenant },
+      labels: { [DEPLOYMENT]: labelValue(metadata.name), ...(tenant !== undefined && { [TENANT]: tenant }) },
     },
-    spec: { tenantId: tenant, projectName: metadata.name },
+    spec: { ...(tenant !== undefined && { tenantId: tenant }), projectName: metadata.name },
   };
 }

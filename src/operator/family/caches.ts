@@ -8,13 +8,17 @@ import type {
   RevisionSpec,
   TracingProjectResource,
 } from '../../schema/custom-resources.ts';
+import { idsOf } from '../../schema/deployment-ids.ts';
 import { COMPONENT, DEPLOYMENT, REVISION } from '../../schema/labels.ts';
+import { SPEC_LIMIT } from '../../schema/object-fault.ts';
 import type { Watched } from '../kernel/writer.ts';
 
 export const BY_DEPLOYMENT = 'deployment';
 export const BY_REVISION = 'revision';
 /** Indexes deployments and tracing projects by a name that is unique in the whole cluster. */
 export const BY_NAME = 'name';
+/** Indexes deployments by their uid and by the id that they claim. */
+export const BY_ID = 'id';
 /** Indexes deployments and revisions by the Secrets that they refer to. */
 export const BY_SECRET = 'secret';
 /** Indexes all pods that change a password. */
@@ -43,12 +47,16 @@ export type Caches = {
   deployments: Cache<DeploymentResource>;
   revisions: Cache<RevisionResource>;
   listeners: Cache<ListenerResource>;
+  /** Namespaces, with their labels alone. */
+  namespaces: Cache;
   tracingProjects: Cache<TracingProjectResource>;
   workloads: Cache;
   statefulSets: Cache;
   services: Cache;
   policies: Cache;
   budgets: Cache;
+  /** Where the API server is. */
+  apiServers: Cache;
   pods: Cache;
 };
 
@@ -57,18 +65,25 @@ export type Caches = {
  * changed last stay unpacked: as many as some hundreds of new deployments have, some 40 MB at most for all kinds
  * together.
  */
-const PACKED = { packed: true, recent: 1000 };
+const PACKED = { packed: true, recent: 1000, specLimit: Infinity };
 
-export const createCaches = (): Caches => ({
-  deployments: new Cache<DeploymentResource>({ [BY_NAME]: ({ metadata }) => [metadata.name], [BY_SECRET]: secretNames }, PACKED),
-  revisions: new Cache<RevisionResource>({ [BY_DEPLOYMENT]: ofDeployment, [BY_SECRET]: secretNames }, PACKED),
-  listeners: new Cache(),
-  tracingProjects: new Cache({ [BY_NAME]: projectName }, PACKED),
+/** `specLimit` is the greatest length of a custom resource's spec. The operator itself makes those of other kinds. */
+export const createCaches = (specLimit = SPEC_LIMIT): Caches => ({
+  deployments: new Cache<DeploymentResource>(
+    { [BY_NAME]: ({ metadata }) => [metadata.name], [BY_ID]: idsOf, [BY_SECRET]: secretNames },
+    { ...PACKED, specLimit },
+  ),
+  revisions: new Cache<RevisionResource>({ [BY_DEPLOYMENT]: ofDeployment, [BY_SECRET]: secretNames }, { ...PACKED, specLimit }),
+  // Who owns what is read from the list, so a Listener with another value in its place is set aside.
+  listeners: new Cache<ListenerResource>({ namespace: ({ spec }) => spec.namespaces.map(String) }, { specLimit }),
+  namespaces: new Cache(),
+  tracingProjects: new Cache({ [BY_NAME]: projectName }, { ...PACKED, specLimit }),
   workloads: new Cache(children, PACKED),
   statefulSets: new Cache(children, PACKED),
   services: new Cache(children, PACKED),
   policies: new Cache(children, PACKED),
   budgets: new Cache(children, PACKED),
+  apiServers: new Cache(),
   pods: new Cache({ ...children, [PASSWORD_PODS]: passwordPods }, PACKED),
 });
 

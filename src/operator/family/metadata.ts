@@ -2,16 +2,15 @@ import { API_VERSION, type DeploymentResource, type ObjectMeta } from '../../sch
 import { DATABASE_OF, DEPLOYMENT, ownLabels, type Component } from '../../schema/labels.ts';
 
 /**
- * Returns the metadata of an object made for a deployment. The user's labels come first, so that they never replace
- * ours.
+ * Returns the metadata of an object made for a deployment. It has none of the user's labels and annotations, because
+ * controllers of the cluster obey some on Services and workloads. They go to the agents' pods alone.
  */
 export function childMetadata(deployment: DeploymentResource, component: Component, name: string): ObjectMeta {
-  const { labels, annotations } = deployment.spec.template.resourceSpec ?? {};
   return {
     name,
     ...(deployment.metadata.namespace !== undefined && { namespace: deployment.metadata.namespace }),
-    labels: { ...labels, ...ownLabels(deployment.metadata.name, component) },
-    annotations: { ...annotations, [DEPLOYMENT]: deployment.metadata.name },
+    labels: ownLabels(deployment.metadata.name, component),
+    annotations: { [DEPLOYMENT]: deployment.metadata.name },
   };
 }
 

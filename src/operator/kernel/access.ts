@@ -5,5 +5,10 @@ export const leaseAccess: PolicyRule[] = [
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'update'] },
 ];
 
+/** Permission to see where the API server is, in the namespace `default`. */
+export const apiServerAccess: PolicyRule[] = [
+  { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], resourceNames: ['kubernetes'], verbs: ['list', 'watch'] },
+];
+
 /** Permissions on events, wherever the operator works. */
 export const eventAccess: PolicyRule[] = [{ apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create'] }];

@@ -1,19 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
-import { asError, Conflict, Forbidden, NotFound, Problem } from '../../errors.ts';
+import { asError, Conflict, NotFound, Problem } from '../../errors.ts';
 import { keyOf, type Cache } from '../../kube/cache.ts';
 import { Denied, KubeRefused } from '../../kube/errors.ts';
 import type { Recorder } from '../../kube/events.ts';
 import type { JsonPatch, Kind, Kube } from '../../kube/kube.ts';
 import type { Log } from '../../log.ts';
 import type { ObjectMeta } from '../../schema/custom-resources.ts';
+import type { ObjectFault } from '../../schema/object-fault.ts';
 import { dateTimeOf } from '../../schema/types.ts';
 import { conditionsOf, pausedConditions } from './conditions.ts';
-import { nextOf, waiting, type ReconcileOutcome, type Report } from './outcome.ts';
+import { nextOf, stalled, type ReconcileOutcome, type Report } from './outcome.ts';
+import { failureReport, formerReport } from './former-report.ts';
 import type { WorkQueue } from './queue.ts';
 import { statedEvents, statusPatch, transition, type Status } from './status.ts';
 
 const DEADLINE = 60_000;
+/** Milliseconds after which a faulty object tries again to get its turn. */
+const TURN = 500;
 
 export type Resource<S extends Status> = { apiVersion: string; kind: string; metadata: ObjectMeta; status?: S };
 export type Context = { signal: AbortSignal; log: Log; now: Date };
@@ -31,6 +35,8 @@ export type Reconciler<T extends Resource<S>, S extends Status> = {
    * tried again, as after any failure.
    */
   refused?: (object: T, refusal: KubeRefused | Denied, now: Date) => Report<S> | undefined;
+  /** Returns what the status says besides its conditions while the object is out of bounds and is left as it is. */
+  faulty?: (object: T, fault: ObjectFault, now: Date) => Partial<S>;
   /** Returns true while the user asks to leave the object alone. A deletion is still carried out. */
   isPaused?: (object: T) => boolean;
 };
@@ -60,6 +66,8 @@ export class Controller<T extends Resource<S>, S extends Status> {
   /** Keys whose last reconcile lost a race against another writer. */
   readonly #raced = new Set<string>();
   #workers: Promise<void>[] = [];
+  /** True while a worker has an object that is out of bounds. */
+  #hasFaulty = false;
 
   constructor(options: ControllerOptions<T, S>) {
     this.#options = options;
@@ -87,9 +95,19 @@ export class Controller<T extends Resource<S>, S extends Status> {
   }
 
   async #handle(key: string): Promise<void> {
-    const { reconciler, queue, observer } = this.#options;
+    const { reconciler, queue } = this.#options;
     const object = reconciler.cache.get(key);
     if (object === undefined) return queue.forget(key);
+    if (reconciler.cache.faults.of(key) === undefined) return this.#step(key, object);
+    // The API server may take seconds for an object that is out of bounds. So many must not hold up all workers.
+    if (this.#hasFaulty) return queue.addAfter(key, TURN, 'background');
+    this.#hasFaulty = true;
+    await this.#step(key, object);
+    this.#hasFaulty = false;
+  }
+
+  async #step(key: string, object: T): Promise<void> {
+    const { queue, observer } = this.#options;
     const started = performance.now();
     observer.started();
     const log = this.#logFor(object);
@@ -128,6 +146,8 @@ export class Controller<T extends Resource<S>, S extends Status> {
     const context = { signal: AbortSignal.timeout(this.#options.deadline ?? DEADLINE), log, now: this.#options.clock() };
     if (object.metadata.deletionTimestamp !== undefined) return this.#finalize(object, context);
     if (isPaused?.(object) === true) return this.#pause(object, context);
+    const fault = this.#options.reconciler.cache.faults.of(keyOf(object.metadata));
+    if (fault !== undefined) return this.#refuse(object, fault, context);
     const held = finalizer === undefined ? object : await this.#hold(object, finalizer.name, context.signal);
     return this.#report(held, reconcile, context);
   }
@@ -140,6 +160,15 @@ export class Controller<T extends Resource<S>, S extends Status> {
     const at = { generation: object.metadata.generation ?? 0, now: dateTimeOf(context.now) };
     await this.#store(object, { ...object.status, conditions: pausedConditions(object.status?.conditions ?? [], at) }, context);
     return { kind: 'settled', reason: 'Suspended', message: '' };
+  }
+
+  /** Leaves an object that is out of bounds as it is, and says so. Whoever wrote it has to write another one. */
+  async #refuse(object: T, fault: ObjectFault, context: Context): Promise<ReconcileOutcome> {
+    const { status, statements } = formerReport(object);
+    const said = this.#options.reconciler.faulty?.(object, fault, context.now);
+    const outcome = stalled(fault.reason, `The operator leaves it as it is. ${fault.message}`);
+    await this.#write(object, { outcome, status: { ...status, ...said }, statements }, context);
+    return outcome;
   }
 
   async #finalize(object: T, context: Context): Promise<ReconcileOutcome | 'failed'> {
@@ -243,18 +272,6 @@ export class Controller<T extends Resource<S>, S extends Status> {
     const { namespace, name } = object.metadata;
     return reconciler.cache.write(keyOf(object.metadata), () => kube.jsonPatch(reconciler.kind, { namespace, name }, patch, {}, signal));
   }
-}
-
-/** Returns the former status with the reason why there is no newer one. */
-function failureReport<S extends Status>(object: Resource<S>, error: unknown): Report<S> {
-  const { conditions = [], observedGeneration: _, ...status } = (object.status ?? {}) as Status;
-  const message = error instanceof Problem ? error.message : "An internal error occurred; see the operator's log.";
-  const statements = conditions.filter(({ type }) => !['Ready', 'Reconciling', 'Stalled'].includes(type));
-  return {
-    outcome: waiting(error instanceof Forbidden ? 'Forbidden' : 'ReconcileFailed', message.slice(0, 1024)),
-    status: status as Report<S>['status'],
-    statements,
-  };
 }
 
 const dropUndefined = (value: object): object => Object.fromEntries(Object.entries(value).filter(([, inner]) => inner !== undefined));

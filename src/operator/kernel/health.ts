@@ -9,6 +9,9 @@ import type { OperatorMetrics } from './metrics.ts';
 /** Nanoseconds. An event loop that is blocked for this long would also miss its Lease. */
 const LONGEST_BLOCK = 8e9;
 
+/** No route of this port takes a body. */
+const NO_BODIES = { bytes: 0, selectionBytes: 0, values: 0, listItems: 0 };
+
 export type HealthOptions = {
   host: string;
   port: number;
@@ -61,6 +64,6 @@ export async function serveHealth(options: HealthOptions): Promise<ListeningServ
       },
     }),
   ];
-  const app = createApp({ routes, log: options.log, invalid: 'sentence', authenticate: () => undefined, bodyLimit: 1024 });
+  const app = createApp({ routes, log: options.log, invalid: 'sentence', authenticate: () => undefined, body: NO_BODIES });
   return listen(app, options);
 }

@@ -1,4 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { Faulty } from '../../kube/faulty-objects.ts';
 import type { RequestSample } from '../../kube/client.ts';
 import type { WatchObserver } from '../../kube/watch.ts';
 import type { ControllerObserver, Result } from './controller.ts';
@@ -100,6 +101,15 @@ export class OperatorMetrics {
       missed: (kind, count) => missed.inc({ kind }, count),
       active,
     };
+  }
+
+  /** Counts the objects that are out of bounds or can't be read, at each scrape. */
+  faulty(now: () => Faulty[]): void {
+    const gauge = this.#gauge('gx_faulty_objects', 'Objects that are left as they are.', ['kind', 'reason']);
+    this.#atScrape.push(() => {
+      gauge.reset();
+      for (const { object, fault } of now()) gauge.inc({ kind: object.kind, reason: fault.reason });
+    });
   }
 
   requests(): (sample: RequestSample) => void {

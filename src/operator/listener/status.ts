@@ -1,22 +1,33 @@
 import type { ListenerResource } from '../../schema/custom-resources.ts';
-import { ownersOf } from '../../schema/tenancy.ts';
+import { TENANT } from '../../schema/labels.ts';
+import { type JoinedTenant, namedTenant, ownersOf } from '../../schema/tenancy.ts';
 import { settled, stalled, type Report } from '../kernel/outcome.ts';
 
-/** Reports whether a Listener has every namespace that it names. An older Listener keeps what it named first. */
-export function listenerReport(
-  listener: ListenerResource,
-  all: readonly ListenerResource[],
-): Report<NonNullable<ListenerResource['status']>> {
-  const owners = ownersOf(all);
+type World = { all: readonly ListenerResource[]; joined: JoinedTenant; defaultTenantId: string };
+
+/** How many namespaces a message names at most. */
+const NAMED = 10;
+
+/**
+ * Reports whether a Listener has every namespace that it names. It has those that joined its tenant; of two Listeners,
+ * the older one keeps what it named first.
+ */
+export function listenerReport(listener: ListenerResource, world: World): Report<NonNullable<ListenerResource['status']>> {
+  const { all, joined, defaultTenantId } = world;
+  const tenant = namedTenant(listener.spec, defaultTenantId);
+  const owners = ownersOf(all, joined, defaultTenantId);
+  const strange = listener.spec.namespaces.filter((namespace) => joined(namespace) !== tenant);
   const lost = listener.spec.namespaces.flatMap((namespace) => {
     const owner = owners.get(namespace);
-    return owner === undefined || owner.metadata.uid === listener.metadata.uid
-      ? []
-      : [`${namespace} belongs to the listener ${owner.metadata.name}`];
+    const isLost = !strange.includes(namespace) && owner !== undefined && owner.metadata.uid !== listener.metadata.uid;
+    return isLost ? [`${namespace} belongs to the listener ${owner.metadata.name}`] : [];
   });
+  const notJoined = `Not of this tenant: ${strange.slice(0, NAMED).join(', ')}. The owner of a namespace sets the label ${TENANT}=${tenant} on it.`;
   const outcome =
-    lost.length === 0
-      ? settled('The listener has every namespace that it names.')
-      : stalled('NamespaceTaken', `${lost.slice(0, 10).join('; ')}.`);
+    strange.length > 0
+      ? stalled('NamespaceNotJoined', notJoined)
+      : lost.length > 0
+        ? stalled('NamespaceTaken', `${lost.slice(0, NAMED).join('; ')}.`)
+        : settled('The listener has every namespace that it names.');
   return { outcome, status: {}, statements: [] };
 }

@@ -1,6 +1,7 @@
 import { BUILD_SUCCEEDED, ROLLED_OUT } from '../../schema/conditions.ts';
 import type { RevisionResource } from '../../schema/custom-resources.ts';
 import type { RevisionStatus } from '../../schema/revision.ts';
+import type { ObjectFault } from '../../schema/object-fault.ts';
 import { dateTimeOf } from '../../schema/types.ts';
 import { Denied, type KubeRefused } from '../../kube/errors.ts';
 import { imageOf, isEnded } from '../family/revisions.ts';
@@ -84,3 +85,7 @@ function unrepaired({ status }: RevisionResource, refusal: KubeRefused): Report<
   const known = conditions.filter(({ type }) => type === ROLLED_OUT || type === BUILD_SUCCEEDED);
   return { outcome: impossible(refusal), status: before, statements: known };
 }
+
+/** Returns what the status of a revision says that is out of bounds. One that has ended stays as it ended. */
+export const faultyRevision = (revision: RevisionResource, { reason, message }: ObjectFault, now: Date): Partial<RevisionStatusFields> =>
+  isEnded(revision) ? {} : { phase: 'CREATE_FAILED', reason, message, endedAt: dateTimeOf(now) };

@@ -44,3 +44,10 @@ test('a database that went away is asked once, not once for each write', async (
   expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
   expect(asked).toBe(1);
 });
+
+test('what belongs to the same record goes in its order, in statements of their own', async () => {
+  const { batches, write } = slow();
+  const batcher = new Batcher(write, (item) => String(item % 10));
+  await Promise.all([1, 2, 11, 3, 21].map((item) => batcher.add(item)));
+  expect(batches).toEqual([[1, 2], [11, 3], [21]]);
+});

@@ -17,7 +17,7 @@ afterAll(() => close());
 
 const unit = (...numbers: number[]): number[] => numbers.map((number) => number / Math.hypot(...numbers));
 
-const put = (key: string, vectors: number[][], namespace = ['paint'], value: object = {}): Promise<void> =>
+const put = (key: string, vectors: number[][], namespace = ['paint'], value: object = {}): Promise<unknown> =>
   putItem(db, { namespace, key, value, ttl: null, indexed: { dims: 3, index: undefined, vectors } });
 
 const found = async (
@@ -86,7 +86,7 @@ test('many vectors are searched by the index, the filter included', async () => 
 
 test('items from before the index are taken up once, unless they were kept out or written again', async () => {
   const namespace = ['old'];
-  const store = (key: string, index?: unknown): Promise<void> =>
+  const store = (key: string, index?: unknown): Promise<unknown> =>
     putItem(db, { namespace, key, value: { key }, ttl: null, ...(index !== undefined && { indexed: { dims: 0, index, vectors: [] } }) });
   await store('plain');
   await store('hidden', false);

@@ -49,7 +49,13 @@ describe('an event on the wire', () => {
   it('has an id that both its time and its number make, and keeps its text', () => {
     const event = { ms: 17, seq: 4, thread_seq: 9, event: eventName(place('custom', [], 'n')), json: '{"namespace":[]}' };
     expect(protocolEventId(event)).toBe('17-9');
-    expect(JSON.parse(wireForm(event))).toEqual({ type: 'event', event_id: '17-9', seq: 9, method: 'custom', params: { namespace: [] } });
+    expect(JSON.parse(wireForm(event, 'custom'))).toEqual({
+      type: 'event',
+      event_id: '17-9',
+      seq: 9,
+      method: 'custom',
+      params: { namespace: [] },
+    });
   });
 
   it('is found again by its id or its number', () => {

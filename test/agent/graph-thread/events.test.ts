@@ -1,7 +1,7 @@
 import { AIMessage, AIMessageChunk } from '@langchain/core/messages';
 import { expect, test } from 'vitest';
 import { EventsOfRun, graphModes } from '../../../src/agent/graph-thread/events.ts';
-import { toJson } from '../../../src/agent/graph-thread/serialise.ts';
+import { plainJson, toJson } from '../../../src/agent/graph-thread/serialise.ts';
 
 const sent = (events: unknown): unknown => JSON.parse(toJson(events));
 
@@ -80,4 +80,21 @@ test('messages mode ends streamed messages once the state of their step is known
     ['messages/complete|sub:1', [{ content: 'Well', id: 'n' }]],
   ]);
   expect(run.end()).toEqual([]);
+});
+
+test('the plain fields of a state are those that its JSON has neither as objects nor as lists', () => {
+  const state = {
+    text: 'a',
+    big: 7n,
+    none: null,
+    at: new Date(0),
+    boxed: new String('b'),
+    list: [1],
+    object: {},
+    said: new AIMessage('c'),
+  };
+  const whole = JSON.parse(toJson(state)) as object;
+  const plain = Object.fromEntries(Object.entries(whole).filter(([, value]) => typeof value !== 'object' || value === null));
+  expect(JSON.parse(plainJson(state))).toEqual(plain);
+  expect(Object.keys(plain)).toEqual(['text', 'big', 'none', 'at', 'boxed']);
 });

@@ -63,6 +63,13 @@ describe('a request', () => {
   });
 });
 
+test("a key that no index can hold is the caller's fault", async () => {
+  // Text that compresses well would fit.
+  const key = Array.from({ length: 2000 }, (_, index) => ((index * 7919) % 104_729).toString(36)).join('-');
+  const answer = await send('PUT', '/store/items', { namespace: ['a'], key, value: {} });
+  expect(answer).toEqual({ status: 400, body: { detail: expect.stringContaining('longer than the database can index') as string } });
+});
+
 describe('a start', () => {
   const config = (content: string): string => {
     const file = join(mkdtempSync(join(folder, 'config-')), 'gx.json');

@@ -32,6 +32,7 @@ type Given = { uri?: string; env?: Record<string, string> };
 async function start({ uri = database.uri, env = {} }: Given = {}): Promise<AgentProcess> {
   const agent = await startAgent({ database: uri, env: { GX_JOB_LEASE_SECS: '3600', ...env } });
   agents.push(agent);
+  await until('it has told its name', () => Promise.resolve(name(agent) !== ''));
   return agent;
 }
 

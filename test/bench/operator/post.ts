@@ -2,6 +2,7 @@ import { DEFAULT_TENANT_ID } from '../../../src/config/control-plane.ts';
 import { createKey } from '../../../src/control-plane/auth/keys.ts';
 import { kinds, type Kube } from '../../../src/kube/kube.ts';
 import { API_VERSION } from '../../../src/schema/custom-resources.ts';
+import { TENANT } from '../../../src/schema/labels.ts';
 import type { ApiServer } from '../../kit/api-server.ts';
 import { plane } from '../plane.ts';
 
@@ -67,5 +68,8 @@ export async function post({ count, ...given }: Given & { count: number }): Prom
 export async function makeNamespaces(kube: Kube, namespaces = NAMESPACES): Promise<void> {
   const there = (await kube.all(kinds.namespace)).map(({ metadata }) => metadata.name);
   const missing = namespaces.filter((name) => !there.includes(name));
-  await Promise.all(missing.map((name) => kube.create(kinds.namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } })));
+  const labels = { [TENANT]: DEFAULT_TENANT_ID };
+  await Promise.all(
+    missing.map((name) => kube.create(kinds.namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } })),
+  );
 }

@@ -30,7 +30,7 @@ function gateWith(settings: Record<string, string> = {}) {
   const { oidc } = controlPlaneConfig({ GX_OIDC_ISSUER: issuer.url, GX_OIDC_AUDIENCE: 'gx', ...settings });
   if (oidc === undefined) throw new Error('no issuer is configured');
   const tokens = new BearerTokens({ config: oidc, log: silentLog(), clock });
-  const gate = new Authenticator({ kube: {} as Kube, namespace: 'gx', tokens });
+  const gate = new Authenticator({ kube: {} as Kube, namespace: 'gx', log: silentLog(), tokens });
   const ask = (token: string, tenant?: string) =>
     gate.authenticate({ authorization: `Bearer ${token}`, ...(tenant !== undefined && { 'x-tenant-id': tenant }) }, 'read');
   const refusal = async (token: string, tenant?: string): Promise<Problem> => {
@@ -75,6 +75,7 @@ describe('a token of the configured issuer', () => {
       { tenant_id: TENANT, scope: 'openid gx:write' },
       'write',
     ],
+    ['of an admin', {}, { tenant_id: TENANT, role: ['read', 'admin', 'write'] }, 'admin'],
     ['in none, with one tenant for all', { GX_OIDC_TENANT_ID: TENANT }, { role: 'write' }, 'write'],
     ['in capitals', {}, { tenant_id: TENANT.toUpperCase(), role: 'write' }, 'write'],
   ])('tells tenant and role %s', async (_, settings, claims, role) => {
@@ -85,7 +86,7 @@ describe('a token of the configured issuer', () => {
     ['no tenant', { tenant_id: undefined }, /tenant_id is missing/],
     ['a tenant that is no id', { tenant_id: 'acme' }, /tenant_id is not the id of a tenant/],
     ['no role', { role: undefined }, /role names no role/],
-    ['a role that is none of this API', { role: ['admin'] }, /role names no role/],
+    ['a role that is none of this API', { role: ['owner'] }, /role names no role/],
   ])('that names %s is refused with 403', async (_, claims, sentence) => {
     expect(await gateWith().refusal(await member(claims))).toMatchObject({ status: 403, message: expect.stringMatching(sentence) });
   });
@@ -102,6 +103,10 @@ describe('a token of the configured issuer', () => {
     expect(await gateWith().refusal(await member(), OTHER)).toMatchObject({ status: 403, message: expect.stringContaining('X-Tenant-Id') });
   });
 
+  test.each(['JWT', 'at+jwt', 'application/at+JWT'])('of the type %s is taken', async (typ) => {
+    expect((await gateWith().ask(await member({}, { header: { typ } }))).tenantId).toBe(TENANT);
+  });
+
   test.each(['ES256', 'PS512', 'EdDSA'])('signed by %s is taken when that is configured', async (alg) => {
     await issuer.rotate({ alg });
     expect((await gateWith({ GX_OIDC_ALGORITHMS: alg.toLowerCase() }).ask(await member())).tenantId).toBe(TENANT);
@@ -114,6 +119,7 @@ describe('a token is refused with 401, a sentence and a challenge', () => {
     ['without an expiry', () => member({ exp: undefined }), /no time of expiry/],
     ['that is not valid yet', () => member({ nbf: seconds() + 60 }), /not valid yet/],
     ['for another audience', () => member({ aud: ['another'] }), /another audience/],
+    ['of a type for another purpose', () => member({}, { header: { typ: 'logout+jwt' } }), /is of a type that is not made for/],
     ['of another issuer', () => member({ iss: 'https://elsewhere.example' }), /another issuer/],
     [
       'signed by another key under the same id',
@@ -204,6 +210,11 @@ describe("the issuer's keys", () => {
     expect(issuer.asked).toEqual(['/keys']);
   });
 
+  test('are not fetched in clear text from where the discovery document points', async () => {
+    issuer.lies.jwks_uri = 'http://keys.example/keys';
+    expect((await gateWith().refusal(await member())).status).toBe(503);
+  });
+
   test('of a discovery document that speaks for another issuer are not taken', async () => {
     issuer.lies.issuer = 'https://elsewhere.example';
     expect((await gateWith().refusal(await member())).status).toBe(503);
@@ -247,7 +258,7 @@ test('without credentials the answer names both ways in, and without an issuer a
   const challenge = { 'www-authenticate': 'ApiKey realm="gx-platform", Bearer realm="gx-platform"' };
   await expect(gate.authenticate({}, 'read')).rejects.toMatchObject({ status: 401, headers: challenge });
   await expect(gate.authenticate({ authorization: 'Basic eDp5' }, 'read')).rejects.toMatchObject({ status: 401, headers: challenge });
-  const closed = new Authenticator({ kube: {} as Kube, namespace: 'gx' });
+  const closed = new Authenticator({ kube: {} as Kube, namespace: 'gx', log: silentLog() });
   await expect(closed.authenticate({ authorization: 'Bearer x' }, 'read')).rejects.toMatchObject({
     status: 401,
     message: expect.stringContaining('not accepted here'),

@@ -44,7 +44,7 @@ test("another tenant's key finds nothing by any operation that names something, 
       for (const prefix of ['', '/api-host']) {
         const answer = await fetch(`${plane.url}${prefix}${path}${query}`, {
           method: method.toUpperCase(),
-          headers: { 'x-api-key': plane.keys.other, 'content-type': 'application/json' },
+          headers: { 'x-api-key': plane.keys.otherAdmin, 'content-type': 'application/json' },
           ...(['post', 'patch', 'put'].includes(method) && { body: '{}' }),
         });
         const text = await answer.text();
@@ -55,7 +55,7 @@ test("another tenant's key finds nothing by any operation that names something, 
   }
   expect(found).toEqual([]);
   expect((await plane.call('GET', `/v2/deployments/${ids.deployment_id}`)).body).toEqual(before);
-  const bulk = await plane.call('DELETE', `/v2/deployments?deployment_ids=${ids.deployment_id}`, { key: plane.keys.other });
+  const bulk = await plane.call('DELETE', `/v2/deployments?deployment_ids=${ids.deployment_id}`, { key: plane.keys.otherAdmin });
   expect(bulk).toMatchObject({ status: 207, body: { deleted: [], failed: [{ status: 404 }] } });
 });
 

@@ -14,22 +14,23 @@ const read = (again: () => Promise<unknown>, signal = new AbortController().sign
   Array.fromAsync(whileAllowed(endless, { signal, again, every: 1 }));
 
 test.each([
-  ['the key was revoked', new Unauthorized('The API key is not known.')],
-  ['the token lost its right', new Forbidden('no role')],
-])('a stream ends and says so when %s', async (_, refusal) => {
+  ['the key was revoked', 'refused', new Unauthorized('The API key is not known.')],
+  ['the token lost its right', 'refused', new Forbidden('no role')],
+  ['nobody could check the key for too long', 'unchecked', new Unavailable('away')],
+])('a stream ends and says so when %s', async (_, reason, refusal) => {
   expect(await read(() => Promise.reject(refusal))).toEqual([
     { event: 'first', data: {} },
-    { event: 'end', data: { reason: 'refused' } },
+    { event: 'end', data: { reason } },
   ]);
 });
 
-test('a stream goes on while nobody can tell, and ends in silence when the client leaves', async () => {
+test('a stream goes on while checks fail for reasons of our own, and ends in silence when the client leaves', async () => {
   const leaving = new AbortController();
   let looks = 0;
   const again = (): Promise<void> => {
     looks += 1;
     if (looks === 5) leaving.abort();
-    return looks % 2 === 0 ? Promise.resolve() : Promise.reject(new Unavailable('away'));
+    return looks % 2 === 0 ? Promise.resolve() : Promise.reject(new Error('a fault'));
   };
   expect(await read(again, leaving.signal)).toEqual([{ event: 'first', data: {} }]);
 });

@@ -120,8 +120,8 @@ describe('POST /v2/deployments', () => {
     ]);
   });
 
-  test('answers 413 to more than 5 MB', async () => {
-    const { status } = await create(JSON.stringify(creation('never', { secrets: [{ name: 'A', value: 'x'.repeat(5_000_001) }] })));
+  test('answers 413 to more than 1 MiB', async () => {
+    const { status } = await create(JSON.stringify(creation('never', { secrets: [{ name: 'A', value: 'x'.repeat(1_048_577) }] })));
     expect(status).toBe(413);
   });
 
@@ -215,9 +215,14 @@ describe('placement', () => {
         kind: 'ServiceAccount',
         metadata: { name: accountName, namespace: plane.namespace, labels },
       });
-    await Promise.all([account('theirs'), account('ours', { 'app.kubernetes.io/part-of': 'gx-platform' })]);
+    await Promise.all([
+      account('theirs', { 'gx.dev/for-agents': 'true' }),
+      account('unoffered'),
+      account('ours', { 'app.kubernetes.io/part-of': 'gx-platform' }),
+    ]);
     const ask = (service_account_name: string) => place({ resource_spec: { service_account_name } });
     expect((await ask('theirs')).status).toBe(201);
+    expect((await ask('unoffered')).body.detail).toContain('ServiceAccount unoffered is not for agents');
     expect((await ask('ours')).body.detail).toMatch(/^source_config.resource_spec.service_account_name: .* belongs to the platform/);
     expect((await ask('nobody')).body.detail).toMatch(/^source_config.resource_spec.service_account_name: there is no/);
   });

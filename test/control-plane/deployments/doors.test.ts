@@ -115,3 +115,45 @@ test('an integration that is not configured is refused', async () => {
   const { status, body: answer } = await planes.git.call<{ detail: string }>('POST', '/v2/deployments', { body });
   expect([status, answer.detail]).toEqual([400, 'source_config.integration_id: no integration has this id']);
 });
+
+const REPO_URLS = [
+  'ext::sh -c id',
+  'file:///etc',
+  '/etc',
+  '-u',
+  'git://git.example/a',
+  'http://git.example/a',
+  'https://-x/a',
+  'a@ext::sh',
+];
+const REPO_REFS = ['-x', '--upload-pack=id', 'a b', 'a..b', 'a:b', '/a', '.a', 'a^', 'a~1', 'a?', '*', 'a\\b', 'a\nb'];
+const REFUSED_SOURCES = [
+  ...[...REPO_URLS, 'https://me:secret@git.example/a'].map((repo_url) => [
+    'repo_url',
+    repo_url,
+    { source_config: { ...git.source_config, repo_url } },
+  ]),
+  ...REPO_REFS.map((repo_ref) => ['repo_ref', repo_ref, { source_revision_config: { ...git.source_revision_config, repo_ref } }]),
+] as [string, string, Partial<typeof git>][];
+
+test.each(REFUSED_SOURCES)('a %s of %j is refused by both doors', async (field, _, part) => {
+  const body = { ...git, ...part, name: name(), secrets: [] };
+  const answer = await planes.git.call<{ detail: { loc: string[] }[] }>('POST', '/v2/deployments', { body });
+  expect([answer.status, answer.body.detail.map(({ loc }) => loc.at(-1))]).toEqual([422, [field]]);
+  const { kube, namespace } = planes.git;
+  const resource = deploymentResource(body, { namespace, tenantId: TENANT_A }, {});
+  await expect(kube.create(kinds.deployment, resource, { dryRun: true })).rejects.toMatchObject({ name: 'KubeRefused' });
+});
+
+test.each([
+  ['repo_url', 'https://git.example:8443/team/chat.git'],
+  ['repo_url', 'ssh://git@git.example:22/team/chat.git'],
+  ['repo_url', 'git@git.example:team/chat.git'],
+  ['repo_ref', 'feature/fünf-1.2'],
+  ['repo_ref', 'refs/tags/v1.2.3+build'],
+])('a %s of %j is taken by both doors', async (field, value) => {
+  const part = field === 'repo_url' ? { source_config: { ...git.source_config, repo_url: value } } : {};
+  const ref = field === 'repo_ref' ? { source_revision_config: { ...git.source_revision_config, repo_ref: value } } : {};
+  const body = { ...git, ...part, ...ref, name: name(), secrets: [] };
+  expect((await planes.git.call('POST', '/v2/deployments', { body })).status).toBe(201);
+});

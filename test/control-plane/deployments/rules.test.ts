@@ -1,13 +1,20 @@
 import { describe, expect, test } from 'vitest';
 import { deploymentAnswer, deploymentResource, toWanted } from '../../../src/control-plane/deployments/resource.ts';
-import { afterPatch, brokenRules, brokenSecrets, makesRevision, withoutEcho } from '../../../src/control-plane/deployments/rules.ts';
+import {
+  afterPatch,
+  brokenRules,
+  brokenSecrets,
+  brokenSize,
+  makesRevision,
+  withoutEcho,
+} from '../../../src/control-plane/deployments/rules.ts';
 import { brokenPodRules } from '../../../src/control-plane/pod-policy/rules.ts';
 import type { Deployment } from '../../../src/schema/deployment.ts';
 import { container, FORBIDDEN_BY_SHAPE, git } from './cases.ts';
 
 const answerOf = (body: typeof container): Deployment => {
   const resource = deploymentResource({ ...body, name: 'a', secrets: [] }, { namespace: 'team', tenantId: 't' }, {});
-  return deploymentAnswer(resource, { tenantId: 't', secrets: [] });
+  return deploymentAnswer(resource, { id: 'i', tenantId: 't', secrets: [] });
 };
 
 describe('a deployment', () => {
@@ -95,4 +102,11 @@ test('an answer that is sent back whole changes nothing but asks for a revision'
     source_revision_config: { image_uri: 'registry.example/agent:1' },
   });
   expect(patch.source_config).toEqual({ resource_spec: current.source_config.resource_spec });
+});
+
+test('a deployment that is larger than the installation allows is refused by its size', () => {
+  const labels = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`k${index}`, 'x'.repeat(50)]));
+  const wanted = { source: 'external_container', source_config: { resource_spec: { labels } }, source_revision_config: {} } as const;
+  expect(brokenSize(wanted, 10_000)).toEqual([]);
+  expect(brokenSize(wanted, 1000)).toEqual([expect.stringMatching(/^source_config: it has some \d+ characters of JSON, and 1000 are/)]);
 });

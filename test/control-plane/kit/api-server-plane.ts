@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { Writable } from 'node:stream';
 import { Ajv, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
@@ -9,6 +10,7 @@ import { connect } from '../../../src/kube/client.ts';
 import { kinds, type Kube } from '../../../src/kube/kube.ts';
 import { createLog } from '../../../src/log.ts';
 import { API_VERSION, type ListenerResource } from '../../../src/schema/custom-resources.ts';
+import { TENANT } from '../../../src/schema/labels.ts';
 import { openStage, type Stage } from '../../kit/stage.ts';
 import { until } from '../../kit/until.ts';
 
@@ -23,7 +25,8 @@ type CallOptions = { body?: unknown; key?: string | null; headers?: Record<strin
 export type Plane = Stage & {
   call: Call;
   url: string;
-  keys: { write: string; read: string; other: string };
+  /** Keys of tenant A, and with `other` of tenant B. */
+  keys: Record<'admin' | 'write' | 'read' | 'other' | 'otherAdmin', string>;
   /** Another replica has the same cluster and settings, and a memory of its own. */
   replica(): Promise<{ call: Call; url: string; stop(): Promise<void> }>;
   /** Returns all log lines so far as one text. */
@@ -40,7 +43,7 @@ const listener = (name: string, namespace: string, spec: ListenerResource['spec'
 /** Names another cluster than the shared one, or other credentials for the control plane itself. */
 type Cluster = { kubeconfig?: string; own?: (namespace: string) => Promise<string>; through?: (kube: Kube) => Kube };
 
-/** Starts a control plane on the shared API server, with a namespace of its own, a listener for it and three keys. */
+/** Starts a control plane on the shared API server, with a namespace, a listener and keys of two tenants. */
 export async function startPlane(name: string, settings: Partial<ControlPlaneConfig> = {}, cluster: Cluster = {}): Promise<Plane> {
   const stage = await openStage(name, cluster.kubeconfig);
   const { kube, namespace } = stage;
@@ -53,17 +56,22 @@ export async function startPlane(name: string, settings: Partial<ControlPlaneCon
     port: 0,
     namespace,
     namespaces: [namespace],
+    agentNamespaces: [namespace, ...(settings.namespaces ?? [])],
     shutdownDelaySeconds: 0,
     graceSeconds: 1,
     ...settings,
   };
-  const log = createLog({ level: 'debug', process: 'control-plane', destination });
+  const log = createLog({ level: settings.logLevel ?? 'debug', process: 'control-plane', destination });
   const keys = await makeKeys(kube, namespace);
   const credentials = (await cluster.own?.(namespace)) ?? stage.kubeconfig;
   const replica: Plane['replica'] = async () => {
     const own = await connect({ fieldManager: 'gx-control-plane', userAgent: `gx-control-plane/${name}`, kubeconfig: credentials });
+    const keyAgent = `gx-control-plane/${name}/keys`;
+    const forKeys = await connect({ fieldManager: 'gx-control-plane', userAgent: keyAgent, kubeconfig: credentials });
     const stopping = new AbortController();
-    const plane = await startControlPlane({ config, kube: cluster.through?.(own) ?? own, log, signal: stopping.signal });
+    const through = cluster.through ?? ((direct: Kube) => direct);
+    const clients = { kube: through(own), keys: forKeys, logs: through(own) };
+    const plane = await startControlPlane({ config, ...clients, log, signal: stopping.signal });
     const url = `http://127.0.0.1:${plane.port}`;
     await until('the control plane is ready', async () => (await fetch(`${url}/readyz`)).ok);
     const stop = async (): Promise<void> => {
@@ -93,12 +101,15 @@ async function caller(url: string, usual: string): Promise<Call> {
 }
 
 async function makeKeys(kube: Kube, namespace: string): Promise<Plane['keys']> {
-  const [write, read, other] = await Promise.all([
-    createKey(kube, namespace, { name: 'writer', tenantId: TENANT_A, role: 'write' }),
-    createKey(kube, namespace, { name: 'reader', tenantId: TENANT_A, role: 'read' }),
-    createKey(kube, namespace, { name: 'stranger', tenantId: TENANT_B, role: 'write' }),
+  const make = async (key: Parameters<typeof createKey>[2]): Promise<string> => (await createKey(kube, namespace, key)).key;
+  const [admin, write, read, other, otherAdmin] = await Promise.all([
+    make({ name: 'admin', tenantId: TENANT_A, role: 'admin' }),
+    make({ name: 'writer', tenantId: TENANT_A, role: 'write' }),
+    make({ name: 'reader', tenantId: TENANT_A, role: 'read' }),
+    make({ name: 'stranger', tenantId: TENANT_B, role: 'write' }),
+    make({ name: 'strange-admin', tenantId: TENANT_B, role: 'admin' }),
   ]);
-  return { write: write.key, read: read.key, other: other.key };
+  return { admin, write, read, other, otherAdmin };
 }
 
 type Document = {
@@ -131,6 +142,14 @@ async function answerChecks(url: string): Promise<(method: string, path: string,
     compiled.set(pointer, validate);
     expect(validate(body), `${method} ${template} ${status}: ${JSON.stringify(validate.errors)} in ${JSON.stringify(body)}`).toBe(true);
   };
+}
+
+/** Makes a namespace that has joined a tenant, or none. */
+export async function makeNamespace({ kube }: Pick<Plane, 'kube'>, tenantId?: string): Promise<string> {
+  const labels = { ...(tenantId !== undefined && { [TENANT]: tenantId }) };
+  const name = `place-${randomUUID().slice(0, 8)}`;
+  await kube.create(kinds.namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } });
+  return name;
 }
 
 /** Does the operator's part of a deletion once everything else is gone. */

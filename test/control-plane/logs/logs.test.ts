@@ -59,7 +59,7 @@ test('lines come from the agent containers of the revision, and from before a re
     return `2026-01-01T00:00:00Z from ${name}\n`;
   };
   const list = plane.kube.list.bind(plane.kube);
-  const doors = { kube: { list, podLog } } as unknown as ControlPlane;
+  const doors = { kube: { list }, logs: { podLog } } as unknown as ControlPlane;
   const deployment = await plane.kube.get(kinds.deployment, { namespace, name: 'chat' });
   const revision = await plane.kube.get(kinds.revision, { namespace, name: 'chat-00001' });
   const lines = await podLogs(doors, { deployment, revision, signal: new AbortController().signal });

@@ -66,7 +66,7 @@ test.each([
   ],
   ['a field of the pod as a variable', env({ valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } })],
   ['a ConfigMap', { ...volume({ configMap: { name: 'c' } }), volume_mounts: [{ name: 'v', mountPath: '/etc/c' }] }],
-  ['labels of its own', { labels: { team: 'a', 'example.com/cost-center': 'b-1' }, annotations: { 'prometheus.io/scrape': 'true' } }],
+  ['labels of its own', { labels: { team: 'a', 'app.kubernetes.io/version': '1' }, annotations: { 'prometheus.io/scrape': 'true' } }],
 ] as [string, ResourceSpec][])('a REST user may ask for %s', (_, spec) => {
   expect(brokenPodRules(spec, [])).toEqual([]);
 });
@@ -122,4 +122,19 @@ test.each([
   expect(brokenPodRules(spec, ['secrets', 'claims', 'projected', 'csi', 'nfs', 'privileged'])[0]).toMatch(
     new RegExp(`^source_config.resource_spec.${path}: `),
   );
+});
+
+test.each([
+  ['labels', 'azure.workload.identity/use'],
+  ['labels', 'aadpodidbinding'],
+  ['labels', 'example.com/cost-center'],
+  ['annotations', 'iam.amazonaws.com/role'],
+  ['annotations', 'sidecar.istio.io/inject'],
+  ['annotations', 'external-dns.alpha.kubernetes.io/hostname'],
+])('%s with the key %s, which something in the cluster may obey, need the administrator', (field, key) => {
+  const spec = { [field]: { [key]: 'x' } };
+  expect(brokenPodRules(spec, [])).toEqual([expect.stringContaining(`${field}: ${key} is not allowed here`)]);
+  expect(brokenPodRules(spec, [], [key])).toEqual([]);
+  const prefix = key.slice(0, key.indexOf('/') + 1) || key;
+  expect(brokenPodRules(spec, [], [prefix])).toEqual([]);
 });

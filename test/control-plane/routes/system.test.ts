@@ -58,7 +58,9 @@ describe('a control plane', () => {
     const { body } = await plane.call<Deployment>('POST', '/v2/deployments', { body: creation('canary', { secrets: canary('made') }) });
     await plane.call('PATCH', `/v2/deployments/${body.id}`, { body: { secrets: canary('patched') } });
     await plane.call('POST', '/v2/deployments', { body: creation('canary', { secrets: canary('taken') }) });
-    await plane.call('POST', '/v2/deployments', { body: creation('x', { secrets: canary('rule'), source_config: { repo_url: 'a' } }) });
+    await plane.call('POST', '/v2/deployments', {
+      body: creation('x', { secrets: canary('rule'), source_config: { repo_url: 'https://git.example/a' } }),
+    });
     const shape = await plane.call('POST', '/v2/deployments', { body: creation('x', { secrets: canary('shape'), extra: 1 }) });
     expect(shape.status).toBe(422);
     const scope = { namespace: plane.namespace };

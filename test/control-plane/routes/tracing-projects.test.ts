@@ -7,6 +7,7 @@ import { creation, startPlane, TENANT_A, TENANT_B, type Plane } from '../kit/api
 
 type Page = { resources: { id: string; name: string; tenant_id: string }[] };
 let plane: Plane;
+let foreign: string;
 beforeAll(async () => {
   plane = await startPlane('projects');
   const project = (projectName: string, tenantId?: string) =>
@@ -16,8 +17,9 @@ beforeAll(async () => {
       metadata: { name: projectName, namespace: plane.namespace },
       spec: { projectName, ...(tenantId !== undefined && { tenantId }) },
     });
-  await Promise.all([project('left-over', TENANT_A), project('in-use'), project('foreign', TENANT_B)]);
-  await until('all are seen', async () => (await names(plane.keys.write)).length + (await names(plane.keys.other)).length === 3);
+  foreign = (await project('foreign', TENANT_B)).metadata.uid ?? '';
+  await Promise.all([project('left-over', TENANT_A), project('in-use')]);
+  await until('all are seen', async () => (await names(plane.keys.write)).length === 2);
 });
 afterAll(() => plane.stop());
 
@@ -25,15 +27,17 @@ const names = async (key: string): Promise<string[]> =>
   (await plane.call<Page>('GET', '/v2/tracing-projects', { key })).body.resources
     .map(({ name }) => name)
     .toSorted((a, b) => (a < b ? -1 : 1));
-const idOf = async (name: string, key = plane.keys.write): Promise<string> =>
-  (await plane.call<Page>('GET', `/v2/tracing-projects?name=${name}`, { key })).body.resources[0]?.id ?? '';
+const idOf = async (name: string): Promise<string> =>
+  (await plane.call<Page>('GET', `/v2/tracing-projects?name=${name}`)).body.resources[0]?.id ?? '';
 
-test('a tenant sees its own; one that names no tenant is of the default one', async () => {
+test('those of a namespace are of its tenant; one that names another tenant is nobody’s', async () => {
   expect(await names(plane.keys.write)).toEqual(['in-use', 'left-over']);
-  expect(await names(plane.keys.other)).toEqual(['foreign']);
-  const path = `/v2/tracing-projects/${await idOf('foreign', plane.keys.other)}`;
-  expect((await plane.call('GET', path)).status).toBe(404);
-  expect((await plane.call('DELETE', path)).status).toBe(404);
+  expect(await names(plane.keys.other)).toEqual([]);
+  for (const key of [plane.keys.write, plane.keys.other]) {
+    expect((await plane.call('GET', `/v2/tracing-projects/${foreign}`, { key })).status).toBe(404);
+    expect((await plane.call('DELETE', `/v2/tracing-projects/${foreign}`, { key })).status).toBe(404);
+  }
+  expect((await plane.call('POST', '/v2/deployments', { body: creation('foreign') })).status).toBe(201);
 });
 
 test('one whose deployment is there can not be removed', async () => {

@@ -17,7 +17,16 @@ const api = (name: string): KubeObject => ({
 });
 
 const report = (world: Partial<DeploymentWorld>, active?: string, of = deployment()) => {
-  const lists = { revisions: [], foreign: [], children: [], databasePods: [], agentPods: [], passwordPods: [], workloads: [] };
+  const lists = {
+    revisions: [],
+    foreign: [],
+    children: [],
+    databasePods: [],
+    agentPods: [],
+    passwordPods: [],
+    workloads: [],
+    apiServer: [],
+  };
   const empty = { ...lists, database: undefined, service: undefined };
   const prepared = { secret: undefined, statements: [], status: {}, again: [] };
   const written = { world: { ...empty, ...world }, objects: [] };

@@ -18,37 +18,52 @@ function caches(given: { deployments?: object[]; listeners?: object[]; projects?
 const mine = deployment({ metadata: { creationTimestamp: '2026-01-02T00:00:00Z' } });
 const older = deployment({ metadata: { namespace: 'other', uid: 'older', creationTimestamp: '2026-01-01T00:00:00Z' } });
 const tenant = settings().defaultTenantId;
+const listener = (namespaces: string[], tenantId?: string) => ({
+  apiVersion: 'gx.dev/v1alpha1',
+  kind: 'Listener',
+  metadata: { name: namespaces.join('-') },
+  spec: { ...(tenantId !== undefined && { tenantId }), computeId: 'c', namespaces },
+});
+const joined = settings({ agentNamespaces: ['team', 'other'] });
+const both = [listener(['team', 'other'])];
 
 test('is made when there is none, and taken up again when one is left over', () => {
-  const missing = tracingState(mine, caches({ deployments: [mine] }), settings());
+  const missing = tracingState(mine, caches({ deployments: [mine], listeners: both }), joined);
   expect(missing).toMatchObject({ state: 'missing', project: { spec: { projectName: 'chat', tenantId: tenant } } });
-  const left = tracingState(mine, caches({ deployments: [mine], projects: [tracingProject(older, tenant)] }), settings());
-  expect(left.state).toBe('there');
+  const left = caches({ deployments: [mine], listeners: both, projects: [tracingProject(older, tenant)] });
+  expect(tracingState(mine, left, joined).state).toBe('there');
 });
 
 test('is taken up however the tenant is written in it', () => {
-  const letters = { tenantId: 'ABCDEF00-0000-4000-8000-000000000000' };
-  const listener = {
-    apiVersion: 'gx.dev/v1alpha1',
-    kind: 'Listener',
-    metadata: { name: 'l' },
-    spec: { ...letters, computeId: 'c', namespaces: ['team'] },
-  };
-  const project = tracingProject(mine, letters.tenantId);
-  expect(tracingState(mine, caches({ deployments: [mine], listeners: [listener], projects: [project] }), settings()).state).toBe('there');
+  const tenantId = 'ABCDEF00-0000-4000-8000-000000000000';
+  const given = { deployments: [mine], listeners: [listener(['team'], tenantId)], projects: [tracingProject(mine, tenantId)] };
+  const own = settings({ agentNamespaces: ['team'], defaultTenantId: tenantId.toLowerCase() });
+  expect(tracingState(mine, caches(given), own).state).toBe('there');
 });
 
-test('is taken by an older deployment of the same name and tenant, wherever it lives', () => {
-  expect(tracingState(mine, caches({ deployments: [mine, older] }), settings()).state).toBe('taken');
-  expect(tracingState(older, caches({ deployments: [mine, older] }), settings()).state).toBe('missing');
+test('is shared with an older deployment of the same name and tenant, wherever it lives', () => {
+  const world = caches({ deployments: [mine, older], listeners: both });
+  expect(tracingState(mine, world, joined).state).toBe('shared');
+  expect(tracingState(older, world, joined).state).toBe('missing');
 });
 
-test('belongs to the tenant of the namespace: the same name of another tenant is no rival', () => {
-  const listener = {
-    apiVersion: 'gx.dev/v1alpha1',
-    kind: 'Listener',
-    metadata: { name: 'l' },
-    spec: { tenantId: 'theirs', computeId: 'c', namespaces: ['other'] },
-  };
-  expect(tracingState(mine, caches({ deployments: [mine, older], listeners: [listener] }), settings()).state).toBe('missing');
+test.each([
+  ['the same name of another tenant', [listener(['team']), listener(['other'], '99999999-9999-4999-8999-999999999999')]],
+  ['the same name in a namespace that nobody has', [listener(['team'])]],
+])('is not shared with %s', (_, listeners) => {
+  expect(tracingState(mine, caches({ deployments: [mine, older], listeners }), joined).state).toBe('missing');
+});
+
+test('is not replaced by one in another tenant’s namespace, whatever tenant that names', () => {
+  const projects = [tracingProject(older, tenant)];
+  expect(tracingState(mine, caches({ deployments: [mine], listeners: [listener(['team'])], projects }), joined).state).toBe('missing');
+});
+
+test('of what belongs to nobody names no tenant, and is found again in its namespace alone', () => {
+  const missing = tracingState(mine, caches({ deployments: [mine, older] }), settings());
+  expect(missing).toMatchObject({ state: 'missing', project: { spec: { projectName: 'chat' } } });
+  const elsewhere = caches({ deployments: [mine], projects: [tracingProject(older, undefined)] });
+  expect(tracingState(mine, elsewhere, settings()).state).toBe('missing');
+  const here = caches({ deployments: [mine], projects: [tracingProject(mine, tenant)] });
+  expect(tracingState(mine, here, settings()).state).toBe('there');
 });

@@ -9,9 +9,12 @@ const listener = (name: string, day: number, ...namespaces: string[]): ListenerR
   spec: { computeId: 'c', namespaces },
 });
 
+const joined = (namespace: string): string => (namespace === 'theirs' ? 'another' : 'mine');
+const report = (one: ListenerResource, all: ListenerResource[]) => listenerReport(one, { all, joined, defaultTenantId: 'mine' });
+
 test('a Listener that has all it names is settled', () => {
   const own = listener('own', 1, 'a', 'b');
-  expect(listenerReport(own, [own, listener('other', 2, 'c')]).outcome.kind).toBe('settled');
+  expect(report(own, [own, listener('other', 2, 'c')]).outcome.kind).toBe('settled');
 });
 
 test('one that names what an older one has is stalled, and says what and whose; the older one is not troubled', () => {
@@ -20,11 +23,20 @@ test('one that names what an older one has is stalled, and says what and whose; 
     [first, second],
     [second, first],
   ]) {
-    expect(listenerReport(second, all).outcome).toEqual({
+    expect(report(second, all).outcome).toEqual({
       kind: 'stalled',
       reason: 'NamespaceTaken',
       message: 'b belongs to the listener first.',
     });
-    expect(listenerReport(first, all).outcome.kind).toBe('settled');
+    expect(report(first, all).outcome.kind).toBe('settled');
   }
+});
+
+test('one that names a namespace that has not joined its tenant is stalled, and says who can change that', () => {
+  const own = listener('own', 1, 'a', 'theirs');
+  expect(report(own, [own]).outcome).toEqual({
+    kind: 'stalled',
+    reason: 'NamespaceNotJoined',
+    message: 'Not of this tenant: theirs. The owner of a namespace sets the label gx.dev/tenant=mine on it.',
+  });
 });

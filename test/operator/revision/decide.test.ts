@@ -248,7 +248,7 @@ describe('a revision that is over', () => {
 
 test('a changed spec is refused, also inside free-form parts', () => {
   const mounted = (context: object) =>
-    revision(deployment({ template: { resourceSpec: { sidecars: [{ name: 's', image: 'i', securityContext: context as never }] } } }));
+    revision(deployment({ template: { resourceSpec: { sidecars: [{ name: 's', image: 'i', securityContext: context }] } } }));
   const before = mounted({ runAsUser: 0 });
   const after = { ...mounted({ privileged: true }), status: { specHash: hashOf(before.spec), phase: 'DEPLOYED' as const } };
   const seen = decideRevision({ revision: after, world: world({ api: up(), queue: up() }), settings: settings() });

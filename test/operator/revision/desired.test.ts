@@ -71,7 +71,7 @@ test('a user can not take over labels that select', () => {
     { wish: { api: 1 }, secretName: undefined, address: { secretName: 'db', key: 'uri' } },
     settings(),
   );
-  expect(api?.metadata.labels).toMatchObject({ team: 'research', 'gx.dev/component': 'api' });
+  expect(api?.spec).toMatchObject({ template: { metadata: { labels: { team: 'research', 'gx.dev/component': 'api' } } } });
 });
 
 test('a revision that is out keeps its pods when a setting of the operator changes, one that rolls out does not', () => {

@@ -1,4 +1,4 @@
-import type { StoredCheckpoint } from '../../db/checkpoints.ts';
+import type { StoredCheckpoint } from '../../db/stored-checkpoints.ts';
 import { graphKey, listKey, wholeList, type ListVersion } from '../../db/list-rows.ts';
 import { Element } from './element.ts';
 

@@ -2,13 +2,16 @@ import { BaseCheckpointSaver, maxChannelVersion, TASKS, WRITES_IDX_MAP, type Che
 import { asError } from '../../../errors.ts';
 import type { Database } from '../../db/pool.ts';
 import { deleteCheckpoints } from '../../db/checkpoint-upkeep.ts';
-import { readCheckpoints, writeSteps, type StoredCheckpoint, type WhichCheckpoints } from '../../db/checkpoints.ts';
+import { IN_A_PACK } from '../../db/checkpoint-packs.ts';
+import { writeSteps } from '../../db/checkpoints.ts';
+import { readCheckpoints, type StoredCheckpoint, type WhichCheckpoints } from '../../db/stored-checkpoints.ts';
 import { Batcher } from '../../db/batcher.ts';
 import { graphKey, listsOf } from '../../db/list-rows.ts';
 import { Element } from './element.ts';
 import { listsOfRow, Lists, type CheckpointKey, type List, type ListsOfCheckpoint } from './lists.ts';
 import { newValue } from './new-value.ts';
 import { Serde, type Form } from './serde.ts';
+import { tidy } from './tidy.ts';
 import { StepsOfRun, type Barrier, type SharedWrites } from './steps-of-run.ts';
 
 type Config = Parameters<BaseCheckpointSaver['put']>[0];
@@ -36,11 +39,19 @@ const decoder = new TextDecoder();
 /** Digits for the steps of a thread: ten thousand million can be counted. Each checkpoint holds a dozen versions. */
 const VERSION_DIGITS = 10;
 
+/**
+ * Steps of each IN_A_PACK after which a run looks whether there is enough for a pack. Several, because a run with
+ * durability "exit" stores only its last step.
+ */
+const STEPS_OF_A_RUN = 8;
+
 /** The task id of writes that no task made: an input, or a state written by hand. */
 const NO_TASK = '00000000-0000-0000-0000-000000000000';
 
 /** Checkpoints before this version of LangGraph's format keep their pending sends among the writes of their parent. */
 const SENDS_APART_BEFORE = 4;
+
+type SaverOptions = { form?: Form; untidied?: (error: unknown) => void };
 
 /**
  * LangGraph's checkpointer on Postgres. It writes a step, and reads a checkpoint, in one statement, and stores a list
@@ -51,16 +62,21 @@ export class Saver extends BaseCheckpointSaver {
   readonly #db: Database;
   readonly #serde: Serde;
   readonly #form: Form;
+  readonly #untidied: (error: unknown) => void;
   readonly #lists: Lists;
   readonly #shared: SharedWrites;
   readonly #runs = new Map<string, StepsOfRun>();
 
-  /** With `form` "records" the saver is only for showing states: no graph may run on what it reads. */
-  constructor(db: Database, lists: Lists, form: Form = 'objects') {
+  /**
+   * With `form` "records" the saver is only for showing states: no graph may run on what it reads. `untidied` hears why
+   * older steps could not be stored in a shorter form.
+   */
+  constructor(db: Database, lists: Lists, { form = 'objects', untidied = () => undefined }: SaverOptions = {}) {
     super();
     this.#db = db;
     this.#lists = lists;
     this.#form = form;
+    this.#untidied = untidied;
     this.#serde = new Serde(this.serde);
     this.serde = this.#serde;
     this.#shared = new Batcher(async (runs) => {
@@ -83,6 +99,7 @@ export class Saver extends BaseCheckpointSaver {
     this.#runs.set(run_id, steps);
     const close = async (): Promise<unknown> => {
       const failure = await steps.close();
+      await tidy(this.#db, thread_id, steps).catch(this.#untidied);
       // The run's next attempt may have begun here.
       if (this.#runs.get(run_id) === steps) this.#runs.delete(run_id);
       return failure;
@@ -122,6 +139,7 @@ export class Saver extends BaseCheckpointSaver {
     const [row] = rows;
     if (row === undefined) return undefined;
     const own = listsOfRow(row, lists);
+    if (hasOlderLists(row)) for (const run of this.#runsOf(thread_id)) run.toRewrite.add(checkpoint_ns);
     // A mere look at states must not push out what a run stands on.
     if (this.#form === 'objects' || !this.#lists.has(row.thread_id, checkpoint_ns))
       this.#lists.remember([row.thread_id, checkpoint_ns, row.checkpoint_id], own);
@@ -240,7 +258,7 @@ export class Saver extends BaseCheckpointSaver {
       metadata: decoder.decode(meta),
       blobs: blobs.flat(),
     };
-    await steps.written?.();
+    if ((metadata.step ?? 0) % IN_A_PACK < STEPS_OF_A_RUN) steps.toPack.add(checkpoint_ns);
     await steps.add({ put });
   }
 
@@ -267,9 +285,12 @@ export class Saver extends BaseCheckpointSaver {
       replace: writes.every(([channel]) => channel in WRITES_IDX_MAP),
       writes: await Promise.all(dumped),
     };
-    await steps.written?.();
     await steps.add({ writes: step });
   }
 }
+
+/** Returns true where an older server stored a list whole: one of these, or one that they are made from. */
+const hasOlderLists = ({ values, lists }: StoredCheckpoint): boolean =>
+  (values ?? []).some(([, type, value]) => type === 'json' && Array.isArray(value)) || (lists ?? []).some((list) => list[5] === 'json');
 
 const tasklessWrites = ({ writes }: StoredCheckpoint): unknown[] => (writes ?? []).filter(([task]) => task === NO_TASK);

@@ -24,18 +24,24 @@ type RunSettings = {
  */
 export class StepsOfRun {
   readonly threadId: string | undefined;
+  /** What each checkpoint of the run carries beside LangGraph's own metadata. */
+  readonly metadata: object;
+  /** Namespaces whose older checkpoints may be enough for a pack when the run is over. */
+  readonly toPack = new Set<string>();
+  /** Namespaces that have lists which an older server stored whole. */
+  readonly toRewrite = new Set<string>();
+  readonly #shared: SharedWrites;
+  readonly #ahead: boolean;
   /**
    * What each step waits for before it is stored, because the run's next attempt goes on behind what is stored, and
    * would not send the events before it again.
    */
-  readonly written: Barrier | undefined;
-  /** What each checkpoint of the run carries beside LangGraph's own metadata. */
-  readonly metadata: object;
-  readonly #shared: SharedWrites;
-  readonly #ahead: boolean;
+  readonly #written: Barrier | undefined;
   #empty: boolean;
   readonly #underWay = new Set<Promise<unknown>>();
   #waiting: Step[] = [];
+  /** The number of those, from the first, that need not wait for events any more. */
+  #cleared = 0;
   #sent: Step[] | undefined;
   #sending: Promise<void> | undefined;
   #failed = false;
@@ -46,7 +52,7 @@ export class StepsOfRun {
     this.threadId = threadId;
     this.#ahead = ahead;
     this.#empty = empty;
-    this.written = written;
+    this.#written = written;
     this.metadata = metadata;
   }
 
@@ -103,7 +109,7 @@ export class StepsOfRun {
 
   /** Returns what the next statement stores, which stays the same until `taken`. */
   take(): Step[] {
-    this.#sent ??= this.#waiting.splice(0, untilTwice(this.#waiting));
+    this.#sent ??= this.#waiting.splice(0, untilTwice(this.#waiting.slice(0, this.#cleared)));
     return this.#sent;
   }
 
@@ -112,7 +118,13 @@ export class StepsOfRun {
   }
 
   async #send(): Promise<void> {
-    while (this.#waiting.length > 0) await this.#shared.add(this);
+    while (this.#waiting.length > 0) {
+      // Steps that come meanwhile may stand behind events that do not count as written yet.
+      const cleared = this.#waiting.length;
+      await this.#written?.();
+      this.#cleared = this.#written === undefined ? Infinity : cleared;
+      await this.#shared.add(this);
+    }
     this.#sending = undefined;
   }
 }

@@ -105,8 +105,8 @@ export async function finish(
 
 /** Writes the end into the row. Returns undefined when the run is no longer this process's to end. */
 async function written({ db, finishes, signals }: Deps, { run_id }: Claimed, end: FinishEnd): Promise<WrittenEnd> {
-  const { status, error, rest, values, interrupts } = end;
-  const row: FinishRun = { run_id, worker: signals.processId, status, error, thread: { status: rest, values, interrupts } };
+  const { status, error, rest, values, plain, interrupts } = end;
+  const row: FinishRun = { run_id, worker: signals.processId, status, error, thread: { status: rest, values, plain, interrupts } };
   return (await finishes.add(row)) ?? finishedBefore(db, row);
 }
 

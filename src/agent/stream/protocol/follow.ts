@@ -2,6 +2,7 @@ import { Unavailable } from '../../../errors.ts';
 import type { ThreadEvent } from '../../../schema/stream-event.ts';
 import type { BatchedStatements } from '../../db/batched-statements.ts';
 import type { Db } from '../../db/pool.ts';
+import type { Signals } from '../../db/signals.ts';
 import { readProtocolEvents, type KeptEvents } from '../../db/protocol-events.ts';
 import { getThread } from '../../db/threads.ts';
 import type { BusMessage, Subscription } from '../bus.ts';
@@ -14,16 +15,18 @@ import { snapshotOf } from './snapshot.ts';
  * numbers.
  */
 
-type Deps = { db: Db; batched: Pick<BatchedStatements, 'keptEvents'>; eventLog: Pick<EventLog, 'written'> };
+type Deps = {
+  db: Db;
+  batched: Pick<BatchedStatements, 'keptEvents'>;
+  eventLog: Pick<EventLog, 'written'>;
+  signals: Pick<Signals, 'processId'>;
+};
 
 export type ProtocolReading = {
   threadId: string;
   subscription: Subscription;
-  /**
-   * Settles once workers elsewhere tell this process of the thread, with the number of the last event that the
-   * subscription may have missed until then.
-   */
-  registered: Promise<number>;
+  /** Hears whether the thread has a run under way whose events don't come to this process yet. */
+  register(isBusy: boolean): void;
   /** The number of the last event that the reader has; 0 means none. */
   since: number;
 };
@@ -38,9 +41,10 @@ const PAGE = 500;
 const RUN_BEGINS = eventName({ method: 'lifecycle', namespace: [] });
 
 /** Yields the thread's protocol events until the reader leaves or the server stops. */
-export async function* protocolEvents(deps: Deps, { threadId, subscription, registered, since }: ProtocolReading): AsyncGenerator<Batch> {
-  await deps.eventLog.written();
+export async function* protocolEvents(deps: Deps, { threadId, subscription, register, since }: ProtocolReading): AsyncGenerator<Batch> {
+  await deps.eventLog.written(threadId);
   const start = await startOf(deps, threadId, since);
+  register(start.busy);
   for (const batch of start.batches) yield batch;
   let { at } = start;
   const stored = async function* (): AsyncGenerator<Batch> {
@@ -53,24 +57,28 @@ export async function* protocolEvents(deps: Deps, { threadId, subscription, regi
     }
   };
   if (start.last > at) yield* stored();
-  for await (const message of heard(subscription, registered, () => at)) {
-    if (message.kind === 'end') return;
-    if (message.kind === 'too-slow') throw new Unavailable('The reader was too slow; join the stream again.');
-    if (message.kind === 'wake') {
-      yield* stored();
-      continue;
-    }
-    let events = inOrder(message.events.filter(isNumbered), at);
-    if (events.length > 0 && events[0]!.thread_seq !== at + 1) {
+  for (;;) {
+    const message = await subscription.next();
+    if (message === undefined || message.kind === 'end') return;
+    const { events, isBehind } = arrival(message, at);
+    if (isBehind) {
       // What comes before is on its way, or in the table, because a run begins only when all of the one before is
       // there.
-      await deps.eventLog.written();
+      await deps.eventLog.written(threadId);
       yield* stored();
-      events = inOrder(events, at);
     }
-    at = events.at(-1)?.thread_seq ?? at;
-    if (events.length > 0) yield { events };
+    const fresh = inOrder(events, at);
+    at = fresh.at(-1)?.thread_seq ?? at;
+    if (fresh.length > 0) yield { events: fresh };
   }
+}
+
+/** Returns what a message brings to a reader that stands at the number. `isBehind`: the table has more before it. */
+function arrival(message: Exclude<BusMessage, { kind: 'end' }>, at: number): { events: ThreadEvent[]; isBehind: boolean } {
+  if (message.kind === 'too-slow') throw new Unavailable('The reader was too slow; join the stream again.');
+  if (message.kind === 'wake') return { events: [], isBehind: message.thread_seq === undefined || message.thread_seq > at };
+  const events = inOrder(message.events.filter(isNumbered), at);
+  return { events, isBehind: events.length > 0 && events[0]!.thread_seq !== at + 1 };
 }
 
 /** Yields the events between two numbers that a reader has passed, and what stands in place of those that are gone. */
@@ -79,7 +87,7 @@ export async function* protocolEventsUpTo(
   threadId: string,
   { since, upTo }: { since: number; upTo: number },
 ): AsyncGenerator<Batch> {
-  await deps.eventLog.written();
+  await deps.eventLog.written(threadId);
   const start = await startOf(deps, threadId, since);
   for (const batch of start.batches) yield batch;
   for (let { at } = start; at < upTo;) {
@@ -89,24 +97,6 @@ export async function* protocolEventsUpTo(
     if (page.length < PAGE) return;
     at = events.at(-1)?.thread_seq ?? upTo;
   }
-}
-
-/** Yields what the subscription hears, and a wake once the process is registered if it may have missed later events. */
-async function* heard(subscription: Subscription, registered: Promise<number>, at: () => number): AsyncGenerator<BusMessage> {
-  const registration = registered.then((last) => ({ last }));
-  let next = subscription.next();
-  for (let isRegistered = false; !isRegistered;) {
-    const first = await Promise.race([registration, next]);
-    if (first === undefined) return;
-    if ('last' in first) {
-      isRegistered = true;
-      if (first.last > at()) yield { kind: 'wake' };
-    } else {
-      yield first;
-      next = subscription.next();
-    }
-  }
-  for (let message = await next; message !== undefined; message = await subscription.next()) yield message;
 }
 
 const isNumbered = (event: { thread_seq?: number | null }): event is ThreadEvent => typeof event.thread_seq === 'number';
@@ -121,19 +111,22 @@ function inOrder(events: ThreadEvent[], after: number): ThreadEvent[] {
   });
 }
 
+type Start = { at: number; last: number; busy: boolean; batches: Batch[] };
+
 /**
  * Returns where the reader begins, the thread's last number, and what the reader gets for events that are no longer
  * kept.
  */
-async function startOf({ db, batched }: Deps, threadId: string, since: number): Promise<{ at: number; last: number; batches: Batch[] }> {
-  const kept = await batched.keptEvents(threadId);
-  if (kept === undefined || kept.last === 0) return { at: 0, last: 0, batches: [] };
+async function startOf({ db, batched, signals }: Deps, threadId: string, since: number): Promise<Start> {
+  const kept = await batched.keptEvents({ threadId, reader: signals.processId });
+  const busy = kept?.busy === true;
+  if (kept === undefined || kept.last === 0) return { at: 0, last: 0, busy, batches: [] };
   // A reader that has more than is stored got it from a worker that died before it stored it.
   const at = Math.min(since, kept.last);
   const begin = kept.first?.thread_seq ?? kept.last + 1;
   const { last } = kept;
-  if (at + 1 >= begin) return { at, last, batches: [] };
-  return { at: begin - 1, last, batches: [...gapOf(since, begin), ...(await standIn(db, threadId, { kept, begin }))] };
+  if (at + 1 >= begin) return { at, last, busy, batches: [] };
+  return { at: begin - 1, last, busy, batches: [...gapOf(since, begin), ...(await standIn(db, threadId, { kept, begin }))] };
 }
 
 /** Returns the gap for a reader. A reader that has nothing misses nothing. */

@@ -1,5 +1,4 @@
 import type { ThreadEvent } from '../../../schema/stream-event.ts';
-import { placeOfEvent } from './event-name.ts';
 
 /* Protocol events, in the form in which clients get them. */
 
@@ -9,9 +8,8 @@ import { placeOfEvent } from './event-name.ts';
  */
 export const protocolEventId = ({ ms, thread_seq }: Pick<ThreadEvent, 'ms' | 'thread_seq'>): string => `${ms}-${thread_seq}`;
 
-/** Returns the event as one line of JSON. */
-export function wireForm(event: ThreadEvent): string {
-  const { method } = placeOfEvent(event.event);
+/** Returns an event of the method as one line of JSON. */
+export function wireForm(event: ThreadEvent, method: string): string {
   return `{"type":"event","event_id":"${protocolEventId(event)}","seq":${event.thread_seq},"method":"${method}","params":${event.json}}`;
 }
 

@@ -2,14 +2,15 @@ import type { OperatorSettings } from '../../../config/operator.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../schema/custom-resources.ts';
 import { settledTemplate, withTemplateHash } from '../../pods/settled-template.ts';
+import { databasePolicy } from '../../family/network-policies.ts';
 import type { DatabaseView } from '../database.ts';
 import { databaseBudget } from './budget.ts';
 import { withEnoughConnections } from './connections.ts';
 import { databaseReplicas } from './hibernate.ts';
-import { databasePolicy } from './policy.ts';
 import { databaseService } from './service.ts';
 import { isSettled, withAsked } from './settled.ts';
 import { databaseSet } from './set.ts';
+import { DATABASE_PORT } from './size.ts';
 
 /** Returns the objects of a managed database, in the order in which they are made. */
 export function desiredDatabase(deployment: DeploymentResource, settings: OperatorSettings, view: DatabaseView): KubeObject[] {
@@ -17,7 +18,7 @@ export function desiredDatabase(deployment: DeploymentResource, settings: Operat
   const made = databaseSet(deployment, settings, { live, replicas: databaseReplicas(deployment, view) });
   return [
     databaseService(deployment),
-    databasePolicy(deployment),
+    databasePolicy(deployment, DATABASE_PORT),
     ...databaseBudget(deployment),
     settled(deployment, settings, { made, live }),
   ];

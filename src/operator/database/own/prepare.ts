@@ -39,6 +39,7 @@ function prepared({ status }: DeploymentResource, password: PasswordState, certi
     status: given({
       databaseAdminSecret: separation?.admin ?? status?.databaseAdminSecret,
       databaseCertificateUntil: certificate === undefined ? status?.databaseCertificateUntil : certificate.until,
+      databaseAuthoritySecret: certificate === undefined ? status?.databaseAuthoritySecret : certificate.authority,
       passwordRequestedAt: requestedAt,
     }),
     again: [separation?.again, again, certificate?.again],

@@ -16,14 +16,14 @@ export function workload(revision: RevisionResource, wish: WorkloadWish, setting
   const { metadata, spec } = revision;
   const { labels, annotations } = spec.template.resourceSpec ?? {};
   const own = ownLabels(spec.deployment, wish.component, metadata.name);
-  const said = { ...annotations, [DEPLOYMENT]: spec.deployment, [REVISION]: metadata.name };
+  const said = { [DEPLOYMENT]: spec.deployment, [REVISION]: metadata.name };
   return {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
     metadata: {
       name: workloadName(metadata.name, wish.component),
       ...(metadata.namespace !== undefined && { namespace: metadata.namespace }),
-      labels: { ...labels, ...own },
+      labels: own,
       annotations: said,
       ownerReferences: [
         {
@@ -43,7 +43,7 @@ export function workload(revision: RevisionResource, wish: WorkloadWish, setting
       strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
       selector: { matchLabels: selectorOf(spec.deployment, wish.component, metadata.name) },
       template: {
-        metadata: { labels: { ...labels, ...own }, annotations: { ...said, [DATABASE_ADDRESS]: stampOf(wish.address) } },
+        metadata: { labels: { ...labels, ...own }, annotations: { ...annotations, ...said, [DATABASE_ADDRESS]: stampOf(wish.address) } },
         spec: podSpec(revision, wish, settings),
       },
     },

@@ -1,16 +1,25 @@
 import { randomUUID } from 'node:crypto';
-import { AIMessage, HumanMessage, RemoveMessage, ToolMessage, type BaseMessage } from '@langchain/core/messages';
-import { Annotation, DeltaChannel, MessagesAnnotation, REMOVE_ALL_MESSAGES, StateGraph } from '@langchain/langgraph';
+import { HumanMessage, RemoveMessage, type BaseMessage } from '@langchain/core/messages';
+import { StateGraph } from '@langchain/langgraph';
 import { BaseCheckpointSaver, MemorySaver, type CheckpointTuple } from '@langchain/langgraph-checkpoint';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { copyCheckpoints, deleteRunCheckpoints, keepLatestCheckpoints } from '../../../../src/agent/db/checkpoint-upkeep.ts';
-import { readCheckpoints } from '../../../../src/agent/db/checkpoints.ts';
+import {
+  checkpointStorage,
+  copyCheckpoints,
+  deleteCheckpoints,
+  deleteRunCheckpoints,
+  keepLatestCheckpoints,
+} from '../../../../src/agent/db/checkpoint-upkeep.ts';
+import { packCheckpoints } from '../../../../src/agent/db/checkpoint-packs.ts';
+import { hasCheckpoint, readCheckpoints } from '../../../../src/agent/db/stored-checkpoints.ts';
 import { listKey, listsOf } from '../../../../src/agent/db/list-rows.ts';
 import { openDatabase, type Database } from '../../../../src/agent/db/pool.ts';
 import { Lists } from '../../../../src/agent/graph-thread/checkpoints/lists.ts';
 import { Saver } from '../../../../src/agent/graph-thread/checkpoints/saver.ts';
 import { createLog } from '../../../../src/log.ts';
 import { freshDatabase } from '../../../kit/postgres.ts';
+import { anAnswer, DOINGS, State, type Change } from './doings.ts';
+import { numbers } from './numbers.ts';
 
 /*
  * Random programs of runs, forks, updates, copies, pruning and rollbacks run on two checkpointers at once: ours, and
@@ -112,70 +121,6 @@ class Both extends BaseCheckpointSaver {
   }
 }
 
-/** Returns the same numbers for the same seed (mulberry32). */
-function numbers(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296) * below);
-  };
-}
-
-const State = Annotation.Root({
-  ...MessagesAnnotation.spec,
-  doing: Annotation<string[]>(),
-  notes: Annotation<unknown[]>({ reducer: (notes, more) => [...notes, ...more], default: () => [] }),
-  kept: Annotation<unknown[]>(),
-});
-
-class Page {
-  readonly text: string;
-  constructor(text: string) {
-    this.text = text;
-  }
-}
-
-type Change = { messages?: BaseMessage[]; notes?: unknown[]; kept?: unknown[] };
-type Doing = (messages: BaseMessage[], number: (below: number) => number) => Change;
-
-const anAnswer = (): AIMessage =>
-  new AIMessage({ id: randomUUID(), content: 'an answer', tool_calls: [{ name: 'f', args: { a: 1 }, id: 'c' }] });
-const one = (messages: BaseMessage[], number: (below: number) => number): BaseMessage | undefined => messages[number(messages.length || 1)];
-
-/** What a node does to the state in a step. */
-const DOINGS: Record<string, Doing> = {
-  answer: () => ({ messages: [anAnswer()] }),
-  several: (_, number) => ({ messages: Array.from({ length: number(12) }, anAnswer) }),
-  nothing: () => ({ messages: [] }),
-  remove: (messages, number) => ({ messages: messages.length > 0 ? [new RemoveMessage({ id: one(messages, number)!.id! })] : [] }),
-  replace: (messages, number) => ({
-    messages: messages.length > 0 ? [new HumanMessage({ id: one(messages, number)!.id!, content: 'changed' })] : [],
-  }),
-  clear: (_, number) => (number(4) === 0 ? { messages: [new RemoveMessage({ id: REMOVE_ALL_MESSAGES }), anAnswer()] } : {}),
-  'change in place': (messages, number) => {
-    const message = one(messages, number);
-    if (message === undefined) return {};
-    if (number(2) === 0) message.content = `changed in place ${number(100)}`;
-    else message.additional_kwargs['deep'] = { number: number(100), list: [undefined, null] };
-    return { messages: [anAnswer()] };
-  },
-  'change deep in place': (messages) => {
-    for (const message of messages) if (message instanceof AIMessage && message.tool_calls?.[0]) message.tool_calls[0].args['a'] = 2;
-    return { messages: [new ToolMessage({ id: randomUUID(), content: 'r', tool_call_id: 'c', artifact: new Map([[1, new Date(0)]]) })] };
-  },
-  notes: (_, number) => ({ notes: [number(5), 'a note', undefined, null, { deep: { list: [1, { a: undefined }] } }, [], Number.NaN] }),
-  exotic: () => ({ notes: [new Map([['a', 1]]), new Set([2]), new Page('p'), new Uint8Array([1, 2]), anAnswer(), { lc: 7 }] }),
-  kept: (_, number) => ({ kept: Array.from({ length: number(9) }, (__, at) => (number(3) === 0 ? { at } : `element ${number(4)}`)) }),
-  shorter: (messages) => ({ kept: messages.slice(-3) }),
-  cycle: () => {
-    const round: Record<string, unknown> = { name: 'round' };
-    round['itself'] = round;
-    return { kept: [round, 'end'] };
-  },
-};
-
 /** A thread under test. */
 type Thread = { id: string };
 
@@ -206,13 +151,16 @@ class Program {
   }
 
   /** `at` is the checkpoint to go on from, if it is not the newest. */
-  async run(at?: string): Promise<string> {
+  async run(at?: string, given?: string[]): Promise<string> {
     const run_id = randomUUID();
-    const doing = Array.from({ length: 1 + this.number(3) }, () => this.pick(Object.keys(DOINGS)));
+    const doing = given ?? Array.from({ length: 1 + this.number(3) }, () => this.pick(Object.keys(DOINGS)));
     const messages = [new HumanMessage({ id: randomUUID(), content: `a question ${this.number(10)}` })];
     const configurable = { thread_id: this.thread.id, run_id, ...(at !== undefined && { checkpoint_id: at }) };
     await this.both.own.during({ thread_id: this.thread.id, run_id, empty: false }, { ahead: this.number(2) === 0 }, async () => {
-      await this.graph.invoke({ messages, doing }, { configurable, durability: this.pick(['async', 'sync', 'exit'] as const) });
+      await this.graph.invoke(
+        { messages, doing },
+        { configurable, recursionLimit: 300, durability: given ? 'async' : this.pick(['async', 'sync', 'exit'] as const) },
+      );
     });
     return run_id;
   }
@@ -238,6 +186,7 @@ class Program {
         break;
       case 4:
         if (this.number(3) === 0) await this.prune();
+        else await packCheckpoints(db, thread_id, '');
         break;
       case 5:
         await this.rollBack();
@@ -245,6 +194,31 @@ class Program {
       default:
         await this.run();
     }
+  }
+
+  /** Reads a part of the history, or one checkpoint of it, from both. */
+  async look(): Promise<void> {
+    const { own, memory } = this.both;
+    const ids = await this.#checkpoints();
+    const config = { configurable: { thread_id: this.thread.id, checkpoint_ns: '' } };
+    const before = { configurable: { ...config.configurable, checkpoint_id: this.pick(ids) } };
+    const filter = { source: this.pick(['input', 'loop', 'update']) };
+    for (const asked of [
+      { limit: 1 + this.number(70) },
+      { before, limit: 1 + this.number(40) },
+      { before },
+      { filter },
+      { filter, before, limit: 2 },
+    ])
+      same(await told(own.list(config, asked)), await told(memory.list(config, asked)));
+    for (const saver of [own, ours()]) {
+      same(factsOf(await saver.getTuple(before)), factsOf(await memory.getTuple(before)));
+      same(factsOf(await saver.getTuple(config)), factsOf(await memory.getTuple(config)));
+    }
+    const stored = await checkpointStorage(db, this.thread.id);
+    same(stored.checkpoints.count, ids.length);
+    for (const id of ids.slice(-2)) same(await hasCheckpoint(db, [this.thread.id, '', id]), true);
+    same(await hasCheckpoint(db, [this.thread.id, '', randomUUID()]), false);
   }
 
   async copy(): Promise<void> {
@@ -289,16 +263,53 @@ function graphWith(checkpointer: BaseCheckpointSaver, number: (below: number) =>
     .compile({ checkpointer });
 }
 
-const SEEDS = Array.from({ length: 12 }, (_, at) => 1000 + at);
+const SEEDS = Array.from({ length: 10 }, (_, at) => 1000 + at);
 
 describe('lists are read as LangGraph keeps them in memory', () => {
   test.each(SEEDS)('program %i', async (seed) => {
     const program = new Program(seed);
     await program.begin();
-    for (let step = 0; step < 25; step += 1) {
+    // Enough for a pack.
+    for (let run = 0; run < 16; run += 1) await program.run();
+    for (let step = 0; step < 18; step += 1) {
       await program.step();
+      if (step % 2 === 0) await program.look();
       expect(await program.both.read(program.thread.id)).toEqual(await program.both.expected(program.thread.id));
     }
+  });
+});
+
+describe('packs', () => {
+  const rows = async (id: string): Promise<number[]> => {
+    const [row] = await db.query<{ rows: number; packs: number }>({
+      text: `select (select count(*) from gx.checkpoints where thread_id = $1) as rows,
+        (select count(*) from gx.checkpoint_packs where thread_id = $1) as packs`,
+      values: [id],
+    });
+    return [row!.rows, row!.packs];
+  };
+  const long = (steps: number): string[] => Array.from({ length: steps }, () => 'answer');
+
+  test('a run packs all but the newest checkpoints, and is rolled back with its packs', async () => {
+    const program = new Program(7);
+    const { both, thread: of } = program;
+    await program.begin();
+    await program.run(undefined, long(80));
+    // 82 checkpoints: one for the input, one for the start.
+    expect(await rows(of.id)).toEqual([50, 1]);
+    const before = await both.expected(of.id);
+    expect(await both.read(of.id)).toEqual(before);
+    const { memory } = both;
+    const kept = structuredClone({ storage: { ...memory.storage }, writes: { ...memory.writes } });
+    const run_id = await program.run(undefined, long(150));
+    expect(await rows(of.id)).toEqual([42, 6]);
+    expect(await both.read(of.id)).toEqual(await both.expected(of.id));
+    await deleteRunCheckpoints(db, of.id, run_id);
+    Object.assign(memory, kept);
+    expect(await both.read(of.id)).toEqual(before);
+    expect((await rows(of.id))[0]).toBeGreaterThanOrEqual(32);
+    await deleteCheckpoints(db, [of.id]);
+    expect(await rows(of.id)).toEqual([0, 0]);
   });
 });
 
@@ -406,14 +417,28 @@ describe('what is stored', () => {
 });
 
 describe('rows that are older', () => {
-  test('a list that was stored whole is read, and added to', async () => {
+  const storedWhole = async (id: string): Promise<number> => {
+    const [row] = await db.query<{ count: number }>({
+      text: `select count(*) as count from gx.checkpoint_blobs where thread_id = $1 and type = 'json'
+        and substring(blob from 1 for 1) = '[' and position('"[Circular]"'::bytea in blob) = 0`,
+      values: [id],
+    });
+    return row!.count;
+  };
+
+  test('lists that were stored whole are read, and are rewritten by the next run', async () => {
     const program = new Program(1);
     await program.begin();
     const { both, thread: of } = program;
     for (let run = 0; run < 3; run += 1) await program.run();
+    for (let run = 0; run < 20; run += 1) await program.run();
     await storedAsBefore(of.id);
+    expect(await storedWhole(of.id)).toBeGreaterThan(64);
     expect(await both.read(of.id)).toEqual(await both.expected(of.id));
     both.own = ours();
+    await program.run();
+    expect(await storedWhole(of.id)).toBe(0);
+    expect(await both.read(of.id)).toEqual(await both.expected(of.id));
     for (let run = 0; run < 3; run += 1) await program.run();
     expect(await both.read(of.id)).toEqual(await both.expected(of.id));
     await program.prune();
@@ -438,33 +463,3 @@ async function storedAsBefore(thread: string): Promise<void> {
           values: [thread, channel, version, JSON.stringify(lists.get(listKey(thread, checkpoint_ns, channel, version))!.elements)],
         });
 }
-
-describe('a DeltaChannel', () => {
-  const graphOf = (checkpointer: BaseCheckpointSaver) => {
-    const Deltas = Annotation.Root({
-      said: () => new DeltaChannel<string[], string[]>((said, more) => [...said, ...more.flat()], { snapshotFrequency: 4 }),
-    });
-    return new StateGraph(Deltas)
-      .addNode('answer', () => ({ said: ['an answer'] }))
-      .addEdge('__start__', 'answer')
-      .addEdge('answer', '__end__')
-      .compile({ checkpointer });
-  };
-
-  test('is whole after its thread is pruned to the newest checkpoint, also when it was written by hand', async () => {
-    const thread_id = randomUUID();
-    await db.query({ text: `insert into gx.thread (thread_id) values ($1)`, values: [thread_id] });
-    const config = { configurable: { thread_id } };
-    const graph = graphOf(ours());
-    for (let run = 0; run < 7; run += 1) {
-      await graph.invoke({ said: [`question ${run}`] }, config);
-      if (run === 5) await graph.updateState(config, { said: ['by hand'] }, 'answer');
-      const before = (await graph.getState(config)).values;
-      await keepLatestCheckpoints(db, thread_id);
-      expect((await graphOf(ours()).getState(config)).values).toEqual(before);
-    }
-    // A run makes three checkpoints. Those that lead back to the last value that LangGraph stored stay.
-    const left = await db.query({ text: 'select 1 from gx.checkpoints where thread_id = $1', values: [thread_id] });
-    expect(left.length).toBeLessThan(8);
-  });
-});

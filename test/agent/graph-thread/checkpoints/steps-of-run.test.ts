@@ -96,6 +96,26 @@ test('a step whose own rows are the same is one statement', async () => {
   expect(statements).toEqual([['writes']]);
 });
 
+test('a step is stored once the events before it are, and a graph that goes ahead waits for neither', async () => {
+  const { shared, statements, answer } = database();
+  const barriers: (() => void)[] = [];
+  const written = (): Promise<void> => new Promise((resolve) => barriers.push(resolve));
+  const run = new StepsOfRun(shared, { ahead: true, written });
+  await run.add(put('a'));
+  // What comes behind the question may stand behind events that are not in its answer.
+  for (const id of ['b', 'c']) await run.add(put(id));
+  for (let turns = 0; turns < 5; turns += 1) await turn();
+  expect(statements).toEqual([]);
+  barriers[0]!();
+  await answer();
+  expect(statements).toEqual([['a']]);
+  expect(barriers).toHaveLength(2);
+  barriers[1]!();
+  await answer();
+  expect(statements).toEqual([['a'], ['b', 'c']]);
+  expect(await run.close()).toBeUndefined();
+});
+
 test('the end waits for what is being written, and what comes later is dropped', async () => {
   const { shared, statements, answer } = database();
   const run = new StepsOfRun(shared, { ahead: true });

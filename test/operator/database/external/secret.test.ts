@@ -58,7 +58,10 @@ test('an external database: its pods read the address from the Secret, and nothi
       kube.all(kind, { namespace, labelSelector: 'gx.dev/deployment=outside' }),
     ),
   );
-  expect(made.flat().map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual(['Service outside-agent']);
+  expect(made.flat().map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([
+    'NetworkPolicy outside-agent',
+    'Service outside-agent',
+  ]);
 });
 
 test('a Secret that is missing, or is no address, is told with a sentence; the rollout begins when it is right', async () => {

@@ -3,30 +3,43 @@ import type { KubeObject } from '../../../../kube/kube.ts';
 import { isPodReady, isPodUp, isWaitingForVolumes, statusOfPod } from '../../../pods/diagnose.ts';
 import { LIFE, type Pair } from './certificate.ts';
 
-/** What the Secret of a database's certificate holds. Only the operator reads the authority's key. */
-export type TlsData = { 'ca.crt': string; 'ca.key': string; 'tls.crt': string; 'tls.key': string };
+/** What the Secret of a database's authority holds. Only the operator reads it. */
+export type AuthorityData = { 'ca.crt': string; 'ca.key': string };
+/** What the Secret of a database's certificate holds. Pods mount parts of it. */
+export type TlsData = { 'ca.crt': string; 'tls.crt': string; 'tls.key': string };
+/** What was found in both. An earlier version of the platform kept the authority's key with the certificate. */
+export type Found = { authority: Partial<AuthorityData>; server: Partial<TlsData & AuthorityData> };
 
 /**
  * What is due: nothing until a time; another certificate of the same authority; or, if the authority is of no use,
  * both.
  */
-export type Due = { due: 'nothing'; until: Date } | { due: 'certificate'; authority: Pair } | { due: 'all' };
+export type Due = { due: 'nothing'; authority: Pair; until: Date } | { due: 'certificate'; authority: Pair } | { due: 'all' };
 
 type Wanted = { names: string[]; now: Date };
 
-/** Returns what has to be made, by what the Secret holds, whoever wrote it. */
-export function whatIsDue(data: Partial<TlsData>, { names, now }: Wanted): Due {
-  const authority = soundPair(data['ca.crt'], data['ca.key']);
-  // An authority that expires before its next certificate would is of no use.
-  if (authority?.ca !== true || !holds(authority, now) || authority.validToDate.getTime() < now.getTime() + LIFE) return { due: 'all' };
+/** Returns what has to be made, by what the Secrets hold, whoever wrote them. */
+export function whatIsDue({ authority: own, server: data }: Found, { names, now }: Wanted): Due {
+  // Pods trust what lies beside the certificate, so a key that is still there belongs to the authority in use.
+  const authority = usable(data, now) ?? usable(own, now);
+  if (authority === undefined) return { due: 'all' };
   const server = soundPair(data['tls.crt'], data['tls.key']);
   const isSound =
-    server?.checkIssued(authority) === true &&
-    server.verify(authority.publicKey) &&
+    data['ca.crt'] === authority.pair.certificate &&
+    server?.checkIssued(authority.read) === true &&
+    server.verify(authority.read.publicKey) &&
     holds(server, now) &&
     names.every((name) => server.checkHost(name) !== undefined);
-  if (isSound && dueAt(server.validToDate) > now) return { due: 'nothing', until: server.validToDate };
-  return { due: 'certificate', authority: { certificate: data['ca.crt'] as string, key: data['ca.key'] as string } };
+  if (isSound && dueAt(server.validToDate) > now) return { due: 'nothing', authority: authority.pair, until: server.validToDate };
+  return { due: 'certificate', authority: authority.pair };
+}
+
+/** Reads an authority that can sign. One that expires before its next certificate would is of no use. */
+function usable(data: Partial<AuthorityData>, now: Date): { pair: Pair; read: X509Certificate } | undefined {
+  const { 'ca.crt': certificate = '', 'ca.key': key = '' } = data;
+  const read = soundPair(certificate, key);
+  if (read?.ca !== true || !holds(read, now) || read.validToDate.getTime() < now.getTime() + LIFE) return undefined;
+  return { pair: { certificate, key }, read };
 }
 
 /** Returns when a certificate that is valid until `until` is to be renewed, which is after two thirds of its life. */

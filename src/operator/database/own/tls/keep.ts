@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Unavailable } from '../../../../errors.ts';
 import { kinds, type JsonPatch, type KubeObject } from '../../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../../schema/custom-resources.ts';
@@ -6,67 +7,92 @@ import { names } from '../../../../schema/names.ts';
 import { dateTimeOf } from '../../../../schema/types.ts';
 import { isRequestHandled } from '../../../family/deployment.ts';
 import { ownedMetadata } from '../../../family/metadata.ts';
-import { databaseHosts, tlsSecret } from './secret.ts';
+import { databaseHosts, tlsSecrets, type TlsSecret } from './secret.ts';
 import { servesTls } from './served.ts';
 import type { DatabaseDeps, DatabasePass } from '../../database.ts';
-import { secondsUntilCheck, stuckFor, whatIsDue, type TlsData } from './due.ts';
-import { made } from './make.ts';
+import { secondsUntilCheck, stuckFor } from './due.ts';
+import { kept, made } from './make.ts';
 
 /**
- * When the database's certificate expires, and the seconds after which to look again. Empty for a database without TLS.
+ * When the database's certificate expires, the Secret of its authority, and the seconds after which to look again.
+ * Empty for a database without TLS.
  */
-export type Kept = { until?: string; again?: number };
+export type Kept = { until?: string; authority?: string; again?: number };
 
 type Pass = Pick<DatabasePass, 'view' | 'signal' | 'now'> & { /** The database as it is to be. */ set: KubeObject | undefined };
 
 /**
- * Keeps a certificate for a database that serves TLS. Its Secret is not watched, because the status says when it
- * expires. It is read before that, when somebody asks for a reconcile, and when a pod makes no progress. A settled
- * deployment reads nothing.
+ * Keeps a certificate for a database that serves TLS. Its Secrets are not watched, because the status says when it
+ * expires, and where its authority is. They are read before that, when somebody asks for a reconcile, and when a pod
+ * makes no progress. A settled deployment reads nothing.
  */
 export async function keepCertificate(deps: DatabaseDeps, deployment: DeploymentResource, pass: Pass): Promise<Kept> {
   if (!servesTls(pass.set)) return {};
   const { view, now } = pass;
-  const known = deployment.status?.databaseCertificateUntil;
+  const known = knownUntil(deployment);
   const stuck = stuckFor([...view.databasePods, ...view.agentPods], now);
-  const left = known === undefined || !isRequestHandled(deployment) ? 0 : secondsUntilCheck(new Date(known), { stuck, now });
-  const until = known !== undefined && left > 0 ? new Date(known) : await renewed(deps, deployment, pass);
+  const left = known === undefined || !isRequestHandled(deployment) ? 0 : secondsUntilCheck(known, { stuck, now });
+  const until = known !== undefined && left > 0 ? known : await renewed(deps, deployment, pass);
   const again = left > 0 ? left : secondsUntilCheck(until, { now });
-  return { until: dateTimeOf(until), again: Math.max(1, Math.ceil(again)) };
+  const authority = names.databaseAuthority(deployment.metadata.name);
+  return { until: dateTimeOf(until), authority, again: Math.max(1, Math.ceil(again)) };
 }
 
-/** Reads the Secret and makes what is due. Returns when the certificate expires. */
-async function renewed({ kube, writer, settings }: DatabaseDeps, deployment: DeploymentResource, { now, signal }: Pass): Promise<Date> {
+/**
+ * Returns until when the certificate is known to be valid. An earlier version of the platform kept the authority's key
+ * beside it and named no Secret of the authority, so there both Secrets have to be read once.
+ */
+function knownUntil({ status }: DeploymentResource): Date | undefined {
+  const { databaseCertificateUntil: until, databaseAuthoritySecret: authority } = status ?? {};
+  return until === undefined || authority === undefined ? undefined : new Date(until);
+}
+
+/** Reads the Secrets and makes what is due. Returns when the certificate expires. */
+async function renewed(deps: DatabaseDeps, deployment: DeploymentResource, { now, signal }: Pass): Promise<Date> {
+  const { kube, writer, settings } = deps;
   const hosts = databaseHosts(deployment, settings);
-  const ref = { namespace: deployment.metadata.namespace, name: names.databaseTls(deployment.metadata.name) };
-  const isNew = deployment.metadata.generation === 1 && deployment.status?.databaseCertificateUntil === undefined;
-  const found = isNew ? undefined : await kube.find(kinds.secret, ref, signal);
-  if (found === undefined) {
-    const { data, until } = made(hosts, now);
-    if (await writer.create(tlsSecret(deployment, data), signal)) return until;
+  const { namespace, name, generation } = deployment.metadata;
+  if (generation === 1 && deployment.status?.databaseCertificateUntil === undefined) {
+    const first = made(hosts, now);
+    const [authority, server] = tlsSecrets(deployment, first);
+    if ((await writer.create(authority, signal)) && (await writer.create(server, signal))) return first.until;
   }
-  const live = found ?? (await kube.get(kinds.secret, ref, signal));
-  const due = whatIsDue(decoded(live.data), { names: hosts, now });
-  const held = due.due === 'nothing' ? { data: undefined, until: due.until } : made(hosts, now, due);
-  const changes = [
-    ...ownership(deployment, live),
-    ...(held.data === undefined ? [] : [set('/data', tlsSecret(deployment, held.data).data)]),
-  ];
+  const secrets = [names.databaseAuthority(name), names.databaseTls(name)].map((secret) => ({ namespace, name: secret }));
+  const [authority, server] = await Promise.all(secrets.map((ref) => kube.find(kinds.secret, ref, signal)));
+  const [ofAuthority, ofServer] = [ownership(deployment, authority), ownership(deployment, server)];
+  const wanted = kept({ authority: decoded(authority?.data), server: decoded(server?.data) }, hosts, now);
+  const [nextAuthority, nextServer] = tlsSecrets(deployment, wanted);
+  // The authority comes first: its key must not be lost between two writes.
+  await store(deps, { live: authority, owning: ofAuthority, wanted: nextAuthority }, signal);
+  await store(deps, { live: server, owning: ofServer, wanted: nextServer }, signal);
+  return wanted.until;
+}
+
+type Storing = { live: KubeObject | undefined; owning: JsonPatch; wanted: TlsSecret };
+
+/** Creates a Secret, or has it hold what is wanted. One that does already costs no write. */
+async function store({ kube, writer }: DatabaseDeps, { live, owning, wanted }: Storing, signal: AbortSignal): Promise<void> {
+  const { namespace, name } = wanted.metadata;
+  if (live === undefined) {
+    if (await writer.create(wanted, signal)) return;
+    throw new Unavailable(`Secret ${name} was created by somebody else just now.`);
+  }
+  const changes = [...owning, ...(isDeepStrictEqual(live.data, wanted.data) ? [] : [set('/data', wanted.data)])];
   const isAsSeen = { op: 'test' as const, path: '/metadata/resourceVersion', value: live.metadata.resourceVersion };
-  if (changes.length > 0) await kube.jsonPatch(kinds.secret, ref, [isAsSeen, ...changes], {}, signal);
-  return held.until;
+  if (changes.length > 0) await kube.jsonPatch(kinds.secret, { namespace, name }, [isAsSeen, ...changes], {}, signal);
 }
 
 const set = (path: string, value: unknown): JsonPatch[number] => ({ op: 'add', path, value });
 
 /** Returns the patch that takes over a Secret which a backup restored without its owner. */
-function ownership(deployment: DeploymentResource, { metadata }: KubeObject): JsonPatch {
-  const { ownerReferences: owners = [], labels, name } = metadata;
+function ownership(deployment: DeploymentResource, live: KubeObject | undefined): JsonPatch {
+  if (live === undefined) return [];
+  const { ownerReferences: owners = [], labels, name } = live.metadata;
   if (owners.some(({ uid }) => uid === deployment.metadata.uid)) return [];
   if (owners.length === 0 && labels?.[MANAGED_BY] === OPERATOR)
     return [set('/metadata/ownerReferences', ownedMetadata(deployment, 'tls', name).ownerReferences)];
   throw new Unavailable(`Secret ${name} belongs to an earlier deployment that is still being deleted, or to somebody else.`);
 }
 
-const decoded = (data: Record<string, string> = {}): Partial<TlsData> =>
+const decoded = (data: Record<string, string> = {}): Partial<Record<string, string>> =>
   Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString('utf8')]));

@@ -1,18 +1,34 @@
 import { randomBytes } from 'node:crypto';
-import { newAuthority, newCertificate } from './certificate.ts';
-import { whatIsDue, type Due, type TlsData } from './due.ts';
+import { newAuthority, newCertificate, type Pair } from './certificate.ts';
+import { whatIsDue, type AuthorityData, type Found, type TlsData } from './due.ts';
 
-export type Made = { data: TlsData; until: Date };
+/** What the two Secrets are to hold, and until when the certificate is valid. */
+export type Made = { authority: AuthorityData; server: TlsData; until: Date };
+type Names = [string, ...string[]];
+
+/** Returns what the Secrets are to hold, with as much of what was found in them as is of use. */
+export function kept(found: Found, names: Names, now: Date): Made {
+  const due = whatIsDue(found, { names, now });
+  if (due.due === 'all') return made(names, now);
+  if (due.due === 'certificate') return made(names, now, due.authority);
+  const { 'tls.crt': certificate = '', 'tls.key': key = '' } = found.server;
+  return { ...dataOf(due.authority, { certificate, key }), until: due.until };
+}
 
 /**
  * Makes a certificate for a server of these names, signed by the existing authority or by a new one. A new one is also
  * made if the old one can't sign here, because its key is of another kind or its name has several parts.
  */
-export function made(names: [string, ...string[]], now: Date, due?: Exclude<Due, { due: 'nothing' }>): Made {
+export function made(names: Names, now: Date, existing?: Pair): Made {
   const given = { now, random: randomBytes };
-  const signer = due?.due === 'certificate' ? due.authority : newAuthority(`${names[0]} authority`, given);
+  const signer = existing ?? newAuthority(`${names[0]} authority`, given);
   const { until, ...server } = newCertificate(signer, names, given);
-  const data = { 'ca.crt': signer.certificate, 'ca.key': signer.key, 'tls.crt': server.certificate, 'tls.key': server.key };
-  const isSound = due?.due !== 'certificate' || whatIsDue(data, { names, now }).due === 'nothing';
-  return isSound ? { data, until } : made(names, now);
+  const data = dataOf(signer, server);
+  const isSound = existing === undefined || whatIsDue(data, { names, now }).due === 'nothing';
+  return isSound ? { ...data, until } : made(names, now);
 }
+
+const dataOf = (authority: Pair, server: Pair): Pick<Made, 'authority' | 'server'> => ({
+  authority: { 'ca.crt': authority.certificate, 'ca.key': authority.key },
+  server: { 'ca.crt': authority.certificate, 'tls.crt': server.certificate, 'tls.key': server.key },
+});

@@ -3,7 +3,7 @@ import type { KubeObject } from '../../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../../schema/custom-resources.ts';
 import { SECRETS_OF } from '../../../../schema/labels.ts';
 import { labelValue, names } from '../../../../schema/names.ts';
-import type { TlsData } from './due.ts';
+import type { Made } from './make.ts';
 import { ownedMetadata } from '../../../family/metadata.ts';
 
 /** Returns every name that pods reach the database by, the short one first. */
@@ -14,17 +14,27 @@ export function databaseHosts({ metadata }: DeploymentResource, { clusterDomain 
 }
 
 /**
- * Returns the Secret of the database's certificate. It is deleted with its deployment, because the data does not depend
- * on it. The finalizer finds it by its label.
+ * Returns the two Secrets: of the authority, which no pod mounts, and of the database's certificate. They are deleted
+ * with their deployment, because the data does not depend on them. The finalizer finds them by their label.
  */
-export function tlsSecret(deployment: DeploymentResource, data: TlsData): KubeObject & { data: Record<string, string> } {
-  const { name } = deployment.metadata;
-  const metadata = ownedMetadata(deployment, 'tls', names.databaseTls(name));
+export const tlsSecrets = (
+  deployment: DeploymentResource,
+  { authority, server }: Pick<Made, 'authority' | 'server'>,
+): [TlsSecret, TlsSecret] => [
+  secret(deployment, { name: names.databaseAuthority(deployment.metadata.name), type: 'Opaque', data: authority }),
+  secret(deployment, { name: names.databaseTls(deployment.metadata.name), type: 'kubernetes.io/tls', data: server }),
+];
+
+export type TlsSecret = KubeObject & { data: Record<string, string> };
+type Content = { name: string; type: string; data: Record<string, string> };
+
+function secret(deployment: DeploymentResource, { name, type, data }: Content): TlsSecret {
+  const metadata = ownedMetadata(deployment, 'tls', name);
   return {
     apiVersion: 'v1',
     kind: 'Secret',
-    metadata: { ...metadata, labels: { ...metadata.labels, [SECRETS_OF]: labelValue(name) } },
-    type: 'kubernetes.io/tls',
+    metadata: { ...metadata, labels: { ...metadata.labels, [SECRETS_OF]: labelValue(deployment.metadata.name) } },
+    type,
     data: Object.fromEntries(Object.entries(data).map(([key, text]) => [key, Buffer.from(text).toString('base64')])),
   };
 }

@@ -2,12 +2,20 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../../../src/kube/kube.ts';
 import { newAuthority, newCertificate, type Pair } from '../../../../../src/operator/database/own/tls/certificate.ts';
-import { dueAt, secondsUntilCheck, stuckFor, whatIsDue, type TlsData } from '../../../../../src/operator/database/own/tls/due.ts';
+import {
+  dueAt,
+  secondsUntilCheck,
+  stuckFor,
+  whatIsDue,
+  type AuthorityData,
+  type TlsData,
+} from '../../../../../src/operator/database/own/tls/due.ts';
 
 const MADE = new Date('2026-03-01T00:00:00Z');
 const NAMES: [string, ...string[]] = ['chat-db', 'chat-db.agents'];
 const given = (now: Date) => ({ now, random: randomBytes });
-const dataOf = (authority: Pair, server: Pair): TlsData => ({
+type Data = TlsData & AuthorityData;
+const dataOf = (authority: Pair, server: Pair): Data => ({
   'ca.crt': authority.certificate,
   'ca.key': authority.key,
   'tls.crt': server.certificate,
@@ -18,17 +26,22 @@ const sound = dataOf(authority, newCertificate(authority, NAMES, given(MADE)));
 const stranger = newAuthority('chat-db authority', given(MADE));
 const forged = dataOf(authority, newCertificate(stranger, NAMES, given(MADE)));
 const after = (days: number): Date => new Date(MADE.getTime() + days * 86_400_000);
-const due = (data: Partial<TlsData>, days = 1, names: string[] = NAMES): string => whatIsDue(data, { names, now: after(days) }).due;
+/** Returns both Secrets as they are kept, the authority's key apart from what pods are given. */
+const apart = ({ 'ca.key': key = '', ...server }: Partial<Data>) => ({
+  authority: { 'ca.crt': server['ca.crt'] ?? '', 'ca.key': key },
+  server,
+});
+const due = (data: Partial<Data>, days = 1, names: string[] = NAMES): string => whatIsDue(apart(data), { names, now: after(days) }).due;
 
 describe('what is due of a certificate', () => {
   test('nothing for two thirds of its life, then another one of the same authority', () => {
-    expect(whatIsDue(sound, { names: NAMES, now: after(59) })).toEqual({ due: 'nothing', until: after(90) });
+    expect(whatIsDue(apart(sound), { names: NAMES, now: after(59) })).toEqual({ due: 'nothing', authority, until: after(90) });
     expect(dueAt(after(90))).toEqual(after(60));
-    expect(whatIsDue(sound, { names: NAMES, now: after(60) })).toEqual({ due: 'certificate', authority });
+    expect(whatIsDue(apart(sound), { names: NAMES, now: after(60) })).toEqual({ due: 'certificate', authority });
     expect(due(sound, 400)).toBe('certificate');
   });
 
-  test.each<[string, Partial<TlsData>, string[]?]>([
+  test.each<[string, Partial<Data>, string[]?]>([
     ['names another server', sound, ['chat-db', 'chat-db.elsewhere']],
     ["is another authority's", forged],
     ['has no key', { ...sound, 'tls.key': '' }],
@@ -39,7 +52,19 @@ describe('what is due of a certificate', () => {
     expect(due(data, 1, names)).toBe('certificate');
   });
 
-  test.each<[string, Partial<TlsData>, number?]>([
+  test('nothing where the authority and its key lie beside the certificate, whatever its own Secret holds', () => {
+    const wanted = { names: NAMES, now: after(1) };
+    for (const own of [{}, { 'ca.crt': stranger.certificate, 'ca.key': stranger.key }])
+      expect(whatIsDue({ authority: own, server: sound }, wanted)).toEqual({ due: 'nothing', authority, until: after(90) });
+  });
+
+  test('another one where pods are told to trust another authority than the one that signs', () => {
+    const found = apart(sound);
+    const server = { ...found.server, 'ca.crt': stranger.certificate };
+    expect(whatIsDue({ ...found, server }, { names: NAMES, now: after(1) })).toEqual({ due: 'certificate', authority });
+  });
+
+  test.each<[string, Partial<Data>, number?]>([
     ['nothing is left', {}],
     ['its key is away', { ...sound, 'ca.key': '' }],
     ["its key is another's", { ...sound, 'ca.key': stranger.key }],

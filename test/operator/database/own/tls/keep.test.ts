@@ -1,4 +1,5 @@
 import { randomBytes, X509Certificate } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { kinds, type Kube, type KubeObject } from '../../../../../src/kube/kube.ts';
 import { newCertificate } from '../../../../../src/operator/database/own/tls/certificate.ts';
@@ -22,16 +23,38 @@ beforeAll(async () => {
 afterAll(() => stage.stop());
 
 const DAY = 86_400_000;
-const KEYS = ['ca.crt', 'ca.key', 'tls.crt', 'tls.key'] as const;
 type Volume = { secret?: { secretName: string; items?: { key: string }[] } };
 type PodSpec = { volumes: Volume[]; containers: { env: { name: string; value?: string }[]; args?: string[] }[] };
 
 const deploy = (name: string, spec: object = {}): Promise<object> =>
   kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name }, spec }));
 const tls = async (name: string) => {
-  const { metadata, data } = await see.secret(`${name}-db-tls`);
-  const [ca = '', key = '', crt = '', own = ''] = KEYS.map((at) => Buffer.from(data?.[at] ?? '', 'base64').toString());
-  return { metadata, authority: { certificate: ca, key }, server: { certificate: crt, key: own } };
+  const [{ metadata, data }, own] = await Promise.all([see.secret(`${name}-db-tls`), see.secret(`${name}-db-ca`)]);
+  const text = (from: typeof data, key: string): string => Buffer.from(from?.[key] ?? '', 'base64').toString();
+  return {
+    metadata,
+    authority: { certificate: text(own.data, 'ca.crt'), key: text(own.data, 'ca.key') },
+    trusted: text(data, 'ca.crt'),
+    server: { certificate: text(data, 'tls.crt'), key: text(data, 'tls.key') },
+  };
+};
+const encoded = (text: string): string => Buffer.from(text).toString('base64');
+/** Which keys each of the two Secrets of a deployment has, and whose it is. */
+const held = (name: string): Promise<object[]> =>
+  Promise.all(
+    ['ca', 'tls'].map(async (which) => {
+      const { metadata, data = {}, type } = await see.secret(`${name}-db-${which}`);
+      const owner = metadata.ownerReferences?.[0];
+      const of = owner?.controller === true ? `${owner.kind} ${owner.name}` : undefined;
+      return { type, of, label: metadata.labels?.['gx.dev/secrets-of'], keys: Object.keys(data).toSorted() };
+    }),
+  );
+const apart = (name: string): object[] => {
+  const whose = { of: `Deployment ${name}`, label: name };
+  return [
+    { ...whose, type: 'Opaque', keys: ['ca.crt', 'ca.key'] },
+    { ...whose, type: 'kubernetes.io/tls', keys: ['ca.crt', 'tls.crt', 'tls.key'] },
+  ];
 };
 const pods = (name: string): Promise<KubeObject[]> => kube.all(kinds.pod, { namespace, labelSelector: `gx.dev/deployment=${name}` });
 const untilOf = async (name: string): Promise<Date> => new Date((await see.deployment(name)).status?.databaseCertificateUntil ?? 0);
@@ -51,8 +74,10 @@ const ENCRYPTED = '$(GX_DATABASE_ADDRESS)?sslmode=verify-full&sslrootcert=/etc/g
 test('a database is made with an authority of its own, whose key no pod gets, and its agents know it by that', async () => {
   await deploy('made');
   await see.untilReady('made');
-  const { metadata, authority, server } = await tls('made');
-  expect(metadata.ownerReferences).toMatchObject([{ kind: 'Deployment', name: 'made', controller: true }]);
+  const { metadata, authority, trusted, server } = await tls('made');
+  expect(await held('made')).toEqual(apart('made'));
+  expect(trusted).toBe(authority.certificate);
+  expect((await see.deployment('made')).status?.databaseAuthoritySecret).toBe('made-db-ca');
   const { databaseSecret = '' } = (await see.deployment('made')).status ?? {};
   const uri = Buffer.from((await see.secret(databaseSecret)).data?.uri ?? '', 'base64').toString();
   const read = new X509Certificate(server.certificate);
@@ -65,6 +90,7 @@ test('a database is made with an authority of its own, whose key no pod gets, an
   const given = all.flatMap(({ volumes }) => volumes.flatMap(({ secret }) => (secret?.secretName === metadata.name ? [secret] : [])));
   expect(given.map(({ items = [] }) => items.map(({ key }) => key).join()).toSorted()).toEqual(['ca.crt', 'ca.crt', 'tls.crt,tls.key']);
   expect(JSON.stringify(all)).not.toContain('ca.key');
+  expect(JSON.stringify(all)).not.toContain('made-db-ca');
   expect(all.flatMap(({ containers }) => containers[0]?.args ?? [])).toContain('ssl=on');
 });
 
@@ -83,7 +109,6 @@ test('while a certificate holds, an operator reads no Secret; two thirds over, i
   const known = await still('its pods', identity);
   const old = { now: new Date(Date.now() - 61 * DAY), random: randomBytes };
   const made = newCertificate(before.authority, ['aged-db'], old);
-  const encoded = (text: string): string => Buffer.from(text).toString('base64');
   await kube.jsonPatch(kinds.secret, { namespace, name: 'aged-db-tls' }, [
     { op: 'replace', path: '/data/tls.crt', value: encoded(made.certificate) },
     { op: 'replace', path: '/data/tls.key', value: encoded(made.key) },
@@ -116,14 +141,55 @@ test('what is spoilt by hand, or gone, is made again: with its authority where t
       () => false,
     ),
   );
+  const again = await tls('spoilt');
+  expect([again.authority, again.trusted]).toEqual([first.authority, first.trusted]);
+  expect(again.server).not.toEqual(second.server);
+  await kube.delete(kinds.secret, { namespace, name: 'spoilt-db-ca' });
+  await annotate('spoilt', 'reconcile-requested-at', 'without');
+  await until('pods trust another authority', () =>
+    tls('spoilt').then(
+      ({ trusted }) => trusted !== first.trusted,
+      () => false,
+    ),
+  );
   const third = await tls('spoilt');
   expect(third.authority).not.toEqual(first.authority);
+  expect(third.trusted).toBe(third.authority.certificate);
   // The Secret is as a backup brings it back.
-  await kube.jsonPatch(kinds.secret, { namespace, name: 'spoilt-db-tls' }, [{ op: 'remove', path: '/metadata/ownerReferences' }]);
+  for (const name of ['spoilt-db-ca', 'spoilt-db-tls'])
+    await kube.jsonPatch(kinds.secret, { namespace, name }, [{ op: 'remove', path: '/metadata/ownerReferences' }]);
   await annotate('spoilt', 'reconcile-requested-at', 'three');
-  await until("it is the deployment's again", async () => (await tls('spoilt')).metadata.ownerReferences !== undefined);
+  await until("both are the deployment's again", async () => isDeepStrictEqual(await held('spoilt'), apart('spoilt')));
   expect(await tls('spoilt')).toMatchObject({ authority: third.authority, server: third.server });
   await see.untilReady('spoilt');
+});
+
+test('an authority whose key an earlier version kept beside the certificate gets a Secret of its own, and pods notice nothing', async () => {
+  await deploy('joint');
+  await see.untilReady('joint');
+  await operator.stop();
+  const before = await tls('joint');
+  const identity = async (): Promise<string[]> => (await pods('joint')).map(({ metadata }) => `${metadata.name} ${metadata.uid}`);
+  const known = await still('its pods', identity);
+  await kube.jsonPatch(kinds.secret, { namespace, name: 'joint-db-tls' }, [
+    { op: 'add', path: '/data/ca.key', value: encoded(before.authority.key) },
+  ]);
+  await kube.delete(kinds.secret, { namespace, name: 'joint-db-ca' });
+  await kube.patchStatus(kinds.deployment, { namespace, name: 'joint' }, { databaseAuthoritySecret: null });
+  await restart('parted');
+  await until('the status names it', async () => (await see.deployment('joint')).status?.databaseAuthoritySecret === 'joint-db-ca');
+  expect(await held('joint')).toEqual(apart('joint'));
+  const after = await tls('joint');
+  expect({ ...after, metadata: after.metadata.uid }).toEqual({ ...before, metadata: before.metadata.uid });
+  expect(await identity()).toEqual(known);
+
+  await kube.jsonPatch(kinds.secret, { namespace, name: 'joint-db-tls' }, [{ op: 'replace', path: '/data/tls.key', value: '' }]);
+  await annotate('joint', 'reconcile-requested-at', 'renewed');
+  await until('it is renewed', async () => (await tls('joint')).server.key !== '');
+  const renewed = await tls('joint');
+  expect([renewed.authority, renewed.trusted]).toEqual([before.authority, before.trusted]);
+  const read = new X509Certificate(renewed.server.certificate);
+  expect(read.verify(new X509Certificate(before.trusted).publicKey)).toBe(true);
 });
 
 test('a database of before serves no TLS, and its agents go on without, until it is asked to be as one of today', async () => {
@@ -142,9 +208,9 @@ test('a database of before serves no TLS, and its agents go on without, until it
   await kube.patchStatus(
     kinds.deployment,
     { namespace, name: 'elder' },
-    { databaseTemplate: seenTemplate(stored, undefined), databaseCertificateUntil: null },
+    { databaseTemplate: seenTemplate(stored, undefined), databaseCertificateUntil: null, databaseAuthoritySecret: null },
   );
-  await kube.delete(kinds.secret, { namespace, name: 'elder-db-tls' });
+  for (const secret of ['elder-db-tls', 'elder-db-ca']) await kube.delete(kinds.secret, { namespace, name: secret });
   await restart('newer');
   await until('the agents have the address alone', async () => (await addressOf('elder')).length === 1);
   await see.untilReady('elder');
@@ -177,12 +243,14 @@ function withoutTls(set: KubeObject): KubeObject {
   return { ...set, spec: { ...spec, template: { ...spec.template, spec: pod } } };
 }
 
-test('it goes with its deployment, whatever becomes of the data', async () => {
-  await deploy('gone', { deletionPolicy: 'Retain' });
-  await see.untilReady('gone');
-  await kube.delete(kinds.deployment, { namespace, name: 'gone' });
+test.each(['Retain', 'Delete'])('both Secrets go with their deployment, whatever becomes of the data: %s', async (deletionPolicy) => {
+  const name = `gone-${deletionPolicy.toLowerCase()}`;
+  await deploy(name, { deletionPolicy });
+  await see.untilReady(name);
+  expect(await held(name)).toEqual(apart(name));
+  await kube.delete(kinds.deployment, { namespace, name });
   await until('the deployment is gone', async () =>
-    (await kube.all(kinds.deployment, { namespace })).every(({ metadata }) => metadata.name !== 'gone'),
+    (await kube.all(kinds.deployment, { namespace })).every(({ metadata }) => metadata.name !== name),
   );
-  await expect(tls('gone')).rejects.toThrow(/not found/);
+  for (const which of ['ca', 'tls']) await expect(see.secret(`${name}-db-${which}`)).rejects.toThrow(/not found/);
 });

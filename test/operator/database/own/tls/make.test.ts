@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { newAuthority, type Pair } from '../../../../../src/operator/database/own/tls/certificate.ts';
 import { whatIsDue } from '../../../../../src/operator/database/own/tls/due.ts';
 import { bits, identifier, sequence } from '../../../../../src/operator/database/own/tls/der.ts';
-import { made } from '../../../../../src/operator/database/own/tls/make.ts';
+import { kept, made } from '../../../../../src/operator/database/own/tls/make.ts';
 
 const now = new Date('2026-03-01T10:00:00Z');
 const NAMES: [string, ...string[]] = ['chat-db', 'chat-db.agents'];
@@ -21,21 +21,28 @@ function foreign({ certificate, key }: Pair): Pair {
 
 describe('a certificate', () => {
   test('is signed by the authority that is there', () => {
-    const { data } = made(NAMES, now, { due: 'certificate', authority });
-    expect([data['ca.crt'], data['ca.key']]).toEqual([authority.certificate, authority.key]);
-    expect(whatIsDue(data, { names: NAMES, now }).due).toBe('nothing');
+    const found = made(NAMES, now, authority);
+    expect([found.authority['ca.crt'], found.authority['ca.key']]).toEqual([authority.certificate, authority.key]);
+    expect(found.server['ca.crt']).toBe(authority.certificate);
+    expect(whatIsDue(found, { names: NAMES, now }).due).toBe('nothing');
   });
 
   test('comes with a new authority where none is there', () => {
-    expect(whatIsDue(made(NAMES, now, { due: 'all' }).data, { names: NAMES, now }).due).toBe('nothing');
-    expect(whatIsDue(made(NAMES, now).data, { names: NAMES, now }).due).toBe('nothing');
+    expect(whatIsDue(kept({ authority: {}, server: {} }, NAMES, now), { names: NAMES, now }).due).toBe('nothing');
+    expect(whatIsDue(made(NAMES, now), { names: NAMES, now }).due).toBe('nothing');
   });
 
   test('comes with a new authority, too, where ours would not be believed under the one that is there', () => {
     const other = foreign(authority);
     expect(new X509Certificate(other.certificate).verify(new X509Certificate(authority.certificate).publicKey)).toBe(true);
-    const { data } = made(NAMES, now, { due: 'certificate', authority: other });
-    expect(data['ca.crt']).not.toBe(other.certificate);
-    expect(whatIsDue(data, { names: NAMES, now }).due).toBe('nothing');
+    const found = made(NAMES, now, other);
+    expect(found.authority['ca.crt']).not.toBe(other.certificate);
+    expect(whatIsDue(found, { names: NAMES, now }).due).toBe('nothing');
+  });
+
+  test('stays as it is while it holds, and what lies beside it but for the certificate of the authority does not', () => {
+    const { until, ...found } = made(NAMES, now);
+    expect(kept(found, NAMES, now)).toEqual({ ...found, until });
+    expect(kept({ authority: {}, server: { ...found.server, ...found.authority } }, NAMES, now)).toEqual({ ...found, until });
   });
 });

@@ -1,0 +1,51 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { AuthUser } from './events.ts';
+import { ANONYMOUS, type AgentCaller, type Guard } from './caller.ts';
+import type { UserCache } from './user-cache.ts';
+
+/** A request as far as its credentials go. `url` is its path with the query. */
+export type CallerRequest = { source: string; method: string; url: string; headers: IncomingHttpHeaders };
+
+/** A request as the user's `authenticate` sees it. */
+type Seen = { method: string; url: string; headers: [string, string][] };
+
+export type AuthenticateDeps = {
+  authenticate: (request: Seen) => Promise<AuthUser>;
+  authorize: Guard['authorize'];
+  handles: () => ReadonlySet<string>;
+  cache: UserCache | undefined;
+};
+
+/** Lets everybody do everything. */
+export const openToAll = ({ source }: Pick<CallerRequest, 'source'>): AgentCaller => ({ identity: ANONYMOUS, source });
+
+/**
+ * Returns what lets callers in by the user's own handlers. It throws the handler's refusal: 401 when the handler says
+ * so, and 403 otherwise.
+ */
+export function byHandlers(deps: AuthenticateDeps): (request: CallerRequest) => Promise<AgentCaller> {
+  return async (request) => {
+    const user = await userOf(deps, request);
+    return { identity: user.identity, source: request.source, guard: { user, handles: deps.handles(), authorize: deps.authorize } };
+  };
+}
+
+async function userOf({ authenticate, cache }: AuthenticateDeps, { method, url, headers }: CallerRequest): Promise<AuthUser> {
+  const key = cache?.keyOf(headers);
+  const known = key === undefined ? undefined : cache!.get(key);
+  if (known !== undefined) return known;
+  const user = await authenticate({ method, url: absolute(url, headers.host), headers: pairsOf(headers) });
+  if (key !== undefined) cache!.set(key, user);
+  return user;
+}
+
+/** Returns the URL with the host that the client named, unless that is nonsense. */
+function absolute(url: string, host: string | undefined): string {
+  const given = `http://${host ?? 'localhost'}${url}`;
+  return URL.canParse(given) ? given : `http://localhost${url}`;
+}
+
+const pairsOf = (headers: IncomingHttpHeaders): [string, string][] =>
+  Object.entries(headers).flatMap(([name, value]) =>
+    name.startsWith(':') ? [] : [value ?? []].flat().map((one) => [name, one] as [string, string]),
+  );

@@ -1,0 +1,44 @@
+import { Problem } from '../../errors.ts';
+import type { JsonObject } from '../../schema/agent-types.ts';
+import type { Patterns } from '../db/permits.ts';
+import { handlerNames, type AuthEvent, type AuthUser, type HandlerAnswer } from './events.ts';
+import { patternsOf } from './filter.ts';
+
+/** Asks the user's handler for one event. Throws its refusal. */
+export type Authorize = (question: { event: AuthEvent; value: string; user: AuthUser }) => Promise<HandlerAnswer>;
+
+/** What decides for one caller: who it is, and the handlers that are asked. */
+export type Guard = { user: AuthUser; handles: ReadonlySet<string>; authorize: Authorize };
+
+/** Who calls, and from which address. Without a guard, everybody may do everything. */
+export type AgentCaller = { identity: string; source: string; guard?: Guard };
+
+/** The identity of those who did not say who they are. */
+export const ANONYMOUS = 'anonymous';
+
+/** What a caller may do: the value as its handler left it, and the records that it may touch. */
+export type Permit<V> = { value: V; permits: Patterns };
+
+/**
+ * Asks whether the caller may do something; every route and every command goes through here. `value` describes what
+ * is asked. Throws the handler's refusal as a `Problem` (403 unless it says something else).
+ */
+export async function permission<V extends object>({ guard }: Pick<AgentCaller, 'guard'>, event: AuthEvent, value: V): Promise<Permit<V>> {
+  if (guard === undefined || !handlerNames(event).some((name) => guard.handles.has(name))) return { value, permits: undefined };
+  const decision = await guard.authorize({ event, value: JSON.stringify(value), user: guard.user });
+  const permits = decision.filter === undefined ? undefined : patternsOf(decision.filter);
+  return { value: taken(value, decision.value, event), permits };
+}
+
+/** Returns the value with the fields that the handler changed. It may change what a field says, and not its type. */
+function taken<V extends object>(asked: V, left: JsonObject, event: AuthEvent): V {
+  const fields = Object.entries(asked).map(([name, before]: [string, unknown]) => {
+    const after = left[name];
+    const isKept = before === undefined || before === null || kindOf(after) === kindOf(before);
+    if (!isKept) throw new Problem(500, `The authorization handler of ${event} left "${name}" as ${kindOf(after)}, not ${kindOf(before)}.`);
+    return [name, before === undefined && after === undefined ? before : after];
+  });
+  return Object.fromEntries(fields) as V;
+}
+
+const kindOf = (value: unknown): string => (value === null ? 'null' : Array.isArray(value) ? 'a list' : `a ${typeof value}`);

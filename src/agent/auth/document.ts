@@ -1,0 +1,41 @@
+import type { AuthSettings } from '../../schema/gx-json.ts';
+
+type Json = Record<string, unknown>;
+type Operations = Record<string, { security?: unknown[] }>;
+
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Returns the security schemes that `auth.openapi` names. */
+export function securitySchemes({ openapi }: Partial<AuthSettings>): Json {
+  const schemes = isObject(openapi) ? openapi['securitySchemes'] : undefined;
+  return isObject(schemes) ? schemes : {};
+}
+
+/** Returns the document with what `auth.openapi` says besides: what guarded routes require, and more for some paths. */
+export function withSecurity(document: Json, { openapi }: Partial<AuthSettings>): Json {
+  const { security, paths } = isObject(openapi) ? openapi : {};
+  const own = document['paths'] as Record<string, Operations>;
+  const required = Array.isArray(security)
+    ? Object.fromEntries(Object.entries(own).map(([path, ops]) => [path, guarded(ops, security)]))
+    : own;
+  const added = isObject(paths) ? Object.entries(paths).filter(([, operations]) => isObject(operations)) : [];
+  const all: Record<string, unknown> = { ...required };
+  for (const [path, operations] of added) all[path] = merged(required[path] ?? {}, operations as Json);
+  return { ...document, paths: all };
+}
+
+/** Returns the operations with the requirement, but for those that are open to all. */
+const guarded = (operations: Operations, security: unknown[]): Operations =>
+  Object.fromEntries(
+    Object.entries(operations).map(([method, operation]) => [
+      method,
+      operation.security !== undefined && operation.security.length === 0 ? operation : { ...operation, security },
+    ]),
+  );
+
+const merged = (operations: Json, more: Json): Json => ({
+  ...operations,
+  ...Object.fromEntries(
+    Object.entries(more).map(([method, operation]) => [method, { ...(operations[method] as Json | undefined), ...(operation as Json) }]),
+  ),
+});

@@ -1,0 +1,42 @@
+import type { AgentConfig } from '../config/agent.ts';
+import type { Log } from '../log.ts';
+import { byHandlers, openToAll, type CallerRequest } from './auth/authenticate.ts';
+import type { AgentCaller } from './auth/caller.ts';
+import { UserCache } from './auth/user-cache.ts';
+import type { GraphsFile } from './gx-json/read.ts';
+import { UserCode } from './user-code/host.ts';
+
+/** Tells who calls, by what a request shows of its caller. Throws the refusal of whoever may not. */
+export type Authentication = {
+  callerOf: (request: CallerRequest) => Promise<AgentCaller> | AgentCaller;
+  close: () => Promise<void>;
+};
+
+type Settings = {
+  config: Pick<AgentConfig, 'authTimeoutSeconds' | 'logLevel'>;
+  file: Pick<GraphsFile, 'auth' | 'env' | 'settings'>;
+  log: Log;
+};
+
+/** Loads the handlers of `auth.path`, if gx.json names any. Throws a `StartError` that says what is wrong with them. */
+export async function openAuthentication({ config, file, log }: Settings): Promise<Authentication> {
+  const { auth, env, settings } = file;
+  if (auth === undefined) return { callerOf: openToAll, close: () => Promise.resolve() };
+  const within = config.authTimeoutSeconds * 1000;
+  const code = new UserCode({ start: { auth, env, logLevel: config.logLevel }, within, log });
+  try {
+    await code.open();
+  } catch (error) {
+    await code.close();
+    throw error;
+  }
+  if (code.handles.size === 0) log.warn('auth.path registers no handler with on(): whoever is let in may do everything');
+  const { cache } = settings.auth ?? {};
+  const callerOf = byHandlers({
+    authenticate: (request) => code.ask('authenticate', request),
+    authorize: (question) => code.ask('authorize', question),
+    handles: () => code.handles,
+    cache: cache && new UserCache(cache),
+  });
+  return { callerOf, close: () => code.close() };
+}

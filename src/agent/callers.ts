@@ -1,0 +1,31 @@
+import type { CallerLimits } from '../config/agent.ts';
+import { Places, Rate } from '../http/quota.ts';
+import { ANONYMOUS, type AgentCaller } from './auth/caller.ts';
+
+const nameOf = ({ identity, source }: AgentCaller): string => (identity === ANONYMOUS ? `from ${source}` : identity);
+
+/** Bounds what one caller holds open and starts, so that the others find room. */
+export class Callers {
+  readonly #limits: CallerLimits;
+  readonly #streams = new Places();
+  readonly #runs: Rate;
+
+  constructor(limits: CallerLimits) {
+    this.#limits = limits;
+    this.#runs = new Rate({
+      perMinute: limits.runsPerMinute,
+      message: `More than ${limits.runsPerMinute} runs a minute; try again later.`,
+    });
+  }
+
+  /** Takes a place for a stream, and returns what gives it back. Throws a 429 when the caller has none left. */
+  opens(caller: AgentCaller): () => void {
+    const most = this.#limits.streams;
+    return this.#streams.enter([{ name: nameOf(caller), most, message: `You have ${most} streams open; close one first.` }]);
+  }
+
+  /** Counts runs that the caller is about to start. Throws a 429 when they are too many for a minute. */
+  starts(caller: AgentCaller, count: number): void {
+    this.#runs.take(nameOf(caller), count);
+  }
+}

@@ -1,0 +1,199 @@
+import type { Run } from '../../schema/run.ts';
+import { Batcher } from './batcher.ts';
+import { toField } from './json-field.ts';
+import { patternsField, permits } from './permits.ts';
+import { rowsFrom } from './plans.ts';
+import type { Db } from './pool.ts';
+import { LAST_SEQ } from './protocol-events.ts';
+import type { NewRun } from './runs.ts';
+
+/* This file stores new runs. Requests that come while one statement is under way share the next one. */
+
+/** Returns the SQL of another store's insert, which joins our statement, with its parameter at the given position. */
+export type TicketSql = (parameter: number) => string;
+
+/** A worker that has a free slot for the run that is being made. */
+export type Starter = { worker: string; leaseSeconds: number };
+
+/**
+ * `thread_readers` are processes that follow the whole thread. `empty`: the thread has no checkpoint. `thread_seq` is
+ * the number of its last protocol event, when the run publishes such events.
+ */
+export type Inserted = { run: Run; thread_readers: string[]; empty: boolean; thread_seq: number };
+
+/** What is stored beside the runs: tickets for those that wait, or the worker that has them at once. */
+type Beside = { ticket: { sql: TicketSql; payload: string } } | { starter: Starter };
+
+type InsertedRow = Pick<Run, 'run_id' | 'thread_id' | 'created_at' | 'updated_at' | 'status'> & Omit<Inserted, 'run'>;
+
+/** Seconds after a temporary thread's due time at which others remove it, because its worker died before it did so. */
+const FORGOTTEN = 300;
+
+const GIVEN = {
+  run_id: 'uuid',
+  thread_id: 'uuid',
+  assistant_id: 'uuid',
+  graph_id: 'text',
+  metadata: 'text',
+  kwargs: 'text',
+  strategy: 'text',
+  temporary: 'boolean',
+  resumable: 'boolean',
+  readers: 'text',
+  after: 'float8',
+  make: 'boolean',
+  thread_metadata: 'text',
+  runs: 'bigint',
+  protocol: 'boolean',
+  changeable: 'text',
+};
+const ASKED = `asked as materialized (select * from ${rowsFrom(GIVEN, 'a')})`;
+
+/** Where a caller is guarded: the thread of a run must be one that it may change, or not be there yet. */
+const GUARD = `not exists (select 1 from gx.thread h where h.thread_id = a.thread_id and not ${permits('h.metadata', 'a.changeable')})`;
+
+/**
+ * Threads that there are, and those that may be made. The rows are locked one by one in the order of their ids, by
+ * their index whatever Postgres knows of the table.
+ */
+const threads = (guarded: boolean): string => `ready as materialized (
+    select a.* from asked a where make ${guarded ? `and ${GUARD}` : ''} union all
+    select a.* from asked a, lateral (select 1 from gx.thread t where t.thread_id = a.thread_id for no key update) t
+    where not make ${guarded ? `and ${GUARD}` : ''}),
+  t as (
+    insert into gx.thread as t (thread_id, metadata, temporary, runs, remove_after)
+    select thread_id, thread_metadata::jsonb, temporary, 1, case when temporary then now() + (after + ${FORGOTTEN}) * interval '1 second' end from ready
+    on conflict (thread_id) do update set metadata = t.metadata || excluded.metadata, updated_at = now(), runs = t.runs + 1
+    returning thread_id, runs, readers, event_seq)`;
+
+/** True when no run was added to the thread since the caller looked, and none has to go first. */
+const FREE = `t.runs = a.runs + 1 and (select 1 from gx.run x
+    where x.thread_id = t.thread_id and (x.status = 'running' or (x.status = 'pending' and x.due_at <= now())) limit 1) is null`;
+
+const COLUMNS = `run_id, thread_id, assistant_id, graph_id, metadata, kwargs, multitask_strategy, temporary, resumable, readers, due_at, created_at, status`;
+const VALUES = `a.run_id, a.thread_id, assistant_id, graph_id, a.metadata::jsonb, kwargs::jsonb, strategy, a.temporary, resumable, a.readers::uuid[],
+  now() + after * interval '1 second', now() + after * interval '1 second'`;
+const RETURNED = 'run_id, thread_id, created_at, updated_at, status';
+
+const WAITING = `r as (insert into gx.run (${COLUMNS}) select ${VALUES}, 'pending' from t join asked a using (thread_id) returning ${RETURNED})`;
+
+const STARTED = `s as (select thread_id, ${FREE} as starts from t join asked a using (thread_id)),
+  r as (
+    insert into gx.run (${COLUMNS}, attempt, worker, lease_until, started_at, begun)
+    select ${VALUES}, case when starts then 'running' else 'pending' end, case when starts then 1 else 0 end, case when starts then $17::uuid end,
+      case when starts then now() + $18::float8 * interval '1 second' end, case when starts then now() end, case when starts then false end
+    from s join asked a using (thread_id) returning ${RETURNED})`;
+
+const INSERTED = `select r.*, t.readers as thread_readers,
+    (select 1 from gx.checkpoints c where c.thread_id = r.thread_id::text limit 1) is null as empty,
+    case when a.protocol then ${LAST_SEQ} else 0 end as thread_seq
+  from r join t using (thread_id) join asked a using (run_id)`;
+
+/** Returns the statement with its own values. Each kind has a plan of its own, because theirs cost differently. */
+function statementOf(beside: Beside, guarded: boolean): { name: string; text: string; values: unknown[] } {
+  const suffix = guarded ? '_guarded' : '';
+  return 'starter' in beside
+    ? {
+        name: `run_insert_started${suffix}`,
+        text: `with ${ASKED}, ${threads(guarded)}, ${STARTED} ${INSERTED}`,
+        values: [beside.starter.worker, beside.starter.leaseSeconds],
+      }
+    : {
+        name: `run_insert${suffix}`,
+        text: `with ${ASKED}, ${threads(guarded)}, ticket as (${beside.ticket.sql(17)}), ${WAITING} ${INSERTED}`,
+        values: [beside.ticket.payload],
+      };
+}
+
+/**
+ * Inserts runs with their threads, in one statement. With a starter, each run is that worker's at once if its thread is
+ * free, and otherwise comes back as pending, without a ticket. Returns undefined in the place of a run whose thread is
+ * missing and must not be made. No thread may come twice.
+ */
+async function insertSome(db: Db, runs: NewRun[], beside: Beside): Promise<(Inserted | undefined)[]> {
+  const inOrder = runs.toSorted((one, other) => (one.thread_id < other.thread_id ? -1 : 1));
+  const texts = new Map(
+    inOrder.map(({ run_id, metadata, kwargs }) => [run_id, { metadata: toField(metadata)!, kwargs: toField(kwargs)! }]),
+  );
+  const guarded = runs.some(({ thread }) => thread.changeable !== undefined);
+  const { name, text, values } = statementOf(beside, guarded);
+  const rows = await db.query<InsertedRow>({
+    name,
+    text,
+    values: [
+      inOrder.map(({ run_id }) => run_id),
+      inOrder.map(({ thread_id }) => thread_id),
+      inOrder.map(({ assistant_id }) => assistant_id),
+      inOrder.map(({ graph_id }) => graph_id),
+      inOrder.map(({ run_id }) => texts.get(run_id)!.metadata),
+      inOrder.map(({ run_id }) => texts.get(run_id)!.kwargs),
+      inOrder.map(({ multitask_strategy }) => multitask_strategy),
+      inOrder.map(({ kwargs }) => kwargs.temporary),
+      inOrder.map(({ kwargs }) => kwargs.resumable),
+      inOrder.map(({ readers }) => `{${readers.join()}}`),
+      inOrder.map(({ after_seconds }) => after_seconds),
+      inOrder.map(({ thread }) => thread.create),
+      inOrder.map(({ thread }) => toField(thread.metadata)),
+      inOrder.map(({ thread }) => thread.runs),
+      inOrder.map(({ kwargs }) => kwargs.protocol === true),
+      inOrder.map(({ thread }) => patternsField(thread.changeable)),
+      ...values,
+    ],
+  });
+  const found = new Map(rows.map((row) => [row.run_id, row]));
+  return runs.map((run) => {
+    const row = found.get(run.run_id);
+    return row && inserted(run, row, texts.get(run.run_id)!);
+  });
+}
+
+/** Returns the run as it is stored. Its JSON is what was sent, which need not come back to be known. */
+function inserted(
+  { run_id, assistant_id, multitask_strategy }: NewRun,
+  { thread_readers, empty, thread_seq, ...row }: InsertedRow,
+  { metadata, kwargs }: { metadata: string; kwargs: string },
+): Inserted {
+  const { thread_id, created_at, updated_at, status } = row;
+  const json = { metadata: JSON.parse(metadata) as Run['metadata'], kwargs: JSON.parse(kwargs) as Run['kwargs'] };
+  const run: Run = { run_id, thread_id, assistant_id, created_at, updated_at, status, ...json, multitask_strategy };
+  return { run, thread_readers, empty, thread_seq };
+}
+
+/** The queue that waiting runs get tickets for. */
+type Queue = { sql: TicketSql; payload(runs: NewRun[]): string };
+
+/** Returns the run as it was stored; undefined when its thread is missing and must not be made. */
+type Insert<More extends unknown[] = []> = (run: NewRun, ...more: More) => Promise<Inserted | undefined>;
+
+export type RunInserts = {
+  /**
+   * Inserts a run that is the starter's if its thread is free; otherwise it comes back as pending, without a ticket.
+   * Throws `Conflict` when another run of the thread was started at the same moment.
+   */
+  started: Insert<[Starter]>;
+  /** Inserts a run and its ticket. */
+  waiting: Insert;
+  /** Does the same within a transaction. */
+  waitingIn: (tx: Db, run: NewRun) => Promise<Inserted | undefined>;
+};
+
+export function runInserts(db: Db, queue: Queue): RunInserts {
+  const ticketsOf = (runs: NewRun[]): Beside => ({ ticket: { sql: queue.sql, payload: queue.payload(runs) } });
+  const starting = new Batcher(
+    (asked: { run: NewRun; starter: Starter }[]) => {
+      const runs = asked.map(({ run }) => run);
+      // There is one worker in this process.
+      return insertSome(db, runs, { starter: asked[0]!.starter });
+    },
+    ({ run }) => run.thread_id,
+  );
+  const waiting = new Batcher(
+    (runs: NewRun[]) => insertSome(db, runs, ticketsOf(runs)),
+    ({ thread_id }) => thread_id,
+  );
+  return {
+    started: (run, { worker, leaseSeconds }) => starting.add({ run, starter: { worker, leaseSeconds } }),
+    waiting: (run) => waiting.add(run),
+    waitingIn: async (tx, run) => (await insertSome(tx, [run], ticketsOf([run])))[0],
+  };
+}

@@ -1,0 +1,32 @@
+import { NotFound } from '../../errors.ts';
+import { permission, type AgentCaller } from '../auth/caller.ts';
+import type { Db } from '../db/pool.ts';
+import { threadHead } from '../db/threads.ts';
+
+/** What a caller sees of one thread, which need not exist yet. */
+export type Visibility = {
+  /** Passes on what comes, if the caller may see the thread. Throws `NotFound` otherwise. */
+  only<T>(batches: AsyncIterable<T>): AsyncIterable<T>;
+};
+
+/**
+ * Asks whether the caller may read the thread. Throws `NotFound` when it exists and the caller may not see it. A thread
+ * that comes later is looked at when it has its first event, because another caller may make it.
+ */
+export async function visibility(db: Db, caller: AgentCaller, threadId: string): Promise<Visibility> {
+  const { permits } = await permission(caller, 'threads:read', { thread_id: threadId });
+  if (permits === undefined) return { only: (batches) => batches };
+  const missing = (): NotFound => new NotFound(`Thread with ID ${threadId} not found`);
+  const isSeen = async (): Promise<boolean> => (await threadHead(db, threadId, permits)) !== undefined;
+  let seen = await isSeen();
+  if (!seen && (await threadHead(db, threadId)) !== undefined) throw missing();
+  return {
+    async *only(batches) {
+      for await (const batch of batches) {
+        seen ||= await isSeen();
+        if (!seen) throw missing();
+        yield batch;
+      }
+    },
+  };
+}

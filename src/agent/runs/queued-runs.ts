@@ -1,0 +1,58 @@
+import { Problem } from '../../errors.ts';
+import { countPending } from '../db/runs.ts';
+import type { Db } from '../db/pool.ts';
+
+/** Milliseconds after which the number of waiting runs is read again, because other processes add runs as well. */
+const FRESH = 5000;
+/** Milliseconds between two readings, however many runs are refused. */
+const PAUSE = 250;
+/** Seconds after which a refused client may ask again. */
+const LATER = 10;
+
+/**
+ * Bounds how many runs of the deployment wait. It counts what this process adds, and reads the true number only when
+ * that may have reached the bound, or is old.
+ */
+export class QueuedRuns {
+  readonly #db: Db;
+  readonly #most: number;
+  /** Not less than what waits, as far as this process knows. */
+  #known = Infinity;
+  #at = -Infinity;
+  #reading: Promise<void> | undefined;
+
+  constructor(db: Db, most: number) {
+    this.#db = db;
+    this.#most = most;
+  }
+
+  /** Throws a 429 when as many runs wait as may. A promise is returned only where the number has to be read. */
+  admit(): Promise<void> | undefined {
+    return this.#most === 0 || this.#known < this.#most ? undefined : this.#refuseIfFull();
+  }
+
+  /** Counts a run that waits. */
+  added(): void {
+    this.#known += 1;
+    if (performance.now() - this.#at > FRESH) void this.#read().catch(() => undefined);
+  }
+
+  async #refuseIfFull(): Promise<void> {
+    // Whoever comes while the number is being read waits for it.
+    if (this.#reading !== undefined || performance.now() - this.#at > PAUSE) await this.#read();
+    if (this.#known < this.#most) return;
+    throw new Problem(429, `As many runs are waiting as this deployment takes (${this.#most}); try again later.`, {
+      headers: { 'retry-after': String(LATER) },
+    });
+  }
+
+  /** Reads how many runs wait, once for all who ask at a time. */
+  #read(): Promise<void> {
+    return (this.#reading ??= this.#count().finally(() => (this.#reading = undefined)));
+  }
+
+  async #count(): Promise<void> {
+    this.#at = performance.now();
+    this.#known = await countPending(this.#db, this.#most);
+  }
+}

@@ -1,0 +1,87 @@
+import { Forbidden, Problem, StartError } from '../../errors.ts';
+import type { JsonObject } from '../../schema/agent-types.ts';
+import { handlerNames, type AuthEvent, type AuthUser, type HandlerAnswer } from '../auth/events.ts';
+import type { SeenRequest } from '../user-code/protocol.ts';
+
+type Parameter = { event: AuthEvent; resource: string; action: string; value: JsonObject; user: AuthUser; permissions: string[] };
+
+/** What an `Auth` object keeps under a name that it is known by, because each project brings its own class. */
+export type Handlers = {
+  authenticate?: (request: Request) => unknown;
+  callbacks?: Record<string, (parameter: Parameter) => unknown>;
+};
+
+/** Returns the handlers of the export. Throws a `StartError` when it is no `Auth` object. */
+export function handlersOf(exported: unknown, at: string): Handlers {
+  const handlers = (Object(exported) as { '~handlerCache'?: Handlers })['~handlerCache'];
+  if (handlers === undefined) throw new StartError(`auth.path: ${at} is no Auth object of @langchain/langgraph-sdk/auth.`);
+  if (handlers.authenticate === undefined) throw new StartError(`auth.path: ${at} has no authenticate handler, so nobody could be let in.`);
+  return handlers;
+}
+
+/** Returns whom the handler lets in. Throws its refusal as a `Problem`: 401 when it says so, and 403 otherwise. */
+export async function authenticate({ authenticate: handler }: Handlers, { method, url, headers }: SeenRequest): Promise<AuthUser> {
+  let answer: unknown;
+  try {
+    answer = await handler!(new Request(url, { method, headers }));
+  } catch (thrown) {
+    throw refusalOf(thrown, (status) => (status === 401 ? 401 : 403));
+  }
+  return userOf(answer);
+}
+
+function userOf(answer: unknown): AuthUser {
+  const given = typeof answer === 'string' ? { identity: answer } : (answer as Partial<AuthUser> | null | undefined);
+  const identity = given?.identity;
+  if (typeof identity !== 'string' || identity === '')
+    throw new Problem(500, 'The authentication handler must return an identity, or an object with one.');
+  const permissions = Array.isArray(given?.permissions) ? given.permissions.map(String) : [];
+  // What crosses to the server, and into runs, is data.
+  return JSON.parse(JSON.stringify({ display_name: identity, is_authenticated: true, ...given, identity, permissions })) as AuthUser;
+}
+
+/** Asks the one handler for the event. Throws a `Problem` when the user may not do it. */
+export async function authorize(
+  { callbacks = {} }: Handlers,
+  { event, value: text, user }: { event: AuthEvent; value: string; user: AuthUser },
+): Promise<HandlerAnswer> {
+  const value = JSON.parse(text) as JsonObject;
+  const name = handlerNames(event).find((one) => Object.hasOwn(callbacks, one));
+  if (name === undefined) return { value, filter: undefined };
+  const [resource = '', action = ''] = event.split(':');
+  let answer: unknown;
+  try {
+    answer = await callbacks[name]!({ event, resource, action, value, user, permissions: user.permissions });
+  } catch (thrown) {
+    throw refusalOf(thrown, (status) => status);
+  }
+  return { value, filter: filterOf(answer) };
+}
+
+function filterOf(answer: unknown): unknown {
+  if (answer === undefined || answer === null || answer === true) return undefined;
+  if (answer === false) throw new Forbidden('Forbidden');
+  if (typeof answer === 'object') return JSON.parse(JSON.stringify(answer)) as unknown;
+  throw new Problem(500, `The authorization handler returned ${typeof answer}: it must return a filter, true, false or nothing.`);
+}
+
+type Refusing = { status?: unknown; message?: unknown; headers?: unknown };
+
+/**
+ * Returns what a handler threw as an answer. An `HTTPException` has a status between 400 and 599; anything else is the
+ * handler's own failure, whose text stays in the log.
+ */
+function refusalOf(thrown: unknown, statusOf: (status: number) => number): Error {
+  const { status, message, headers } = Object(thrown) as Refusing;
+  if (typeof status !== 'number' || !(status >= 400 && status < 600)) return thrown instanceof Error ? thrown : new Error(String(thrown));
+  return new Problem(statusOf(status), typeof message === 'string' && message !== '' ? message : 'Forbidden', {
+    cause: thrown,
+    headers: headersOf(headers),
+  });
+}
+
+/** Returns headers, however they are given: as an object, a list of pairs or `Headers`. */
+function headersOf(given: unknown): Record<string, string> {
+  if (typeof given !== 'object' || given === null) return {};
+  return Object.fromEntries(new Headers(given as Record<string, string>));
+}

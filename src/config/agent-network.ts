@@ -1,0 +1,63 @@
+import { isIP } from 'node:net';
+import type { SettingsReader } from './env.ts';
+
+/** Who reaches agents, and whom they reach, where a deployment does not say so itself. */
+export type AgentNetwork = {
+  /** Unset: open where agents have node ports, because their clients come from anywhere. */
+  ingress?: 'Namespace' | 'Open';
+  egress: 'Limited' | 'Open';
+  /** Peers, as a NetworkPolicy writes them, that reach all agents. */
+  gateways: object[];
+  /** Address blocks that agents do not reach. */
+  blocked: string[];
+  /** Addresses of the API server. None: the operator finds them in the cluster. */
+  apiServer: string[];
+};
+
+/** Where clouds keep credentials of their machines: the link-local addresses, and those of Amazon in IPv6. */
+const METADATA = ['169.254.0.0/16', 'fd00:ec2::/32'];
+
+/** Reads the settings of the agents' network. */
+export function agentNetwork(read: SettingsReader): AgentNetwork {
+  const ingress = read.oneOf(['GX_AGENT_INGRESS'], 'usual', ['namespace', 'open', 'usual']);
+  const blocked = read.words(['GX_AGENT_BLOCKED']);
+  return {
+    ...(ingress !== 'usual' && { ingress: ingress === 'open' ? 'Open' : 'Namespace' }),
+    egress: read.oneOf(['GX_AGENT_EGRESS'], 'limited', ['limited', 'open']) === 'open' ? 'Open' : 'Limited',
+    gateways: gateways(read),
+    blocked: [...blocks(read, 'GX_AGENT_BLOCKED', blocked.length === 0 ? METADATA : blocked), ...serviceOfApiServer(read)],
+    apiServer: blocks(read, 'GX_API_SERVER_ADDRESSES', read.words(['GX_API_SERVER_ADDRESSES'])),
+  };
+}
+
+/** Some networks look at the address of a Service before it becomes that of what is behind. It may also be a name. */
+function serviceOfApiServer(read: SettingsReader): string[] {
+  const host = read.optional(['KUBERNETES_SERVICE_HOST']) ?? '';
+  return isIP(host) === 0 ? [] : [host];
+}
+
+function gateways(read: SettingsReader): object[] {
+  const value = read.json(['GX_AGENT_GATEWAYS']) ?? [];
+  const isPeer = (peer: unknown): peer is object =>
+    typeof peer === 'object' && peer !== null && Object.keys(peer).length > 0 && Object.keys(peer).every((key) => PEER.includes(key));
+  if (Array.isArray(value) && value.every(isPeer)) return value;
+  read.problem(`GX_AGENT_GATEWAYS must be a list of peers in JSON, each with ${PEER.join(', ')}`);
+  return [];
+}
+
+/** The fields of a NetworkPolicy's peer. */
+const PEER = ['podSelector', 'namespaceSelector', 'ipBlock'];
+
+function blocks(read: SettingsReader, name: string, words: string[]): string[] {
+  const wrong = words.filter((word) => !isBlock(word));
+  if (wrong.length > 0) read.problem(`${name} must be addresses or blocks such as 10.0.0.0/8, which ${wrong.join(', ')} is not`);
+  return words;
+}
+
+/** Returns whether the word is an address, or a block of some of them. All addresses are no block. */
+function isBlock(word: string): boolean {
+  const [address = '', length, ...more] = word.split('/');
+  const family = isIP(address);
+  if (family === 0 || more.length > 0) return false;
+  return length === undefined || (/^[1-9]\d{0,2}$/.test(length) && Number(length) <= (family === 6 ? 128 : 32));
+}

@@ -1,0 +1,45 @@
+import type { Answered, Asked } from '../http/server.ts';
+import type { Log } from '../log.ts';
+import type { Caller } from './caller.ts';
+
+type Fields = Record<string, unknown>;
+
+/**
+ * Writes one line for each request of a known caller that writes, also for one that is refused. Lines are written
+ * whatever the level of the log.
+ */
+export function auditTo(log: Log): (answer: Answered<Caller>) => void {
+  const lines = log.child({ audit: true }, { level: 'info' });
+  return (answer) => {
+    const line = auditLine(answer);
+    if (line !== undefined) lines.info(line, 'audit');
+  };
+}
+
+function auditLine({ asked, status, requestId }: Answered<Caller>): Fields | undefined {
+  const { caller } = asked ?? {};
+  if (asked === undefined || caller === undefined || !['write', 'admin'].includes(asked.route.access)) return undefined;
+  if ((asked.query as Fields | undefined)?.dry_run === true) return undefined;
+  const { keyId, keyName, tenantId, role } = caller;
+  return {
+    action: asked.route.id,
+    ...objectOf(asked),
+    ...(keyId === undefined ? { subject: keyName } : { key_id: keyId, key_name: keyName }),
+    tenant_id: tenantId,
+    role,
+    outcome: outcomeOf(status),
+    status,
+    request_id: requestId,
+  };
+}
+
+/** Returns what the request was about: the ids of its path, and of what its answer shows. */
+function objectOf({ params: given, query, reply }: Asked<Caller>): Fields {
+  const params = (given ?? {}) as Fields;
+  const { deployment_ids: ids } = (query ?? {}) as Fields;
+  const shown = reply?.kind === 'json' ? (reply.body as Fields) : {};
+  const bulk = ids === undefined ? {} : { ids, deleted: shown.deleted, failed: shown.failed };
+  return { ...params, id: shown.id ?? Object.values(params).at(-1), ...bulk };
+}
+
+const outcomeOf = (status: number): string => (status < 400 ? 'done' : status < 500 ? 'refused' : 'failed');

@@ -1,0 +1,41 @@
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+
+/*
+ * A key is `gx_`, 256 random bits and 128 bits of a MAC over them, in base64url. The MAC tells forged keys from real
+ * ones without a look at what is stored. Keys of earlier versions have none.
+ */
+
+const PREFIX = 'gx_';
+const RANDOM_LENGTH = 43;
+const MAC_BYTES = 16;
+const FORM = /^gx_(?<random>[\w-]{43})(?<mac>[\w-]{22})?$/;
+const ID_LENGTH = 16;
+
+/** Returns a new key whose MAC is made with this secret. */
+export function newKey(macSecret: Buffer): string {
+  const random = randomBytes(32).toString('base64url');
+  return `${PREFIX}${random}${macOf(random, macSecret)}`;
+}
+
+/** Returns whether a text has the form of a key, with or without a MAC. */
+export function formOf(text: string): 'with MAC' | 'without MAC' | 'no key' {
+  const found = FORM.exec(text)?.groups;
+  if (found === undefined) return 'no key';
+  return found.mac === undefined ? 'without MAC' : 'with MAC';
+}
+
+/** Returns whether the MAC of a key was made with this secret. */
+export function hasMacOf(key: string, macSecret: Buffer): boolean {
+  const body = key.slice(PREFIX.length);
+  const [given, made] = [body.slice(RANDOM_LENGTH), macOf(body.slice(0, RANDOM_LENGTH), macSecret)].map((text) => Buffer.from(text));
+  return given?.length === made?.length && timingSafeEqual(given!, made!);
+}
+
+const macOf = (random: string, secret: Buffer): string =>
+  createHmac('sha256', secret).update(`${PREFIX}${random}`).digest().subarray(0, MAC_BYTES).toString('base64url');
+
+/** Returns the hash under which a key is stored. Being random, a key can be neither guessed nor reversed from it. */
+export const keyHash = (key: string): string => createHash('sha256').update(key).digest('hex');
+
+/** Returns the id by which people and objects name a key: the beginning of its hash. */
+export const keyId = (hash: string): string => hash.slice(0, ID_LENGTH);

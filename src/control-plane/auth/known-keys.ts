@@ -1,0 +1,122 @@
+import { createHash } from 'node:crypto';
+import { asError, Unavailable } from '../../errors.ts';
+import type { Kube } from '../../kube/kube.ts';
+import { refusing } from '../kube-refusal.ts';
+import { MacCheck } from './key-mac.ts';
+import { type ApiKey, lookUpKey } from './keys.ts';
+
+/** A key that was looked up is believed this long. With the second between two looks of a stream, that is under 5 s. */
+const TRUSTED_MILLISECONDS = 3500;
+/** While the API server is away, a key is believed at most this long after its last check. */
+const TRUSTED_IN_OUTAGE_MILLISECONDS = 60_000;
+/** After a failed look-up, nobody asks the API server again for this long. */
+const AWAY_MILLISECONDS = 1000;
+const LOOK_UP_MILLISECONDS = 5000;
+/** How many keys are remembered, good ones and refused ones apart, so that the latter displace none of the former. */
+const REMEMBERED = { good: 10_000, refused: 500 };
+/** Look-ups a second of keys that only a look-up can tell from forged ones, and how many of them may come at once. */
+const UNKNOWN = { perSecond: 10, atOnce: 20 };
+
+type Checked = { key: ApiKey; at: number };
+export type KeysOptions = { kube: Kube; namespace: string; clock: () => number };
+
+/** The keys that were used lately, as last read from the cluster. A forged key costs no read. */
+export class KnownKeys {
+  readonly #kube: Kube;
+  readonly #namespace: string;
+  readonly #clock: () => number;
+  readonly #mac: MacCheck;
+  readonly #good = new Map<string, Checked>();
+  readonly #refused = new Map<string, number>();
+  readonly #reading = new Map<string, Promise<ApiKey | undefined>>();
+  #awayUntil = -Infinity;
+  #unknownLookUps: { left: number; at: number };
+
+  constructor(options: KeysOptions) {
+    this.#kube = options.kube;
+    this.#namespace = options.namespace;
+    this.#clock = options.clock;
+    this.#mac = new MacCheck(options);
+    this.#unknownLookUps = { left: UNKNOWN.atOnce, at: options.clock() };
+  }
+
+  /**
+   * Returns whose key it is, or undefined if it was never made or was revoked. Throws `Unavailable` if it can't be
+   * checked now.
+   */
+  async find(given: string): Promise<ApiKey | undefined> {
+    const digest = digestOf(given);
+    const checked = this.#good.get(digest);
+    const age = this.#clock() - (checked?.at ?? -Infinity);
+    if (checked !== undefined && age < TRUSTED_MILLISECONDS) return checked.key;
+    if (checked === undefined && (await this.#isRefused(digest, given))) return undefined;
+    try {
+      return await this.#lookUp(digest, given);
+    } catch (error) {
+      if (error instanceof Unavailable && checked !== undefined && age < TRUSTED_IN_OUTAGE_MILLISECONDS) return checked.key;
+      throw error;
+    }
+  }
+
+  /** Returns true if the key was valid when it was last looked up. */
+  remembers(given: string): boolean {
+    return this.#good.has(digestOf(given));
+  }
+
+  async #isRefused(digest: string, given: string): Promise<boolean> {
+    if (this.#clock() - (this.#refused.get(digest) ?? -Infinity) < TRUSTED_MILLISECONDS) return true;
+    const verdict = await refusing(() => this.#mac.verdictOn(given));
+    if (verdict === 'unknown' && !this.#reading.has(digest)) this.#spendLookUp();
+    return verdict === 'forged';
+  }
+
+  /** Throws `Unavailable` when too many keys without a MAC were looked up lately. */
+  #spendLookUp(): void {
+    const now = this.#clock();
+    const { left, at } = this.#unknownLookUps;
+    const refilled = Math.min(UNKNOWN.atOnce, left + ((now - at) / 1000) * UNKNOWN.perSecond);
+    if (refilled < 1) throw new Unavailable('Too many unknown API keys are being tried; try again in a second.');
+    this.#unknownLookUps = { left: refilled - 1, at: now };
+  }
+
+  /** One look-up serves all requests that came with the same key. */
+  #lookUp(digest: string, given: string): Promise<ApiKey | undefined> {
+    const running = this.#reading.get(digest);
+    if (running !== undefined) return running;
+    const started = this.#read(given)
+      .then((key) => this.#remember(digest, key))
+      .finally(() => this.#reading.delete(digest));
+    this.#reading.set(digest, started);
+    return started;
+  }
+
+  async #read(given: string): Promise<ApiKey | undefined> {
+    if (this.#clock() < this.#awayUntil) throw new Unavailable('The API server does not answer, so the key is not checked; try again.');
+    const limit = AbortSignal.timeout(LOOK_UP_MILLISECONDS);
+    try {
+      return await refusing(() => lookUpKey(this.#kube, { namespace: this.#namespace, key: given, signal: limit }));
+    } catch (error) {
+      if (!limit.aborted && !(error instanceof Unavailable)) throw error;
+      this.#awayUntil = this.#clock() + AWAY_MILLISECONDS;
+      throw new Unavailable(`The key could not be checked: ${asError(error).message}`, { cause: error });
+    }
+  }
+
+  #remember(digest: string, key: ApiKey | undefined): ApiKey | undefined {
+    this.#good.delete(digest);
+    this.#refused.delete(digest);
+    if (key === undefined) bounded(this.#refused, REMEMBERED.refused).set(digest, this.#clock());
+    else bounded(this.#good, REMEMBERED.good).set(digest, { key, at: this.#clock() });
+    return key;
+  }
+}
+
+/** The key itself is never remembered: it would be worth stealing. */
+const digestOf = (key: string): string => createHash('sha256').update(key).digest('base64');
+
+/** Makes room for one more. */
+function bounded<V>(map: Map<string, V>, size: number): Map<string, V> {
+  const oldest = map.keys().next().value;
+  if (map.size >= size && oldest !== undefined) map.delete(oldest);
+  return map;
+}

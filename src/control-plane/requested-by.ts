@@ -1,0 +1,14 @@
+import type { JsonPatch } from '../kube/kube.ts';
+import type { ObjectMeta } from '../schema/custom-resources.ts';
+import { REQUESTED_BY } from '../schema/labels.ts';
+import type { Caller } from './caller.ts';
+import { jsonPatchOf } from './json-patch.ts';
+
+/** Returns the annotation that says who asked for what is written. */
+export const requestedBy = ({ keyId, keyName }: Caller): Record<string, string> => ({
+  [REQUESTED_BY]: keyId === undefined ? `subject ${keyName}` : `key ${keyId} ${keyName}`,
+});
+
+/** Returns the patch that puts the annotation on a stored object. */
+export const requestedByPatch = ({ annotations }: ObjectMeta, caller: Caller): JsonPatch =>
+  jsonPatchOf(annotations, { ...annotations, ...requestedBy(caller) }, '/metadata/annotations');

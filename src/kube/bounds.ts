@@ -1,0 +1,75 @@
+import { GROUP } from '../schema/custom-resources.ts';
+import { MANAGED_BY } from '../schema/labels.ts';
+import { faultOfPart, REST_LIMIT, SPEC_LIMIT, type ObjectFault } from '../schema/object-fault.ts';
+import type { KubeObject } from './kube.ts';
+
+/** An object as it is kept. With a fault, parts of it are cut. */
+export type Bounded<T> = { object: T; fault?: ObjectFault };
+
+/** Removes managedFields, which are nearly half of an object and which nobody reads here. */
+export function withoutManagedFields<T extends KubeObject>(object: T): T {
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
+}
+
+/**
+ * Returns the object as readers may walk it: recursion is safe, and it is not large. A part of it (metadata, spec or
+ * status) that is nested too deep or too large is cut, and the first such part is the fault.
+ */
+export function bounded<T extends KubeObject>(object: T, specLimit = SPEC_LIMIT): Bounded<T> {
+  let fault: ObjectFault | undefined;
+  const parts: Record<string, unknown> = {};
+  for (const [name, part] of Object.entries(object)) {
+    const found = faultOfPart(name, part, name === 'spec' ? specLimit : REST_LIMIT);
+    fault ??= found;
+    if (found !== undefined) parts[name] = cut(part);
+  }
+  return fault === undefined ? { object } : { object: { ...object, ...parts }, fault };
+}
+
+/** Values that are kept of a part. Those near the root come first. */
+const VALUES = 4000;
+/** Of each list and map. */
+const ENTRIES = 128;
+const CHARACTERS = 4096;
+/** Levels that are kept. What a finalizer reads is five levels deep. */
+const LEVELS = 8;
+
+type Container = unknown[] | Record<string, unknown>;
+type Step = { from: Container; to: Container; level: number };
+
+/**
+ * Returns what is near the root of a value: its fields level by level, with long texts shortened, until enough is kept.
+ * Keys of the platform come first, so that an object is found by them however much was added to it.
+ */
+function cut(root: unknown): unknown {
+  let left = VALUES;
+  const steps: Step[] = [];
+  const kept = (value: unknown, level: number): unknown => {
+    if (typeof value === 'string') return value.slice(0, CHARACTERS);
+    if (typeof value !== 'object' || value === null) return value;
+    const from = value as Container;
+    const to: Container = Array.isArray(from) ? [] : {};
+    if (level < LEVELS) steps.push({ from, to, level });
+    return to;
+  };
+  const copy = kept(root, 0);
+  for (let next = steps.shift(); next !== undefined && left > 0; next = steps.shift()) {
+    const { from, to, level } = next;
+    for (const [name, value] of firstOf(from).slice(0, left)) {
+      left -= 1;
+      if (Array.isArray(to)) to.push(kept(value, level + 1));
+      else to[name] = kept(value, level + 1);
+    }
+  }
+  return copy;
+}
+
+/** Returns the entries that are kept of a list or map. An own key `__proto__` could not be copied by assignment. */
+function firstOf(container: Container): [string, unknown][] {
+  const entries = Object.entries(container).filter(([name]) => name !== '__proto__');
+  if (entries.length <= ENTRIES) return entries;
+  const isOurs = ([name, value]: [string, unknown]): boolean =>
+    name.startsWith(`${GROUP}/`) || name === MANAGED_BY || (typeof value === 'string' && value.startsWith(`${GROUP}/`));
+  return [...entries.filter(isOurs), ...entries.filter((entry) => !isOurs(entry))].slice(0, ENTRIES);
+}

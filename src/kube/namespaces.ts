@@ -1,0 +1,114 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { asError, Forbidden } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { Cache } from './cache.ts';
+import { kinds, type Kube, type KubeObject } from './kube.ts';
+import type { Watch } from './watch.ts';
+
+/** Milliseconds between two reads of a namespace. A label that was removed counts at most a little longer than this. */
+const EVERY = 15_000;
+const FIRST_RETRY = 500;
+
+export type NamespaceOptions = {
+  kube: Kube;
+  cache: Cache;
+  /** Returns the namespaces that are of interest now. */
+  names: () => readonly string[];
+  /** Resolves when `names` is complete for the first time. */
+  after: Promise<unknown>;
+  log: Log;
+  every?: number;
+};
+
+/** Returns a Namespace with its labels alone. */
+export const leanNamespace = ({ apiVersion, kind, metadata: { name, uid, resourceVersion, labels } }: KubeObject): KubeObject => ({
+  apiVersion,
+  kind,
+  metadata: { name, ...(uid && { uid }), ...(resourceVersion && { resourceVersion }), ...(labels && { labels }) },
+});
+
+/**
+ * Keeps the labels of some namespaces in a cache by reading each from time to time. A Role in a namespace lets its
+ * holder read that Namespace, but none lets it list or watch them. A namespace that may not be read counts as one
+ * without labels.
+ */
+export class NamespaceReader implements Watch {
+  readonly #options: NamespaceOptions;
+  readonly #stopped = new AbortController();
+  readonly #synced = Promise.withResolvers<void>();
+  #running: Promise<void> | undefined;
+
+  constructor(options: NamespaceOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when each namespace was read once. */
+  get synced(): Promise<void> {
+    return this.#synced.promise;
+  }
+
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped.abort(new Error('the namespaces are no longer read'));
+    await this.#running;
+  }
+
+  /** Reads each namespace once more, whatever the version. */
+  async reach(): Promise<void> {
+    await this.synced;
+    await this.#readAll().catch((error: unknown) => this.#failed(error));
+  }
+
+  /** Reads those that were never read. Called when there are new names. */
+  readNew(): void {
+    const { cache, names } = this.#options;
+    const unknown = names().filter((name) => cache.get(name) === undefined);
+    this.#readThese(unknown).catch((error: unknown) => this.#failed(error));
+  }
+
+  async #run(): Promise<void> {
+    const { every = EVERY, after } = this.#options;
+    const { signal } = this.#stopped;
+    const stopped = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+    await Promise.race([after, stopped]);
+    for (let failures = 0; !signal.aborted;) {
+      try {
+        await this.#readAll();
+        this.#synced.resolve();
+        failures = 0;
+      } catch (error) {
+        this.#failed(error);
+        failures += 1;
+      }
+      const pause = failures === 0 ? every : Math.min(every, FIRST_RETRY * 2 ** failures);
+      await wait(pause * (0.75 + Math.random() / 2), undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  #failed(error: unknown): void {
+    if (!this.#stopped.signal.aborted) this.#options.log.warn({ err: asError(error) }, 'labels of namespaces could not be read');
+  }
+
+  #readAll(): Promise<void> {
+    return this.#readThese(this.#options.names());
+  }
+
+  async #readThese(names: readonly string[]): Promise<void> {
+    for (const name of new Set(names)) await readNamespace(this.#options, name, this.#stopped.signal);
+  }
+}
+
+/** Reads the labels of a namespace into a cache. */
+export async function readNamespace({ kube, cache }: Pick<NamespaceOptions, 'kube' | 'cache'>, name: string, signal: AbortSignal) {
+  const known = cache.get(name)?.metadata.resourceVersion ?? '0';
+  try {
+    const found = await kube.find(kinds.namespace, { name }, signal);
+    if (found === undefined) cache.remove(name, BigInt(known));
+    else cache.offer(leanNamespace(found));
+  } catch (error) {
+    if (!(error instanceof Forbidden)) throw error;
+  }
+}

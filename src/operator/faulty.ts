@@ -1,0 +1,48 @@
+import type { Cache } from '../kube/cache.ts';
+import type { Faulty } from '../kube/faulty-objects.ts';
+import type { Recorder } from '../kube/events.ts';
+import { kinds } from '../kube/kube.ts';
+import type { Log } from '../log.ts';
+import type { Caches } from './family/caches.ts';
+
+/** Kinds whose status reports the fault of an object, and with it an event. */
+const REPORTED: string[] = [kinds.deployment.kind, kinds.revision.kind, kinds.listener.kind];
+
+const isReported = ({ object, fault }: Faulty): boolean =>
+  object.apiVersion === kinds.deployment.apiVersion && REPORTED.includes(object.kind) && fault.reason !== 'Unreadable';
+
+/** Returns the objects that the operator does not work on as they are. */
+export const faultyIn = (caches: Caches): Faulty[] => Object.values(caches).flatMap(({ faults }: Pick<Cache, 'faults'>) => faults.all());
+
+/** Milliseconds between two events. Ten thousand faulty objects must not hold up other requests. */
+const PACE = 100;
+
+/**
+ * Tells of objects that are out of bounds or can't be read: in the log, and by an event where no status does. Events
+ * are written only by a process that leads, which calls the returned function when it begins to.
+ */
+export function tellOfFaults(caches: Caches, { record, log }: { record: Recorder; log: Log }): () => void {
+  const untold: Faulty[] = [];
+  let timer: NodeJS.Timeout | undefined;
+  let leads = false;
+  const next = (): void => {
+    const faulty = untold.shift();
+    timer = faulty && setTimeout(next, PACE).unref();
+    if (faulty) record(faulty.object, { type: 'Warning', reason: faulty.fault.reason, action: 'Read', note: faulty.fault.message });
+  };
+  const note = (faulty: Faulty): void => {
+    if (!leads || isReported(faulty)) return;
+    untold.push(faulty);
+    if (timer === undefined) next();
+  };
+  const found = (faulty: Faulty): void => {
+    const { object, fault } = faulty;
+    log.warn({ kind: object.kind, ...object.metadata, reason: fault.reason, fault: fault.message }, 'object is left as it is');
+    note(faulty);
+  };
+  for (const { faults } of Object.values(caches)) faults.onFault(found);
+  return () => {
+    leads = true;
+    faultyIn(caches).forEach(note);
+  };
+}

@@ -1,0 +1,82 @@
+import path from 'node:path';
+import { startDatabases } from '../bench/agent/databases.ts';
+import { attempt, openStreams, sendHalf, sendSlowly } from './attacks.ts';
+import { attackBodies } from './bodies.ts';
+import { besideNeighbour } from './neighbour.ts';
+import type { Verdicts } from './report.ts';
+import { settled } from './settled.ts';
+import { tell } from './tell.ts';
+import { startWatched, type WatchedServer } from './watched-server.ts';
+
+const MEBIBYTE = 1024 * 1024;
+const CONTENT = 20 * MEBIBYTE;
+const GRAPHS = path.resolve(import.meta.dirname, '../agent/wire/graphs/gx.json');
+const NOTHING = '00000000-0000-4000-8000-000000000000';
+
+/** A value for each field that a body must have. */
+const NEEDED: Record<string, unknown> = {
+  assistant_id: 'steps',
+  graph_id: 'steps',
+  thread_ids: [NOTHING],
+  checkpoint: {},
+  version: 1,
+  namespace: ['a'],
+  key: 'k',
+  value: {},
+  channels: ['values'],
+  id: 1,
+  method: 'agent.getTree',
+  name: 'weather',
+};
+
+/** Operations whose bodies bring content; the others select. */
+const BRINGS = /^(create|wait|stream_run|stream_stateless|update|patch|put|command)/;
+
+async function attack(server: WatchedServer, verdicts: Verdicts): Promise<void> {
+  const name = 'agent server';
+  const post = async (to: string): Promise<{ thread_id: string }> => {
+    const headers = { 'content-type': 'application/json' };
+    return (await (await fetch(server.url + to, { method: 'POST', headers, body: '{}' })).json()) as never;
+  };
+  const { thread_id } = await post('/threads');
+  const url = `${server.url}/threads/${(await post('/threads')).thread_id}`;
+  const beside = (what: string, work: () => Promise<void>): Promise<void> => {
+    tell(`${name}: ${what}`);
+    return besideNeighbour(verdicts, { name: `${name}, ${what}`, url }, work);
+  };
+  const limitOf = (operation: string): number => (BRINGS.test(operation) ? CONTENT : MEBIBYTE);
+  // What streams would not end by itself.
+  const skips = (template: string): boolean =>
+    template.endsWith('/stream/events') || template.endsWith('/wait') || template.endsWith('/runs/stream');
+  const attacked = { server, headers: {}, known: { thread_id }, needed: (field: string) => NEEDED[field], limitOf, skips };
+  for (let count = 0; count < 200; count += 1) await attempt(url, { method: 'GET', headers: {}, body: '' });
+  const before = server.memory();
+  await beside('the worst bodies', () => attackBodies(attacked, verdicts));
+  verdicts.sumUp(`${name}, the worst bodies`);
+  const slow = { url: server.url, path: `/threads/${thread_id}/runs`, headers: {}, bytes: CONTENT };
+  await beside('200 slow senders', () => sendSlowly(slow, { connections: 200, seconds: 10 }));
+  await beside('20 aborted bodies', () => sendHalf(slow, { times: 20 }));
+  await beside('200 streams', async () => {
+    const streams = await openStreams(
+      Array.from({ length: 200 }, () => `${server.url}/threads/${thread_id}/stream`),
+      {},
+    );
+    verdicts.check(`${name}: streams`, `${streams.statuses.filter((status) => status === 200).length} of 200 open`, true);
+    await new Promise((resolve) => setTimeout(resolve, 5000));
+    streams.close();
+  });
+  await settled(verdicts, { name, server, before });
+}
+
+/** Attacks an agent server that answers requests, as an api pod does, on a real Postgres. */
+export async function attackAgent(verdicts: Verdicts): Promise<void> {
+  const databases = await startDatabases();
+  try {
+    const env = { DATABASE_URI: await databases.fresh(), GX_CONFIG: GRAPHS, N_JOBS_PER_WORKER: '0' };
+    const server = await startWatched(['agent-server'], env, '/ok');
+    await attack(server, verdicts);
+    await server.stop();
+  } finally {
+    await databases.stop();
+  }
+}

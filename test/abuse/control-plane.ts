@@ -1,0 +1,111 @@
+import { createKey } from '../../src/control-plane/auth/keys.ts';
+import { connect } from '../../src/kube/client.ts';
+import { kinds, type Kube } from '../../src/kube/kube.ts';
+import { API_VERSION } from '../../src/schema/custom-resources.ts';
+import { tell } from './tell.ts';
+import { startApiServer } from '../kit/api-server.ts';
+import { attempt, forgeKeys, openStreams, sendHalf, sendSlowly } from './attacks.ts';
+import { attackBodies } from './bodies.ts';
+import { besideNeighbour } from './neighbour.ts';
+import type { Verdicts } from './report.ts';
+import { settled } from './settled.ts';
+import { startWatched, type WatchedServer } from './watched-server.ts';
+
+const MEBIBYTE = 1024 * 1024;
+const ATTACKER = '11111111-1111-4111-8111-111111111111';
+const NEIGHBOUR = '22222222-2222-4222-8222-222222222222';
+
+type Stage = { server: WatchedServer; attacker: string; neighbour: { url: string; headers: Record<string, string> }; mine: string };
+
+async function stageOn(kube: Kube, kubeconfig: string): Promise<Stage> {
+  const keys = [];
+  for (const [name, tenantId] of [
+    ['attacker', ATTACKER],
+    ['neighbour', NEIGHBOUR],
+  ] as const) {
+    await kube.create(kinds.namespace, {
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: { name, labels: { 'gx.dev/tenant': tenantId } },
+    });
+    const spec = { computeId: name, namespaces: [name], tenantId };
+    await kube.create(kinds.listener, { apiVersion: API_VERSION, kind: 'Listener', metadata: { name, namespace: 'default' }, spec });
+    keys.push((await createKey(kube, 'default', { name, tenantId, role: 'write' })).key);
+  }
+  const [attacker = '', key = ''] = keys;
+  const server = await startWatched(['control-plane'], { KUBECONFIG: kubeconfig, GX_NAMESPACE: 'default' }, '/readyz');
+  const make = async (name: string, own: string): Promise<string> => {
+    const headers = { 'x-api-key': own, 'content-type': 'application/json' };
+    const body = {
+      name,
+      source: 'external_container',
+      source_config: { resource_spec: {} },
+      source_revision_config: { image_uri: 'registry.example/agent:1' },
+      secrets: [],
+    };
+    const answer = await fetch(`${server.url}/v2/deployments`, { method: 'POST', headers, body: JSON.stringify(body) });
+    if (!answer.ok) throw new Error(`POST /v2/deployments: ${answer.status} ${await answer.text()}`);
+    return ((await answer.json()) as { id: string }).id;
+  };
+  const mine = await make('mine', attacker);
+  const theirs = await make('theirs', key);
+  return { server, attacker, mine, neighbour: { url: `${server.url}/v2/deployments/${theirs}`, headers: { 'x-api-key': key } } };
+}
+
+async function attack({ server, attacker, mine, neighbour }: Stage, verdicts: Verdicts): Promise<void> {
+  const name = 'control plane';
+  const headers = { 'x-api-key': attacker };
+  const known = { deployment_id: mine, project_id: mine };
+  const needed = (field: string): unknown => (field === 'name' ? 'other' : {});
+  const beside = (what: string, work: () => Promise<void>): Promise<void> => {
+    tell(`${name}: ${what}`);
+    return besideNeighbour(verdicts, { name: `${name}, ${what}`, ...neighbour }, work);
+  };
+  const attacked = { server, headers, known, needed, limitOf: () => MEBIBYTE, skips: (path: string) => path.startsWith('/api-host') };
+  // The first requests load and compile what stays for the life of the process.
+  for (let count = 0; count < 200; count += 1) await attempt(neighbour.url, { method: 'GET', headers: neighbour.headers, body: '' });
+  const before = server.memory();
+  await beside('the worst bodies', () => attackBodies(attacked, verdicts));
+  verdicts.sumUp(`${name}, the worst bodies`);
+  const slow = { url: server.url, path: '/v2/deployments', headers, bytes: MEBIBYTE };
+  await beside('200 slow senders', () => sendSlowly(slow, { connections: 200, seconds: 10 }));
+  await beside('200 aborted bodies', () => sendHalf(slow, { times: 200 }));
+  await beside('50 log and 200 event streams', async () => {
+    const of = (what: string): string => `${server.url}/v2/deployments/${mine}/${what}`;
+    const logs = await openStreams(
+      Array.from({ length: 50 }, () => of('logs/stream')),
+      headers,
+    );
+    const events = await openStreams(
+      Array.from({ length: 200 }, () => of('events')),
+      headers,
+    );
+    const refused = [...logs.statuses, ...events.statuses].filter((status) => status === 429).length;
+    verdicts.check(`${name}: streams beyond a key's`, `${refused} of 250 refused`, refused === 150);
+    await new Promise((resolve) => setTimeout(resolve, 10_000));
+    logs.close();
+    events.close();
+  });
+  await beside('1,000 forged keys a second', async () => {
+    const statuses = await forgeKeys(`${server.url}/v2/deployments`, { perSecond: 1000, seconds: 10 });
+    const told = [...statuses].map(([status, count]) => `${count} x ${status}`).join(', ');
+    // A connection of the attacker may also be cut.
+    const expected = [...statuses.keys()].every((status) => [0, 401, 429].includes(status));
+    verdicts.check(`${name}: forged keys`, told, expected);
+  });
+  await settled(verdicts, { name, server, before });
+}
+
+/** Attacks a control plane on a real API server, beside another tenant. */
+export async function attackControlPlane(verdicts: Verdicts): Promise<void> {
+  const api = await startApiServer({ controllers: false });
+  try {
+    const kube = await connect({ fieldManager: 'abuse', userAgent: 'abuse', kubeconfig: api.kubeconfig });
+    const stage = await stageOn(kube, api.kubeconfig);
+    await attack(stage, verdicts);
+    await stage.server.stop();
+    await kube.close();
+  } finally {
+    await api.stop();
+  }
+}

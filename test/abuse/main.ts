@@ -1,0 +1,27 @@
+import process from 'node:process';
+import { DevError } from '../../dev/errors.ts';
+import { program } from '../../dev/steps.ts';
+import { attackAgent } from './agent.ts';
+import { attackControlPlane } from './control-plane.ts';
+import { Verdicts } from './report.ts';
+
+/*
+ * Attacks both servers as one tenant, while another one asks: the worst bodies of every route, slow and aborted
+ * senders, streams and forged keys. Measures what each costs, and fails where it is more than is allowed. All of it
+ * stays on 127.0.0.1, and ends by itself.
+ */
+
+const TARGETS: Record<string, (verdicts: Verdicts) => Promise<void>> = { 'control-plane': attackControlPlane, agent: attackAgent };
+
+/** Arguments: the names of the targets. The default is both. */
+await program(async () => {
+  const named = process.argv.slice(2);
+  const verdicts = new Verdicts();
+  for (const name of named.length > 0 ? named : Object.keys(TARGETS)) {
+    const target = TARGETS[name];
+    if (target === undefined) throw new DevError(`"${name}" is not a target; known: ${Object.keys(TARGETS).join(', ')}.`);
+    await target(verdicts);
+  }
+  process.stdout.write(`${verdicts.lines.join('\n')}\n`);
+  if (verdicts.missed.length > 0) throw new DevError(`Not held:\n${verdicts.missed.join('\n')}`);
+});

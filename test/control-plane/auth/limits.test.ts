@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Deployment } from '../../../src/schema/deployment.ts';
+import { creation, startPlane, type Plane } from '../kit/api-server-plane.ts';
+
+let plane: Plane;
+
+const limits = { streamsPerKey: 2, streamsPerTenant: 3, failedLoginsPerMinute: 20 };
+beforeAll(async () => {
+  plane = await startPlane('limits', { limits });
+});
+afterAll(() => plane.stop());
+
+describe('forged keys', () => {
+  test('are refused once an address has tried too many, while a known key passes', async () => {
+    for (const key of [plane.keys.write, plane.keys.read]) expect((await plane.call('GET', '/v2/deployments', { key })).status).toBe(200);
+    const forged = await Promise.all(
+      Array.from({ length: 100 }, (_, index) => fetch(`${plane.url}/v2/deployments`, { headers: { 'x-api-key': `gx_forged-${index}` } })),
+    );
+    const statuses = forged.map(({ status }) => status);
+    expect(new Set(statuses)).toEqual(new Set([401, 429]));
+    expect(statuses.filter((status) => status === 401).length).toBeLessThanOrEqual(limits.failedLoginsPerMinute + 5);
+    const refused = forged.find(({ status }) => status === 429)!;
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect((await plane.call('GET', '/v2/deployments')).status).toBe(200);
+  });
+});
+
+describe('open streams', () => {
+  let made: Deployment;
+  beforeAll(async () => {
+    made = (await plane.call<Deployment>('POST', '/v2/deployments', { body: creation('streamed') })).body;
+  });
+
+  const open = async (key: string, kind = 'events'): Promise<{ status: number; after: string | null; leave: () => void }> => {
+    const leaving = new AbortController();
+    const response = await fetch(`${plane.url}/v2/deployments/${made.id}/${kind}`, {
+      headers: { 'x-api-key': key },
+      signal: leaving.signal,
+    });
+    return { status: response.status, after: response.headers.get('retry-after'), leave: () => leaving.abort() };
+  };
+
+  test('are bounded for a key and for all keys of its tenant, and make room when they end', async () => {
+    const first = await open(plane.keys.write);
+    const second = await open(plane.keys.write, 'logs/stream');
+    const third = await open(plane.keys.write);
+    expect([first, second, third].map(({ status }) => status)).toEqual([200, 200, 429]);
+    expect(Number(third.after)).toBeGreaterThan(0);
+    const other = await open(plane.keys.read);
+    expect([other.status, (await open(plane.keys.read)).status]).toEqual([200, 429]);
+    expect((await plane.call('GET', `/v2/deployments/${made.id}`)).status).toBe(200);
+    first.leave();
+    await expect.poll(async () => (await open(plane.keys.read)).status).toBe(200);
+  });
+});

@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { agentService } from '../../../src/operator/deployment/service.ts';
+import { once } from '../../../src/operator/revision/objects/containers.ts';
+import { workload } from '../../../src/operator/revision/objects/workload.ts';
+import { deployment, revision, settings } from '../../kit/objects.ts';
+
+const contextOf = (securityContext?: object): object =>
+  (once({ name: 's', image: 'i', ...(securityContext && { securityContext }) }) as { securityContext: object }).securityContext;
+
+test('what a container leaves open in its security context is restricted', () => {
+  const restricted = { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } };
+  expect(contextOf()).toEqual(restricted);
+  expect(contextOf({})).toEqual(restricted);
+  expect(contextOf({ runAsUser: 1000 })).toEqual({ ...restricted, runAsUser: 1000 });
+  expect(contextOf({ capabilities: { add: ['NET_BIND_SERVICE'] } })).toEqual({
+    allowPrivilegeEscalation: false,
+    capabilities: { drop: ['ALL'], add: ['NET_BIND_SERVICE'] },
+  });
+});
+
+test('what a container asks for stays for the namespace to decide about', () => {
+  expect(contextOf({ privileged: true })).toEqual({ privileged: true, capabilities: { drop: ['ALL'] } });
+});
+
+test('labels and annotations of users go to the pods of agents alone', () => {
+  const words = { labels: { team: 'blue' }, annotations: { 'external-dns.alpha.kubernetes.io/hostname': 'bank.example' } };
+  const asked = deployment({ template: { resourceSpec: words } });
+  expect(JSON.stringify(agentService(asked, settings(), 'chat-00001'))).not.toMatch(/blue|bank/);
+  const wish = { component: 'api', replicas: 1, secretName: undefined, connections: 10, deploymentId: 'd', image: 'i' } as const;
+  const { metadata, spec } = workload(
+    revision(asked),
+    { ...wish, address: { secretName: 's', key: 'uri', state: 'x' } as never },
+    settings(),
+  );
+  expect(JSON.stringify(metadata)).not.toMatch(/blue|bank/);
+  expect((spec as { template: object }).template).toMatchObject({ metadata: words });
+});
