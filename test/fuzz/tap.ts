@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { joinSockets } from '../kit/tcp-proxy.ts';
 
 /*
  * A door in front of a server. It hears every byte that a caller sends and gets: heads, bodies and streams, also those
@@ -30,7 +31,7 @@ export async function openTap(url: string, { forbidden, ids }: Marks): Promise<T
   let named = 0;
   const server = createServer((client) => {
     const upstream = connect(port, '127.0.0.1');
-    join(client, upstream, sockets);
+    joinSockets(client, upstream, sockets);
     const [leaked, names] = [finder(forbidden), finder(ids)];
     const request = { operation: 'no request', hasName: false };
     client.on('data', (piece) => {
@@ -60,21 +61,6 @@ export async function openTap(url: string, { forbidden, ids }: Marks): Promise<T
 
 const operationOf = ([, method = '', target = '']: RegExpExecArray): string =>
   `${method} ${target.split('?')[0]?.replaceAll(UUID, '{id}')}`;
-
-function join(client: Socket, upstream: Socket, sockets: Set<Socket>): void {
-  for (const [from, to] of [
-    [client, upstream],
-    [upstream, client],
-  ] as const) {
-    sockets.add(from);
-    from.on('error', () => to.destroy());
-    from.on('close', () => {
-      sockets.delete(from);
-      to.destroy();
-    });
-    from.pipe(to);
-  }
-}
 
 /** Finds the first of some words in a flow of text, also where it begins in one piece and ends in the next. */
 function finder(words: string[]): (piece: string) => string | undefined {

@@ -28,19 +28,7 @@ export async function tcpProxy(kubeconfig: string): Promise<TcpProxy> {
       return;
     }
     accepted += 1;
-    const upstream = connect(target, '127.0.0.1');
-    for (const [from, to] of [
-      [client, upstream],
-      [upstream, client],
-    ] as const) {
-      sockets.add(from);
-      from.on('error', () => to.destroy());
-      from.on('close', () => {
-        sockets.delete(from);
-        to.destroy();
-      });
-      from.pipe(to);
-    }
+    joinSockets(client, connect(target, '127.0.0.1'), sockets);
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const path = `${kubeconfig}.proxy-${Math.random().toString(36).slice(2)}`;
@@ -64,4 +52,20 @@ export async function tcpProxy(kubeconfig: string): Promise<TcpProxy> {
       for (const socket of sockets) socket.destroy();
     },
   };
+}
+
+/** Passes on what each side says to the other; the end or failure of one ends the other. `sockets`: the open ones. */
+export function joinSockets(client: Socket, upstream: Socket, sockets: Set<Socket>): void {
+  for (const [from, to] of [
+    [client, upstream],
+    [upstream, client],
+  ] as const) {
+    sockets.add(from);
+    from.on('error', () => to.destroy());
+    from.on('close', () => {
+      sockets.delete(from);
+      to.destroy();
+    });
+    from.pipe(to);
+  }
 }

@@ -98,7 +98,7 @@ export class SocketSession {
     // What the reader passes meanwhile is replayed, too. The subscription begins where both are at the same number.
     for (let from = since; from < this.#at;) {
       const upTo = this.#at;
-      const batches = seen.only(this.#deps.readers.protocolEventsUpTo(threadId, { since: from, upTo }));
+      const batches = seen.shown(this.#deps.readers.protocolEventsUpTo(threadId, { since: from, upTo }));
       for await (const batch of batches) await this.#pass(batch, [filter]);
       from = upTo;
     }
@@ -119,7 +119,7 @@ export class SocketSession {
   async #read(since: number, seen: Visibility): Promise<void> {
     const { threadId, request, socket } = this.#session;
     const followed = this.#deps.readers.followThreadToCome(threadId, request.signal);
-    for await (const batch of seen.only(this.#deps.readers.protocolEvents(followed, since))) {
+    for await (const batch of seen.shown(this.#deps.readers.protocolEvents(followed, since))) {
       if ('events' in batch) this.#at = batch.events.at(-1)?.thread_seq ?? this.#at;
       await this.#pass(batch, [...this.#filters.values()]);
     }

@@ -6,7 +6,7 @@ import { threadHead } from '../db/threads.ts';
 /** What a caller sees of one thread, which need not exist yet. */
 export type Visibility = {
   /** Passes on what comes, if the caller may see the thread. Throws `NotFound` otherwise. */
-  only<T>(batches: AsyncIterable<T>): AsyncIterable<T>;
+  shown<T>(batches: AsyncIterable<T>): AsyncIterable<T>;
 };
 
 /**
@@ -15,13 +15,13 @@ export type Visibility = {
  */
 export async function visibility(db: Db, caller: AgentCaller, threadId: string): Promise<Visibility> {
   const { permits } = await permission(caller, 'threads:read', { thread_id: threadId });
-  if (permits === undefined) return { only: (batches) => batches };
+  if (permits === undefined) return { shown: (batches) => batches };
   const missing = (): NotFound => new NotFound(`Thread with ID ${threadId} not found`);
   const isSeen = async (): Promise<boolean> => (await threadHead(db, threadId, permits)) !== undefined;
   let seen = await isSeen();
   if (!seen && (await threadHead(db, threadId)) !== undefined) throw missing();
   return {
-    async *only(batches) {
+    async *shown(batches) {
       for await (const batch of batches) {
         seen ||= await isSeen();
         if (!seen) throw missing();

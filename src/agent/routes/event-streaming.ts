@@ -51,7 +51,7 @@ const eventsRoute = ({ db, readers }: Pick<AgentDeps, 'db' | 'readers'>): AgentR
       const seen = await visibility(db, caller, threadId);
       const since = body.since ?? seqOf(String(headers['last-event-id'] ?? '')) ?? 0;
       const followed = readers.followThreadToCome(threadId, signal);
-      return sse(() => filtered(seen.only(readers.protocolEvents(followed, since)), body));
+      return sse(() => filtered(seen.shown(readers.protocolEvents(followed, since)), body));
     },
   });
 

@@ -1,32 +1,25 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openDatabase, type Database } from '../../../src/agent/db/pool.ts';
 import { finishedBefore, finishRuns } from '../../../src/agent/db/ends.ts';
 import { askToStop, registerReader } from '../../../src/agent/db/runs.ts';
 import { insertThreads, refreshThreadState, runsOf } from '../../../src/agent/db/threads.ts';
 import { until } from '../../kit/until.ts';
-import { silentLog } from '../../kit/log.ts';
-import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
+import { freshOpenDatabase, type OpenDatabase } from '../../kit/postgres-opened.ts';
 
-let database: TestDatabase;
-let db: Database;
+let on: OpenDatabase;
 const worker = randomUUID();
 const reader = randomUUID();
 
 beforeAll(async () => {
-  database = await freshDatabase();
-  db = openDatabase({ uri: database.uri, poolSize: 2, statementTimeoutSeconds: 30, name: 'test' }, silentLog());
+  on = await freshOpenDatabase();
 });
 
-afterAll(async () => {
-  await db.close();
-  await database.drop();
-});
+afterAll(() => on.drop());
 
 async function run(status: 'pending' | 'running'): Promise<{ run_id: string; thread_id: string }> {
   const [thread_id, run_id] = [randomUUID(), randomUUID()];
-  await insertThreads(db, [{ thread_id, metadata: {} }]);
-  await database.sql(
+  await insertThreads(on.db, [{ thread_id, metadata: {} }]);
+  await on.database.sql(
     `insert into gx.run (run_id, thread_id, assistant_id, graph_id, status, worker, kwargs, multitask_strategy)
       values ($1, $2, gen_random_uuid(), 'none', $3, $4, '{}', 'enqueue')`,
     [run_id, thread_id, status, status === 'running' ? worker : null],
@@ -36,43 +29,43 @@ async function run(status: 'pending' | 'running'): Promise<{ run_id: string; thr
 
 test('an end whose answer got lost is known again by its worker, and by nobody else', async () => {
   const { run_id } = await run('running');
-  await registerReader(db, run_id, reader);
+  await registerReader(on.db, run_id, reader);
   const thread = { status: 'idle', values: '{}', interrupts: '{}' } as const;
   const ending = { run_id, worker, status: 'success', error: null, thread } as const;
-  expect(await finishedBefore(db, ending)).toBeUndefined();
+  expect(await finishedBefore(on.db, ending)).toBeUndefined();
   const finished = { readers: [reader], more: false, status: 'success' };
-  expect(await finishRuns(db, [ending])).toEqual([finished]);
-  expect(await finishRuns(db, [ending])).toEqual([undefined]);
-  expect(await finishedBefore(db, ending)).toEqual(finished);
-  expect(await finishedBefore(db, { ...ending, worker: randomUUID() })).toBeUndefined();
+  expect(await finishRuns(on.db, [ending])).toEqual([finished]);
+  expect(await finishRuns(on.db, [ending])).toEqual([undefined]);
+  expect(await finishedBefore(on.db, ending)).toEqual(finished);
+  expect(await finishedBefore(on.db, { ...ending, worker: randomUUID() })).toBeUndefined();
 });
 
 test('an end that comes after the answer to a cancel keeps to what that said', async () => {
   const thread = { status: 'error', values: '{}', interrupts: '{}' } as const;
   const failed = { worker, status: 'error', error: { error: 'Error', message: 'Boo!' }, thread } as const;
   const [interrupted, undone] = [await run('running'), await run('running')];
-  await askToStop(db, [interrupted.run_id], 'interrupt');
-  await askToStop(db, [undone.run_id], 'rollback');
+  await askToStop(on.db, [interrupted.run_id], 'interrupt');
+  await askToStop(on.db, [undone.run_id], 'rollback');
   const ends = await finishRuns(
-    db,
+    on.db,
     [interrupted, undone].map(({ run_id }) => ({ ...failed, run_id })),
   );
   expect(ends).toEqual([{ readers: [], more: false, status: 'interrupted' }, 'to-roll-back']);
   const rows = `select r.status, r.error as run, t.status as rest, t.error as thread from gx.run r join gx.thread t using (thread_id) where run_id = $1`;
-  expect(await database.sql(rows, [interrupted.run_id])).toEqual([{ status: 'interrupted', run: null, rest: 'idle', thread: null }]);
-  expect(await database.sql(rows, [undone.run_id])).toMatchObject([{ status: 'running' }]);
+  expect(await on.database.sql(rows, [interrupted.run_id])).toEqual([{ status: 'interrupted', run: null, rest: 'idle', thread: null }]);
+  expect(await on.database.sql(rows, [undone.run_id])).toMatchObject([{ status: 'running' }]);
 });
 
 test('a reader that had to wait for a claim knows who has the run', async () => {
   const { run_id } = await run('pending');
   const { promise: claimed, resolve: claim } = Promise.withResolvers<void>();
-  const claiming = db.transaction(async (tx) => {
+  const claiming = on.db.transaction(async (tx) => {
     await tx.query({ text: `update gx.run set status = 'running', worker = $2 where run_id = $1`, values: [run_id, worker] });
     await claimed;
   });
-  const progress = registerReader(db, run_id, reader);
+  const progress = registerReader(on.db, run_id, reader);
   const waits = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-  await until('it waits', async () => (await database.sql(waits)).length > 0);
+  await until('it waits', async () => (await on.database.sql(waits)).length > 0);
   claim();
   await claiming;
   expect(await progress).toMatchObject({ status: 'running', worker });
@@ -80,13 +73,14 @@ test('a reader that had to wait for a claim knows who has the run', async () => 
 
 test('what an ended run left is not written over the state of a later one', async () => {
   const { thread_id } = await run('pending');
-  await database.sql(`update gx.run set status = 'success' where thread_id = $1`, [thread_id]);
+  await on.database.sql(`update gx.run set status = 'success' where thread_id = $1`, [thread_id]);
   const left = { values: { from: 'the former' }, interrupts: {}, waiting: false };
-  const runs = (await runsOf(db, thread_id))!;
-  const values = async (): Promise<unknown> => (await database.sql(`select "values" from gx.thread where thread_id = $1`, [thread_id]))[0];
-  await refreshThreadState(db, thread_id, { ...left, runs });
+  const runs = (await runsOf(on.db, thread_id))!;
+  const values = async (): Promise<unknown> =>
+    (await on.database.sql(`select "values" from gx.thread where thread_id = $1`, [thread_id]))[0];
+  await refreshThreadState(on.db, thread_id, { ...left, runs });
   expect(await values()).toEqual({ values: left.values });
-  await database.sql(`update gx.thread set runs = runs + 1, "values" = '{"from": "the later"}' where thread_id = $1`, [thread_id]);
-  await refreshThreadState(db, thread_id, { ...left, runs });
+  await on.database.sql(`update gx.thread set runs = runs + 1, "values" = '{"from": "the later"}' where thread_id = $1`, [thread_id]);
+  await refreshThreadState(on.db, thread_id, { ...left, runs });
   expect(await values()).toEqual({ values: { from: 'the later' } });
 });

@@ -1,25 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { finishRuns } from '../../../src/agent/db/ends.ts';
-import { openDatabase, type Database } from '../../../src/agent/db/pool.ts';
 import { copyThread, getThread, insertThreads, patchThread, searchThreads, setThreadState } from '../../../src/agent/db/threads.ts';
-import { silentLog } from '../../kit/log.ts';
-import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
+import { freshOpenDatabase, type OpenDatabase } from '../../kit/postgres-opened.ts';
 
 /* A long state is kept as text. Whoever reads or searches threads must not see a difference. */
 
-let database: TestDatabase;
-let db: Database;
+let on: OpenDatabase;
 
 beforeAll(async () => {
-  database = await freshDatabase();
-  db = openDatabase({ uri: database.uri, poolSize: 2, statementTimeoutSeconds: 30, name: 'test' }, silentLog());
+  on = await freshOpenDatabase();
 });
 
-afterAll(async () => {
-  await db.close();
-  await database.drop();
-});
+afterAll(() => on.drop());
 
 const said = (topic: string): { topic: string; done: boolean; nothing: null; messages: object[] } => ({
   topic,
@@ -34,27 +27,27 @@ const kept = (state: object): object =>
 
 async function thread(): Promise<string> {
   const thread_id = randomUUID();
-  await insertThreads(db, [{ thread_id, metadata: {} }]);
+  await insertThreads(on.db, [{ thread_id, metadata: {} }]);
   return thread_id;
 }
 
 /** Ends a run of the thread. Without values, the run changed nothing. */
 async function endRun(thread_id: string, state: { values: string | undefined; plain?: string }): Promise<void> {
   const [run_id, worker] = [randomUUID(), randomUUID()];
-  await database.sql(
+  await on.database.sql(
     `insert into gx.run (run_id, thread_id, assistant_id, graph_id, status, worker, kwargs, multitask_strategy)
       values ($1, $2, gen_random_uuid(), 'none', 'running', $3, '{}', 'enqueue')`,
     [run_id, thread_id, worker],
   );
-  await finishRuns(db, [{ run_id, worker, status: 'success', error: null, thread: { status: 'idle', interrupts: '{}', ...state } }]);
+  await finishRuns(on.db, [{ run_id, worker, status: 'success', error: null, thread: { status: 'idle', interrupts: '{}', ...state } }]);
 }
 
-const valuesOf = async (thread_id: string): Promise<unknown> => (await getThread(db, thread_id))?.values;
+const valuesOf = async (thread_id: string): Promise<unknown> => (await getThread(on.db, thread_id))?.values;
 const found = async (values: Record<string, unknown>): Promise<string[]> =>
-  (await searchThreads(db, { limit: 10, offset: 0, values })).map(({ thread_id }) => thread_id!);
+  (await searchThreads(on.db, { limit: 10, offset: 0, values })).map(({ thread_id }) => thread_id!);
 
 describe.each<[string, (thread_id: string, state: object) => Promise<void>]>([
-  ['written by hand', (thread_id, values) => setThreadState(db, thread_id, { status: 'idle', values, interrupts: {} })],
+  ['written by hand', (thread_id, values) => setThreadState(on.db, thread_id, { status: 'idle', values, interrupts: {} })],
   ['left by a run', (thread_id, state) => endRun(thread_id, { values: JSON.stringify(state) })],
 ])('a long state, %s', (how, write) => {
   test('is read whole, found by its fields, and copied', async () => {
@@ -62,12 +55,12 @@ describe.each<[string, (thread_id: string, state: object) => Promise<void>]>([
     const state = said(how);
     await write(thread_id, state);
     expect(await valuesOf(thread_id)).toEqual(kept(state));
-    expect((await patchThread(db, thread_id, { a: 1 }))?.values).toEqual(kept(state));
+    expect((await patchThread(on.db, thread_id, { a: 1 }))?.values).toEqual(kept(state));
     expect(await found({ topic: how })).toEqual([thread_id]);
     expect(await found({ topic: how, messages: [{ n: 999 }] })).toEqual([thread_id]);
     expect(await found({ topic: how, messages: [{ n: 1000 }] })).toEqual([]);
     expect(await found({ topic: how, nothing: null })).toEqual([thread_id]);
-    const copy = await copyThread(db, thread_id, { copyId: randomUUID(), labels: {}, seen: undefined });
+    const copy = await copyThread(on.db, thread_id, { copyId: randomUUID(), labels: {}, seen: undefined });
     expect(copy?.values).toEqual(kept(state));
     expect((await found({ topic: how })).toSorted()).toEqual([thread_id, copy!.thread_id].toSorted());
   });
@@ -86,7 +79,7 @@ describe.each<[string, (thread_id: string, state: object) => Promise<void>]>([
   test('gives way to what a server wrote that does not know of long states', async () => {
     const thread_id = await thread();
     await write(thread_id, said(how));
-    await database.sql(`update gx.thread set "values" = '{"older": 1}', state_updated_at = now() where thread_id = $1`, [thread_id]);
+    await on.database.sql(`update gx.thread set "values" = '{"older": 1}', state_updated_at = now() where thread_id = $1`, [thread_id]);
     expect(await valuesOf(thread_id)).toEqual({ older: 1 });
     await endRun(thread_id, { values: undefined });
     expect(await valuesOf(thread_id)).toEqual({ older: 1 });

@@ -1,13 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openDatabase, type Database } from '../../../src/agent/db/pool.ts';
 import { insertThreads, searchThreads, setThreadState } from '../../../src/agent/db/threads.ts';
 import type { ThreadSearch } from '../../../src/schema/thread.ts';
-import { silentLog } from '../../kit/log.ts';
-import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
+import { freshOpenDatabase, type OpenDatabase } from '../../kit/postgres-opened.ts';
 
-let database: TestDatabase;
-let db: Database;
+let on: OpenDatabase;
 const names = new Map<string, string>();
 
 /** Threads in the order in which they were written: the last one is the newest. */
@@ -20,20 +17,19 @@ const THREADS = [
 ] as const;
 
 async function found(search: Partial<ThreadSearch>): Promise<string[]> {
-  const threads = await searchThreads(db, { limit: 10, offset: 0, ...search });
+  const threads = await searchThreads(on.db, { limit: 10, offset: 0, ...search });
   return threads.map(({ thread_id }) => names.get(thread_id!)!);
 }
 
 beforeAll(async () => {
-  database = await freshDatabase();
-  db = openDatabase({ uri: database.uri, poolSize: 2, statementTimeoutSeconds: 30, name: 'test' }, silentLog());
+  on = await freshOpenDatabase();
   for (const { name, status, values } of THREADS) {
     const thread_id = randomUUID();
     names.set(thread_id, name);
-    await insertThreads(db, [{ thread_id, metadata: { name } }]);
-    await setThreadState(db, thread_id, { status, values, interrupts: {} });
+    await insertThreads(on.db, [{ thread_id, metadata: { name } }]);
+    await setThreadState(on.db, thread_id, { status, values, interrupts: {} });
     if (name === 'works')
-      await database.sql(
+      await on.database.sql(
         `insert into gx.run (run_id, thread_id, assistant_id, graph_id, status, kwargs, multitask_strategy)
           values (gen_random_uuid(), $1, gen_random_uuid(), 'none', 'running', '{}', 'enqueue')`,
         [thread_id],
@@ -41,24 +37,21 @@ beforeAll(async () => {
   }
 });
 
-afterAll(async () => {
-  await db.close();
-  await database.drop();
-});
+afterAll(() => on.drop());
 
 test('threads made at the same time under one id: the first has it', async () => {
   const thread_id = randomUUID();
-  const made = await insertThreads(db, [
+  const made = await insertThreads(on.db, [
     { thread_id, metadata: { of: 'first' } },
     { thread_id, metadata: { of: 'second' } },
   ]);
   expect(made.map((thread) => thread?.metadata)).toEqual([{ of: 'first' }, undefined]);
-  await database.sql('delete from gx.thread where thread_id = $1', [thread_id]);
+  await on.database.sql('delete from gx.thread where thread_id = $1', [thread_id]);
 });
 
 test('a field that is selected twice is shown once, however the threads are sorted', async () => {
   for (const sort_by of ['status', 'created_at'] as const) {
-    const [thread] = await searchThreads(db, { limit: 1, offset: 0, sort_by, select: ['metadata', 'status', 'metadata'] });
+    const [thread] = await searchThreads(on.db, { limit: 1, offset: 0, sort_by, select: ['metadata', 'status', 'metadata'] });
     expect(Object.keys(thread ?? {})).toEqual(['metadata', 'status']);
   }
 });
@@ -93,7 +86,7 @@ describe('threads by status', () => {
   });
 
   test('only what was selected comes back', async () => {
-    const [first] = await searchThreads(db, { limit: 1, offset: 0, sort_by: 'status', select: ['status', 'values'] });
+    const [first] = await searchThreads(on.db, { limit: 1, offset: 0, sort_by: 'status', select: ['status', 'values'] });
     expect(first).toEqual({ status: 'interrupted', values: THREADS[1].values });
   });
 });

@@ -211,7 +211,15 @@ const assistant =
   (rest: string) =>
   (of: Records): string =>
     `/assistants/${of.assistant}${rest}`;
-const started = (): unknown => ({ assistant_id: 'who', input: { said: 'hi' } });
+const started = (): object => ({ assistant_id: 'who', input: { said: 'hi' } });
+/** A route that starts a run on a thread of its own. */
+const starts = (path: string): Row => ({
+  route: `POST ${path}`,
+  event: 'threads:create_run',
+  miss: 404,
+  path: at(path),
+  body: (of) => ({ ...started(), assistant_id: of.assistant }),
+});
 const command = (): unknown => ({ id: 1, method: 'state.get', params: {} });
 
 const ROWS: Row[] = [
@@ -306,33 +314,15 @@ const ROWS: Row[] = [
   { route: 'GET /threads/{thread_id}/runs/{run_id}/feedback', event: 'threads:read', miss: 404, path: run('/feedback') },
   { route: 'POST /threads/{thread_id}/runs/{run_id}/cancel', event: 'threads:update', miss: 404, path: run('/cancel') },
   { route: 'DELETE /threads/{thread_id}/runs/{run_id}', event: 'threads:delete', miss: 404, path: run('') },
-  {
-    route: 'POST /runs',
-    event: 'threads:create_run',
-    miss: 404,
-    path: at('/runs'),
-    body: (of) => ({ ...(started() as object), assistant_id: of.assistant }),
-  },
-  {
-    route: 'POST /runs/wait',
-    event: 'threads:create_run',
-    miss: 404,
-    path: at('/runs/wait'),
-    body: (of) => ({ ...(started() as object), assistant_id: of.assistant }),
-  },
-  {
-    route: 'POST /runs/stream',
-    event: 'threads:create_run',
-    miss: 404,
-    path: at('/runs/stream'),
-    body: (of) => ({ ...(started() as object), assistant_id: of.assistant }),
-  },
+  starts('/runs'),
+  starts('/runs/wait'),
+  starts('/runs/stream'),
   {
     route: 'POST /runs/batch',
     event: 'threads:create_run',
     miss: 404,
     path: at('/runs/batch'),
-    body: (of) => [{ ...(started() as object), assistant_id: of.assistant }],
+    body: (of) => [{ ...started(), assistant_id: of.assistant }],
   },
   { route: 'GET /runs/{run_id}/stream', event: 'threads:read', miss: 404, path: (of) => `/runs/${of.run}/stream` },
   {

@@ -3,26 +3,19 @@ import { Annotation, DeltaChannel, StateGraph } from '@langchain/langgraph';
 import type { BaseCheckpointSaver } from '@langchain/langgraph-checkpoint';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { keepLatestCheckpoints } from '../../../../src/agent/db/checkpoint-upkeep.ts';
-import { openDatabase, type Database } from '../../../../src/agent/db/pool.ts';
 import { Lists } from '../../../../src/agent/graph-thread/checkpoints/lists.ts';
 import { Saver } from '../../../../src/agent/graph-thread/checkpoints/saver.ts';
-import { silentLog } from '../../../kit/log.ts';
-import { freshDatabase } from '../../../kit/postgres.ts';
+import { freshOpenDatabase, type OpenDatabase } from '../../../kit/postgres-opened.ts';
 
-let postgres: Awaited<ReturnType<typeof freshDatabase>>;
-let db: Database;
+let on: OpenDatabase;
 
 beforeAll(async () => {
-  postgres = await freshDatabase();
-  db = openDatabase({ uri: postgres.uri, poolSize: 4, statementTimeoutSeconds: 30, name: 'test' }, silentLog());
+  on = await freshOpenDatabase(4);
 });
 
-afterAll(async () => {
-  await db.close();
-  await postgres.drop();
-});
+afterAll(() => on.drop());
 
-const ours = (): Saver => new Saver(db, new Lists(1024 * 1024));
+const ours = (): Saver => new Saver(on.db, new Lists(1024 * 1024));
 
 describe('a DeltaChannel', () => {
   const graphOf = (checkpointer: BaseCheckpointSaver) => {
@@ -38,18 +31,18 @@ describe('a DeltaChannel', () => {
 
   test('is whole after its thread is pruned to the newest checkpoint, also when it was written by hand', async () => {
     const thread_id = randomUUID();
-    await db.query({ text: `insert into gx.thread (thread_id) values ($1)`, values: [thread_id] });
+    await on.db.query({ text: `insert into gx.thread (thread_id) values ($1)`, values: [thread_id] });
     const config = { configurable: { thread_id } };
     const graph = graphOf(ours());
     for (let run = 0; run < 7; run += 1) {
       await graph.invoke({ said: [`question ${run}`] }, config);
       if (run === 5) await graph.updateState(config, { said: ['by hand'] }, 'answer');
       const before = (await graph.getState(config)).values;
-      await keepLatestCheckpoints(db, thread_id);
+      await keepLatestCheckpoints(on.db, thread_id);
       expect((await graphOf(ours()).getState(config)).values).toEqual(before);
     }
     // A run makes three checkpoints. Those that lead back to the last value that LangGraph stored stay.
-    const left = await db.query({ text: 'select 1 from gx.checkpoints where thread_id = $1', values: [thread_id] });
+    const left = await on.db.query({ text: 'select 1 from gx.checkpoints where thread_id = $1', values: [thread_id] });
     expect(left.length).toBeLessThan(8);
   });
 });

@@ -20,23 +20,18 @@ async function besideOlderDoor(server: BenchServer, size: number, part: 'first' 
 
 const all: Asked = { modes: ALL_MODES, channels: ALL_CHANNELS };
 
-const first: Scenario = {
-  id: 'events-first',
-  what: 'event streaming, 1 client: the first custom event, against the older door with the same modes, resumable',
+const beside = (id: string, part: 'first' | 'whole', what: string): Scenario => ({
+  id,
+  what,
   unit: 'times',
   sizes: { gx: 200 },
   limit: { atMost: 1.15 },
-  measure: (server, size) => besideOlderDoor(server, size, 'first', all),
-};
+  measure: (server, size) => besideOlderDoor(server, size, part, all),
+});
 
-const whole: Scenario = {
-  id: 'events-whole',
-  what: 'the same: the run of 50 events, until its end is told',
-  unit: 'times',
-  sizes: { gx: 200 },
-  limit: { atMost: 1.15 },
-  measure: (server, size) => besideOlderDoor(server, size, 'whole', all),
-};
+const asked = 'event streaming, 1 client: the first custom event, against the older door with the same modes, resumable';
+const first = beside('events-first', 'first', asked);
+const whole = beside('events-whole', 'whole', 'the same: the run of 50 events, until its end is told');
 
 /** The older door makes only what is asked for; event streaming makes everything, for those who come later. */
 const firstOfOneMode: Scenario = {
