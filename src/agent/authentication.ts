@@ -1,19 +1,22 @@
 import type { AgentConfig } from '../config/agent.ts';
 import type { Log } from '../log.ts';
-import { byHandlers, openToAll, type CallerRequest } from './auth/authenticate.ts';
+import { AgentKeys } from './auth/agent-keys.ts';
+import { byHandlers, openToAll, type CallerRequest, type Guarding } from './auth/authenticate.ts';
 import type { AgentCaller } from './auth/caller.ts';
+import { byKey } from './auth/closed.ts';
 import { UserCache } from './auth/user-cache.ts';
 import type { GraphsFile } from './gx-json/read.ts';
 import { UserCode } from './user-code/host.ts';
 
 /** Tells who calls, by what a request shows of its caller. Throws the refusal of whoever may not. */
 export type Authentication = {
+  guard: Guarding;
   callerOf: (request: CallerRequest) => Promise<AgentCaller> | AgentCaller;
   close: () => Promise<void>;
 };
 
 type Settings = {
-  config: Pick<AgentConfig, 'authTimeoutSeconds' | 'logLevel'>;
+  config: Pick<AgentConfig, 'access' | 'authTimeoutSeconds' | 'logLevel'>;
   file: Pick<GraphsFile, 'auth' | 'env' | 'settings'>;
   log: Log;
 };
@@ -21,7 +24,7 @@ type Settings = {
 /** Loads the handlers of `auth.path`, if gx.json names any. Throws a `StartError` that says what is wrong with them. */
 export async function openAuthentication({ config, file, log }: Settings): Promise<Authentication> {
   const { auth, env, settings } = file;
-  if (auth === undefined) return { callerOf: openToAll, close: () => Promise.resolve() };
+  if (auth === undefined) return { ...withoutHandlers(config, log), close: () => Promise.resolve() };
   const within = config.authTimeoutSeconds * 1000;
   const code = new UserCode({ start: { auth, env, logLevel: config.logLevel }, within, log });
   try {
@@ -38,5 +41,10 @@ export async function openAuthentication({ config, file, log }: Settings): Promi
     handles: () => code.handles,
     cache: cache && new UserCache(cache),
   });
-  return { callerOf, close: () => code.close() };
+  return { guard: 'handlers', callerOf, close: () => code.close() };
+}
+
+function withoutHandlers({ access }: Pick<AgentConfig, 'access'>, log: Log): Omit<Authentication, 'close'> {
+  if (access.key !== undefined || access.keyFolder !== undefined) return { guard: 'key', callerOf: byKey(new AgentKeys({ access, log })) };
+  return { guard: 'open', callerOf: openToAll };
 }

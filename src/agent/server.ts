@@ -4,8 +4,10 @@ import { openApiDocument } from '../http/openapi.ts';
 import { createApp } from '../http/server.ts';
 import { serveSockets, type Sockets } from '../http/websocket.ts';
 import type { Cors, GxJson } from '../schema/gx-json.ts';
-import { openToAll, type CallerRequest } from './auth/authenticate.ts';
+import { openToAll, type CallerRequest, type Guarding } from './auth/authenticate.ts';
 import type { AgentCaller } from './auth/caller.ts';
+import { KEY_SCHEMES } from './auth/closed.ts';
+import { KEY_PROTOCOL, withKeyOfSocket } from './auth/credential.ts';
 import { securitySchemes, withSecurity } from './auth/document.ts';
 import { cors, permitsOrigin } from './cors.ts';
 import type { AgentDeps } from './deps.ts';
@@ -20,6 +22,7 @@ type AppSettings = {
   config: Pick<AgentConfig, 'mountPrefix' | 'body' | 'cors' | 'privateNetwork' | 'localPages'>;
   settings: GxJson;
   features: readonly Feature[];
+  guard: Guarding;
   /** Tells who calls; throws for whoever may not. */
   callerOf: (request: CallerRequest) => Promise<AgentCaller> | AgentCaller;
   info: Omit<ServerInfo, 'flags'>;
@@ -41,14 +44,15 @@ const corsOf = ({ cors: own, localPages: local }: AppSettings['config'], { http 
 export function agentSockets(
   deps: AgentDeps,
   server: Server,
-  { config, settings, features, callerOf }: Omit<AppSettings, 'info'>,
+  { config, settings, features, callerOf }: Omit<AppSettings, 'info' | 'guard'>,
 ): Sockets {
   const routes = features.flatMap(({ sockets }) => sockets?.(deps) ?? []);
   const prefix = mountPrefix(config, settings);
   return serveSockets(server, {
     routes: routes.map((route) => ({ ...route, path: prefix + route.path })),
     log: deps.log,
-    authenticate: (headers, origin) => callerOf({ headers, ...origin }),
+    authenticate: (headers, origin) => callerOf({ headers: withKeyOfSocket(headers), ...origin }),
+    secretProtocols: KEY_PROTOCOL,
     opens: (caller) => deps.callers.opens(caller),
     permits: permitsOrigin(corsOf(config, settings)),
     body: config.body,
@@ -56,18 +60,22 @@ export function agentSockets(
 }
 
 /** Makes an application of the agent server's routes. */
-export function agentApp(deps: AgentDeps, { config, settings, features, callerOf, info }: AppSettings): ReturnType<typeof createApp> {
+export function agentApp(
+  deps: AgentDeps,
+  { config, settings, features, guard, callerOf, info }: AppSettings,
+): ReturnType<typeof createApp> {
   const metrics = createMetrics(deps, info);
   const { http = {}, auth = {} } = settings;
   const { localPages: local } = config;
   const pages = corsOf(config, settings);
   const routes: AgentRoute[] = [];
-  const document = (): unknown =>
-    withSecurity(openApiDocument(routes, { ...TITLE, version: info.version }, securitySchemes(auth), PROBLEMS), auth);
+  const schemes = guard === 'key' ? KEY_SCHEMES : securitySchemes(auth);
+  const papers = guard === 'key' ? 'read' : 'open';
+  const document = (): unknown => withSecurity(openApiDocument(routes, { ...TITLE, version: info.version }, schemes, PROBLEMS), auth);
   const flags = Object.fromEntries(features.flatMap(({ flag }) => (flag === undefined ? [] : [[flag, true]])));
   const own: AgentRoute[] = [
     ...features.flatMap((feature) => feature.routes?.(deps) ?? []),
-    ...(http.disable_meta === true ? [] : systemRoutes(deps, { info: { ...info, flags }, metrics, document })),
+    ...(http.disable_meta === true ? [] : systemRoutes(deps, { info: { ...info, flags }, metrics, document, papers })),
     healthRoute(deps, '/ok'),
   ];
   const prefix = mountPrefix(config, settings);

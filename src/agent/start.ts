@@ -61,14 +61,14 @@ async function start({ config, log, signal, extra = [] }: StartOptions, opened: 
   await migrate(preparing);
   const deps = await assemble({ config, db, preparing, host, bundles: await bundling, file, log }, opened);
   await loading;
-  const { callerOf } = await opening;
+  const { guard, callerOf } = await opening;
   await ownAssistants(preparing, file, defaults);
   await preparing.close();
   signal.throwIfAborted();
   const { settings } = file;
   const features = [...servedFeatures({ http: settings.http ?? {}, config }), ...extra];
   const info = { ...versions(), deployment: config.deployment, revision: config.revision };
-  const app = agentApp(deps, { config, settings, features, callerOf, info });
+  const app = agentApp(deps, { config, settings, features, guard, callerOf, info });
   const listener = await listen(app, config);
   const sockets = agentSockets(deps, listener.server, { config, settings, features, callerOf });
   deps.keeper.start();
@@ -76,11 +76,11 @@ async function start({ config, log, signal, extra = [] }: StartOptions, opened: 
   const stopping = new AbortController();
   for (const feature of features) feature.work?.(deps, stopping.signal);
   collectAtRest();
-  // The operator reads the version here, and puts it into the status. `worker` is the name under which this process
-  // holds its runs.
+  // The operator reads version and guard here, and puts them into the status. `worker` is the name under which this
+  // process holds its runs.
   const { processId: worker } = deps.signals;
   log.info(
-    { server_version: versions().version, port: listener.port, slots: config.jobs.slots, graphs: deps.graphs, worker },
+    { server_version: versions().version, port: listener.port, slots: config.jobs.slots, graphs: deps.graphs, guard, worker },
     'agent server ready',
   );
   const stop = async (): Promise<void> => {

@@ -4,6 +4,7 @@ import type { BodyLimits } from '../http/body.ts';
 import { createValidator } from '../http/validate.ts';
 import { LARGEST_INTEGER } from '../schema/agent-types.ts';
 import { Cors } from '../schema/gx-json.ts';
+import { agentAccess, type AgentAccess } from './agent-access.ts';
 import { SettingsReader, type Env } from './env.ts';
 import { refuseNotServed } from './not-served.ts';
 import { tracingSettings, type TracingSettings } from './tracing.ts';
@@ -56,9 +57,10 @@ export type AgentConfig = {
   jobs: JobSettings;
   /** `maxEventBytes`: a larger message of a stream is left out. */
   streams: { resumableSeconds: number; maxEventBytes: number };
-  /** Whether event streaming (protocol v2) is served, unless gx.json turns it off. */
+  access: AgentAccess;
   /** Seconds that a handler of `auth.path` may take. */
   authTimeoutSeconds: number;
+  /** Whether event streaming (protocol v2) is served, unless gx.json turns it off. */
   eventStreaming: boolean;
   deployment: string | undefined;
   revision: string | undefined;
@@ -151,6 +153,7 @@ export function agentConfig(env: Env, args: string[] = []): AgentConfig {
       resumableSeconds: read.integer(['GX_RESUMABLE_STREAM_TTL_SECONDS', 'RESUMABLE_STREAM_TTL_SECONDS'], 120, { min: 1, max: DAY }),
       maxEventBytes: read.integer(['GX_MAX_STREAM_CHUNK_SIZE_BYTES', 'MAX_STREAM_CHUNK_SIZE_BYTES'], 128 * 1024 * 1024, range(1024)),
     },
+    access: agentAccess(read),
     authTimeoutSeconds: read.integer(['GX_AUTH_TIMEOUT_SECS'], 10, { min: 1, max: 300 }),
     eventStreaming: read.flag(['GX_V2_EVENT_STREAMING', 'FF_V2_EVENT_STREAMING'], true),
     deployment: read.optional(['GX_DEPLOYMENT']),

@@ -42,6 +42,8 @@ type Options<Caller> = {
    * Called before a connection is used. Returns what is called when it has ended, and throws a 429 for one too many.
    */
   opens: (caller: Caller) => () => void;
+  /** What the names of subprotocols begin with that carry a secret. They are repeated only if no other is offered. */
+  secretProtocols: string;
   /** Whether pages of the origin may connect; clients other than browsers send none. */
   permits: (origin: string) => boolean;
   /** A message beyond these ends the connection (1009). */
@@ -64,8 +66,11 @@ const REFUSED = 4000;
 
 /** Serves WebSockets beside the server's other answers. */
 export function serveSockets<Caller>(server: Server, options: Options<Caller>): Sockets {
-  const { log, body, routes } = options;
-  const sockets = new WebSocketServer({ noServer: true, maxPayload: body.bytes, clientTracking: true });
+  const { log, body, routes, secretProtocols } = options;
+  // Browsers end a connection whose server chooses none of the protocols that they offer.
+  const handleProtocols = (offered: Set<string>): string =>
+    [...offered].find((name) => !name.startsWith(secretProtocols)) ?? [...offered][0] ?? '';
+  const sockets = new WebSocketServer({ noServer: true, maxPayload: body.bytes, clientTracking: true, handleProtocols });
   const silent = new WeakSet<WebSocket>();
   const look = setInterval(() => {
     for (const socket of sockets.clients) {

@@ -6,6 +6,9 @@ import type { UserCache } from './user-cache.ts';
 /** A request as far as its credentials go. `url` is its path with the query. */
 export type CallerRequest = { source: string; method: string; url: string; headers: IncomingHttpHeaders };
 
+/** What decides who may call: nothing, the key of the deployment, or the handlers of `auth.path`. */
+export type Guarding = 'open' | 'key' | 'handlers';
+
 /** A request as the user's `authenticate` sees it. */
 type Seen = { method: string; url: string; headers: [string, string][] };
 

@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
+import { OPEN_ACCESS } from '../../config/agent-access.ts';
 import { agentConfig, type AgentConfig } from '../../config/agent.ts';
 import { LentEnvironment, processEnv } from '../../config/env.ts';
 import { createLog, type Log } from '../../log.ts';
@@ -113,7 +114,10 @@ function configFor({ config, host }: DevOptions, uri: string): AgentConfig {
     GX_SERVER_HOST: '127.0.0.1',
     GX_SERVER_PORT: '0',
   };
-  return { ...agentConfig(env, ['--config', config]), localPages: { loopback: isLoopback(host) } };
+  const settings = agentConfig(env, ['--config', config]);
+  const loopback = isLoopback(host);
+  // A key that is meant for the deployment keeps nobody out of his own machine.
+  return { ...settings, access: loopback ? OPEN_ACCESS : settings.access, localPages: { loopback } };
 }
 
 const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || host.startsWith('127.');

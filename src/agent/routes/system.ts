@@ -15,7 +15,8 @@ export type ServerInfo = {
   revision: string | undefined;
 };
 
-type SystemFacts = { info: ServerInfo; metrics: Metrics; document: () => unknown };
+/** `papers`: who may read what describes the server. */
+type SystemFacts = { info: ServerInfo; metrics: Metrics; document: () => unknown; papers: 'open' | 'read' };
 
 type Deps = Pick<AgentDeps, 'db' | 'host' | 'pump' | 'log'>;
 
@@ -68,14 +69,14 @@ const page = (title: string): string => `<!doctype html><html><head><meta charse
 <script>fetch('openapi.json').then(r=>r.json()).then(d=>{for(const[p,ms]of Object.entries(d.paths))for(const[m,o]of Object.entries(ms)){
 const row=t.insertRow();row.insertCell().innerHTML='<code></code>';row.cells[0].firstChild.textContent=m.toUpperCase()+' '+p;row.insertCell().textContent=o.summary}})</script></body></html>`;
 
-const infoRoute = ({ info }: SystemFacts): AgentRoute =>
+const infoRoute = ({ info, papers }: SystemFacts): AgentRoute =>
   route({
     method: 'get',
     path: '/info',
     id: 'info',
     summary: 'Version and what this server can do',
     tag,
-    access: 'open',
+    access: papers,
     answers: { 200: ok('Facts.', Any) },
     handler: () =>
       json({
@@ -119,26 +120,26 @@ const metricsRoute = ({ metrics }: SystemFacts): AgentRoute =>
     },
   });
 
-const openapiRoute = ({ document }: SystemFacts): AgentRoute =>
+const openapiRoute = ({ document, papers }: SystemFacts): AgentRoute =>
   route({
     method: 'get',
     path: '/openapi.json',
     id: 'openapi',
     summary: 'This interface, described',
     tag,
-    access: 'open',
+    access: papers,
     answers: { 200: ok('OpenAPI 3.0.', Any) },
     handler: () => json(document()),
   });
 
-const docsRoute = (): AgentRoute =>
+const docsRoute = ({ papers }: SystemFacts): AgentRoute =>
   route({
     method: 'get',
     path: '/docs',
     id: 'docs',
     summary: 'This interface, for people',
     tag,
-    access: 'open',
+    access: papers,
     answers: { 200: ok('A page.') },
     handler: () => text(page('Agent server'), 'text/html; charset=utf-8'),
   });
@@ -148,5 +149,5 @@ export const systemRoutes = (deps: Deps, facts: SystemFacts): AgentRoute[] => [
   infoRoute(facts),
   metricsRoute(facts),
   openapiRoute(facts),
-  docsRoute(),
+  docsRoute(facts),
 ];

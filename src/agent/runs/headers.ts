@@ -2,7 +2,15 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { HeaderPatterns } from '../../schema/gx-json.ts';
 
 /** Headers that carry a credential, which pass only when a rule names them in full: a `*` never means them. */
-const CREDENTIALS = new Set(['authorization', 'proxy-authorization', 'cookie', 'x-api-key', 'x-tenant-id', 'x-service-key']);
+const CREDENTIALS = new Set([
+  'authorization',
+  'proxy-authorization',
+  'cookie',
+  'sec-websocket-protocol',
+  'x-api-key',
+  'x-tenant-id',
+  'x-service-key',
+]);
 
 type Passes = (name: string) => boolean;
 
