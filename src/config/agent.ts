@@ -5,6 +5,7 @@ import { createValidator } from '../http/validate.ts';
 import { LARGEST_INTEGER } from '../schema/agent-types.ts';
 import { Cors } from '../schema/gx-json.ts';
 import { agentAccess, type AgentAccess } from './agent-access.ts';
+import { encryptionSettings, type EncryptionSettings } from './encryption.ts';
 import { SettingsReader, type Env } from './env.ts';
 import { refuseNotServed } from './not-served.ts';
 import { tracingSettings, type TracingSettings } from './tracing.ts';
@@ -70,6 +71,8 @@ export type AgentConfig = {
   typesWithin: number;
   /** Undefined means no traces, and no cost of them. */
   tracing: TracingSettings | undefined;
+  /** Undefined means that the database holds values as they are. */
+  encryption: EncryptionSettings | undefined;
 };
 
 export type JobSettings = {
@@ -161,6 +164,7 @@ export function agentConfig(env: Env, args: string[] = []): AgentConfig {
     buildFolder: read.optional(['GX_BUILD_FOLDER']),
     typesWithin: read.integer(['GX_SCHEMA_RESOLVE_TIMEOUT_MS', 'LANGGRAPH_SCHEMA_RESOLVE_TIMEOUT_MS'], 30_000, { min: 0, max: 600_000 }),
     tracing: tracingSettings(read),
+    encryption: encryptionSettings(read),
   };
   refuseNotServed(read);
   read.finish();

@@ -1,3 +1,4 @@
+import { PLAIN } from '../../src/agent/encryption/codec.ts';
 import { readdirSync, readFileSync } from 'node:fs';
 import { PGlite } from '@electric-sql/pglite';
 import { vector } from '@electric-sql/pglite-pgvector';
@@ -13,6 +14,7 @@ export async function postgresWithVectors(): Promise<{ db: Database; close: () =
   await postgres.exec('create schema gx');
   for (const name of readdirSync(FOLDER).toSorted()) await postgres.exec(readFileSync(new URL(name, FOLDER), 'utf8'));
   const statements = (target: Pick<PGlite, 'query'>): Db => ({
+    codec: PLAIN,
     query: async ({ text, values }) => (await target.query(text, values)).rows as never,
   });
   const transaction = (work: (tx: Db) => Promise<unknown>): Promise<unknown> => postgres.transaction((tx) => work(statements(tx as never)));

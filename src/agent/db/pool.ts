@@ -1,4 +1,5 @@
 import { Pool, types as builtIn, type CustomTypesConfig, type PoolClient, type QueryConfig } from 'pg';
+import { PLAIN, type Codec } from '../encryption/codec.ts';
 import { byteaArray } from './bytea-array.ts';
 import { Conflict, Rejected, Unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
@@ -8,8 +9,11 @@ export type Row = Record<string, unknown>;
 /** A statement. With a name it is planned once per connection. */
 export type Statement = { name?: string; text: string; values?: unknown[] };
 
-/** Anything statements can be sent to: the pool, or one connection inside a transaction. */
-export type Db = { query<R = Row>(statement: Statement): Promise<R[]> };
+/**
+ * Anything statements can be sent to: the pool, or one connection inside a transaction. `codec` is what values that
+ * somebody else must not read pass through.
+ */
+export type Db = { query<R = Row>(statement: Statement): Promise<R[]>; codec: Codec };
 
 export type Database = Db & {
   transaction<T>(work: (tx: Db) => Promise<T>): Promise<T>;
@@ -25,6 +29,8 @@ export type PoolOptions = {
   name: string;
   /** Lets the pool write even to a database that its guard has made read-only, for writes that take next to no room. */
   insists?: boolean;
+  /** Without it, values are stored as they are. */
+  codec?: Codec | undefined;
 };
 
 const TIMESTAMPTZ = 1184;
@@ -60,10 +66,12 @@ export function openDatabase(options: PoolOptions, log: Log): Database {
   // A connection that breaks while it is held fails the holder's next statement. Without a listener, the event would
   // end the process.
   pool.on('connect', (client) => client.on('error', () => undefined));
+  const { codec = PLAIN } = options;
   return {
     pool,
+    codec,
     query: (statement) => run(pool, statement),
-    transaction: (work) => transaction(pool, work),
+    transaction: (work) => transaction(pool, codec, work),
     close: async () => {
       if (!pool.ending) await pool.end();
     },
@@ -79,14 +87,14 @@ async function run<R>(target: Pool | PoolClient, statement: Statement): Promise<
   }
 }
 
-async function transaction<T>(pool: Pool, work: (tx: Db) => Promise<T>): Promise<T> {
+async function transaction<T>(pool: Pool, codec: Codec, work: (tx: Db) => Promise<T>): Promise<T> {
   const client = await pool.connect().catch((error: unknown) => {
     throw translated(error);
   });
   let broken: Error | undefined;
   try {
     await run(client, { text: 'begin' });
-    const result = await work({ query: (statement) => run(client, statement) });
+    const result = await work({ query: (statement) => run(client, statement), codec });
     await run(client, { text: 'commit' });
     return result;
   } catch (error) {

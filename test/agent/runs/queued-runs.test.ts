@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { PLAIN } from '../../../src/agent/encryption/codec.ts';
 import type { Db } from '../../../src/agent/db/pool.ts';
 import { QueuedRuns } from '../../../src/agent/runs/queued-runs.ts';
 
@@ -11,7 +12,7 @@ function lateDatabase(count: number): { db: Db; answer: () => void } {
     await promise;
     return [{ count }] as never;
   };
-  return { db: { query } as Db, answer: resolve };
+  return { db: { query, codec: PLAIN } as Db, answer: resolve };
 }
 
 test('runs that come while the number is read for the first time wait for it', async () => {

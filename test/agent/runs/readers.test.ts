@@ -1,3 +1,4 @@
+import { PLAIN } from '../../../src/agent/encryption/codec.ts';
 import { expect, test } from 'vitest';
 import { batchedStatements } from '../../../src/agent/db/batched-statements.ts';
 import type { Db } from '../../../src/agent/db/pool.ts';
@@ -15,7 +16,8 @@ type Setup = { readers: Readers; bus: Bus; sent: [to: string | undefined, signal
 /** The readers of a process called "self". Its database answers so many statements with these rows, then fails. */
 function readersOf(rows: object[] = [], statements = Infinity): Setup {
   let left = statements;
-  const db: Db = { query: async <R>() => ((left -= 1) < 0 ? Promise.reject(new Unavailable('no database')) : (rows as R[])) };
+  const query = async <R>(): Promise<R[]> => ((left -= 1) < 0 ? Promise.reject(new Unavailable('no database')) : (rows as R[]));
+  const db: Db = { query, codec: PLAIN };
   const sent: [string | undefined, Signal][] = [];
   const send = async (signal: Signal, to?: string): Promise<void> => void sent.push([to, signal]);
   const eventLog = new EventLog({ db, lifeSeconds: 60, log: silentLog() });

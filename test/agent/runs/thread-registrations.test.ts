@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { PLAIN } from '../../../src/agent/encryption/codec.ts';
 import type { Db, Statement } from '../../../src/agent/db/pool.ts';
 import type { Signal } from '../../../src/agent/db/signals.ts';
 import { ThreadRegistrations } from '../../../src/agent/runs/thread-registrations.ts';
@@ -32,7 +33,11 @@ class Situation {
       return ids.flatMap((id) => (this.threads.has(id) ? [{ thread_id: id, last: this.threads.get(id) }] : [])) as R[];
     };
     const send = async (signal: Signal): Promise<void> => void this.sent.push(signal);
-    this.registrations = new ThreadRegistrations({ db: { query } satisfies Db, bus: this.bus, signals: { processId: 'self', send } });
+    this.registrations = new ThreadRegistrations({
+      db: { query, codec: PLAIN } satisfies Db,
+      bus: this.bus,
+      signals: { processId: 'self', send },
+    });
   }
 
   /** Follows a thread. Returns what the reader has heard, and what ends the following. */

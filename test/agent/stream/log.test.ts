@@ -1,3 +1,4 @@
+import { PLAIN } from '../../../src/agent/encryption/codec.ts';
 import { expect, test } from 'vitest';
 import type { Db, Statement } from '../../../src/agent/db/pool.ts';
 import { EventLog } from '../../../src/agent/stream/log.ts';
@@ -15,7 +16,7 @@ function slow({ fails = false }: { fails?: boolean } = {}): { db: Db; batches: n
     if (fails) throw new Error('no');
     return [];
   };
-  return { db: { query }, batches };
+  return { db: { query, codec: PLAIN }, batches };
 }
 
 test('what was appended is written when it says so, however much comes meanwhile', async () => {

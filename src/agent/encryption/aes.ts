@@ -1,0 +1,117 @@
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import type { EncryptionSettings } from '../../config/encryption.ts';
+import { Rejected, Unavailable } from '../../errors.ts';
+import { isSealed, RESERVED, SEALED, type Codec, type Place } from './codec.ts';
+
+/*
+ * Sealing by AES-256-GCM. A sealed value is, in bytes:
+ *
+ *   form (1) | id of the key (4) | salt (12) | nonce (12) | ciphertext | tag (16)
+ *
+ * Each process encrypts with a key of its own, which follows from the deployment's key and the salt. So random nonces
+ * of 96 bits never come near the 2^32 values after which NIST SP 800-38D asks for another key.
+ */
+
+/** The forms: the value as it is, or compressed with Zstandard. */
+const AS_IS = 1;
+const COMPRESSED = 2;
+
+const ID_BYTES = 4;
+const SALT_BYTES = 12;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const HEAD = 1 + ID_BYTES + SALT_BYTES + NONCE_BYTES;
+const CIPHER = 'aes-256-gcm';
+
+/** Bytes from which a value is compressed first: a shorter one gains less than the time that it takes. */
+const WORTH_COMPRESSING = 600;
+const LEVEL = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
+
+/** Processes whose keys are remembered. */
+const MOST_SALTS = 1000;
+
+/** What sealed bytes begin with, so that they are told from bytes of the time before there was a key. */
+const MAGIC = Buffer.from('\u0000gx-sealed\u0000');
+
+/** Returns the id of a key, which tells nothing of its secret. */
+export const aesKeyId = (secret: Buffer): string => derived(secret, 'id', ID_BYTES).toString('hex');
+
+const derived = (secret: Buffer, use: string, bytes: number, salt: Buffer = Buffer.alloc(0)): Buffer =>
+  Buffer.from(hkdfSync('sha256', secret, salt, `gx at rest: ${use}`, bytes));
+
+/** Returns a codec that reads with all keys, and encrypts new values with the first, if it encrypts at all. */
+export function aesCodec({ keys, encrypts, names }: EncryptionSettings): Codec {
+  const secrets = keys.map((key) => Buffer.from(key, 'base64'));
+  const ring = new Map(secrets.map((secret) => [aesKeyId(secret), new SaltedKeys(secret)]));
+  const writing = encrypts ? { key: new SaltedKeys(secrets[0]!), salt: randomBytes(SALT_BYTES) } : undefined;
+  return {
+    encrypts,
+    names: new Set(encrypts ? names : []),
+    seal: async (place, json) => {
+      if (writing !== undefined) return `{"${SEALED}":"${encrypted(writing, place, Buffer.from(json)).toString('base64')}"}`;
+      if (json.includes(`"${SEALED}":`)) throw new Rejected(RESERVED);
+      return json;
+    },
+    open: async (place, stored) =>
+      isSealed(stored) ? (JSON.parse(decrypted(ring, place, Buffer.from(stored[SEALED], 'base64')).toString()) as unknown) : stored,
+    sealBytes: async (place, bytes) => (writing === undefined ? bytes : Buffer.concat([MAGIC, encrypted(writing, place, bytes)])),
+    openBytes: async (place, stored) => {
+      const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
+      return bytes.subarray(0, MAGIC.length).equals(MAGIC) ? decrypted(ring, place, bytes.subarray(MAGIC.length)) : stored;
+    },
+  };
+}
+
+/** The keys of the processes that wrote with one key of the deployment. */
+class SaltedKeys {
+  readonly id: Buffer;
+  readonly #secret: Buffer;
+  readonly #bySalt = new Map<string, Buffer>();
+
+  constructor(secret: Buffer) {
+    this.id = Buffer.from(aesKeyId(secret), 'hex');
+    this.#secret = secret;
+  }
+
+  of(salt: Buffer): Buffer {
+    const name = salt.toString('latin1');
+    const known = this.#bySalt.get(name);
+    if (known !== undefined) return known;
+    const key = derived(this.#secret, 'values', 32, salt);
+    if (this.#bySalt.size >= MOST_SALTS) this.#bySalt.clear();
+    this.#bySalt.set(name, key);
+    return key;
+  }
+}
+
+/** What is authenticated beside the value: how it is written, and where it stands. */
+const authenticated = (form: number, { kind, of = '' }: Place): Buffer => Buffer.from(`${form}\n${kind}\n${of}`);
+
+type Writing = { key: SaltedKeys; salt: Buffer };
+
+function encrypted({ key, salt }: Writing, place: Place, bytes: Uint8Array): Buffer {
+  const compressed = bytes.length < WORTH_COMPRESSING ? undefined : zstdCompressSync(bytes, LEVEL);
+  const form = compressed === undefined || compressed.length >= bytes.length ? AS_IS : COMPRESSED;
+  const nonce = randomBytes(NONCE_BYTES);
+  const cipher = createCipheriv(CIPHER, key.of(salt), nonce).setAAD(authenticated(form, place));
+  const text = cipher.update(form === COMPRESSED ? compressed! : bytes);
+  return Buffer.concat([Buffer.of(form), key.id, salt, nonce, text, cipher.final(), cipher.getAuthTag()]);
+}
+
+/** Throws `Unavailable` for a value of a key that is not in the ring, and for one that was changed or moved. */
+function decrypted(ring: ReadonlyMap<string, SaltedKeys>, place: Place, bytes: Buffer): Buffer {
+  const [form = 0] = bytes;
+  const id = bytes.subarray(1, 1 + ID_BYTES).toString('hex');
+  const key = ring.get(id);
+  if (key === undefined) throw new Unavailable(`A value is encrypted with the key ${id}, which GX_AES_KEY does not have; add that key.`);
+  const salt = bytes.subarray(1 + ID_BYTES, 1 + ID_BYTES + SALT_BYTES);
+  const decipher = createDecipheriv(CIPHER, key.of(salt), bytes.subarray(HEAD - NONCE_BYTES, HEAD), { authTagLength: TAG_BYTES });
+  decipher.setAAD(authenticated(form, place)).setAuthTag(bytes.subarray(-TAG_BYTES));
+  try {
+    const text = Buffer.concat([decipher.update(bytes.subarray(HEAD, -TAG_BYTES)), decipher.final()]);
+    return form === COMPRESSED ? zstdDecompressSync(text) : text;
+  } catch (error) {
+    throw new Unavailable(`An encrypted value (${place.kind}) was changed, or belongs elsewhere; it can't be read.`, { cause: error });
+  }
+}

@@ -1,0 +1,110 @@
+import { Rejected } from '../../errors.ts';
+
+/*
+ * The one door between a value and what the database stores of it. Without a key a value is stored as it is.
+ *
+ * A sealed value is JSON itself: an object with one field, SEALED. So it stands wherever JSON stands, in columns of
+ * type `jsonb`, `json` and `text`, in the bytes of a checkpoint, or under a key of some metadata.
+ */
+
+/** The field that a sealed value has instead of its own. */
+export const SEALED = '__gx_sealed__';
+
+/**
+ * What a value is, and whose, where its reader knows that: both are authenticated, so that a value that is moved to
+ * another place can't be opened there.
+ */
+export type Place = { kind: SealedKind; of?: string | undefined };
+
+export type SealedKind =
+  | 'run.kwargs'
+  | 'run.error'
+  | 'thread.values'
+  | 'thread.interrupts'
+  | 'event.data'
+  | 'checkpoint.value'
+  | 'checkpoint.write'
+  | 'checkpoint.metadata'
+  | 'store.value'
+  | 'feedback'
+  | 'cron.payload'
+  | 'webhook.body'
+  | 'named';
+
+export type Codec = {
+  /** True where new values are encrypted. */
+  readonly encrypts: boolean;
+  /** Names of fields that are encrypted in metadata, config and context, at any depth. */
+  readonly names: ReadonlySet<string>;
+  /** Returns JSON text as it is stored, which is JSON text, too. */
+  seal(place: Place, json: string): Promise<string>;
+  /** Returns the value that a stored value, as it was parsed, stands for. */
+  open(place: Place, stored: unknown): Promise<unknown>;
+  sealBytes(place: Place, bytes: Uint8Array): Promise<Uint8Array>;
+  openBytes(place: Place, stored: Uint8Array): Promise<Uint8Array>;
+};
+
+export const RESERVED = `${SEALED}: The server itself uses this name.`;
+
+/** Stores every value as it is. */
+export const PLAIN: Codec = {
+  encrypts: false,
+  names: new Set(),
+  seal: (_, json) => Promise.resolve(json),
+  open: (_, stored) => Promise.resolve(stored),
+  sealBytes: (_, bytes) => Promise.resolve(bytes),
+  openBytes: (_, stored) => Promise.resolve(stored),
+};
+
+/** Says whether a parsed value is sealed. */
+export const isSealed = (value: unknown): value is Record<typeof SEALED, string> =>
+  typeof value === 'object' && value !== null && typeof (value as Record<string, unknown>)[SEALED] === 'string';
+
+/** Opens JSON text. What is not sealed stays the text that it is. */
+export async function openText(codec: Codec, place: Place, stored: string): Promise<string> {
+  return stored.startsWith(`{"${SEALED}"`) ? JSON.stringify(await codec.open(place, JSON.parse(stored))) : stored;
+}
+
+type Json = Record<string, unknown>;
+
+const isParent = (value: unknown): value is Json => typeof value === 'object' && value !== null;
+
+/** Returns metadata, a config or a context as it is stored: what stands under one of the codec's names is sealed. */
+export async function sealNamed<T>(codec: Codec, record: T): Promise<T> {
+  if (codec === PLAIN || !isParent(record)) return record;
+  if (isSealed(record)) throw new Rejected(RESERVED);
+  if (codec.names.size === 0 && !hasSealed(record)) return record;
+  return rebuilt(record, async (name, value) => {
+    if (value === null || value === undefined) return value;
+    if (codec.names.has(name)) return JSON.parse(await codec.seal({ kind: 'named', of: name }, JSON.stringify(value))) as unknown;
+    return sealNamed(codec, value);
+  });
+}
+
+/** Returns metadata, a config or a context as it was given, whatever names were in force then. */
+export async function openNamed<T>(codec: Codec, stored: T): Promise<T> {
+  if (codec === PLAIN || !isParent(stored) || !hasSealed(stored)) return stored;
+  return rebuilt(stored, (name, value) => (isSealed(value) ? codec.open({ kind: 'named', of: name }, value) : openNamed(codec, value)));
+}
+
+const hasSealed = (value: unknown): boolean => isParent(value) && (isSealed(value) || Object.values(value).some(hasSealed));
+
+async function rebuilt<T extends Json>(record: T, made: (name: string, value: unknown) => Promise<unknown>): Promise<T> {
+  const entries = await Promise.all(Object.entries(record).map(async ([name, value]) => [name, await made(name, value)] as const));
+  return (Array.isArray(record) ? entries.map(([, value]) => value) : Object.fromEntries(entries)) as T;
+}
+
+/** What each column of a row holds: `named` for metadata, a config or a context, else the place of its value. */
+export type SealedColumns<R> = { [Column in keyof R]?: 'named' | ((row: R) => Place) };
+
+/** Opens the columns of rows that may be sealed. */
+export async function openRows<R extends object>(codec: Codec, rows: R[], columns: SealedColumns<R>): Promise<R[]> {
+  if (codec === PLAIN) return rows;
+  const opened = async (row: R, column: keyof R): Promise<unknown> => {
+    const place = columns[column]!;
+    return place === 'named' ? openNamed(codec, row[column]) : codec.open(place(row), row[column]);
+  };
+  const present = Object.keys(columns) as (keyof R)[];
+  for (const row of rows) for (const column of present) if (isParent(row[column])) row[column] = (await opened(row, column)) as R[keyof R];
+  return rows;
+}

@@ -1,0 +1,74 @@
+import type { SettingsReader } from './env.ts';
+
+/** How values are encrypted in the database. It is JSON, because it goes to the threads that run graphs. */
+export type EncryptionSettings = {
+  /** Secrets as base64. */
+  keys: string[];
+  /** True where the first key encrypts new values; false where the keys only read. */
+  encrypts: boolean;
+  /** Names of fields that are encrypted in metadata, config and context. */
+  names: string[];
+};
+
+const KEY = ['GX_AES_KEY', 'LANGGRAPH_AES_KEY'];
+const NAMES = ['GX_AES_JSON_KEYS', 'LANGGRAPH_AES_JSON_KEYS'];
+
+/** Stands in the list before keys that only read. */
+const NONE = 'none';
+
+/** What AES takes; other servers of this interface take the text itself as the key. */
+const BYTES = [16, 24, 32];
+
+/** Names that the server, or a search by it, looks for in metadata and configs. */
+const SYSTEM = [
+  'assistant_id',
+  'checkpoint_id',
+  'checkpoint_ns',
+  'configurable',
+  'created_by',
+  'graph_id',
+  'langgraph_api_url',
+  'langgraph_api_version',
+  'langgraph_auth_permissions',
+  'langgraph_auth_user',
+  'langgraph_auth_user_id',
+  'langgraph_host',
+  'langgraph_plan',
+  'langgraph_request_id',
+  'langgraph_version',
+  'recursion_limit',
+  'run_attempt',
+  'run_id',
+  'thread_id',
+];
+
+/** Reads the keys; undefined where the database holds values as they are. */
+export function encryptionSettings(read: SettingsReader): EncryptionSettings | undefined {
+  const text = read.optional(KEY);
+  const names = read.words(NAMES);
+  if (text === undefined) {
+    if (names.length > 0) read.problem(`${NAMES[0]} is set without ${KEY[0]}`);
+    return undefined;
+  }
+  for (const name of names) if (SYSTEM.includes(name)) read.problem(`${NAMES[0]} can't encrypt "${name}": the server searches by it`);
+  const { encrypts, keys } = keysIn(text);
+  if (keys === undefined)
+    read.problem(`${KEY[0]} must hold keys of 16, 24 or 32 bytes, or of 32 bytes as base64, with commas between them`);
+  return { keys: keys ?? [], encrypts, names };
+}
+
+/** A key may have a comma in it, where it is the only one. */
+function keysIn(text: string): { encrypts: boolean; keys: string[] | undefined } {
+  const words = text.split(',').map((word) => word.trim());
+  const encrypts = words[0] !== NONE;
+  const listed = (encrypts ? words : words.slice(1)).map(asBase64);
+  if (listed.length > 0 && listed.every((key) => key !== undefined)) return { encrypts, keys: [...new Set(listed)] };
+  const whole = asBase64(text);
+  return { encrypts: true, keys: whole === undefined ? undefined : [whole] };
+}
+
+function asBase64(text: string): string | undefined {
+  const bytes = Buffer.from(text);
+  if (BYTES.includes(bytes.length)) return bytes.toString('base64');
+  return /^[\w+/-]{43}=$/.test(text) ? Buffer.from(text, 'base64').toString('base64') : undefined;
+}
