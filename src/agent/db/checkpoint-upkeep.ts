@@ -4,6 +4,7 @@ import { PACKED_BLOB, packedIn, unpackCheckpoints, writesIn } from './checkpoint
 import type { Database, Db } from './pool.ts';
 import type { Patterns } from './permits.ts';
 import { lockActive } from './runs.ts';
+import { storeStateWhole } from './thread-values.ts';
 
 /** Copies all checkpoints of one thread to another. */
 export async function copyCheckpoints(db: Db, from: string, to: string): Promise<void> {
@@ -132,8 +133,8 @@ function keptCheckpoints(tx: Db, threadId: string): Promise<Kept[]> {
 
 /**
  * Keeps only the newest checkpoint of each namespace, with its writes and values, and what LangGraph makes a
- * DeltaChannel from. Its lists are stored whole, so that no removed element stays behind. Returns false, and does
- * nothing, while the thread has a run.
+ * DeltaChannel from. Its lists and its state are stored whole, so that no removed element stays behind. Returns false,
+ * and does nothing, while the thread has a run.
  */
 export function keepLatestCheckpoints(db: Database, threadId: string, changeable?: Patterns): Promise<boolean> {
   return db.transaction(async (tx) => {
@@ -147,6 +148,7 @@ export function keepLatestCheckpoints(db: Database, threadId: string, changeable
     await tx.query({ text: `delete from gx.checkpoint_writes where thread_id = $1 and not ${isKept}`, values });
     await tx.query({ text: `delete from gx.checkpoints where thread_id = $1 and not ${isKept}`, values });
     await deleteUnusedValues(tx, threadId, null);
+    await storeStateWhole(tx, threadId);
     return true;
   });
 }

@@ -2,12 +2,14 @@ import type { RunStatus } from '../../schema/run.ts';
 import { fieldText, toField } from './json-field.ts';
 import { rowsFrom } from './plans.ts';
 import type { Db } from './pool.ts';
+import { LongStates } from './long-states.ts';
 import { valuesColumns, type StateText } from './thread-values.ts';
 
 /* This file writes the end of a run that its worker has carried to its end. */
 
 export type FinishRun = {
   run_id: string;
+  thread_id: string;
   worker: string;
   status: RunStatus;
   error: object | null;
@@ -31,61 +33,100 @@ const GIVEN = {
   values: 'text',
   interrupts: 'text',
   long_values: 'text',
+  tail: 'text',
+  kept: 'int',
+  written_at: 'timestamptz',
 };
 
 /** Says whether another run of the thread is due. */
 const MORE = `(select true from gx.run p where p.thread_id = r.thread_id and p.status = 'pending' and p.due_at <= now() limit 1) is not null as more`;
 
 /**
- * Ends runs of one worker and writes down where their threads rest, in one statement. A cancel that was answered before
- * has the last word, because clients were told that the run is interrupted, or gone. Rows are locked as everywhere,
- * threads before runs and each in the order of their ids, so that an admission on the thread and an end never wait for
- * each other. Each row is looked up by its key, also by a plan that was made while the tables were small.
+ * Rows are locked as everywhere, threads before runs and each in the order of their ids, so that an admission on the
+ * thread and an end never wait for each other. Each row is looked up by its key, also by a plan that was made while the
+ * tables were small. `behind`: the thread's state is not the one that a tail would add to, and nothing is written.
  */
-export async function finishRuns(db: Db, runs: FinishRun[]): Promise<WrittenEnd[]> {
-  const states = runs.map(({ thread }) => valuesColumns(thread));
-  const rows = await db.query<Finished & { run_id: string; cancel: 'interrupt' | 'rollback' | null }>({
+const END = `with asked as materialized (
+    select * from ${rowsFrom(GIVEN, 'f')}),
+  threads as materialized (
+    select t.* from (select r.thread_id from asked a, lateral (select thread_id from gx.run where run_id = a.run_id limit 1) r order by thread_id) o,
+      lateral (select thread_id, long_values_at from gx.thread t where t.thread_id = o.thread_id for no key update) t),
+  runs as materialized (
+    select r.* from (select run_id from asked where (select count(*) from threads) >= 0 order by run_id) o,
+      lateral (select run_id, thread_id, worker, status, cancel from gx.run r where r.run_id = o.run_id for no key update) r),
+  f as materialized (
+    select run_id, cancel, "values", long_values, tail, kept, interrupts,
+      case when cancel is null then f.status else 'interrupted' end as status,
+      case when cancel is null then error::jsonb end as error,
+      case when cancel is not null and rest = 'error' then 'idle' else rest end as rest,
+      written_at is not null and not exists (select 1 from threads t where t.thread_id = runs.thread_id and t.long_values_at = written_at) as behind
+    from asked f join runs using (run_id, worker) where runs.status = 'running'),
+  r as (
+    update gx.run r set status = f.status, error = f.error, updated_at = now(), ended_at = now(), lease_until = null
+    from f where r.run_id = f.run_id and f.cancel is distinct from 'rollback' and not f.behind
+    returning r.run_id, r.thread_id, r.readers, r.status),
+  t as (
+    update gx.thread t set status = f.rest, "values" = coalesce(f."values"::jsonb, t."values"),
+      long_values = case when f."values" is null or f.tail is not null then t.long_values else f.long_values end,
+      long_values_at = case when f.long_values is not null or f."values" is null and t.long_values_at = t.state_updated_at then now()
+        when f.tail is not null or f."values" is null then t.long_values_at end,
+      long_kept = case when f."values" is null then t.long_kept else f.kept end,
+      long_tail = case when f."values" is null then t.long_tail else f.tail end,
+      long_tail_at = case when f.tail is not null or f."values" is null and t.long_tail_at = t.state_updated_at then now() end,
+      interrupts = coalesce(f.interrupts::jsonb, t.interrupts), error = f.error, updated_at = now(), state_updated_at = now()
+    from r join f using (run_id) where t.thread_id = r.thread_id
+    returning f.run_id, t.long_values_at)
+  select f.run_id, f.cancel, f.behind, r.readers, r.status, t.long_values_at::text as long_at,
+    ${MORE}
+  from f left join r using (run_id) left join t using (run_id)`;
+
+/**
+ * Ends runs of one worker and writes down where their threads rest, in one statement. A cancel that was answered before
+ * has the last word, because clients were told that the run is interrupted, or gone. `longStates` are those that this
+ * process wrote. The ends of threads whose state somebody else has written since take a second statement.
+ */
+export async function finishRuns(db: Db, runs: FinishRun[], longStates = new LongStates(0)): Promise<WrittenEnd[]> {
+  const ends = await writeEnds(db, runs, longStates);
+  const behind = runs.filter((_, at) => ends[at] === 'behind');
+  if (behind.length === 0) return ends as WrittenEnd[];
+  for (const { thread_id } of behind) longStates.forget(thread_id);
+  const later = await writeEnds(db, behind, longStates);
+  return ends.map((end) => (end === 'behind' ? (later.shift() as WrittenEnd) : end));
+}
+
+type EndRow = Finished & { run_id: string; cancel: 'interrupt' | 'rollback' | null; behind: boolean; long_at: string | null };
+
+/** Returns `behind` for a run of a thread whose state is not the one that a tail would add to. */
+async function writeEnds(db: Db, runs: FinishRun[], longStates: LongStates): Promise<(WrittenEnd | 'behind')[]> {
+  const states = runs.map(({ thread_id, thread }) => valuesColumns(thread, (text) => longStates.tailOf(thread_id, text)));
+  const rows = await db.query<EndRow>({
     name: 'run_finish',
-    text: `with asked as materialized (
-        select * from ${rowsFrom(GIVEN, 'f')}),
-      threads as materialized (
-        select 1 from (select r.thread_id from asked a, lateral (select thread_id from gx.run where run_id = a.run_id limit 1) r order by thread_id) o,
-          lateral (select 1 from gx.thread t where t.thread_id = o.thread_id for no key update) t),
-      runs as materialized (
-        select r.* from (select run_id from asked where (select count(*) from threads) >= 0 order by run_id) o,
-          lateral (select run_id, worker, status, cancel from gx.run r where r.run_id = o.run_id for no key update) r),
-      f as materialized (
-        select run_id, cancel, "values", long_values, interrupts, case when cancel is null then f.status else 'interrupted' end as status,
-          case when cancel is null then error::jsonb end as error,
-          case when cancel is not null and rest = 'error' then 'idle' else rest end as rest
-        from asked f join runs using (run_id, worker) where runs.status = 'running'),
-      r as (
-        update gx.run r set status = f.status, error = f.error, updated_at = now(), ended_at = now(), lease_until = null
-        from f where r.run_id = f.run_id and f.cancel is distinct from 'rollback' returning r.run_id, r.thread_id, r.readers, r.status),
-      t as (
-        update gx.thread t set status = f.rest, "values" = coalesce(f."values"::jsonb, t."values"),
-          long_values = case when f."values" is null then t.long_values else f.long_values end,
-          long_values_at = case when f.long_values is not null or f."values" is null and t.long_values_at = t.state_updated_at then now() end,
-          interrupts = coalesce(f.interrupts::jsonb, t.interrupts), error = f.error, updated_at = now(), state_updated_at = now()
-        from r join f using (run_id) where t.thread_id = r.thread_id)
-      select f.run_id, f.cancel, r.readers, r.status,
-        ${MORE}
-      from f left join r using (run_id)`,
+    text: END,
     values: [
       runs.map(({ run_id }) => run_id),
       runs.map(({ worker }) => worker),
       runs.map(({ status }) => status),
       runs.map(({ error }) => toField(error)),
       runs.map(({ thread }) => thread.status),
-      states.map(([values]) => values),
+      states.map(({ values }) => values),
       runs.map(({ thread }) => (thread.interrupts === undefined ? null : fieldText(thread.interrupts))),
-      states.map(([, long]) => long),
+      states.map(({ long }) => long),
+      states.map(({ tail }) => tail?.text ?? null),
+      states.map(({ tail }) => tail?.kept ?? null),
+      states.map(({ tail }) => tail?.at ?? null),
     ],
   });
-  const found = new Map(
-    rows.map(({ run_id, cancel, ...finished }) => [run_id, cancel === 'rollback' ? ('to-roll-back' as const) : finished]),
-  );
-  return runs.map(({ run_id }) => found.get(run_id));
+  const found = new Map(rows.map((row) => [row.run_id, row]));
+  return runs.map(({ run_id, thread_id }, at) => {
+    const row = found.get(run_id);
+    if (row === undefined) return undefined;
+    const { cancel, behind, readers, more, status, long_at } = row;
+    if (cancel === 'rollback') return 'to-roll-back';
+    if (behind) return 'behind';
+    const { long } = states[at]!;
+    if (long !== null) longStates.remember(thread_id, { text: long, at: long_at! });
+    return { readers, more, status };
+  });
 }
 
 /** Returns an end that the worker wrote before without getting the answer; undefined where there is none. */

@@ -6,7 +6,7 @@ import { hidden } from './plans.ts';
 import { patternsField, permits, permitsSearch, type Patterns } from './permits.ts';
 import type { Database, Db } from './pool.ts';
 import { LAST_SEQ } from './protocol-events.ts';
-import { isPlainField, VALUES, VALUES_TO_SEARCH, valuesColumnsOf } from './thread-values.ts';
+import { isPlainField, LONG_TEXT, VALUES, VALUES_TO_SEARCH, valuesColumnsOf, WHOLE_STATE } from './thread-values.ts';
 
 const UNFINISHED = `exists (select 1 from gx.run r where r.thread_id = t.thread_id and r.status in ('pending', 'running'))`;
 const STATUS = `case when ${UNFINISHED} then 'busy' else t.status end`;
@@ -92,10 +92,10 @@ export type ThreadRest = { status: 'idle' | 'interrupted' | 'error'; values: unk
  * that is being made looks at the thread again.
  */
 export async function setThreadState(db: Db, threadId: string, { status, values, interrupts, metadata = {} }: ThreadRest): Promise<void> {
-  const [short, long] = valuesColumnsOf(values);
+  const { values: short, long } = valuesColumnsOf(values);
   await db.query({
     text: `update gx.thread set status = $2, "values" = $3, interrupts = $4, metadata = metadata || $5, error = null, updated_at = now(),
-        state_updated_at = now(), long_values = $6, long_values_at = case when $6::text is not null then now() end, runs = runs + 1
+        state_updated_at = now(), ${WHOLE_STATE('$6')}, runs = runs + 1
       where thread_id = $1`,
     values: [threadId, status, short, toField(interrupts), toField(metadata), long],
   });
@@ -116,10 +116,9 @@ export async function refreshThreadState(
   threadId: string,
   { values, interrupts, waiting, runs }: { values: unknown; interrupts: object; waiting: boolean; runs: number },
 ): Promise<void> {
-  const [short, long] = valuesColumnsOf(values);
+  const { values: short, long } = valuesColumnsOf(values);
   await db.query({
-    text: `update gx.thread t set "values" = $2, interrupts = $3, state_updated_at = now(),
-        long_values = $6, long_values_at = case when $6::text is not null then now() end,
+    text: `update gx.thread t set "values" = $2, interrupts = $3, state_updated_at = now(), ${WHOLE_STATE('$6')},
         status = case when status = 'idle' and $4 then 'interrupted' else status end
       where thread_id = $1 and runs = $5 and not ${UNFINISHED}`,
     values: [threadId, short, toField(interrupts), waiting, runs, long],
@@ -178,8 +177,9 @@ export function copyThread(
   return db.transaction(async (tx) => {
     const [copy] = await tx.query<Thread>({
       text: `insert into gx.thread as t (thread_id, metadata, config, "values", long_values, long_values_at, interrupts)
-        select $2, s.metadata || $3, s.config, s."values", s.long_values, case when s.long_values_at = s.state_updated_at then now() end, s.interrupts
-        from gx.thread s where s.thread_id = $1 and ${permits('s.metadata', '$4')} returning ${ALL}`,
+        select $2, s.metadata || $3, s.config, s."values", s.long_text, case when s.long_text is not null then now() end, s.interrupts
+        from (select t.*, ${LONG_TEXT} as long_text from gx.thread t where t.thread_id = $1) s
+        where ${permits('s.metadata', '$4')} returning ${ALL}`,
       values: [threadId, copyId, toField(labels), patternsField(seen)],
     });
     if (copy !== undefined) await copyCheckpoints(tx, threadId, copyId);

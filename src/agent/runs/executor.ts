@@ -7,6 +7,7 @@ import { Batcher } from '../db/batcher.ts';
 import { finishRuns, type FinishRun, type WrittenEnd } from '../db/ends.ts';
 import { lastEvent } from '../db/events.ts';
 import type { Claimed } from '../db/leases.ts';
+import { LongStates } from '../db/long-states.ts';
 import type { Database } from '../db/pool.ts';
 import { retryDeadlock } from '../db/retry-deadlock.ts';
 import type { Signals } from '../db/signals.ts';
@@ -54,6 +55,9 @@ type HeldRun = PublishedRun & {
 /** `status`: what the run ended with, if it did. */
 type CarriedOut = { more: boolean; status?: RunStatus };
 
+/** Characters of long states that are remembered, so that the next runs of their threads write only what they add. */
+const REMEMBERED_CHARACTERS = 16 * 1024 * 1024;
+
 /**
  * Executes claimed runs in the graph threads and carries what comes of them to the database and to readers. It decides
  * nothing: it holds each run's life, tells the machine of `life.ts` what happened, and does what that answers.
@@ -66,7 +70,8 @@ export class Executor {
   readonly ended = new Map<RunStatus, number>();
 
   constructor(deps: Deps) {
-    this.#deps = { ...deps, finishes: new Batcher((runs) => retryDeadlock(() => finishRuns(deps.db, runs))) };
+    const longStates = new LongStates(REMEMBERED_CHARACTERS);
+    this.#deps = { ...deps, finishes: new Batcher((runs) => retryDeadlock(() => finishRuns(deps.db, runs, longStates))) };
   }
 
   get count(): number {

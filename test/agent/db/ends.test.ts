@@ -28,10 +28,10 @@ async function run(status: 'pending' | 'running'): Promise<{ run_id: string; thr
 }
 
 test('an end whose answer got lost is known again by its worker, and by nobody else', async () => {
-  const { run_id } = await run('running');
+  const { run_id, thread_id } = await run('running');
   await registerReader(on.db, run_id, reader);
   const thread = { status: 'idle', values: '{}', interrupts: '{}' } as const;
-  const ending = { run_id, worker, status: 'success', error: null, thread } as const;
+  const ending = { run_id, thread_id, worker, status: 'success', error: null, thread } as const;
   expect(await finishedBefore(on.db, ending)).toBeUndefined();
   const finished = { readers: [reader], more: false, status: 'success' };
   expect(await finishRuns(on.db, [ending])).toEqual([finished]);
@@ -48,7 +48,7 @@ test('an end that comes after the answer to a cancel keeps to what that said', a
   await askToStop(on.db, [undone.run_id], 'rollback');
   const ends = await finishRuns(
     on.db,
-    [interrupted, undone].map(({ run_id }) => ({ ...failed, run_id })),
+    [interrupted, undone].map((one) => ({ ...failed, ...one })),
   );
   expect(ends).toEqual([{ readers: [], more: false, status: 'interrupted' }, 'to-roll-back']);
   const rows = `select r.status, r.error as run, t.status as rest, t.error as thread from gx.run r join gx.thread t using (thread_id) where run_id = $1`;

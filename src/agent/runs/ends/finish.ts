@@ -104,9 +104,16 @@ export async function finish(
 }
 
 /** Writes the end into the row. Returns undefined when the run is no longer this process's to end. */
-async function written({ db, finishes, signals }: Deps, { run_id }: Claimed, end: FinishEnd): Promise<WrittenEnd> {
+async function written({ db, finishes, signals }: Deps, { run_id, thread_id }: Claimed, end: FinishEnd): Promise<WrittenEnd> {
   const { status, error, rest, values, plain, interrupts } = end;
-  const row: FinishRun = { run_id, worker: signals.processId, status, error, thread: { status: rest, values, plain, interrupts } };
+  const row: FinishRun = {
+    run_id,
+    thread_id,
+    worker: signals.processId,
+    status,
+    error,
+    thread: { status: rest, values, plain, interrupts },
+  };
   return (await finishes.add(row)) ?? finishedBefore(db, row);
 }
 
