@@ -1,6 +1,7 @@
 import { indexStore } from './index-store.ts';
 import { assistantGraphRoutes } from './routes/assistant-graphs.ts';
 import { assistantRoutes } from './routes/assistants.ts';
+import { cronRoutes } from './routes/crons.ts';
 import { eventStreaming } from './routes/event-streaming.ts';
 import type { Feature, FeatureSettings } from './routes/feature.ts';
 import { feedbackRoutes } from './routes/feedback.ts';
@@ -26,6 +27,7 @@ const FEATURES: readonly Feature[] = [
     isServed: ({ http }) => http.disable_runs !== true,
     routes: (deps) => [...threadRunRoutes(deps), ...statelessRunRoutes(deps), ...feedbackRoutes(deps)],
   },
+  { isServed: ({ http, config }) => config.crons && http.disable_runs !== true, flag: 'crons', routes: cronRoutes },
   eventStreaming,
   { isServed: ({ http }) => http.disable_store !== true, routes: storeRoutes },
   { isServed: ({ http }) => http.disable_ui !== true, routes: uiRoutes },

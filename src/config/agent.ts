@@ -59,6 +59,8 @@ export type AgentConfig = {
   /** `maxEventBytes`: a larger message of a stream is left out. */
   streams: { resumableSeconds: number; maxEventBytes: number };
   access: AgentAccess;
+  /** Whether crons are served, and fire. */
+  crons: boolean;
   /** Seconds that a handler of `auth.path` may take. */
   authTimeoutSeconds: number;
   /** Whether event streaming (protocol v2) is served, unless gx.json turns it off. */
@@ -158,6 +160,7 @@ export function agentConfig(env: Env, args: string[] = []): AgentConfig {
     },
     access: agentAccess(read),
     authTimeoutSeconds: read.integer(['GX_AUTH_TIMEOUT_SECS'], 10, { min: 1, max: 300 }),
+    crons: read.flag(['GX_CRONS_ENABLED', 'FF_CRONS_ENABLED'], true),
     eventStreaming: read.flag(['GX_V2_EVENT_STREAMING', 'FF_V2_EVENT_STREAMING'], true),
     deployment: read.optional(['GX_DEPLOYMENT']),
     revision: read.optional(['GX_REVISION']),

@@ -1,11 +1,11 @@
 import type { JsonObject } from '../../schema/agent-types.ts';
 import { THREAD_FIELDS, type Thread, type ThreadSearch } from '../../schema/thread.ts';
 import { copyCheckpoints, deleteCheckpoints } from './checkpoint-upkeep.ts';
+import { deleteCronsOf } from './crons.ts';
 import { toField } from './json-field.ts';
 import { hidden } from './plans.ts';
 import { patternsField, permits, permitsSearch, type Patterns } from './permits.ts';
 import type { Database, Db } from './pool.ts';
-import { LAST_SEQ } from './protocol-events.ts';
 import { isPlainField, LONG_TEXT, VALUES, VALUES_TO_SEARCH, valuesColumnsOf, WHOLE_STATE } from './thread-values.ts';
 
 const UNFINISHED = `exists (select 1 from gx.run r where r.thread_id = t.thread_id and r.status in ('pending', 'running'))`;
@@ -128,6 +128,8 @@ export async function refreshThreadState(
 /** Deletes threads with all that belongs to them; returns those that there were, and that might be deleted. */
 export function deleteThreads(db: Database, threadIds: string[], deletable?: Patterns): Promise<string[]> {
   return db.transaction(async (tx) => {
+    // A cron that fires holds its row before its thread, and so does this.
+    await deleteCronsOf(tx, threadIds, deletable);
     const rows = await tx.query<{ thread_id: string }>({
       name: 'thread_delete',
       text: `delete from gx.thread where thread_id in (select thread_id from gx.thread
@@ -137,6 +139,8 @@ export function deleteThreads(db: Database, threadIds: string[], deletable?: Pat
     });
     // What a thread left behind goes too, unless the thread is there and may not be deleted.
     const gone = deletable === undefined ? threadIds : rows.map((row) => row.thread_id);
+    // A cron may have been made in between.
+    await deleteCronsOf(tx, gone);
     await deleteCheckpoints(tx, gone);
     // Protocol events and others are found by different indexes.
     for (const kind of ['is null', 'is not null'])
@@ -184,33 +188,6 @@ export function copyThread(
     });
     if (copy !== undefined) await copyCheckpoints(tx, threadId, copyId);
     return copy;
-  });
-}
-
-/** Registers a process as a reader of threads. Returns the number of the last protocol event of each existing one. */
-export async function registerThreadReader(db: Db, threadIds: string[], reader: string): Promise<Map<string, number>> {
-  const rows = await db.query<{ thread_id: string; last: number }>({
-    name: 'thread_reader',
-    text: `with locked as materialized (select thread_id from gx.thread where thread_id = any($1) order by thread_id for no key update)
-      update gx.thread t set readers = array_append(array_remove(readers, $2::uuid), $2::uuid) from locked
-      where t.thread_id = locked.thread_id returning t.thread_id, ${LAST_SEQ} as last`,
-    values: [threadIds, reader],
-  });
-  return new Map(rows.map(({ thread_id, last }) => [thread_id, last]));
-}
-
-export async function threadReaders(db: Db, threadId: string): Promise<string[]> {
-  const [row] = await db.query<{ readers: string[] }>({ text: 'select readers from gx.thread where thread_id = $1', values: [threadId] });
-  return row?.readers ?? [];
-}
-
-/** Removes a process from the readers of threads. */
-export async function unregisterThreadReader(db: Db, threadIds: string[], reader: string): Promise<void> {
-  await db.query({
-    name: 'thread_reader_leaves',
-    text: `with t as materialized (select thread_id from gx.thread where thread_id = any($1) order by thread_id for no key update)
-      update gx.thread set readers = array_remove(readers, $2::uuid) from t where gx.thread.thread_id = t.thread_id`,
-    values: [threadIds, reader],
   });
 }
 

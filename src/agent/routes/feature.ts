@@ -6,7 +6,7 @@ import type { AgentCaller } from '../auth/caller.ts';
 import type { AgentRoute } from './route.ts';
 
 /** What turns features on and off: `http` of gx.json, and the settings of the process. */
-export type FeatureSettings = { http: NonNullable<GxJson['http']>; config: Pick<AgentConfig, 'eventStreaming'> };
+export type FeatureSettings = { http: NonNullable<GxJson['http']>; config: Pick<AgentConfig, 'crons' | 'eventStreaming'> };
 
 /**
  * A part of the server that can be turned off, or that works by itself. This value is all that the server knows of it.

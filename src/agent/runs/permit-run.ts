@@ -1,6 +1,7 @@
 import type { RunCreate } from '../../schema/run.ts';
 import { permission, type AgentCaller } from '../auth/caller.ts';
 import type { RunPermits } from '../db/guarded-run-context.ts';
+import type { Patterns } from '../db/permits.ts';
 import { systemAssistantId } from '../ids.ts';
 import { makesThread } from './kwargs.ts';
 
@@ -34,12 +35,18 @@ export async function permitRun(
   ids: Ids,
 ): Promise<PermittedRun> {
   if (caller.guard === undefined) return { body, permits: undefined };
-  const isOwn = graphs.some((graph) => systemAssistantId(graph) === ids.assistant_id);
-  const assistant = isOwn
-    ? undefined
-    : (await permission(caller, 'assistants:read', { assistant_id: ids.assistant_id, metadata: {} })).permits;
+  const assistant = await permitAssistant({ caller, graphs }, ids.assistant_id);
   const asked = await permission(caller, 'threads:create_run', { ...ids, status: 'pending', ...described(body) });
   return { body: changed(body, asked.value), permits: { assistant, thread: asked.permits } };
+}
+
+/** Asks the caller's handlers of `assistants:read`, unless the assistant is a graph's own. Throws their refusal. */
+export async function permitAssistant(
+  { caller, graphs }: { caller: AgentCaller; graphs: string[] },
+  assistantId: string,
+): Promise<Patterns> {
+  if (graphs.some((graph) => systemAssistantId(graph) === assistantId)) return undefined;
+  return (await permission(caller, 'assistants:read', { assistant_id: assistantId, metadata: {} })).permits;
 }
 
 type Described = Required<Pick<RunCreate, 'multitask_strategy' | 'if_not_exists' | 'after_seconds'>> & {

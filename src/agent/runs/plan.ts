@@ -30,8 +30,10 @@ export type PlanDeps = {
   };
 };
 
-/** What a run takes from the request that asks for it. */
-export type RequestFacts = Pick<Request<unknown, unknown, unknown, AgentCaller>, 'requestId' | 'headers' | 'caller'>;
+/** What a run takes from the request that asks for it. `configurable`: what the origin adds to the run's own. */
+export type RequestFacts = Pick<Request<unknown, unknown, unknown, AgentCaller>, 'requestId' | 'headers' | 'caller'> & {
+  configurable?: JsonObject;
+};
 
 /** The answer to `askContext`. */
 export type AskedContext = Promise<(RunContext & { thread_runs: number }) | undefined>;
@@ -54,9 +56,7 @@ export async function planRun(
   const { body, permits } = await permitRun(whose, asked, { run_id, thread_id: threadId ?? null, assistant_id: assistantId });
   const from = await contextOf(deps, { assistantId, threadId: thread_id, context }, permits);
   await checkCheckpoint(deps.db, thread_id, requestedCheckpoint(body));
-  if (!deps.graphs.includes(from.graph_id)) throw new NotFound(`Graph "${from.graph_id}" of this assistant is not part of this revision.`);
-  checkNodes(body, deps.host.nodesOf(from.graph_id));
-  checkSteps({ ...from.config, ...body.config }, deps.jobs);
+  checkCall(deps, body, from);
   const stateless = threadId === undefined;
   return {
     run_id,
@@ -78,13 +78,24 @@ export async function planRun(
   };
 }
 
+/** Refuses a call that the assistant's graph can't carry out. */
+export function checkCall(
+  { graphs, host, jobs }: Pick<PlanDeps, 'graphs' | 'host' | 'jobs'>,
+  body: RunCreate,
+  { graph_id, config }: Pick<RunContext, 'graph_id' | 'config'>,
+): void {
+  if (!graphs.includes(graph_id)) throw new NotFound(`Graph "${graph_id}" of this assistant is not part of this revision.`);
+  checkNodes(body, host.nodesOf(graph_id));
+  checkSteps({ ...config, ...body.config }, jobs);
+}
+
 /** Asks what a run takes from its assistant and its thread. */
 export const askContext = ({ batched, graphs }: Pick<PlanDeps, 'batched' | 'graphs'>, assistant: string, threadId: string): AskedContext =>
   batched.runContext({ assistantId: assistantIdOf(assistant, graphs), threadId });
 
-const originOf = ({ requestId, headers, caller }: RequestFacts, { requests }: PlanDeps): RequestOrigin => ({
+const originOf = ({ requestId, headers, caller, configurable }: RequestFacts, { requests }: PlanDeps): RequestOrigin => ({
   requestId,
-  headers: configurableHeaders(headers, requests.passes),
+  headers: { ...configurableHeaders(headers, requests.passes), ...configurable },
   user: caller.guard?.user,
 });
 
@@ -102,11 +113,11 @@ function threadOf(body: RunCreate, from: PlannedFrom, permits: RunPermits | unde
 }
 
 type PlannedFrom = RunContext & { thread_runs: number };
-type ContextKey = RunContextKey & { context: AskedContext | undefined };
+type ContextKey = RunContextKey & { context?: AskedContext | undefined };
 
 /** Returns what the run takes from its assistant and thread. Throws `NotFound` where the caller may not use them. */
-async function contextOf(
-  { db, batched }: PlanDeps,
+export async function contextOf(
+  { db, batched }: Pick<PlanDeps, 'db' | 'batched'>,
   { context, ...key }: ContextKey,
   permits: RunPermits | undefined,
 ): Promise<PlannedFrom> {

@@ -7,7 +7,7 @@ import { lastEvent } from '../db/events.ts';
 import type { Db } from '../db/pool.ts';
 import { registerReader, type RunProgress } from '../db/runs.ts';
 import type { Signals } from '../db/signals.ts';
-import { threadReaders } from '../db/threads.ts';
+import { threadReaders } from '../db/thread-readers.ts';
 import { newId } from '../ids.ts';
 import { threadKey, type Bus, type RunResult, type Subscription } from '../stream/bus.ts';
 import type { EventLog } from '../stream/log.ts';

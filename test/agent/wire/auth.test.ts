@@ -9,8 +9,10 @@ import { freshDatabase } from '../../kit/postgres.ts';
 let agent: AgentProcess;
 let database: Awaited<ReturnType<typeof freshDatabase>>;
 
-type Records = { thread: string; run: string; assistant: string; checkpoint: string };
+type Records = { thread: string; run: string; assistant: string; checkpoint: string; cron: string };
 let ann: Records;
+
+const YEARLY = '0 0 1 1 *';
 
 const clientOf = (token: string): Client =>
   new Client({ apiUrl: agent.url, apiKey: null, defaultHeaders: { authorization: `Bearer ${token}` }, callerOptions: { maxRetries: 0 } });
@@ -34,7 +36,8 @@ async function recordsOf(token: string): Promise<Records> {
   const run = await client.runs.create(thread_id, 'who', { input: { said: 'hello' } });
   await client.runs.join(thread_id, run.run_id);
   const { checkpoint } = await client.threads.getState(thread_id);
-  return { thread: thread_id, run: run.run_id, assistant: assistant_id, checkpoint: String(checkpoint.checkpoint_id) };
+  const { cron_id } = await client.crons.create(assistant_id, { schedule: YEARLY, input: { said: 'happy new year' } });
+  return { thread: thread_id, run: run.run_id, assistant: assistant_id, checkpoint: String(checkpoint.checkpoint_id), cron: cron_id };
 }
 
 type Asked = { method: string; path: string; body?: unknown };
@@ -220,6 +223,7 @@ const starts = (path: string): Row => ({
   path: at(path),
   body: (of) => ({ ...started(), assistant_id: of.assistant }),
 });
+const cron = (of: Records): string => `/runs/crons/${of.cron}`;
 const command = (): unknown => ({ id: 1, method: 'state.get', params: {} });
 
 const ROWS: Row[] = [
@@ -333,6 +337,25 @@ const ROWS: Row[] = [
     body: (of) => ({ thread_id: of.thread, run_ids: [of.run] }),
   },
   {
+    route: 'POST /runs/crons',
+    event: 'crons:create',
+    miss: 404,
+    path: at('/runs/crons'),
+    body: (of) => ({ schedule: YEARLY, assistant_id: of.assistant }),
+  },
+  {
+    route: 'POST /threads/{thread_id}/runs/crons',
+    event: 'crons:create',
+    miss: 404,
+    path: thread('/runs/crons'),
+    body: () => ({ schedule: YEARLY, assistant_id: 'who' }),
+  },
+  { route: 'POST /runs/crons/search', event: 'crons:search', miss: 'its own', path: at('/runs/crons/search'), body: () => ({}) },
+  { route: 'POST /runs/crons/count', event: 'crons:search', miss: 'its own', path: at('/runs/crons/count'), body: () => ({}) },
+  { route: 'GET /runs/crons/{cron_id}', event: 'crons:read', miss: 404, path: cron },
+  { route: 'PATCH /runs/crons/{cron_id}', event: 'crons:update', miss: 404, path: cron, body: () => ({ enabled: false }) },
+  { route: 'DELETE /runs/crons/{cron_id}', event: 'crons:delete', miss: 404, path: cron },
+  {
     route: 'PUT /store/items',
     event: 'store:put',
     miss: 'its own',
@@ -405,6 +428,7 @@ describe('every route', () => {
     expect((await client.threads.getState(ann.thread)).values).toMatchObject({ said: 'hi' });
     expect((await client.runs.get(ann.thread, ann.run)).status).toBe('success');
     expect((await client.assistants.get(ann.assistant)).version).toBe(1);
+    expect(await client.crons.search()).toMatchObject([{ cron_id: ann.cron, enabled: true, user_id: 'ann', metadata: { owner: 'ann' } }]);
   });
 
   test.each(ROWS)('$route of its own caller is answered', async (row) => {

@@ -1,0 +1,30 @@
+import type { JsonObject } from '../../schema/agent-types.ts';
+import { CALL_FIELDS, type Cron, type CronCall } from '../../schema/cron.ts';
+import type { RunCreate } from '../../schema/run.ts';
+
+/* This file says what is kept of a cron's call, how clients see it, and which run it asks for. */
+
+/** Returns the fields of a call that a body gives, also as null. */
+export const callOf = (body: CronCall): CronCall =>
+  Object.fromEntries(CALL_FIELDS.filter((name) => body[name] !== undefined).map((name) => [name, body[name]]));
+
+const object = (value: unknown): JsonObject => (value ?? {}) as JsonObject;
+
+/** Returns the cron as clients see it: its payload has the assistant, and the name under which its runs know it. */
+export function shownCron<C extends Partial<Cron>>(cron: C, { cron_id, assistant_id }: Pick<Cron, 'cron_id' | 'assistant_id'>): C {
+  if (cron.payload === undefined) return cron;
+  const config = object(cron.payload['config']);
+  const configurable = { ...object(config['configurable']), cron_id };
+  return { ...cron, payload: { assistant_id, ...cron.payload, config: { ...config, configurable } } };
+}
+
+/** What a run takes from its cron. */
+export type RunsCron = Pick<Cron, 'assistant_id' | 'thread_id' | 'metadata' | 'on_run_completed'> & { payload: CronCall };
+
+/** Returns the run that a cron asks for each time. */
+export const runOf = ({ assistant_id, thread_id, metadata, on_run_completed, payload }: RunsCron): RunCreate => ({
+  ...payload,
+  assistant_id,
+  metadata,
+  ...(thread_id === null && { on_completion: on_run_completed ?? 'delete' }),
+});

@@ -1,0 +1,87 @@
+import { Invalid, NotFound, Rejected } from '../../errors.ts';
+import type { Cron, CronCreate, CronPatch } from '../../schema/cron.ts';
+import { permission, type AgentCaller } from '../auth/caller.ts';
+import { holdCron, insertCron, updateCron } from '../db/crons.ts';
+import type { RunPermits } from '../db/guarded-run-context.ts';
+import type { Database } from '../db/pool.ts';
+import { assistantIdOf, newId } from '../ids.ts';
+import { checkFields } from '../runs/kwargs.ts';
+import { permitAssistant } from '../runs/permit-run.ts';
+import { checkCall, contextOf, type PlanDeps } from '../runs/plan.ts';
+import { callOf, runOf, shownCron, type RunsCron } from './call.ts';
+import { changedWhen, newWhen } from './when.ts';
+
+/** The parts that making and changing crons needs. */
+export type CronDeps = Pick<PlanDeps, 'batched' | 'graphs' | 'host' | 'jobs'> & { db: Database };
+
+type Completion = Cron['on_run_completed'];
+
+type Place = { threadId: string | null; caller: AgentCaller };
+
+/** Makes a cron. Throws `Invalid` for what can't fire or can't run, and `NotFound` for an assistant or a thread. */
+export async function makeCron(deps: CronDeps, body: CronCreate, place: Place): Promise<Cron> {
+  const { threadId: thread_id, caller } = place;
+  const ids = { cron_id: newId(), thread_id, assistant_id: assistantIdOf(body.assistant_id, deps.graphs) };
+  const owner = caller.guard?.user;
+  const user_id = owner?.identity ?? null;
+  const { value: asked } = await permission(caller, 'crons:create', { ...ids, user_id, ...described(body) });
+  const permits = await permitsOf(deps, place, ids.assistant_id);
+  const when = newWhen({ ...body, schedule: asked.schedule, end_time: asked.end_time }, new Date());
+  const on_run_completed = completionOf(thread_id, body.on_run_completed, 'delete');
+  const cron = { ...ids, payload: callOf(asked.payload), metadata: asked.metadata, on_run_completed };
+  checkRun(deps, cron, await contextOf(deps, { assistantId: ids.assistant_id, threadId: thread_id ?? newId() }, permits));
+  const stored = await insertCron(deps.db, { ...cron, ...when, user_id, owner });
+  if (stored === undefined) throw new NotFound('Thread or assistant not found.');
+  return shownCron(stored, stored);
+}
+
+/** Refuses a cron whose runs would be refused each time. */
+function checkRun(deps: CronDeps, cron: RunsCron, from: Parameters<typeof checkCall>[2]): void {
+  const run = runOf(cron);
+  checkFields(run, cron.thread_id ?? undefined);
+  checkCall(deps, run, from);
+}
+
+/** Returns what handlers see of a new cron beside its ids. */
+const described = (
+  body: CronCreate,
+): Pick<CronCreate, 'schedule'> & { end_time: string | null; payload: CronPatch; metadata: Cron['metadata'] } => ({
+  schedule: body.schedule,
+  end_time: body.end_time ?? null,
+  payload: callOf(body),
+  metadata: body.metadata ?? {},
+});
+
+async function permitsOf(deps: CronDeps, { threadId, caller }: Place, assistantId: string): Promise<RunPermits | undefined> {
+  if (caller.guard === undefined) return undefined;
+  const assistant = await permitAssistant({ caller, graphs: deps.graphs }, assistantId);
+  const thread = threadId === null ? undefined : (await permission(caller, 'threads:read', { thread_id: threadId })).permits;
+  return { assistant, thread };
+}
+
+/** Returns what becomes of the threads of runs: the word asked for, or else the other one. A given thread is kept. */
+function completionOf(threadId: string | null, asked: Completion | undefined, other: Completion): Completion {
+  if (threadId === null) return asked ?? other;
+  if (asked !== 'delete') return null;
+  const msg = 'The runs of this cron are on a given thread, which is kept';
+  throw new Invalid([{ loc: ['body', 'on_run_completed'], msg, type: 'not_supported' }]);
+}
+
+type Change = { id: string; caller: AgentCaller };
+
+/** Changes what a cron says. Throws `NotFound` when it is not there, and what `makeCron` throws. */
+export async function changeCron(deps: CronDeps, body: CronPatch, { id, caller }: Change): Promise<Cron> {
+  if (Object.values(body).every((value) => value === undefined)) throw new Rejected('Request body cannot be empty');
+  const asked = { cron_id: id, schedule: body.schedule ?? null, payload: callOf(body), metadata: body.metadata ?? {} };
+  const { value, permits } = await permission(caller, 'crons:update', asked);
+  const changed = await deps.db.transaction(async (tx) => {
+    const held = await holdCron(tx, id, permits);
+    if (held === undefined) throw new NotFound(`Cron with ID ${id} not found`);
+    const on_run_completed = completionOf(held.thread_id, body.on_run_completed, held.on_run_completed);
+    const payload = { ...held.payload, ...callOf(value.payload) };
+    checkRun(deps, { ...held, payload }, held);
+    const when = changedWhen(held, { ...body, schedule: value.schedule }, new Date());
+    return updateCron(tx, id, { ...when, payload, metadata: value.metadata, on_run_completed });
+  });
+  return shownCron(changed, changed);
+}

@@ -1,0 +1,160 @@
+import type { JsonObject } from '../../schema/agent-types.ts';
+import { CRON_FIELDS, type Cron, type CronCall, type CronCount, type CronSearch } from '../../schema/cron.ts';
+import { toField } from './json-field.ts';
+import { patternsField, permits, permitsSearch, type Patterns } from './permits.ts';
+import type { Db } from './pool.ts';
+
+const COLUMNS = CRON_FIELDS.map((name) => `c.${name}`).join(', ');
+
+/** `payload` is the stored call; `owner`, the user for whom its runs act. */
+export type NewCron = Omit<Cron, 'created_at' | 'updated_at' | 'payload'> & { payload: CronCall; owner: JsonObject | undefined };
+
+/**
+ * Inserts a cron; returns undefined when its assistant or its thread is gone. A thread that goes with its run can have
+ * none.
+ */
+export async function insertCron(db: Db, cron: NewCron): Promise<Cron | undefined> {
+  const [row] = await db.query<Cron>({
+    name: 'cron_insert',
+    text: `with a as (select 1 from gx.assistant where assistant_id = $2 for key share),
+        t as (select 1 from gx.thread where thread_id = $3 and not temporary for key share)
+      insert into gx.cron as c (cron_id, assistant_id, thread_id, user_id, owner, schedule, timezone, end_time, next_run_date, enabled,
+        on_run_completed, payload, metadata)
+      select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13 from a where $3::uuid is null or exists (select 1 from t)
+      returning ${COLUMNS}`,
+    values: [
+      cron.cron_id,
+      cron.assistant_id,
+      cron.thread_id,
+      cron.user_id,
+      toField(cron.owner),
+      cron.schedule,
+      cron.timezone,
+      cron.end_time,
+      cron.next_run_date,
+      cron.enabled,
+      cron.on_run_completed,
+      toField(cron.payload),
+      toField(cron.metadata),
+    ],
+  });
+  return row;
+}
+
+/** Returns the cron; undefined when it is not there, or may not be seen. */
+export async function getCron(db: Db, cronId: string, seen?: Patterns): Promise<Cron | undefined> {
+  const [row] = await db.query<Cron>({
+    name: 'cron_get',
+    text: `select ${COLUMNS} from gx.cron c where c.cron_id = $1 and ${permits('c.metadata', '$2')}`,
+    values: [cronId, patternsField(seen)],
+  });
+  return row;
+}
+
+/** A cron that is held for a change, with what its runs take from its assistant. */
+export type HeldCron = Cron & { graph_id: string; config: JsonObject };
+
+/** Returns the cron and holds it, so that it neither fires nor changes until the transaction ends. */
+export async function holdCron(tx: Db, cronId: string, changeable?: Patterns): Promise<HeldCron | undefined> {
+  const [row] = await tx.query<HeldCron>({
+    name: 'cron_hold',
+    text: `select ${COLUMNS}, a.graph_id, a.config from gx.cron c join gx.assistant a using (assistant_id)
+      where c.cron_id = $1 and ${permits('c.metadata', '$2')} for no key update of c`,
+    values: [cronId, patternsField(changeable)],
+  });
+  return row;
+}
+
+export type ChangedCron = Pick<
+  Cron,
+  'schedule' | 'timezone' | 'end_time' | 'next_run_date' | 'enabled' | 'on_run_completed' | 'metadata'
+> & {
+  payload: CronCall;
+};
+
+/** Replaces what a held cron says. Its metadata is merged. */
+export async function updateCron(tx: Db, cronId: string, cron: ChangedCron): Promise<Cron> {
+  const [row] = await tx.query<Cron>({
+    name: 'cron_update',
+    text: `update gx.cron c set schedule = $2, timezone = $3, end_time = $4, next_run_date = $5, enabled = $6, on_run_completed = $7, payload = $8,
+        metadata = c.metadata || $9, updated_at = now()
+      where c.cron_id = $1 returning ${COLUMNS}`,
+    values: [
+      cronId,
+      cron.schedule,
+      cron.timezone,
+      cron.end_time,
+      cron.next_run_date,
+      cron.enabled,
+      cron.on_run_completed,
+      toField(cron.payload),
+      toField(cron.metadata),
+    ],
+  });
+  return row!;
+}
+
+/** Deletes the cron; returns false when it is not there, or may not be deleted. */
+export async function deleteCron(db: Db, cronId: string, deletable?: Patterns): Promise<boolean> {
+  const rows = await db.query({
+    name: 'cron_delete',
+    text: `delete from gx.cron where cron_id = $1 and ${permits('metadata', '$2')} returning 1`,
+    values: [cronId, patternsField(deletable)],
+  });
+  return rows.length > 0;
+}
+
+/** Deletes the crons of threads that may be deleted. */
+export async function deleteCronsOf(tx: Db, threadIds: string[], deletable?: Patterns): Promise<void> {
+  await tx.query({
+    name: 'cron_delete_of_threads',
+    text: `delete from gx.cron where thread_id = any($1) and not exists (
+      select 1 from gx.thread t where t.thread_id = gx.cron.thread_id and not ${permits('t.metadata', '$2')})`,
+    values: [threadIds, patternsField(deletable)],
+  });
+}
+
+/** `assistant_id` is an id here. */
+type Filters = CronCount & { seen?: Patterns };
+
+/** Decides, in one place, which crons a search may see. */
+function where({ assistant_id, thread_id, enabled, metadata, seen }: Filters, parameters: unknown[]): string {
+  const parameter = (value: unknown): string => `$${parameters.push(value)}`;
+  const conditions = ['true', ...permitsSearch('c.metadata', seen, parameter)];
+  if (assistant_id) conditions.push(`c.assistant_id = ${parameter(assistant_id)}`);
+  if (thread_id) conditions.push(`c.thread_id = ${parameter(thread_id)}`);
+  if (typeof enabled === 'boolean') conditions.push(`c.enabled = ${parameter(enabled)}`);
+  if (metadata && Object.keys(metadata).length > 0) conditions.push(`c.metadata @> ${parameter(toField(metadata))}`);
+  return conditions.join(' and ');
+}
+
+/** Crons without a value come last. Only columns that may lack one say so, because an index serves the others. */
+const orderOf = ({ sort_by, sort_order }: CronSearch): string => {
+  const column = sort_by ?? 'created_at';
+  const last = ['thread_id', 'next_run_date', 'end_time'].includes(column) ? ' nulls last' : '';
+  return `c.${column} ${sort_order ?? 'desc'}${last}`;
+};
+
+/** Returns one row more than asked for, where there is a next page. A payload comes with the ids that it shows. */
+export function searchCrons(db: Db, search: CronSearch & { seen?: Patterns }): Promise<Partial<Cron>[]> {
+  const parameters: unknown[] = [];
+  const condition = where(search, parameters);
+  const selected = search.select && search.select.length > 0 ? search.select : CRON_FIELDS;
+  const fields = new Set(selected.includes('payload') ? [...selected, 'cron_id', 'assistant_id'] : selected);
+  const columns = [...fields].map((name) => (name === 'now' ? 'now() as now' : `c.${name}`)).join(', ');
+  const page = `limit $${parameters.push(search.limit + 1)} offset $${parameters.push(search.offset)}`;
+  return db.query<Partial<Cron>>({
+    text: `select ${columns} from gx.cron c where ${condition}
+      order by ${orderOf(search)}, c.cron_id ${page}`,
+    values: parameters,
+  });
+}
+
+export async function countCrons(db: Db, filters: Filters): Promise<number> {
+  const parameters: unknown[] = [];
+  const [row] = await db.query<{ count: number }>({
+    text: `select count(*) as count from gx.cron c where ${where(filters, parameters)}`,
+    values: parameters,
+  });
+  return row?.count ?? 0;
+}

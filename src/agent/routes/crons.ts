@@ -1,0 +1,156 @@
+import { Type } from 'typebox';
+import { NotFound } from '../../errors.ts';
+import { json, noContent } from '../../http/route.ts';
+import { Cron, CronCount, CronCreate, CronPatch, CronSearch, type CronCount as Asked } from '../../schema/cron.ts';
+import { Uuid } from '../../schema/types.ts';
+import { permission } from '../auth/caller.ts';
+import { shownCron } from '../crons/call.ts';
+import { changeCron, makeCron, type CronDeps } from '../crons/make.ts';
+import { countCrons, deleteCron, getCron, searchCrons } from '../db/crons.ts';
+import { assistantIdOf } from '../ids.ts';
+import { ok, page, refused, route, ThreadPath, type AgentRoute } from './route.ts';
+
+const tag = 'crons';
+const CronPath = Type.Object({ cron_id: Uuid('') });
+
+const missing = (id: string): NotFound => new NotFound(`Cron with ID ${id} not found`);
+
+/** Returns what handlers see of a search. */
+const described = <A extends Asked>(asked: A, graphs: string[]): A & { assistant_id: string | null; metadata: object } => ({
+  ...asked,
+  assistant_id: asked.assistant_id ? assistantIdOf(asked.assistant_id, graphs) : null,
+  metadata: asked.metadata ?? {},
+});
+
+/** Returns the cron as clients see it, with the selected fields alone. */
+function selected(row: Partial<Cron>, select: CronSearch['select']): Partial<Cron> {
+  const cron = shownCron(row, row as Cron);
+  return select && select.length > 0 ? Object.fromEntries(select.map((name) => [name, cron[name as keyof Cron]])) : cron;
+}
+
+const createCronRoute = (deps: CronDeps): AgentRoute =>
+  route({
+    method: 'post',
+    path: '/runs/crons',
+    id: 'create_cron',
+    summary: 'Start runs by a schedule, each on a thread of its own',
+    tag,
+    access: 'write',
+    body: CronCreate,
+    answers: { 200: ok('The cron.', Cron), ...refused },
+    handler: async ({ body, caller }) => json(await makeCron(deps, body, { threadId: null, caller })),
+  });
+
+const createThreadCronRoute = (deps: CronDeps): AgentRoute =>
+  route({
+    method: 'post',
+    path: '/threads/{thread_id}/runs/crons',
+    id: 'create_thread_cron',
+    summary: 'Start runs on a thread by a schedule',
+    tag,
+    access: 'write',
+    params: ThreadPath,
+    body: CronCreate,
+    answers: { 200: ok('The cron.', Cron), ...refused },
+    handler: async ({ params, body, caller }) => json(await makeCron(deps, body, { threadId: params.thread_id, caller })),
+  });
+
+const searchCronsRoute = ({ db, graphs }: CronDeps): AgentRoute =>
+  route({
+    method: 'post',
+    path: '/runs/crons/search',
+    id: 'search_crons',
+    summary: 'Crons by assistant, thread and metadata',
+    tag,
+    access: 'read',
+    body: CronSearch,
+    selects: true,
+    bodyOptional: true,
+    answers: { 200: ok('Crons, or the selected fields of them.', Type.Array(Type.Partial(Cron))), ...refused },
+    handler: async ({ body: asked, caller }) => {
+      const { value: body, permits: seen } = await permission(caller, 'crons:search', described(asked, graphs));
+      const { rows, headers } = page(await searchCrons(db, { ...body, seen }), body);
+      return json(
+        rows.map((row) => selected(row, body.select)),
+        200,
+        headers,
+      );
+    },
+  });
+
+const countCronsRoute = ({ db, graphs }: CronDeps): AgentRoute =>
+  route({
+    method: 'post',
+    path: '/runs/crons/count',
+    id: 'count_crons',
+    summary: 'How many crons match',
+    tag,
+    access: 'read',
+    body: CronCount,
+    selects: true,
+    bodyOptional: true,
+    answers: { 200: ok('The number.', Type.Integer()), ...refused },
+    handler: async ({ body, caller }) => {
+      const { value, permits: seen } = await permission(caller, 'crons:search', described(body, graphs));
+      return json(await countCrons(db, { ...value, seen }));
+    },
+  });
+
+const getCronRoute = ({ db }: CronDeps): AgentRoute =>
+  route({
+    method: 'get',
+    path: '/runs/crons/{cron_id}',
+    id: 'get_cron',
+    summary: 'One cron',
+    tag,
+    access: 'read',
+    params: CronPath,
+    answers: { 200: ok('The cron.', Cron), ...refused },
+    handler: async ({ params, caller }) => {
+      const { permits } = await permission(caller, 'crons:read', params);
+      const cron = await getCron(db, params.cron_id, permits);
+      if (cron === undefined) throw missing(params.cron_id);
+      return json(shownCron(cron, cron));
+    },
+  });
+
+const patchCronRoute = (deps: CronDeps): AgentRoute =>
+  route({
+    method: 'patch',
+    path: '/runs/crons/{cron_id}',
+    id: 'patch_cron',
+    summary: 'Change a cron: its schedule, or what its runs are called with',
+    tag,
+    access: 'write',
+    params: CronPath,
+    body: CronPatch,
+    answers: { 200: ok('The cron.', Cron), ...refused },
+    handler: async ({ params, body, caller }) => json(await changeCron(deps, body, { id: params.cron_id, caller })),
+  });
+
+const deleteCronRoute = ({ db }: CronDeps): AgentRoute =>
+  route({
+    method: 'delete',
+    path: '/runs/crons/{cron_id}',
+    id: 'delete_cron',
+    summary: 'Delete a cron; the runs that it started stay',
+    tag,
+    access: 'write',
+    params: CronPath,
+    answers: { 204: ok('Gone.'), ...refused },
+    handler: async ({ params, caller }) => {
+      const { permits } = await permission(caller, 'crons:delete', params);
+      if (!(await deleteCron(db, params.cron_id, permits))) throw missing(params.cron_id);
+      return noContent();
+    },
+  });
+
+export const cronRoutes = (deps: CronDeps): AgentRoute[] => [
+  createCronRoute(deps),
+  createThreadCronRoute(deps),
+  searchCronsRoute(deps),
+  countCronsRoute(deps),
+  getCronRoute(deps),
+  patchCronRoute(deps),
+  deleteCronRoute(deps),
+];
