@@ -25,6 +25,7 @@ const WHOLE_FOLDERS = [
 const HAND_WRITTEN = [
   'config/rbac/kustomization.yaml',
   'docs/reference/agent-server.md',
+  'docs/reference/configuration-names.md',
   'docs/reference/database.md',
   'docs/reference/metrics.md',
   'docs/reference/rest-api.md',

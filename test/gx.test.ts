@@ -45,7 +45,7 @@ test.each([
   ['--help', ['--help'], 0, /Usage: gx <command>/],
   ['help of new', ['new', '--help'], 0, /Usage: gx new/],
   ['help of dev', ['dev', '--help'], 0, /Usage: gx dev/],
-  ['the version', ['--version'], 0, /^\d+\.\d+\.\d+\n$/],
+  ['the version', ['--version'], 0, /^v\d+\.\d+\.\d+\n$/],
   ['an unknown command', ['serve'], 1, /^"serve" is not a command; known: new, dev\.\n$/],
   ['a word that every object has', ['toString'], 1, /^"toString" is not a command/],
   ['two folders', ['new', 'a', 'b'], 1, /^new: It takes one folder, not 2\. See gx new --help\.\n$/],

@@ -109,7 +109,7 @@ export async function assemble({ config, db, preparing, host, bundles, file, log
   const deps: AgentDeps = {
     ...shared,
     batched,
-    inserts: runInserts(db, tickets),
+    inserts: runInserts(db, tickets, { rich: config.richThreads }),
     callers: new Callers(config.callers),
     queued: new QueuedRuns(db, jobs.maxQueued),
     executor,

@@ -12,8 +12,8 @@ import { bundleUi, hasUi, keepBundles } from './ui/bundles.ts';
  * the schemas that only TypeScript knows, and the bundles of components. Throws a `StartError` for everything that
  * would also prevent a start.
  */
-export async function buildAgent({ configPath, folder, within }: AgentBuildConfig, log: Log, signal: AbortSignal): Promise<void> {
-  const file = readGraphsFile(configPath);
+export async function buildAgent({ configPath, sections, folder, within }: AgentBuildConfig, log: Log, signal: AbortSignal): Promise<void> {
+  const file = readGraphsFile(configPath, sections);
   mkdirSync(folder, { recursive: true });
   if (hasUi(file)) keepBundles(folder, await bundleUi(file, signal));
   if (within === 0) return;

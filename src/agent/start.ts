@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { AgentConfig } from '../config/agent.ts';
+import { ASSISTANT_DEFAULTS, assistantDefaults, type AssistantDefaults } from '../config/assistant-defaults.ts';
 import { listen, type ListeningServer } from '../http/listen.ts';
 import type { Log } from '../log.ts';
 import { collectAtRest } from './at-rest.ts';
@@ -11,7 +12,6 @@ import { openDatabase, type Database } from './db/pool.ts';
 import { reachDatabase } from './db/reach.ts';
 import type { AgentDeps } from './deps.ts';
 import { servedFeatures } from './features.ts';
-import { ASSISTANT_DEFAULTS, assistantDefaults, type AssistantDefaults } from './gx-json/assistant-defaults.ts';
 import type { Feature } from './routes/feature.ts';
 import { readGraphsFile, type GraphsFile } from './gx-json/read.ts';
 import { systemAssistantId } from './ids.ts';
@@ -49,8 +49,9 @@ export async function startAgentServer({ config, log, signal, extra = [] }: Star
 }
 
 async function start({ config, log, signal, extra = [] }: StartOptions, opened: Opened): Promise<AgentServer> {
-  const file = readGraphsFile(config.configPath);
-  const defaults = defaultsOf(config, file);
+  const file = readGraphsFile(config.configPath, config.sections);
+  warnOf(file, log);
+  const defaults = defaultsOf({ config, log }, file);
   const db = openDatabase({ ...config.database, poolSize: sharesOf(config).server, name: 'gx-agent-server' }, log);
   opened.add(() => db.close());
   await reachDatabase(db, config.database.uri, { seconds: config.database.waitSeconds, log, signal });
@@ -97,6 +98,11 @@ async function start({ config, log, signal, extra = [] }: StartOptions, opened: 
     await Promise.race([opened.close(), wait(FAREWELL_MILLISECONDS, undefined, { ref: false })]);
   };
   return { port: listener.port, stop };
+}
+
+/** Tells which keys and variables of the configuration have no effect, and what to do instead. */
+function warnOf({ path, passedOver }: GraphsFile, log: Log): void {
+  for (const { name, instead } of passedOver) log.warn({ file: path, name, instead }, 'a name of the configuration has no effect here');
 }
 
 type UsersParts = { host: GraphHost; loading: Promise<void>; bundling: Promise<Bundles>; opening: Promise<Authentication> };
@@ -147,11 +153,13 @@ async function drain(
 }
 
 /** Returns the defaults of the graphs' own assistants, from the environment or else from `env` of gx.json. */
-const defaultsOf = (config: AgentConfig, { graphs, env }: GraphsFile): Map<string, AssistantDefaults> =>
-  assistantDefaults(
-    config.assistantDefaults ?? env[ASSISTANT_DEFAULTS],
-    graphs.map(({ graphId }) => graphId),
-  );
+function defaultsOf({ config, log }: Pick<StartOptions, 'config' | 'log'>, { graphs, env }: GraphsFile): Map<string, AssistantDefaults> {
+  const defaults = assistantDefaults(config.assistantDefaults ?? env[ASSISTANT_DEFAULTS]);
+  // A revision may leave out a graph that the deployment's settings still name.
+  const unknown = [...defaults.keys()].filter((name) => !graphs.some(({ graphId }) => graphId === name));
+  if (unknown.length > 0) log.warn({ graphs: unknown }, `${ASSISTANT_DEFAULTS} names graphs that this server does not have`);
+  return defaults;
+}
 
 /** Makes each graph's own assistant, and keeps it at its defaults until a client changes it. */
 async function ownAssistants(db: Database, { graphs }: GraphsFile, defaults: Map<string, AssistantDefaults>): Promise<void> {

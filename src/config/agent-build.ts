@@ -1,6 +1,7 @@
 import { SettingsReader, type Env } from './env.ts';
+import { fileSections, type FileSection } from './gx-json.ts';
 
-export type AgentBuildConfig = { configPath: string; logLevel: string; folder: string; within: number };
+export type AgentBuildConfig = { configPath: string; sections: FileSection[]; logLevel: string; folder: string; within: number };
 
 /** Milliseconds: whoever builds an image can wait longer than a client. */
 const WITHIN = 300_000;
@@ -10,6 +11,7 @@ export function agentBuildConfig(env: Env): AgentBuildConfig {
   const read = new SettingsReader(env);
   const config = {
     configPath: read.text(['GX_CONFIG', 'GX_CONFIG_PATH'], './gx.json'),
+    sections: fileSections(read),
     logLevel: read.text(['GX_LOG_LEVEL'], 'info'),
     folder: read.required(['GX_BUILD_FOLDER'], 'where the server finds what was built'),
     within: read.integer(['GX_SCHEMA_RESOLVE_TIMEOUT_MS', 'LANGGRAPH_SCHEMA_RESOLVE_TIMEOUT_MS'], WITHIN, { min: 0, max: 600_000 }),

@@ -5,8 +5,10 @@ import { createValidator } from '../http/validate.ts';
 import { LARGEST_INTEGER } from '../schema/agent-types.ts';
 import { Cors } from '../schema/gx-json.ts';
 import { agentAccess, type AgentAccess } from './agent-access.ts';
+import { assistantDefaultsText } from './assistant-defaults.ts';
 import { encryptionSettings, type EncryptionSettings } from './encryption.ts';
 import { SettingsReader, type Env } from './env.ts';
+import { fileSections, type FileSection } from './gx-json.ts';
 import { refuseNotServed } from './not-served.ts';
 import { tracingSettings, type TracingSettings } from './tracing.ts';
 
@@ -26,6 +28,8 @@ export type AgentConfig = {
   port: number;
   logLevel: string;
   configPath: string;
+  /** Sections of that file that came as variables, for those that it does not have. */
+  sections: FileSection[];
   /** JSON: graph id -> config of its own assistant. */
   assistantDefaults: string | undefined;
   mountPrefix: string;
@@ -56,6 +60,8 @@ export type AgentConfig = {
     statementTimeoutSeconds: number;
   };
   jobs: JobSettings;
+  /** Whether making a run changes the record of its thread. */
+  richThreads: boolean;
   /** `maxEventBytes`: a larger message of a stream is left out. */
   streams: { resumableSeconds: number; maxEventBytes: number };
   access: AgentAccess;
@@ -134,12 +140,30 @@ export function agentConfig(env: Env, args: string[] = []): AgentConfig {
     ...(flags.config && { GX_CONFIG: flags.config }),
     ...(flags.port && { GX_SERVER_PORT: flags.port }),
   });
-  const config: AgentConfig = {
+  const config = settings(read);
+  read.finish();
+  return config;
+}
+
+/**
+ * Returns why an agent server would not start with these variables, a sentence for each problem that begins with a
+ * name. The database is the deployment's own.
+ */
+export function agentEnvironmentFaults(env: Env): string[] {
+  const read = new SettingsReader({ DATABASE_URI: 'postgresql://own', ...env });
+  settings(read);
+  return read.problems;
+}
+
+function settings(read: SettingsReader): AgentConfig {
+  refuseNotServed(read);
+  return {
     host: read.text(['GX_SERVER_HOST', 'LANGGRAPH_SERVER_HOST'], '0.0.0.0'),
     port: read.integer(['GX_SERVER_PORT', 'PORT'], 8000, { min: 0, max: 65_535 }),
     logLevel: logLevel(read),
     configPath: read.text(['GX_CONFIG', 'GX_CONFIG_PATH'], './gx.json'),
-    assistantDefaults: read.optional(['LANGGRAPH_CONFIG']),
+    sections: fileSections(read),
+    assistantDefaults: assistantDefaultsText(read),
     mountPrefix: prefixSetting(read),
     publicUrl: read.optional(['GX_PUBLIC_URL', 'LANGGRAPH_API_URL']),
     trustForwardedHost: read.flag(['GX_TRUST_FORWARDED_HOST'], false),
@@ -154,6 +178,7 @@ export function agentConfig(env: Env, args: string[] = []): AgentConfig {
     shutdownDelaySeconds: read.integer(['GX_SHUTDOWN_DELAY_SECONDS'], 0, { min: 0, max: 600 }),
     database: databaseSettings(read),
     jobs: jobSettings(read),
+    richThreads: read.flag(['GX_RICH_THREADS', 'FF_RICH_THREADS'], true),
     streams: {
       resumableSeconds: read.integer(['GX_RESUMABLE_STREAM_TTL_SECONDS', 'RESUMABLE_STREAM_TTL_SECONDS'], 120, { min: 1, max: DAY }),
       maxEventBytes: read.integer(['GX_MAX_STREAM_CHUNK_SIZE_BYTES', 'MAX_STREAM_CHUNK_SIZE_BYTES'], 128 * 1024 * 1024, range(1024)),
@@ -169,9 +194,6 @@ export function agentConfig(env: Env, args: string[] = []): AgentConfig {
     tracing: tracingSettings(read),
     encryption: encryptionSettings(read),
   };
-  refuseNotServed(read);
-  read.finish();
-  return config;
 }
 
 const range = (min: number): { min: number; max: number } => ({ min, max: Number.MAX_SAFE_INTEGER });
@@ -201,7 +223,7 @@ const bodySettings = (read: SettingsReader): BodyLimits => ({
 
 function databaseSettings(read: SettingsReader): AgentConfig['database'] {
   return {
-    uri: read.required(['DATABASE_URI', 'GX_DATABASE_URI', 'POSTGRES_URI'], 'the Postgres connection string'),
+    uri: customDatabase(read) ?? read.required(['DATABASE_URI', 'GX_DATABASE_URI', 'POSTGRES_URI'], 'the Postgres connection string'),
     waitSeconds: read.integer(['GX_POSTGRES_WAIT_SECONDS'], 0, { min: 0, max: 3600 }),
     connections:
       read.optional(['GX_POSTGRES_MAX_CONNECTIONS']) === undefined
@@ -210,6 +232,13 @@ function databaseSettings(read: SettingsReader): AgentConfig['database'] {
     poolSize: read.integer(['GX_POSTGRES_POOL_MAX_SIZE', 'LANGGRAPH_POSTGRES_POOL_MAX_SIZE'], 20, { min: 2, max: 1000 }),
     statementTimeoutSeconds: read.integer(['GX_STATEMENT_TIMEOUT_SECS'], 900, { min: 1, max: DAY }),
   };
+}
+
+/** Returns the database that was chosen instead of the one that the server would otherwise get. */
+function customDatabase(read: SettingsReader): string | undefined {
+  const uri = read.optional(['POSTGRES_URI_CUSTOM']);
+  if (uri !== undefined && !/^postgres(ql)?:\/\/./.test(uri)) read.problem('POSTGRES_URI_CUSTOM must begin with postgresql://');
+  return uri;
 }
 
 function jobSettings(read: SettingsReader): JobSettings {

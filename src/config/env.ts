@@ -106,6 +106,10 @@ export class SettingsReader {
     });
   }
 
+  get problems(): string[] {
+    return [...this.#problems];
+  }
+
   /** Throws one `StartError` with every problem found. */
   finish(): void {
     if (this.#problems.length > 0) throw new StartError(`Configuration: ${this.#problems.join('; ')}.`);

@@ -1,27 +1,57 @@
 import type { SettingsReader } from './env.ts';
 
 /*
- * Names of settings that other servers of this interface read, and that ask for something this one does not do.
- * Ignoring them would break what a deployment promises, such as encrypted data or authenticated callers, so the process
- * exits at startup. Names that ask for nothing it lacks are ignored.
+ * Names of settings that other servers of this interface read. Some ask for something that this one does not do: to
+ * ignore them would break what a deployment promises, such as encrypted data, so the process exits at startup. Others
+ * say how another server works inside, and have nothing to do here.
  */
+
+/** Variables without an effect. */
+export const NO_EFFECT: readonly string[] = [
+  'A2A_A2UI_ENABLED',
+  'A2A_ALLOWED_TOOL_CALL_RESULTS',
+  'BG_JOB_ISOLATED_LOOPS',
+  'CHECKPOINT_BATCH_DELAY',
+  'CHECKPOINT_MAX_BATCH_SIZE',
+  'CRON_SCHEDULER_BATCH_SIZE',
+  'CRON_SCHEDULER_SLEEP_TIME',
+  'DD_API_KEY',
+  'DEFAULT_A2A_ASSISTANT_ID',
+  'DISPATCH_MODE',
+  'FF_USE_CORE_API',
+  'GX_CONTROL_PLANE_API_KEY',
+  'LANGCHAIN_TRACING_SAMPLING_RATE',
+  'LANGGRAPH_CLOUD_LICENSE_KEY',
+  'LANGGRAPH_METRICS_ENDPOINT',
+  'LANGGRAPH_METRICS_EXPORT_INTERVAL_MS',
+  'LANGGRAPH_POSTGRES_EXTENSIONS',
+  'LANGSMITH_API_KEY',
+  'LANGSMITH_CONTROL_PLANE_API_KEY',
+  'LANGSMITH_ENDPOINT',
+  'LANGSMITH_RUNS_ENDPOINTS',
+  'LANGSMITH_TRACING',
+  'LOG_COLOR',
+  'LOG_JSON',
+  'MIGRATIONS_PATH',
+  'OTEL_ENABLED',
+  'REDIS_CLUSTER',
+  'REDIS_KEY_PREFIX',
+  'REDIS_MAX_CONNECTIONS',
+  'REDIS_URI',
+  'REDIS_URI_CUSTOM',
+  'RUN_STATS_CACHE_SECONDS',
+  'STATS_INTERVAL_SECS',
+];
 
 type NotServed = { names: string[]; asks?: (value: string) => boolean; instead: string };
 
 const on = (value: string): boolean => ['true', '1', 'yes', 'on'].includes(value.toLowerCase());
 const NOT_BUILT = 'this server does not do that yet';
-const IN_FILE = 'its section of gx.json is what this server reads';
 
-const NOT_SERVED: NotServed[] = [
-  { names: ['GX_AES_KEY', 'LANGGRAPH_AES_KEY', 'GX_AES_JSON_KEYS', 'LANGGRAPH_AES_JSON_KEYS', 'LANGGRAPH_ENCRYPTION'], instead: NOT_BUILT },
-  { names: ['LANGGRAPH_AUTH', 'LANGGRAPH_THREAD_TTL', 'LANGGRAPH_WEBHOOKS'], instead: NOT_BUILT },
-  { names: ['LANGGRAPH_AUTH_TYPE'], asks: (value) => value !== 'noop', instead: NOT_BUILT },
-  {
-    names: ['LANGSERVE_GRAPHS', 'LANGGRAPH_HTTP', 'LANGGRAPH_STORE', 'LANGGRAPH_CHECKPOINTER', 'LANGGRAPH_UI', 'LANGGRAPH_UI_CONFIG'],
-    instead: IN_FILE,
-  },
-  { names: ['POSTGRES_URI_CUSTOM'], instead: 'DATABASE_URI names the database' },
-  { names: ['FF_RICH_THREADS'], asks: (value) => !on(value), instead: 'threads are always updated when a run is made' },
+/** Variables that are refused when they ask for something. */
+export const NOT_SERVED: readonly NotServed[] = [
+  { names: ['GX_AES_KEY', 'LANGGRAPH_AES_KEY', 'GX_AES_JSON_KEYS', 'LANGGRAPH_AES_JSON_KEYS'], instead: NOT_BUILT },
+  { names: ['LANGGRAPH_AUTH_TYPE'], asks: (value) => value !== 'noop', instead: 'auth of gx.json says who may call' },
   {
     names: ['SELF_HOSTED_LOGS_ENABLED', 'LANGGRAPH_LOGS_ENABLED'],
     asks: on,

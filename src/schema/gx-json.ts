@@ -77,6 +77,7 @@ const Auth = Type.Object(
   {
     path: Type.String({ pattern: '^[./].*:.+$', description: 'File and export of the handlers: ./auth.ts:auth' }),
     disable_studio_auth: Type.Optional(Type.Boolean()),
+    allow_langsmith_api_keys: Type.Optional(Type.Boolean()),
     openapi: Type.Optional(FreeForm('securitySchemes, security, paths')),
     cache: Type.Optional(
       Type.Object(
@@ -129,7 +130,7 @@ export const GxJson = Type.Object(
     graphs: MapOf(GraphRef, { maxProperties: 1000, minProperties: 1 }),
     env: Type.Optional(Env),
     node_version: Type.Optional(Type.String()),
-    node_loader: Type.Optional(StringEnum(['tsx'])),
+    node_loader: Type.Optional(Type.String()),
     python_version: Type.Optional(Type.String()),
     pip_config_file: Type.Optional(Type.String()),
     pip_installer: Type.Optional(Type.String()),
@@ -139,7 +140,7 @@ export const GxJson = Type.Object(
     dockerfile_lines: Type.Optional(Strings()),
     docker_compose_file: Type.Optional(Type.String()),
     base_image: Type.Optional(Type.String()),
-    image_distro: Type.Optional(StringEnum(['debian', 'wolfi', 'bookworm', 'bullseye'])),
+    image_distro: Type.Optional(Type.String()),
     api_version: Type.Optional(Type.String()),
     _INTERNAL_docker_tag: Type.Optional(Type.String()),
     auth: Type.Optional(Auth),
@@ -168,5 +169,55 @@ export const NOT_BUILT: string[] = [
   'http.logging_headers',
   'http.enable_custom_route_auth',
   'http.middleware_order',
-  'python_version',
 ];
+
+/** Returns the keys of `NOT_BUILT` that settings ask for. A switch that is off asks for nothing. */
+export const unbuiltKeys = (settings: object): string[] =>
+  NOT_BUILT.filter((key) => ![undefined, false].includes(valueOfKey(settings, key) as undefined | false));
+
+/** Returns the value at a dotted key; undefined when it is absent. */
+function valueOfKey(settings: object, key: string): unknown {
+  return key.split('.').reduce<unknown>((value, part) => (value as Record<string, unknown> | undefined)?.[part], settings);
+}
+
+/** A key or a variable without an effect, and what to do instead. */
+export type PassedOver = { name: string; instead: string };
+
+const IN_DOCKERFILE = 'write it in the Dockerfile that begins with FROM gx-agent-server';
+const IN_PACKAGE_JSON = 'package.json says what is installed';
+const OF_PYTHON = 'graphs are JavaScript or TypeScript here; serve Python graphs with a server for Python';
+
+/** Keys that other tools read when they build an image, and what does their work here. */
+export const PASSED_OVER: Readonly<Record<string, string>> = {
+  node_version: 'the tag of the image gx-agent-server decides about Node; package.json may ask for a version in "engines"',
+  node_loader: 'tsx loads the graphs, and tsconfig.json configures it',
+  python_version: OF_PYTHON,
+  pip_config_file: OF_PYTHON,
+  pip_installer: OF_PYTHON,
+  dependencies: IN_PACKAGE_JSON,
+  source: OF_PYTHON,
+  keep_pkg_tools: OF_PYTHON,
+  dockerfile_lines: IN_DOCKERFILE,
+  docker_compose_file: 'resource_spec.sidecars of the deployment runs containers beside the server',
+  base_image: IN_DOCKERFILE,
+  image_distro: IN_DOCKERFILE,
+  api_version: 'the tag of the image gx-agent-server decides about the version of the server',
+  'auth.allow_langsmith_api_keys': 'auth.path decides who may call; let it check such keys',
+  _INTERNAL_docker_tag: 'the tag of the image gx-agent-server decides about the version of the server',
+};
+
+/** Values that say what happens here anyway. */
+const AS_HERE: Readonly<Record<string, readonly unknown[]>> = {
+  node_loader: ['tsx'],
+  dependencies: [['.'], []],
+  'auth.allow_langsmith_api_keys': [false],
+};
+
+/** Returns the keys of settings that have no effect here. */
+export const passedOverKeys = (settings: object): PassedOver[] =>
+  Object.entries(PASSED_OVER)
+    .map(([name, instead]) => ({ name, instead, value: valueOfKey(settings, name) }))
+    .filter(({ name, value }) => value !== undefined && !(AS_HERE[name] ?? []).some((known) => same(known, value)))
+    .map(({ name, instead }) => ({ name, instead }));
+
+const same = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);

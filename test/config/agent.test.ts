@@ -34,6 +34,18 @@ test.each([
     { CORS_CONFIG: '{"allow_origins":["https://a"],"max_age":5}' },
     { cors: { allow_origins: ['https://a'], max_age: 5 } },
   ],
+  ['threads that stay as they are when runs are made', { FF_RICH_THREADS: 'false' }, { richThreads: false }],
+  ['a database of its own', { POSTGRES_URI_CUSTOM: 'postgresql://mine' }, { database: { uri: 'postgresql://mine' } }],
+  [
+    'sections of the configuration file',
+    { LANGSERVE_GRAPHS: '{"agent":"./a.ts:graph"}', LANGGRAPH_HTTP: '{"cors":null,"disable_store":true}' },
+    {
+      sections: [
+        { variable: 'LANGSERVE_GRAPHS', key: 'graphs', value: { agent: './a.ts:graph' } },
+        { variable: 'LANGGRAPH_HTTP', key: 'http', value: { disable_store: true } },
+      ],
+    },
+  ],
   [
     'names without a meaning here',
     { REDIS_URI: 'redis://r', FF_USE_CORE_API: 'true', LANGGRAPH_AUTH_TYPE: 'noop', FF_RICH_THREADS: 'true' },
@@ -47,9 +59,10 @@ test.each([
   ['encryption', { LANGGRAPH_AES_KEY: 'k' }, /LANGGRAPH_AES_KEY can't be honoured: this server does not do that yet/],
   ['encryption of some fields', { GX_AES_JSON_KEYS: 'a,b' }, /GX_AES_JSON_KEYS/],
   ['authentication', { LANGGRAPH_AUTH_TYPE: 'langsmith' }, /LANGGRAPH_AUTH_TYPE/],
-  ['a section of gx.json', { LANGGRAPH_HTTP: '{}' }, /gx\.json/],
-  ['another database', { POSTGRES_URI_CUSTOM: 'postgresql://y' }, /DATABASE_URI/],
-  ['threads that are not updated', { FF_RICH_THREADS: 'false' }, /FF_RICH_THREADS/],
+  ['an unknown key in a section of gx.json', { LANGGRAPH_HTTP: '{"colour":1}' }, /LANGGRAPH_HTTP: "http\.colour"/],
+  ['a section of gx.json that is no JSON', { LANGSERVE_GRAPHS: 'agent' }, /LANGSERVE_GRAPHS is not valid JSON/],
+  ['a database of another kind', { POSTGRES_URI_CUSTOM: 'mysql://y' }, /POSTGRES_URI_CUSTOM/],
+  ['defaults for a graph that are no settings', { LANGGRAPH_CONFIG: '{"a":1}' }, /LANGGRAPH_CONFIG must have an object/],
   ['logs that are sent somewhere', { SELF_HOSTED_LOGS_ENABLED: 'true' }, /SELF_HOSTED_LOGS_ENABLED/],
   ['an unknown key of the section of origins', { CORS_CONFIG: '{"colour":1}' }, /CORS_CONFIG: colour: Unknown field/],
   ['a prefix that is no path', { MOUNT_PREFIX: 'agents' }, /MOUNT_PREFIX must begin with a slash/],

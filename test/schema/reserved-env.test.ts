@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { isReservedEnv } from '../../src/schema/reserved-env.ts';
 
-test.each(['PORT', 'DATABASE_URI', 'GX_REVISION', 'GX_DEPLOYMENT_NAME', 'KUBERNETES_SERVICE_HOST'])('%s is set by the platform', (name) => {
+const ours = ['PORT', 'DATABASE_URI', 'GX_REVISION', 'GX_DEPLOYMENT_NAME', 'KUBERNETES_SERVICE_HOST'];
+const grace = ['GX_JOB_SHUTDOWN_GRACE_PERIOD_SECS', 'BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS'];
+test.each([...ours, ...grace])('%s is set by the platform', (name) => {
   expect(isReservedEnv(name)).toBe(true);
 });
 

@@ -24,6 +24,10 @@ export type Inserted = { run: Run; thread_readers: string[]; empty: boolean; thr
 /** What is stored beside the runs: tickets for those that wait, or the worker that has them at once. */
 type Beside = { ticket: { sql: TicketSql; payload: string } } | { starter: Starter };
 
+/** `rich`: threads show the last run that was made on them, whether or not it has begun. */
+type Variant = { guarded: boolean; rich: boolean };
+type Where = Pick<Variant, 'rich'> & { db: Db };
+
 type InsertedRow = Pick<Run, 'run_id' | 'thread_id' | 'created_at' | 'updated_at' | 'status'> & Omit<Inserted, 'run'>;
 
 /** Seconds after a temporary thread's due time at which others remove it, because its worker died before it did so. */
@@ -52,18 +56,22 @@ const ASKED = `asked as materialized (select * from ${rowsFrom(GIVEN, 'a')})`;
 /** Where a caller is guarded: the thread of a run must be one that it may change, or not be there yet. */
 const GUARD = `not exists (select 1 from gx.thread h where h.thread_id = a.thread_id and not ${permits('h.metadata', 'a.changeable')})`;
 
+/** What a new run changes of its thread, besides counting itself: its labels, or only those that it has none of yet. */
+const RICH = `metadata = t.metadata || excluded.metadata, updated_at = now(), `;
+const PLAIN = `metadata = case when t.metadata ? 'graph_id' then t.metadata else t.metadata || excluded.metadata end, `;
+
 /**
  * Threads that there are, and those that may be made. The rows are locked one by one in the order of their ids, by
  * their index whatever Postgres knows of the table.
  */
-const threads = (guarded: boolean): string => `ready as materialized (
+const threads = ({ guarded, rich }: Variant): string => `ready as materialized (
     select a.* from asked a where make ${guarded ? `and ${GUARD}` : ''} union all
     select a.* from asked a, lateral (select 1 from gx.thread t where t.thread_id = a.thread_id for no key update) t
     where not make ${guarded ? `and ${GUARD}` : ''}),
   t as (
     insert into gx.thread as t (thread_id, metadata, temporary, runs, remove_after)
     select thread_id, thread_metadata::jsonb, temporary, 1, case when temporary then now() + (after + ${FORGOTTEN}) * interval '1 second' end from ready
-    on conflict (thread_id) do update set metadata = t.metadata || excluded.metadata, updated_at = now(), runs = t.runs + 1
+    on conflict (thread_id) do update set ${rich ? RICH : PLAIN}runs = t.runs + 1
     returning thread_id, runs, readers, event_seq)`;
 
 /** True when no run was added to the thread since the caller looked, and none has to go first. */
@@ -90,17 +98,17 @@ const INSERTED = `select r.*, t.readers as thread_readers,
   from r join t using (thread_id) join asked a using (run_id)`;
 
 /** Returns the statement with its own values. Each kind has a plan of its own, because theirs cost differently. */
-function statementOf(beside: Beside, guarded: boolean): { name: string; text: string; values: unknown[] } {
-  const suffix = guarded ? '_guarded' : '';
+function statementOf(beside: Beside, variant: Variant): { name: string; text: string; values: unknown[] } {
+  const suffix = `${variant.guarded ? '_guarded' : ''}${variant.rich ? '' : '_plain'}`;
   return 'starter' in beside
     ? {
         name: `run_insert_started${suffix}`,
-        text: `with ${ASKED}, ${threads(guarded)}, ${STARTED} ${INSERTED}`,
+        text: `with ${ASKED}, ${threads(variant)}, ${STARTED} ${INSERTED}`,
         values: [beside.starter.worker, beside.starter.leaseSeconds],
       }
     : {
         name: `run_insert${suffix}`,
-        text: `with ${ASKED}, ${threads(guarded)}, ticket as (${beside.ticket.sql(17)}), ${WAITING} ${INSERTED}`,
+        text: `with ${ASKED}, ${threads(variant)}, ticket as (${beside.ticket.sql(17)}), ${WAITING} ${INSERTED}`,
         values: [beside.ticket.payload],
       };
 }
@@ -110,13 +118,13 @@ function statementOf(beside: Beside, guarded: boolean): { name: string; text: st
  * free, and otherwise comes back as pending, without a ticket. Returns undefined in the place of a run whose thread is
  * missing and must not be made. No thread may come twice.
  */
-async function insertSome(db: Db, runs: NewRun[], beside: Beside): Promise<(Inserted | undefined)[]> {
+async function insertSome({ db, rich }: Where, runs: NewRun[], beside: Beside): Promise<(Inserted | undefined)[]> {
   const inOrder = runs.toSorted((one, other) => (one.thread_id < other.thread_id ? -1 : 1));
   const texts = new Map(
     inOrder.map(({ run_id, metadata, kwargs }) => [run_id, { metadata: toField(metadata)!, kwargs: toField(kwargs)! }]),
   );
   const guarded = runs.some(({ thread }) => thread.changeable !== undefined);
-  const { name, text, values } = statementOf(beside, guarded);
+  const { name, text, values } = statementOf(beside, { guarded, rich });
   const rows = await db.query<InsertedRow>({
     name,
     text,
@@ -177,23 +185,24 @@ export type RunInserts = {
   waitingIn: (tx: Db, run: NewRun) => Promise<Inserted | undefined>;
 };
 
-export function runInserts(db: Db, queue: Queue): RunInserts {
+export function runInserts(db: Db, queue: Queue, { rich }: Pick<Variant, 'rich'>): RunInserts {
+  const where = { db, rich };
   const ticketsOf = (runs: NewRun[]): Beside => ({ ticket: { sql: queue.sql, payload: queue.payload(runs) } });
   const starting = new Batcher(
     (asked: { run: NewRun; starter: Starter }[]) => {
       const runs = asked.map(({ run }) => run);
       // There is one worker in this process.
-      return insertSome(db, runs, { starter: asked[0]!.starter });
+      return insertSome(where, runs, { starter: asked[0]!.starter });
     },
     ({ run }) => run.thread_id,
   );
   const waiting = new Batcher(
-    (runs: NewRun[]) => insertSome(db, runs, ticketsOf(runs)),
+    (runs: NewRun[]) => insertSome(where, runs, ticketsOf(runs)),
     ({ thread_id }) => thread_id,
   );
   return {
     started: (run, { worker, leaseSeconds }) => starting.add({ run, starter: { worker, leaseSeconds } }),
     waiting: (run) => waiting.add(run),
-    waitingIn: async (tx, run) => (await insertSome(tx, [run], ticketsOf([run])))[0],
+    waitingIn: async (tx, run) => (await insertSome({ db: tx, rich }, [run], ticketsOf([run])))[0],
   };
 }

@@ -111,6 +111,8 @@ function configFor({ config, host }: DevOptions, uri: string): AgentConfig {
     GX_JOB_SHUTDOWN_GRACE_PERIOD_SECS: '0',
     ...processEnv(),
     DATABASE_URI: uri,
+    // --database-uri chooses another database than the embedded one.
+    POSTGRES_URI_CUSTOM: undefined,
     GX_SERVER_HOST: '127.0.0.1',
     GX_SERVER_PORT: '0',
   };

@@ -1,9 +1,10 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import process from 'node:process';
 import { parseEnv } from 'node:util';
-import { Invalid, StartError } from '../../errors.ts';
-import { createValidator } from '../../http/validate.ts';
-import { GxJson, NOT_BUILT } from '../../schema/gx-json.ts';
+import { gxJsonFaults, withoutAbsent, type FileSection } from '../../config/gx-json.ts';
+import { StartError } from '../../errors.ts';
+import { passedOverKeys, type GxJson, type PassedOver } from '../../schema/gx-json.ts';
 import type { StoreIndex } from './embed.ts';
 import type { ModuleExport } from './import-export.ts';
 
@@ -19,26 +20,58 @@ export type GraphsFile = {
   index: StoreIndex | undefined;
   /** The handlers that decide who may call; undefined when everybody may. */
   auth: ModuleExport | undefined;
+  /** Keys and variables without an effect here. */
+  passedOver: PassedOver[];
 };
 
-/** Reads gx.json. Throws a `StartError` that names the file and the field for whatever is wrong. */
-export function readGraphsFile(configPath: string): GraphsFile {
-  const file = path.resolve(configPath);
-  const settings = validated(parsed(file), file);
-  for (const key of NOT_BUILT)
-    if (asks(at(settings, key))) throw new StartError(`${file}: "${key}" asks for something this server does not do yet; remove it.`);
-  const folder = path.dirname(file);
+/**
+ * Reads gx.json, or the langgraph.json in its place. `sections` count where the file has none of that name, and make up
+ * for a file that is not there, as in images that other tools build. Throws a `StartError` that names the file and the
+ * field for whatever is wrong.
+ */
+export function readGraphsFile(configPath: string, sections: FileSection[] = []): GraphsFile {
+  const file = existing(path.resolve(configPath));
+  const own = file === undefined && sections.some(({ key }) => key === 'graphs') ? {} : parsed(file ?? path.resolve(configPath));
+  // Whoever builds such an image makes the folder of the code its working directory.
+  const named = file ?? path.join(process.cwd(), 'gx.json');
+  const settings = validated(withSections(own, sections), named);
+  const folder = path.dirname(named);
   const graphs = Object.entries(settings.graphs).map(([graphId, ref]) => source(graphId, ref, folder));
+  const python = graphs.find((graph) => graph.file.endsWith('.py'));
+  if (python !== undefined)
+    throw new StartError(`${named}: graph "${python.graphId}" is Python; this server runs JavaScript and TypeScript.`);
   return {
-    path: file,
+    path: named,
     folder,
     settings,
     graphs,
-    env: environment(settings, file),
+    env: environment(settings, named),
     index: storeIndex(settings, folder),
     auth: authExport(settings, folder),
+    passedOver: [...passedOverKeys(settings), ...passedOverSections(own, sections)],
   };
 }
+
+/** The name of the same file for other servers. */
+const OTHER_NAME = 'langgraph.json';
+
+/** Returns the file that is there: the named one, or beside a gx.json that is not there the langgraph.json. */
+function existing(file: string): string | undefined {
+  const names = path.basename(file) === 'gx.json' ? [file, path.join(path.dirname(file), OTHER_NAME)] : [file];
+  return names.find((name) => existsSync(name));
+}
+
+/** Returns the settings with the sections that they lack. */
+function withSections(own: unknown, sections: FileSection[]): unknown {
+  const lent: Record<string, unknown> = {};
+  for (const { key, value } of sections) lent[key] = { ...(lent[key] as object | undefined), ...(value as object) };
+  return typeof own === 'object' && own !== null && !Array.isArray(own) ? { ...lent, ...own } : own;
+}
+
+const passedOverSections = (own: unknown, sections: FileSection[]): PassedOver[] =>
+  sections
+    .filter(({ key }) => Object.hasOwn(own as object, key))
+    .map(({ variable, key }) => ({ name: variable, instead: `the file has "${key}" itself; change it there` }));
 
 function parsed(file: string): unknown {
   let text: string;
@@ -48,27 +81,17 @@ function parsed(file: string): unknown {
     throw new StartError(`${file} can't be read (${(error as NodeJS.ErrnoException).code}). Set GX_CONFIG or --config.`, { cause: error });
   }
   try {
-    return JSON.parse(text);
+    return withoutAbsent(JSON.parse(text));
   } catch (error) {
     throw new StartError(`${file} is not valid JSON: ${(error as Error).message}.`, { cause: error });
   }
 }
 
 function validated(value: unknown, file: string): GxJson {
-  try {
-    return createValidator()(GxJson, 'body')(value, 'body') as GxJson;
-  } catch (error) {
-    if (!(error instanceof Invalid)) throw error;
-    const problems = error.fields.map((field) => `"${field.loc.slice(1).join('.') || 'the file'}" ${field.msg}`);
-    throw new StartError(`${file}: ${problems.join('; ')}.`, { cause: error });
-  }
+  const faults = gxJsonFaults(value);
+  if (faults.length > 0) throw new StartError(`${file}: ${faults.join('; ')}.`);
+  return value as GxJson;
 }
-
-/** Returns whether a switch asks for anything; one that is off does not. */
-const asks = (value: unknown): boolean => value !== undefined && value !== false;
-
-const at = (settings: object, key: string): unknown =>
-  key.split('.').reduce<unknown>((value, part) => (value as Record<string, unknown> | undefined)?.[part], settings);
 
 function source(graphId: string, ref: string | { path: string; description?: string }, folder: string): GraphSource {
   const { path: target, description = null } = typeof ref === 'string' ? { path: ref } : ref;

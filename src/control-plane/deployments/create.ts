@@ -4,6 +4,7 @@ import type { ControlPlane } from '../control-plane.ts';
 import { belongsTo } from './lookup.ts';
 import { type Placement, placeFor } from './placement.ts';
 import { deploymentResource } from './resource.ts';
+import { refusedSecrets } from './refused-secrets.ts';
 import { brokenRules, brokenSecrets, brokenSize } from './rules.ts';
 import { ownIntegration } from '../integrations.ts';
 import { refusing } from '../kube-refusal.ts';
@@ -62,6 +63,7 @@ async function checked(plane: ControlPlane, body: DeploymentCreateRequest, call:
     ...brokenRules(body, config),
     ...brokenPodRules(body.source_config.resource_spec, config.grants, config.podKeys),
     ...brokenSecrets(body.secrets),
+    ...refusedSecrets(body.secrets),
     ...brokenSize(body, config.specLimit),
   ];
   if (broken.length > 0) throw new Rejected(broken.join('; '));

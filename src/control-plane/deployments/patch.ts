@@ -3,6 +3,7 @@ import { retryConflicts } from '../conflict-retry.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { answerForDeployment } from './answers.ts';
 import { readDeployment } from './lookup.ts';
+import { refusedSecrets } from './refused-secrets.ts';
 import { toSpec, toWanted } from './resource.ts';
 import {
   type WantedDeployment,
@@ -79,6 +80,7 @@ async function decide(plane: ControlPlane, body: DeploymentPatchRequest, call: C
     ...brokenRules(wanted, { hosting: wanted.source === 'git' ? 'cloud' : 'self-hosted' }),
     ...brokenPodRules(podSpec, config.grants, config.podKeys),
     ...brokenSecrets(patch.secrets ?? []),
+    ...refusedSecrets(patch.secrets ?? []),
     ...brokenSize(wanted, config.specLimit),
   ];
   if (broken.length > 0) throw new Rejected(broken.join('; '));

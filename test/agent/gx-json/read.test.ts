@@ -1,8 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { join, resolve } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
 import { readGraphsFile } from '../../../src/agent/gx-json/read.ts';
+import type { FileSection } from '../../../src/config/gx-json.ts';
 import { StartError } from '../../../src/errors.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gx-json-'));
@@ -27,6 +28,47 @@ test('env is a map, or a file of lines', () => {
   expect(read({ graphs, env: 'my.env' }).env).toEqual({ B: 'two words' });
 });
 
+test('null is what is not there', () => {
+  expect(read({ graphs, store: null, http: { cors: null, disable_a2a: true } }).settings).toEqual({ graphs, http: { disable_a2a: true } });
+});
+
+test('keys that only other builds read are named, with what to do instead', () => {
+  const { passedOver } = read({ graphs, python_version: '3.12', dockerfile_lines: ['RUN x'], node_loader: 'tsx', dependencies: ['.'] });
+  expect(passedOver).toEqual([
+    { name: 'python_version', instead: expect.stringContaining('JavaScript') as string },
+    { name: 'dockerfile_lines', instead: expect.stringContaining('FROM gx-agent-server') as string },
+  ]);
+});
+
+describe('sections that came as variables', () => {
+  const sections: FileSection[] = [
+    { variable: 'LANGSERVE_GRAPHS', key: 'graphs', value: { other: './src/other.ts:graph' } },
+    { variable: 'LANGGRAPH_CHECKPOINTER', key: 'checkpointer', value: { backend: 'default' } },
+  ];
+
+  test('make up for a file that is not there, beside the code', () => {
+    const found = readGraphsFile(join(folder, 'none', 'gx.json'), sections);
+    expect(found.graphs).toMatchObject([{ graphId: 'other', file: resolve('src/other.ts') }]);
+    expect(found.settings.checkpointer).toEqual({ backend: 'default' });
+  });
+
+  test('count where the file has no such section, and are named where it has', () => {
+    writeFileSync(join(folder, 'gx.json'), JSON.stringify({ graphs }));
+    const found = readGraphsFile(join(folder, 'gx.json'), sections);
+    expect(Object.keys(found.settings.graphs)).toEqual(['chat']);
+    expect(found.settings.checkpointer).toEqual({ backend: 'default' });
+    expect(found.passedOver).toEqual([{ name: 'LANGSERVE_GRAPHS', instead: expect.stringContaining('"graphs"') as string }]);
+  });
+});
+
+test('langgraph.json is read where there is no gx.json', () => {
+  const other = mkdtempSync(join(tmpdir(), 'gx-json-'));
+  writeFileSync(join(other, 'langgraph.json'), JSON.stringify({ graphs }));
+  expect(readGraphsFile(join(other, 'gx.json'))).toMatchObject({ path: join(other, 'langgraph.json'), folder: other });
+  expect(() => readGraphsFile(join(other, 'mine.json'))).toThrow(/mine\.json can't be read/);
+  rmSync(other, { recursive: true });
+});
+
 test('what says only that nothing is asked for is read', () => {
   const serde = { allowed_json_modules: [['a', 'b']] };
   const settings = { graphs, checkpointer: { backend: 'default', serde }, http: { enable_custom_route_auth: false, disable_a2a: true } };
@@ -41,6 +83,7 @@ test.each([
   ['no graph at all', { graphs: {} }, 'graphs'],
   ['a graph without an export', { graphs: { chat: './chat.ts' } }, 'graphs.chat'],
   ['a wrong type', { graphs, node_version: 24 }, 'node_version'],
+  ['a graph in Python', { graphs: { chat: './chat.py:graph' } }, 'chat'],
   ['an env file that is not there', { graphs, env: 'none.env' }, 'none.env'],
   ['components that are not files', { graphs, ui: { chat: { path: './ui.tsx' } } }, 'ui.chat'],
   ['an unknown key of components', { graphs, ui_config: { shard: [] } }, 'ui_config.shard'],

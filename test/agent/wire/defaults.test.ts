@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { failedStart, startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
+import { until } from '../../kit/until.ts';
 
 /* LANGGRAPH_CONFIG sets the config of runs of a graph's own assistant where a run says nothing. */
 
@@ -52,7 +53,14 @@ test('a version that a client made stays', async () => {
 });
 
 test('what can not be honoured stops the start', async () => {
-  const { code, output } = await failedStart({ database: database.uri, config, env: { LANGGRAPH_CONFIG: '{"mde":{}}' } });
+  const { code, output } = await failedStart({ database: database.uri, config, env: { LANGGRAPH_CONFIG: '{"made":3}' } });
   expect(code).not.toBe(0);
-  expect(output).toContain('LANGGRAPH_CONFIG names the graph "mde", which gx.json does not have.');
+  expect(output).toContain('LANGGRAPH_CONFIG must have an object for the graph "made"');
+});
+
+test('a graph that a revision no longer has is named in the log', async () => {
+  await served({ made: { context: { size: 'huge' } }, gone: {} }, async (agent) => {
+    await until('the log names it', () => agent.output().includes('LANGGRAPH_CONFIG names graphs that this server does not have'));
+    expect(agent.output()).toContain('"graphs":["gone"]');
+  });
 });

@@ -35,8 +35,8 @@ export function mainContainer(revision: RevisionResource, wish: WorkloadWish, se
 }
 
 /**
- * Returns the explicit variables, which win over the user's secrets, so that no secret redirects the server to another
- * database.
+ * Returns the explicit variables, which win over the user's secrets. A secret can move the server to another database
+ * only by POSTGRES_URI_CUSTOM, which is for that.
  */
 function environment(
   revision: RevisionResource,
@@ -52,10 +52,11 @@ function environment(
     text('GX_SERVER_HOST', '0.0.0.0'),
     text('GX_SERVER_PORT', PORT),
     text('GX_POSTGRES_MAX_CONNECTIONS', connectionsPerPod(revision, settings, connections)),
+    // These variables have both names, because the server reads the first one that is set.
+    text('GX_JOB_SHUTDOWN_GRACE_PERIOD_SECS', settings.drainSeconds),
     text('BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS', settings.drainSeconds),
     ...tracingEnvironment(revision, deploymentId, settings),
-    // The variable has both names, because the server reads the first one that is set. Queue pods keep the server's
-    // default, which a secret may change.
+    // Queue pods keep the server's default, which a secret may change.
     ...(component === 'api'
       ? [text('GX_SHUTDOWN_DELAY_SECONDS', FAREWELL), text('GX_JOBS_PER_WORKER', 0), text('N_JOBS_PER_WORKER', 0)]
       : []),

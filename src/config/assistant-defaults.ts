@@ -1,5 +1,6 @@
-import { StartError } from '../../errors.ts';
-import type { JsonObject } from '../../schema/agent-types.ts';
+import { asError, StartError } from '../errors.ts';
+import type { JsonObject } from '../schema/agent-types.ts';
+import type { SettingsReader } from './env.ts';
 
 /** The config and the context that runs of a graph's own assistant get where they give none. */
 export type AssistantDefaults = { config: JsonObject; context: JsonObject };
@@ -15,14 +16,23 @@ const refuse = (problem: string): never => {
 /**
  * Reads the setting: a JSON object, graph id -> config of a run, with `context` beside its other fields. Settings of
  * the graph are in `context` or in `configurable`, which are two names for them. Throws a `StartError` for anything
- * else, and for a graph that does not exist.
+ * else.
  */
-export function assistantDefaults(text: string | undefined, graphs: string[]): Map<string, AssistantDefaults> {
+export function assistantDefaults(text: string | undefined): Map<string, AssistantDefaults> {
   const given = parsed(text ?? '{}');
   if (!isObject(given)) return refuse('must be a JSON object: graph id -> config');
-  const unknown = Object.keys(given).find((graph) => !graphs.includes(graph));
-  if (unknown !== undefined) refuse(`names the graph "${unknown}", which gx.json does not have`);
   return new Map(Object.entries(given).map(([graph, config]) => [graph, defaultsOf(graph, config)]));
+}
+
+/** Returns the setting as it is written, and tells what is wrong with it. */
+export function assistantDefaultsText(read: SettingsReader): string | undefined {
+  const text = read.optional([ASSISTANT_DEFAULTS]);
+  try {
+    assistantDefaults(text);
+  } catch (error) {
+    read.problem(asError(error).message.replace(/\.$/, ''));
+  }
+  return text;
 }
 
 function parsed(text: string): unknown {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { assistantDefaults } from '../../../src/agent/gx-json/assistant-defaults.ts';
+import { assistantDefaults } from '../../src/config/assistant-defaults.ts';
 
-const of = (value: unknown): unknown => assistantDefaults(JSON.stringify(value), ['a', 'b']).get('a');
+const of = (value: unknown): unknown => assistantDefaults(JSON.stringify(value)).get('a');
 
 test.each([
   ['settings under configurable', { configurable: { model: 'm' } }, { config: { configurable: { model: 'm' } }, context: { model: 'm' } }],
@@ -13,17 +13,16 @@ test.each([
 });
 
 test('without the setting, or for another graph, there are no defaults', () => {
-  expect(assistantDefaults(undefined, ['a']).size).toBe(0);
+  expect(assistantDefaults(undefined).size).toBe(0);
   expect(of({ b: { tags: [] } })).toBeUndefined();
 });
 
 test.each([
   ['no JSON', '{', /not valid JSON/],
   ['no object', '[]', /must be a JSON object/],
-  ['a graph that is not there', '{"c":{}}', /the graph "c", which gx.json does not have/],
   ['no object for a graph', '{"a":1}', /an object for the graph "a"/],
   ['two names for the settings', '{"a":{"context":{},"configurable":{}}}', /both context and configurable/],
   ['settings that are none', '{"a":{"context":3}}', /an object as context/],
 ])('%s is refused', (_, text, sentence) => {
-  expect(() => assistantDefaults(text, ['a'])).toThrow(sentence);
+  expect(() => assistantDefaults(text)).toThrow(sentence);
 });

@@ -1,0 +1,19 @@
+import { agentEnvironmentFaults } from '../../config/agent.ts';
+import type { Secret } from '../../schema/deployment.ts';
+import { isReservedEnv } from '../../schema/reserved-env.ts';
+import type { Broken } from './rules.ts';
+
+/**
+ * Returns why the agent server would not start with these secrets, as the server itself says it. Each begins with the
+ * path of the secret that it names.
+ */
+export function refusedSecrets(secrets: readonly Secret[]): Broken[] {
+  // An empty value counts as unset, and what the platform sets has its own rule.
+  const given = secrets.filter(({ name, value }) => value !== '' && !isReservedEnv(name));
+  const faults = agentEnvironmentFaults(Object.fromEntries(given.map(({ name, value }) => [name, value])));
+  return faults.map((fault) => {
+    const words = fault.split(/[^A-Za-z0-9_]+/);
+    const at = secrets.findIndex(({ name }) => words.includes(name));
+    return `${at < 0 ? 'secrets' : `secrets.${at}.value`}: the agent server would not start: ${fault}`;
+  });
+}

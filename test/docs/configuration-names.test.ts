@@ -1,0 +1,72 @@
+import { globSync, readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { agentConfig } from '../../src/config/agent.ts';
+import { NO_EFFECT, NOT_SERVED } from '../../src/config/not-served.ts';
+import { GxJson, NOT_BUILT, PASSED_OVER } from '../../src/schema/gx-json.ts';
+
+/* The table of names is what the code does with them. */
+
+const page = readFileSync('docs/reference/configuration-names.md', 'utf8');
+const rows = [...page.matchAll(/^\| `([^`]+)` \| (variable|gx\.json) \| (served|no effect|refused) \| (.*) \|$/gm)].map(
+  ([, name = '', of, here, text]) => ({ name, of, here, text }),
+);
+const named = (of: string, here?: string): string[] =>
+  rows.filter((row) => row.of === of && (here === undefined || row.here === here)).map(({ name }) => name);
+
+const SEED = ['GX_AES_JSON_KEYS', 'GX_SERVER_PORT', 'GX_SERVER_HOST', 'GX_CONTROL_PLANE_API_KEY', 'SELF_HOSTED_LOGS_ENABLED'];
+const SEED_TOO = ['MOUNT_PREFIX', 'FF_USE_CORE_API', 'FF_RICH_THREADS', 'POSTGRES_URI_CUSTOM', 'LANGSERVE_GRAPHS'];
+const SEED_KEYS = ['http.configurable_headers', 'http.enable_custom_route_auth', 'http.middleware_order', 'http.disable_a2a'];
+
+test('each name stands there once, with a word on what it does', () => {
+  const names = rows.map(({ of, name }) => `${of} ${name}`);
+  expect(names.length).toBe(new Set(names).size);
+  expect(rows.length).toBe(page.match(/^\| `/gm)?.length);
+  expect(rows.filter(({ text }) => text?.trim() === '')).toEqual([]);
+  expect([...SEED, ...SEED_TOO].filter((name) => !named('variable').includes(name))).toEqual([]);
+  expect(SEED_KEYS.filter((name) => !named('gx.json').includes(name))).toEqual([]);
+});
+
+describe('variables', () => {
+  test('without an effect, and refused ones, are those of the code', () => {
+    expect(named('variable', 'no effect').toSorted()).toEqual([...NO_EFFECT].toSorted());
+    const refused = NOT_SERVED.flatMap(({ names }) => names);
+    expect(named('variable', 'refused').toSorted()).toEqual(refused.toSorted());
+  });
+
+  test('that are served are read by name, and no others are', () => {
+    const sources = globSync('src/config/*.ts').filter((file) => !file.endsWith('not-served.ts'));
+    const read = new Set(
+      sources.flatMap((file) => [...readFileSync(file, 'utf8').matchAll(/'([A-Z][A-Z0-9_]+)'/g)].map(([, name]) => name)),
+    );
+    expect(named('variable', 'served').filter((name) => !read.has(name))).toEqual([]);
+    expect([...NO_EFFECT].filter((name) => read.has(name))).toEqual([]);
+  });
+
+  test('without an effect may have any value', () => {
+    const env = Object.fromEntries(NO_EFFECT.map((name) => [name, 'anything, at all']));
+    expect(agentConfig({ DATABASE_URI: 'postgresql://x', ...env })).toEqual(agentConfig({ DATABASE_URI: 'postgresql://x' }));
+  });
+
+  test.each(NOT_SERVED.flatMap(({ names }) => names))('%s stops a start that asks for it, by its name', (name) => {
+    expect(() => agentConfig({ DATABASE_URI: 'postgresql://x', [name]: 'true' })).toThrow(`${name} can't be honoured`);
+  });
+});
+
+describe('keys of gx.json', () => {
+  /** The keys of a section of which each has a meaning of its own; the others are told as a whole. */
+  const SECTIONS = ['auth', 'http', 'store', 'checkpointer'] as const;
+  const keysOf = (schema: unknown): string[] => Object.keys((schema as { properties: object }).properties);
+  const keys = keysOf(GxJson).flatMap((key) => {
+    const section = SECTIONS.find((one) => one === key);
+    return section === undefined ? [key] : keysOf(GxJson.properties[section]).map((inner) => `${section}.${inner}`);
+  });
+
+  test('all stand there, and no others', () => {
+    expect(named('gx.json').toSorted()).toEqual(keys.toSorted());
+  });
+
+  test('what becomes of them is what the code does', () => {
+    expect(named('gx.json', 'refused').toSorted()).toEqual(NOT_BUILT.toSorted());
+    expect(named('gx.json', 'no effect').toSorted()).toEqual(Object.keys(PASSED_OVER).toSorted());
+  });
+});
