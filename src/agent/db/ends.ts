@@ -1,9 +1,12 @@
 import type { RunStatus } from '../../schema/run.ts';
-import { fieldText, toField } from './json-field.ts';
+import { fieldText } from './json-field.ts';
 import { rowsFrom } from './plans.ts';
 import type { Db } from './pool.ts';
 import { LongStates } from './long-states.ts';
-import { valuesColumns, type StateText } from './thread-values.ts';
+import { RUN_ERROR } from './run-fields.ts';
+import { sealField } from './sealed-fields.ts';
+import { THREAD_INTERRUPTS } from './thread-fields.ts';
+import { storedColumns, type StateText } from './thread-values.ts';
 
 /* This file writes the end of a run that its worker has carried to its end. */
 
@@ -98,7 +101,11 @@ type EndRow = Finished & { run_id: string; cancel: 'interrupt' | 'rollback' | nu
 
 /** Returns `behind` for a run of a thread whose state is not the one that a tail would add to. */
 async function writeEnds(db: Db, runs: FinishRun[], longStates: LongStates): Promise<(WrittenEnd | 'behind')[]> {
-  const states = runs.map(({ thread_id, thread }) => valuesColumns(thread, (text) => longStates.tailOf(thread_id, text)));
+  const states = await Promise.all(
+    runs.map(({ thread_id, thread }) => storedColumns(db, thread, (text) => longStates.tailOf(thread_id, text))),
+  );
+  const errors = await Promise.all(runs.map(({ error }) => sealField(db, RUN_ERROR, error)));
+  const interrupts = await Promise.all(runs.map(({ thread }) => interruptsField(db, thread.interrupts)));
   const rows = await db.query<EndRow>({
     name: 'run_finish',
     text: END,
@@ -106,10 +113,10 @@ async function writeEnds(db: Db, runs: FinishRun[], longStates: LongStates): Pro
       runs.map(({ run_id }) => run_id),
       runs.map(({ worker }) => worker),
       runs.map(({ status }) => status),
-      runs.map(({ error }) => toField(error)),
+      errors,
       runs.map(({ thread }) => thread.status),
       states.map(({ values }) => values),
-      runs.map(({ thread }) => (thread.interrupts === undefined ? null : fieldText(thread.interrupts))),
+      interrupts,
       states.map(({ long }) => long),
       states.map(({ tail }) => tail?.text ?? null),
       states.map(({ tail }) => tail?.kept ?? null),
@@ -124,10 +131,13 @@ async function writeEnds(db: Db, runs: FinishRun[], longStates: LongStates): Pro
     if (cancel === 'rollback') return 'to-roll-back';
     if (behind) return 'behind';
     const { long } = states[at]!;
-    if (long !== null) longStates.remember(thread_id, { text: long, at: long_at! });
+    if (long !== null && !db.codec.encrypts) longStates.remember(thread_id, { text: long, at: long_at! });
     return { readers, more, status };
   });
 }
+
+const interruptsField = async ({ codec }: Db, json: string | undefined): Promise<string | null> =>
+  json === undefined ? null : codec.seal(THREAD_INTERRUPTS, fieldText(json));
 
 /** Returns an end that the worker wrote before without getting the answer; undefined where there is none. */
 export async function finishedBefore(db: Db, { run_id, worker }: Pick<FinishRun, 'run_id' | 'worker'>): Promise<Finished | undefined> {

@@ -1,5 +1,5 @@
 import type { Cursor, RunEvent } from '../../schema/stream-event.ts';
-import { fieldText } from './json-field.ts';
+import { openEvents, sealEvent } from './event-data.ts';
 import type { Db } from './pool.ts';
 import { LAST_SEQ } from './protocol-events.ts';
 
@@ -29,7 +29,7 @@ export async function appendEvents(
       events.map(({ seq }) => seq),
       events.map(({ thread_id }) => thread_id),
       events.map(({ event }) => event),
-      events.map(({ json }) => fieldText(json)),
+      await Promise.all(events.map(({ run_id, json }) => sealEvent(db, run_id, json))),
       lifeSeconds,
       wake.map(({ channel }) => channel),
       wake.map(({ payload }) => payload),
@@ -55,32 +55,40 @@ export async function appendLast(
         now() + $5 * interval '1 second'
       from (select coalesce(max(ms), 0) as ms, coalesce(max(seq), 0) as seq from gx.stream_event where run_id = $1) last,
         unnest($3::text[], $4::text[]) with ordinality e (event, data, n)`,
-    values: [run_id, thread_id, events.map(([event]) => event), events.map(([, json]) => fieldText(json)), lifeSeconds],
+    values: [
+      run_id,
+      thread_id,
+      events.map(([event]) => event),
+      await Promise.all(events.map(([, json]) => sealEvent(tx, run_id, json))),
+      lifeSeconds,
+    ],
   });
 }
 
 /** Returns a run's stored events after the cursor, in order. */
-export function readEvents(db: Db, runId: string, { after, limit }: { after: Cursor; limit: number }): Promise<RunEvent[]> {
-  return db.query<RunEvent>({
+export async function readEvents(db: Db, runId: string, { after, limit }: { after: Cursor; limit: number }): Promise<RunEvent[]> {
+  const events = await db.query<RunEvent & { run_id: string }>({
     name: 'event_read',
-    text: `select ms, seq, event, data as json from gx.stream_event
+    text: `select run_id, ms, seq, event, data as json from gx.stream_event
       where run_id = $1 and (ms, seq) > ($2::bigint, $3::bigint) order by ms, seq limit $4`,
     values: [runId, after.ms, after.seq, limit],
   });
+  return openEvents(db, events);
 }
 
 /** Returns the stored events of all runs of a thread, or of one of them, after the cursor, without protocol events. */
-export function readThreadEvents(
+export async function readThreadEvents(
   db: Db,
   threadId: string,
   { runId, after, limit }: { runId?: string | undefined; after: Cursor; limit: number },
 ): Promise<(RunEvent & { run_id: string })[]> {
-  return db.query({
+  const events = await db.query<RunEvent & { run_id: string }>({
     name: runId === undefined ? 'event_read_thread' : 'event_read_thread_run',
     text: `select run_id, ms, seq, event, data as json from gx.stream_event
       where thread_id = $1 and thread_seq is null and (ms, seq) > ($2::bigint, $3::bigint) ${runId === undefined ? '' : 'and run_id = $5'} order by ms, seq limit $4`,
     values: [threadId, after.ms, after.seq, limit, ...(runId === undefined ? [] : [runId])],
   });
+  return openEvents(db, events);
 }
 
 /** Returns where the run's stored events end, so that a second attempt goes on after them. */

@@ -1,6 +1,6 @@
 import { patternsField, permits, type Patterns } from './permits.ts';
 import type { Db } from './pool.ts';
-import type { RunContext, RunContextKey } from './runs.ts';
+import { openRunContexts, type RunContext, type RunContextKey } from './runs.ts';
 
 /** The records that a guarded caller may use for a run. */
 export type RunPermits = { assistant: Patterns; thread: Patterns };
@@ -14,7 +14,7 @@ export async function guardedRunContext(
   { assistantId, threadId }: RunContextKey,
   { assistant, thread }: RunPermits,
 ): Promise<(RunContext & { thread_runs: number; refused: boolean }) | undefined> {
-  const [row] = await db.query<RunContext & { thread_runs: number; refused: boolean }>({
+  const rows = await db.query<RunContext & { thread_runs: number; refused: boolean }>({
     name: 'run_context_guarded',
     text: `select a.assistant_id, a.graph_id, a.config, a.context, a.metadata, t.config as thread_config, t.metadata as thread_metadata,
         coalesce(t.runs, 0) as thread_runs, t.thread_id is null and exists (select 1 from gx.thread x where x.thread_id = $2) as refused
@@ -22,5 +22,5 @@ export async function guardedRunContext(
       where a.assistant_id = $1 and ${permits('a.metadata', '$3')}`,
     values: [assistantId, threadId, patternsField(assistant), patternsField(thread)],
   });
-  return row;
+  return (await openRunContexts(db, rows))[0];
 }

@@ -2,6 +2,8 @@ import type { RunKwargs } from '../../schema/run.ts';
 import { hidden } from './plans.ts';
 import type { Db } from './pool.ts';
 import { LAST_SEQ_FOR_RUN } from './protocol-events.ts';
+import { openRuns, RUN_ERROR } from './run-fields.ts';
+import { sealField } from './sealed-fields.ts';
 import type { WorkerLock } from './worker-locks.ts';
 
 /* This file knows who runs what: claims, heartbeats, and what becomes of a run whose worker is gone. */
@@ -59,12 +61,13 @@ const TAKE = `taken as (
  * Takes the head run of each thread. When two workers take from one thread, they meet at the unique index, and the
  * later one gets a `Conflict`.
  */
-export function claimThreads(db: Db, threadIds: string[], { worker, leaseSeconds, graphs }: Claim): Promise<Claimed[]> {
-  return db.query<Claimed>({
+export async function claimThreads(db: Db, threadIds: string[], { worker, leaseSeconds, graphs }: Claim): Promise<Claimed[]> {
+  const rows = await db.query<Claimed>({
     name: 'run_claim',
     text: `with d as (select distinct unnest(${hidden('$4::uuid[]')}) as thread_id), heads as (${HEADS}), ${LOCKED}, ${TAKE} select * from claimed`,
     values: [worker, leaseSeconds, graphs, threadIds],
   });
+  return openRuns(db, rows);
 }
 
 /**
@@ -83,7 +86,11 @@ export async function claimByTickets(
       select n.tickets, claimed.* from (select count(*) as tickets from tickets) n left join claimed on true`,
     values: [worker, leaseSeconds, graphs, limit],
   });
-  return { tickets: rows[0]?.tickets ?? 0, runs: rows.filter(({ run_id }) => run_id !== null) };
+  const runs = await openRuns(
+    db,
+    rows.filter(({ run_id }) => run_id !== null),
+  );
+  return { tickets: rows[0]?.tickets ?? 0, runs };
 }
 
 /** Returns threads whose turn has come but that no ticket has brought here. This is the safety net under the queue. */
@@ -216,6 +223,6 @@ export async function endLost(tx: Db, runId: string, end: { status: 'error' | 'i
         where run_id = $1 returning thread_id)
       update gx.thread t set status = case when $2 = 'error' then 'error' else 'idle' end, error = $3, updated_at = now()
       from r where t.thread_id = r.thread_id`,
-    values: [runId, end.status, end.error === null ? null : JSON.stringify(end.error)],
+    values: [runId, end.status, await sealField(tx, RUN_ERROR, end.error)],
   });
 }

@@ -1,4 +1,5 @@
 import type { ThreadEvent } from '../../schema/stream-event.ts';
+import { openEvents } from './event-data.ts';
 import { hidden } from './plans.ts';
 import type { Db } from './pool.ts';
 
@@ -18,24 +19,30 @@ export const LAST_SEQ_FOR_RUN = `case when r.kwargs->'protocol' is null then 0 e
  * Returns a thread's stored events after the number, in order. An event that was written twice, by a worker that had
  * lost its run, comes twice.
  */
-export function readProtocolEvents(db: Db, threadId: string, { after, limit }: { after: number; limit: number }): Promise<ThreadEvent[]> {
-  return db.query<ThreadEvent>({
+export async function readProtocolEvents(
+  db: Db,
+  threadId: string,
+  { after, limit }: { after: number; limit: number },
+): Promise<ThreadEvent[]> {
+  const events = await db.query<ThreadEvent & { run_id: string }>({
     name: 'event_read_protocol',
-    text: `select ms, seq, thread_seq, event, data as json from gx.stream_event
+    text: `select run_id, ms, seq, thread_seq, event, data as json from gx.stream_event
       where thread_id = $1 and thread_seq > $2 order by thread_seq, ms desc limit $3`,
     values: [threadId, after, limit],
   });
+  return openEvents(db, events);
 }
 
 /** Returns what the last run that told of its graphs has told of them, in order. */
-export function readLifecycle(db: Db, threadId: string): Promise<ThreadEvent[]> {
-  return db.query<ThreadEvent>({
-    text: `select ms, seq, thread_seq, event, data as json from gx.stream_event
+export async function readLifecycle(db: Db, threadId: string): Promise<ThreadEvent[]> {
+  const events = await db.query<ThreadEvent & { run_id: string }>({
+    text: `select run_id, ms, seq, thread_seq, event, data as json from gx.stream_event
       where thread_id = $1 and thread_seq is not null and event like 'v2:lifecycle%' and run_id = (
         select run_id from gx.stream_event where thread_id = $1 and thread_seq is not null order by thread_seq desc limit 1)
       order by thread_seq`,
     values: [threadId],
   });
+  return openEvents(db, events);
 }
 
 /**

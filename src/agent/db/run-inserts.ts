@@ -1,6 +1,8 @@
 import type { Run } from '../../schema/run.ts';
 import { Batcher } from './batcher.ts';
 import { toField } from './json-field.ts';
+import { runKwargsPlace, storedKwargs } from './run-fields.ts';
+import { namedField } from './sealed-fields.ts';
 import { patternsField, permits } from './permits.ts';
 import { rowsFrom } from './plans.ts';
 import type { Db } from './pool.ts';
@@ -123,6 +125,9 @@ async function insertSome({ db, rich }: Where, runs: NewRun[], beside: Beside): 
   const texts = new Map(
     inOrder.map(({ run_id, metadata, kwargs }) => [run_id, { metadata: toField(metadata)!, kwargs: toField(kwargs)! }]),
   );
+  const stored = new Map(
+    await Promise.all(inOrder.map(async (run) => [run.run_id, await fieldsOf(db, run, texts.get(run.run_id)!)] as const)),
+  );
   const guarded = runs.some(({ thread }) => thread.changeable !== undefined);
   const { name, text, values } = statementOf(beside, { guarded, rich });
   const rows = await db.query<InsertedRow>({
@@ -133,15 +138,15 @@ async function insertSome({ db, rich }: Where, runs: NewRun[], beside: Beside): 
       inOrder.map(({ thread_id }) => thread_id),
       inOrder.map(({ assistant_id }) => assistant_id),
       inOrder.map(({ graph_id }) => graph_id),
-      inOrder.map(({ run_id }) => texts.get(run_id)!.metadata),
-      inOrder.map(({ run_id }) => texts.get(run_id)!.kwargs),
+      inOrder.map(({ run_id }) => stored.get(run_id)!.metadata),
+      inOrder.map(({ run_id }) => stored.get(run_id)!.kwargs),
       inOrder.map(({ multitask_strategy }) => multitask_strategy),
       inOrder.map(({ kwargs }) => kwargs.temporary),
       inOrder.map(({ kwargs }) => kwargs.resumable),
       inOrder.map(({ readers }) => `{${readers.join()}}`),
       inOrder.map(({ after_seconds }) => after_seconds),
       inOrder.map(({ thread }) => thread.create),
-      inOrder.map(({ thread }) => toField(thread.metadata)),
+      inOrder.map(({ run_id }) => stored.get(run_id)!.thread_metadata),
       inOrder.map(({ thread }) => thread.runs),
       inOrder.map(({ kwargs }) => kwargs.protocol === true),
       inOrder.map(({ thread }) => patternsField(thread.changeable)),
@@ -153,6 +158,15 @@ async function insertSome({ db, rich }: Where, runs: NewRun[], beside: Beside): 
     const row = found.get(run.run_id);
     return row && inserted(run, row, texts.get(run.run_id)!);
   });
+}
+
+/** Returns what the columns of a run get. */
+async function fieldsOf(db: Db, { run_id, metadata, kwargs, thread }: NewRun, texts: { kwargs: string }) {
+  return {
+    metadata: await namedField(db, metadata),
+    kwargs: storedKwargs(kwargs, await db.codec.seal(runKwargsPlace(run_id), texts.kwargs)),
+    thread_metadata: await namedField(db, thread.metadata),
+  };
 }
 
 /** Returns the run as it is stored. Its JSON is what was sent, which need not come back to be known. */

@@ -1,7 +1,9 @@
 import type { JsonObject } from '../../schema/agent-types.ts';
 import type { MultitaskStrategy, Run, RunError, RunKwargs, RunStatus } from '../../schema/run.ts';
 import { patternsField, permits, permitsThread, type Patterns } from './permits.ts';
+import { openRows } from '../encryption/codec.ts';
 import { hidden } from './plans.ts';
+import { openRuns } from './run-fields.ts';
 import type { Db } from './pool.ts';
 
 /** What a run takes from its assistant and its thread. */
@@ -58,9 +60,14 @@ export async function runContexts(db: Db, asked: RunContextKey[]): Promise<((Run
           select t.config, t.metadata, t.runs from gx.thread t where t.thread_id = i.thread_id limit 1) t on true`,
     values: [asked.map(({ assistantId }) => assistantId), asked.map(({ threadId }) => threadId)],
   });
-  const found = new Map(rows.map(({ place, ...context }) => [place, context]));
+  const contexts = await openRunContexts(db, rows);
+  const found = new Map(contexts.map(({ place, ...context }) => [place, context]));
   return asked.map((_, at) => found.get(at + 1));
 }
+
+/** Opens what runs take from their assistants and threads. */
+export const openRunContexts = <R extends RunContext>({ codec }: Pick<Db, 'codec'>, rows: R[]): Promise<R[]> =>
+  openRows<R>(codec, rows, { config: 'named', context: 'named', metadata: 'named', thread_config: 'named', thread_metadata: 'named' });
 
 /** Returns how many runs wait for a worker, counted up to `most`. */
 export async function countPending(db: Db, most: number): Promise<number> {
@@ -91,13 +98,13 @@ export async function lockActive(tx: Db, threadId: string, changeable?: Patterns
 
 /** Returns the run as clients see it: one that was cancelled is interrupted, and gone if it is rolled back. */
 export async function getRun(db: Db, threadId: string | undefined, runId: string, seen?: Patterns): Promise<Run | undefined> {
-  const [run] = await db.query<Run>({
+  const rows = await db.query<Run>({
     name: 'run_get',
     text: `select ${SHOWN} from gx.run where run_id = $1 and ($2::uuid is null or thread_id = $2) and not ${GONE}
       and ${permitsThread('gx.run.thread_id', '$3')}`,
     values: [runId, threadId ?? null, patternsField(seen)],
   });
-  return run;
+  return (await openRuns(db, rows))[0];
 }
 
 /** Says whether the run, and its thread, are still records. */
@@ -115,13 +122,14 @@ export async function isThere(
 type ListRuns = { limit: number; offset: number; status?: RunStatus | undefined };
 
 /** Returns runs of the thread as clients see them, newest first (see `getRun`). */
-export function listRuns(db: Db, threadId: string, { limit, offset, status }: ListRuns): Promise<Run[]> {
-  return db.query<Run>({
+export async function listRuns(db: Db, threadId: string, { limit, offset, status }: ListRuns): Promise<Run[]> {
+  const rows = await db.query<Run>({
     name: 'run_list',
     text: `select ${SHOWN} from gx.run where thread_id = $1 and not ${GONE} and ($2::text is null or ${STATUS} = $2)
       order by created_at desc, run_id desc limit $3 offset $4`,
     values: [threadId, status ?? null, limit, offset],
   });
+  return openRuns(db, rows);
 }
 
 /**
@@ -142,12 +150,12 @@ const PROGRESS = `run_id, thread_id, status, worker, resumable, error, ${GONE} a
 
 /** Reads where the run stands; undefined when there is no such run. */
 export async function runProgress(db: Db, runId: string): Promise<RunProgress | undefined> {
-  const [run] = await db.query<RunProgress>({
+  const rows = await db.query<RunProgress>({
     name: 'run_progress',
     text: `select ${PROGRESS} from gx.run where run_id = $1`,
     values: [runId],
   });
-  return run;
+  return (await openRuns(db, rows))[0];
 }
 
 /**
@@ -155,7 +163,7 @@ export async function runProgress(db: Db, runId: string): Promise<RunProgress | 
  * statement.
  */
 export async function registerReader(db: Db, runId: string, reader: string): Promise<RunProgress | undefined> {
-  const [run] = await db.query<RunProgress>({
+  const rows = await db.query<RunProgress>({
     name: 'run_reader',
     text: `with added as (
         update gx.run set readers = array_append(readers, $2::uuid)
@@ -165,7 +173,7 @@ export async function registerReader(db: Db, runId: string, reader: string): Pro
       select ${PROGRESS} from gx.run where run_id = $1 and not exists (select 1 from added)`,
     values: [runId, reader],
   });
-  return run;
+  return (await openRuns(db, rows))[0];
 }
 
 /** Returns those of the given runs that are no longer unfinished (ended, or deleted). */

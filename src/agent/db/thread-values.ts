@@ -11,6 +11,8 @@ import type { Db } from './pool.ts';
  * (`long-states.ts`). Otherwise `values` has the whole state. A state may always be written whole.
  */
 
+export const THREAD_VALUES = { kind: 'thread.values' } as const;
+
 /** Characters of JSON above which a state with fields is long. */
 const LONG = 16_000;
 
@@ -29,7 +31,7 @@ const plainFields = (state: object): string =>
 export type ValuesColumns = { values: string | null; long: string | null; tail?: Tail | undefined };
 
 /** `tailOf` returns how the row gets a long state that mostly stands there; undefined where it is written whole. */
-export function valuesColumns({ values, plain }: StateText, tailOf?: (long: string) => Tail | undefined): ValuesColumns {
+function valuesColumns({ values, plain }: StateText, tailOf?: (long: string) => Tail | undefined): ValuesColumns {
   if (values === undefined) return { values: null, long: null };
   const text = fieldText(values);
   if (!isLong(values)) return { values: text, long: null };
@@ -37,9 +39,22 @@ export function valuesColumns({ values, plain }: StateText, tailOf?: (long: stri
   return { values: fieldText(plain ?? plainFields(JSON.parse(values) as object)), long: tail === undefined ? text : null, tail };
 }
 
+/**
+ * Does the same where values may be encrypted. Such a state is text, however short, because no search looks into it and
+ * Postgres would gain nothing by taking it apart. It has no tail: no part of what is encrypted stays the same.
+ */
+export async function storedColumns(
+  { codec }: Pick<Db, 'codec'>,
+  state: StateText,
+  tailOf?: (long: string) => Tail | undefined,
+): Promise<ValuesColumns> {
+  if (!codec.encrypts || state.values === undefined) return valuesColumns(state, tailOf);
+  return { values: '{}', long: await codec.seal(THREAD_VALUES, fieldText(state.values)) };
+}
+
 /** Does the same for a state that is no text yet. */
-export const valuesColumnsOf = (state: unknown): ValuesColumns =>
-  valuesColumns({ values: state === undefined || state === null ? undefined : JSON.stringify(state) });
+export const storedColumnsOf = (db: Pick<Db, 'codec'>, state: unknown): Promise<ValuesColumns> =>
+  storedColumns(db, { values: state === undefined || state === null ? undefined : JSON.stringify(state) });
 
 const IS_WHOLE = 't.long_values_at = t.state_updated_at';
 const HAS_TAIL = 't.long_tail_at = t.state_updated_at';

@@ -1,19 +1,16 @@
 import type { JsonObject } from '../../schema/agent-types.ts';
-import { THREAD_FIELDS, type Thread, type ThreadSearch } from '../../schema/thread.ts';
+import type { RunKwargs } from '../../schema/run.ts';
+import type { Thread } from '../../schema/thread.ts';
+import { openNamed } from '../encryption/codec.ts';
 import { copyCheckpoints, deleteCheckpoints } from './checkpoint-upkeep.ts';
 import { deleteCronsOf } from './crons.ts';
-import { toField } from './json-field.ts';
 import { hidden } from './plans.ts';
-import { patternsField, permits, permitsSearch, type Patterns } from './permits.ts';
+import { patternsField, permits, type Patterns } from './permits.ts';
 import type { Database, Db } from './pool.ts';
-import { isPlainField, LONG_TEXT, VALUES, VALUES_TO_SEARCH, valuesColumnsOf, WHOLE_STATE } from './thread-values.ts';
-
-const UNFINISHED = `exists (select 1 from gx.run r where r.thread_id = t.thread_id and r.status in ('pending', 'running'))`;
-const STATUS = `case when ${UNFINISHED} then 'busy' else t.status end`;
-
-const EXPRESSIONS: Record<string, string> = { status: `${STATUS} as status`, values: `${VALUES} as "values"` };
-const columns = (names: readonly string[]): string => names.map((name) => EXPRESSIONS[name] ?? `t.${name}`).join(', ');
-const ALL = columns(THREAD_FIELDS);
+import { openRuns } from './run-fields.ts';
+import { namedField, sealField } from './sealed-fields.ts';
+import { ALL_OF_THREAD, openThreads, THREAD_INTERRUPTS, THREAD_STATUS, UNFINISHED } from './thread-fields.ts';
+import { LONG_TEXT, storedColumnsOf, WHOLE_STATE } from './thread-values.ts';
 
 export type NewThread = { thread_id: string; metadata: object };
 
@@ -22,10 +19,10 @@ export async function insertThreads(db: Db, threads: NewThread[]): Promise<(Thre
   const rows = await db.query<Thread>({
     name: 'thread_insert',
     text: `insert into gx.thread as t (thread_id, metadata) select * from unnest($1::uuid[], $2::jsonb[]) on conflict (thread_id) do nothing
-      returning ${ALL}`,
-    values: [threads.map(({ thread_id }) => thread_id), threads.map(({ metadata }) => toField(metadata))],
+      returning ${ALL_OF_THREAD}`,
+    values: [threads.map(({ thread_id }) => thread_id), await Promise.all(threads.map(({ metadata }) => namedField(db, metadata)))],
   });
-  const made = new Map(rows.map((thread) => [thread.thread_id, thread]));
+  const made = new Map((await openThreads(db, rows)).map((thread) => [thread.thread_id, thread]));
   return threads.map(({ thread_id }) => {
     const thread = made.get(thread_id);
     // Where the same id comes twice in one statement, the first has it.
@@ -36,12 +33,12 @@ export async function insertThreads(db: Db, threads: NewThread[]): Promise<(Thre
 
 /** Returns the thread; undefined when it is not there, or may not be seen. */
 export async function getThread(db: Db, threadId: string, seen?: Patterns): Promise<Thread | undefined> {
-  const [thread] = await db.query<Thread>({
+  const threads = await db.query<Thread>({
     name: 'thread_get',
-    text: `select ${ALL} from gx.thread t where t.thread_id = $1 and ${permits('t.metadata', '$2')}`,
+    text: `select ${ALL_OF_THREAD} from gx.thread t where t.thread_id = $1 and ${permits('t.metadata', '$2')}`,
     values: [threadId, patternsField(seen)],
   });
-  return thread;
+  return (await openThreads(db, threads))[0];
 }
 
 /** What questions about a thread's state need to know of the thread. */
@@ -51,7 +48,7 @@ export type ThreadHead = Pick<Thread, 'thread_id' | 'created_at' | 'status'> & {
 export async function threadHead(db: Db, threadId: string, permitted?: Patterns): Promise<ThreadHead | undefined> {
   const [head] = await db.query<ThreadHead>({
     name: 'thread_head',
-    text: `select t.thread_id, t.created_at, ${STATUS} as status, t.metadata->>'graph_id' as graph_id from gx.thread t
+    text: `select t.thread_id, t.created_at, ${THREAD_STATUS} as status, t.metadata->>'graph_id' as graph_id from gx.thread t
       where t.thread_id = $1 and ${permits('t.metadata', '$2')}`,
     values: [threadId, patternsField(permitted)],
   });
@@ -63,26 +60,32 @@ export async function threadHead(db: Db, threadId: string, permitted?: Patterns)
  * that of the thread's assistant, or of the given one where the thread names none.
  */
 export async function lastConfig(db: Db, threadId: string, assistantId: string): Promise<JsonObject | undefined> {
-  const [row] = await db.query<{ config: JsonObject }>({
-    name: 'thread_last_config',
-    text: `(select kwargs->'config' || jsonb_build_object('context', kwargs->'context') as config from gx.run
-        where thread_id = $1 and started_at is not null order by created_at desc, run_id desc limit 1)
-      union all (select a.config || jsonb_build_object('context', a.context) from gx.assistant a
-        where a.assistant_id::text = coalesce((select metadata->>'assistant_id' from gx.thread where thread_id = $1), $2))
-      limit 1`,
+  const [run] = await openRuns(
+    db,
+    await db.query<{ run_id: string; kwargs: Pick<RunKwargs, 'config' | 'context'> }>({
+      name: 'thread_last_kwargs',
+      text: `select run_id, kwargs from gx.run where thread_id = $1 and started_at is not null order by created_at desc, run_id desc limit 1`,
+      values: [threadId],
+    }),
+  );
+  if (run !== undefined) return { ...run.kwargs.config, context: run.kwargs.context };
+  const [assistant] = await db.query<{ config: JsonObject }>({
+    name: 'thread_assistant_config',
+    text: `select a.config || jsonb_build_object('context', a.context) as config from gx.assistant a
+      where a.assistant_id::text = coalesce((select metadata->>'assistant_id' from gx.thread where thread_id = $1), $2)`,
     values: [threadId, assistantId],
   });
-  return row?.config;
+  return openNamed(db.codec, assistant?.config);
 }
 
 export async function patchThread(db: Db, threadId: string, metadata: object, changeable?: Patterns): Promise<Thread | undefined> {
-  const [thread] = await db.query<Thread>({
+  const threads = await db.query<Thread>({
     name: 'thread_patch',
     text: `update gx.thread t set metadata = t.metadata || $2, updated_at = now()
-      where t.thread_id = $1 and ${permits('t.metadata', '$3')} returning ${ALL}`,
-    values: [threadId, toField(metadata), patternsField(changeable)],
+      where t.thread_id = $1 and ${permits('t.metadata', '$3')} returning ${ALL_OF_THREAD}`,
+    values: [threadId, await namedField(db, metadata), patternsField(changeable)],
   });
-  return thread;
+  return (await openThreads(db, threads))[0];
 }
 
 export type ThreadRest = { status: 'idle' | 'interrupted' | 'error'; values: unknown; interrupts: unknown; metadata?: object };
@@ -92,12 +95,12 @@ export type ThreadRest = { status: 'idle' | 'interrupted' | 'error'; values: unk
  * that is being made looks at the thread again.
  */
 export async function setThreadState(db: Db, threadId: string, { status, values, interrupts, metadata = {} }: ThreadRest): Promise<void> {
-  const { values: short, long } = valuesColumnsOf(values);
+  const { values: short, long } = await storedColumnsOf(db, values);
   await db.query({
     text: `update gx.thread set status = $2, "values" = $3, interrupts = $4, metadata = metadata || $5, error = null, updated_at = now(),
         state_updated_at = now(), ${WHOLE_STATE('$6')}, runs = runs + 1
       where thread_id = $1`,
-    values: [threadId, status, short, toField(interrupts), toField(metadata), long],
+    values: [threadId, status, short, await sealField(db, THREAD_INTERRUPTS, interrupts), await namedField(db, metadata), long],
   });
 }
 
@@ -116,12 +119,12 @@ export async function refreshThreadState(
   threadId: string,
   { values, interrupts, waiting, runs }: { values: unknown; interrupts: object; waiting: boolean; runs: number },
 ): Promise<void> {
-  const { values: short, long } = valuesColumnsOf(values);
+  const { values: short, long } = await storedColumnsOf(db, values);
   await db.query({
     text: `update gx.thread t set "values" = $2, interrupts = $3, state_updated_at = now(), ${WHOLE_STATE('$6')},
         status = case when status = 'idle' and $4 then 'interrupted' else status end
       where thread_id = $1 and runs = $5 and not ${UNFINISHED}`,
-    values: [threadId, short, toField(interrupts), waiting, runs, long],
+    values: [threadId, short, await sealField(db, THREAD_INTERRUPTS, interrupts), waiting, runs, long],
   });
 }
 
@@ -179,80 +182,17 @@ export function copyThread(
   { copyId, labels, seen }: { copyId: string; labels: object; seen: Patterns },
 ): Promise<Thread | undefined> {
   return db.transaction(async (tx) => {
-    const [copy] = await tx.query<Thread>({
+    const copies = await tx.query<Thread>({
       text: `insert into gx.thread as t (thread_id, metadata, config, "values", long_values, long_values_at, interrupts)
         select $2, s.metadata || $3, s.config, s."values", s.long_text, case when s.long_text is not null then now() end, s.interrupts
         from (select t.*, ${LONG_TEXT} as long_text from gx.thread t where t.thread_id = $1) s
-        where ${permits('s.metadata', '$4')} returning ${ALL}`,
-      values: [threadId, copyId, toField(labels), patternsField(seen)],
+        where ${permits('s.metadata', '$4')} returning ${ALL_OF_THREAD}`,
+      values: [threadId, copyId, await namedField(tx, labels), patternsField(seen)],
     });
+    const [copy] = await openThreads(tx, copies);
     if (copy !== undefined) await copyCheckpoints(tx, threadId, copyId);
     return copy;
   });
-}
-
-type Filters = Pick<ThreadSearch, 'metadata' | 'values' | 'status' | 'ids'> & { seen?: Patterns };
-
-/** The fields of a state that are neither objects nor lists, as index thread_values has them. */
-const SCALARS = `jsonb_path_query_array(t."values", '$.keyvalue() ? (@.value.type() != "object" && @.value.type() != "array")', '{}', true)`;
-
-/** Decides, in one place, which threads a search may see. */
-function where({ metadata, values, status, ids, seen }: Filters, parameters: unknown[]): string {
-  const parameter = (value: unknown): string => `$${parameters.push(value)}`;
-  const conditions = ['not t.temporary', ...permitsSearch('t.metadata', seen, parameter)];
-  if (metadata && Object.keys(metadata).length > 0) conditions.push(`t.metadata @> ${parameter(toField(metadata))}`);
-  if (values && Object.keys(values).length > 0) {
-    const indexed = Object.entries(values).filter(([, value]) => isPlainField(value));
-    if (indexed.length > 0) conditions.push(`${SCALARS} @> ${parameter(toField(indexed.map(([key, value]) => ({ key, value }))))}`);
-    const isPlain = indexed.length === Object.keys(values).length;
-    conditions.push(`${isPlain ? 't."values"' : VALUES_TO_SEARCH} @> ${parameter(toField(values))}`);
-  }
-  if (status === 'busy') conditions.push(UNFINISHED);
-  else if (status) conditions.push(`t.status = ${parameter(status)}`, `not ${UNFINISHED}`);
-  if (ids) conditions.push(`t.thread_id = any(${parameter(ids)}::uuid[])`);
-  return conditions.join(' and ');
-}
-
-/** Returns one row more than asked for, where there is a next page. */
-export function searchThreads(db: Db, search: ThreadSearch & { seen?: Patterns }): Promise<Partial<Thread>[]> {
-  const parameters: unknown[] = [];
-  const fields: readonly string[] =
-    search.select && search.select.length > 0 && !search.extract ? [...new Set(search.select)] : THREAD_FIELDS;
-  const text = search.sort_by === 'status' ? byStatus(search, fields, parameters) : byColumn(search, fields, parameters);
-  return db.query<Partial<Thread>>({ text, values: parameters });
-}
-
-function byColumn(search: ThreadSearch & { seen?: Patterns }, fields: readonly string[], parameters: unknown[]): string {
-  const condition = where(search, parameters);
-  const page = `limit $${parameters.push(search.limit + 1)} offset $${parameters.push(search.offset)}`;
-  return `select ${columns(fields)} from gx.thread t where ${condition}
-    order by t.${search.sort_by ?? 'updated_at'} ${search.sort_order ?? 'desc'}, t.thread_id ${page}`;
-}
-
-/**
- * The statuses in the order of their names. An index can't sort by "busy", which is no column, so the pages of each
- * status are put together.
- */
-const STATUSES = ['busy', 'error', 'idle', 'interrupted'] as const;
-
-function byStatus(search: ThreadSearch & { seen?: Patterns }, fields: readonly string[], parameters: unknown[]): string {
-  const [first, page] = [`$${parameters.push(search.limit + 1 + search.offset)}`, `$${parameters.push(search.limit + 1)}`];
-  const wanted = STATUSES.filter((status) => search.status === undefined || search.status === null || search.status === status);
-  const parts = (search.sort_order === 'asc' ? wanted : wanted.toReversed()).map(
-    (status, rank) => `(select ${rank} as gx_rank, t.updated_at as gx_at, t.thread_id as gx_id, ${columns(fields)} from gx.thread t
-      where ${where({ ...search, status }, parameters)} order by t.updated_at desc, t.thread_id limit ${first})`,
-  );
-  return `select ${fields.map((name) => `"${name}"`).join(', ')} from (${parts.join(' union all ')}) t
-    order by gx_rank, gx_at desc, gx_id limit ${page} offset $${parameters.push(search.offset)}`;
-}
-
-export async function countThreads(db: Db, filters: Filters): Promise<number> {
-  const parameters: unknown[] = [];
-  const [row] = await db.query<{ count: number }>({
-    text: `select count(*) as count from gx.thread t where ${where(filters, parameters)}`,
-    values: parameters,
-  });
-  return row?.count ?? 0;
 }
 
 /** What a thread waits for, and the assistant that it waits with: all that a command that answers needs. */
@@ -267,11 +207,12 @@ export type ThreadQuestions = {
 export async function threadQuestions(db: Db, threadIds: string[]): Promise<(ThreadQuestions | undefined)[]> {
   const rows = await db.query<ThreadQuestions & { thread_id: string }>({
     name: 'thread_questions',
-    text: `select t.thread_id, ${STATUS} as status, t.interrupts, t.metadata->>'assistant_id' as assistant_id,
+    text: `select t.thread_id, ${THREAD_STATUS} as status, t.interrupts, t.metadata->>'assistant_id' as assistant_id,
         t.metadata->>'graph_id' as graph_id
       from gx.thread t where t.thread_id = any(${hidden('$1::uuid[]')}::uuid[])`,
     values: [threadIds],
   });
-  const found = new Map(rows.map(({ thread_id, ...questions }) => [thread_id, questions]));
+  const opened = await openThreads(db, rows);
+  const found = new Map(opened.map(({ thread_id, ...questions }) => [thread_id, questions]));
   return threadIds.map((id) => found.get(id));
 }

@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { EncryptionSettings } from '../../config/encryption.ts';
 import { Rejected, Unavailable } from '../../errors.ts';
-import { isSealed, RESERVED, SEALED, type Codec, type Place } from './codec.ts';
+import { isSealed, RESERVED, SEALED, SEALED_TEXT, type Codec, type Place } from './codec.ts';
 
 /*
  * Sealing by AES-256-GCM. A sealed value is, in bytes:
@@ -45,16 +45,17 @@ export function aesCodec({ keys, encrypts, names }: EncryptionSettings): Codec {
   const secrets = keys.map((key) => Buffer.from(key, 'base64'));
   const ring = new Map(secrets.map((secret) => [aesKeyId(secret), new SaltedKeys(secret)]));
   const writing = encrypts ? { key: new SaltedKeys(secrets[0]!), salt: randomBytes(SALT_BYTES) } : undefined;
+  const textOf = (place: Place, base64: string): string => decrypted(ring, place, Buffer.from(base64, 'base64')).toString();
   return {
     encrypts,
     names: new Set(encrypts ? names : []),
     seal: async (place, json) => {
-      if (writing !== undefined) return `{"${SEALED}":"${encrypted(writing, place, Buffer.from(json)).toString('base64')}"}`;
+      if (writing !== undefined) return `${SEALED_TEXT}${encrypted(writing, place, Buffer.from(json)).toString('base64')}"}`;
       if (json.includes(`"${SEALED}":`)) throw new Rejected(RESERVED);
       return json;
     },
-    open: async (place, stored) =>
-      isSealed(stored) ? (JSON.parse(decrypted(ring, place, Buffer.from(stored[SEALED], 'base64')).toString()) as unknown) : stored,
+    open: async (place, stored) => (isSealed(stored) ? (JSON.parse(textOf(place, stored[SEALED])) as unknown) : stored),
+    openText: async (place, stored) => (stored.startsWith(SEALED_TEXT) ? textOf(place, stored.slice(SEALED_TEXT.length, -2)) : stored),
     sealBytes: async (place, bytes) => (writing === undefined ? bytes : Buffer.concat([MAGIC, encrypted(writing, place, bytes)])),
     openBytes: async (place, stored) => {
       const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);

@@ -40,6 +40,8 @@ export type Codec = {
   seal(place: Place, json: string): Promise<string>;
   /** Returns the value that a stored value, as it was parsed, stands for. */
   open(place: Place, stored: unknown): Promise<unknown>;
+  /** Returns the JSON text that stored text stands for. */
+  openText(place: Place, stored: string): Promise<string>;
   sealBytes(place: Place, bytes: Uint8Array): Promise<Uint8Array>;
   openBytes(place: Place, stored: Uint8Array): Promise<Uint8Array>;
 };
@@ -52,18 +54,17 @@ export const PLAIN: Codec = {
   names: new Set(),
   seal: (_, json) => Promise.resolve(json),
   open: (_, stored) => Promise.resolve(stored),
+  openText: (_, stored) => Promise.resolve(stored),
   sealBytes: (_, bytes) => Promise.resolve(bytes),
   openBytes: (_, stored) => Promise.resolve(stored),
 };
 
+/** What sealed text begins with. */
+export const SEALED_TEXT = `{"${SEALED}":"`;
+
 /** Says whether a parsed value is sealed. */
 export const isSealed = (value: unknown): value is Record<typeof SEALED, string> =>
   typeof value === 'object' && value !== null && typeof (value as Record<string, unknown>)[SEALED] === 'string';
-
-/** Opens JSON text. What is not sealed stays the text that it is. */
-export async function openText(codec: Codec, place: Place, stored: string): Promise<string> {
-  return stored.startsWith(`{"${SEALED}"`) ? JSON.stringify(await codec.open(place, JSON.parse(stored))) : stored;
-}
 
 type Json = Record<string, unknown>;
 

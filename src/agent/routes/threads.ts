@@ -6,7 +6,8 @@ import { Thread, ThreadCount, ThreadCreate, ThreadPatch, ThreadPrune, ThreadQuer
 import { permission, type AgentCaller } from '../auth/caller.ts';
 import { checkpointStorage, keepLatestCheckpoints } from '../db/checkpoint-upkeep.ts';
 import { selectActive } from '../db/runs.ts';
-import { copyThread, countThreads, deleteThreads, getThread, patchThread, searchThreads, threadHead } from '../db/threads.ts';
+import { countThreads, searchThreads } from '../db/thread-search.ts';
+import { copyThread, deleteThreads, getThread, patchThread, threadHead } from '../db/threads.ts';
 import type { AgentDeps } from '../deps.ts';
 import { newId } from '../ids.ts';
 import { cancelRuns, type CancelDeps } from '../runs/cancel.ts';

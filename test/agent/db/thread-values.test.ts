@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { keepLatestCheckpoints } from '../../../src/agent/db/checkpoint-upkeep.ts';
 import { finishRuns } from '../../../src/agent/db/ends.ts';
 import { LongStates } from '../../../src/agent/db/long-states.ts';
-import { copyThread, getThread, insertThreads, patchThread, searchThreads, setThreadState } from '../../../src/agent/db/threads.ts';
+import { searchThreads } from '../../../src/agent/db/thread-search.ts';
+import { copyThread, getThread, insertThreads, patchThread, setThreadState } from '../../../src/agent/db/threads.ts';
 import { freshOpenDatabase, type OpenDatabase } from '../../kit/postgres-opened.ts';
 
 /* A long state is kept as text. Whoever reads or searches threads must not see a difference. */

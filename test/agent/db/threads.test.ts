@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { insertThreads, searchThreads, setThreadState } from '../../../src/agent/db/threads.ts';
+import { searchThreads } from '../../../src/agent/db/thread-search.ts';
+import { insertThreads, setThreadState } from '../../../src/agent/db/threads.ts';
 import type { ThreadSearch } from '../../../src/schema/thread.ts';
 import { freshOpenDatabase, type OpenDatabase } from '../../kit/postgres-opened.ts';
 

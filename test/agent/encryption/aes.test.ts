@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { aesCodec } from '../../../src/agent/encryption/aes.ts';
-import { openNamed, openRows, openText, PLAIN, sealNamed, SEALED, type Codec, type Place } from '../../../src/agent/encryption/codec.ts';
+import { openNamed, openRows, PLAIN, sealNamed, SEALED, type Codec, type Place } from '../../../src/agent/encryption/codec.ts';
 import { Rejected, Unavailable } from '../../../src/errors.ts';
 
 const key = (bytes = 32): string => randomBytes(bytes).toString('base64');
@@ -20,12 +20,13 @@ describe('a value', () => {
       expect(Object.keys(stored as object)).toEqual([SEALED]);
       expect(Buffer.from((stored as Record<string, string>)[SEALED]!, 'base64').includes('canary')).toBe(false);
       expect(await own.open(PLACE, stored)).toEqual(value);
+      expect(await own.openText(PLACE, JSON.stringify(stored))).toBe(JSON.stringify(value));
     }
   });
 
   test('that was stored before there was a key is read as it is', async () => {
     expect(await codec([key()]).open(PLACE, VALUE)).toEqual(VALUE);
-    expect(await openText(codec([key()]), PLACE, '{"a":1}')).toBe('{"a":1}');
+    expect(await codec([key()]).openText(PLACE, '{"a":1}')).toBe('{"a":1}');
   });
 
   test('is never written alike twice, and is compressed where it is long', async () => {

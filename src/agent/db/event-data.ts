@@ -1,0 +1,17 @@
+import { PLAIN, type Place } from '../encryption/codec.ts';
+import { fieldText } from './json-field.ts';
+import type { Db } from './pool.ts';
+
+const eventData = (run_id: string): Place => ({ kind: 'event.data', of: run_id });
+
+/** Returns what the column of an event's data gets. */
+export const sealEvent = ({ codec }: Db, run_id: string, json: string): Promise<string> => codec.seal(eventData(run_id), fieldText(json));
+
+/** Opens what was read of events. */
+export const openEvents = <E extends { json: string }>(
+  { codec }: Db,
+  events: (E & { run_id: string })[],
+): Promise<(E & { run_id: string })[]> =>
+  codec === PLAIN
+    ? Promise.resolve(events)
+    : Promise.all(events.map(async (event) => ({ ...event, json: await codec.openText(eventData(event.run_id), event.json) })));

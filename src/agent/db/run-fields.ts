@@ -1,0 +1,19 @@
+import type { RunKwargs } from '../../schema/run.ts';
+import { openRows, type Place } from '../encryption/codec.ts';
+import type { Db } from './pool.ts';
+
+/* This file knows which fields of runs are encrypted. */
+
+export const RUN_ERROR: Place = { kind: 'run.error' };
+
+export const runKwargsPlace = (run_id: string): Place => ({ kind: 'run.kwargs', of: run_id });
+
+/** Returns the column of kwargs. Claims ask in SQL whether a run publishes protocol events, so that can be seen. */
+export const storedKwargs = ({ protocol }: Pick<RunKwargs, 'protocol'>, sealed: string): string =>
+  protocol === true && !sealed.includes('"protocol"') ? `{"protocol":true,${sealed.slice(1)}` : sealed;
+
+/** Opens what was read of runs. */
+export const openRuns = <R extends { run_id: string; kwargs?: unknown; metadata?: unknown; error?: unknown }>(
+  { codec }: Pick<Db, 'codec'>,
+  rows: R[],
+): Promise<R[]> => openRows<R>(codec, rows, { kwargs: ({ run_id }) => runKwargsPlace(run_id), metadata: 'named', error: () => RUN_ERROR });

@@ -1,0 +1,27 @@
+import { THREAD_FIELDS, type Thread } from '../../schema/thread.ts';
+import { openRows, type Place } from '../encryption/codec.ts';
+import type { Db } from './pool.ts';
+import { RUN_ERROR } from './run-fields.ts';
+import { THREAD_VALUES, VALUES } from './thread-values.ts';
+
+/* This file knows how fields of threads are read, and which of them are encrypted. */
+
+export const UNFINISHED = `exists (select 1 from gx.run r where r.thread_id = t.thread_id and r.status in ('pending', 'running'))`;
+export const THREAD_STATUS = `case when ${UNFINISHED} then 'busy' else t.status end`;
+
+const EXPRESSIONS: Record<string, string> = { status: `${THREAD_STATUS} as status`, values: `${VALUES} as "values"` };
+/** Returns the columns of threads `t`, as SQL. */
+export const threadColumns = (names: readonly string[]): string => names.map((name) => EXPRESSIONS[name] ?? `t.${name}`).join(', ');
+export const ALL_OF_THREAD = threadColumns(THREAD_FIELDS);
+
+export const THREAD_INTERRUPTS: Place = { kind: 'thread.interrupts' };
+
+/** Opens what was read of threads. */
+export const openThreads = <R extends Partial<Thread>>({ codec }: Pick<Db, 'codec'>, rows: R[]): Promise<R[]> =>
+  openRows<R>(codec, rows, {
+    metadata: 'named',
+    config: 'named',
+    values: () => THREAD_VALUES,
+    interrupts: () => THREAD_INTERRUPTS,
+    error: () => RUN_ERROR,
+  });
