@@ -4,6 +4,7 @@ import { PACKED_BLOB, packedIn, unpackCheckpoints, writesIn } from './checkpoint
 import type { Database, Db } from './pool.ts';
 import type { Patterns } from './permits.ts';
 import { lockActive } from './runs.ts';
+import { isThreadHeld } from './thread-holds.ts';
 import { storeStateWhole } from './thread-values.ts';
 
 /** Copies all checkpoints of one thread to another. */
@@ -134,12 +135,12 @@ function keptCheckpoints(tx: Db, threadId: string): Promise<Kept[]> {
 /**
  * Keeps only the newest checkpoint of each namespace, with its writes and values, and what LangGraph makes a
  * DeltaChannel from. Its lists and its state are stored whole, so that no removed element stays behind. Returns false,
- * and does nothing, while the thread has a run.
+ * and does nothing, while the thread has a run or is held.
  */
 export function keepLatestCheckpoints(db: Database, threadId: string, changeable?: Patterns): Promise<boolean> {
   return db.transaction(async (tx) => {
     const active = await lockActive(tx, threadId, changeable);
-    if (active === undefined || active.length > 0) return false;
+    if (active === undefined || active.length > 0 || (await isThreadHeld(tx, threadId))) return false;
     await unpackCheckpoints(tx, threadId);
     const kept = await keptCheckpoints(tx, threadId);
     for (const one of kept) if (one.newest) await storeListsWhole(tx, threadId, one);

@@ -4,6 +4,7 @@ import type { Db } from './pool.ts';
 import { LAST_SEQ_FOR_RUN } from './protocol-events.ts';
 import { openRuns, RUN_ERROR } from './run-fields.ts';
 import { sealField } from './sealed-fields.ts';
+import { isHeld } from './thread-holds.ts';
 import type { WorkerLock } from './worker-locks.ts';
 
 /* This file knows who runs what: claims, heartbeats, and what becomes of a run whose worker is gone. */
@@ -29,14 +30,15 @@ export type Claimed = {
 type Claim = { worker: string; leaseSeconds: number; graphs: string[] };
 
 /**
- * Selects the earliest due run of each of the threads `d` that has none running. Each thread is looked up by its index,
- * also by a plan that was made while the tables were small. `is true` keeps such a plan from the index of all waiting
- * runs, here and below.
+ * Selects the earliest due run of each of the threads `d` that has none running and is not held. Each thread is looked
+ * up by its index, also by a plan that was made while the tables were small. `is true` keeps such a plan from the index
+ * of all waiting runs, here and below.
  */
 const HEADS = `select h.run_id, h.graph_id from d,
     lateral (select r.run_id, r.graph_id, r.thread_id from gx.run r where r.thread_id = d.thread_id and r.status in ('pending', 'running') and (r.status = 'pending') is true and r.due_at <= now()
       order by r.due_at, r.run_id limit 1) h
-  where (select 1 from gx.run x where x.thread_id = h.thread_id and x.status = 'running' limit 1) is null`;
+  where (select 1 from gx.run x where x.thread_id = h.thread_id and x.status = 'running' limit 1) is null
+    and (select 1 from gx.thread b where b.thread_id = h.thread_id and ${isHeld('b')} limit 1) is null`;
 
 /**
  * Rows of several runs are locked in the order of their ids, here and everywhere else, so that two statements that want
@@ -101,6 +103,7 @@ export async function stragglers(db: Db, { graphs, limit }: { graphs: string[]; 
         select r.thread_id from gx.run r
         where r.status = 'pending' and r.due_at <= now() - interval '1 second' and r.graph_id = any($1)
           and not exists (select 1 from gx.run x where x.thread_id = r.thread_id and x.status = 'running')
+          and not exists (select 1 from gx.thread b where b.thread_id = r.thread_id and ${isHeld('b')})
         order by r.due_at limit $2) late`,
     values: [graphs, limit],
   });

@@ -8,6 +8,7 @@ import { rowsFrom } from './plans.ts';
 import type { Db } from './pool.ts';
 import { LAST_SEQ } from './protocol-events.ts';
 import type { NewRun } from './runs.ts';
+import { isHeld } from './thread-holds.ts';
 
 /* This file stores new runs. Requests that come while one statement is under way share the next one. */
 
@@ -74,10 +75,10 @@ const threads = ({ guarded, rich }: Variant): string => `ready as materialized (
     insert into gx.thread as t (thread_id, metadata, temporary, runs, remove_after)
     select thread_id, thread_metadata::jsonb, temporary, 1, case when temporary then now() + (after + ${FORGOTTEN}) * interval '1 second' end from ready
     on conflict (thread_id) do update set ${rich ? RICH : PLAIN}runs = t.runs + 1
-    returning thread_id, runs, readers, event_seq)`;
+    returning thread_id, runs, readers, event_seq, ${isHeld('t')} as held)`;
 
-/** True when no run was added to the thread since the caller looked, and none has to go first. */
-const FREE = `t.runs = a.runs + 1 and (select 1 from gx.run x
+/** True when nobody holds the thread, no run was added to it since the caller looked, and none has to go first. */
+const FREE = `not t.held and t.runs = a.runs + 1 and (select 1 from gx.run x
     where x.thread_id = t.thread_id and (x.status = 'running' or (x.status = 'pending' and x.due_at <= now())) limit 1) is null`;
 
 const COLUMNS = `run_id, thread_id, assistant_id, graph_id, metadata, kwargs, multitask_strategy, temporary, resumable, readers, due_at, created_at, status`;

@@ -88,20 +88,31 @@ export async function patchThread(db: Db, threadId: string, metadata: object, ch
   return (await openThreads(db, threads))[0];
 }
 
-export type ThreadRest = { status: 'idle' | 'interrupted' | 'error'; values: unknown; interrupts: unknown; metadata?: object };
+/** `holder` is who holds the thread meanwhile (see `holdThread`). */
+export type ThreadRest = {
+  status: 'idle' | 'interrupted' | 'error';
+  values: unknown;
+  interrupts: unknown;
+  metadata?: object;
+  holder?: string;
+};
 
 /**
- * Writes where the thread rests after its state was changed by hand. The change counts as a run does, so that a run
- * that is being made looks at the thread again.
+ * Writes where the thread rests after its state was changed by hand, and lets go of it. The change counts as a run
+ * does, so that a run that is being made looks at the thread again. Returns false, and writes nothing, when the thread
+ * is gone or is no longer the holder's.
  */
-export async function setThreadState(db: Db, threadId: string, { status, values, interrupts, metadata = {} }: ThreadRest): Promise<void> {
+export async function setThreadState(db: Db, threadId: string, rest: ThreadRest): Promise<boolean> {
+  const { status, values, interrupts, metadata = {}, holder = null } = rest;
   const { values: short, long } = await storedColumnsOf(db, values);
-  await db.query({
+  const sealed = [await sealField(db, THREAD_INTERRUPTS, interrupts), await namedField(db, metadata)];
+  const rows = await db.query({
     text: `update gx.thread set status = $2, "values" = $3, interrupts = $4, metadata = metadata || $5, error = null, updated_at = now(),
-        state_updated_at = now(), ${WHOLE_STATE('$6')}, runs = runs + 1
-      where thread_id = $1`,
-    values: [threadId, status, short, await sealField(db, THREAD_INTERRUPTS, interrupts), await namedField(db, metadata), long],
+        state_updated_at = now(), ${WHOLE_STATE('$6')}, runs = runs + 1, held_until = null, holder = null
+      where thread_id = $1 and holder is not distinct from $7::uuid returning 1`,
+    values: [threadId, status, short, ...sealed, long, holder],
   });
+  return rows.length > 0;
 }
 
 /** Returns how many runs, and changes of its state by hand, a thread has had; undefined when it is gone. */

@@ -6,17 +6,18 @@ import { HistoryBody, StateAt, StateSelect, StateUpdate } from '../../schema/thr
 import { Uuid } from '../../schema/types.ts';
 import { permission, type AgentCaller } from '../auth/caller.ts';
 import type { Patterns } from '../db/permits.ts';
-import type { Db } from '../db/pool.ts';
-import { lockActive } from '../db/runs.ts';
-import { setThreadState, threadHead, type ThreadHead } from '../db/threads.ts';
+import { deleteThreads, setThreadState, threadHead, type ThreadHead } from '../db/threads.ts';
 import type { AgentDeps } from '../deps.ts';
 import { parsed, type JsonText } from '../threads/json-text.ts';
 import type { ThreadState, WrittenState } from '../threads/protocol.ts';
 import { threadCall } from '../threads/thread-call.ts';
+import { HeldThreads } from '../runs/held-thread.ts';
 import { checkCheckpoint } from '../runs/plan.ts';
 import { ok, refused, route, ThreadPath, type AgentRoute } from './route.ts';
 
 type Deps = Pick<AgentDeps, 'db' | 'graphs' | 'host' | 'readers'>;
+type WriteDeps = Deps & { held: HeldThreads };
+type AllDeps = Deps & Pick<AgentDeps, 'pump' | 'tickets' | 'signals' | 'log'>;
 
 const tag = 'threads';
 const State = Type.Unsafe<unknown>({ type: 'object' });
@@ -84,32 +85,40 @@ async function historyOf(
  * of the two would be lost.
  */
 async function write(
-  deps: Deps,
+  deps: WriteDeps,
   threadId: string,
   { caller, body }: { caller: AgentCaller; body: StateUpdate },
 ): Promise<WrittenState['answer']> {
   const { permits } = await permission(caller, 'threads:update', { thread_id: threadId, metadata: {} });
   const { graph_id } = await headOf(deps, threadId, permits);
   if (graph_id === null) throw new Rejected('Thread has no graph ID: run it once, or create it with metadata.graph_id.');
-  const answer = await deps.db.transaction(async (tx) => {
-    const active = (await lockActive(tx, threadId, permits)) ?? [];
-    if (active.length > 0) throw new Conflict('Thread has pending or running runs; its state can be changed once they are over.');
-    return writeHolding(deps, tx, { threadId, graph_id, body });
-  });
+  const answer = await deps.held.whileHeld({ threadId, changeable: permits }, (holder) =>
+    writeHolding(deps, holder, { threadId, graph_id, body }),
+  );
   await announce(deps, threadId);
   return answer;
 }
 
 type Writing = { threadId: string; graph_id: string; body: StateUpdate };
 
-async function writeHolding(deps: Deps, tx: Db, { threadId, graph_id, body }: Writing): Promise<WrittenState['answer']> {
+async function writeHolding(deps: Deps, holder: string, { threadId, graph_id, body }: Writing): Promise<WrittenState['answer']> {
   const checkpoint = body.checkpoint ?? (body.checkpoint_id ? { checkpoint_id: body.checkpoint_id } : null);
-  await checkCheckpoint(tx, threadId, checkpoint ?? {});
+  await checkCheckpoint(deps.db, threadId, checkpoint ?? {});
   const { values, as_node } = body;
-  const call = await threadCall({ db: tx, host: deps.host }, { thread_id: threadId, graph_id });
+  const call = await threadCall(deps, { thread_id: threadId, graph_id });
   const { answer, thread: after } = parsed(await deps.host.call('update', { ...call, checkpoint, values, as_node }));
-  await setThreadState(tx, threadId, { ...after, status: after.waiting ? 'interrupted' : 'idle' });
+  const rest = { ...after, status: after.waiting ? ('interrupted' as const) : ('idle' as const), holder };
+  if (!(await setThreadState(deps.db, threadId, rest))) await lostHold(deps, threadId);
   return answer;
+}
+
+/** Tells why a thread is no longer its holder's: it was deleted, or the holder was silent for too long. */
+async function lostHold({ db }: Deps, threadId: string): Promise<never> {
+  if ((await threadHead(db, threadId)) !== undefined)
+    throw new Conflict('The state was written, but meanwhile the thread went on: read its state before you write again.');
+  // What the graph wrote came after the thread was deleted.
+  await deleteThreads(db, [threadId]);
+  throw new NotFound(`Thread with ID ${threadId} not found`);
 }
 
 /** Tells those who follow the thread. The event waits for them in the table, as those of runs do. */
@@ -148,7 +157,7 @@ const getStateRoute = (deps: Deps): AgentRoute =>
     },
   });
 
-const updateStateRoute = (deps: Deps): AgentRoute =>
+const updateStateRoute = (deps: WriteDeps): AgentRoute =>
   route({
     method: 'post',
     path: '/threads/{thread_id}/state',
@@ -234,9 +243,9 @@ const postHistoryRoute = (deps: Deps): AgentRoute =>
     },
   });
 
-export const threadStateRoutes = (deps: Deps): AgentRoute[] => [
+export const threadStateRoutes = (deps: AllDeps): AgentRoute[] => [
   getStateRoute(deps),
-  updateStateRoute(deps),
+  updateStateRoute({ ...deps, held: new HeldThreads(deps) }),
   getStateAtRoute(deps),
   getStateOfCheckpointRoute(deps),
   getHistoryRoute(deps),

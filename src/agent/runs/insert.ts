@@ -11,15 +11,16 @@ import { admit } from './admit.ts';
 import type { QueuedRuns } from './queued-runs.ts';
 import { stopRuns, tellStopped, type StoppedRuns, type TellStoppedDeps } from './cancel.ts';
 
-/** The parts that storing a run, and waking a worker for it, need. */
-export type InsertDeps = TellStoppedDeps & {
+/** The parts that sending a ticket, and waking a worker for it, need. */
+export type WakeDeps = Pick<TellStoppedDeps, 'signals'> & {
   db: Database;
-  inserts: RunInserts;
   pump: Pick<Pump, 'seat' | 'hasRoom' | 'poke'>;
   tickets: Pick<Tickets, 'send'>;
-  queued: QueuedRuns;
   log: Log;
 };
+
+/** The parts that storing a run, and waking a worker for it, need. */
+export type InsertDeps = TellStoppedDeps & WakeDeps & { inserts: RunInserts; queued: QueuedRuns };
 
 const BUSY = 'Thread is already running a task. Wait for it to finish or choose a different multitask strategy.';
 
@@ -39,12 +40,12 @@ async function stored(deps: InsertDeps, run: NewRun): Promise<Inserted> {
   if (started !== undefined) return started;
   const found = run.multitask_strategy === 'enqueue' ? await deps.inserts.waiting(run) : await insertHolding(deps, run);
   if (found === undefined) throw new NotFound('Thread or assistant not found.');
-  if (run.after_seconds === 0) wake(deps);
+  if (run.after_seconds === 0) wakeWorkers(deps);
   return found;
 }
 
 /** Wakes a worker. Nobody waits for the signal, because workers that miss it look at the queue a little later. */
-function wake({ pump, signals, log }: InsertDeps): void {
+export function wakeWorkers({ pump, signals, log }: Omit<WakeDeps, 'db' | 'tickets'>): void {
   if (pump.hasRoom) pump.poke();
   else signals.send({ about: 'ticket' }).catch((error: unknown) => log.warn({ err: asError(error) }, 'workers could not be woken'));
 }

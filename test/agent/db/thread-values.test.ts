@@ -59,7 +59,10 @@ const found = async (values: Record<string, unknown>): Promise<string[]> =>
   (await searchThreads(on.db, { limit: 10, offset: 0, values })).map(({ thread_id }) => thread_id!);
 
 describe.each<[string, (thread_id: string, state: object) => Promise<void>]>([
-  ['written by hand', (thread_id, values) => setThreadState(on.db, thread_id, { status: 'idle', values, interrupts: {} })],
+  [
+    'written by hand',
+    async (thread_id, values) => void (await setThreadState(on.db, thread_id, { status: 'idle', values, interrupts: {} })),
+  ],
   ['left by a run', (thread_id, state) => endRun(thread_id, { values: JSON.stringify(state) })],
 ])('a long state, %s', (how, write) => {
   test('is read whole, found by its fields, and copied', async () => {
