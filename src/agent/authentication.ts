@@ -12,27 +12,23 @@ import { UserCode } from './user-code/host.ts';
 export type Authentication = {
   guard: Guarding;
   callerOf: (request: CallerRequest) => Promise<AgentCaller> | AgentCaller;
+  /** The thread of `auth.path` and `http.app`; undefined without both. */
+  code: UserCode | undefined;
   close: () => Promise<void>;
 };
 
 type Settings = {
-  config: Pick<AgentConfig, 'access' | 'authTimeoutSeconds' | 'logLevel'>;
-  file: Pick<GraphsFile, 'auth' | 'env' | 'settings'>;
+  config: Pick<AgentConfig, 'access' | 'authTimeoutSeconds' | 'appTimeoutSeconds' | 'logLevel'>;
+  file: Pick<GraphsFile, 'auth' | 'app' | 'env' | 'settings'>;
   log: Log;
 };
 
-/** Loads the handlers of `auth.path`, if gx.json names any. Throws a `StartError` that says what is wrong with them. */
+/** Loads `auth.path` and `http.app`, if gx.json names any. Throws a `StartError` that says what is wrong with them. */
 export async function openAuthentication({ config, file, log }: Settings): Promise<Authentication> {
-  const { auth, env, settings } = file;
-  if (auth === undefined) return { ...withoutHandlers(config, log), close: () => Promise.resolve() };
-  const within = config.authTimeoutSeconds * 1000;
-  const code = new UserCode({ start: { auth, env, logLevel: config.logLevel }, within, log });
-  try {
-    await code.open();
-  } catch (error) {
-    await code.close();
-    throw error;
-  }
+  const { auth, app, settings } = file;
+  const code = auth === undefined && app === undefined ? undefined : await openCode({ config, file, log });
+  const close = async (): Promise<void> => code?.close();
+  if (auth === undefined || code === undefined) return { ...withoutHandlers(config, log), code, close };
   if (code.handles.size === 0) log.warn('auth.path registers no handler with on(): whoever is let in may do everything');
   const { cache } = settings.auth ?? {};
   const callerOf = byHandlers({
@@ -41,10 +37,24 @@ export async function openAuthentication({ config, file, log }: Settings): Promi
     handles: () => code.handles,
     cache: cache && new UserCache(cache),
   });
-  return { guard: 'handlers', callerOf, close: () => code.close() };
+  return { guard: 'handlers', callerOf, code, close };
 }
 
-function withoutHandlers({ access }: Pick<AgentConfig, 'access'>, log: Log): Omit<Authentication, 'close'> {
+async function openCode({ config, file, log }: Settings): Promise<UserCode> {
+  const { auth, app, env, settings } = file;
+  const within = { auth: config.authTimeoutSeconds * 1000, app: config.appTimeoutSeconds * 1000 };
+  const guarded = settings.http?.enable_custom_route_auth === true && settings.http.middleware_order !== 'auth_first';
+  const code = new UserCode({ start: { auth, app, guarded, env, logLevel: config.logLevel }, within, log });
+  try {
+    await code.open();
+  } catch (error) {
+    await code.close();
+    throw error;
+  }
+  return code;
+}
+
+function withoutHandlers({ access }: Pick<AgentConfig, 'access'>, log: Log): Omit<Authentication, 'close' | 'code'> {
   if (access.key !== undefined || access.keyFolder !== undefined) return { guard: 'key', callerOf: byKey(new AgentKeys({ access, log })) };
   return { guard: 'open', callerOf: openToAll };
 }

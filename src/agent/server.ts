@@ -1,15 +1,18 @@
 import type { Server } from 'node:http';
 import type { AgentConfig } from '../config/agent.ts';
+import { InProcess } from '../http/in-process.ts';
 import { openApiDocument } from '../http/openapi.ts';
 import { createApp } from '../http/server.ts';
 import { serveSockets, type Sockets } from '../http/websocket.ts';
 import type { Cors, GxJson } from '../schema/gx-json.ts';
+import { withAppDocument } from './app-document.ts';
 import { openToAll, type CallerRequest, type Guarding } from './auth/authenticate.ts';
 import type { AgentCaller } from './auth/caller.ts';
 import { KEY_SCHEMES } from './auth/closed.ts';
 import { KEY_PROTOCOL, withKeyOfSocket } from './auth/credential.ts';
 import { securitySchemes, withSecurity } from './auth/document.ts';
 import { cors, permitsOrigin } from './cors.ts';
+import { CustomRoutes } from './custom-routes.ts';
 import type { AgentDeps } from './deps.ts';
 import { LOCAL_CORS, localPages } from './local-pages.ts';
 import { createMetrics } from './metrics.ts';
@@ -17,6 +20,7 @@ import type { Feature } from './routes/feature.ts';
 import { withSmallIds } from './routes/ids.ts';
 import type { AgentRoute } from './routes/route.ts';
 import { healthRoute, systemRoutes, type ServerInfo } from './routes/system.ts';
+import type { UserCode } from './user-code/host.ts';
 
 type AppSettings = {
   config: Pick<AgentConfig, 'mountPrefix' | 'body' | 'cors' | 'privateNetwork' | 'localPages'>;
@@ -25,6 +29,8 @@ type AppSettings = {
   guard: Guarding;
   /** Tells who calls; throws for whoever may not. */
   callerOf: (request: CallerRequest) => Promise<AgentCaller> | AgentCaller;
+  /** The thread with `http.app`, if there is any. */
+  code: UserCode | undefined;
   info: Omit<ServerInfo, 'flags'>;
 };
 
@@ -44,7 +50,7 @@ const corsOf = ({ cors: own, localPages: local }: AppSettings['config'], { http 
 export function agentSockets(
   deps: AgentDeps,
   server: Server,
-  { config, settings, features, callerOf }: Omit<AppSettings, 'info' | 'guard'>,
+  { config, settings, features, callerOf }: Omit<AppSettings, 'info' | 'guard' | 'code'>,
 ): Sockets {
   const routes = features.flatMap(({ sockets }) => sockets?.(deps) ?? []);
   const prefix = mountPrefix(config, settings);
@@ -62,7 +68,7 @@ export function agentSockets(
 /** Makes an application of the agent server's routes. */
 export function agentApp(
   deps: AgentDeps,
-  { config, settings, features, guard, callerOf, info }: AppSettings,
+  { config, settings, features, guard, callerOf, code, info }: AppSettings,
 ): ReturnType<typeof createApp> {
   const metrics = createMetrics(deps, info);
   const { http = {}, auth = {} } = settings;
@@ -71,7 +77,9 @@ export function agentApp(
   const routes: AgentRoute[] = [];
   const schemes = guard === 'key' ? KEY_SCHEMES : securitySchemes(auth);
   const papers = guard === 'key' ? 'read' : 'open';
-  const document = (): unknown => withSecurity(openApiDocument(routes, { ...TITLE, version: info.version }, schemes, PROBLEMS), auth);
+  const described = { ...TITLE, version: info.version };
+  const document = (): unknown =>
+    withAppDocument(withSecurity(openApiDocument(routes, described, schemes, PROBLEMS), auth), code?.document, prefix);
   const flags = Object.fromEntries(features.flatMap(({ flag }) => (flag === undefined ? [] : [[flag, true]])));
   const own: AgentRoute[] = [
     ...features.flatMap((feature) => feature.routes?.(deps) ?? []),
@@ -82,7 +90,10 @@ export function agentApp(
   routes.push(...own.map((one) => withSmallIds({ ...one, path: prefix + one.path })));
   // Probes are written without the prefix.
   if (prefix !== '') routes.push({ ...healthRoute(deps, '/ok'), id: 'health_at_root' });
-  return createApp<AgentCaller>({
+  const custom =
+    code?.app &&
+    new CustomRoutes({ code, http, prefix, routes, callerOf, callers: deps.callers, bodyBytes: config.body.bytes, log: deps.log });
+  const app = createApp<AgentCaller>({
     routes,
     log: deps.log,
     invalid: 'sentence',
@@ -90,7 +101,13 @@ export function agentApp(
     opens: (caller) => deps.callers.opens(caller),
     starts: (caller, count) => deps.callers.starts(caller, count),
     body: config.body,
-    middleware: [...(local === undefined ? [] : [localPages(pages, local)]), cors(pages, config)],
+    middleware: [
+      ...(local === undefined ? [] : [localPages(pages, local)]),
+      cors(pages, config),
+      ...(custom === undefined ? [] : [custom.middleware]),
+    ],
     onAnswer: metrics.answered,
   });
+  custom?.passTo(new InProcess(app));
+  return app;
 }

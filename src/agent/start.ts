@@ -62,14 +62,14 @@ async function start({ config, log, signal, extra = [] }: StartOptions, opened: 
   await migrate(preparing);
   const deps = await assemble({ config, db, preparing, host, bundles: await bundling, file, log }, opened);
   await loading;
-  const { guard, callerOf } = await opening;
+  const { guard, callerOf, code } = await opening;
   await ownAssistants(preparing, file, defaults);
   await preparing.close();
   signal.throwIfAborted();
   const { settings } = file;
   const features = [...servedFeatures({ http: settings.http ?? {}, config }), ...extra];
   const info = { ...versions(), deployment: config.deployment, revision: config.revision };
-  const app = agentApp(deps, { config, settings, features, guard, callerOf, info });
+  const app = agentApp(deps, { config, settings, features, guard, callerOf, code, info });
   const listener = await listen(app, config);
   const sockets = agentSockets(deps, listener.server, { config, settings, features, callerOf });
   deps.keeper.start();

@@ -7,6 +7,7 @@ import { asError, Invalid, NotFound, Problem } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { readJson, type BodyLimits } from './body.ts';
 import { errorReply, isFault, type InvalidStyle } from './error-body.ts';
+import { insideOf } from './in-process.ts';
 import type { Reply, Request, Route, SseEvents } from './route.ts';
 import { refuseUnstorable } from './storable.ts';
 import { frame, HEARTBEAT, SSE_HEADERS, SSE_TYPE, withHeartbeat } from './sse.ts';
@@ -64,7 +65,8 @@ export function createApp<Caller>(options: AppOptions<Caller>): Koa {
     if (!CLIENT_LEFT.includes(error.code ?? '')) options.log.error({ err: error }, 'answer could not be sent');
   });
   app.use(frameOf(options));
-  for (const middleware of options.middleware ?? []) app.use(middleware);
+  // What comes from this process itself has been through all of this, or need not go.
+  for (const middleware of options.middleware ?? []) app.use((ctx, next) => (insideOf(ctx.req) ? next() : middleware(ctx, next)));
   app.use(router.routes());
   app.use((ctx) => {
     const known = router.match(ctx.path, ctx.method);
@@ -85,6 +87,9 @@ const koaPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
  * it.
  */
 const REQUEST_ID = /^[\w.:/+=-]{1,128}$/;
+
+/** What a middleware that answers by itself says of a request; one that it passed on is counted where it went. */
+export type Elsewhere = { route: string; passedOn: boolean };
 
 /** Builds the outermost middleware: request id, timing, and the only `catch` that turns an error into an answer. */
 function frameOf<Caller>({ log, invalid, onAnswer }: AppOptions<Caller>): Koa.Middleware {
@@ -107,11 +112,17 @@ function frameOf<Caller>({ log, invalid, onAnswer }: AppOptions<Caller>): Koa.Mi
       ctx.body = reply.body;
     }
     const seconds = (performance.now() - started) / 1000;
-    const { asked } = ctx.state as { asked?: Asked<Caller> };
-    const route = (ctx as Partial<RouterContext>).routerPath ?? asked?.route.path ?? 'none';
-    onAnswer?.({ method: ctx.method, route, status: ctx.status, seconds, requestId, asked });
+    const { asked, elsewhere } = ctx.state as { asked?: Asked<Caller>; elsewhere?: Elsewhere };
+    const route = routeOf(ctx);
+    if (elsewhere?.passedOn !== true) onAnswer?.({ method: ctx.method, route, status: ctx.status, seconds, requestId, asked });
     if (log.isLevelEnabled('debug')) own().debug({ method: ctx.method, path: ctx.path, status: ctx.status, seconds }, 'request answered');
   };
+}
+
+/** Returns the name of the route that answered, for figures. */
+function routeOf(ctx: Koa.Context): string {
+  const { asked, elsewhere } = ctx.state as { asked?: Asked<unknown>; elsewhere?: Elsewhere };
+  return (ctx as Partial<RouterContext>).routerPath ?? asked?.route.path ?? elsewhere?.route ?? 'none';
 }
 
 function endpoint<Caller>(
@@ -130,7 +141,8 @@ function endpoint<Caller>(
     const asked: Asked<Caller> = { route };
     (ctx.state as { asked?: Asked<Caller> }).asked = asked;
     const origin = { source: sourceOf(ctx.req), method: ctx.method, url: ctx.url };
-    const caller = (asked.caller = await options.authenticate(ctx.headers, route.access, origin));
+    const known = insideOf<Caller>(ctx.req)?.caller;
+    const caller = (asked.caller = known ?? (await options.authenticate(ctx.headers, route.access, origin)));
     options.permit?.(caller, route.access);
     refuseUnstorable(ctx.params, 'path');
     refuseUnstorable(ctx.query, 'query');

@@ -5,6 +5,7 @@ import { WebSocketServer, type WebSocket } from 'ws';
 import { asError, Forbidden, Problem } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { refusalOfText, type BodyLimits } from './body.ts';
+import { pathMatcher } from './path-matcher.ts';
 import type { Request } from './route.ts';
 import { sourceOf, type Origin } from './server.ts';
 
@@ -81,7 +82,7 @@ export function serveSockets<Caller>(server: Server, options: Options<Caller>): 
       }
     }
   }, LOOK).unref();
-  const patterns = routes.map((route) => ({ route, matches: matcher(route.path) }));
+  const patterns = routes.map((route) => ({ route, matches: pathMatcher(route.path) }));
   server.on('upgrade', (request: IncomingMessage, stream: Duplex, head: Buffer) => {
     const path = new URL(request.url ?? '/', 'http://any').pathname;
     for (const { route, matches } of patterns) {
@@ -103,14 +104,6 @@ export function serveSockets<Caller>(server: Server, options: Options<Caller>): 
       clearInterval(look);
       for (const socket of sockets.clients) socket.close(GOING_AWAY);
     },
-  };
-}
-
-function matcher(path: string): (given: string) => Record<string, string> | undefined {
-  const pattern = new RegExp(`^${path.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`);
-  return (given) => {
-    const match = pattern.exec(given);
-    return match === null ? undefined : { ...match.groups };
   };
 }
 

@@ -51,7 +51,9 @@ export type Cors = Static<typeof Cors>;
 
 const Http = Type.Object(
   {
-    app: Type.Optional(Type.String()),
+    app: Type.Optional(
+      Type.String({ pattern: '^[./]', description: 'File and export of routes of your own: ./app.ts:app, a Hono application' }),
+    ),
     disable_assistants: Type.Optional(Type.Boolean()),
     disable_threads: Type.Optional(Type.Boolean()),
     disable_runs: Type.Optional(Type.Boolean()),
@@ -165,10 +167,7 @@ export const NOT_BUILT: string[] = [
   'checkpointer.path',
   'checkpointer.uri',
   'checkpointer.ttl',
-  'http.app',
   'http.logging_headers',
-  'http.enable_custom_route_auth',
-  'http.middleware_order',
 ];
 
 /** Returns the keys of `NOT_BUILT` that settings ask for. A switch that is off asks for nothing. */

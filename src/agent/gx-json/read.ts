@@ -22,6 +22,8 @@ export type GraphsFile = {
   auth: ModuleExport | undefined;
   /** Keys and variables without an effect here. */
   passedOver: PassedOver[];
+  /** The application with routes of the user's own. */
+  app: ModuleExport | undefined;
 };
 
 /**
@@ -47,7 +49,8 @@ export function readGraphsFile(configPath: string, sections: FileSection[] = [])
     graphs,
     env: environment(settings, named),
     index: storeIndex(settings, folder),
-    auth: authExport(settings, folder),
+    auth: exportOf(settings.auth?.path, folder),
+    app: exportOf(settings.http?.app, folder),
     passedOver: [...passedOverKeys(settings), ...passedOverSections(own, sections)],
   };
 }
@@ -99,9 +102,10 @@ function source(graphId: string, ref: string | { path: string; description?: str
   return { graphId, file: path.resolve(folder, target.slice(0, colon)), exportName: target.slice(colon + 1), description };
 }
 
-function authExport({ auth }: GxJson, folder: string): ModuleExport | undefined {
-  if (auth === undefined) return undefined;
-  const { file, exportName } = source('auth', auth.path, folder);
+/** Returns the export that a path names; without a name it is the default one. */
+function exportOf(ref: string | undefined, folder: string): ModuleExport | undefined {
+  if (ref === undefined) return undefined;
+  const { file, exportName } = source('', /:[^/\\]+$/.test(ref) ? ref : `${ref}:default`, folder);
   return { file, exportName };
 }
 

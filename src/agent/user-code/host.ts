@@ -1,13 +1,26 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Problem, StartError, Unavailable } from '../../errors.ts';
+import { errorReply, isFault } from '../../http/error-body.ts';
 import type { Log } from '../../log.ts';
-import type { FromUserCode, HandlerQuestion, Questions, UserCodeStart } from './protocol.ts';
-import { openUserCode, type UserCodeWorker } from './worker.ts';
+import { Exchanges, type AnswerHere, type Replied, type AskedHere, type Asking } from '../exchange/exchanges.ts';
+import { Liveness } from './liveness.ts';
+import { openThread, type OpenedThread } from '../open-thread.ts';
+import {
+  BEGUN,
+  type AppFacts,
+  type ForApp,
+  type ForServer,
+  type FromUserCode,
+  type HandlerQuestion,
+  type Questions,
+  type ToUserCode,
+  type UserCodeStart,
+} from './protocol.ts';
 
 type HostOptions = {
   start: Omit<UserCodeStart, 'running'>;
-  /** Milliseconds that a handler may take to answer. */
-  within: number;
+  /** Milliseconds that a handler of `auth.path`, and `http.app`, may take to answer. */
+  within: { auth: number; app: number };
   log: Log;
 };
 
@@ -19,38 +32,60 @@ type Waiting = {
   timer: NodeJS.Timeout;
   /** How many threads were asked. */
   threads: number;
-  askedAt: number;
 };
 
-/** Milliseconds without an answer after which a handler that holds the thread counts as one that never yields. */
-const STUCK = 2000;
+/** Answers what the application asks the server. */
+export type Serve = (asked: AskedHere<ForServer>) => Promise<AnswerHere>;
+
+/** Megabytes of the thread's heap: handlers look up a user, and a page of their cache. */
+const HEAP_MEGABYTES = 256;
+const YOUNG_MEGABYTES = 8;
+
+/** Milliseconds between two looks at the thread. */
 const LOOK_EVERY = 500;
 /** Milliseconds between two tries to bring the thread up. */
 const RETRY = 1000;
 /** A question is asked again when its thread ended over another one, but not for ever: it may be the reason. */
 const MOST_THREADS = 2;
 
+const ENDED = 'The thread of auth.path and http.app ended before it answered; try again.';
+
+/** The thread ended before it began with a request, so the next thread may be asked. */
+class NotBegun extends Unavailable {}
+
 /**
- * Keeps the thread of the user's own code. A handler that never yields loses the thread; the questions of others are
+ * Keeps the thread of the user's own code. Code that never yields loses the thread; what the thread had not begun is
  * asked again in the next one.
  */
 export class UserCode {
   readonly #options: HostOptions;
   readonly #waiting = new Map<number, Waiting>();
+  readonly #exchanges: Exchanges<ForApp, ForServer>;
   readonly #look: NodeJS.Timeout;
-  #worker: UserCodeWorker | undefined;
-  #running = new Int32Array(new SharedArrayBuffer(4));
-  #held = { call: 0, since: 0 };
+  #serve: Serve = () => Promise.reject(new Unavailable('The server is starting.'));
+  #worker: OpenedThread<ToUserCode> | undefined;
+  #liveness = new Liveness();
   #callId = 0;
-  #heardAt = 0;
   #ready = false;
   #closed = false;
   #started = Promise.withResolvers<void>();
   #handles: ReadonlySet<string> = new Set();
+  #app: AppFacts | undefined;
+  #document: Record<string, unknown> | undefined;
 
   constructor(options: HostOptions) {
     this.#options = options;
-    this.#look = setInterval(() => this.#endStuck(), LOOK_EVERY).unref();
+    this.#exchanges = new Exchanges<ForApp, ForServer>({
+      send: (message) => this.#worker?.send({ kind: 'exchange', message }),
+      answer: (asked) => this.#serve(asked),
+      refusal: (thrown) => {
+        if (isFault(thrown)) options.log.error({ err: thrown }, 'a request of http.app to its server failed');
+        const { status, headers, body } = errorReply(thrown, 'sentence');
+        return { status, message: String(body.detail), headers };
+      },
+      nextId: () => this.#nextId(),
+    });
+    this.#look = setInterval(() => this.#watch(), LOOK_EVERY).unref();
   }
 
   /** Loads the user's code. Throws a `StartError` that says what is wrong with it. */
@@ -64,26 +99,60 @@ export class UserCode {
     return this.#handles;
   }
 
+  /** What is known of `http.app`; undefined without one. */
+  get app(): AppFacts | undefined {
+    return this.#app;
+  }
+
+  /** How `http.app` describes itself, as far as it has. */
+  get document(): Record<string, unknown> | undefined {
+    return this.#document;
+  }
+
+  /** From now on, the application's requests to the server are answered so. */
+  serve(serve: Serve): void {
+    this.#serve = serve;
+  }
+
   /**
    * Asks a handler. Throws its refusal as a `Problem` with its status and headers, and `Unavailable` when it does not
    * answer in time or the thread ended over it.
    */
   ask<K extends keyof Questions>(ask: K, args: Questions[K]['args']): Promise<Questions[K]['answer']> {
-    this.#callId = (this.#callId % 0x7f_ff_ff_ff) + 1;
-    const call_id = this.#callId;
+    const call_id = this.#nextId();
+    const { auth } = this.#options.within;
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => this.#endLate(call_id), this.#options.within);
-      const waiting: Waiting = {
-        question: { ask, ...args } as HandlerQuestion,
-        resolve,
-        reject,
-        timer,
-        threads: 0,
-        askedAt: 0,
-      };
+      const late = (): void => this.#fail(call_id, `The handler of auth.path did not answer within ${auth / 1000} s.`);
+      const timer = setTimeout(late, auth);
+      const waiting: Waiting = { question: { ask, ...args } as HandlerQuestion, resolve, reject, timer, threads: 0 };
       this.#waiting.set(call_id, waiting);
       this.#send(call_id, waiting);
     });
+  }
+
+  /**
+   * Asks the application. Throws `Unavailable` when it does not begin to answer in time or the thread ended over it.
+   * `begins` is called with the number of the exchange.
+   */
+  async fetch(asking: Asking<ForApp>, begins: (exchange: number) => void): Promise<Replied> {
+    const late = new AbortController();
+    const { app } = this.#options.within;
+    const timer = setTimeout(() => late.abort(new Unavailable(`http.app did not answer within ${app / 1000} s.`)), app);
+    const signal = AbortSignal.any([asking.signal, late.signal]);
+    try {
+      for (let threads = 1; ; threads += 1) {
+        await this.#up(signal);
+        const asked = this.#exchanges.ask({ ...asking, signal });
+        begins(asked.exchange);
+        try {
+          return await asked;
+        } catch (error) {
+          if (!(error instanceof NotBegun) || threads >= MOST_THREADS) throw error;
+        }
+      }
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   async close(): Promise<void> {
@@ -92,30 +161,54 @@ export class UserCode {
     await this.#worker?.kill();
   }
 
+  #nextId(): number {
+    this.#callId = (this.#callId % 0x7f_ff_ff_ff) + 1;
+    return this.#callId;
+  }
+
+  /** Settles when the thread is there. */
+  async #up(signal: AbortSignal): Promise<void> {
+    while (!this.#ready) {
+      signal.throwIfAborted();
+      if (this.#closed) throw new Unavailable('The server is stopping.');
+      const { promise, reject } = Promise.withResolvers<never>();
+      const leave = (): void => reject(signal.reason as Error);
+      signal.addEventListener('abort', leave, { once: true });
+      // A thread that could not be started is followed by another.
+      await Promise.race([this.#started.promise.catch(() => wait(RETRY)), promise]).finally(() =>
+        signal.removeEventListener('abort', leave),
+      );
+    }
+  }
+
   #open(): void {
-    this.#running = new Int32Array(new SharedArrayBuffer(4));
-    this.#worker = openUserCode({
-      message: (message) => this.#hear(message),
-      crashed: (error) => this.#options.log.error({ err: error }, "the thread of the user's own code crashed"),
-      ended: () => void this.#replace(),
-    });
-    this.#worker.send({ kind: 'start', start: { ...this.#options.start, running: this.#running } });
+    this.#liveness = new Liveness();
+    this.#worker = openThread<ToUserCode, FromUserCode>(
+      'user-code-thread',
+      {
+        message: (message) => this.#hear(message),
+        crashed: (error) => this.#options.log.error({ err: error }, "the thread of the user's own code crashed"),
+        ended: () => void this.#replace(),
+      },
+      { maxYoungGenerationSizeMb: YOUNG_MEGABYTES, maxOldGenerationSizeMb: HEAP_MEGABYTES },
+    );
+    this.#worker.send({ kind: 'start', start: { ...this.#options.start, running: this.#liveness.running } });
   }
 
   #send(call_id: number, waiting: Waiting): void {
     // What is asked before the thread is ready is asked when it is.
     if (!this.#ready) return;
     waiting.threads += 1;
-    waiting.askedAt = performance.now();
     this.#worker!.send({ kind: 'question', call_id, question: waiting.question });
   }
 
   #hear(message: FromUserCode): void {
-    this.#heardAt = performance.now();
+    this.#liveness.heard();
     switch (message.kind) {
       case 'ready':
         this.#ready = true;
         this.#handles = new Set(message.handles);
+        this.#app = message.app;
         for (const [call_id, waiting] of this.#waiting) this.#send(call_id, waiting);
         this.#started.resolve();
         return;
@@ -124,13 +217,21 @@ export class UserCode {
         this.#options.log.error({ problem: message.sentence }, "the user's own code can't be loaded");
         void this.#worker?.kill();
         return;
+      case 'document':
+        this.#document = message.document;
+        return;
+      case 'exchange':
+        this.#exchanges.hear(message.message);
+        return;
       case 'answer':
         this.#take(message.call_id)?.resolve(message.answer);
         return;
       case 'refused': {
         const { call_id, status, message: sentence, headers } = message;
         this.#take(call_id)?.reject(new Problem(status, sentence, { headers }));
+        return;
       }
+      case 'pong':
     }
   }
 
@@ -141,33 +242,34 @@ export class UserCode {
     return waiting;
   }
 
-  #fail(call_id: number, sentence: string): void {
-    this.#take(call_id)?.reject(new Unavailable(sentence));
+  #fail(call: number, sentence: string): void {
+    this.#take(call)?.reject(new Unavailable(sentence));
+    this.#exchanges.fail(call, new Unavailable(sentence));
   }
 
-  /** Gives up a question. A thread that has said nothing since it was asked is stuck, and ends. */
-  #endLate(call_id: number): void {
-    const { threads = 0, askedAt = 0 } = this.#waiting.get(call_id) ?? {};
-    this.#fail(call_id, `The handler of auth.path did not answer within ${this.#options.within / 1000} s.`);
-    if (threads > 0 && this.#heardAt < askedAt) void this.#worker?.kill();
-  }
-
-  /** Ends the thread when one handler has held it for too long. */
-  #endStuck(): void {
-    const call = Atomics.load(this.#running, 0);
-    if (call === 0 || call !== this.#held.call) this.#held = { call, since: performance.now() };
-    else if (performance.now() - this.#held.since > STUCK) {
-      this.#options.log.warn({ handler: this.#waiting.get(call)?.question.ask }, 'ending the thread of a handler that does not yield');
-      this.#fail(call, 'The handler of auth.path does not yield: it held its thread for more than two seconds.');
-      this.#held = { call: 0, since: 0 };
-      void this.#worker?.kill();
+  /** Ends the thread when something has held it for too long. */
+  #watch(): void {
+    if (!this.#ready) return;
+    const look = this.#liveness.look(performance.now(), this.#waiting.size + this.#exchanges.count > 0);
+    if (look === 'well') return;
+    if (look === 'ping') {
+      this.#worker?.send({ kind: 'ping' });
+      return;
     }
+    const { call = 0 } = look;
+    const handler = this.#waiting.get(call)?.question.ask ?? 'http.app';
+    this.#options.log.warn({ handler: call === 0 ? 'unknown' : handler }, 'ending the thread of a handler that does not yield');
+    const of = this.#waiting.has(call) ? 'The handler of auth.path' : 'The handler of http.app';
+    this.#fail(call, `${of} does not yield: it held its thread for more than two seconds.`);
+    void this.#worker?.kill();
   }
 
   async #replace(): Promise<void> {
     const wasReady = this.#ready;
     this.#ready = false;
     this.#started.reject(new StartError("The thread of the user's own code ended while it was loading."));
+    const begun = Atomics.load(this.#liveness.running, BEGUN);
+    this.#exchanges.failAll((exchange) => (exchange > begun ? new NotBegun(ENDED) : new Unavailable(ENDED)));
     if (this.#closed) {
       for (const call_id of this.#waiting.keys()) this.#fail(call_id, 'The server is stopping.');
       return;

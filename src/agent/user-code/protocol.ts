@@ -1,22 +1,30 @@
 import type { AuthEvent, AuthUser, HandlerAnswer } from '../auth/events.ts';
+import type { ExchangeMessage } from '../exchange/messages.ts';
 import type { ModuleExport } from '../gx-json/import-export.ts';
 
 /*
- * What the server and the thread of the user's own code say to each other. The thread runs the handlers of `auth.path`.
+ * What the server and the thread of the user's own code say to each other. The thread runs the handlers of `auth.path`
+ * and the application of `http.app`.
  *
  * The server sends `start` once, and the thread answers `ready` or `broken`, with one sentence for a person. After
- * `ready`, each question gets exactly one answer with its `call_id`, in any order. While the thread runs a handler, it
- * writes the handler's `call_id` into `running`, so that the server knows which one never yields. The server then ends
- * the thread, opens another and asks the other questions again.
+ * `ready`, each question gets exactly one answer with its `call_id`, in any order, and both sides have exchanges with
+ * each other (exchange/messages.ts): the server asks the application, and the application asks the server. `ping` is
+ * answered with `pong` at once. Questions and exchanges of the server are numbered together. While the thread runs a
+ * handler, it writes the number into `running`, so that the server knows which one never yields. The server then ends
+ * the thread, opens another and asks again what the thread had not begun.
  */
 
 export type UserCodeStart = {
   /** The export of `auth.path`. */
-  auth: ModuleExport;
+  auth: ModuleExport | undefined;
+  /** The export of `http.app`. */
+  app: ModuleExport | undefined;
+  /** Whether the application's own routes ask who calls. */
+  guarded: boolean;
   logLevel: string;
   /** Variables of gx.json, which yield to those of the process. */
   env: Record<string, string>;
-  /** One number: the `call_id` of the handler that holds the thread; 0 when none does. */
+  /** The number of what holds the thread, 0 when nothing does, and of the last exchange that was begun. */
   running: Int32Array<SharedArrayBuffer>;
 };
 
@@ -31,10 +39,39 @@ export type Questions = {
 
 export type HandlerQuestion = { [K in keyof Questions]: { ask: K } & Questions[K]['args'] }[keyof Questions];
 
-export type ToUserCode = { kind: 'start'; start: UserCodeStart } | { kind: 'question'; call_id: number; question: HandlerQuestion };
+/** What the server tells the application of a request beside the request itself. */
+export type ForApp = { user: AuthUser | undefined };
+
+/**
+ * What the application wants of the server: the answer of the built-in routes to a request that its middleware let
+ * through (`next`), the caller of a request (`caller`), or the answer to a request of its own (`call`).
+ */
+export type ForServer = { want: 'next' | 'caller'; exchange: number } | { want: 'call' };
+
+/**
+ * One of the application's routes. A request of the method ('ALL' is any) whose path the pattern matches concerns it.
+ * `serves` is false for middleware.
+ */
+export type AppRoute = { method: string; pattern: string; serves: boolean };
+
+/** What the server must know of the application. Undefined routes mean that only the application knows them. */
+export type AppFacts = { routes: AppRoute[] | undefined };
+
+export type ToUserCode =
+  | { kind: 'start'; start: UserCodeStart }
+  | { kind: 'question'; call_id: number; question: HandlerQuestion }
+  | { kind: 'ping' }
+  | { kind: 'exchange'; message: ExchangeMessage<ForApp> };
 
 export type FromUserCode =
-  | { kind: 'ready'; handles: string[] }
+  | { kind: 'ready'; handles: string[]; app: AppFacts | undefined }
   | { kind: 'broken'; sentence: string }
+  | { kind: 'pong' }
+  | { kind: 'document'; document: Record<string, unknown> }
   | { kind: 'answer'; call_id: number; answer: AuthUser | HandlerAnswer }
-  | { kind: 'refused'; call_id: number; status: number; message: string; headers: Record<string, string> };
+  | { kind: 'refused'; call_id: number; status: number; message: string; headers: Record<string, string> }
+  | { kind: 'exchange'; message: ExchangeMessage<ForServer> };
+
+/** The places in `running`. */
+export const HOLDS = 0;
+export const BEGUN = 1;

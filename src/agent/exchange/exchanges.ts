@@ -1,0 +1,206 @@
+import { asError, Problem, Unavailable } from '../../errors.ts';
+import { IncomingBody, OutgoingBody, type BodySource } from './bodies.ts';
+import type { AnswerHead, BodyOf, ExchangeMessage, RequestHead } from './messages.ts';
+
+/** A request of the other side. The signal is aborted when it wants no answer any more. */
+export type AskedHere<Purpose> = {
+  exchange: number;
+  head: RequestHead;
+  purpose: Purpose;
+  body: IncomingBody | undefined;
+  signal: AbortSignal;
+};
+
+export type AnswerHere = { head: Omit<AnswerHead, 'hasBody'>; body: BodySource | undefined };
+
+/** A request for the other side. */
+export type Asking<Purpose> = {
+  head: Omit<RequestHead, 'hasBody'>;
+  purpose: Purpose;
+  body: BodySource | undefined;
+  signal: AbortSignal;
+};
+
+export type Replied = { head: AnswerHead; body: IncomingBody | undefined };
+
+type Own = { resolve(answer: Replied): void; reject(error: Error): void; request?: OutgoingBody; answer?: IncomingBody };
+type Theirs = { left: AbortController; request: IncomingBody | undefined; answer?: OutgoingBody };
+
+type Options<Asks, Hears> = {
+  send(message: ExchangeMessage<Asks>): void;
+  /** Answers a request of the other side; what it throws is the refusal. */
+  answer(asked: AskedHere<Hears>): Promise<AnswerHere>;
+  /** Returns what the other side hears of whatever was thrown. */
+  refusal(thrown: unknown): { status: number; message: string; headers: Record<string, string> };
+  nextId(): number;
+};
+
+/** One side of the exchanges that two threads have with each other. `Asks` and `Hears` say what requests are for. */
+export class Exchanges<Asks, Hears> {
+  readonly #options: Options<Asks, Hears>;
+  readonly #own = new Map<number, Own>();
+  readonly #theirs = new Map<number, Theirs>();
+
+  constructor(options: Options<Asks, Hears>) {
+    this.#options = options;
+  }
+
+  /** Exchanges that are under way. */
+  get count(): number {
+    return this.#own.size + this.#theirs.size;
+  }
+
+  /** Asks the other side. Throws its refusal as a `Problem`, and the signal's reason when the asker leaves. */
+  ask({ head, purpose, body, signal }: Asking<Asks>): Promise<Replied> & { exchange: number } {
+    const exchange = this.#options.nextId();
+    const { promise, resolve, reject } = Promise.withResolvers<Replied>();
+    const own: Own = { resolve, reject };
+    this.#own.set(exchange, own);
+    if (signal.aborted) this.#leave(exchange, signal);
+    else {
+      signal.addEventListener('abort', () => this.#leave(exchange, signal), { once: true });
+      this.#options.send({ kind: 'ask', exchange, head: { ...head, hasBody: body !== undefined }, purpose });
+      if (body !== undefined) own.request = this.#outgoing(exchange, 'request', body);
+    }
+    return Object.assign(promise, { exchange });
+  }
+
+  /** Fails one own exchange. */
+  fail(exchange: number, error: Error): void {
+    const own = this.#own.get(exchange);
+    if (own === undefined) return;
+    this.#own.delete(exchange);
+    own.reject(error);
+    own.request?.stop();
+    own.answer?.end(error.message);
+  }
+
+  /** Ends all exchanges: the other side is gone. */
+  failAll(errorOf: (exchange: number) => Error): void {
+    for (const exchange of this.#own.keys()) this.fail(exchange, errorOf(exchange));
+    for (const { left, request, answer } of this.#theirs.values()) {
+      left.abort(GONE);
+      request?.end(GONE.message);
+      answer?.stop();
+    }
+    this.#theirs.clear();
+  }
+
+  hear(message: ExchangeMessage<Hears>): void {
+    const { exchange } = message;
+    switch (message.kind) {
+      case 'ask':
+        void this.#answer(exchange, message.head, message.purpose);
+        return;
+      case 'leave':
+        this.#forget(exchange);
+        return;
+      case 'answer':
+        this.#answered(exchange, message.head);
+        return;
+      case 'refused':
+        this.fail(exchange, new Problem(message.status, message.message, { headers: message.headers }));
+        return;
+      default:
+        this.#hearOfBody(message);
+    }
+  }
+
+  #hearOfBody(message: Extract<ExchangeMessage<Hears>, { of: BodyOf }>): void {
+    const { exchange, of } = message;
+    switch (message.kind) {
+      case 'chunk':
+        this.#read(exchange, of)?.push(message.bytes);
+        return;
+      case 'end':
+        this.#read(exchange, of)?.end(message.failure);
+        if (of === 'answer') this.#finish(exchange);
+        return;
+      case 'more':
+        this.#written(exchange, of)?.grant(message.bytes);
+        return;
+      case 'stop':
+        this.#written(exchange, of)?.stop();
+        if (of === 'answer') this.#forget(exchange);
+    }
+  }
+
+  /** Returns the body that is read here: that of the other side's request, or of the answer to one's own. */
+  #read(exchange: number, of: BodyOf): IncomingBody | undefined {
+    return of === 'request' ? this.#theirs.get(exchange)?.request : this.#own.get(exchange)?.answer;
+  }
+
+  #written(exchange: number, of: BodyOf): OutgoingBody | undefined {
+    return of === 'request' ? this.#own.get(exchange)?.request : this.#theirs.get(exchange)?.answer;
+  }
+
+  #answered(exchange: number, head: AnswerHead): void {
+    const own = this.#own.get(exchange);
+    if (own === undefined) return;
+    if (head.hasBody) own.answer = this.#incoming(exchange, 'answer');
+    else this.#finish(exchange);
+    own.resolve({ head, body: own.answer });
+  }
+
+  /** Ends an own exchange whose answer is complete, or is not wanted any more. */
+  #finish(exchange: number): void {
+    this.#own.get(exchange)?.request?.stop();
+    this.#own.delete(exchange);
+  }
+
+  #leave(exchange: number, signal: AbortSignal): void {
+    if (!this.#own.has(exchange)) return;
+    this.fail(exchange, asError(signal.reason));
+    this.#options.send({ kind: 'leave', exchange });
+  }
+
+  /** Ends an exchange of the other side: its answer is complete, or is not wanted any more. */
+  #forget(exchange: number): void {
+    const theirs = this.#theirs.get(exchange);
+    this.#theirs.delete(exchange);
+    theirs?.left.abort(GONE);
+    theirs?.request?.end(GONE.message);
+    theirs?.answer?.stop();
+  }
+
+  async #answer(exchange: number, head: RequestHead, purpose: Hears): Promise<void> {
+    const left = new AbortController();
+    const theirs: Theirs = { left, request: head.hasBody ? this.#incoming(exchange, 'request') : undefined };
+    this.#theirs.set(exchange, theirs);
+    try {
+      const { head: answer, body } = await this.#options.answer({ exchange, head, purpose, body: theirs.request, signal: left.signal });
+      if (this.#theirs.get(exchange) !== theirs) {
+        body?.cancel();
+        return;
+      }
+      this.#options.send({ kind: 'answer', exchange, head: { ...answer, hasBody: body !== undefined } });
+      if (body === undefined) this.#forget(exchange);
+      else theirs.answer = this.#outgoing(exchange, 'answer', body);
+    } catch (thrown) {
+      if (this.#theirs.delete(exchange)) this.#options.send({ kind: 'refused', exchange, ...this.#options.refusal(thrown) });
+    }
+  }
+
+  #incoming(exchange: number, of: BodyOf): IncomingBody {
+    return new IncomingBody({
+      more: (bytes) => this.#options.send({ kind: 'more', exchange, of, bytes }),
+      stop: () => {
+        this.#options.send({ kind: 'stop', exchange, of });
+        if (of === 'answer') this.#finish(exchange);
+      },
+    });
+  }
+
+  #outgoing(exchange: number, of: BodyOf, source: BodySource): OutgoingBody {
+    return new OutgoingBody(source, {
+      chunk: (bytes) => this.#options.send({ kind: 'chunk', exchange, of, bytes }),
+      end: (failure) => {
+        this.#options.send({ kind: 'end', exchange, of, ...(failure !== undefined && { failure }) });
+        if (of === 'answer') this.#forget(exchange);
+      },
+    });
+  }
+}
+
+/** The reason is made once, because an abort without one would cost an exception with its stack. */
+const GONE = Object.assign(new Unavailable('The other side of the request is gone.'), { name: 'AbortError' });

@@ -1,0 +1,138 @@
+import { Problem, StartError } from '../../errors.ts';
+import type { AppFacts } from '../user-code/protocol.ts';
+import { appRoutes, isMiddleware, type HonoRoute } from './app-routes.ts';
+
+/** A body as the middleware left it. */
+export type LeftBody = string | ArrayBuffer | ReadableStream<Uint8Array> | null;
+
+/** Where a request of the application stands: how it goes on to the built-in routes, and who calls. */
+export type Standing = {
+  /** Asks the built-in routes. */
+  next(request: Request, body: LeftBody): Promise<Response>;
+  /** Returns a refusal, or nothing if the caller may go on. */
+  guard(request: Request): Promise<Response | undefined>;
+  user: unknown;
+  waits(promise: Promise<unknown>): void;
+};
+
+/** The application as the thread calls it. */
+export type App = {
+  facts: AppFacts;
+  fetch(request: Request, standing: Standing): Promise<Response>;
+  /** Returns its OpenAPI document, if it has one. */
+  document(): Promise<Record<string, unknown> | undefined>;
+};
+
+type HonoRequest = { raw: Request; bodyCache: Record<string, Promise<unknown> | undefined>; arrayBuffer(): Promise<ArrayBuffer> };
+type HonoContext = { req: HonoRequest; env: Standing; set(name: string, value: unknown): void };
+type HonoHandler = (context: HonoContext, next: () => Promise<void>) => unknown;
+
+/** What is used of a Hono application. It is known by its shape, because each project brings its own copy. */
+type Hono = {
+  routes: HonoRoute[];
+  getPath: unknown;
+  errorHandler: unknown;
+  fetch(request: Request, env: unknown, context: unknown): Response | Promise<Response>;
+  route(path: string, app: unknown): Hono;
+  use(handler: HonoHandler): Hono;
+  all(path: string, handler: HonoHandler): Hono;
+  notFound(handler: (context: HonoContext) => Response): Hono;
+  onError(handler: (error: Error, context: HonoContext) => Response): Hono;
+};
+
+const isHono = (app: object): app is Hono => {
+  const { routes, route, all, use } = app as Partial<Hono>;
+  return Array.isArray(routes) && [route, all, use].every((method) => typeof method === 'function');
+};
+
+/** Returns what calls the export. Throws a `StartError` when nothing could. */
+export function appOf(exported: unknown, { at, guarded, failed }: { at: string; guarded: boolean; failed: (error: Error) => void }): App {
+  const app = Object(exported) as { fetch?: unknown };
+  if (typeof app.fetch !== 'function') throw new StartError(`http.app: ${at} is no Hono application, and has no fetch(request).`);
+  return isHono(app) ? honoApp(app, { guarded, failed }) : fetchApp(app as FetchApp);
+}
+
+const detail = (status: number, text: string): Response => Response.json({ detail: text }, { status });
+
+/**
+ * Wraps a Hono application into another one of the same class, in which the built-in routes follow its own: whatever
+ * goes through its middleware arrives there.
+ */
+function honoApp(app: Hono, { guarded, failed }: { guarded: boolean; failed: (error: Error) => void }): App {
+  const Own = app.constructor as new (options?: object) => Hono;
+  const usual = [new Own().getPath, new Own({ strict: false }).getPath].includes(app.getPath);
+  const routes = guarded ? app.routes.map((route) => (isMiddleware(route) ? route : guardedRoute(route))) : app.routes;
+  const outer = new Own({ getPath: app.getPath })
+    .use(async ({ env, set }, next) => {
+      if (env.user !== undefined) set('user', env.user);
+      await next();
+    })
+    .route('/', guarded ? { routes, errorHandler: app.errorHandler } : app)
+    .all('*', async ({ req, env }) => env.next(req.raw, await bodyOf(req)))
+    .notFound(() => detail(404, 'Not Found'))
+    .onError((error) => {
+      const answer = (error as { getResponse?: () => Response }).getResponse?.();
+      if (answer !== undefined) return answer;
+      failed(error);
+      return detail(500, 'http.app failed.');
+    });
+  return {
+    // Where the application has its own idea of a path, only it knows what its routes match.
+    facts: { routes: usual ? appRoutes(app.routes) : undefined },
+    fetch: async (request, standing) =>
+      outer.fetch(request, standing, { waitUntil: standing.waits, passThroughOnException: () => undefined }),
+    document: () => documentOf(app),
+  };
+}
+
+const guardedRoute = (route: HonoRoute): HonoRoute => {
+  // The route comes from the user's Hono, whose types are not ours.
+  const handler = route.handler as unknown as HonoHandler;
+  const own: HonoHandler = async (context, next) => (await context.env.guard(context.req.raw)) ?? handler(context, next);
+  return { ...route, handler: own };
+};
+
+/** Returns the body, which a middleware may have read. */
+async function bodyOf(req: HonoRequest): Promise<LeftBody> {
+  const { raw, bodyCache } = req;
+  if (!raw.bodyUsed && Object.keys(bodyCache).length === 0) return raw.body;
+  // A middleware may change a body by replacing the request, or what Hono remembers of the body.
+  if (!raw.bodyUsed && raw.body !== null) return raw.body;
+  if (bodyCache['json'] !== undefined) return JSON.stringify(await bodyCache['json']);
+  if (Object.keys(bodyCache).length > 0) return req.arrayBuffer();
+  throw new Problem(
+    500,
+    'A middleware of http.app read the body of c.req.raw, so nothing is left for the route: use c.req.text() or c.req.json().',
+  );
+}
+
+type FetchApp = { fetch(request: Request): Response | Promise<Response> };
+
+/** An application of another kind. What it answers with 404 without reading the body is for the built-in routes. */
+const fetchApp = (app: FetchApp): App => ({
+  facts: { routes: undefined },
+  fetch: async (request, standing) => {
+    const answer = await app.fetch(request);
+    if (answer.status !== 404 || request.bodyUsed) return answer;
+    await answer.body?.cancel();
+    return standing.next(request, request.body);
+  },
+  document: () => documentOf(app),
+});
+
+const DOCUMENT = 'http://localhost/openapi.json';
+
+/**
+ * Returns the application's OpenAPI document: what it serves at /openapi.json, or what `@hono/zod-openapi` makes of its
+ * routes.
+ */
+async function documentOf(app: {
+  fetch(request: Request, env?: unknown, context?: unknown): unknown;
+}): Promise<Record<string, unknown> | undefined> {
+  const { getOpenAPIDocument: make } = app as { getOpenAPIDocument?: (config: object) => Record<string, unknown> };
+  if (typeof make === 'function') return make.call(app, { openapi: '3.0.3', info: { title: 'http.app', version: '1' } });
+  const answer = (await app.fetch(new Request(DOCUMENT), {}, {})) as Response;
+  if (!answer.ok) return undefined;
+  const document = (await answer.json()) as Record<string, unknown> | null;
+  return typeof document?.['paths'] === 'object' ? document : undefined;
+}

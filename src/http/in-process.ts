@@ -1,0 +1,100 @@
+import { createServer, request, type IncomingMessage, type Server } from 'node:http';
+import { duplexPair, type Duplex } from 'node:stream';
+import type Koa from 'koa';
+
+/** What is known of a request that comes from this process itself: where it began, and its caller if that is known. */
+export type Inside<Caller> = { source: string; caller?: Caller };
+
+/** `path` has the query. */
+export type InsideRequest = {
+  method: string;
+  path: string;
+  headers: [name: string, value: string][];
+  body: AsyncIterable<Uint8Array> | undefined;
+  signal: AbortSignal;
+};
+
+type InsideSocket = Duplex & { inside?: Inside<unknown> };
+
+/** Returns what is known of a request that an `InProcess` made; undefined for one that came over the network. */
+export const insideOf = <Caller>({ socket }: IncomingMessage): Inside<Caller> | undefined =>
+  // Node types every connection of its server as one of the network.
+  (socket as unknown as { inside?: Inside<Caller> }).inside;
+
+/**
+ * Asks an application without the network. A request takes the way of any other through Node's own HTTP, over a pair of
+ * streams in memory, so streams, late answers and clients that leave are what they are elsewhere.
+ */
+export class InProcess<Caller> {
+  readonly #server: Server;
+
+  constructor(app: Koa) {
+    this.#server = createServer(app.callback());
+  }
+
+  /** Returns the answer once its headers are there. Throws the signal's reason when it is aborted before that. */
+  async ask({ method, path, headers, body, signal }: InsideRequest, inside: Inside<Caller>): Promise<IncomingMessage> {
+    const [near, far] = duplexPair();
+    const socket: InsideSocket = Object.assign(far, { inside, remoteAddress: inside.source });
+    // Neither side hears by itself that the other was destroyed.
+    near.once('close', () => socket.destroy());
+    socket.once('close', () => socket.writableEnded || near.destroyed || near.push(null));
+    this.#server.emit('connection', socket);
+    const asked = request({
+      // The HTTP client uses of a socket what every stream has.
+      createConnection: () => near,
+      method,
+      path,
+      headers: grouped(headers),
+      signal,
+    });
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    asked.once('response', resolve);
+    asked.on('error', reject);
+    near.on('error', reject);
+    if (body === undefined) asked.end();
+    else void send(body, asked);
+    return promise;
+  }
+}
+
+/** Sends a body as fast as it is taken. One that breaks off breaks the request off. */
+async function send(body: AsyncIterable<Uint8Array>, to: ReturnType<typeof request>): Promise<void> {
+  try {
+    for await (const bytes of body) {
+      if (to.destroyed) return;
+      if (!to.write(bytes)) await room(to);
+    }
+    to.end();
+  } catch (error) {
+    to.destroy(error as Error);
+  }
+}
+
+const room = (to: ReturnType<typeof request>): Promise<void> =>
+  new Promise((resolve) => {
+    const done = (): void => {
+      to.off('drain', done);
+      to.off('close', done);
+      resolve();
+    };
+    to.once('drain', done);
+    to.once('close', done);
+  });
+
+/** These belong to a connection, which is another one from here on. */
+const OF_CONNECTION = new Set(['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'proxy-connection', 'te', 'trailer']);
+
+/** Returns the headers that belong to a message, and not to the connection that it came on. */
+export const ofMessage = (headers: [name: string, value: string][]): [name: string, value: string][] =>
+  headers.filter(([name]) => !OF_CONNECTION.has(name.toLowerCase()));
+
+function grouped(headers: [name: string, value: string][]): Record<string, string[]> {
+  const all: Record<string, string[]> = {};
+  for (const [name, value] of ofMessage(headers)) (all[name] ??= []).push(value);
+  return all;
+}
+
+/** Returns a message's headers as pairs, as they came. */
+export const headerPairs = ({ rawHeaders }: IncomingMessage): [name: string, value: string][] =>
+  rawHeaders.flatMap((name, at) => (at % 2 === 0 ? [[name, rawHeaders[at + 1]!] as [string, string]] : []));

@@ -1,0 +1,8 @@
+/** Returns what finds the parameters in paths of OpenAPI's form; it returns undefined for a path of another form. */
+export function pathMatcher(path: string): (given: string) => Record<string, string> | undefined {
+  const pattern = new RegExp(`^${path.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`);
+  return (given) => {
+    const match = pattern.exec(given);
+    return match === null ? undefined : { ...match.groups };
+  };
+}
