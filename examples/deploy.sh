@@ -61,5 +61,7 @@ wait_for "$id" "$(printf '%s' "$deployment" | field latest_revision_id)"
 echo "URL: $(request GET "/v2/deployments/$id" | field source_config.custom_url)"
 echo "Delete it: curl -X DELETE -H \"X-Api-Key: \$API_KEY\" $CONTROL_PLANE_URL/v2/deployments/$id"
 
-[ -z "${AGENT_URL:-}" ] || curl -sSN "$AGENT_URL/runs/stream" -H 'content-type: application/json' \
+[ -n "${AGENT_URL:-}" ] || exit 0
+key=$(request GET "/v2/deployments/$id/key" | field api_key)
+curl -sSN "$AGENT_URL/runs/stream" -H "X-Api-Key: $key" -H 'content-type: application/json' \
   -d '{"assistant_id": "echo", "input": {"messages": [{"role": "human", "content": "hello there"}]}, "stream_mode": ["custom", "messages-tuple"]}'

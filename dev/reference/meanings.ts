@@ -107,5 +107,5 @@ export const CONDITIONS: Record<string, string> = {
   [conditions.ROLLED_OUT]: 'Both workloads of the revision have been ready.',
   [conditions.BUILD_SUCCEEDED]: 'The image was built from the repository.',
   [conditions.FIELDS_WITHOUT_EFFECT]: 'Some fields are stored but have no effect yet. The message names them.',
-  [conditions.UNAUTHENTICATED]: 'The agent asks nobody for credentials.',
+  [conditions.UNAUTHENTICATED]: 'The agents ask nobody for credentials. Absent when they do, and while nothing serves.',
 };

@@ -86,6 +86,10 @@ export async function untilDeployed(api: Api, deployment: Deployment, report: Re
   return call<Deployment>(api, 'GET', path);
 }
 
+/** Returns the key that opens the agents of a deployment. */
+export const agentKey = async (api: Api, { id }: Pick<Deployment, 'id'>): Promise<string> =>
+  (await call<{ api_key: string }>(api, 'GET', `/v2/deployments/${id}/key`)).api_key;
+
 /** Returns where the agent server of a deployment answers. */
 export const agentUrl = (deployment: Deployment): string => {
   const url = deployment.url ?? deployment.source_config.custom_url;

@@ -7,6 +7,7 @@ export type RunEnv = {
   CONTROL_PLANE_URL: string;
   API_KEY: string;
   AGENT_URL: string;
+  AGENT_KEY: string;
   KUBECONFIG: string;
   KUBECTL: string;
   EXAMPLE_IMAGE: string;
@@ -14,7 +15,7 @@ export type RunEnv = {
 
 const quoted = (value: string): string => `'${value.replaceAll("'", String.raw`'\''`)}'`;
 
-/** Writes the file. Only its owner may read it, because it holds a key. */
+/** Writes the file. Only its owner may read it, because it holds keys. */
 export function writeEnvFile(env: RunEnv): void {
   mkdirSync('.run', { recursive: true });
   writeFileSync(

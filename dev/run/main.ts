@@ -1,7 +1,7 @@
 import process from 'node:process';
 import { clusterUp, type Cluster } from '../cluster/cluster.ts';
 import { program, say, step } from '../steps.ts';
-import { agentUrl, deploy, untilDeployed } from './control-plane.ts';
+import { agentKey, agentUrl, deploy, untilDeployed } from './control-plane.ts';
 import { ENV_FILE, writeEnvFile, type RunEnv } from './env-file.ts';
 import { loadImages, startImages } from './images.ts';
 import { givePort, installPlatform } from './platform.ts';
@@ -28,12 +28,13 @@ async function main(): Promise<void> {
     await givePort(cluster, EXAMPLE);
     return untilDeployed(api, made, report);
   });
-  const url = agentUrl(deployment);
-  await step('run', (report) => streamOneRun(url, 'Are you there?', report));
+  const agent = { url: agentUrl(deployment), key: await agentKey(api, deployment) };
+  await step('run', (report) => streamOneRun(agent, 'Are you there?', report));
   const env: RunEnv = {
     CONTROL_PLANE_URL: api.url,
     API_KEY: api.key,
-    AGENT_URL: url,
+    AGENT_URL: agent.url,
+    AGENT_KEY: agent.key,
     KUBECONFIG: cluster.kubeconfig,
     KUBECTL: cluster.kubectl,
     EXAMPLE_IMAGE: built.example,
@@ -47,12 +48,12 @@ function summary(env: RunEnv, cluster: Cluster, seconds: number): string {
 Everything runs (${seconds.toFixed(0)} s, ${cluster.kind} cluster "${cluster.name}").
 
   control plane   ${env.CONTROL_PLANE_URL}   (OpenAPI: ${env.CONTROL_PLANE_URL}/docs)
-  agent           ${env.AGENT_URL}   (OpenAPI: ${env.AGENT_URL}/docs)
+  agent           ${env.AGENT_URL}   (asks for its key)
 
 Try next:
   . ${ENV_FILE}
   curl -H "X-Api-Key: $API_KEY" $CONTROL_PLANE_URL/v2/deployments
-  curl -X POST $AGENT_URL/runs/wait -H 'content-type: application/json' \\
+  curl -X POST $AGENT_URL/runs/wait -H "X-Api-Key: $AGENT_KEY" -H 'content-type: application/json' \\
        -d '{"assistant_id": "${EXAMPLE}", "input": {"messages": [{"role": "human", "content": "hello"}]}}'
   $KUBECTL get gxd,gxr --all-namespaces
   make down

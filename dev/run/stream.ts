@@ -4,11 +4,13 @@ import type { Report } from '../steps.ts';
 
 const MAX_LINE = 200;
 
+type Agent = { url: string; key: string };
+
 /** Creates a thread, and streams one run on it to the terminal with the official SDK client. */
-export async function streamOneRun(agentUrl: string, question: string, report: Report): Promise<void> {
-  const client = new Client({ apiUrl: agentUrl, apiKey: null });
+export async function streamOneRun(agent: Agent, question: string, report: Report): Promise<void> {
+  const client = new Client({ apiUrl: agent.url, apiKey: agent.key });
   const [assistant] = await client.assistants.search({ limit: 1 });
-  if (assistant === undefined) throw new Unhealthy(`The agent at ${agentUrl} serves no assistant.`);
+  if (assistant === undefined) throw new Unhealthy(`The agent at ${agent.url} serves no assistant.`);
   const thread = await client.threads.create();
   report(`thread ${thread.thread_id}, assistant ${assistant.name}`);
   report(`human: ${question}`);

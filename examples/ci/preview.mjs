@@ -42,7 +42,8 @@ async function run(api, values) {
   const input = { messages: [{ role: 'human', content: values.input }] };
   const body = JSON.stringify({ assistant_id: values.assistant, input });
   const signal = AbortSignal.timeout(timesOf(values).timeout * 1000);
-  const headers = { 'content-type': 'application/json' };
+  const { api_key: key } = await request(api, 'GET', `/v2/deployments/${deployment.id}/key`);
+  const headers = { 'content-type': 'application/json', 'x-api-key': key };
   const response = await fetch(`${url}/runs/wait`, { method: 'POST', headers, body, signal }).catch((error) => {
     throw new Failure(`${url} does not answer: ${error.cause?.message ?? error.message}`);
   });

@@ -40,6 +40,10 @@ export type OperatorSettings = {
   deletionPolicy: 'Retain' | 'Delete';
   /** Seconds that pulls of an image may fail before the revision has failed. */
   imagePullPatienceSeconds: number;
+  /** Hours for which the key before a new one opens agents, too. */
+  keyOverlapHours: number;
+  /** Whether the agents of revisions that were made before there were keys ask for one as well. */
+  closeAgents: boolean;
   /** Seconds that a server gets to finish its runs. Its pod gets some more. */
   drainSeconds: number;
   /** Characters of JSON that the spec of a custom resource may have. */
@@ -110,6 +114,8 @@ function settings(read: SettingsReader): OperatorSettings {
     revisionHistoryDays: read.integer(['GX_REVISION_HISTORY_DAYS'], 90, { min: 1, max: 36_500 }),
     deletionPolicy: spelled(read.oneOf(['GX_DELETION_POLICY'], 'retain', ['retain', 'delete']), ['Retain', 'Delete'] as const),
     imagePullPatienceSeconds: read.integer(['GX_IMAGE_PULL_PATIENCE_SECONDS'], 90, { min: 1, max: 86_400 }),
+    keyOverlapHours: read.integer(['GX_KEY_OVERLAP_HOURS'], 24, { min: 0, max: 8760 }),
+    closeAgents: read.flag(['GX_CLOSE_AGENTS'], false),
     drainSeconds: read.integer(['GX_DRAIN_SECONDS'], 180, { min: 0, max: 86_400 }),
     specLimit: specLimit(read),
   };

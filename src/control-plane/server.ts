@@ -13,6 +13,7 @@ import type { Caller } from './caller.ts';
 import type { ControlPlane } from './control-plane.ts';
 import { refusing } from './kube-refusal.ts';
 import { createControlPlaneMetrics } from './metrics.ts';
+import { agentKeyRoutes } from './routes/agent-keys.ts';
 import { deploymentRoutes } from './routes/deployments.ts';
 import { eventRoutes } from './routes/events.ts';
 import { integrationRoutes } from './routes/integrations.ts';
@@ -58,7 +59,16 @@ const ERRORS = {
 
 /** Returns every route of the control plane. */
 export function controlPlaneRoutes(plane: ControlPlane): Route<Caller>[] {
-  const parts = [deploymentRoutes, revisionRoutes, eventRoutes, logRoutes, listenerRoutes, integrationRoutes, tracingProjectRoutes];
+  const parts = [
+    deploymentRoutes,
+    agentKeyRoutes,
+    revisionRoutes,
+    eventRoutes,
+    logRoutes,
+    listenerRoutes,
+    integrationRoutes,
+    tracingProjectRoutes,
+  ];
   return parts.flatMap((part) => part(plane)).map(wordingRefusals);
 }
 

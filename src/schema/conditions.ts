@@ -45,5 +45,5 @@ export const ROLES_SEPARATED = 'RolesSeparated';
 export const TRACING_PROJECT_SHARED = 'TracingProjectShared';
 /** Names fields that are accepted and stored but have no effect yet. */
 export const FIELDS_WITHOUT_EFFECT = 'FieldsWithoutEffect';
-/** The deployed agent asks for no credentials. It is reachable only inside the cluster. */
+/** True while the agents that serve ask for no credentials, else absent. */
 export const UNAUTHENTICATED = 'Unauthenticated';

@@ -1,4 +1,5 @@
 import { Type, type Static, type TSchema } from 'typebox';
+import { authRules } from './auth-spec.ts';
 import { COLUMNS, type Column } from './columns.ts';
 import { Conditions } from './conditions.ts';
 import { DNS_LABEL } from './container.ts';
@@ -6,7 +7,7 @@ import { DatabaseSpec, engineRules } from './database-spec.ts';
 import { DEPLOYMENT_STATUSES, SourceConfig, SourceRevisionConfigRequest, SOURCES } from './deployment.ts';
 import { NetworkSpec } from './network-spec.ts';
 import { orderedRules, ResourceSpec, UNUSED_RESOURCE_FIELDS } from './resource-spec.ts';
-import { REVISION_STATUSES } from './revision.ts';
+import { GUARDS, REVISION_STATUSES } from './revision.ts';
 import { immutableRule, immutableRules, sourceRules, tagRule } from './source-fields.ts';
 import { DateTime, resourceForm, StringEnum, Uuid, withRules, type CelRule, type ResourceForm } from './types.ts';
 
@@ -85,6 +86,7 @@ export const DeploymentSpec = withRules(
     ...immutableRules(),
     immutableRule('id'),
     ...engineRules(),
+    ...authRules(),
     tagRule,
     { rule: 'self.source == oldSelf.source', message: "source: can't be changed" },
   ],
@@ -120,6 +122,9 @@ export const DeploymentResourceStatus = status({
     DateTime('When the certificate of its managed database expires. It is renewed long before. Unset: agents connect without TLS.'),
   ),
   databaseAuthoritySecret: words(253, 'Secret with the key of the authority that signs that certificate. No pod mounts it.'),
+  keySecret: words(253, "Secret with the key that opens the deployment's agents."),
+  keyRequest: words(128, 'Last value of the rotate-key annotation that was fulfilled.'),
+  keyPreviousUntil: Type.Optional(DateTime('Until when the key before the present one opens the agents, too. Unset: there is none.')),
   passwordRequestedAt: words(64, 'Last value of spec.database.passwordRequestedAt that was fulfilled.'),
   reason: words(128, 'Machine-readable reason of a failure.'),
   message: words(4096, 'One sentence on the state.'),
@@ -137,6 +142,9 @@ export const RevisionSpec = withRules(
     template: RevisionTemplate,
     requestedAt: Type.Optional(RequestedAt),
     rollbackOf: Type.Optional(RollbackOf),
+    guarded: Type.Optional(
+      Type.Boolean({ description: 'Its agents ask for a key. Unset: it was made before agents had keys, and they stay open.' }),
+    ),
   }),
   [{ rule: 'self == oldSelf', message: "spec: a revision can't be changed" }],
 );
@@ -157,6 +165,9 @@ export const RevisionResourceStatus = status(
     ),
     commitSha: words(64, 'Commit that was built, written once.'),
     serverVersion: words(128, 'Version of the agent server that the pods report.'),
+    guard: Type.Optional(
+      StringEnum(GUARDS, { description: 'What decides who may call, as its pods report it. unknown: they are too old to ask for a key.' }),
+    ),
     apiTemplate: pods('the api'),
     queueTemplate: pods('the queue'),
     startedAt: Type.Optional(DateTime('When the build or the rollout began.')),

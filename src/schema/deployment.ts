@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { AuthSpec } from './auth-spec.ts';
 import { DNS_LABEL } from './container.ts';
 import { ResourceSpec } from './resource-spec.ts';
 import { DateTime, Nullable, StringEnum, Uuid } from './types.ts';
@@ -87,6 +88,7 @@ const revisionFields = {
   repo_ref: text(512, 'A branch by its bare name, a tag as refs/tags/<tag>. Source git.', { pattern: REPO_REF }),
   gx_config_path: text(1024, 'Path to gx.json in the repository. Source git.'),
   image_uri: text(1024, 'Container image. Source external_container.'),
+  auth: Type.Optional(Nullable(AuthSpec)),
 };
 
 export const SourceRevisionConfigRequest = Type.Object(revisionFields, closed);

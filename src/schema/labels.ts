@@ -61,10 +61,16 @@ export const PASSWORD_TASK = `${GROUP}/password-task`;
  * Annotation on a Deployment: a new value restarts its database with the image and settings of today's installation.
  */
 export const RENEW_DATABASE = `${GROUP}/renew-database`;
+/** Annotation on a Deployment: a new value makes a new key. On the key's Secret: the value that it was made for. */
+export const ROTATE_KEY = `${GROUP}/rotate-key`;
+/** Annotation on the Secret of a key: until when the key before it opens the agents, too. */
+export const PREVIOUS_UNTIL = `${GROUP}/previous-until`;
+/** Annotation on an agent's pod: the modes of calling it that it was started with. */
+export const GUARDED = `${GROUP}/guard`;
 /** Finalizer of a Deployment, whose children are first removed as its policy says. */
 export const FINALIZER = `${GROUP}/children`;
 
-export type Component = 'api' | 'queue' | 'database' | 'tls' | 'agent' | 'password' | 'build';
+export type Component = 'api' | 'queue' | 'database' | 'tls' | 'agent' | 'password' | 'build' | 'key';
 
 /** Returns the labels that select the pods of one component of a deployment. */
 export const selectorOf = (deployment: string, component: Component, revision?: string): Record<string, string> => ({

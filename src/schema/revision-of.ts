@@ -79,6 +79,7 @@ export function revisionOf(deployment: DeploymentResource): RevisionResource {
       template: spec.template,
       ...(spec.requestedAt !== undefined && { requestedAt: spec.requestedAt }),
       ...(spec.rollbackOf !== undefined && { rollbackOf: spec.rollbackOf }),
+      guarded: true,
     },
   };
 }

@@ -22,6 +22,10 @@ export type RevisionStatus = (typeof REVISION_STATUSES)[number];
 
 export const ENDED: readonly RevisionStatus[] = ['CREATE_FAILED', 'BUILD_FAILED', 'DEPLOY_FAILED', 'DEPLOYED', 'SKIPPED', 'INTERRUPTED'];
 
+/** What decides who may call an agent: nothing, keys, the handlers of its gx.json; `unknown`: it does not say. */
+export const GUARDS = ['open', 'key', 'handlers', 'unknown'] as const;
+export type ReportedGuard = (typeof GUARDS)[number];
+
 /** Why a revision or deployment does not do what was asked: a stable word for machines. */
 export const FAILURE_REASONS = [
   'ImagePullFailed',

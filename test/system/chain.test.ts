@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { Client } from '@langchain/langgraph-sdk';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
-import { agentUrl, call, untilDeployed, type Api } from '../../dev/run/control-plane.ts';
+import { agentKey, agentUrl, call, untilDeployed, type Api } from '../../dev/run/control-plane.ts';
 import { until } from '../kit/until.ts';
 import { kubectlFor, type Kubectl } from '../kit/kubectl.ts';
 
@@ -60,7 +60,14 @@ describe('a deployment made by REST', () => {
       latest_revision_id: created.latest_revision_id,
       active_revision_id: created.latest_revision_id,
     });
-    client = new Client({ apiUrl: agentUrl(deployment), apiKey: null });
+    client = new Client({ apiUrl: agentUrl(deployment), apiKey: await agentKey(api, deployment) });
+  });
+
+  test('lets nobody in without its key, and tells in its conditions that it does not', async () => {
+    const answer = await fetch(`${agentUrl(deployment)}/info`);
+    expect([answer.status, await answer.text()]).toEqual([401, expect.stringContaining('No credentials')]);
+    const { status } = await kubectl.json<{ status: { conditions: { type: string }[] } }>('get', 'gxd', name, '--namespace', NAMESPACE);
+    expect(status.conditions.map(({ type }) => type)).not.toContain('Unauthenticated');
   });
 
   test('shows secret values in its Secret alone', async () => {
@@ -218,7 +225,7 @@ describe('a deployment applied with kubectl alone', () => {
     expect(resource.status.activeRevision).toBe(`${name}-00001`);
     const answer = await call<Answer>(api, 'GET', `/v2/deployments/${resource.metadata.uid}`);
     expect(answer).toMatchObject({ id: resource.metadata.uid, name, status: 'READY' });
-    const client = new Client({ apiUrl: resource.status.url, apiKey: null });
+    const client = new Client({ apiUrl: resource.status.url, apiKey: await agentKey(api, answer) });
     const thread = await client.threads.create();
     const state = await client.runs.wait(thread.thread_id, 'echo', { input: { messages: [{ role: 'human', content: 'hello' }] } });
     expect(JSON.stringify(state)).toContain('hello');

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Client } from '@langchain/langgraph-sdk';
 import { expect, inject, test } from 'vitest';
-import { agentUrl, call, untilDeployed, type Api } from '../../dev/run/control-plane.ts';
+import { agentKey, agentUrl, call, untilDeployed, type Api } from '../../dev/run/control-plane.ts';
 import type { DeploymentResource } from '../../src/schema/custom-resources.ts';
 import { until } from '../kit/until.ts';
 import { kubectlFor } from '../kit/kubectl.ts';
@@ -52,7 +52,7 @@ test('a password is changed twice under load, and the guard of the volume starte
   const { namespace } = found?.metadata ?? { namespace: '' };
   const databaseReady = ({ conditions = [] }: NonNullable<DeploymentResource['status']>) =>
     conditions.find(({ type, status: holds }) => type === 'DatabaseReady' && holds === 'True');
-  const client = new Client({ apiUrl: url, apiKey: null, callerOptions: { maxRetries: 0 } });
+  const client = new Client({ apiUrl: url, apiKey: await agentKey(api, created), callerOptions: { maxRetries: 0 } });
   const ran = prober(async (round) => {
     const state = await client.runs.wait(null, 'echo', { input: { messages: [{ role: 'human', content: `round ${round}` }] } });
     if (!JSON.stringify(state).includes(`round ${round}`)) throw new Error(`round ${round} answered ${JSON.stringify(state)}`);

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Client } from '@langchain/langgraph-sdk';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
-import { agentUrl, call, untilDeployed, type Api } from '../../dev/run/control-plane.ts';
+import { agentKey, agentUrl, call, untilDeployed, type Api } from '../../dev/run/control-plane.ts';
 import { until } from '../kit/until.ts';
 import { kubectlFor } from '../kit/kubectl.ts';
 import { prober } from '../kit/prober.ts';
@@ -50,7 +50,7 @@ describe('a deployment under load', () => {
     const first = await untilDeployed(api, created, quiet);
     const url = agentUrl(first);
     await until('it answers', async () => (await fetch(`${url}/ok`)).ok);
-    const client = new Client({ apiUrl: url, apiKey: null, callerOptions: { maxRetries: 0 } });
+    const client = new Client({ apiUrl: url, apiKey: await agentKey(api, created), callerOptions: { maxRetries: 0 } });
     // The check leaves out the database, which may take longer than /ok waits for it. The runs need the database
     // anyway.
     const asked = prober(async () => {

@@ -1,5 +1,6 @@
 import type { Hosting } from '../../config/control-plane.ts';
 import type { Deployment, DeploymentCreateRequest, DeploymentPatchRequest, Secret } from '../../schema/deployment.ts';
+import { brokenAuth } from '../../schema/auth-spec.ts';
 import { faultOfPart } from '../../schema/object-fault.ts';
 import { isReservedEnv } from '../../schema/reserved-env.ts';
 import { ORDERED_RESOURCE_FIELDS, UNUSED_RESOURCE_FIELDS } from '../../schema/resource-spec.ts';
@@ -30,6 +31,7 @@ export function brokenRules(wanted: WantedDeployment, { hosting }: { hosting: Ho
     ...SOURCE_FIELDS.flatMap((field) => sourceRule(wanted, field)),
     ...tagRule(wanted),
     ...sizeRules(wanted),
+    ...brokenAuth(wanted.source_revision_config.auth ?? {}).map((broken) => `source_revision_config.auth.${broken}`),
   ];
 }
 
@@ -119,6 +121,7 @@ const REVISION_MAKERS = [
   'source_revision_config.repo_ref',
   'source_revision_config.gx_config_path',
   'source_revision_config.image_uri',
+  'source_revision_config.auth',
   'source_config.resource_spec',
   'secrets',
 ] as const;

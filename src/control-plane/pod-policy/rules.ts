@@ -87,7 +87,7 @@ function brokenMountPaths(mounts: VolumeMount[]): string[] {
 /** Names that the operator gives to its own container, volumes and mounts. */
 const OWN_CONTAINERS = [AGENT_CONTAINER];
 const OWN_VOLUMES = 'gx-';
-const OWN_MOUNTS = ['/tmp'];
+const OWN_MOUNTS = ['/tmp', '/etc/gx-key'];
 
 function brokenContainer(container: Container, place: MountScope): string[] {
   const { at, grants } = place;

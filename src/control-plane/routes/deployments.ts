@@ -184,7 +184,8 @@ const patch = (plane: ControlPlane): Route<Caller> =>
     method: 'patch',
     path: '/v2/deployments/{deployment_id}',
     id: 'patchDeployment',
-    summary: 'Change a deployment. null keeps a field; repo_ref, gx_config_path, image_uri, secrets and resource_spec make a revision.',
+    summary:
+      'Change a deployment. null keeps a field; repo_ref, gx_config_path, image_uri, auth, secrets and resource_spec make a revision.',
     tag,
     access: 'write',
     params: DeploymentPath,

@@ -5,6 +5,7 @@ import type { Reconcile } from '../kernel/controller.ts';
 import { noLaterThan, type ReconcileOutcome } from '../kernel/outcome.ts';
 import { decideDeployment, type DeploymentDecision } from './decide.ts';
 import { nextExpiry } from './history.ts';
+import { keepKey } from './keep-key.ts';
 import { named, observeDeployment, type DeploymentWorld } from './observe.ts';
 import { keepTracingProject, obstacle } from './obstacle.ts';
 import { deploymentReport, type DeploymentStatusFields, type Written } from './status.ts';
@@ -22,13 +23,14 @@ export const reconcileDeployment =
     const pass = { view: world, objects: plan.objects, isHeld: held !== undefined, signal, now };
     const prepared = await database.prepare(deps, deployment, pass);
     const trouble = held ?? prepared.trouble;
+    const key = trouble === undefined ? await keepKey(deps, deployment, { agentPods: world.agentPods, signal, now }) : undefined;
     const written =
       trouble === undefined
         ? await write(deps, { ...plan, objects: prepared.objects ?? plan.objects }, { deployment, world, signal })
         : { world, objects: [] };
     const step = trouble === undefined ? await database.step(deps, deployment, pass) : undefined;
-    const report = deploymentReport(deployment, { written, active: plan.active, trouble, prepared, step, shared, now }, settings);
-    const due = [...prepared.again, nextExpiry(written.world.revisions, plan.active, plan.history)];
+    const report = deploymentReport(deployment, { written, active: plan.active, trouble, prepared, key, step, shared, now }, settings);
+    const due = [...prepared.again, key?.again, nextExpiry(written.world.revisions, plan.active, plan.history)];
     return { ...report, outcome: due.reduce<ReconcileOutcome>(noLaterThan, report.outcome) };
   };
 

@@ -31,8 +31,10 @@ import { replicasWanted } from '../family/replicas.ts';
 import type { DatabaseReport, Prepared } from '../database/database.ts';
 import { databaseOf } from '../database/engines.ts';
 import { reconcileRequest } from '../family/deployment.ts';
+import type { KeyKept } from './keep-key.ts';
 import type { DeploymentWorld } from './observe.ts';
 import { isEnded } from '../family/revisions.ts';
+import { openness } from './openness.ts';
 import { urlOf } from './service.ts';
 import { fieldsWithoutEffect } from './without-effect.ts';
 
@@ -47,6 +49,8 @@ export type DeploymentView = {
   /** What prevents everything else. */
   trouble?: ReconcileOutcome | undefined;
   prepared: Prepared;
+  /** The key of its agents. Undefined if this pass did not look after it. */
+  key?: KeyKept | undefined;
   /** The condition of the step that the database took after its objects were applied. */
   step?: StatedCondition | undefined;
   /** Tells that its tracing project is another deployment's, too. */
@@ -60,7 +64,7 @@ const MOST = 4096;
 /** Makes the status, the conditions and the outcome of a deployment from what was observed. */
 export function deploymentReport(
   deployment: DeploymentResource,
-  { written: { world, objects }, active, trouble, prepared, step, shared = [], now }: DeploymentView,
+  { written: { world, objects }, active, trouble, prepared, key, step, shared = [], now }: DeploymentView,
   settings: OperatorSettings,
 ): Report<DeploymentStatusFields> {
   const engine = databaseOf(deployment.spec);
@@ -85,7 +89,7 @@ export function deploymentReport(
     statements: [
       database.ready,
       serving,
-      UNGUARDED,
+      ...openness(world.revisions, active),
       ...database.statements,
       ...(step === undefined ? [] : [step]),
       ...prepared.statements,
@@ -97,6 +101,7 @@ export function deploymentReport(
       url: urlOf(deployment, settings, world.service),
       ...revisionFields(world.revisions, active),
       ...databaseFields(deployment, prepared, database),
+      ...(key?.status ?? keyFields(deployment)),
       ...(outcome.kind === 'stalled' && { reason: outcome.reason }),
       message: outcome.message.slice(0, MOST),
       ...(handled !== undefined && { lastHandledReconcileAt: handled }),
@@ -133,6 +138,13 @@ function databaseFields({ status }: DeploymentResource, { secret, status: fields
     ...(template !== undefined && { databaseTemplate: template }),
   };
 }
+
+/** Returns what the status already says of the key. */
+const keyFields = ({ status: { keySecret, keyRequest, keyPreviousUntil } = {} }: DeploymentResource): DeploymentStatusFields => ({
+  ...(keySecret !== undefined && { keySecret }),
+  ...(keyRequest !== undefined && { keyRequest }),
+  ...(keyPreviousUntil !== undefined && { keyPreviousUntil }),
+});
 
 type State = {
   newest: RevisionResource | undefined;
@@ -218,17 +230,6 @@ function servingStatement({ workloads, revisions }: DeploymentWorld, { active, h
     };
   return { type: SERVING, status: 'False', reason: 'NoReplicaAvailable', message: `No api pod of revision ${active} is available.` };
 }
-
-/**
- * The condition that calls are not authenticated. The operator can't see into the agent, which asks for credentials
- * only if its gx.json says so.
- */
-const UNGUARDED: StatedCondition = {
-  type: UNAUTHENTICATED,
-  status: 'True',
-  reason: 'NoGuardKnown',
-  message: 'Whoever reaches the Service may call the agent, unless its gx.json configures auth.',
-};
 
 const withoutEffect = (fields: string[]): StatedCondition[] =>
   fields.length === 0

@@ -22,6 +22,7 @@ import { seenTemplate } from '../pods/settled-template.ts';
 import { wasPaused } from './decide.ts';
 import type { Decision } from './decision.ts';
 import type { RevisionWorld } from './observe.ts';
+import type { Told } from './told-by-pods.ts';
 import { workloadName } from './objects/workload.ts';
 
 export type RevisionStatusFields = NonNullable<RevisionResource['status']>;
@@ -33,7 +34,8 @@ export type RevisionView = {
   /** Name of the Secret that its pods get. */
   secretName?: string | undefined;
   logTail: string | undefined;
-  serverVersion?: string | undefined;
+  /** What its pods have told just now. */
+  told?: Told;
   /** Its workloads as they are after the writes. */
   standing?: KubeObject[];
 };
@@ -49,6 +51,7 @@ export function revisionReport(revision: RevisionResource, view: RevisionView): 
       message: message.slice(0, 4096),
       ...(reason !== undefined && { reason }),
       ...writtenOnce(revision, view),
+      ...guardOf(revision, view),
       ...templatesSeen(revision, view),
     },
   };
@@ -68,11 +71,14 @@ function templatesSeen({ metadata, status }: RevisionResource, { decision, stand
   return { ...(api !== undefined && { apiTemplate: api }), ...(queue !== undefined && { queueTemplate: queue }) };
 }
 
+/** Returns what guards its pods: what they have told last. */
+function guardOf({ status }: RevisionResource, { told }: RevisionView): RevisionStatusFields {
+  const guard = told?.guard ?? status?.guard;
+  return guard === undefined ? {} : { guard };
+}
+
 /** Returns the fields that keep their first value. */
-function writtenOnce(
-  revision: RevisionResource,
-  { decision, world, secretName, logTail, serverVersion }: RevisionView,
-): RevisionStatusFields {
+function writtenOnce(revision: RevisionResource, { decision, world, secretName, logTail, told = {} }: RevisionView): RevisionStatusFields {
   const { spec, status: before = {} } = revision;
   const time = dateTimeOf(world.now);
   const found = {
@@ -85,7 +91,7 @@ function writtenOnce(
     image: decision.image,
     commitSha: decision.commitSha,
     builtAt: decision.image !== undefined && spec.source === 'git' ? time : undefined,
-    serverVersion,
+    serverVersion: told.version,
   };
   // A revision that hibernation has queued again or that was suspended gets its whole deadline.
   const known =

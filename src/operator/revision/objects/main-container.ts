@@ -3,6 +3,7 @@ import type { RevisionResource } from '../../../schema/custom-resources.ts';
 import { AGENT_CONTAINER } from '../../../schema/names.ts';
 import { connectionsPerPod } from '../../family/connections.ts';
 import { addressed } from './addressed.ts';
+import { guarded } from './guarded.ts';
 import { RESTRICTED, withoutNulls } from './containers.ts';
 import { tracingEnvironment } from './tracing.ts';
 import { resources, type WorkloadWish } from './sizes.ts';
@@ -29,6 +30,7 @@ export function mainContainer(revision: RevisionResource, wish: WorkloadWish, se
     volumeMounts: [
       { name: 'gx-tmp', mountPath: '/tmp' },
       ...addressed(wish.address).mounts,
+      ...guarded(revision, settings).mounts,
       ...(spec.volumeMounts ?? []).map(withoutNulls),
     ],
   };
@@ -47,6 +49,7 @@ function environment(
   const text = (name: string, value: string | number): object => ({ name, value: String(value) });
   return [
     ...addressed(address).variables,
+    ...guarded(revision, settings).variables,
     text('GX_DEPLOYMENT', spec.deployment),
     text('GX_REVISION', metadata.name),
     text('GX_SERVER_HOST', '0.0.0.0'),

@@ -1,6 +1,7 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { RevisionResource } from '../../../schema/custom-resources.ts';
 import { addressed } from './addressed.ts';
+import { guarded } from './guarded.ts';
 import { mainContainer } from './main-container.ts';
 import { isNativeSidecar, nativeSidecar, once, withoutNulls } from './containers.ts';
 import type { WorkloadWish } from './sizes.ts';
@@ -33,6 +34,11 @@ export function podSpec(revision: RevisionResource, wish: WorkloadWish, settings
     },
     ...(init.length > 0 && { initContainers: init.map((each) => (isNativeSidecar(each) ? nativeSidecar(each) : once(each))) }),
     containers: [mainContainer(revision, wish, settings), ...sidecars.filter((sidecar) => !isNativeSidecar(sidecar)).map(once)],
-    volumes: [{ name: 'gx-tmp', emptyDir: {} }, ...addressed(wish.address).volumes, ...(spec.volumes ?? []).map(withoutNulls)],
+    volumes: [
+      { name: 'gx-tmp', emptyDir: {} },
+      ...addressed(wish.address).volumes,
+      ...guarded(revision, settings).volumes,
+      ...(spec.volumes ?? []).map(withoutNulls),
+    ],
   };
 }

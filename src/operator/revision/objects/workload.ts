@@ -5,6 +5,7 @@ import { DATABASE_ADDRESS, DEPLOYMENT, ownLabels, REVISION, selectorOf } from '.
 import { names } from '../../../schema/names.ts';
 import { stampOf } from '../../database/address.ts';
 import type { WorkloadComponent } from '../../family/replicas.ts';
+import { guarded } from './guarded.ts';
 import { podSpec } from './pod.ts';
 import type { WorkloadWish } from './sizes.ts';
 
@@ -43,7 +44,10 @@ export function workload(revision: RevisionResource, wish: WorkloadWish, setting
       strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
       selector: { matchLabels: selectorOf(spec.deployment, wish.component, metadata.name) },
       template: {
-        metadata: { labels: { ...labels, ...own }, annotations: { ...annotations, ...said, [DATABASE_ADDRESS]: stampOf(wish.address) } },
+        metadata: {
+          labels: { ...labels, ...own },
+          annotations: { ...annotations, ...said, [DATABASE_ADDRESS]: stampOf(wish.address), ...guarded(revision, settings).annotations },
+        },
         spec: podSpec(revision, wish, settings),
       },
     },

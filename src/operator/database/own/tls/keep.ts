@@ -2,11 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { Unavailable } from '../../../../errors.ts';
 import { kinds, type JsonPatch, type KubeObject } from '../../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../../schema/custom-resources.ts';
-import { MANAGED_BY, OPERATOR } from '../../../../schema/labels.ts';
 import { names } from '../../../../schema/names.ts';
 import { dateTimeOf } from '../../../../schema/types.ts';
 import { isRequestHandled } from '../../../family/deployment.ts';
-import { ownedMetadata } from '../../../family/metadata.ts';
+import { setAt, takenOver } from '../../../family/ownership.ts';
 import { databaseHosts, tlsSecrets, type TlsSecret } from './secret.ts';
 import { servesTls } from './served.ts';
 import type { DatabaseDeps, DatabasePass } from '../../database.ts';
@@ -59,7 +58,7 @@ async function renewed(deps: DatabaseDeps, deployment: DeploymentResource, { now
   }
   const secrets = [names.databaseAuthority(name), names.databaseTls(name)].map((secret) => ({ namespace, name: secret }));
   const [authority, server] = await Promise.all(secrets.map((ref) => kube.find(kinds.secret, ref, signal)));
-  const [ofAuthority, ofServer] = [ownership(deployment, authority), ownership(deployment, server)];
+  const [ofAuthority, ofServer] = [takenOver(deployment, authority), takenOver(deployment, server)];
   const wanted = kept({ authority: decoded(authority?.data), server: decoded(server?.data) }, hosts, now);
   const [nextAuthority, nextServer] = tlsSecrets(deployment, wanted);
   // The authority comes first: its key must not be lost between two writes.
@@ -77,21 +76,9 @@ async function store({ kube, writer }: DatabaseDeps, { live, owning, wanted }: S
     if (await writer.create(wanted, signal)) return;
     throw new Unavailable(`Secret ${name} was created by somebody else just now.`);
   }
-  const changes = [...owning, ...(isDeepStrictEqual(live.data, wanted.data) ? [] : [set('/data', wanted.data)])];
+  const changes = [...owning, ...(isDeepStrictEqual(live.data, wanted.data) ? [] : [setAt('/data', wanted.data)])];
   const isAsSeen = { op: 'test' as const, path: '/metadata/resourceVersion', value: live.metadata.resourceVersion };
   if (changes.length > 0) await kube.jsonPatch(kinds.secret, { namespace, name }, [isAsSeen, ...changes], {}, signal);
-}
-
-const set = (path: string, value: unknown): JsonPatch[number] => ({ op: 'add', path, value });
-
-/** Returns the patch that takes over a Secret which a backup restored without its owner. */
-function ownership(deployment: DeploymentResource, live: KubeObject | undefined): JsonPatch {
-  if (live === undefined) return [];
-  const { ownerReferences: owners = [], labels, name } = live.metadata;
-  if (owners.some(({ uid }) => uid === deployment.metadata.uid)) return [];
-  if (owners.length === 0 && labels?.[MANAGED_BY] === OPERATOR)
-    return [set('/metadata/ownerReferences', ownedMetadata(deployment, 'tls', name).ownerReferences)];
-  throw new Unavailable(`Secret ${name} belongs to an earlier deployment that is still being deleted, or to somebody else.`);
 }
 
 const decoded = (data: Record<string, string> = {}): Partial<Record<string, string>> =>

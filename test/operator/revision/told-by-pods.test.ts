@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 import type { Kube } from '../../../src/kube/kube.ts';
 import type { Decision } from '../../../src/operator/revision/decision.ts';
 import type { RevisionWorld } from '../../../src/operator/revision/observe.ts';
-import { serverVersion } from '../../../src/operator/revision/server-version.ts';
+import { toldByPods } from '../../../src/operator/revision/told-by-pods.ts';
 import { Unavailable } from '../../../src/errors.ts';
 import { silentLog } from '../../kit/log.ts';
-import { deployment, revision } from '../../kit/objects.ts';
+import { deployment, revision, settings } from '../../kit/objects.ts';
 
 type Status = NonNullable<ReturnType<typeof revision>['status']>;
 
@@ -17,21 +17,28 @@ async function read(log: string | Error, status: Status = { phase: 'DEPLOYING' }
     return typeof log === 'string' ? Promise.resolve(log) : Promise.reject(log);
   };
   const world = { apiPods: [{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' } }], queuePods: [] } as unknown as RevisionWorld;
-  const seen = { decision: { rolledOut } as Decision, world, signal: AbortSignal.timeout(1000), log: silentLog() };
-  const version = await serverVersion({ podLog } as unknown as Kube, revision(deployment(), { status }), seen);
-  return { version, asked };
+  const seen = { decision: { rolledOut } as Decision, world, settings: settings(), signal: AbortSignal.timeout(1000), log: silentLog() };
+  const told = await toldByPods({ podLog } as unknown as Kube, revision(deployment(), { status }), seen);
+  return { ...told, asked };
 }
 
 const LINE = '{"level":"info","process":"agent-server","server_version":"1.2.3","port":8000,"msg":"agent server ready"}';
 
 test('the version stands in the first lines of the log, among others', async () => {
-  expect(await read(`loading\n${LINE}\nmore`)).toEqual({ version: '1.2.3', asked: 1 });
+  expect(await read(`loading\n${LINE}\nmore`)).toEqual({ version: '1.2.3', guard: 'unknown', asked: 1 });
+});
+
+test('what guards the agents stands on the same line, and nowhere else counts', async () => {
+  const line = LINE.replace('"port"', '"guard":"key","port"');
+  expect(await read(line)).toEqual({ version: '1.2.3', guard: 'key', asked: 1 });
+  expect(await read(`{"guard":"key"}\n${LINE}`)).toEqual({ version: '1.2.3', guard: 'unknown', asked: 1 });
+  expect((await read(line.replace('"key"', '"magic"'))).guard).toBe('unknown');
 });
 
 test('a server that tells none, or whose log can not be read, has none', async () => {
-  expect(await read('{"msg":"ready"}')).toEqual({ version: undefined, asked: 1 });
-  expect(await read('"server_version":"<script>"')).toEqual({ version: undefined, asked: 1 });
-  expect(await read(new Unavailable('no kubelet'))).toEqual({ version: undefined, asked: 1 });
+  expect(await read('{"msg":"ready"}')).toEqual({ asked: 1 });
+  expect(await read('"server_version":"<script>"')).toEqual({ asked: 1 });
+  expect(await read(new Unavailable('no kubelet'))).toEqual({ asked: 1 });
 });
 
 test('it is asked for once: not before the pods are out, nor again afterwards', async () => {

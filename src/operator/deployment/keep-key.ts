@@ -1,0 +1,97 @@
+import { randomBytes } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import { Unavailable } from '../../errors.ts';
+import { kinds, type KubeObject } from '../../kube/kube.ts';
+import type { DeploymentResource } from '../../schema/custom-resources.ts';
+import { PREVIOUS_UNTIL, ROTATE_KEY } from '../../schema/labels.ts';
+import { names } from '../../schema/names.ts';
+import { isRequestHandled } from '../family/deployment.ts';
+import type { OperatorDeps } from '../family/deps.ts';
+import { setAt, takenOver } from '../family/ownership.ts';
+import { isWaitingForVolumes } from '../pods/diagnose.ts';
+import { keyRequest, keySecret, keyWanted, type KeySecret } from './key-secret.ts';
+
+type StatusFields = NonNullable<DeploymentResource['status']>;
+
+/** What the status says of the key, and the seconds after which to look again. */
+export type KeyKept = { status: Pick<StatusFields, 'keySecret' | 'keyRequest' | 'keyPreviousUntil'>; again?: number };
+
+type Pass = { agentPods: KubeObject[]; signal: AbortSignal; now: Date };
+
+/** Seconds within which most pods have their volumes. */
+const PATIENCE = 30;
+/** The longest time of a timer in seconds. Node's take 24.8 days at most. */
+const LONGEST = 20 * 86_400;
+
+/**
+ * Keeps the key of a deployment's agents. Its Secret is not watched, because the status says all about it. It is read
+ * when a new key is asked for or the one before it is over, when somebody asks for a reconcile, and when a pod waits
+ * for its volumes. A settled deployment reads nothing.
+ */
+export async function keepKey(
+  deps: Pick<OperatorDeps, 'kube' | 'writer' | 'settings'>,
+  deployment: DeploymentResource,
+  { agentPods, signal, now }: Pass,
+): Promise<KeyKept> {
+  const { keySecret: known, keyRequest: handled, keyPreviousUntil: until } = deployment.status ?? {};
+  const waits = secondsUntilLook(agentPods, now);
+  const left = Math.min(waits, until === undefined ? LONGEST : (Date.parse(until) - now.getTime()) / 1000);
+  const isKept = known !== undefined && handled === keyRequest(deployment) && isRequestHandled(deployment) && left > 0;
+  if (isKept) return kept(deployment, { until, left });
+  const wanted = await storedKey(deps, deployment, { signal, now });
+  const next = wanted.metadata.annotations?.[PREVIOUS_UNTIL];
+  return kept(deployment, { until: next, left: next === undefined ? LONGEST : (Date.parse(next) - now.getTime()) / 1000 });
+}
+
+function kept(deployment: DeploymentResource, { until, left }: { until: string | undefined; left: number }): KeyKept {
+  const request = keyRequest(deployment);
+  return {
+    status: {
+      keySecret: names.agentKey(deployment.metadata.name),
+      ...(request !== undefined && { keyRequest: request }),
+      ...(until !== undefined && { keyPreviousUntil: until }),
+    },
+    ...(left < LONGEST && { again: Math.max(1, Math.ceil(left)) }),
+  };
+}
+
+/** Returns the seconds after which a pod that waits for its volumes may wait for the key. At most some days. */
+function secondsUntilLook(pods: KubeObject[], now: Date): number {
+  const since = pods.filter(isWaitingForVolumes).map(({ metadata }) => Date.parse(metadata.creationTimestamp ?? ''));
+  return since.length === 0 ? LONGEST : PATIENCE - (now.getTime() - Math.min(...since)) / 1000;
+}
+
+type Storing = Pick<OperatorDeps, 'kube' | 'writer' | 'settings'>;
+
+/** Creates the Secret, or has it hold what is wanted. One that does already costs no write. */
+async function storedKey(
+  { kube, writer, settings }: Storing,
+  deployment: DeploymentResource,
+  { signal, now }: Pick<Pass, 'signal' | 'now'>,
+): Promise<KeySecret> {
+  const made = { random: randomBytes, now, overlapHours: settings.keyOverlapHours };
+  const first = keySecret(deployment, keyWanted(deployment, undefined, made));
+  const { namespace, name } = first.metadata;
+  const isFirst = deployment.metadata.generation === 1 && deployment.status?.keySecret === undefined;
+  if (isFirst && (await writer.create(first, signal))) return first;
+  const live = await kube.find(kinds.secret, { namespace, name }, signal);
+  if (live === undefined) {
+    if (await writer.create(first, signal)) return first;
+    throw new Unavailable(`Secret ${name} was created by somebody else just now.`);
+  }
+  const wanted = keySecret(deployment, keyWanted(deployment, live, made));
+  const isAsSeen = { op: 'test' as const, path: '/metadata/resourceVersion', value: live.metadata.resourceVersion };
+  const annotations = { ...withoutOwn(live.metadata.annotations), ...wanted.metadata.annotations };
+  const changes = [
+    ...takenOver(deployment, live),
+    ...(isDeepStrictEqual(live.data, wanted.data) ? [] : [setAt('/data', wanted.data)]),
+    ...(isDeepStrictEqual(live.metadata.annotations, annotations) ? [] : [setAt('/metadata/annotations', annotations)]),
+  ];
+  if (changes.length > 0) await kube.jsonPatch(kinds.secret, { namespace, name }, [isAsSeen, ...changes], {}, signal);
+  return wanted;
+}
+
+/** Returns the annotations of others. */
+function withoutOwn({ [ROTATE_KEY]: _request, [PREVIOUS_UNTIL]: _until, ...others }: Record<string, string> = {}): Record<string, string> {
+  return others;
+}

@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { kinds } from '../../../src/kube/kube.ts';
+import type { Deployment } from '../../../src/schema/deployment.ts';
+import { until } from '../../kit/until.ts';
+import { startPlane, type Plane } from '../kit/api-server-plane.ts';
+
+/* The key that opens a deployment's agents, over REST: who may see it, and how it is changed. */
+
+type Key = { api_key: string; previous_api_key: string | null; previous_until: string | null };
+
+let plane: Plane;
+let deployment: Deployment;
+const at = (path = ''): string => `/v2/deployments/${deployment.id}/key${path}`;
+const body = (name: string): object => ({
+  name,
+  source: 'external_container',
+  source_config: { resource_spec: {} },
+  source_revision_config: { image_uri: 'agent:1' },
+  secrets: [],
+});
+
+beforeAll(async () => {
+  plane = await startPlane('agent-keys');
+  const created = await plane.call<Deployment>('POST', '/v2/deployments', { body: body('keyed') });
+  deployment = created.body;
+});
+afterAll(() => plane.stop());
+
+test('before the operator has made the key, there is none to see', async () => {
+  expect(await plane.call('GET', at())).toMatchObject({
+    status: 404,
+    body: { detail: 'The deployment has no key yet; the operator makes it.' },
+  });
+});
+
+test('a key that may write sees it, and no cache keeps it', async () => {
+  plane.startKubelet();
+  await plane.startOperator();
+  await until('there is a key', async () => (await plane.call('GET', at())).status === 200);
+  const { headers, body: shown } = await plane.call<Key>('GET', at());
+  expect(shown).toEqual({ api_key: expect.stringMatching(/^gxa_[\w-]{43}$/), previous_api_key: null, previous_until: null });
+  expect(headers.get('cache-control')).toBe('no-store');
+});
+
+test('a key that may only read, and another tenant, do not', async () => {
+  for (const [method, path] of [
+    ['GET', ''],
+    ['POST', '/rotate'],
+  ] as const) {
+    expect((await plane.call(method, at(path), { key: plane.keys.read })).status).toBe(403);
+    expect((await plane.call(method, at(path), { key: plane.keys.other })).status).toBe(404);
+    expect((await plane.call(method, at(path), { key: null })).status).toBe(401);
+  }
+});
+
+test('a rotation answers with the new key, and the one before it with its end', async () => {
+  const { body: before } = await plane.call<Key>('GET', at());
+  const { status, body: after } = await plane.call<Key>('POST', at('/rotate'));
+  expect([status, after.previous_api_key]).toEqual([200, before.api_key]);
+  expect(after.api_key).not.toBe(before.api_key);
+  const hours = (Date.parse(after.previous_until ?? '') - Date.now()) / 3_600_000;
+  expect(hours).toBeGreaterThan(23.9);
+  expect(hours).toBeLessThan(24.1);
+  const again = await plane.call<Key>('POST', at('/rotate'));
+  expect(again.body.previous_api_key).toBe(after.api_key);
+  expect((await plane.call<Key>('GET', at())).body).toEqual(again.body);
+});
+
+test('a Secret of that name that is not the deployment’s own is not shown', async () => {
+  const { kube, namespace } = plane;
+  const { body: other } = await plane.call<Deployment>('POST', '/v2/deployments?dry_run=true', { body: body('foreign') });
+  expect(other.name).toBe('foreign');
+  await kube.create(kinds.secret, {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 'foreign-key', namespace },
+    stringData: { 'api-key': 'mine' },
+  });
+  const made = await plane.call<Deployment>('POST', '/v2/deployments', { body: body('foreign') });
+  expect((await plane.call('GET', `/v2/deployments/${made.body.id}/key`)).status).toBe(404);
+});
+
+test('no key stands in a log, an event or a resource', async () => {
+  const { body: shown } = await plane.call<Key>('GET', at());
+  const { kube, namespace } = plane;
+  const resources = [await kube.all(kinds.deployment, { namespace }), await kube.all(kinds.revision, { namespace })];
+  for (const key of [shown.api_key, shown.previous_api_key ?? '']) {
+    expect(plane.logged()).not.toContain(key);
+    expect(JSON.stringify(resources)).not.toContain(key);
+  }
+});
+
+test('who may call the agents is part of a deployment, and a change makes a revision', async () => {
+  const path = `/v2/deployments/${deployment.id}`;
+  const patched = await plane.call<Deployment>('PATCH', path, { body: { source_revision_config: { auth: { mode: 'open' } } } });
+  expect(patched.status).toBe(200);
+  expect(patched.body.source_revision_config.auth).toEqual({ mode: 'open' });
+  expect(patched.body.latest_revision_id).not.toBe(deployment.latest_revision_id);
+  const back = await plane.call<Deployment>('PATCH', path, { body: { source_revision_config: { auth: { mode: 'key' } } } });
+  expect(back.body.source_revision_config.auth).toEqual({ mode: 'key' });
+});
+
+test.each([
+  [{ mode: 'open', issuer: 'https://id.example', audiences: ['a'] }, 400, 'source_revision_config.auth.issuer: not while mode is open'],
+  [{ issuer: 'https://id.example' }, 400, 'source_revision_config.auth.audiences: required with an issuer'],
+  [{ mode: 'closed' }, 422, 'mode'],
+  [{ keys: [] }, 422, 'keys'],
+])('%o is refused', async (auth, status, sentence) => {
+  const patch = { body: { source_revision_config: { auth } } };
+  const refused = await plane.call<{ detail: unknown }>('PATCH', `/v2/deployments/${deployment.id}`, patch);
+  expect(refused.status).toBe(status);
+  expect(JSON.stringify(refused.body.detail)).toContain(sentence);
+});

@@ -1,0 +1,173 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { kinds, type KubeObject } from '../../src/kube/kube.ts';
+import { API_VERSION, type DeploymentResource } from '../../src/schema/custom-resources.ts';
+import { RECONCILE_NOW, ROTATE_KEY } from '../../src/schema/labels.ts';
+import { revisionOf } from '../../src/schema/revision-of.ts';
+import { newDeployment } from '../kit/objects.ts';
+import { openStage, setStage, type OperatedStage, type Stage } from '../kit/stage.ts';
+import { until } from '../kit/until.ts';
+
+/* Each deployment has a key, which the operator makes and changes, and which its pods get as files. */
+
+const SECONDS = 6;
+
+let stage: OperatedStage;
+
+beforeAll(async () => {
+  stage = await setStage('keys', { settings: { keyOverlapHours: SECONDS / 3600 } });
+});
+afterAll(() => stage.stop());
+
+type Template = {
+  metadata: { annotations: Record<string, string> };
+  spec: { containers: { env: { name: string; value?: string }[]; volumeMounts: { name: string }[] }[]; volumes: { name: string }[] };
+};
+const templateOf = ({ spec }: KubeObject): Template => (spec as { template: Template }).template;
+
+/** Returns whether the pods of a workload get the key. */
+function isClosed(workload: KubeObject): boolean {
+  const { spec } = templateOf(workload);
+  const [agent] = spec.containers;
+  const parts = [
+    agent?.env.some(({ name }) => name === 'GX_AGENT_KEY_FOLDER'),
+    agent?.volumeMounts.some(({ name }) => name === 'gx-key'),
+    spec.volumes.some(({ name }) => name === 'gx-key'),
+  ];
+  expect(new Set(parts).size).toBe(1);
+  return parts[0] === true;
+}
+
+const deploy = async (name: string, auth?: object): Promise<void> => {
+  const { kube, namespace, see } = stage;
+  const sourceRevisionConfig = { imageUri: 'agent:1', ...(auth && { auth }) };
+  await kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name }, template: { sourceRevisionConfig } }));
+  await see.untilReady(name);
+};
+
+/** Returns the keys of a deployment as they stand in its Secret. */
+const keysOf = async (name: string): Promise<{ current?: string | undefined; previous?: string | undefined }> => {
+  const secret = await stage.kube.find(kinds.secret, { namespace: stage.namespace, name: `${name}-key` });
+  const text = (key: string): string | undefined => secret?.data?.[key] && Buffer.from(secret.data[key], 'base64').toString('utf8');
+  return { current: text('api-key'), previous: text('previous') };
+};
+
+const annotate = (name: string, annotations: Record<string, string>): Promise<unknown> => {
+  const metadata = { name, namespace: stage.namespace, annotations };
+  return stage.kube.apply(kinds.deployment, { apiVersion: API_VERSION, kind: 'Deployment', metadata } as DeploymentResource);
+};
+
+test('a deployment gets a key: a Secret that goes with it, and files in all its pods', async () => {
+  const { kube, namespace, see } = stage;
+  await deploy('first');
+  const secret = await see.secret('first-key');
+  expect(secret.metadata.labels).toMatchObject({ 'gx.dev/deployment': 'first', 'gx.dev/secrets-of': 'first' });
+  expect(Object.keys(secret.data ?? {})).toEqual(['api-key']);
+  expect((await keysOf('first')).current).toMatch(/^gxa_[\w-]{43}$/);
+  for (const half of ['api', 'queue']) expect(isClosed(await see.workload(`first-00001-${half}`))).toBe(true);
+  expect((await see.deployment('first')).status?.keySecret).toBe('first-key');
+  await kube.delete(kinds.deployment, { namespace, name: 'first' });
+  await until('the Secret is gone', async () => (await keysOf('first')).current === undefined);
+});
+
+test('who may call is part of a revision: open agents get no key', async () => {
+  await deploy('open', { mode: 'open' });
+  expect(isClosed(await stage.see.workload('open-00001-api'))).toBe(false);
+  expect((await stage.see.deployment('open')).status?.conditions).toContainEqual(
+    expect.objectContaining({ type: 'Unauthenticated', status: 'True', reason: 'AskedFor' }),
+  );
+});
+
+test.each([
+  [{ mode: 'open', issuer: 'https://id.example', audiences: ['agents'] }, 'auth.issuer: not while mode is open'],
+  [{ issuer: 'https://id.example' }, 'auth.audiences: required with an issuer'],
+  [{ audiences: ['agents'] }, 'auth.audiences: only with an issuer'],
+  [{ jwks: 'https://id.example/keys' }, 'auth.jwks: only with an issuer'],
+  [{ issuer: 'http://id.example', audiences: ['agents'] }, 'issuer'],
+  [{ mode: 'closed' }, 'mode'],
+])('the API server refuses %o', async (auth, sentence) => {
+  const made = newDeployment(stage.namespace, { metadata: { name: 'bad' } });
+  const sourceRevisionConfig = { imageUri: 'agent:1', auth: auth as never };
+  const spec = { ...made.spec, template: { sourceRevisionConfig } };
+  await expect(stage.kube.create(kinds.deployment, { ...made, spec }, { dryRun: true })).rejects.toThrow(sentence);
+});
+
+describe('a rotation', () => {
+  test('makes a new key once; the one before it opens for some hours, and then goes', async () => {
+    await deploy('turning');
+    const { current: first } = await keysOf('turning');
+    await annotate('turning', { [ROTATE_KEY]: 'monday' });
+    await until('there is another key', async () => (await keysOf('turning')).current !== first);
+    const { current: second, previous } = await keysOf('turning');
+    expect([second, previous]).toEqual([expect.stringMatching(/^gxa_/), first]);
+    await expect.poll(async () => (await stage.see.deployment('turning')).status).toMatchObject({ keyRequest: 'monday' });
+    await until('the key before it is gone', async () => (await keysOf('turning')).previous === undefined);
+    await annotate('turning', { [ROTATE_KEY]: 'monday', [RECONCILE_NOW]: 'now' });
+    await until('it was reconciled', async () => (await stage.see.deployment('turning')).status?.lastHandledReconcileAt === 'now');
+    expect(await keysOf('turning')).toEqual({ current: second, previous: undefined });
+    expect((await stage.see.deployment('turning')).status?.keyPreviousUntil).toBeUndefined();
+  });
+
+  test('restarts no pod', async () => {
+    expect((await stage.see.workload('turning-00001-api')).metadata.generation).toBe(1);
+  });
+});
+
+test('a Secret that somebody deleted is made again when a reconcile is asked for', async () => {
+  const { kube, namespace } = stage;
+  await deploy('lost');
+  const { current: first } = await keysOf('lost');
+  await kube.delete(kinds.secret, { namespace, name: 'lost-key' });
+  await annotate('lost', { [RECONCILE_NOW]: 'now' });
+  await until('there is a key again', async () => (await keysOf('lost')).current !== undefined);
+  expect((await keysOf('lost')).current).not.toBe(first);
+});
+
+describe('a revision of before the upgrade', () => {
+  let older: Stage;
+  const api = (): Promise<KubeObject> => older.see.workload('old-00001-api');
+
+  beforeAll(async () => {
+    older = await openStage('keys-older');
+    older.startKubelet();
+  });
+  afterAll(() => older.stop());
+
+  /** Makes a deployment with the revision that an earlier version of the platform made for it. */
+  async function olderDeployment(): Promise<void> {
+    const { kube, namespace } = older;
+    const stored = await kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name: 'old' } }));
+    const { spec, ...made } = revisionOf(stored);
+    const { guarded: _, ...before } = spec;
+    await kube.create(kinds.revision, { ...made, spec: before });
+  }
+
+  test('stays open, with the condition, until its next revision', async () => {
+    await olderDeployment();
+    const operator = await older.startOperator();
+    await older.see.untilReady('old');
+    expect(isClosed(await api())).toBe(false);
+    expect((await older.see.deployment('old')).status?.conditions).toContainEqual(
+      expect.objectContaining({ type: 'Unauthenticated', status: 'True', reason: 'OlderRevision' }),
+    );
+    await operator.stop();
+  });
+
+  test('is closed at once by the setting', async () => {
+    const operator = await older.startOperator({ identity: 'two', settings: { closeAgents: true } });
+    await expect.poll(async () => isClosed(await api())).toBe(true);
+    await older.see.untilReady('old');
+    await operator.stop();
+  });
+
+  test('stays closed when the setting is taken back', async () => {
+    const operator = await older.startOperator({ identity: 'three' });
+    const { kube, namespace } = older;
+    const patch = [{ op: 'add' as const, path: '/spec/requestedAt', value: '2026-01-01T00:00:00Z' }];
+    expect(isClosed(await api())).toBe(true);
+    await kube.jsonPatch(kinds.deployment, { namespace, name: 'old' }, patch);
+    await older.see.untilPhase('old-00002', 'DEPLOYED');
+    expect(isClosed(await older.see.workload('old-00002-api'))).toBe(true);
+    expect(isClosed(await api())).toBe(true);
+    await operator.stop();
+  });
+});
