@@ -33,6 +33,7 @@ import { EventLog } from './stream/log.ts';
 import { Publisher } from './stream/publisher.ts';
 import { SpanExporter } from './tracing/exporter.ts';
 import type { Bundles } from './ui/main.ts';
+import { openWebhooks } from './webhooks/open.ts';
 
 /** Closes what was opened, in reverse order, when the start fails or the server stops. */
 export class Opened {
@@ -101,13 +102,17 @@ export async function assemble({ config, db, preparing, host, bundles, file, log
   opened.add(() => readers.leaveThreads());
   const typedSchemas = typedSchemasOf(config, file, log);
   opened.add(() => typedSchemas.close());
-  const shared = { db, tickets, signals, readers, host, jobs, log };
+  const { settings, env } = file;
+  const { webhooks, courier } = openWebhooks({ db, worker: signals.processId, config: config.webhooks, settings, env, log });
+  opened.add(() => courier.close());
+  const shared = { db, tickets, signals, readers, host, jobs, webhooks, log };
   const executor = new Executor({ ...shared, publisher, eventLog, exporter });
   const pump = new Pump({ db, tickets, jobs, log, graphs, worker: signals.processId, ...execution(executor, host, jobs) });
   const keeper = new Keeper({ ...shared, eventLog, executor, pump });
   const takeOver = (dead: WorkerLock[]): Promise<void> => keeper.takeOver(dead);
   const deps: AgentDeps = {
     ...shared,
+    courier,
     batched,
     inserts: runInserts(db, tickets, { rich: config.richThreads }),
     callers: new Callers(config.callers),

@@ -17,6 +17,8 @@ import type { PlanDeps } from './runs/plan.ts';
 import type { Readers } from './runs/readers.ts';
 import type { GraphHost } from './threads/host.ts';
 import type { Bundles } from './ui/main.ts';
+import type { Courier } from './webhooks/courier.ts';
+import type { Webhooks } from './webhooks/webhooks.ts';
 
 /**
  * The parts of one server process. Routes take the fields that they use (`Pick<AgentDeps, ...>`); the folders below
@@ -44,6 +46,9 @@ export type AgentDeps = {
   /** What each caller has open, and starts. */
   callers: Callers;
   queued: QueuedRuns;
+  webhooks: Webhooks;
+  /** Sends what webhooks are to be told. */
+  courier: Courier;
   requests: CreateDeps['requests'] & PlanDeps['requests'];
   log: Log;
 };

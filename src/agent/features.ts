@@ -31,6 +31,8 @@ const FEATURES: readonly Feature[] = [
   eventStreaming,
   { isServed: ({ http }) => http.disable_store !== true, routes: storeRoutes },
   { isServed: ({ http }) => http.disable_ui !== true, routes: uiRoutes },
+  // A process that takes no runs leaves their ends to those that do.
+  { isServed: () => true, work: ({ courier, pump }, signal) => void (pump.works && courier.work(signal)) },
   // Indexing is always on, because graphs search the store whether or not clients can reach it.
   { isServed: () => true, work: (deps, signal) => void indexStore(deps, signal) },
 ];

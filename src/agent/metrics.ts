@@ -25,7 +25,7 @@ function twice({ name, ...own }: { name: string; help: string; registers: Regist
   };
 }
 
-type Sources = Pick<AgentDeps, 'db' | 'executor' | 'jobs' | 'log'>;
+type Sources = Pick<AgentDeps, 'db' | 'executor' | 'jobs' | 'courier' | 'log'>;
 type MakeGauge = (name: string, help: string) => Settable;
 /** Brings its metrics up to date, and returns them as JSON. */
 type Read = () => object | Promise<object>;
@@ -39,6 +39,7 @@ function queueMetrics({ db, log }: Sources, gauge: MakeGauge): Read {
       'pending_unblocked_runs_wait_time_max_seconds',
       'The same without those behind another run of their thread.',
     ),
+    n_webhooks: gauge('num_pending_webhooks', 'Ends of runs that webhooks have yet to hear of.'),
   };
   return async () => {
     const queue = await inTime(queueStats(db), log);
@@ -66,6 +67,18 @@ function runMetrics({ executor }: Sources, registers: Registry[]): Read {
     ended.reset();
     for (const [status, count] of executor.ended) ended.inc({ status }, count);
     return Object.fromEntries(executor.ended);
+  };
+}
+
+function webhookMetrics({ courier }: Sources, registers: Registry[]): Read {
+  const help = 'What became of attempts to send webhooks here, by result.';
+  const attempts = new Counter({ name: 'gx_api_webhooks_total', help, labelNames: ['result'], registers });
+  const sending = new Gauge({ name: 'gx_api_webhooks_sending', help: 'Webhooks that are being sent here.', registers });
+  return () => {
+    attempts.reset();
+    for (const [result, count] of Object.entries(courier.counts)) attempts.inc({ result }, count);
+    sending.set(courier.count);
+    return { ...courier.counts, sending: courier.count };
   };
 }
 
@@ -107,6 +120,7 @@ export function createMetrics(sources: Sources, { deployment = '', revision = ''
     queue: queueMetrics(sources, gauge),
     workers: workerMetrics(sources, gauge),
     runs: runMetrics(sources, registers),
+    webhooks: webhookMetrics(sources, registers),
     postgres: poolMetrics(sources, gauge),
     database: databaseMetrics(sources, registers),
     http: () => requestMetrics(requests),

@@ -4,11 +4,19 @@ import type { Pump } from './queue/pump.ts';
 import type { Executor } from './runs/executor.ts';
 import type { Keeper } from './runs/keeper.ts';
 import type { Readers } from './runs/readers.ts';
+import type { Webhooks } from './webhooks/webhooks.ts';
 
-type Deps = { pump: Pick<Pump, 'poke'>; readers: Readers; executor: Executor; keeper: Pick<Keeper, 'renew'>; log: Log };
+type Deps = {
+  pump: Pick<Pump, 'poke'>;
+  readers: Readers;
+  executor: Executor;
+  keeper: Pick<Keeper, 'renew'>;
+  webhooks: Pick<Webhooks, 'poke'>;
+  log: Log;
+};
 
 /** Carries out what a signal from another process asks for. */
-export function handleSignal({ pump, readers, executor, keeper, log }: Deps, signal: Signal): void {
+export function handleSignal({ pump, readers, executor, keeper, webhooks, log }: Deps, signal: Signal): void {
   switch (signal.about) {
     case 'ticket':
       pump.poke();
@@ -18,6 +26,9 @@ export function handleSignal({ pump, readers, executor, keeper, log }: Deps, sig
       return;
     case 'end':
       if (!executor.has(signal.run_id)) readers.endHere(signal.run_id);
+      return;
+    case 'webhook':
+      webhooks.poke();
       return;
     case 'stop':
       keeper
@@ -36,8 +47,9 @@ export function handleSignal({ pump, readers, executor, keeper, log }: Deps, sig
 }
 
 /** Makes each part look at the database, because signals may have been missed. */
-export function handleReconnect({ pump, readers, keeper, log }: Omit<Deps, 'executor'>): void {
+export function handleReconnect({ pump, readers, keeper, webhooks, log }: Omit<Deps, 'executor'>): void {
   readers.wakeAllHere();
   pump.poke();
+  webhooks.poke();
   keeper.renew().catch((error: unknown) => log.warn({ err: error }, 'leases could not be renewed; the next heartbeat will renew them'));
 }

@@ -23,6 +23,16 @@ It needs DATABASE_URI, a Postgres connection string. Other settings come from th
 docs/reference/agent-server.md lists them.
 `;
 
+/** How ends of runs are told to others. */
+export type WebhookConfig = {
+  /** Whether they may call this machine, where gx.json does not say. */
+  loopback: boolean;
+  /** Sign each message; several while one takes the place of another. */
+  secrets: string[];
+  /** How long a receiver may take to answer. */
+  timeoutSeconds: number;
+};
+
 export type AgentConfig = {
   host: string;
   port: number;
@@ -62,6 +72,7 @@ export type AgentConfig = {
   jobs: JobSettings;
   /** Whether making a run changes the record of its thread. */
   richThreads: boolean;
+  webhooks: WebhookConfig;
   /** `maxEventBytes`: a larger message of a stream is left out. */
   streams: { resumableSeconds: number; maxEventBytes: number };
   access: AgentAccess;
@@ -181,6 +192,7 @@ function settings(read: SettingsReader): AgentConfig {
     database: databaseSettings(read),
     jobs: jobSettings(read),
     richThreads: read.flag(['GX_RICH_THREADS', 'FF_RICH_THREADS'], true),
+    webhooks: webhookSettings(read),
     streams: {
       resumableSeconds: read.integer(['GX_RESUMABLE_STREAM_TTL_SECONDS', 'RESUMABLE_STREAM_TTL_SECONDS'], 120, { min: 1, max: DAY }),
       maxEventBytes: read.integer(['GX_MAX_STREAM_CHUNK_SIZE_BYTES', 'MAX_STREAM_CHUNK_SIZE_BYTES'], 128 * 1024 * 1024, range(1024)),
@@ -258,6 +270,12 @@ function jobSettings(read: SettingsReader): JobSettings {
     maxQueued: read.integer(['GX_MAX_QUEUED_RUNS'], 100_000, { min: 0, max: 100_000_000 }),
   };
 }
+
+const webhookSettings = (read: SettingsReader): WebhookConfig => ({
+  loopback: false,
+  secrets: read.words(['GX_WEBHOOK_SECRET']),
+  timeoutSeconds: read.integer(['GX_WEBHOOK_TIMEOUT_SECS'], 30, { min: 1, max: 300 }),
+});
 
 function flagsOf(args: string[]): { config?: string; port?: string } {
   try {

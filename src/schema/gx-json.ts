@@ -126,6 +126,35 @@ const Checkpointer = Type.Object(
   { additionalProperties: false },
 );
 
+/** Names of domains; a name may begin with `*.` for all below it. */
+const Domains = (): TUnsafe<string[]> =>
+  Type.Unsafe<string[]>({ type: 'array', items: { type: 'string', pattern: '^(\\*\\.)?[^*/:]+$' }, minItems: 1, maxItems: 1000 });
+
+const Webhooks = Type.Object(
+  {
+    env_prefix: Type.Optional(Type.String({ minLength: 1 })),
+    headers: Type.Optional(MapOf(Type.String(), { maxProperties: 100 })),
+    url: Type.Optional(
+      Type.Object(
+        {
+          require_https: Type.Optional(Type.Boolean()),
+          allowed_domains: Type.Optional(Domains()),
+          allowed_ports: Type.Optional(Type.Array(Type.Integer({ minimum: 1, maximum: 65_535 }), { minItems: 1, maxItems: 1000 })),
+          max_url_length: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_536 })),
+          disable_loopback: Type.Optional(Type.Boolean()),
+          disable_private_ips: Type.Optional(Type.Boolean()),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+    allowed_fields: Type.Optional(
+      Type.Unsafe<string[]>({ type: 'array', items: { type: 'string', minLength: 1 }, minItems: 1, maxItems: 100 }),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type WebhookSettings = Static<typeof Webhooks>;
+
 export const GxJson = Type.Object(
   {
     $schema: Type.Optional(Type.String()),
@@ -150,7 +179,7 @@ export const GxJson = Type.Object(
     store: Type.Optional(Store),
     checkpointer: Type.Optional(Checkpointer),
     encryption: Type.Optional(FreeForm('path')),
-    webhooks: Type.Optional(FreeForm('headers, url')),
+    webhooks: Type.Optional(Webhooks),
     ui: Type.Optional(MapOf(Type.String({ minLength: 1 }), { maxProperties: 1000 })),
     ui_config: Type.Optional(Type.Object({ shared: Type.Optional(Strings()) }, { additionalProperties: false })),
   },
@@ -161,7 +190,6 @@ export type GxJson = Static<typeof GxJson>;
 /** Keys that have no function yet, and that would break what a deployment promises if they were ignored. */
 export const NOT_BUILT: string[] = [
   'encryption',
-  'webhooks',
   'store.path',
   'store.ttl',
   'checkpointer.path',

@@ -63,7 +63,9 @@ const fields = {
   metadata: Type.Optional(Nullable(Metadata())),
   config: Type.Optional(Nullable(GraphConfig())),
   context: Type.Optional(Nullable(JsonObject('Static context of the graph.'))),
-  webhook: Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 65_536 }))),
+  webhook: Type.Optional(
+    Nullable(Type.String({ minLength: 1, maxLength: 65_536, description: 'Where the end of the run is told, by POST.' })),
+  ),
   interrupt_before: Type.Optional(NodeList()),
   interrupt_after: Type.Optional(NodeList()),
   stream_mode: Type.Optional(Type.Unsafe<StreamMode | StreamMode[] | null>({ ...StreamModes, nullable: true, type: ['string', 'array'] })),
@@ -99,6 +101,16 @@ export type RunCreate = Static<typeof RunCreate>;
 
 export const RunBatch = Type.Array(RunCreate, { minItems: 1 });
 
+const WebhookStatus = Type.Object(
+  {
+    state: StringEnum(['pending', 'sent', 'failed', 'skipped'], { description: 'pending: not sent yet; skipped: the server sends none.' }),
+    attempts: Type.Integer(),
+    last_error: Nullable(Type.String({ description: 'Why the last attempt failed.' })),
+  },
+  { description: "What became of the run's webhook." },
+);
+export type WebhookStatus = Static<typeof WebhookStatus>;
+
 export const Run = Type.Object({
   run_id: Uuid(''),
   thread_id: Uuid(''),
@@ -109,6 +121,7 @@ export const Run = Type.Object({
   metadata: Metadata(),
   kwargs: JsonObject('What the run was asked to do.'),
   multitask_strategy: StringEnum(STRATEGIES),
+  webhook_status: Nullable(WebhookStatus),
 });
 export type Run = Static<typeof Run>;
 
@@ -155,7 +168,7 @@ export type RunKwargs = {
   stream_mode: StreamMode[];
   interrupt_before: '*' | string[] | null;
   interrupt_after: '*' | string[] | null;
-  webhook: null;
+  webhook: string | null;
   feedback_keys: string[] | null;
   temporary: boolean;
   subgraphs: boolean;

@@ -12,7 +12,7 @@ import { callOf, runOf, shownCron, type RunsCron } from './call.ts';
 import { changedWhen, newWhen } from './when.ts';
 
 /** The parts that making and changing crons needs. */
-export type CronDeps = Pick<PlanDeps, 'batched' | 'graphs' | 'host' | 'jobs'> & { db: Database };
+export type CronDeps = Pick<PlanDeps, 'batched' | 'graphs' | 'host' | 'jobs' | 'webhooks'> & { db: Database };
 
 type Completion = Cron['on_run_completed'];
 

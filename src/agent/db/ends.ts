@@ -7,6 +7,7 @@ import { RUN_ERROR } from './run-fields.ts';
 import { sealField } from './sealed-fields.ts';
 import { THREAD_INTERRUPTS } from './thread-fields.ts';
 import { storedColumns, type StateText } from './thread-values.ts';
+import { STATE_OF_THREAD, tellEnds } from './webhooks.ts';
 
 /* This file writes the end of a run that its worker has carried to its end. */
 
@@ -16,6 +17,8 @@ export type FinishRun = {
   worker: string;
   status: RunStatus;
   error: object | null;
+  /** True for a run whose end is told by webhook. */
+  webhook: boolean;
   thread: { status: 'idle' | 'interrupted' | 'error'; interrupts: string | undefined } & StateText;
 };
 
@@ -44,16 +47,24 @@ const GIVEN = {
 /** Says whether another run of the thread is due. */
 const MORE = `(select true from gx.run p where p.thread_id = r.thread_id and p.status = 'pending' and p.due_at <= now() limit 1) is not null as more`;
 
+/** The state that an end leaves: unchanged, whole, or what the row has with a tail behind it. */
+const LEFT_STATE = `case when f."values" is null then ${STATE_OF_THREAD}
+    when f.tail is null then coalesce(f.long_values, f."values")::json
+    else (select (left(l.long_values, f.kept) || f.tail)::json from threads l where l.thread_id = r.thread_id) end`;
+
+const TOLD = `told as (${tellEnds({ from: 'r join f using (run_id)', status: 'r.status', values: LEFT_STATE })}),`;
+
 /**
  * Rows are locked as everywhere, threads before runs and each in the order of their ids, so that an admission on the
  * thread and an end never wait for each other. Each row is looked up by its key, also by a plan that was made while the
  * tables were small. `behind`: the thread's state is not the one that a tail would add to, and nothing is written.
+ * `tells`: webhooks hear of some of the ends, which is written down, too.
  */
-const END = `with asked as materialized (
+const endSql = (tells: boolean): string => `with asked as materialized (
     select * from ${rowsFrom(GIVEN, 'f')}),
   threads as materialized (
     select t.* from (select r.thread_id from asked a, lateral (select thread_id from gx.run where run_id = a.run_id limit 1) r order by thread_id) o,
-      lateral (select thread_id, long_values_at from gx.thread t where t.thread_id = o.thread_id for no key update) t),
+      lateral (select thread_id, long_values_at${tells ? ', long_values' : ''} from gx.thread t where t.thread_id = o.thread_id for no key update) t),
   runs as materialized (
     select r.* from (select run_id from asked where (select count(*) from threads) >= 0 order by run_id) o,
       lateral (select run_id, thread_id, worker, status, cancel from gx.run r where r.run_id = o.run_id for no key update) r),
@@ -67,7 +78,8 @@ const END = `with asked as materialized (
   r as (
     update gx.run r set status = f.status, error = f.error, updated_at = now(), ended_at = now(), lease_until = null
     from f where r.run_id = f.run_id and f.cancel is distinct from 'rollback' and not f.behind
-    returning r.run_id, r.thread_id, r.readers, r.status),
+    returning ${tells ? 'r.*' : 'r.run_id, r.thread_id, r.readers, r.status'}),
+  ${tells ? TOLD : ''}
   t as (
     update gx.thread t set status = f.rest, "values" = coalesce(f."values"::jsonb, t."values"),
       long_values = case when f."values" is null or f.tail is not null then t.long_values else f.long_values end,
@@ -82,6 +94,9 @@ const END = `with asked as materialized (
   select f.run_id, f.cancel, f.behind, r.readers, r.status, t.long_values_at::text as long_at,
     ${MORE}
   from f left join r using (run_id) left join t using (run_id)`;
+
+const UNTOLD_END = { name: 'run_finish', text: endSql(false) };
+const TOLD_END = { name: 'run_finish_telling', text: endSql(true) };
 
 /**
  * Ends runs of one worker and writes down where their threads rest, in one statement. A cancel that was answered before
@@ -107,8 +122,7 @@ async function writeEnds(db: Db, runs: FinishRun[], longStates: LongStates): Pro
   const errors = await Promise.all(runs.map(({ error }) => sealField(db, RUN_ERROR, error)));
   const interrupts = await Promise.all(runs.map(({ thread }) => interruptsField(db, thread.interrupts)));
   const rows = await db.query<EndRow>({
-    name: 'run_finish',
-    text: END,
+    ...(runs.some(({ webhook }) => webhook) ? TOLD_END : UNTOLD_END),
     values: [
       runs.map(({ run_id }) => run_id),
       runs.map(({ worker }) => worker),

@@ -5,6 +5,7 @@ import { LAST_SEQ_FOR_RUN } from './protocol-events.ts';
 import { openRuns, RUN_ERROR } from './run-fields.ts';
 import { sealField } from './sealed-fields.ts';
 import { isHeld } from './thread-holds.ts';
+import { tellEnds } from './webhooks.ts';
 import type { WorkerLock } from './worker-locks.ts';
 
 /* This file knows who runs what: claims, heartbeats, and what becomes of a run whose worker is gone. */
@@ -160,6 +161,8 @@ export type Lost = {
   begun: boolean;
   /** True when the run publishes protocol events. */
   protocol: boolean;
+  /** True when a webhook is to hear of its end. */
+  told: boolean;
   /** Processes that read the run, or its whole thread. */
   readers: string[];
   thread_readers: string[];
@@ -171,7 +174,7 @@ const STORED = `(exists (select 1 from gx.checkpoints c where c.thread_id = r.th
 
 const LOST = `r.run_id, r.thread_id, r.graph_id, r.temporary, r.cancel, r.lost, r.readers,
   r.begun is not false or (r.attempt = 1 and ${STORED}) as begun,
-  r.kwargs->'protocol' is not null as protocol, (select t.readers from gx.thread t where t.thread_id = r.thread_id) as thread_readers`;
+  r.kwargs->'protocol' is not null as protocol, r.webhook is not null as told, (select t.readers from gx.thread t where t.thread_id = r.thread_id) as thread_readers`;
 
 /** The most lost runs that one transaction settles. */
 const SOME = 100;
@@ -223,7 +226,8 @@ export async function endLost(tx: Db, runId: string, end: { status: 'error' | 'i
   await tx.query({
     text: `with r as (
         update gx.run set status = $2, error = $3, worker = null, lease_until = null, updated_at = now(), ended_at = now()
-        where run_id = $1 returning thread_id)
+        where run_id = $1 returning *),
+      told as (${tellEnds({ from: 'r', status: 'r.status' })})
       update gx.thread t set status = case when $2 = 'error' then 'error' else 'idle' end, error = $3, updated_at = now()
       from r where t.thread_id = r.thread_id`,
     values: [runId, end.status, await sealField(tx, RUN_ERROR, end.error)],

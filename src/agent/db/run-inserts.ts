@@ -7,8 +7,9 @@ import { patternsField, permits } from './permits.ts';
 import { rowsFrom } from './plans.ts';
 import type { Db } from './pool.ts';
 import { LAST_SEQ } from './protocol-events.ts';
-import type { NewRun } from './runs.ts';
+import { NOT_SENT, type NewRun } from './runs.ts';
 import { isHeld } from './thread-holds.ts';
+import { targetField } from './webhooks.ts';
 
 /* This file stores new runs. Requests that come while one statement is under way share the next one. */
 
@@ -53,6 +54,7 @@ const GIVEN = {
   runs: 'bigint',
   protocol: 'boolean',
   changeable: 'text',
+  webhook: 'text',
 };
 const ASKED = `asked as materialized (select * from ${rowsFrom(GIVEN, 'a')})`;
 
@@ -81,9 +83,9 @@ const threads = ({ guarded, rich }: Variant): string => `ready as materialized (
 const FREE = `not t.held and t.runs = a.runs + 1 and (select 1 from gx.run x
     where x.thread_id = t.thread_id and (x.status = 'running' or (x.status = 'pending' and x.due_at <= now())) limit 1) is null`;
 
-const COLUMNS = `run_id, thread_id, assistant_id, graph_id, metadata, kwargs, multitask_strategy, temporary, resumable, readers, due_at, created_at, status`;
+const COLUMNS = `run_id, thread_id, assistant_id, graph_id, metadata, kwargs, multitask_strategy, temporary, resumable, readers, due_at, created_at, webhook, status`;
 const VALUES = `a.run_id, a.thread_id, assistant_id, graph_id, a.metadata::jsonb, kwargs::jsonb, strategy, a.temporary, resumable, a.readers::uuid[],
-  now() + after * interval '1 second', now() + after * interval '1 second'`;
+  now() + after * interval '1 second', now() + after * interval '1 second', a.webhook::jsonb`;
 const RETURNED = 'run_id, thread_id, created_at, updated_at, status';
 
 const WAITING = `r as (insert into gx.run (${COLUMNS}) select ${VALUES}, 'pending' from t join asked a using (thread_id) returning ${RETURNED})`;
@@ -91,8 +93,8 @@ const WAITING = `r as (insert into gx.run (${COLUMNS}) select ${VALUES}, 'pendin
 const STARTED = `s as (select thread_id, ${FREE} as starts from t join asked a using (thread_id)),
   r as (
     insert into gx.run (${COLUMNS}, attempt, worker, lease_until, started_at, begun)
-    select ${VALUES}, case when starts then 'running' else 'pending' end, case when starts then 1 else 0 end, case when starts then $17::uuid end,
-      case when starts then now() + $18::float8 * interval '1 second' end, case when starts then now() end, case when starts then false end
+    select ${VALUES}, case when starts then 'running' else 'pending' end, case when starts then 1 else 0 end, case when starts then $18::uuid end,
+      case when starts then now() + $19::float8 * interval '1 second' end, case when starts then now() end, case when starts then false end
     from s join asked a using (thread_id) returning ${RETURNED})`;
 
 const INSERTED = `select r.*, t.readers as thread_readers,
@@ -111,7 +113,7 @@ function statementOf(beside: Beside, variant: Variant): { name: string; text: st
       }
     : {
         name: `run_insert${suffix}`,
-        text: `with ${ASKED}, ${threads(variant)}, ticket as (${beside.ticket.sql(17)}), ${WAITING} ${INSERTED}`,
+        text: `with ${ASKED}, ${threads(variant)}, ticket as (${beside.ticket.sql(18)}), ${WAITING} ${INSERTED}`,
         values: [beside.ticket.payload],
       };
 }
@@ -151,6 +153,7 @@ async function insertSome({ db, rich }: Where, runs: NewRun[], beside: Beside): 
       inOrder.map(({ thread }) => thread.runs),
       inOrder.map(({ kwargs }) => kwargs.protocol === true),
       inOrder.map(({ thread }) => patternsField(thread.changeable)),
+      inOrder.map(({ run_id }) => stored.get(run_id)!.webhook),
       ...values,
     ],
   });
@@ -162,23 +165,34 @@ async function insertSome({ db, rich }: Where, runs: NewRun[], beside: Beside): 
 }
 
 /** Returns what the columns of a run get. */
-async function fieldsOf(db: Db, { run_id, metadata, kwargs, thread }: NewRun, texts: { kwargs: string }) {
+async function fieldsOf(db: Db, { run_id, metadata, kwargs, webhook, thread }: NewRun, texts: { kwargs: string }) {
   return {
     metadata: await namedField(db, metadata),
     kwargs: storedKwargs(kwargs, await db.codec.seal(runKwargsPlace(run_id), texts.kwargs)),
     thread_metadata: await namedField(db, thread.metadata),
+    webhook: webhook && (await targetField(db, run_id, webhook)),
   };
 }
 
 /** Returns the run as it is stored. Its JSON is what was sent, which need not come back to be known. */
 function inserted(
-  { run_id, assistant_id, multitask_strategy }: NewRun,
+  { run_id, assistant_id, multitask_strategy, webhook }: NewRun,
   { thread_readers, empty, thread_seq, ...row }: InsertedRow,
   { metadata, kwargs }: { metadata: string; kwargs: string },
 ): Inserted {
   const { thread_id, created_at, updated_at, status } = row;
   const json = { metadata: JSON.parse(metadata) as Run['metadata'], kwargs: JSON.parse(kwargs) as Run['kwargs'] };
-  const run: Run = { run_id, thread_id, assistant_id, created_at, updated_at, status, ...json, multitask_strategy };
+  const run: Run = {
+    run_id,
+    thread_id,
+    assistant_id,
+    created_at,
+    updated_at,
+    status,
+    ...json,
+    multitask_strategy,
+    webhook_status: webhook && NOT_SENT,
+  };
   return { run, thread_readers, empty, thread_seq };
 }
 

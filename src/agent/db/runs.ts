@@ -1,10 +1,11 @@
 import type { JsonObject } from '../../schema/agent-types.ts';
-import type { MultitaskStrategy, Run, RunError, RunKwargs, RunStatus } from '../../schema/run.ts';
+import type { MultitaskStrategy, Run, RunError, RunKwargs, RunStatus, WebhookStatus } from '../../schema/run.ts';
 import { patternsField, permits, permitsThread, type Patterns } from './permits.ts';
 import { openRows } from '../encryption/codec.ts';
 import { hidden } from './plans.ts';
 import { openRuns } from './run-fields.ts';
 import type { Db } from './pool.ts';
+import { tellEnds, type WebhookTarget } from './webhooks.ts';
 
 /** What a run takes from its assistant and its thread. */
 export type RunContext = {
@@ -24,6 +25,7 @@ export type NewRun = {
   graph_id: string;
   metadata: object;
   kwargs: RunKwargs;
+  webhook: WebhookTarget | null;
   multitask_strategy: MultitaskStrategy;
   after_seconds: number;
   /** Processes that already wait for what the run says. */
@@ -42,7 +44,12 @@ const STOPPING = `(cancel is not null and status in ('pending', 'running'))`;
 const STATUS = `case when ${STOPPING} then 'interrupted' else status end`;
 const GONE = `(${STOPPING} and cancel = 'rollback')`;
 
-const SHOWN = `run_id, thread_id, assistant_id, created_at, updated_at, ${STATUS} as status, metadata, kwargs, multitask_strategy`;
+/** What clients see of a webhook of which nothing was written yet. */
+export const NOT_SENT: WebhookStatus = { state: 'pending', attempts: 0, last_error: null };
+const WEBHOOK_STATUS = `case when webhook is not null then coalesce(webhook_status, '${JSON.stringify(NOT_SENT)}') end`;
+
+const SHOWN = `run_id, thread_id, assistant_id, created_at, updated_at, ${STATUS} as status, metadata, kwargs, multitask_strategy,
+  ${WEBHOOK_STATUS} as webhook_status`;
 
 export type RunContextKey = { assistantId: string; threadId: string };
 
@@ -188,26 +195,32 @@ export async function endedOf(db: Db, runIds: string[]): Promise<string[]> {
 
 /**
  * Deletes runs that have not ended in any other way (rollback, DELETE), and returns their readers. Their protocol
- * events stay for a while, so that the numbers of a thread have no hole.
+ * events stay for a while, so that the numbers of a thread have no hole. `tells`: their webhooks hear of the rollback.
  */
 export function deleteRuns(
   db: Db,
   runIds: string[],
-): Promise<{ run_id: string; thread_id: string; readers: string[]; worker: string | null }[]> {
+  { tells }: { tells: boolean },
+): Promise<{ run_id: string; thread_id: string; readers: string[]; worker: string | null; told: boolean }[]> {
   return db.query({
-    name: 'run_delete',
+    name: tells ? 'run_roll_back' : 'run_delete',
     text: `with events as (delete from gx.stream_event where run_id = any($1) and thread_seq is null),
       protocol as (update gx.stream_event set expires_at = now() + interval '120 seconds' where run_id = any($1) and thread_seq is not null)
-      delete from gx.run where run_id = any($1) returning run_id, thread_id, readers, case when status = 'running' then worker end as worker`,
+        ${tells ? `, told as (${tellEnds({ from: 'gx.run r', status: `'rollback'`, only: 'r.run_id = any($1)' })})` : ''}
+      delete from gx.run where run_id = any($1) returning run_id, thread_id, readers, case when status = 'running' then worker end as worker,
+        webhook is not null as told`,
     values: [runIds],
   });
 }
 
 /** Ends pending runs at once as interrupted. */
-export function interruptPending(db: Db, runIds: string[]): Promise<{ run_id: string; readers: string[] }[]> {
+export function interruptPending(db: Db, runIds: string[]): Promise<{ run_id: string; readers: string[]; told: boolean }[]> {
   return db.query({
-    text: `update gx.run set status = 'interrupted', updated_at = now(), ended_at = now()
-      where run_id = any($1) and status = 'pending' returning run_id, readers`,
+    text: `with r as (
+        update gx.run set status = 'interrupted', updated_at = now(), ended_at = now()
+        where run_id = any($1) and status = 'pending' returning *),
+      told as (${tellEnds({ from: 'r', status: 'r.status' })})
+      select run_id, readers, webhook is not null as told from r`,
     values: [runIds],
   });
 }

@@ -6,6 +6,8 @@ import { Batcher } from './batcher.ts';
 /** What processes tell each other. A signal carries no data: whoever hears it reads the database. */
 export type Signal =
   | { about: 'ticket' }
+  /** The end of a run is to be told. */
+  | { about: 'webhook' }
   /** The runs that have new events, each with its thread. */
   | { about: 'events'; run_ids: string[]; thread_ids: string[] }
   | { about: 'end'; run_id: string }

@@ -6,6 +6,7 @@ export type QueueStats = {
   pending_runs_wait_time_max_secs: number | null;
   pending_runs_wait_time_med_secs: number | null;
   pending_unblocked_runs_wait_time_max_secs: number | null;
+  n_webhooks: number;
 };
 
 /** Returns how the queue stands in the whole deployment. */
@@ -19,7 +20,8 @@ export async function queueStats(db: Db): Promise<QueueStats> {
         (select count(*) from gx.run where status = 'running') as n_running,
         (select max(seconds) from waiting) as pending_runs_wait_time_max_secs,
         (select percentile_cont(0.5) within group (order by seconds) from waiting) as pending_runs_wait_time_med_secs,
-        (select max(seconds) from waiting where not blocked) as pending_unblocked_runs_wait_time_max_secs`,
+        (select max(seconds) from waiting where not blocked) as pending_unblocked_runs_wait_time_max_secs,
+        (select count(*) from gx.webhook) as n_webhooks`,
   });
   return row!;
 }

@@ -74,10 +74,12 @@ export const freeLocks = (session: Session, worker: string): Promise<WorkerLock[
     [worker, ALL_BACK],
   );
 
-/** Forgets dead workers that no longer hold a run. */
+/** Forgets dead workers that no longer hold a run. Others may send at once what those were sending. */
 export async function forgetWorkers(db: Db, locks: WorkerLock[]): Promise<void> {
   await db.query({
-    text: `delete from gx.worker w using unnest($1::uuid[], $2::bigint[]) d (worker, lock)
+    text: `with d as materialized (select * from unnest($1::uuid[], $2::bigint[]) d (worker, lock)),
+        due as (update gx.webhook w set due_at = least(due_at, now()), worker = null from d where w.worker = d.worker)
+      delete from gx.worker w using d
       where w.worker = d.worker and w.lock = d.lock
         and not exists (select 1 from gx.run r where r.status = 'running' and r.worker = w.worker)`,
     values: [locks.map(({ worker }) => worker), locks.map(({ lock }) => lock)],

@@ -118,8 +118,13 @@ function configFor({ config, host }: DevOptions, uri: string): AgentConfig {
   };
   const settings = agentConfig(env, ['--config', config]);
   const loopback = isLoopback(host);
-  // A key that is meant for the deployment keeps nobody out of his own machine.
-  return { ...settings, access: loopback ? OPEN_ACCESS : settings.access, localPages: { loopback } };
+  const own = {
+    // A key that is meant for the deployment keeps nobody out of his own machine.
+    access: loopback ? OPEN_ACCESS : settings.access,
+    webhooks: { ...settings.webhooks, loopback: true },
+    localPages: { loopback },
+  };
+  return { ...settings, ...own };
 }
 
 const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || host.startsWith('127.');

@@ -28,7 +28,7 @@ export type SealedKind =
   | 'store.value'
   | 'feedback'
   | 'cron.payload'
-  | 'webhook.body'
+  | 'webhook.url'
   | 'named';
 
 export type Codec = {

@@ -187,7 +187,7 @@ async function remove(
     if (count > 0) await deps.readers.waitForEnd({ run_id, thread_id }, subscription);
     else subscription.close();
   }
-  await deleteRuns(deps.db, [run_id]);
+  await deleteRuns(deps.db, [run_id], { tells: false });
   await deleteRunCheckpoints(deps.db, thread_id, run_id);
   return noContent();
 }

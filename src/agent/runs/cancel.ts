@@ -13,7 +13,8 @@ export const stopOf = (action: CancelAction = 'interrupt'): StopAction => (actio
 
 /** Runs that were stopped, and whom to tell once the change is committed. */
 export type StoppedRuns = {
-  ended: { run_id: string; readers: string[] }[];
+  /** `told`: a webhook is to hear of it. */
+  ended: { run_id: string; readers: string[]; told: boolean }[];
   stopping: { run_id: string; worker: string }[];
   action: StopAction;
 };
@@ -34,7 +35,12 @@ export async function stopRuns(tx: Db, active: ActiveRun[], action: StopAction):
   const ids = (status: ActiveRun['status']): string[] => active.filter((run) => run.status === status).map((run) => run.run_id);
   const pending = ids('pending');
   const running = ids('running');
-  const ended = pending.length === 0 ? [] : action === 'rollback' ? await deleteRuns(tx, pending) : await interruptPending(tx, pending);
+  const ended =
+    pending.length === 0
+      ? []
+      : action === 'rollback'
+        ? await deleteRuns(tx, pending, { tells: true })
+        : await interruptPending(tx, pending);
   return { ended, stopping: running.length === 0 ? [] : await askToStop(tx, running, action), action };
 }
 
@@ -42,6 +48,7 @@ export async function stopRuns(tx: Db, active: ActiveRun[], action: StopAction):
 export async function tellStopped(deps: TellStoppedDeps, { ended, stopping, action }: StoppedRuns): Promise<void> {
   const { readers, executor, signals } = deps;
   for (const run of ended) await readers.end(run.run_id, run.readers);
+  if (ended.some(({ told }) => told)) await signals.send({ about: 'webhook' });
   for (const { run_id, worker } of stopping) {
     if (worker === signals.processId) executor.stop(run_id, action);
     else await signals.send({ about: 'stop', run_id }, worker);

@@ -21,6 +21,7 @@ import { finish, sayError, sayLastEvents } from './ends/finish.ts';
 import { forget } from './ends/forget.ts';
 import { handBack } from './ends/hand-back.ts';
 import { rollBack } from './ends/roll-back.ts';
+import type { Webhooks } from '../webhooks/webhooks.ts';
 import { beginLife, nextLife, type Effect, type Life, type LifeEvent, type LifeStep, type TimerName } from './life.ts';
 import { PendingRequests } from './pending-requests.ts';
 import type { Readers } from './readers.ts';
@@ -35,6 +36,7 @@ type Deps = {
   signals: Signals;
   tickets: Tickets;
   jobs: JobSettings;
+  webhooks: Pick<Webhooks, 'poke'>;
   /** Takes the spans of runs, where they are traced. */
   exporter: SpanExporter | undefined;
   log: Log;

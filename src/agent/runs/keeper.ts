@@ -103,6 +103,8 @@ export class Keeper {
   async takeOver(locks: WorkerLock[]): Promise<void> {
     await this.#settle((tx) => abandoned(tx, locks), 'worker of a run died');
     await forgetWorkers(this.#deps.db, locks);
+    // What those were sending is due again.
+    await this.#deps.signals.send({ about: 'webhook' });
   }
 
   async #settle(find: (tx: Db) => Promise<Lost[]>, message: string): Promise<void> {
@@ -116,6 +118,7 @@ export class Keeper {
     for (const { run_id, lost: lives, begun } of lost) log.warn({ run_id, lost: begun ? lives + 1 : lives }, message);
     await tellLost(this.#deps, lost);
     if (lost.length > 0) await signals.send({ about: 'ticket' });
+    if (lost.some(({ ended, told }) => ended && told)) await signals.send({ about: 'webhook' });
   }
 
   /** Notices the ends of followed runs elsewhere whose signal got lost. */

@@ -20,7 +20,6 @@ export function checkFields(body: RunCreate, threadId: string | undefined): void
   const refuse = (field: string, msg: string): never => {
     throw new Invalid([{ loc: ['body', field], msg, type: 'not_supported' }]);
   };
-  if (body.webhook) refuse('webhook', 'Webhooks are not supported by this server yet');
   if (body.if_not_exists && body.on_not_exist && body.if_not_exists !== body.on_not_exist)
     refuse('on_not_exist', 'It is another name of if_not_exists, which says something else');
   if (threadId === undefined) checkAlone(body);
@@ -62,7 +61,7 @@ export function runKwargs(body: RunCreate, from: RunContext, ids: Ids & CallFact
     stream_mode: streamModes(body.stream_mode),
     interrupt_before: someNodes(body.interrupt_before),
     interrupt_after: someNodes(body.interrupt_after),
-    webhook: null,
+    webhook: body.webhook ?? null,
     feedback_keys: body.feedback_keys && body.feedback_keys.length > 0 ? body.feedback_keys : null,
     temporary: ids.temporary,
     subgraphs: body.stream_subgraphs === true,

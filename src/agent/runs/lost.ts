@@ -29,7 +29,7 @@ export async function settleLost(tx: Db, run: Lost, { tickets, maxAttempts, life
     appendLast(tx, run, [...events, ...lifecycle, [RUN_DONE, runDone(run.run_id)]], lifeSeconds);
   if (run.cancel === 'rollback') {
     await deleteRunCheckpoints(tx, run.thread_id, run.run_id);
-    await deleteRuns(tx, [run.run_id]);
+    await deleteRuns(tx, [run.run_id], { tells: true });
     await sayLast();
   } else if (run.cancel === 'interrupt') {
     await endLost(tx, run.run_id, { status: 'interrupted', error: null });

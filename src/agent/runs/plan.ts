@@ -12,6 +12,7 @@ import type { NewRun, RunContext, RunContextKey } from '../db/runs.ts';
 import { assistantIdOf, newId } from '../ids.ts';
 import { checkNodes } from '../nodes.ts';
 import type { GraphHost } from '../threads/host.ts';
+import type { Webhooks } from '../webhooks/webhooks.ts';
 import { configurableHeaders } from './headers.ts';
 import { permitRun } from './permit-run.ts';
 import { checkFields, makesThread, requestedCheckpoint, runKwargs, runMetadata, type RequestOrigin } from './kwargs.ts';
@@ -24,6 +25,7 @@ export type PlanDeps = {
   graphs: string[];
   host: Pick<GraphHost, 'nodesOf'>;
   jobs: JobSettings;
+  webhooks: Pick<Webhooks, 'targetOf'>;
   requests: {
     /** Returns whether a header, by its lower-case name, becomes a configurable value of the request's runs. */
     passes: (header: string) => boolean;
@@ -71,6 +73,7 @@ export async function planRun(
       protocol,
       origin: originOf(request, deps),
     }),
+    webhook: deps.webhooks.targetOf(body.webhook),
     multitask_strategy: body.multitask_strategy ?? 'enqueue',
     // An interval takes no number as small as a double can be, so this is rounded to whole milliseconds.
     after_seconds: Math.round((body.after_seconds ?? 0) * 1000) / 1000,
@@ -78,15 +81,16 @@ export async function planRun(
   };
 }
 
-/** Refuses a call that the assistant's graph can't carry out. */
+/** Refuses a call that the assistant's graph can't carry out, or whose end may not be told where it asks for. */
 export function checkCall(
-  { graphs, host, jobs }: Pick<PlanDeps, 'graphs' | 'host' | 'jobs'>,
+  { graphs, host, jobs, webhooks }: Pick<PlanDeps, 'graphs' | 'host' | 'jobs' | 'webhooks'>,
   body: RunCreate,
   { graph_id, config }: Pick<RunContext, 'graph_id' | 'config'>,
 ): void {
   if (!graphs.includes(graph_id)) throw new NotFound(`Graph "${graph_id}" of this assistant is not part of this revision.`);
   checkNodes(body, host.nodesOf(graph_id));
   checkSteps({ ...config, ...body.config }, jobs);
+  webhooks.targetOf(body.webhook);
 }
 
 /** Asks what a run takes from its assistant and its thread. */

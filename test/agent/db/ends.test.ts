@@ -31,7 +31,7 @@ test('an end whose answer got lost is known again by its worker, and by nobody e
   const { run_id, thread_id } = await run('running');
   await registerReader(on.db, run_id, reader);
   const thread = { status: 'idle', values: '{}', interrupts: '{}' } as const;
-  const ending = { run_id, thread_id, worker, status: 'success', error: null, thread } as const;
+  const ending = { run_id, thread_id, worker, status: 'success', error: null, webhook: false, thread } as const;
   expect(await finishedBefore(on.db, ending)).toBeUndefined();
   const finished = { readers: [reader], more: false, status: 'success' };
   expect(await finishRuns(on.db, [ending])).toEqual([finished]);
@@ -42,7 +42,7 @@ test('an end whose answer got lost is known again by its worker, and by nobody e
 
 test('an end that comes after the answer to a cancel keeps to what that said', async () => {
   const thread = { status: 'error', values: '{}', interrupts: '{}' } as const;
-  const failed = { worker, status: 'error', error: { error: 'Error', message: 'Boo!' }, thread } as const;
+  const failed = { worker, status: 'error', error: { error: 'Error', message: 'Boo!' }, webhook: false, thread } as const;
   const [interrupted, undone] = [await run('running'), await run('running')];
   await askToStop(on.db, [interrupted.run_id], 'interrupt');
   await askToStop(on.db, [undone.run_id], 'rollback');

@@ -48,6 +48,7 @@ async function endRun(thread_id: string, state: { values: string | undefined; pl
     worker,
     status: 'success',
     error: null,
+    webhook: false,
     thread: { status: 'idle', interrupts: '{}', ...state },
   } as const;
   const [written] = await finishRuns(on.db, [end], longStates);

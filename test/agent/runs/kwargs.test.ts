@@ -77,7 +77,6 @@ test.each([
 });
 
 test.each([
-  ['webhook', { webhook: 'https://example.test/' }, Invalid],
   ['the end of a thread that others may use', { on_completion: 'delete' as const }, Invalid],
   ['configurable together with context', { context: { a: 1 }, config: { configurable: { b: 1 } } }, Rejected],
 ])('%s is refused, not dropped', (_, body, error) => {

@@ -119,7 +119,7 @@ test('a batch of runs of which one can not be made makes none', async () => {
   const bad = [
     { assistant_id: 'no-such-graph' },
     { assistant_id: known['thread_id'] },
-    { ...good, webhook: 'https://example.com' },
+    { ...good, webhook: 'http://127.0.0.1/' },
     { ...good, command: { resume: 1 } },
     { ...good, context: { a: 1 }, config: { configurable: { b: 1 } } },
   ];

@@ -16,6 +16,7 @@ import type { GraphHost } from '../../threads/host.ts';
 import type { FinishEnd } from '../end.ts';
 import type { Readers } from '../readers.ts';
 import { refreshThread } from '../refresh.ts';
+import type { Webhooks } from '../../webhooks/webhooks.ts';
 import { dropIfDeleted } from './forget.ts';
 
 type Deps = {
@@ -26,6 +27,7 @@ type Deps = {
   signals: Pick<Signals, 'processId'>;
   eventLog: Pick<EventLog, 'lifeSeconds'>;
   host: GraphHost;
+  webhooks: Pick<Webhooks, 'poke'>;
   log: Log;
 };
 
@@ -94,6 +96,7 @@ export async function finish(
     return { more: true };
   }
   publisher.publishDone(published);
+  if (run.kwargs.webhook !== null) deps.webhooks.poke();
   // Whoever waits for the end looks at the thread next.
   if (end.stateUnknown && !run.temporary) await Promise.race([refreshThread(deps, run), wait(READ_STATE_WITHIN)]);
   await readers.end(run.run_id, finished.readers, resultOf(end, feedback));
@@ -104,7 +107,7 @@ export async function finish(
 }
 
 /** Writes the end into the row. Returns undefined when the run is no longer this process's to end. */
-async function written({ db, finishes, signals }: Deps, { run_id, thread_id }: Claimed, end: FinishEnd): Promise<WrittenEnd> {
+async function written({ db, finishes, signals }: Deps, { run_id, thread_id, kwargs }: Claimed, end: FinishEnd): Promise<WrittenEnd> {
   const { status, error, rest, values, plain, interrupts } = end;
   const row: FinishRun = {
     run_id,
@@ -112,6 +115,7 @@ async function written({ db, finishes, signals }: Deps, { run_id, thread_id }: C
     worker: signals.processId,
     status,
     error,
+    webhook: kwargs.webhook !== null,
     thread: { status: rest, values, plain, interrupts },
   };
   return (await finishes.add(row)) ?? finishedBefore(db, row);

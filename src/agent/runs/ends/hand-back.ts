@@ -10,7 +10,7 @@ import { settleLost, tellLost, type TellLostDeps } from '../lost.ts';
 
 type Deps = TellLostDeps & {
   db: Database;
-  signals: Pick<Signals, 'processId'>;
+  signals: Pick<Signals, 'processId' | 'send'>;
   tickets: Tickets;
   jobs: Pick<JobSettings, 'maxAttempts'>;
   eventLog: Pick<EventLog, 'lifeSeconds'>;
@@ -40,5 +40,7 @@ async function loseLife(deps: Deps, runId: string): Promise<void> {
     const [lost] = await crashed(tx, runId, signals.processId);
     return lost && settleLost(tx, lost, { tickets, maxAttempts: jobs.maxAttempts, lifeSeconds: eventLog.lifeSeconds });
   });
-  if (settled !== undefined) await tellLost(deps, [settled]);
+  if (settled === undefined) return;
+  await tellLost(deps, [settled]);
+  if (settled.ended && settled.told) await signals.send({ about: 'webhook' });
 }

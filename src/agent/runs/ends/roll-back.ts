@@ -6,13 +6,14 @@ import { deleteRuns } from '../../db/runs.ts';
 import { rootLifecycle } from '../../stream/protocol/root-lifecycle.ts';
 import type { Publisher, PublishedRun } from '../../stream/publisher.ts';
 import type { Readers } from '../readers.ts';
+import type { Webhooks } from '../../webhooks/webhooks.ts';
 
-type Deps = { db: Db; publisher: Publisher; readers: Pick<Readers, 'end'>; log: Log };
+type Deps = { db: Db; publisher: Publisher; readers: Pick<Readers, 'end'>; webhooks: Pick<Webhooks, 'poke'>; log: Log };
 
 type Published = PublishedRun & { run: Claimed };
 
 /** Undoes a run: deletes it with its checkpoints, and tells its readers that it is over. */
-export async function rollBack({ db, publisher, readers, log }: Deps, published: Published): Promise<{ more: boolean }> {
+export async function rollBack({ db, publisher, readers, webhooks, log }: Deps, published: Published): Promise<{ more: boolean }> {
   const { run_id, thread_id } = published.run;
   await deleteRunCheckpoints(db, thread_id, run_id);
   if (published.run.kwargs.protocol === true) {
@@ -20,8 +21,9 @@ export async function rollBack({ db, publisher, readers, log }: Deps, published:
     // The thread's next run may begin with the deletion, and goes on counting from here.
     await publisher.stored(published);
   }
-  const [deleted] = await deleteRuns(db, [run_id]);
+  const [deleted] = await deleteRuns(db, [run_id], { tells: true });
   publisher.publishDone(published);
+  if (published.run.kwargs.webhook !== null) webhooks.poke();
   await readers.end(run_id, deleted?.readers ?? [...published.readers]);
   log.info({ run_id }, 'run rolled back');
   return { more: true };

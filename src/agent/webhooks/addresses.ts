@@ -1,0 +1,102 @@
+/*
+ * What an IP address means for a server that calls addresses which others chose. Ranges are those of the IANA's
+ * registries of special-purpose addresses, and those where clouds answer with the credentials of a machine.
+ */
+
+/** `never`: nothing that a webhook could be for; link-local and metadata addresses are among them. */
+export type AddressKind = 'public' | 'private' | 'loopback' | 'never';
+
+type Range = [address: string, bits: number, kind: AddressKind];
+
+/** The first that holds an address decides. */
+const RANGES: Range[] = [
+  ['127.0.0.0', 8, 'loopback'],
+  // Linux takes the unspecified address for the machine itself.
+  ['0.0.0.0', 8, 'loopback'],
+  ['169.254.0.0', 16, 'never'],
+  // Metadata of Alibaba, Oracle and Azure.
+  ['100.100.100.200', 32, 'never'],
+  ['192.0.0.192', 32, 'never'],
+  ['168.63.129.16', 32, 'never'],
+  ['224.0.0.0', 4, 'never'],
+  ['240.0.0.0', 4, 'never'],
+  ['10.0.0.0', 8, 'private'],
+  ['100.64.0.0', 10, 'private'],
+  ['172.16.0.0', 12, 'private'],
+  ['192.0.0.0', 24, 'private'],
+  ['192.168.0.0', 16, 'private'],
+  ['198.18.0.0', 15, 'private'],
+  ['::1', 128, 'loopback'],
+  ['::', 128, 'loopback'],
+  ['fe80::', 10, 'never'],
+  // Metadata of AWS and Google.
+  ['fd00:ec2::', 32, 'never'],
+  ['fd20:ce::254', 128, 'never'],
+  // Tunnels and translations of a network's own, behind which an IPv4 address stands in ways that can't be told.
+  ['2001::', 32, 'never'],
+  ['64:ff9b:1::', 48, 'never'],
+  ['ff00::', 8, 'never'],
+  ['fc00::', 7, 'private'],
+  ['fec0::', 10, 'private'],
+];
+
+/** Prefixes behind which an IPv6 address has an IPv4 address, and the byte at which that begins. */
+const EMBEDDING: [prefix: string, bits: number, at: number][] = [
+  ['::ffff:0:0', 96, 12],
+  ['::ffff:0:0:0', 96, 12],
+  ['64:ff9b::', 96, 12],
+  ['2002::', 16, 2],
+  ['::', 96, 12],
+];
+
+/** Returns the bytes of an address, 4 or 16; undefined when the text is no address. */
+export function addressBytes(text: string): number[] | undefined {
+  const [address = ''] = text.split('%');
+  return address.includes(':') ? bytesOfSix(address) : bytesOfFour(address);
+}
+
+function bytesOfFour(text: string): number[] | undefined {
+  const parts = text.split('.');
+  if (parts.length !== 4 || !parts.every((part) => /^\d{1,3}$/.test(part) && Number(part) < 256)) return undefined;
+  return parts.map(Number);
+}
+
+function bytesOfSix(text: string): number[] | undefined {
+  const [head = '', tail, ...more] = text.split('::');
+  if (more.length > 0) return undefined;
+  const [before, after] = [groups(head), tail === undefined ? [] : groups(tail)];
+  if (before === undefined || after === undefined) return undefined;
+  const missing = 16 - before.length - after.length;
+  if (tail === undefined ? missing !== 0 : missing < 0) return undefined;
+  return [...before, ...Array.from({ length: missing }, () => 0), ...after];
+}
+
+/** Returns the bytes of some groups of an IPv6 address, the last of which may be an IPv4 address. */
+function groups(text: string): number[] | undefined {
+  if (text === '') return [];
+  const found = text.split(':').map((part) => {
+    if (part.includes('.')) return bytesOfFour(part);
+    return /^[\da-f]{1,4}$/i.test(part) ? [Number.parseInt(part, 16) >> 8, Number.parseInt(part, 16) & 255] : undefined;
+  });
+  return found.some((part) => part === undefined) ? undefined : found.flatMap((part) => part!);
+}
+
+function begins(bytes: number[], prefix: string, bits: number): boolean {
+  const wanted = addressBytes(prefix)!;
+  if (wanted.length !== bytes.length) return false;
+  return wanted.every((byte, at) => {
+    const mask = (0xff_00 >> Math.min(8, Math.max(0, bits - at * 8))) & 0xff;
+    return (byte & mask) === ((bytes[at] ?? 0) & mask);
+  });
+}
+
+/** Returns what the address is. An IPv6 address that stands for an IPv4 address is what that one is. */
+export function kindOfAddress(text: string): AddressKind {
+  const bytes = addressBytes(text);
+  if (bytes === undefined) return 'never';
+  const kindOf = (some: number[]): AddressKind => RANGES.find(([prefix, bits]) => begins(some, prefix, bits))?.[2] ?? 'public';
+  const own = kindOf(bytes);
+  if (own !== 'public') return own;
+  const embedding = EMBEDDING.find(([prefix, bits]) => begins(bytes, prefix, bits));
+  return embedding === undefined ? own : kindOf(bytes.slice(embedding[2], embedding[2] + 4));
+}

@@ -1,0 +1,214 @@
+import type { LookupAddress } from 'node:dns';
+import { setTimeout as wait } from 'node:timers/promises';
+import { asError } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+import type { WebhookStatus } from '../../schema/run.ts';
+import { Batcher } from '../db/batcher.ts';
+import type { Db } from '../db/pool.ts';
+import { claimWebhooks, openWebhook, writeWebhookResults, type DueWebhook, type ToldEnd, type WebhookResult } from '../db/webhooks.ts';
+import { versions } from '../versions.ts';
+import type { Lookups } from './lookups.ts';
+import { MOST_ATTEMPTS, pauseAfter, type SendOutcome } from './outcome-rules.ts';
+import { post } from './post.ts';
+import { signedHeaders } from './signature.ts';
+import { addressProblem, urlProblem, type UrlPolicy } from './url-rules.ts';
+
+/** How webhooks are sent. */
+export type WebhookSending = {
+  policy: UrlPolicy;
+  /** False where all are skipped. */
+  enabled: boolean;
+  /** Sent with each, by lower-case name. */
+  headers: Record<string, string>;
+  /** Keys that sign; none sign nothing. */
+  keys: Buffer[];
+  /** The fields of a body; undefined means all. */
+  fields: string[] | undefined;
+  timeoutSeconds: number;
+};
+
+type Deps = {
+  db: Db;
+  worker: string;
+  sending: WebhookSending;
+  lookups: Pick<Lookups, 'addressesOf'>;
+  log: Log;
+};
+
+/** Sent at a time to one host, and in all: 16 hosts that hang leave no room, and each frees it within the time-out. */
+const EACH = 16;
+const MOST = 256;
+
+const CONNECT_MILLISECONDS = 5000;
+/** Seconds by which a lease outlives an attempt, whose result has to be written. */
+const LEASE_MARGIN = 30;
+/** Milliseconds between two looks for messages of which no wake-up told. */
+const LOOK = 5000;
+/** Seconds after which a message is given up, however few attempts it had: a day. */
+const LIFE = 86_400;
+/** Milliseconds that attempts under way get when the server stops. */
+const FAREWELL = 2000;
+
+/** What became of attempts in this process, by name. */
+export type WebhookCounts = Record<'sent' | 'retried' | 'failed' | 'skipped', number>;
+
+/** Sends the ends of runs to whom they are to be told: some at a time, each at least once and at most three times. */
+export class Courier {
+  readonly #deps: Deps;
+  readonly #results: Batcher<WebhookResult, undefined>;
+  readonly #underWay = new Map<string, Promise<void>>();
+  readonly #perHost = new Map<string, number>();
+  readonly #giveUp = new AbortController();
+  #wake: (() => void) | undefined;
+  #poked = false;
+  readonly counts: WebhookCounts = { sent: 0, retried: 0, failed: 0, skipped: 0 };
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+    this.#results = new Batcher(async (some: WebhookResult[]) => {
+      await writeWebhookResults(deps.db, deps.worker, some);
+      return some.map(() => undefined);
+    });
+  }
+
+  /** How many are being sent. */
+  get count(): number {
+    return this.#underWay.size;
+  }
+
+  /** Looks for messages at once, or after the look that is under way. */
+  poke(): void {
+    this.#poked = true;
+    this.#wake?.();
+  }
+
+  /** Sends messages until the signal. Never fails. */
+  async work(signal: AbortSignal): Promise<void> {
+    signal.addEventListener('abort', () => this.poke());
+    while (!signal.aborted) {
+      this.#poked = false;
+      try {
+        await this.#claimAll(signal);
+      } catch (error) {
+        this.#deps.log.warn({ err: asError(error) }, 'webhooks could not be read; this will be tried again');
+        await this.#pause(signal);
+      }
+      if (!this.#poked) await this.#pause(signal);
+    }
+  }
+
+  /** Lets attempts under way come to an end, for some seconds; others will make those that do not. */
+  async close(): Promise<void> {
+    await Promise.race([Promise.all(this.#underWay.values()), wait(FAREWELL, undefined, { ref: false })]);
+    this.#giveUp.abort();
+    await Promise.race([Promise.all(this.#underWay.values()), wait(FAREWELL, undefined, { ref: false })]);
+  }
+
+  async #pause(signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#wake = resolve;
+    const timer = setTimeout(resolve, LOOK);
+    await promise;
+    clearTimeout(timer);
+    this.#wake = undefined;
+  }
+
+  async #claimAll(signal: AbortSignal): Promise<void> {
+    const { db, worker, sending } = this.#deps;
+    const leaseSeconds = (CONNECT_MILLISECONDS * 2) / 1000 + sending.timeoutSeconds + LEASE_MARGIN;
+    while (!signal.aborted && this.count < MOST) {
+      const room = new Map([...this.#perHost].map(([host, busy]) => [host, EACH - busy]));
+      const { claimed, more } = await claimWebhooks(db, {
+        worker,
+        leaseSeconds,
+        room,
+        each: EACH,
+        most: MOST - this.count,
+        lifeSeconds: LIFE,
+      });
+      for (const due of claimed) this.#begin(due);
+      if (!more) return;
+    }
+  }
+
+  #begin(due: DueWebhook): void {
+    this.#perHost.set(due.host, (this.#perHost.get(due.host) ?? 0) + 1);
+    const ended = (): void => {
+      this.#underWay.delete(due.run_id);
+      const left = (this.#perHost.get(due.host) ?? 1) - 1;
+      if (left > 0) this.#perHost.set(due.host, left);
+      else this.#perHost.delete(due.host);
+      this.poke();
+    };
+    this.#underWay.set(due.run_id, this.#deliver(due).finally(ended));
+  }
+
+  /** Makes one attempt and writes down what came of it. Never fails: what is not written is sent again. */
+  async #deliver(due: DueWebhook): Promise<void> {
+    const { run_id, attempts } = due;
+    const { log } = this.#deps;
+    try {
+      const result = await this.#attempt(due);
+      if (result.again !== null) setTimeout(() => this.poke(), result.again * 1000).unref();
+      await this.#results.add(result);
+    } catch (error) {
+      log.warn(
+        { err: asError(error), run_id, attempts },
+        'a webhook could not be read, or what became of it not be written; it will be sent again',
+      );
+    }
+  }
+
+  async #attempt(due: DueWebhook): Promise<WebhookResult> {
+    const { sending, log } = this.#deps;
+    const { run_id, attempts, expired } = due;
+    const ended = (kind: keyof WebhookCounts, status: WebhookStatus, again: number | null = null): WebhookResult => {
+      this.counts[kind] += 1;
+      log[kind === 'failed' ? 'warn' : 'debug']({ run_id, host: due.host, ...status }, `webhook ${kind}`);
+      return { run_id, status, again };
+    };
+    if (!sending.enabled) return ended('skipped', { state: 'skipped', attempts, last_error: null });
+    if (expired) return ended('failed', { state: 'failed', attempts, last_error: 'The message could not be sent within a day.' });
+    const outcome = await this.#send(due);
+    const made = attempts + 1;
+    if (outcome.sent) return ended('sent', { state: 'sent', attempts: made, last_error: null });
+    const last_error = `The receiver ${outcome.problem}.`;
+    // Whoever stops the server did not decide on the message: somebody else sends it.
+    if (this.#giveUp.signal.aborted) return { run_id, status: { state: 'pending', attempts, last_error: null }, again: 0 };
+    if (!outcome.again || made >= MOST_ATTEMPTS) return ended('failed', { state: 'failed', attempts: made, last_error });
+    return ended('retried', { state: 'pending', attempts: made, last_error }, pauseAfter(made, outcome.afterSeconds, Math.random()));
+  }
+
+  async #send(due: DueWebhook): Promise<SendOutcome> {
+    const { policy, headers, keys, fields, timeoutSeconds } = this.#deps.sending;
+    const { url, end } = await openWebhook(this.#deps.db, due);
+    const refused = (problem: string): SendOutcome => ({ sent: false, problem: `was not called: its URL ${problem}`, again: false });
+    const problem = urlProblem(url, policy);
+    if (problem !== undefined) return refused(problem);
+    const target = new URL(url);
+    const addresses = await this.#addressesOf(target.hostname.replace(/^\[(.*)\]$/, '$1'));
+    if (addresses === undefined) return { sent: false, problem: 'has no address: its name could not be resolved', again: true };
+    const forbidden = addresses.map(({ address }) => addressProblem(address, policy)).find((one) => one !== undefined);
+    if (forbidden !== undefined) return refused(forbidden);
+    const body = bodyOf(end, fields);
+    const signed = signedHeaders({ id: due.run_id, seconds: Math.floor(Date.now() / 1000), body }, keys);
+    const own = { 'content-type': 'application/json', 'user-agent': `gx-agent-server/${versions().version}` };
+    const bounds = { connect: CONNECT_MILLISECONDS, whole: timeoutSeconds * 1000, signal: this.#giveUp.signal };
+    return post({ url: target, addresses, headers: { ...own, ...headers, ...signed }, body }, bounds);
+  }
+
+  /** Returns undefined when the name has no address, or none is told in time. */
+  async #addressesOf(host: string): Promise<LookupAddress[] | undefined> {
+    const late = wait(CONNECT_MILLISECONDS, undefined, { ref: false });
+    const found = await Promise.race([this.#deps.lookups.addressesOf(host).catch(() => undefined), late]);
+    return found === undefined || found.length === 0 ? undefined : found;
+  }
+}
+
+/** Returns the body: the run as it ended, when it is told, and the state of its thread. */
+function bodyOf({ error, ...end }: ToldEnd, fields: string[] | undefined): string {
+  const webhook_sent_at = new Date().toISOString().replace('Z', '+00:00');
+  const body = { ...end, webhook_sent_at, ...(error !== null && { error }) };
+  return JSON.stringify(fields === undefined ? body : Object.fromEntries(Object.entries(body).filter(([name]) => fields.includes(name))));
+}

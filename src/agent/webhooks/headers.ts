@@ -1,0 +1,54 @@
+import { StartError } from '../../errors.ts';
+import type { WebhookSettings } from '../../schema/gx-json.ts';
+
+/** The default of LangGraph's server. */
+const PREFIX = 'LG_WEBHOOK_';
+
+const VARIABLE = /\$\{\{\s*env\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\}/g;
+
+/** Headers that the sending itself needs. */
+const OWN = new Set([
+  'connection',
+  'content-length',
+  'content-type',
+  'expect',
+  'host',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+const isOwn = (name: string): boolean => OWN.has(name) || name.startsWith('webhook-');
+
+const NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
+/** What a header's value may hold: visible Latin-1 characters, spaces and tabs (RFC 9110). */
+const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/**
+ * Returns the headers of every webhook, by lower-case name, with the variables that they name. Throws a `StartError`
+ * for a variable that is missing or that they may not name.
+ */
+export function webhookHeaders(
+  { headers = {}, env_prefix = PREFIX }: WebhookSettings,
+  variable: (name: string) => string | undefined,
+): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([given, template]) => {
+      const name = given.toLowerCase();
+      const refuse = (problem: string): never => {
+        throw new StartError(`gx.json: "webhooks.headers.${given}" ${problem}.`);
+      };
+      if (!NAME.test(name)) refuse('is not the name of a header');
+      if (isOwn(name)) refuse('is a header that the server sets itself');
+      const value = template.replaceAll(VARIABLE, (_, found: string) => {
+        if (!found.startsWith(env_prefix))
+          refuse(`names the variable ${found}, which does not begin with ${env_prefix} (webhooks.env_prefix)`);
+        return variable(found) ?? refuse(`names the variable ${found}, which is not set`);
+      });
+      if (value.includes('${{')) refuse('must name variables as ${{ env.NAME }}');
+      if (!VALUE.test(value)) refuse('has a character that no header can have');
+      return [name, value];
+    }),
+  );
+}

@@ -1,0 +1,34 @@
+import type { WebhookConfig } from '../../config/agent.ts';
+import { processEnv } from '../../config/env.ts';
+import type { Log } from '../../log.ts';
+import type { GxJson } from '../../schema/gx-json.ts';
+import type { Db } from '../db/pool.ts';
+import { Courier } from './courier.ts';
+import { webhookHeaders } from './headers.ts';
+import { Lookups } from './lookups.ts';
+import { signingKeys } from './signature.ts';
+import { urlPolicy } from './url-rules.ts';
+import { Webhooks } from './webhooks.ts';
+
+type Parts = { db: Db; worker: string; config: WebhookConfig; settings: GxJson; env: Record<string, string>; log: Log };
+
+/**
+ * Opens what tells others of ends. `env` is that of gx.json, for variables that this process does not have. Throws a
+ * `StartError` for headers and secrets that can't be used.
+ */
+export function openWebhooks({ db, worker, config, settings, env, log }: Parts): { webhooks: Webhooks; courier: Courier } {
+  const { webhooks: given = {}, http } = settings;
+  const variables = processEnv();
+  const policy = urlPolicy(given, config);
+  const enabled = http?.disable_webhooks !== true;
+  const sending = {
+    policy,
+    enabled,
+    headers: webhookHeaders(given, (name) => variables[name] ?? env[name]),
+    keys: signingKeys(config.secrets),
+    fields: given.allowed_fields,
+    timeoutSeconds: config.timeoutSeconds,
+  };
+  const courier = new Courier({ db, worker, sending, lookups: new Lookups(), log });
+  return { webhooks: new Webhooks({ policy, enabled, courier, log }), courier };
+}

@@ -1,0 +1,50 @@
+import type { LookupAddress } from 'node:dns';
+import { request as overHttp } from 'node:http';
+import { request as overHttps } from 'node:https';
+import type { LookupFunction } from 'node:net';
+import { outcomeOf, type SendOutcome } from './outcome-rules.ts';
+
+/** `addresses` are those that the URL's host was found to have, and that may be called. */
+type Post = { url: URL; addresses: LookupAddress[]; headers: Record<string, string>; body: string };
+
+/** Milliseconds: `connect` for the connection, `whole` until the receiver has answered. `signal` gives up at once. */
+type Bounds = { connect: number; whole: number; signal: AbortSignal };
+
+/** Makes a connection go to the given addresses, whatever the name means by then; TLS and `Host` keep the name. */
+const to =
+  (addresses: LookupAddress[]): LookupFunction =>
+  (_host, { all }, answer) => {
+    if (all === true) answer(null, addresses);
+    else answer(null, addresses[0]!.address, addresses[0]!.family);
+  };
+
+/**
+ * Sends one POST and returns what came of it; never fails. It follows no redirect, reads no more than the head of the
+ * answer, and uses a connection of its own.
+ */
+export function post({ url, addresses, headers, body }: Post, { connect, whole, signal }: Bounds): Promise<SendOutcome> {
+  const { promise, resolve } = Promise.withResolvers<SendOutcome>();
+  const isTls = url.protocol === 'https:';
+  const bytes = Buffer.from(body);
+  const request = (isTls ? overHttps : overHttp)(url, {
+    method: 'POST',
+    headers: { ...headers, 'content-length': String(bytes.length) },
+    agent: false,
+    lookup: to(addresses),
+    signal,
+  });
+  const settle = (outcome: SendOutcome): void => {
+    for (const timer of timers) clearTimeout(timer);
+    resolve(outcome);
+    request.destroy();
+  };
+  const giveUp = (problem: string): void => settle({ sent: false, problem, again: true });
+  const connecting = setTimeout(() => giveUp(`took no connection within ${connect / 1000} seconds`), connect);
+  const timers = [connecting, setTimeout(() => giveUp(`did not answer within ${whole / 1000} seconds`), whole)];
+  request.on('socket', (socket) => socket.once(isTls ? 'secureConnect' : 'connect', () => clearTimeout(connecting)));
+  request.on('response', ({ statusCode = 0, headers: answered }) => settle(outcomeOf(statusCode, answered['retry-after'])));
+  // The message of such an error may name an address inside the network, which the run's owner need not know.
+  request.on('error', (error: NodeJS.ErrnoException) => giveUp(`could not be reached (${error.code ?? error.name})`));
+  request.end(bytes);
+  return promise;
+}
