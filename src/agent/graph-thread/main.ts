@@ -14,6 +14,7 @@ import { BEAT_MILLISECONDS, type FromThread, type ThreadStart, type ToThread } f
 import { answerCall, type AnswerDeps } from './answers.ts';
 import { Lists } from './checkpoints/lists.ts';
 import { Saver } from './checkpoints/saver.ts';
+import { serveEnvironment } from './environment.ts';
 import { serveLogger } from './graph-log.ts';
 import { loadGraphs, type LoadedGraph, type MakeGraph } from './load.ts';
 import { Running } from './running.ts';
@@ -101,7 +102,7 @@ function beat(): void {
 async function start({ graphs: sources, index, database, logLevel, env, traced }: ThreadStart): Promise<void> {
   const log = createLog({ level: logLevel, process: 'graph-thread' });
   // The user's code reads its settings there. `env` of gx.json yields to the real environment.
-  for (const [name, value] of Object.entries(env)) process.env[name] ??= value;
+  serveEnvironment(env);
   survive(log);
   // Modules of graphs may ask for the logger while they load.
   const duringRun = serveLogger(log);
