@@ -5,7 +5,13 @@ import type { Db } from './pool.ts';
 const eventData = (run_id: string): Place => ({ kind: 'event.data', of: run_id });
 
 /** Returns what the column of an event's data gets. */
-export const sealEvent = ({ codec }: Db, run_id: string, json: string): Promise<string> => codec.seal(eventData(run_id), fieldText(json));
+const sealEvent = ({ codec }: Db, run_id: string, json: string): Promise<string> => codec.seal(eventData(run_id), fieldText(json));
+
+/** Returns the same for many events. */
+export const sealEvents = (db: Db, events: { run_id: string; json: string }[]): string[] | Promise<string[]> =>
+  db.codec === PLAIN
+    ? events.map(({ json }) => fieldText(json))
+    : Promise.all(events.map(({ run_id, json }) => sealEvent(db, run_id, json)));
 
 /** Opens what was read of events. */
 export const openEvents = <E extends { json: string }>(

@@ -1,27 +1,39 @@
+import { Conflict } from '../../errors.ts';
 import type { Cursor, RunEvent } from '../../schema/stream-event.ts';
-import { openEvents, sealEvent } from './event-data.ts';
+import { openEvents, sealEvents } from './event-data.ts';
 import type { Db } from './pool.ts';
 import { LAST_SEQ } from './protocol-events.ts';
 
 export type StoredEvent = RunEvent & { run_id: string; thread_id: string };
 
+type Appending = { wake: { channel: string; payload: string }[]; lifeSeconds: number };
+
 /**
  * Writes a batch for readers elsewhere and later, and wakes the processes that wait for it, in one statement. Protocol
- * events stay for a while after the end of their run.
+ * events stay for a while after the end of their run. Events that are there already, because a worker that had lost its
+ * run wrote them, stay as they are.
  */
-export async function appendEvents(
+export async function appendEvents(db: Db, events: StoredEvent[], appending: Appending): Promise<void> {
+  // Looking for what is there would cost each event a third more, so it is done only where the statement fails.
+  await append(db, events, appending).catch((error: unknown) => {
+    if (!(error instanceof Conflict)) throw error;
+    return append(db, events, { ...appending, orNothing: true });
+  });
+}
+
+async function append(
   db: Db,
   events: StoredEvent[],
-  { wake, lifeSeconds }: { wake: { channel: string; payload: string }[]; lifeSeconds: number },
+  { wake, lifeSeconds, orNothing = false }: Appending & { orNothing?: boolean },
 ): Promise<void> {
   await db.query({
-    name: 'event_append',
+    name: orNothing ? 'event_append_new' : 'event_append',
     text: `with written as (
         insert into gx.stream_event (run_id, ms, seq, thread_id, event, data, thread_seq, expires_at)
         select e.run_id, e.ms, e.seq, e.thread_id, e.event, e.data, e.thread_seq,
           case when e.thread_seq is null then now() + $7 * interval '1 second' else 'infinity' end
         from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::uuid[], $5::text[], $6::text[], $10::bigint[])
-          as e (run_id, ms, seq, thread_id, event, data, thread_seq) on conflict do nothing)
+          as e (run_id, ms, seq, thread_id, event, data, thread_seq) ${orNothing ? 'on conflict do nothing' : ''})
       select pg_notify(w.channel, w.payload) from unnest($8::text[], $9::text[]) as w (channel, payload)`,
     values: [
       events.map(({ run_id }) => run_id),
@@ -29,7 +41,7 @@ export async function appendEvents(
       events.map(({ seq }) => seq),
       events.map(({ thread_id }) => thread_id),
       events.map(({ event }) => event),
-      await Promise.all(events.map(({ run_id, json }) => sealEvent(db, run_id, json))),
+      await sealEvents(db, events),
       lifeSeconds,
       wake.map(({ channel }) => channel),
       wake.map(({ payload }) => payload),
@@ -59,7 +71,10 @@ export async function appendLast(
       run_id,
       thread_id,
       events.map(([event]) => event),
-      await Promise.all(events.map(([, json]) => sealEvent(tx, run_id, json))),
+      await sealEvents(
+        tx,
+        events.map(([, json]) => ({ run_id, json })),
+      ),
       lifeSeconds,
     ],
   });
