@@ -1,6 +1,6 @@
 import type { StreamMode } from '../../schema/stream-event.ts';
 import { checkpointForm, debugForm, taskForm } from './event-forms.ts';
-import { chunkForm, isChunk, isMessage, toJson } from './serialise.ts';
+import { chunkForm, isChunk, isMessage, stateJson, toJson } from './serialise.ts';
 
 /** One event to send: its name and its data. */
 export type Emitted = [event: string, data: unknown];
@@ -32,6 +32,7 @@ const AFTER_STATE = ['checkpoints', 'debug', 'events'] as const;
  */
 export class EventsOfRun {
   readonly #wanted: StreamMode[];
+  readonly #listText: (list: unknown[]) => string | undefined;
   /** Messages that are being streamed, by id; `end` is the name of the event that ends each. */
   readonly #messages = new Map<string, { whole: Concat; end: string }>();
   /**
@@ -44,17 +45,23 @@ export class EventsOfRun {
   /** True once any part of the graph has stopped to wait. */
   stopped = false;
 
-  constructor(wanted: StreamMode[]) {
+  /** `listText` returns the JSON of a list, where it is known. */
+  constructor(wanted: StreamMode[], listText: (list: unknown[]) => string | undefined = () => undefined) {
     this.#wanted = wanted;
+    this.#listText = listText;
   }
 
   /**
-   * Returns an event's data as JSON text. It serialises the last state only once, because that is mostly the last
+   * Returns an event's data as JSON text. The last state is serialised only once, because that is mostly the last
    * event, too.
    */
   text(data: unknown): string {
     if (data !== this.values || data === undefined) return toJson(data);
-    if (this.#written?.of !== data) this.#written = { of: data, json: toJson(data) };
+    if (this.#written?.of === data) return this.#written.json;
+    const known = stateJson(data, this.#listText);
+    // What is known of a list may become more exact with the step that stores it.
+    if (known !== undefined) return known;
+    this.#written = { of: data, json: toJson(data) };
     return this.#written.json;
   }
 

@@ -50,8 +50,9 @@ const SERVER = {
 /** What is known of a run while it is under way. */
 type Progress = { events: EventsOfRun; protocol: ProtocolStream; graph?: Graph; config?: Config };
 
-function begin(spec: RunSpec, { emit }: InvokeDeps): Progress {
-  const progress = { events: new EventsOfRun(modesOf(spec)), protocol: protocolStream(spec, emit) };
+function begin(spec: RunSpec, { emit, saver }: InvokeDeps): Progress {
+  const events = new EventsOfRun(modesOf(spec), (list) => saver.texts.of(list));
+  const progress = { events, protocol: protocolStream(spec, emit) };
   emit('metadata', toJson({ run_id: spec.run_id, attempt: spec.attempt }));
   progress.protocol.begin();
   return progress;

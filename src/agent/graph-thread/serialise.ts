@@ -68,6 +68,19 @@ export function toJson(value: unknown, form = plainMessage): string {
   }
 }
 
+/**
+ * Returns the same for a state of which `listText` knows the JSON of some lists; it returns undefined for others.
+ * Returns undefined where it knows none.
+ */
+export function stateJson(state: unknown, listText: (list: unknown[]) => string | undefined): string | undefined {
+  if (typeof state !== 'object' || state === null || Object.getPrototypeOf(state) !== Object.prototype || 'toJSON' in state)
+    return undefined;
+  const texts = Object.entries(state).map(([name, value]) => [name, Array.isArray(value) ? listText(value) : undefined, value] as const);
+  if (texts.every(([, known]) => known === undefined)) return undefined;
+  const shownFields = texts.filter(([, , value]) => value !== undefined && typeof value !== 'function');
+  return `{${shownFields.map(([name, known, value]) => `${JSON.stringify(name)}:${known ?? toJson(value)}`).join(',')}}`;
+}
+
 /** Returns, as JSON, the fields of a state that are neither objects nor lists there. */
 export function plainJson(state: object): string {
   const fields = Object.entries(state).filter(([, value]) => typeof value !== 'object' || value === null || isScalar(value));

@@ -1,3 +1,4 @@
+import { toJson } from '../serialise.ts';
 import { message, messageData, messageName, setField, type Form, type Serde } from './serde.ts';
 
 type Json = Record<string, unknown>;
@@ -17,6 +18,7 @@ export class Element {
   #pristine: { value: unknown } | false | undefined;
   #shown: { value: unknown } | undefined;
   #text: string | undefined;
+  #shownText: string | undefined;
   /** The approximate bytes that the element takes. */
   readonly weight: number;
 
@@ -29,6 +31,11 @@ export class Element {
 
   get text(): string {
     return (this.#text ??= JSON.stringify(this.stored));
+  }
+
+  /** The JSON that clients get of a value that `is` this element. */
+  get shownText(): string {
+    return (this.#shownText ??= toJson(this.#pristine ? this.#pristine.value : this.stored));
   }
 
   /**

@@ -2,6 +2,7 @@ import type { NewValue } from '../../db/checkpoints.ts';
 import { nextList } from '../../db/list-rows.ts';
 import { Element } from './element.ts';
 import type { List } from './lists.ts';
+import type { ListTexts } from './list-texts.ts';
 import type { Serde } from './serde.ts';
 
 const encoder = new TextEncoder();
@@ -10,17 +11,18 @@ const encoder = new TextEncoder();
 type Identified = { elements: Element[]; fresh: Set<Element> };
 
 type Given = { channel: string; version: string; values: Record<string, unknown> };
+type By = { serde: Serde; texts: ListTexts };
 
 /**
  * Returns how the value of a channel is stored and, for a list, what its next version is compared with. Returns nothing
  * for a channel that is empty in this version. `before` is the version that the last checkpoint has.
  */
-export async function newValue({ channel, version, values }: Given, before: List | undefined, serde: Serde): Promise<[NewValue?, List?]> {
+export async function newValue({ channel, version, values }: Given, before: List | undefined, by: By): Promise<[NewValue?, List?]> {
   if (!(channel in values)) return [];
   const value = values[channel];
-  const elements = Array.isArray(value) ? await elementsOf(value, before?.elements ?? [], serde) : undefined;
+  const elements = Array.isArray(value) ? await elementsOf(value, before?.elements ?? [], by) : undefined;
   if (elements === undefined) {
-    const [type, blob] = await serde.dumpsTyped(value);
+    const [type, blob] = await by.serde.dumpsTyped(value);
     return [{ channel, version, type, blob }];
   }
   const { base, text, list } = nextList(before, { version, ...elements, textOf: (element) => element.text });
@@ -35,7 +37,7 @@ const AHEAD = 8;
  * can only be written as a whole. It reads all that it needs of the list before it returns, because the graph goes on
  * meanwhile.
  */
-async function elementsOf(value: unknown[], before: readonly Element[], serde: Serde): Promise<Identified | undefined> {
+async function elementsOf(value: unknown[], before: readonly Element[], { serde, texts }: By): Promise<Identified | undefined> {
   const found: (Element | Promise<string | undefined>)[] = [];
   const passed: Element[] = [];
   let at = 0;
@@ -52,6 +54,7 @@ async function elementsOf(value: unknown[], before: readonly Element[], serde: S
     }
   }
   passed.push(...before.slice(at));
+  texts.note(value, found);
   return identified(found, passed);
 }
 

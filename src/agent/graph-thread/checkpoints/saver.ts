@@ -9,6 +9,7 @@ import { Batcher } from '../../db/batcher.ts';
 import { graphKey, listsOf } from '../../db/list-rows.ts';
 import { Element } from './element.ts';
 import { listsOfRow, Lists, type CheckpointKey, type List, type ListsOfCheckpoint } from './lists.ts';
+import { ListTexts } from './list-texts.ts';
 import { newValue } from './new-value.ts';
 import { Serde, type Form } from './serde.ts';
 import { tidy } from './tidy.ts';
@@ -64,6 +65,8 @@ export class Saver extends BaseCheckpointSaver {
   readonly #form: Form;
   readonly #untidied: (error: unknown) => void;
   readonly #lists: Lists;
+  /** The JSON of long lists that runs have stored. */
+  readonly texts = new ListTexts();
   readonly #shared: SharedWrites;
   readonly #runs = new Map<string, StepsOfRun>();
 
@@ -242,7 +245,8 @@ export class Saver extends BaseCheckpointSaver {
       const before = lists.get(channel);
       if (before?.version === version) return [];
       lists.delete(channel);
-      const [value, list] = await newValue({ channel, version: String(version), values: channel_values }, before, this.#serde);
+      const given = { channel, version: String(version), values: channel_values };
+      const [value, list] = await newValue(given, before, { serde: this.#serde, texts: this.texts });
       if (list !== undefined) lists.set(channel, list);
       return value === undefined ? [] : [value];
     });
@@ -258,7 +262,7 @@ export class Saver extends BaseCheckpointSaver {
       metadata: decoder.decode(meta),
       blobs: blobs.flat(),
     };
-    if ((metadata.step ?? 0) % IN_A_PACK < STEPS_OF_A_RUN) steps.toPack.add(checkpoint_ns);
+    if (!steps.hasAtMost(IN_A_PACK) && (metadata.step ?? 0) % IN_A_PACK < STEPS_OF_A_RUN) steps.toPack.add(checkpoint_ns);
     await steps.add({ put });
   }
 

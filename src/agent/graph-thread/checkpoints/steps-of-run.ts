@@ -37,7 +37,10 @@ export class StepsOfRun {
    * would not send the events before it again.
    */
   readonly #written: Barrier | undefined;
+  /** The thread had no checkpoint when the run began. */
+  readonly #wasEmpty: boolean;
   #empty: boolean;
+  #checkpoints = 0;
   readonly #underWay = new Set<Promise<unknown>>();
   #waiting: Step[] = [];
   /** The number of those, from the first, that need not wait for events any more. */
@@ -51,6 +54,7 @@ export class StepsOfRun {
     this.#shared = shared;
     this.threadId = threadId;
     this.#ahead = ahead;
+    this.#wasEmpty = empty;
     this.#empty = empty;
     this.#written = written;
     this.metadata = metadata;
@@ -64,6 +68,11 @@ export class StepsOfRun {
     const first = this.#empty;
     this.#empty = false;
     return first;
+  }
+
+  /** Returns true where the thread surely has no more checkpoints than that. */
+  hasAtMost(checkpoints: number): boolean {
+    return this.#wasEmpty && this.#checkpoints <= checkpoints;
   }
 
   /** Lets `work` make a step and add it; nothing happens once the run is over. */
@@ -83,6 +92,7 @@ export class StepsOfRun {
    */
   add(step: Step): Promise<void> {
     this.#waiting.push(step);
+    if ('put' in step) this.#checkpoints += 1;
     this.#sending ??= this.#send();
     if (!this.#ahead || this.#failed) return this.#sending;
     this.#sending.catch(() => (this.#failed = true));
