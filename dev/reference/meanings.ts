@@ -108,4 +108,6 @@ export const CONDITIONS: Record<string, string> = {
   [conditions.BUILD_SUCCEEDED]: 'The image was built from the repository.',
   [conditions.FIELDS_WITHOUT_EFFECT]: 'Some fields are stored but have no effect yet. The message names them.',
   [conditions.UNAUTHENTICATED]: 'The agents ask nobody for credentials. Absent when they do, and while nothing serves.',
+  [conditions.POD_SECURITY_OPEN]:
+    'The namespace takes pods of any kind, because it enforces no pod security. Absent otherwise, and where no Listener names the namespace.',
 };

@@ -36,6 +36,7 @@ export const STATES: Record<string, Record<string, string>> = {
     NoKey: 'Of Unauthenticated: its pods started without the key of the deployment.',
     OlderServer: 'Of Unauthenticated: the agent server in the image is older than keys. Build it again.',
     NotTold: 'Of Unauthenticated, which is Unknown: the log of the pods could not be read.',
+    NothingEnforced: 'Of PodSecurityOpen: the namespace has no label `pod-security.kubernetes.io/enforce` with `restricted` or `baseline`.',
     Deleting: 'The deployment was deleted, and its objects are being removed.',
     Deleted: 'Nothing of it is left.',
   },

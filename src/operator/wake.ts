@@ -4,7 +4,8 @@ import type { DeploymentResource, RevisionResource, TracingProjectResource } fro
 import { idsOf } from '../schema/deployment-ids.ts';
 import { DEPLOYMENT, REVISION, TENANT } from '../schema/labels.ts';
 import { labelValue } from '../schema/names.ts';
-import { BY_DEPLOYMENT, BY_ID, BY_NAME, type Caches } from './family/caches.ts';
+import { isPodSecurityOpen } from './deployment/pod-security.ts';
+import { BY_DEPLOYMENT, BY_ID, BY_NAME, BY_NAMESPACE, type Caches } from './family/caches.ts';
 import { selectedBy } from './family/deployment.ts';
 import { isEnded } from './family/revisions.ts';
 import type { WorkQueue } from './kernel/queue.ts';
@@ -25,8 +26,11 @@ export function wireWakeUps(caches: Caches, { deployments, revisions, listeners 
     for (const { metadata } of caches.listeners.list()) wake(listeners, keyIn(metadata.namespace, metadata.name), via);
   };
   on(caches.listeners, ({ via }) => wakeListeners(via));
-  on(caches.namespaces, ({ before, after, via }) => {
+  on(caches.namespaces, ({ key, before, after, via }) => {
     if (before?.metadata.labels?.[TENANT] !== after?.metadata.labels?.[TENANT]) wakeListeners(via);
+    const [was, is] = [before, after].map((one) => one !== undefined && isPodSecurityOpen(one));
+    if (was === is) return;
+    for (const deployment of caches.deployments.keysByIndex(BY_NAMESPACE, key)) wake(deployments, deployment, via);
   });
   on(caches.deployments, (change) => {
     const { key, before, after, via } = change;

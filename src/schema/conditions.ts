@@ -47,3 +47,5 @@ export const TRACING_PROJECT_SHARED = 'TracingProjectShared';
 export const FIELDS_WITHOUT_EFFECT = 'FieldsWithoutEffect';
 /** True while the agents that serve ask for no credentials, else absent. */
 export const UNAUTHENTICATED = 'Unauthenticated';
+/** True while the deployment's namespace takes pods of any kind, else absent. */
+export const POD_SECURITY_OPEN = 'PodSecurityOpen';

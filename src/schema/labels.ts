@@ -13,6 +13,8 @@ export const MANAGED_BY = 'app.kubernetes.io/managed-by';
 export const PART_OF = 'app.kubernetes.io/part-of';
 export const OPERATOR = 'gx-operator';
 
+/** Kubernetes' label on a namespace: the level of pod security that its API server enforces there. */
+export const POD_SECURITY = 'pod-security.kubernetes.io/enforce';
 /** Label on a namespace whose pods reach the agents of all namespaces, such as an ingress controller. */
 export const GATEWAY = `${GROUP}/gateway`;
 /** Label on a Secret that was made for one change of a deployment's secrets. */

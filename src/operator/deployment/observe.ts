@@ -13,6 +13,8 @@ export type DeploymentWorld = DatabaseView & {
   /** Revisions of an earlier deployment of the same name, which are not gone yet. */
   foreign: RevisionResource[];
   children: KubeObject[];
+  /** The namespace with its labels, where a Listener names it. */
+  place: KubeObject | undefined;
   /** Addresses of the API server, as its Service in the cluster has them. */
   apiServer: string[];
   /** The Service of the agents. */
@@ -40,6 +42,7 @@ export function observeDeployment(caches: Caches, deployment: DeploymentResource
     agentPods: podsOf('api', 'queue').filter((pod) => !isPodOver(pod)),
     passwordPods: podsOf('password'),
     workloads: caches.workloads.byIndex(BY_DEPLOYMENT, key),
+    place: caches.namespaces.get(namespace ?? ''),
     apiServer: addressesIn(caches.apiServers.list()),
   };
 }

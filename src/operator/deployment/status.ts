@@ -6,6 +6,7 @@ import {
   READY,
   SCALED_TO_ZERO,
   SERVING,
+  POD_SECURITY_OPEN,
   UNAUTHENTICATED,
   VOLUME_HAS_ROOM,
 } from '../../schema/conditions.ts';
@@ -35,6 +36,7 @@ import type { KeyKept } from './keep-key.ts';
 import type { DeploymentWorld } from './observe.ts';
 import { isEnded } from '../family/revisions.ts';
 import { openness } from './openness.ts';
+import { podSecurity } from './pod-security.ts';
 import { urlOf } from './service.ts';
 import { fieldsWithoutEffect } from './without-effect.ts';
 
@@ -90,6 +92,7 @@ export function deploymentReport(
       database.ready,
       serving,
       ...openness(world.revisions, active),
+      ...podSecurity(world.place),
       ...database.statements,
       ...(step === undefined ? [] : [step]),
       ...prepared.statements,
@@ -250,7 +253,9 @@ export function refusedDeployment(deployment: DeploymentResource, message: strin
   return {
     outcome: stalled('Refused', sentence),
     status: { ...status, reason: 'Refused', message: sentence },
-    statements: conditions.filter(({ type }) => [DATABASE_READY, SERVING, UNAUTHENTICATED, VOLUME_HAS_ROOM].includes(type)),
+    statements: conditions.filter(({ type }) =>
+      [DATABASE_READY, SERVING, POD_SECURITY_OPEN, UNAUTHENTICATED, VOLUME_HAS_ROOM].includes(type),
+    ),
   };
 }
 

@@ -17,6 +17,7 @@ export const BY_DEPLOYMENT = 'deployment';
 export const BY_REVISION = 'revision';
 /** Indexes deployments and tracing projects by a name that is unique in the whole cluster. */
 export const BY_NAME = 'name';
+export const BY_NAMESPACE = 'namespace';
 /** Indexes deployments by their uid and by the id that they claim. */
 export const BY_ID = 'id';
 /** Indexes deployments and revisions by the Secrets that they refer to. */
@@ -34,6 +35,7 @@ const named = (annotation: string): IndexBy => {
 const children = { [BY_DEPLOYMENT]: named(DEPLOYMENT), [BY_REVISION]: named(REVISION) };
 
 const ofDeployment: IndexBy<RevisionResource> = ({ metadata, spec }) => [`${metadata.namespace}/${spec.deployment}`];
+const inNamespace: IndexBy<DeploymentResource> = ({ metadata }) => [metadata.namespace ?? ''];
 const projectName: IndexBy<TracingProjectResource> = ({ spec }) => [spec.projectName];
 type UsesSecret = { metadata: ObjectMeta; spec: Pick<RevisionSpec, 'template'>; status?: { phase?: string; secretName?: string } };
 const secretNames = ({ metadata, spec, status }: UsesSecret): string[] => {
@@ -70,7 +72,7 @@ const PACKED = { packed: true, recent: 1000, specLimit: Infinity };
 /** `specLimit` is the greatest length of a custom resource's spec. The operator itself makes those of other kinds. */
 export const createCaches = (specLimit = SPEC_LIMIT): Caches => ({
   deployments: new Cache<DeploymentResource>(
-    { [BY_NAME]: ({ metadata }) => [metadata.name], [BY_ID]: idsOf, [BY_SECRET]: secretNames },
+    { [BY_NAME]: ({ metadata }) => [metadata.name], [BY_NAMESPACE]: inNamespace, [BY_ID]: idsOf, [BY_SECRET]: secretNames },
     { ...PACKED, specLimit },
   ),
   revisions: new Cache<RevisionResource>({ [BY_DEPLOYMENT]: ofDeployment, [BY_SECRET]: secretNames }, { ...PACKED, specLimit }),

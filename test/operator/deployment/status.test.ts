@@ -27,7 +27,7 @@ const report = (world: Partial<DeploymentWorld>, active?: string, of = deploymen
     workloads: [],
     apiServer: [],
   };
-  const empty = { ...lists, database: undefined, service: undefined };
+  const empty = { ...lists, place: undefined, database: undefined, service: undefined };
   const prepared = { secret: undefined, statements: [], status: {}, again: [] };
   const written = { world: { ...empty, ...world }, objects: [] };
   return deploymentReport(of, { written, active, prepared, now: new Date() }, settings());
@@ -157,6 +157,22 @@ describe('whoever looks at the conditions learns whether anybody is asked for cr
   test('of a deployment that does not serve, nothing', () => {
     expect(report({}).statements.map(({ type }) => type)).not.toContain('Unauthenticated');
   });
+});
+
+test.each([
+  ['restricted', false],
+  ['baseline', false],
+  ['privileged', true],
+  [undefined, true],
+])('a namespace whose pod security is %s is told of: %s', (level, isTold) => {
+  const labels = { ...(level !== undefined && { 'pod-security.kubernetes.io/enforce': level }) };
+  const place = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'team', labels } };
+  const told = report({ place }).statements.filter(({ type }) => type === 'PodSecurityOpen');
+  expect(told.map(({ status, reason }) => [status, reason])).toEqual(isTold ? [['True', 'NothingEnforced']] : []);
+});
+
+test('of a namespace that nobody may read nothing is told', () => {
+  expect(report({}).statements.filter(({ type }) => type === 'PodSecurityOpen')).toEqual([]);
 });
 
 test('a refusal keeps what was known', () => {

@@ -1,0 +1,28 @@
+import type { KubeObject } from '../../kube/kube.ts';
+import { POD_SECURITY_OPEN } from '../../schema/conditions.ts';
+import { POD_SECURITY } from '../../schema/labels.ts';
+import type { StatedCondition } from '../kernel/outcome.ts';
+
+/** The levels of Kubernetes' Pod Security Standards that keep a pod from its node. */
+const KEPT = ['baseline', 'restricted'];
+
+/** Returns true if the namespace takes pods of any kind, as far as its labels tell. */
+export const isPodSecurityOpen = ({ metadata }: KubeObject): boolean => !KEPT.includes(metadata.labels?.[POD_SECURITY] ?? '');
+
+/**
+ * Tells that a namespace enforces no pod security. The platform adds restricted defaults to its pods, but whoever
+ * writes a Deployment resource may ask for others. Nothing is known of a namespace that no Listener names.
+ */
+export const podSecurity = (place: KubeObject | undefined): StatedCondition[] =>
+  place === undefined || !isPodSecurityOpen(place)
+    ? []
+    : [
+        {
+          type: POD_SECURITY_OPEN,
+          status: 'True',
+          reason: 'NothingEnforced',
+          message:
+            `Namespace ${place.metadata.name} enforces no pod security, so whoever may write deployments there may start privileged pods. ` +
+            `Label it with ${POD_SECURITY}=restricted, unless the cluster enforces it by other means.`,
+        },
+      ];
