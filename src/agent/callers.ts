@@ -18,10 +18,12 @@ export class Callers {
     });
   }
 
-  /** Takes a place for a stream, and returns what gives it back. Throws a 429 when the caller has none left. */
+  /** Takes a place for a stream or a wait, and returns what gives it back. Throws a 429 when there is none left. */
   opens(caller: AgentCaller): () => void {
     const most = this.#limits.streams;
-    return this.#streams.enter([{ name: nameOf(caller), most, message: `You have ${most} streams open; close one first.` }]);
+    return this.#streams.enter([
+      { name: nameOf(caller), most, message: `You have ${most} streams or waits for runs open; close one first.` },
+    ]);
   }
 
   /** Counts runs that the caller is about to start. Throws a 429 when they are too many for a minute. */

@@ -91,10 +91,12 @@ export function controlPlaneConfig(env: Env): ControlPlaneConfig {
   return config;
 }
 
-/** Every list of the interface has a bound of its own, so `listItems` bounds those that are to come. */
+/** Most lists of the interface have a smaller bound of their own. */
 function bodyLimits(settings: SettingsReader): BodyLimits {
   const bytes = settings.integer(['GX_BODY_LIMIT_BYTES'], 1024 * 1024, { min: 1000, max: 300 * 1024 * 1024 });
-  return { bytes, selectionBytes: bytes, values: 100_000, listItems: 1000 };
+  const values = settings.integer(['GX_MAX_BODY_VALUES'], 100_000, { min: 100, max: 100_000_000 });
+  const listItems = settings.integer(['GX_MAX_LIST_ITEMS'], 1000, { min: 1, max: 100_000_000 });
+  return { bytes, selectionBytes: bytes, values, listItems };
 }
 
 function tlsFiles(settings: SettingsReader): ControlPlaneConfig['tls'] {

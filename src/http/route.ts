@@ -91,6 +91,8 @@ export type Route<Caller = unknown> = {
   bodyOptional?: boolean;
   /** True when the body only selects records, so that it may be smaller than one that brings content. */
   selects?: boolean;
+  /** True when the answer waits for a run, so that the request counts as an open stream. */
+  waits?: boolean;
   /** Returns how many runs a request with this body starts. */
   starts?: (body: unknown) => number;
   answers: Record<number, AnswerDescription>;

@@ -40,7 +40,10 @@ export type AppOptions<Caller> = {
   /** Throws `Forbidden` if a known caller may not use such a route. */
   permit?: (caller: Caller, access: Route['access']) => void;
   body: BodyLimits;
-  /** Called before a stream opens. Returns what is called when it has ended, and throws a 429 for one too many. */
+  /**
+   * Called before a stream or a wait for a run opens. Returns what is called when it has ended. Throws a 429 for one
+   * too many.
+   */
   opens?: (caller: Caller) => () => void;
   /** Called before a handler that starts runs, with their number. Throws a 429 for too many. */
   starts?: (caller: Caller, count: number) => void;
@@ -135,7 +138,7 @@ function endpoint<Caller>(
     query: route.query && check(route.query, 'query'),
     body: route.body && check(route.body, 'body'),
   };
-  const streams = Object.values(route.answers).some(({ contentType }) => contentType === SSE_TYPE);
+  const streams = route.waits === true || Object.values(route.answers).some(({ contentType }) => contentType === SSE_TYPE);
   return async (ctx) => {
     const { requestId, log } = ctx.state as { requestId: string; log: () => Log };
     const asked: Asked<Caller> = { route };

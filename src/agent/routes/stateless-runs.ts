@@ -32,6 +32,7 @@ const waitStatelessRunRoute = (deps: RunRouteDeps): AgentRoute =>
     method: 'post',
     path: '/runs/wait',
     id: 'wait_stateless_run',
+    waits: true,
     summary: 'Run on a thread of its own, and answer the final state',
     tag,
     access,

@@ -82,6 +82,25 @@ describe('one caller', () => {
     leaving[1]!.abort();
   });
 
+  test('waits for so many runs, which count as its streams', async () => {
+    const { thread_id } = await agent.client.threads.create();
+    const leaving = new AbortController();
+    const { signal } = leaving;
+    const open = (path: string): Promise<Response> => fetch(`${agent.url}${path}`, { signal });
+    const streams = await Promise.all([open(`/threads/${thread_id}/stream`), open(`/threads/${thread_id}/stream`)]);
+    expect(streams.map(({ status }) => status)).toEqual([200, 200]);
+    const body = { assistant_id: 'steps', input: { left: 1 } };
+    for (const path of ['/runs/wait', `/threads/${thread_id}/runs/wait`]) {
+      const refused = await post(path, body);
+      expect([refused.status, refused.after > 0]).toEqual([429, true]);
+    }
+    expect((await open(`/threads/${thread_id}/runs/${thread_id}/join`)).status).toBe(429);
+    // Nothing was started.
+    expect(await agent.client.runs.list(thread_id)).toEqual([]);
+    leaving.abort();
+    await expect.poll(async () => (await fetch(`${agent.url}/threads/${thread_id}/runs/${thread_id}/join`)).status).toBe(404);
+  });
+
   test('starts so many runs a minute, whatever becomes of them', async () => {
     const statuses: number[] = [];
     for (let count = 0; count < 40; count += 1) statuses.push((await run()).status);
