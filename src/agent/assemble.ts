@@ -6,6 +6,7 @@ import { shareOut, type Shares } from './db/shares.ts';
 import { runInserts } from './db/run-inserts.ts';
 import { openSignals } from './db/signals.ts';
 import type { WorkerLock } from './db/worker-locks.ts';
+import { CronClock, type ClockDeps } from './crons/clock.ts';
 import type { AgentDeps } from './deps.ts';
 import type { GraphsFile } from './gx-json/read.ts';
 import type { Embed } from './gx-json/embed.ts';
@@ -77,6 +78,8 @@ type Parts = {
   host: GraphHost;
   bundles: Bundles;
   file: GraphsFile;
+  /** Returns a caller for a user who was let in before. */
+  callerFor: ClockDeps['callerFor'];
   log: Log;
 };
 
@@ -85,7 +88,7 @@ type Parts = {
  * last: nobody signals a process that has taken nothing yet, and the first look at the queue finds what was announced
  * before.
  */
-export async function assemble({ config, db, preparing, host, bundles, file, log }: Parts, opened: Opened): Promise<AgentDeps> {
+export async function assemble({ config, db, preparing, host, bundles, file, callerFor, log }: Parts, opened: Opened): Promise<AgentDeps> {
   const { jobs, streams } = config;
   const graphs = file.graphs.map(({ graphId }) => graphId);
   const tickets = await openTickets(db, { works: jobs.slots > 0, preparing }, log);
@@ -110,21 +113,25 @@ export async function assemble({ config, db, preparing, host, bundles, file, log
   const pump = new Pump({ db, tickets, jobs, log, graphs, worker: signals.processId, ...execution(executor, host, jobs) });
   const keeper = new Keeper({ ...shared, eventLog, executor, pump });
   const takeOver = (dead: WorkerLock[]): Promise<void> => keeper.takeOver(dead);
-  const deps: AgentDeps = {
+  const making = {
     ...shared,
     courier,
     batched,
     inserts: runInserts(db, tickets, { rich: config.richThreads }),
-    callers: new Callers(config.callers),
     queued: new QueuedRuns(db, jobs.maxQueued),
     executor,
     pump,
-    keeper,
     graphs,
+    requests: requestRules(config, file),
+  };
+  const deps: AgentDeps = {
+    ...making,
+    callers: new Callers(config.callers),
+    keeper,
+    clock: new CronClock({ ...making, callerFor }),
     typedSchemas,
     bundles,
     semanticSearch: file.index && new SemanticSearch({ db, index: file.index, embed: embedIn(host) }),
-    requests: requestRules(config, file),
   };
   // A process that takes no runs has none to lose.
   const deadWorkers = jobs.slots > 0 ? new DeadWorkers({ db, worker: signals.processId, takeOver, log }) : undefined;

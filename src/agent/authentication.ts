@@ -1,9 +1,18 @@
 import type { AgentConfig } from '../config/agent.ts';
 import type { Log } from '../log.ts';
 import { AgentKeys } from './auth/agent-keys.ts';
-import { byHandlers, openToAll, type CallerRequest, type Guarding } from './auth/authenticate.ts';
+import {
+  byHandlers,
+  byOwner,
+  openToAll,
+  openToOwners,
+  type AuthenticateDeps,
+  type CallerRequest,
+  type Guarding,
+} from './auth/authenticate.ts';
 import type { AgentCaller } from './auth/caller.ts';
 import { byKey } from './auth/closed.ts';
+import type { AuthUser } from './auth/events.ts';
 import { UserCache } from './auth/user-cache.ts';
 import type { GraphsFile } from './gx-json/read.ts';
 import { UserCode } from './user-code/host.ts';
@@ -12,6 +21,8 @@ import { UserCode } from './user-code/host.ts';
 export type Authentication = {
   guard: Guarding;
   callerOf: (request: CallerRequest) => Promise<AgentCaller> | AgentCaller;
+  /** Returns a caller that stands for a user who was let in before. Throws where it may do nothing. */
+  callerFor: (owner: AuthUser | null) => AgentCaller;
   /** The thread of `auth.path` and `http.app`; undefined without both. */
   code: UserCode | undefined;
   close: () => Promise<void>;
@@ -31,13 +42,13 @@ export async function openAuthentication({ config, file, log }: Settings): Promi
   if (auth === undefined || code === undefined) return { ...withoutHandlers(config, log), code, close };
   if (code.handles.size === 0) log.warn('auth.path registers no handler with on(): whoever is let in may do everything');
   const { cache } = settings.auth ?? {};
-  const callerOf = byHandlers({
+  const handlers: AuthenticateDeps = {
     authenticate: (request) => code.ask('authenticate', request),
     authorize: (question) => code.ask('authorize', question),
     handles: () => code.handles,
     cache: cache && new UserCache(cache),
-  });
-  return { guard: 'handlers', callerOf, code, close };
+  };
+  return { guard: 'handlers', callerOf: byHandlers(handlers), callerFor: byOwner(handlers), code, close };
 }
 
 async function openCode({ config, file, log }: Settings): Promise<UserCode> {
@@ -55,6 +66,7 @@ async function openCode({ config, file, log }: Settings): Promise<UserCode> {
 }
 
 function withoutHandlers({ access }: Pick<AgentConfig, 'access'>, log: Log): Omit<Authentication, 'close' | 'code'> {
-  if (access.key !== undefined || access.keyFolder !== undefined) return { guard: 'key', callerOf: byKey(new AgentKeys({ access, log })) };
-  return { guard: 'open', callerOf: openToAll };
+  if (access.key !== undefined || access.keyFolder !== undefined)
+    return { guard: 'key', callerOf: byKey(new AgentKeys({ access, log })), callerFor: openToOwners };
+  return { guard: 'open', callerOf: openToAll, callerFor: openToOwners };
 }

@@ -9,6 +9,7 @@ import type { SemanticSearch } from './gx-json/semantic-search.ts';
 import type { Pump } from './queue/pump.ts';
 import type { Tickets } from './queue/tickets.ts';
 import type { CreateDeps } from './runs/create.ts';
+import type { CronClock } from './crons/clock.ts';
 import type { Callers } from './callers.ts';
 import type { Executor } from './runs/executor.ts';
 import type { Keeper } from './runs/keeper.ts';
@@ -38,6 +39,7 @@ export type AgentDeps = {
   executor: Executor;
   pump: Pump;
   keeper: Keeper;
+  clock: CronClock;
   /** The graphs of this revision. */
   graphs: string[];
   /** How items of the store are searched by meaning; undefined when gx.json asks for none. */

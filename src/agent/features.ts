@@ -1,3 +1,4 @@
+import type { AgentDeps } from './deps.ts';
 import { indexStore } from './index-store.ts';
 import { assistantGraphRoutes } from './routes/assistant-graphs.ts';
 import { assistantRoutes } from './routes/assistants.ts';
@@ -27,7 +28,7 @@ const FEATURES: readonly Feature[] = [
     isServed: ({ http }) => http.disable_runs !== true,
     routes: (deps) => [...threadRunRoutes(deps), ...statelessRunRoutes(deps), ...feedbackRoutes(deps)],
   },
-  { isServed: ({ http, config }) => config.crons && http.disable_runs !== true, flag: 'crons', routes: cronRoutes },
+  { isServed: ({ http, config }) => config.crons && http.disable_runs !== true, flag: 'crons', routes: cronRoutes, work: fireCrons },
   eventStreaming,
   { isServed: ({ http }) => http.disable_store !== true, routes: storeRoutes },
   { isServed: ({ http }) => http.disable_ui !== true, routes: uiRoutes },
@@ -36,6 +37,11 @@ const FEATURES: readonly Feature[] = [
   // Indexing is always on, because graphs search the store whether or not clients can reach it.
   { isServed: () => true, work: (deps, signal) => void indexStore(deps, signal) },
 ];
+
+/** Fires crons in the processes that execute runs. */
+function fireCrons({ clock, pump }: AgentDeps, signal: AbortSignal): void {
+  if (pump.works) void clock.run(signal);
+}
 
 /** Returns the features that a server of these settings has. */
 export const servedFeatures = (settings: FeatureSettings): Feature[] => FEATURES.filter((feature) => feature.isServed(settings));

@@ -1,4 +1,5 @@
 import type { Log } from '../log.ts';
+import type { CronClock } from './crons/clock.ts';
 import type { Signal } from './db/signals.ts';
 import type { Pump } from './queue/pump.ts';
 import type { Executor } from './runs/executor.ts';
@@ -8,6 +9,7 @@ import type { Webhooks } from './webhooks/webhooks.ts';
 
 type Deps = {
   pump: Pick<Pump, 'poke'>;
+  clock: Pick<CronClock, 'wake'>;
   readers: Readers;
   executor: Executor;
   keeper: Pick<Keeper, 'renew'>;
@@ -16,10 +18,13 @@ type Deps = {
 };
 
 /** Carries out what a signal from another process asks for. */
-export function handleSignal({ pump, readers, executor, keeper, webhooks, log }: Deps, signal: Signal): void {
+export function handleSignal({ pump, clock, readers, executor, keeper, webhooks, log }: Deps, signal: Signal): void {
   switch (signal.about) {
     case 'ticket':
       pump.poke();
+      return;
+    case 'cron':
+      clock.wake();
       return;
     case 'events':
       for (const [at, run_id] of signal.run_ids.entries()) readers.wakeHere({ run_id, thread_id: signal.thread_ids[at]! });
@@ -47,9 +52,10 @@ export function handleSignal({ pump, readers, executor, keeper, webhooks, log }:
 }
 
 /** Makes each part look at the database, because signals may have been missed. */
-export function handleReconnect({ pump, readers, keeper, webhooks, log }: Omit<Deps, 'executor'>): void {
+export function handleReconnect({ pump, clock, readers, keeper, webhooks, log }: Omit<Deps, 'executor'>): void {
   readers.wakeAllHere();
   pump.poke();
+  clock.wake();
   webhooks.poke();
   keeper.renew().catch((error: unknown) => log.warn({ err: error }, 'leases could not be renewed; the next heartbeat will renew them'));
 }

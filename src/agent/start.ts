@@ -6,6 +6,7 @@ import type { Log } from '../log.ts';
 import { collectAtRest } from './at-rest.ts';
 import { assemble, graphHost, Opened, sharesOf } from './assemble.ts';
 import { openAuthentication, type Authentication } from './authentication.ts';
+import type { ClockDeps } from './crons/clock.ts';
 import { keepSystemAssistant } from './db/assistants.ts';
 import { migrate } from './db/migrate.ts';
 import { openDatabase, type Database } from './db/pool.ts';
@@ -60,7 +61,8 @@ async function start({ config, log, signal, extra = [] }: StartOptions, opened: 
   opened.add(() => preparing.close());
   const { host, loading, bundling, opening } = loadUsersParts({ config, file, log, signal }, opened);
   await migrate(preparing);
-  const deps = await assemble({ config, db, preparing, host, bundles: await bundling, file, log }, opened);
+  const callerFor: ClockDeps['callerFor'] = async (owner) => (await opening).callerFor(owner);
+  const deps = await assemble({ config, db, preparing, host, bundles: await bundling, file, callerFor, log }, opened);
   await loading;
   const { guard, callerOf, code } = await opening;
   await ownAssistants(preparing, file, defaults);

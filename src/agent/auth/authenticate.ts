@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { Forbidden, Unavailable } from '../../errors.ts';
 import type { AuthUser } from './events.ts';
 import { ANONYMOUS, type AgentCaller, type Guard } from './caller.ts';
 import type { UserCache } from './user-cache.ts';
@@ -32,6 +33,27 @@ export function byHandlers(deps: AuthenticateDeps): (request: CallerRequest) => 
     return { identity: user.identity, source: request.source, guard: { user, handles: deps.handles(), authorize: deps.authorize } };
   };
 }
+
+/**
+ * Returns callers that stand for users who were let in before. Nobody waits for their answers, so a handler that gives
+ * none refuses.
+ */
+export function byOwner({ authorize, handles }: Pick<AuthenticateDeps, 'authorize' | 'handles'>): (owner: AuthUser | null) => AgentCaller {
+  const decided: Guard['authorize'] = (question) =>
+    authorize(question).catch((error: unknown) => {
+      throw error instanceof Unavailable ? new Forbidden(error.message, { cause: error }) : error;
+    });
+  return (user) => {
+    if (user === null) throw new Forbidden('It was made when nobody was known, so the handlers of auth.path can decide nothing for it.');
+    return { identity: user.identity, source: OWN, guard: { user, handles: handles(), authorize: decided } };
+  };
+}
+
+/** The address of those who do not come by a request. */
+const OWN = 'server';
+
+/** Returns callers for users of a server without handlers. */
+export const openToOwners = (): AgentCaller => openToAll({ source: OWN });
 
 async function userOf({ authenticate, cache }: AuthenticateDeps, { method, url, headers }: CallerRequest): Promise<AuthUser> {
   const key = cache?.keyOf(headers);

@@ -11,7 +11,8 @@ export const callOf = (body: CronCall): CronCall =>
 const object = (value: unknown): JsonObject => (value ?? {}) as JsonObject;
 
 /** Returns the cron as clients see it: its payload has the assistant, and the name under which its runs know it. */
-export function shownCron<C extends Partial<Cron>>(cron: C, { cron_id, assistant_id }: Pick<Cron, 'cron_id' | 'assistant_id'>): C {
+export function shownCron<C extends Partial<Cron> & Pick<Cron, 'cron_id' | 'assistant_id'>>(cron: C): C {
+  const { cron_id, assistant_id } = cron;
   if (cron.payload === undefined) return cron;
   const config = object(cron.payload['config']);
   const configurable = { ...object(config['configurable']), cron_id };

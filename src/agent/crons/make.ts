@@ -8,11 +8,15 @@ import { assistantIdOf, newId } from '../ids.ts';
 import { checkFields } from '../runs/kwargs.ts';
 import { permitAssistant } from '../runs/permit-run.ts';
 import { checkCall, contextOf, type PlanDeps } from '../runs/plan.ts';
+import type { CronClock } from './clock.ts';
 import { callOf, runOf, shownCron, type RunsCron } from './call.ts';
 import { changedWhen, newWhen } from './when.ts';
 
 /** The parts that making and changing crons needs. */
-export type CronDeps = Pick<PlanDeps, 'batched' | 'graphs' | 'host' | 'jobs' | 'webhooks'> & { db: Database };
+export type CronDeps = Pick<PlanDeps, 'batched' | 'graphs' | 'host' | 'jobs' | 'webhooks'> & {
+  db: Database;
+  clock: Pick<CronClock, 'announce'>;
+};
 
 type Completion = Cron['on_run_completed'];
 
@@ -32,7 +36,8 @@ export async function makeCron(deps: CronDeps, body: CronCreate, place: Place): 
   checkRun(deps, cron, await contextOf(deps, { assistantId: ids.assistant_id, threadId: thread_id ?? newId() }, permits));
   const stored = await insertCron(deps.db, { ...cron, ...when, user_id, owner });
   if (stored === undefined) throw new NotFound('Thread or assistant not found.');
-  return shownCron(stored, stored);
+  deps.clock.announce(stored.next_run_date);
+  return shownCron(stored);
 }
 
 /** Refuses a cron whose runs would be refused each time. */
@@ -83,5 +88,6 @@ export async function changeCron(deps: CronDeps, body: CronPatch, { id, caller }
     const when = changedWhen(held, { ...body, schedule: value.schedule }, new Date());
     return updateCron(tx, id, { ...when, payload, metadata: value.metadata, on_run_completed });
   });
-  return shownCron(changed, changed);
+  if (changed.enabled) deps.clock.announce(changed.next_run_date);
+  return shownCron(changed);
 }

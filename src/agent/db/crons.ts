@@ -1,10 +1,32 @@
 import type { JsonObject } from '../../schema/agent-types.ts';
 import { CRON_FIELDS, type Cron, type CronCall, type CronCount, type CronSearch } from '../../schema/cron.ts';
+import { openRows, sealNamed, type Place, type SealedColumns } from '../encryption/codec.ts';
 import { toField } from './json-field.ts';
 import { patternsField, permits, permitsSearch, type Patterns } from './permits.ts';
 import type { Db } from './pool.ts';
 
 const COLUMNS = CRON_FIELDS.map((name) => `c.${name}`).join(', ');
+
+/** What of a cron is sealed: what its runs are called with, for whom they act, and labels of some names. */
+type SealedCron = { cron_id: string; payload?: unknown; owner?: unknown; metadata?: unknown };
+type Sealing = Pick<Db, 'codec'>;
+
+const payloadOf = (cron_id: string): Place => ({ kind: 'cron.payload', of: cron_id });
+const ownerOf = (cron_id: string): Place => ({ kind: 'cron.payload', of: `owner of ${cron_id}` });
+const SEALED_COLUMNS: SealedColumns<SealedCron> = {
+  payload: ({ cron_id }) => payloadOf(cron_id),
+  owner: ({ cron_id }) => ownerOf(cron_id),
+  metadata: 'named',
+};
+
+/** Opens what is sealed in crons. */
+export async function openedCrons<C extends { cron_id: string }>({ codec }: Sealing, crons: C[]): Promise<C[]> {
+  await openRows<SealedCron>(codec, crons, SEALED_COLUMNS);
+  return crons;
+}
+
+const openedCron = async <C extends { cron_id: string }>(db: Sealing, crons: C[]): Promise<C | undefined> =>
+  (await openedCrons(db, crons))[0];
 
 /** `payload` is the stored call; `owner`, the user for whom its runs act. */
 export type NewCron = Omit<Cron, 'created_at' | 'updated_at' | 'payload'> & { payload: CronCall; owner: JsonObject | undefined };
@@ -14,7 +36,8 @@ export type NewCron = Omit<Cron, 'created_at' | 'updated_at' | 'payload'> & { pa
  * none.
  */
 export async function insertCron(db: Db, cron: NewCron): Promise<Cron | undefined> {
-  const [row] = await db.query<Cron>({
+  const { codec } = db;
+  const rows = await db.query<Cron>({
     name: 'cron_insert',
     text: `with a as (select 1 from gx.assistant where assistant_id = $2 for key share),
         t as (select 1 from gx.thread where thread_id = $3 and not temporary for key share)
@@ -27,28 +50,28 @@ export async function insertCron(db: Db, cron: NewCron): Promise<Cron | undefine
       cron.assistant_id,
       cron.thread_id,
       cron.user_id,
-      toField(cron.owner),
+      cron.owner === undefined ? null : await codec.seal(ownerOf(cron.cron_id), toField(cron.owner)!),
       cron.schedule,
       cron.timezone,
       cron.end_time,
       cron.next_run_date,
       cron.enabled,
       cron.on_run_completed,
-      toField(cron.payload),
-      toField(cron.metadata),
+      await codec.seal(payloadOf(cron.cron_id), toField(cron.payload)!),
+      toField(await sealNamed(codec, cron.metadata)),
     ],
   });
-  return row;
+  return openedCron(db, rows);
 }
 
 /** Returns the cron; undefined when it is not there, or may not be seen. */
 export async function getCron(db: Db, cronId: string, seen?: Patterns): Promise<Cron | undefined> {
-  const [row] = await db.query<Cron>({
+  const rows = await db.query<Cron>({
     name: 'cron_get',
     text: `select ${COLUMNS} from gx.cron c where c.cron_id = $1 and ${permits('c.metadata', '$2')}`,
     values: [cronId, patternsField(seen)],
   });
-  return row;
+  return openedCron(db, rows);
 }
 
 /** A cron that is held for a change, with what its runs take from its assistant. */
@@ -56,13 +79,13 @@ export type HeldCron = Cron & { graph_id: string; config: JsonObject };
 
 /** Returns the cron and holds it, so that it neither fires nor changes until the transaction ends. */
 export async function holdCron(tx: Db, cronId: string, changeable?: Patterns): Promise<HeldCron | undefined> {
-  const [row] = await tx.query<HeldCron>({
+  const rows = await tx.query<HeldCron>({
     name: 'cron_hold',
     text: `select ${COLUMNS}, a.graph_id, a.config from gx.cron c join gx.assistant a using (assistant_id)
       where c.cron_id = $1 and ${permits('c.metadata', '$2')} for no key update of c`,
     values: [cronId, patternsField(changeable)],
   });
-  return row;
+  return openedCron(tx, rows);
 }
 
 export type ChangedCron = Pick<
@@ -74,7 +97,7 @@ export type ChangedCron = Pick<
 
 /** Replaces what a held cron says. Its metadata is merged. */
 export async function updateCron(tx: Db, cronId: string, cron: ChangedCron): Promise<Cron> {
-  const [row] = await tx.query<Cron>({
+  const rows = await tx.query<Cron>({
     name: 'cron_update',
     text: `update gx.cron c set schedule = $2, timezone = $3, end_time = $4, next_run_date = $5, enabled = $6, on_run_completed = $7, payload = $8,
         metadata = c.metadata || $9, updated_at = now()
@@ -87,11 +110,11 @@ export async function updateCron(tx: Db, cronId: string, cron: ChangedCron): Pro
       cron.next_run_date,
       cron.enabled,
       cron.on_run_completed,
-      toField(cron.payload),
-      toField(cron.metadata),
+      await tx.codec.seal(payloadOf(cronId), toField(cron.payload)!),
+      toField(await sealNamed(tx.codec, cron.metadata)),
     ],
   });
-  return row!;
+  return (await openedCron(tx, rows))!;
 }
 
 /** Deletes the cron; returns false when it is not there, or may not be deleted. */
@@ -135,19 +158,23 @@ const orderOf = ({ sort_by, sort_order }: CronSearch): string => {
   return `c.${column} ${sort_order ?? 'desc'}${last}`;
 };
 
-/** Returns one row more than asked for, where there is a next page. A payload comes with the ids that it shows. */
-export function searchCrons(db: Db, search: CronSearch & { seen?: Patterns }): Promise<Partial<Cron>[]> {
+/** A cron with its ids and the selected fields. */
+export type FoundCron = Partial<Cron> & Pick<Cron, 'cron_id' | 'assistant_id'>;
+
+/** Returns one row more than asked for, where there is a next page. */
+export async function searchCrons(db: Db, search: CronSearch & { seen?: Patterns }): Promise<FoundCron[]> {
   const parameters: unknown[] = [];
   const condition = where(search, parameters);
   const selected = search.select && search.select.length > 0 ? search.select : CRON_FIELDS;
-  const fields = new Set(selected.includes('payload') ? [...selected, 'cron_id', 'assistant_id'] : selected);
+  const fields = new Set([...selected, 'cron_id', 'assistant_id']);
   const columns = [...fields].map((name) => (name === 'now' ? 'now() as now' : `c.${name}`)).join(', ');
   const page = `limit $${parameters.push(search.limit + 1)} offset $${parameters.push(search.offset)}`;
-  return db.query<Partial<Cron>>({
+  const rows = await db.query<FoundCron>({
     text: `select ${columns} from gx.cron c where ${condition}
       order by ${orderOf(search)}, c.cron_id ${page}`,
     values: parameters,
   });
+  return openedCrons(db, rows);
 }
 
 export async function countCrons(db: Db, filters: Filters): Promise<number> {

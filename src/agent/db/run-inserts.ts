@@ -210,8 +210,8 @@ export type RunInserts = {
   started: Insert<[Starter]>;
   /** Inserts a run and its ticket. */
   waiting: Insert;
-  /** Does the same within a transaction. */
-  waitingIn: (tx: Db, run: NewRun) => Promise<Inserted | undefined>;
+  /** Does the same within a transaction, for runs of different threads. */
+  waitingIn: (tx: Db, runs: NewRun[]) => Promise<(Inserted | undefined)[]>;
 };
 
 export function runInserts(db: Db, queue: Queue, { rich }: Pick<Variant, 'rich'>): RunInserts {
@@ -232,6 +232,6 @@ export function runInserts(db: Db, queue: Queue, { rich }: Pick<Variant, 'rich'>
   return {
     started: (run, { worker, leaseSeconds }) => starting.add({ run, starter: { worker, leaseSeconds } }),
     waiting: (run) => waiting.add(run),
-    waitingIn: async (tx, run) => (await insertSome({ db: tx, rich }, [run], ticketsOf([run])))[0],
+    waitingIn: (tx, runs) => (runs.length === 0 ? Promise.resolve([]) : insertSome({ db: tx, rich }, runs, ticketsOf(runs))),
   };
 }

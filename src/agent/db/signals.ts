@@ -8,6 +8,7 @@ export type Signal =
   | { about: 'ticket' }
   /** The end of a run is to be told. */
   | { about: 'webhook' }
+  | { about: 'cron' }
   /** The runs that have new events, each with its thread. */
   | { about: 'events'; run_ids: string[]; thread_ids: string[] }
   | { about: 'end'; run_id: string }

@@ -6,7 +6,7 @@ import { Uuid } from '../../schema/types.ts';
 import { permission } from '../auth/caller.ts';
 import { shownCron } from '../crons/call.ts';
 import { changeCron, makeCron, type CronDeps } from '../crons/make.ts';
-import { countCrons, deleteCron, getCron, searchCrons } from '../db/crons.ts';
+import { countCrons, deleteCron, getCron, searchCrons, type FoundCron } from '../db/crons.ts';
 import { assistantIdOf } from '../ids.ts';
 import { ok, page, refused, route, ThreadPath, type AgentRoute } from './route.ts';
 
@@ -23,8 +23,8 @@ const described = <A extends Asked>(asked: A, graphs: string[]): A & { assistant
 });
 
 /** Returns the cron as clients see it, with the selected fields alone. */
-function selected(row: Partial<Cron>, select: CronSearch['select']): Partial<Cron> {
-  const cron = shownCron(row, row as Cron);
+function selected(row: FoundCron, select: CronSearch['select']): Partial<Cron> {
+  const cron = shownCron(row);
   return select && select.length > 0 ? Object.fromEntries(select.map((name) => [name, cron[name as keyof Cron]])) : cron;
 }
 
@@ -110,7 +110,7 @@ const getCronRoute = ({ db }: CronDeps): AgentRoute =>
       const { permits } = await permission(caller, 'crons:read', params);
       const cron = await getCron(db, params.cron_id, permits);
       if (cron === undefined) throw missing(params.cron_id);
-      return json(shownCron(cron, cron));
+      return json(shownCron(cron));
     },
   });
 

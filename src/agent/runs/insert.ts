@@ -2,7 +2,7 @@ import { asError, Conflict, NotFound } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { RunKwargs } from '../../schema/run.ts';
 import type { Claimed } from '../db/leases.ts';
-import type { Database } from '../db/pool.ts';
+import type { Database, Db } from '../db/pool.ts';
 import type { Inserted, RunInserts } from '../db/run-inserts.ts';
 import { lockActive, type ActiveRun, type NewRun } from '../db/runs.ts';
 import type { Pump } from '../queue/pump.ts';
@@ -45,9 +45,13 @@ async function stored(deps: InsertDeps, run: NewRun): Promise<Inserted> {
 }
 
 /** Wakes a worker. Nobody waits for the signal, because workers that miss it look at the queue a little later. */
-export function wakeWorkers({ pump, signals, log }: Omit<WakeDeps, 'db' | 'tickets'>): void {
-  if (pump.hasRoom) pump.poke();
-  else signals.send({ about: 'ticket' }).catch((error: unknown) => log.warn({ err: asError(error) }, 'workers could not be woken'));
+export function wakeWorkers(deps: Omit<WakeDeps, 'db' | 'tickets'>): void {
+  if (deps.pump.hasRoom) deps.pump.poke();
+  else announce(deps);
+}
+
+function announce({ signals, log }: Pick<WakeDeps, 'signals' | 'log'>): void {
+  signals.send({ about: 'ticket' }).catch((error: unknown) => log.warn({ err: asError(error) }, 'workers could not be woken'));
 }
 
 /**
@@ -96,19 +100,31 @@ function claimed({ graph_id, readers }: NewRun, { run, thread_readers, empty, th
   };
 }
 
-/**
- * Decides on the unfinished runs of the thread, as the strategies other than `enqueue` ask, and holds the thread so
- * that no other run can come in between.
- */
 async function insertHolding(deps: InsertDeps, run: NewRun): Promise<Inserted | undefined> {
-  let stopped: StoppedRuns | undefined;
-  const inserted = await deps.db.transaction(async (tx) => {
-    const active: ActiveRun[] = (await lockActive(tx, run.thread_id)) ?? [];
-    const admission = admit(run.multitask_strategy, active.length);
-    if (!admission.admitted) throw new Conflict(BUSY);
-    if (admission.stop !== undefined) stopped = await stopRuns(tx, active, admission.stop);
-    return deps.inserts.waitingIn(tx, run);
-  });
+  const { inserted, stopped } = await deps.db.transaction((tx) => insertOnHeldThread(deps, tx, run));
   if (stopped !== undefined) await tellStopped(deps, stopped);
   return inserted;
+}
+
+/** A run that was stored, or not for want of a thread; and those before it that were stopped and must be told. */
+type InsertedAfter = { inserted: Inserted | undefined; stopped: StoppedRuns | undefined };
+
+/**
+ * Decides on the unfinished runs of the thread, as the strategies other than `enqueue` ask, and holds the thread so
+ * that no other run can come in between. Throws `Conflict` before it has written anything when the thread is busy.
+ */
+export async function insertOnHeldThread({ inserts }: Pick<InsertDeps, 'inserts'>, tx: Db, run: NewRun): Promise<InsertedAfter> {
+  const active: ActiveRun[] = (await lockActive(tx, run.thread_id)) ?? [];
+  const admission = admit(run.multitask_strategy, active.length);
+  if (!admission.admitted) throw new Conflict(BUSY);
+  const stopped = admission.stop === undefined ? undefined : await stopRuns(tx, active, admission.stop);
+  const [inserted] = await inserts.waitingIn(tx, [run]);
+  return { inserted, stopped };
+}
+
+/** Counts runs that were stored elsewhere than here, and wakes workers for them. */
+export function wakeFor(deps: InsertDeps, count: number): void {
+  for (let at = 0; at < count; at += 1) deps.queued.added();
+  if (count > 0) wakeWorkers(deps);
+  if (count > 1 && deps.pump.hasRoom) announce(deps);
 }

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
+import { until } from '../../kit/until.ts';
 
 /* Handlers of `auth.path` decide who may call, and who sees what. */
 
@@ -118,6 +119,36 @@ describe('the graph', () => {
     expect(values['user']).toMatchObject({ identity: 'ann', display_name: 'ann', is_authenticated: true, permissions: [''] });
     expect(values['user']).toMatchObject({ path: `/threads/${ann.thread}/runs/wait` });
     expect(values['id']).toBe('ann');
+  });
+});
+
+describe('a cron', () => {
+  /** Makes a cron that fires at once, for the user of the token, and returns it when it has. */
+  async function fired(token: string): Promise<string> {
+    const { cron_id } = await clientOf(token).crons.create('who', { schedule: YEARLY, onRunCompleted: 'keep', input: { said: 'hi' } });
+    await database.sql('update gx.cron set next_run_date = now() where cron_id = $1', [cron_id]);
+    await database.sql(`select pg_notify('gx_all', '{"about":"cron"}')`);
+    const next = 'select 1 from gx.cron where cron_id = $1 and next_run_date > now()';
+    await expect.poll(async () => (await database.sql(next, [cron_id])).length).toBe(1);
+    return cron_id;
+  }
+
+  test('acts for the user who made it, and what it makes is that user’s', async () => {
+    const cron_id = await fired('eve');
+    const [thread] = await clientOf('eve').threads.search({ metadata: { cron_id } });
+    expect(thread?.metadata).toMatchObject({ owner: 'eve' });
+    const { values } = await until('the run is over', async () => {
+      const found = await clientOf('eve').threads.get(thread!.thread_id);
+      return found.status === 'idle' && found;
+    });
+    expect(values).toMatchObject({ id: 'eve', user: { identity: 'eve', permissions: [''] } });
+    expect(await clientOf('ann').threads.search({ metadata: { cron_id } })).toEqual([]);
+  });
+
+  test('makes no run that its user may not make', async () => {
+    const cron_id = await fired('eve!threads:create_run');
+    expect(await clientOf('eve').threads.search({ metadata: { cron_id } })).toEqual([]);
+    await expect.poll(() => agent.output()).toContain('a run of a cron could not be made; it is left out');
   });
 });
 

@@ -1,0 +1,79 @@
+import { asError } from '../../errors.ts';
+import { untilNextTick } from '../db/cron-ticks.ts';
+import type { Signals } from '../db/signals.ts';
+import { fireDue, type FireDeps } from './fire.ts';
+
+/** Milliseconds between two looks at the crons when none is due before. */
+const LOOK = 30_000;
+/** Milliseconds until the next look where another process is about to take what is due, and after a failure. */
+const OTHERS = 50;
+const RETRY = 1000;
+
+export type ClockDeps = FireDeps & { signals: Pick<Signals, 'send'> };
+
+/**
+ * Fires crons. It knows when the next one is due, and looks at the database then; a cron that is due sooner than the
+ * next look is announced by whoever makes it.
+ */
+export class CronClock {
+  readonly #deps: ClockDeps;
+  /** Crons that are due, and whose handlers take their time. */
+  readonly #slow = new Set<string>();
+  #isCalled = false;
+  #wake: (() => void) | undefined;
+
+  constructor(deps: ClockDeps) {
+    this.#deps = deps;
+  }
+
+  /** Says that a cron fires at this time from now on, so that the clocks of all processes look in time. */
+  announce(next: string | null): void {
+    if (next === null || Date.parse(next) > Date.now() + LOOK) return;
+    this.wake();
+    const { signals, log } = this.#deps;
+    signals.send({ about: 'cron' }).catch((error: unknown) => log.warn({ err: asError(error) }, 'clocks could not be told of a cron'));
+  }
+
+  /** Says that a cron may be due sooner than this process knows. */
+  wake(): void {
+    this.#isCalled = true;
+    this.#wake?.();
+  }
+
+  /** Fires crons until the signal. Never throws. */
+  async run(signal: AbortSignal): Promise<void> {
+    signal.addEventListener('abort', () => this.wake());
+    let isDue = false;
+    while (!signal.aborted) {
+      this.#isCalled = false;
+      const pause: number = await this.#look(isDue).catch((error: unknown) => {
+        this.#deps.log.warn({ err: asError(error) }, 'crons could not be fired; this will be tried again');
+        return RETRY;
+      });
+      isDue = pause < LOOK;
+      if (pause > 0 && !this.#isCalled) await this.#sleep(pause);
+    }
+  }
+
+  /** Fires what is due, and returns the milliseconds until the next look. */
+  async #look(isDue: boolean): Promise<number> {
+    if (isDue) {
+      await this.#deps.queued.admit();
+      const { due, taken } = await fireDue(this.#deps, this.#slow);
+      if (due > 0) return taken > 0 ? 0 : OTHERS;
+    }
+    const wait = await untilNextTick(this.#deps.db, { graphs: this.#deps.graphs, except: [...this.#slow] });
+    // A wait of less than nothing means that a cron has become due since.
+    return Math.max(0, Math.min(Math.ceil(wait ?? LOOK), LOOK));
+  }
+
+  #sleep(milliseconds: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, milliseconds);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}
