@@ -129,8 +129,8 @@ export class CustomRoutes {
     if (open === undefined) throw new Unavailable('The request is over.');
     const { source, caller } = open;
     if (purpose.want === 'caller') {
-      await callerOf({ source, method: head.method, url: prefix + path, headers: headersOf(head.headers) });
-      return { head: { status: 204, headers: [] }, body: undefined };
+      const known = await callerOf({ source, method: head.method, url: prefix + path, headers: headersOf(head.headers) });
+      return jsonAnswer(known.guard?.user ?? null);
     }
     open.pass();
     return answerOf(await routes.ask(request, { source, ...(caller && { caller }) }));
@@ -221,6 +221,14 @@ function answerOf(answer: IncomingMessage): AnswerHere {
     cancel: () => void answer.destroy(),
   };
   return { head: { status: answer.statusCode!, headers: ofMessage(headerPairs(answer)).map(lowered) }, body };
+}
+
+function jsonAnswer(value: unknown): AnswerHere {
+  const bytes = [Buffer.from(JSON.stringify(value))];
+  return {
+    head: { status: 200, headers: [['content-type', 'application/json']] },
+    body: { read: () => Promise.resolve(bytes.shift()), cancel: () => undefined },
+  };
 }
 
 const lowered = ([name, value]: [string, string]): [string, string] => [name.toLowerCase(), value];

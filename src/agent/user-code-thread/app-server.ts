@@ -61,19 +61,11 @@ export class AppServer {
         const isSame = passed === request && left === request.body;
         return this.#ask({ want: 'next', exchange }, isSame ? passed : withoutLength(passed), { body: left, signal });
       },
-      guard: (seen) => this.#guard(exchange, seen),
+      guard: (seen) => this.#ask({ want: 'caller', exchange }, seen, { body: null, signal }),
       user: purpose.user,
       waits: (promise) => void promise.catch((error: unknown) => this.#options.failed(asError(error))),
     };
     return answerOf(await this.app.fetch(request, standing), method);
-  }
-
-  /** Returns what refuses the caller; nothing if it may go on. */
-  async #guard(exchange: number, request: Request): Promise<Response | undefined> {
-    const answer = await this.#ask({ want: 'caller', exchange }, request, { body: null, signal: request.signal });
-    if (!answer.ok) return answer;
-    await answer.body?.cancel();
-    return undefined;
   }
 
   async #ask(purpose: ForServer, { method, url, headers }: Seen, { body, signal }: Sent): Promise<Response> {

@@ -9,8 +9,8 @@ export type LeftBody = string | ArrayBuffer | ReadableStream<Uint8Array> | null;
 export type Standing = {
   /** Asks the built-in routes. */
   next(request: Request, body: LeftBody): Promise<Response>;
-  /** Returns a refusal, or nothing if the caller may go on. */
-  guard(request: Request): Promise<Response | undefined>;
+  /** Asks the server who calls: an answer that is not `ok` refuses, and one that is has the user, if there is any. */
+  guard(request: Request): Promise<Response>;
   user: unknown;
   waits(promise: Promise<unknown>): void;
 };
@@ -88,7 +88,12 @@ function honoApp(app: Hono, { guarded, failed }: { guarded: boolean; failed: (er
 const guardedRoute = (route: HonoRoute): HonoRoute => {
   // The route comes from the user's Hono, whose types are not ours.
   const handler = route.handler as unknown as HonoHandler;
-  const own: HonoHandler = async (context, next) => (await context.env.guard(context.req.raw)) ?? handler(context, next);
+  const own: HonoHandler = async (context, next) => {
+    const answer = await context.env.guard(context.req.raw);
+    if (!answer.ok) return answer;
+    context.set('user', await answer.json());
+    return handler(context, next);
+  };
   return { ...route, handler: own };
 };
 
