@@ -2,6 +2,7 @@ import type { Checkout } from './checkout.ts';
 import type { Databases } from './databases.ts';
 import { measureFloors } from './floors.ts';
 import { measureGrowingThread } from './growing-thread.ts';
+import { measureGuarded } from './guarded.ts';
 import { measureMemory } from './memory.ts';
 import type { Line } from './report.ts';
 import { measureRoundTrips } from './round-trips.ts';
@@ -69,6 +70,7 @@ export const PARTS: Part[] = [
     },
   },
   { id: 'subscriptions', head: () => 'event streaming: idle subscriptions', measure: subscriptionLines },
+  { id: 'guarded', head: () => 'calls beside those of an open server in turns, p50', measure: measureGuarded },
   { id: 'searches', head: () => 'searches in 10,000 threads, p50', measure: (work) => searchLines(work, 10_000, 5) },
   {
     id: 'searches-million',

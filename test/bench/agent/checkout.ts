@@ -5,7 +5,8 @@ import process from 'node:process';
 import { UsageError } from '../../../dev/errors.ts';
 import { freePort, startServer, type BenchServer } from './servers.ts';
 
-type ServerSettings = { database: string; slots?: number };
+/** `config` is a file beside the graphs. */
+type ServerSettings = { database: string; slots?: number; config?: string };
 
 /** A checkout of this project, whose agent server is measured. Nothing is written into its folder. */
 export type Checkout = {
@@ -36,13 +37,13 @@ export function checkoutAt(folder: string, cache: string): Checkout {
       rmSync(compileCache, { recursive: true, force: true });
       execFileSync(process.execPath, [loader], { cwd: folder, env: { PATH: process.env.PATH, ...compiled }, stdio: 'ignore' });
     },
-    start: async ({ database, slots = 10 }) => {
+    start: async ({ database, slots = 10, config = 'gx.json' }) => {
       const port = await freePort();
       const env = {
         ...compiled,
         NODE_ENV: 'production',
         DATABASE_URI: database,
-        GX_CONFIG: join(folder, 'test/bench/agent/graphs/gx.json'),
+        GX_CONFIG: join(folder, 'test/bench/agent/graphs', config),
         GX_SERVER_HOST: '127.0.0.1',
         GX_SERVER_PORT: String(port),
         N_JOBS_PER_WORKER: String(slots),
