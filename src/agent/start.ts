@@ -16,7 +16,7 @@ import { servedFeatures } from './features.ts';
 import type { Feature } from './routes/feature.ts';
 import { readGraphsFile, type GraphsFile } from './gx-json/read.ts';
 import { systemAssistantId } from './ids.ts';
-import { agentApp, agentSockets } from './server.ts';
+import { agentApp, agentSockets, mountPrefix } from './server.ts';
 import type { GraphHost } from './threads/host.ts';
 import type { Bundles } from './ui/main.ts';
 import { servedBundles } from './ui/bundles.ts';
@@ -79,11 +79,13 @@ async function start({ config, log, signal, extra = [] }: StartOptions, opened: 
   const stopping = new AbortController();
   for (const feature of features) feature.work?.(deps, stopping.signal);
   collectAtRest();
-  // The operator reads version and guard here, and puts them into the status. `worker` is the name under which this
-  // process holds its runs.
+  const prefix = mountPrefix(config, settings);
+  const mounted = prefix === '' ? {} : { mount_prefix: prefix };
+  // The operator reads version, prefix and guard here, and puts them into the status. `worker` is the name under which
+  // this process holds its runs.
   const { processId: worker } = deps.signals;
   log.info(
-    { server_version: versions().version, port: listener.port, slots: config.jobs.slots, graphs: deps.graphs, guard, worker },
+    { server_version: versions().version, ...mounted, port: listener.port, slots: config.jobs.slots, graphs: deps.graphs, guard, worker },
     'agent server ready',
   );
   const stop = async (): Promise<void> => {

@@ -50,13 +50,21 @@ export const concernsDeployment = ({ before, after }: Change): boolean =>
 function readByDeployment(object: KubeObject): object {
   const revision = object as RevisionResource & KubeObject;
   const { status = {} } = revision;
-  const { phase, reason, message, serverVersion, guard, endedAt } = status;
+  const { phase, reason, message, serverVersion, mountPrefix, guard, endedAt } = status;
   const over = phase !== undefined && ENDED.includes(phase) ? { phase, endedAt, ready: said(conditionIn({ status }, READY)) } : undefined;
   // The deployment itself knows more about the database.
   const trouble = reason === undefined || reason === 'DatabaseNotReady' ? undefined : [reason, message];
   return {
     ...askedOf(object),
-    status: { over, trouble, serverVersion, guard, underWay: isRollingOut(revision), rolledOut: isTrue({ status }, ROLLED_OUT) },
+    status: {
+      over,
+      trouble,
+      serverVersion,
+      mountPrefix,
+      guard,
+      underWay: isRollingOut(revision),
+      rolledOut: isTrue({ status }, ROLLED_OUT),
+    },
   };
 }
 

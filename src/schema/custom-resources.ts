@@ -165,6 +165,7 @@ export const RevisionResourceStatus = status(
     ),
     commitSha: words(64, 'Commit that was built, written once.'),
     serverVersion: words(128, 'Version of the agent server that the pods report.'),
+    mountPrefix: words(256, 'What stands before every path of its server, as its pods report it. Unset: nothing.'),
     guard: Type.Optional(
       StringEnum(GUARDS, { description: 'What decides who may call, as its pods report it. unknown: they are too old to ask for a key.' }),
     ),

@@ -42,11 +42,20 @@ export function agentService(deployment: DeploymentResource, settings: OperatorS
 
 type ServiceSpec = { type?: string; ports?: { nodePort?: number }[] };
 
-/** Returns where the agent answers: the user's own address, else the node port, else the name inside the cluster. */
-export function urlOf(deployment: DeploymentResource, settings: OperatorSettings, service: KubeObject | undefined): string {
-  const { name, namespace } = deployment.metadata;
-  const custom = deployment.spec.sourceConfig?.customUrl;
-  if (custom !== undefined) return custom;
+/**
+ * Returns where the agent answers: the user's own address, else the node port, else the name inside the cluster. The
+ * last two are followed by what stands before every path of the server.
+ */
+export function urlOf(
+  deployment: DeploymentResource,
+  settings: OperatorSettings,
+  { service, mountPrefix = '' }: { service: KubeObject | undefined; mountPrefix?: string | undefined },
+): string {
+  return deployment.spec.sourceConfig?.customUrl ?? addressOfAgent(deployment, settings, service) + mountPrefix;
+}
+
+function addressOfAgent({ metadata }: DeploymentResource, settings: OperatorSettings, service: KubeObject | undefined): string {
+  const { name, namespace } = metadata;
   const nodePort = (service?.spec as ServiceSpec | undefined)?.ports?.[0]?.nodePort;
   if (settings.exposeAs === 'NodePort' && settings.nodeHost !== undefined && nodePort !== undefined) {
     return `http://${settings.nodeHost}:${nodePort}`;

@@ -101,7 +101,7 @@ export function deploymentReport(
     ],
     status: {
       phase: phaseOf(state),
-      url: urlOf(deployment, settings, world.service),
+      url: urlOf(deployment, settings, { service: world.service, mountPrefix: activeStatus(world.revisions, active)?.mountPrefix }),
       ...revisionFields(world.revisions, active),
       ...databaseFields(deployment, prepared, database),
       ...(key?.status ?? keyFields(deployment)),
@@ -112,10 +112,13 @@ export function deploymentReport(
   };
 }
 
+const activeStatus = (revisions: RevisionResource[], active: string | undefined): RevisionResource['status'] =>
+  revisions.find(({ metadata }) => metadata.name === active)?.status;
+
 /** Returns the newest revision, the serving one, and the version that its pods report. */
 function revisionFields(revisions: RevisionResource[], active: string | undefined): DeploymentStatusFields {
   const newest = newestFirst(revisions)[0];
-  const serverVersion = revisions.find(({ metadata }) => metadata.name === active)?.status?.serverVersion;
+  const serverVersion = activeStatus(revisions, active)?.serverVersion;
   return {
     ...(newest && { latestRevision: newest.metadata.name }),
     ...(active !== undefined && { activeRevision: active }),

@@ -92,6 +92,7 @@ function writtenOnce(revision: RevisionResource, { decision, world, secretName, 
     commitSha: decision.commitSha,
     builtAt: decision.image !== undefined && spec.source === 'git' ? time : undefined,
     serverVersion: told.version,
+    mountPrefix: told.mountPrefix,
   };
   // A revision that hibernation has queued again or that was suspended gets its whole deadline.
   const known =

@@ -18,12 +18,13 @@ const HEAD = 65_536;
 /** Milliseconds within which a kubelet must answer. A rollout waits no longer for it. */
 const PATIENCE = 5000;
 const READY_LINE = /^.*"server_version":"(?<version>[\w.+-]{1,64})".*$/m;
+const MOUNTED_AT = /"mount_prefix":"(?<prefix>\/[\w./~-]{1,200})"/;
 const GUARDED_BY = /"guard":"(?<guard>open|key|handlers)"/;
 
 type Rollout = { decision: Decision; world: RevisionWorld; settings: Pick<OperatorSettings, 'profile'>; signal: AbortSignal; log: Log };
 
 /** What the pods of a revision tell of themselves when they are ready. */
-export type Told = { version?: string; guard?: ReportedGuard };
+export type Told = { version?: string; guard?: ReportedGuard; mountPrefix?: string };
 
 /**
  * Reads the line that a server logs when it is ready: once, when its revision has rolled out, and once more when its
@@ -60,5 +61,7 @@ function toldIn(text: string): Told {
   const version = line?.groups?.['version'];
   if (line === null || version === undefined) return {};
   // A server that is older than keys does not say what guards it.
-  return { version, guard: (GUARDED_BY.exec(line[0])?.groups?.['guard'] as ReportedGuard | undefined) ?? 'unknown' };
+  const guard = (GUARDED_BY.exec(line[0])?.groups?.['guard'] as ReportedGuard | undefined) ?? 'unknown';
+  const mountPrefix = MOUNTED_AT.exec(line[0])?.groups?.['prefix'];
+  return { version, guard, ...(mountPrefix !== undefined && { mountPrefix }) };
 }

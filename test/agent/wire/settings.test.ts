@@ -28,6 +28,10 @@ describe('with routes switched off and a prefix before the others', () => {
     expect([await status('/agents/threads', {}), await status('/threads', {})]).toEqual([200, 404]);
   });
 
+  test('the operator reads the prefix where it reads the version', () => {
+    expect(agent.output()).toMatch(/"server_version":.*"mount_prefix":"\/agents"/);
+  });
+
   test('what is switched off is not there', async () => {
     expect(await status('/agents/assistants/search', {})).toBe(404);
     expect(await status('/agents/store/namespaces', {})).toBe(404);

@@ -15,5 +15,12 @@ test.each([
     'https://chat.example',
   ],
 ])('the url is %s', (_, given, install, expected) => {
-  expect(urlOf(given, install, service)).toBe(expected);
+  expect(urlOf(given, install, { service })).toBe(expected);
+});
+
+test('the url has what stands before every path, and the user writes it into an address of its own', () => {
+  const mounted = { service, mountPrefix: '/agents' };
+  expect(urlOf(deployment(), settings(), mounted)).toBe('http://chat-agent.team.svc.cluster.local/agents');
+  const own = deployment({ spec: { sourceConfig: { customUrl: 'https://chat.example' } } });
+  expect(urlOf(own, settings(), mounted)).toBe('https://chat.example');
 });

@@ -35,6 +35,12 @@ test('what guards the agents stands on the same line, and nowhere else counts', 
   expect((await read(line.replace('"key"', '"magic"'))).guard).toBe('unknown');
 });
 
+test('what stands before every path stands there too, if it is a path', async () => {
+  const mounted = (prefix: string): string => LINE.replace('"port"', `"mount_prefix":"${prefix}","port"`);
+  expect((await read(mounted('/team/agents'))).mountPrefix).toBe('/team/agents');
+  expect((await read(mounted('/a?b=c'))).mountPrefix).toBeUndefined();
+});
+
 test('a server that tells none, or whose log can not be read, has none', async () => {
   expect(await read('{"msg":"ready"}')).toEqual({ asked: 1 });
   expect(await read('"server_version":"<script>"')).toEqual({ asked: 1 });
