@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { call, follow, stream, type Streamed } from './http.ts';
+import { call, callForText, follow, stream, type Streamed } from './http.ts';
 import type { BenchServer } from './servers.ts';
 
 /* The calls of the measurements, the same for every server. */
@@ -15,6 +15,10 @@ export async function createThread({ url }: BenchServer, metadata: object = {}):
 
 export const wait = ({ url }: BenchServer, thread: string): Promise<EchoState> =>
   call<EchoState>(`${url}/threads/${thread}/runs/wait`, { assistant_id: 'echo', input });
+
+/** Returns the JSON of the state, which nobody has parsed. */
+export const waitForText = ({ url }: BenchServer, thread: string): Promise<string> =>
+  callForText(`${url}/threads/${thread}/runs/wait`, { assistant_id: 'echo', input });
 
 export const createRun = ({ url }: BenchServer, thread: string): Promise<{ run_id: string }> =>
   call<{ run_id: string }>(`${url}/threads/${thread}/runs`, { assistant_id: 'echo', input });

@@ -28,10 +28,11 @@ async function read(answer: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-/** GET without a body, POST with one; the answer is JSON. */
-export async function call<T>(url: string, body?: unknown): Promise<T> {
-  return JSON.parse(await read(await open(url, body))) as T;
-}
+/** GET without a body, POST with one; returns the answer as text. */
+export const callForText = async (url: string, body?: unknown): Promise<string> => read(await open(url, body));
+
+/** Does the same, and returns what the answer holds. */
+export const call = async <T>(url: string, body?: unknown): Promise<T> => JSON.parse(await callForText(url, body)) as T;
 
 /** The milliseconds to the first `custom` event and to the end, and the number of those events. */
 export type Streamed = { first: number; whole: number; events: number };
