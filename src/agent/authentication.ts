@@ -11,10 +11,12 @@ import {
   type Guarding,
 } from './auth/authenticate.ts';
 import type { AgentCaller } from './auth/caller.ts';
-import { byKey } from './auth/closed.ts';
+import { byCredentials } from './auth/closed.ts';
+import { TenantKeys } from './auth/tenant-keys.ts';
 import type { AuthUser } from './auth/events.ts';
 import { UserCache } from './auth/user-cache.ts';
 import type { GraphsFile } from './gx-json/read.ts';
+import { IssuerTokens } from '../tokens/issuer-tokens.ts';
 import { UserCode } from './user-code/host.ts';
 
 /** Tells who calls, by what a request shows of its caller. Throws the refusal of whoever may not. */
@@ -66,7 +68,13 @@ async function openCode({ config, file, log }: Settings): Promise<UserCode> {
 }
 
 function withoutHandlers({ access }: Pick<AgentConfig, 'access'>, log: Log): Omit<Authentication, 'close' | 'code'> {
-  if (access.key !== undefined || access.keyFolder !== undefined)
-    return { guard: 'key', callerOf: byKey(new AgentKeys({ access, log })), callerFor: openToOwners };
-  return { guard: 'open', callerOf: openToAll, callerFor: openToOwners };
+  const hasKey = access.key !== undefined || access.keyFolder !== undefined;
+  const openers = {
+    keys: hasKey ? new AgentKeys({ access, log }) : undefined,
+    tenantKeys: access.tenantKeys && new TenantKeys({ place: access.tenantKeys, log }),
+    tokens: access.tokens && new IssuerTokens({ rules: access.tokens, realm: 'agent', log }),
+  };
+  const isOpen = Object.values(openers).every((opener) => opener === undefined);
+  const who = isOpen ? ({ guard: 'open', callerOf: openToAll } as const) : ({ guard: 'key', callerOf: byCredentials(openers) } as const);
+  return { ...who, callerFor: openToOwners };
 }

@@ -7,7 +7,7 @@ import { serveSockets, type Sockets } from '../http/websocket.ts';
 import type { Cors, GxJson } from '../schema/gx-json.ts';
 import { withAppDocument } from './app-document.ts';
 import { openToAll, type CallerRequest, type Guarding } from './auth/authenticate.ts';
-import type { AgentCaller } from './auth/caller.ts';
+import { permitAccess, type AgentCaller } from './auth/caller.ts';
 import { KEY_SCHEMES } from './auth/closed.ts';
 import { KEY_PROTOCOL, withKeyOfSocket } from './auth/credential.ts';
 import { securitySchemes, withSecurity } from './auth/document.ts';
@@ -57,7 +57,7 @@ export function agentSockets(
   return serveSockets(server, {
     routes: routes.map((route) => ({ ...route, path: prefix + route.path })),
     log: deps.log,
-    authenticate: (headers, origin) => callerOf({ headers: withKeyOfSocket(headers), ...origin }),
+    authenticate: (headers, origin) => callerOf({ headers: withKeyOfSocket(headers), access: 'read', ...origin }),
     secretProtocols: KEY_PROTOCOL,
     opens: (caller) => deps.callers.opens(caller),
     permits: permitsOrigin(corsOf(config, settings)),
@@ -97,7 +97,8 @@ export function agentApp(
     routes,
     log: deps.log,
     invalid: 'sentence',
-    authenticate: (headers, access, origin) => (access === 'open' ? openToAll(origin) : callerOf({ headers, ...origin })),
+    authenticate: (headers, access, origin) => (access === 'open' ? openToAll(origin) : callerOf({ headers, access, ...origin })),
+    permit: permitAccess,
     opens: (caller) => deps.callers.opens(caller),
     starts: (caller, count) => deps.callers.starts(caller, count),
     body: config.body,

@@ -1,4 +1,8 @@
 import type { SettingsReader } from './env.ts';
+import { isTrustworthy } from './oidc.ts';
+
+/** Whose tokens are accepted, and how they are checked. */
+type TokenRules = { issuer: string; audiences: string[]; jwksUrl: string | undefined; algorithms: string[]; clockSkewSeconds: number };
 
 /** Who may call an agent whose gx.json names no handlers. Without any of these, everybody who reaches it. */
 export type AgentAccess = {
@@ -6,9 +10,18 @@ export type AgentAccess = {
   key: string | undefined;
   /** The folder with the key in files, which are read again when they change. */
   keyFolder: string | undefined;
+  /** Where the deployment's tenant has its keys for the REST API checked, which open the agent, too. */
+  tenantKeys: { url: string; deploymentId: string } | undefined;
+  /** Whose tokens open the agent, too. */
+  tokens: TokenRules | undefined;
 };
 
-export const OPEN_ACCESS: AgentAccess = { key: undefined, keyFolder: undefined };
+export const OPEN_ACCESS: AgentAccess = { key: undefined, keyFolder: undefined, tenantKeys: undefined, tokens: undefined };
+
+/** What identity providers sign with by default. */
+const USUAL_ALGORITHMS = ['RS256', 'ES256'];
+/** Seconds by which clocks may differ. */
+const SKEW = 30;
 
 /** Characters of the shortest key. The operator's have 47. */
 const SHORTEST = 16;
@@ -19,5 +32,27 @@ export function agentAccess(read: SettingsReader): AgentAccess {
   const keyFolder = read.optional(['GX_AGENT_KEY_FOLDER']);
   if (key !== undefined && keyFolder !== undefined) read.problem('GX_AGENT_KEY and GX_AGENT_KEY_FOLDER exclude each other');
   if (key !== undefined && key.length < SHORTEST) read.problem(`GX_AGENT_KEY must have at least ${SHORTEST} characters`);
-  return { key, keyFolder };
+  return { key, keyFolder, tenantKeys: tenantKeys(read), tokens: issuerOf(read) };
+}
+
+function tenantKeys(read: SettingsReader): AgentAccess['tenantKeys'] {
+  const url = read.optional(['GX_AUTH_CHECK_URL']);
+  const deploymentId = read.optional(['GX_DEPLOYMENT_ID']);
+  if (url === undefined) return undefined;
+  if (!/^https?:\/\/[^/]/.test(url)) read.problem('GX_AUTH_CHECK_URL must be an http or https address');
+  if (deploymentId === undefined) read.problem('GX_AUTH_CHECK_URL is set without GX_DEPLOYMENT_ID');
+  return { url: url.replace(/\/$/, ''), deploymentId: deploymentId ?? '' };
+}
+
+function issuerOf(read: SettingsReader): AgentAccess['tokens'] {
+  const [issuer, jwksUrl] = [read.optional(['GX_AUTH_ISSUER']), read.optional(['GX_AUTH_JWKS_URL'])];
+  const audiences = read.words(['GX_AUTH_AUDIENCE']);
+  if (issuer === undefined) {
+    if (audiences.length > 0 || jwksUrl !== undefined) read.problem('GX_AUTH_AUDIENCE and GX_AUTH_JWKS_URL need GX_AUTH_ISSUER');
+    return undefined;
+  }
+  for (const [name, address] of Object.entries({ GX_AUTH_ISSUER: issuer, GX_AUTH_JWKS_URL: jwksUrl }))
+    if (address !== undefined && !isTrustworthy(address)) read.problem(`${name} must be an https address (http only on localhost)`);
+  if (audiences.length === 0) read.problem('GX_AUTH_AUDIENCE is not set (what tokens for this agent carry in aud)');
+  return { issuer, audiences, jwksUrl, algorithms: USUAL_ALGORITHMS, clockSkewSeconds: SKEW };
 }

@@ -44,6 +44,8 @@ export type OperatorSettings = {
   keyOverlapHours: number;
   /** Whether the agents of revisions that were made before there were keys ask for one as well. */
   closeAgents: boolean;
+  /** Where agents find the control plane, which checks the keys of their tenant. */
+  controlPlaneUrl?: string;
   /** Seconds that a server gets to finish its runs. Its pod gets some more. */
   drainSeconds: number;
   /** Characters of JSON that the spec of a custom resource may have. */
@@ -92,6 +94,9 @@ export function operatorConfig(env: Env): OperatorConfig {
 function settings(read: SettingsReader): OperatorSettings {
   const storageClass = read.optional(['GX_STORAGE_CLASS']);
   const nodeHost = read.optional(['GX_NODE_HOST']);
+  const controlPlaneUrl = read.optional(['GX_CONTROL_PLANE_URL']);
+  if (controlPlaneUrl !== undefined && !/^https?:\/\/[^/]/.test(controlPlaneUrl))
+    read.problem('GX_CONTROL_PLANE_URL must be an http or https address');
   return {
     databaseImage: read.text(['GX_POSTGRES_IMAGE'], 'gx-postgres:17'),
     imagePullPolicy: spelled(read.oneOf(['GX_IMAGE_PULL_POLICY'], 'ifnotpresent', ['always', 'ifnotpresent', 'never']), [
@@ -116,6 +121,7 @@ function settings(read: SettingsReader): OperatorSettings {
     imagePullPatienceSeconds: read.integer(['GX_IMAGE_PULL_PATIENCE_SECONDS'], 90, { min: 1, max: 86_400 }),
     keyOverlapHours: read.integer(['GX_KEY_OVERLAP_HOURS'], 24, { min: 0, max: 8760 }),
     closeAgents: read.flag(['GX_CLOSE_AGENTS'], false),
+    ...(controlPlaneUrl !== undefined && { controlPlaneUrl }),
     drainSeconds: read.integer(['GX_DRAIN_SECONDS'], 180, { min: 0, max: 86_400 }),
     specLimit: specLimit(read),
   };

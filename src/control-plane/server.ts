@@ -14,6 +14,7 @@ import type { ControlPlane } from './control-plane.ts';
 import { refusing } from './kube-refusal.ts';
 import { createControlPlaneMetrics } from './metrics.ts';
 import { agentKeyRoutes } from './routes/agent-keys.ts';
+import { authCheckRoutes } from './routes/auth-check.ts';
 import { deploymentRoutes } from './routes/deployments.ts';
 import { eventRoutes } from './routes/events.ts';
 import { integrationRoutes } from './routes/integrations.ts';
@@ -62,6 +63,7 @@ export function controlPlaneRoutes(plane: ControlPlane): Route<Caller>[] {
   const parts = [
     deploymentRoutes,
     agentKeyRoutes,
+    authCheckRoutes,
     revisionRoutes,
     eventRoutes,
     logRoutes,

@@ -24,7 +24,7 @@ export const AuthSpec = Type.Object(
       }),
     ),
     audiences: Type.Optional(
-      Type.Array(Type.String({ minLength: 1, maxLength: 512 }), {
+      Type.Array(Type.String({ minLength: 1, maxLength: 512, pattern: '^[^,]+$' }), {
         minItems: 1,
         maxItems: 16,
         description: 'Required with an issuer: `aud` of a token must be one of them.',

@@ -22,6 +22,10 @@ const RESERVED: readonly string[] = [
   'GX_TENANT_ID',
   'GX_AGENT_KEY',
   'GX_AGENT_KEY_FOLDER',
+  'GX_AUTH_CHECK_URL',
+  'GX_AUTH_ISSUER',
+  'GX_AUTH_AUDIENCE',
+  'GX_AUTH_JWKS_URL',
 ];
 const RESERVED_PREFIXES: readonly string[] = ['GX_DEPLOYMENT_', 'GX_REVISION_', 'KUBERNETES_'];
 

@@ -231,7 +231,16 @@ test('all that a deployment and its revision have is found by label, and by owne
     (kind) => `${kind} database`,
   );
   expect(await list('gx.dev/deployment=family')).toEqual(
-    [...ofRevision, ...ofDeployment, 'NetworkPolicy agent', 'Revision', 'Secret tls', 'Secret tls', 'Service agent'].toSorted(),
+    [
+      ...ofRevision,
+      ...ofDeployment,
+      'NetworkPolicy agent',
+      'Revision',
+      'Secret key',
+      'Secret tls',
+      'Secret tls',
+      'Service agent',
+    ].toSorted(),
   );
   const { metadata } = await see.revision('family-00001');
   expect(metadata.ownerReferences).toMatchObject([{ kind: 'Deployment', name: 'family', controller: true }]);

@@ -65,6 +65,12 @@ seccompProfile: { type: RuntimeDefault }
 {{- .Values.controlPlane.service.port | default (ternary 80 443 (empty .Values.controlPlane.tls.secretName)) -}}
 {{- end }}
 
+{{/* Where pods of the cluster find the control plane. */}}
+{{- define "gx.controlPlaneUrl" -}}
+{{- $host := printf "%s-control-plane.%s.svc.%s" .Release.Name .Release.Namespace .Values.settings.clusterDomain -}}
+{{- printf "%s://%s:%s" (include "gx.portName" .) $host (include "gx.servicePort" .) -}}
+{{- end }}
+
 {{/* The part of `spec` that both pods share. */}}
 {{- define "gx.placement" -}}
 {{- with .root.Values.images.pullSecrets }}

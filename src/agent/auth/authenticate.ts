@@ -4,8 +4,14 @@ import type { AuthUser } from './events.ts';
 import { ANONYMOUS, type AgentCaller, type Guard } from './caller.ts';
 import type { UserCache } from './user-cache.ts';
 
-/** A request as far as its credentials go. `url` is its path with the query. */
-export type CallerRequest = { source: string; method: string; url: string; headers: IncomingHttpHeaders };
+/** A request as far as its credentials go. `url` is its path with the query; `access` is what its route asks for. */
+export type CallerRequest = {
+  source: string;
+  method: string;
+  url: string;
+  headers: IncomingHttpHeaders;
+  access?: 'open' | 'read' | 'write' | 'admin';
+};
 
 /** What decides who may call: nothing, the key of the deployment, or the handlers of `auth.path`. */
 export type Guarding = 'open' | 'key' | 'handlers';

@@ -1,4 +1,4 @@
-import { Problem } from '../../errors.ts';
+import { Forbidden, Problem } from '../../errors.ts';
 import type { JsonObject } from '../../schema/agent-types.ts';
 import type { Patterns } from '../db/permits.ts';
 import { handlerNames, type AuthEvent, type AuthUser, type HandlerAnswer } from './events.ts';
@@ -10,11 +10,16 @@ export type Authorize = (question: { event: AuthEvent; value: string; user: Auth
 /** What decides for one caller: who it is, and the handlers that are asked. */
 export type Guard = { user: AuthUser; handles: ReadonlySet<string>; authorize: Authorize };
 
-/** Who calls, and from which address. Without a guard, everybody may do everything. */
-export type AgentCaller = { identity: string; source: string; guard?: Guard };
+/** Who calls, and from where. Without a guard, everybody may do everything. `readsOnly`: what changes nothing. */
+export type AgentCaller = { identity: string; source: string; guard?: Guard; readsOnly?: true };
 
 /** The identity of those who did not say who they are. */
 export const ANONYMOUS = 'anonymous';
+
+/** Throws `Forbidden` for a caller who may only read, unless that is all that is asked. */
+export function permitAccess({ readsOnly }: Pick<AgentCaller, 'readsOnly'>, access: 'open' | 'read' | 'write' | 'admin'): void {
+  if (readsOnly === true && access !== 'open' && access !== 'read') throw new Forbidden('This key may only read.');
+}
 
 /** What a caller may do: the value as its handler left it, and the records that it may touch. */
 export type Permit<V> = { value: V; permits: Patterns };

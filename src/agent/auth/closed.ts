@@ -1,26 +1,77 @@
-import { Unauthorized } from '../../errors.ts';
-import { openToAll, type CallerRequest } from './authenticate.ts';
-import type { AgentCaller } from './caller.ts';
-import { credentialOf, type ShownKey } from './credential.ts';
+import { Forbidden, Unauthorized } from '../../errors.ts';
+import type { AuthCheck } from '../../schema/auth-check.ts';
+import type { IssuerTokens, TokenClaims } from '../../tokens/issuer-tokens.ts';
 import type { AgentKeys } from './agent-keys.ts';
+import { openToAll, type CallerRequest } from './authenticate.ts';
+import type { AgentCaller, Guard } from './caller.ts';
+import { credentialOf, type ShownKey } from './credential.ts';
+import type { AuthUser } from './events.ts';
+import type { TenantKeys } from './tenant-keys.ts';
 
 /** Schemes of the OpenAPI document of an agent that asks for a key. */
 export const KEY_SCHEMES = {
   ApiKey: { type: 'apiKey', in: 'header', name: 'X-Api-Key', description: 'The key of the deployment.' },
-  Bearer: { type: 'http', scheme: 'bearer', description: 'The same key.' },
+  Bearer: { type: 'http', scheme: 'bearer', description: 'The same key, or a token where an issuer is configured.' },
 };
 
-/** Returns what lets in whoever shows the key of the deployment. It throws `Unauthorized` for all others. */
-export function byKey(keys: Pick<AgentKeys, 'has'>): (request: CallerRequest) => AgentCaller {
+/** What opens an agent: the key of its deployment, keys of its tenant, tokens of an issuer. */
+export type Openers = {
+  keys: Pick<AgentKeys, 'has'> | undefined;
+  tenantKeys: Pick<TenantKeys, 'find'> | undefined;
+  tokens: Pick<IssuerTokens, 'claimsOf'> | undefined;
+};
+
+/** Returns what lets in whoever shows one of these. It throws `Unauthorized` for all others. */
+export function byCredentials(openers: Openers): (request: CallerRequest) => Promise<AgentCaller> | AgentCaller {
   return (request) => {
     const shown = credentialOf(request.headers);
-    if (shown === undefined) throw refused("No credentials: send the deployment's key in X-Api-Key, or in Authorization: Bearer.");
-    if (!keys.has(shown.text)) throw refused(notKnown(shown));
-    return openToAll(request);
+    if (shown === undefined) throw refused(`No credentials: send ${sought(openers)}.`);
+    return openers.keys?.has(shown.text) === true ? openToAll(request) : known(openers, request, shown);
   };
 }
 
-const notKnown = ({ from }: ShownKey): string => `The key in ${from} is not this deployment's.`;
+async function known({ tenantKeys, tokens }: Openers, request: CallerRequest, shown: ShownKey): Promise<AgentCaller> {
+  const checked = await tenantKeys?.find(shown.text, { reads: readsOnly(request) });
+  if (checked !== undefined) return { ...asUser(userOfKey(checked), request), ...(checked.role === 'read' && { readsOnly: true }) };
+  if (tokens !== undefined && shown.from === 'Authorization') return asUser(userOfToken(await tokens.claimsOf(shown.text)), request);
+  throw refused(`The key in ${shown.from} does not open this deployment.`);
+}
+
+/** Returns true for a request that changes nothing, as far as its route or else its method tells. */
+const readsOnly = ({ access, method }: CallerRequest): boolean =>
+  access === undefined ? ['GET', 'HEAD'].includes(method) : access === 'read' || access === 'open';
+
+/** Returns a caller who may do everything, and whom graphs see as their user. */
+const asUser = (user: AuthUser, { source }: CallerRequest): AgentCaller => ({
+  identity: user.identity,
+  source,
+  guard: { user, handles: new Set(), authorize: neverAsked },
+});
+
+const neverAsked: Guard['authorize'] = () => Promise.reject(new Forbidden('Nobody is asked.'));
+
+const userOfKey = ({ subject, name, role, tenant_id }: AuthCheck): AuthUser => ({
+  identity: subject,
+  display_name: name,
+  is_authenticated: true,
+  permissions: [role],
+  tenant_id,
+});
+
+/** Returns the subject of a token as a user, with the claims that say more of it. */
+function userOfToken({ sub = '', ...claims }: TokenClaims): AuthUser {
+  if (sub === '') throw refused('The bearer token has no subject.');
+  const { name, scope } = claims;
+  const permissions = typeof scope === 'string' ? scope.split(' ').filter((word) => word !== '') : [];
+  return { identity: sub, display_name: typeof name === 'string' ? name : sub, is_authenticated: true, permissions, claims };
+}
+
+const sought = ({ tenantKeys, tokens }: Openers): string =>
+  [
+    "the deployment's key in X-Api-Key, or in Authorization: Bearer",
+    ...(tenantKeys === undefined ? [] : ['a key of its tenant']),
+    ...(tokens === undefined ? [] : ['a token of the issuer in Authorization: Bearer']),
+  ].join('; or ');
 
 /** A 401 names the credentials that would help (RFC 9110, section 11.6.1). */
 const refused = (message: string): Unauthorized =>

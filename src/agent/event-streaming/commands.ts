@@ -2,7 +2,7 @@ import { Problem, Unavailable } from '../../errors.ts';
 import type { Request } from '../../http/route.ts';
 import type { RunCreate } from '../../schema/run.ts';
 import type { Command } from '../../schema/event-streaming.ts';
-import type { AgentCaller } from '../auth/caller.ts';
+import { permitAccess, type AgentCaller } from '../auth/caller.ts';
 import type { Db } from '../db/pool.ts';
 import { readLifecycle } from '../db/protocol-events.ts';
 import type { BatchedStatements } from '../db/batched-statements.ts';
@@ -55,6 +55,7 @@ export const startsRun = ({ method }: Pick<Command, 'method'>): boolean => metho
 const NOT_SERVED = ['input.inject', 'state.listCheckpoints', 'state.fork'];
 
 function carryOut(deps: CommandDeps, { method, params }: Command, target: Target): Promise<Json> {
+  if (startsRun({ method })) permitAccess(target.request.caller, 'write');
   switch (method) {
     case 'run.start':
       return start(deps, params ?? {}, target);

@@ -1,106 +1,24 @@
-import { errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey, type JWTVerifyOptions, type JWTVerifyResult } from 'jose';
 import type { OidcConfig } from '../../config/oidc.ts';
-import { Unauthorized } from '../../errors.ts';
 import type { Log } from '../../log.ts';
+import { IssuerTokens } from '../../tokens/issuer-tokens.ts';
 import { type Identity, identityOf } from './claims.ts';
-import { IssuerKeys } from './issuer-keys.ts';
 
 type BearerOptions = { config: OidcConfig; log: Log; clock?: (() => number) | undefined };
 
-/** Verifies the bearer tokens of one identity provider, which are JWTs that it signed for this API. */
+/** The bearer tokens of the identity provider, with which people call this API. */
 export class BearerTokens {
   readonly #config: OidcConfig;
-  readonly #keys: IssuerKeys;
-  readonly #checks: JWTVerifyOptions;
+  readonly #tokens: IssuerTokens;
 
   constructor({ config, log, clock }: BearerOptions) {
     this.#config = config;
-    this.#keys = new IssuerKeys({ issuer: config.issuer, jwksUrl: config.jwksUrl, log, ...(clock && { clock }) });
-    this.#checks = {
-      issuer: config.issuer,
-      audience: config.audiences,
-      algorithms: config.algorithms,
-      clockTolerance: config.clockSkewSeconds,
-      requiredClaims: ['exp'],
-    };
+    this.#tokens = new IssuerTokens({ rules: config, realm: 'gx-platform', log, clock });
   }
 
   /**
    * Returns whose token it is. Throws `Unauthorized` for an invalid token, `Unavailable` if it can't be verified now.
    */
   async identify(token: string): Promise<Identity> {
-    try {
-      return identityOf(await this.#claimsOf(token), this.#config);
-    } catch (error) {
-      if (error instanceof errors.JOSEError) throw refusal(error);
-      throw error;
-    }
+    return identityOf(await this.#tokens.claimsOf(token), this.#config);
   }
-
-  async #claimsOf(token: string): Promise<JWTPayload> {
-    try {
-      return await this.#verified(token, await this.#keys.current());
-    } catch (error) {
-      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
-      const renewed = await this.#keys.renewed();
-      if (renewed === undefined) throw error;
-      return this.#verified(token, renewed);
-    }
-  }
-
-  async #verified(token: string, keys: JWTVerifyGetKey): Promise<JWTPayload> {
-    try {
-      return payloadOf(await jwtVerify(token, keys, this.#checks));
-    } catch (error) {
-      if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
-      return this.#verifiedByAny(token, error);
-    }
-  }
-
-  /** Verifies a token without a key id, from an issuer with several keys. */
-  async #verifiedByAny(token: string, candidates: errors.JWKSMultipleMatchingKeys): Promise<JWTPayload> {
-    for await (const key of candidates) {
-      try {
-        return payloadOf(await jwtVerify(token, key, this.#checks));
-      } catch (error) {
-        if (!(error instanceof errors.JWSSignatureVerificationFailed)) throw error;
-      }
-    }
-    throw new errors.JWSSignatureVerificationFailed();
-  }
-}
-
-/** Types of tokens that are made to call an API (RFC 9068). Issuers sign others with the same keys. */
-const TYPES = ['jwt', 'at+jwt', 'application/at+jwt', 'application/jwt'];
-
-/** Returns what a token says. Throws if it was made for something else than calling an API. */
-function payloadOf({ payload, protectedHeader }: JWTVerifyResult): JWTPayload {
-  const { typ = 'jwt' } = protectedHeader;
-  if (TYPES.includes(typ.toLowerCase())) return payload;
-  throw new errors.JWTClaimValidationFailed('another type', payload, 'typ', 'check_failed');
-}
-
-const OF_CLAIM: Record<string, string> = {
-  typ: 'is of a type that is not made for calling an API',
-  iss: 'was issued by another issuer',
-  aud: 'is for another audience',
-  nbf: 'is not valid yet',
-  exp: 'has no time of expiry',
-};
-
-/** Returns what is wrong with the token, without quoting any part of it. */
-function fault(error: Error): string {
-  if (error instanceof errors.JWTExpired) return 'has expired';
-  if (error instanceof errors.JWTClaimValidationFailed) return OF_CLAIM[error.claim] ?? `has a claim ${error.claim} that does not fit`;
-  if (error instanceof errors.JOSEAlgNotAllowed) return 'is signed by an algorithm that is not accepted';
-  if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWSSignatureVerificationFailed)
-    return 'is not signed by a key of the issuer';
-  return 'is not a signed JSON Web Token';
-}
-
-/** The challenge says the same as the body (RFC 6750, section 3). */
-function refusal(error: Error): Unauthorized {
-  const text = `The bearer token ${fault(error)}.`;
-  const challenge = `Bearer realm="gx-platform", error="invalid_token", error_description="${text}"`;
-  return new Unauthorized(text, { cause: error, headers: { 'www-authenticate': challenge } });
 }

@@ -1,8 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { TenantKeys } from '../../../src/agent/auth/tenant-keys.ts';
 import { kinds } from '../../../src/kube/kube.ts';
 import type { Deployment } from '../../../src/schema/deployment.ts';
 import { until } from '../../kit/until.ts';
-import { startPlane, type Plane } from '../kit/api-server-plane.ts';
+import { silentLog } from '../../kit/log.ts';
+import { startPlane, TENANT_A, type Plane } from '../kit/api-server-plane.ts';
 
 /* The key that opens a deployment's agents, over REST: who may see it, and how it is changed. */
 
@@ -78,6 +80,32 @@ test('a Secret of that name that is not the deployment’s own is not shown', as
   });
   const made = await plane.call<Deployment>('POST', '/v2/deployments', { body: body('foreign') });
   expect((await plane.call('GET', `/v2/deployments/${made.body.id}/key`)).status).toBe(404);
+});
+
+describe('the check that agents ask for', () => {
+  const check = (key: string | null, id = deployment.id) => plane.call('POST', '/v2/auth/check', { key, body: { deployment_id: id } });
+
+  test('says whose a key of the tenant is, and what it may do', async () => {
+    const { status, body: shown } = await check(plane.keys.write);
+    expect([status, shown]).toEqual([
+      200,
+      { tenant_id: TENANT_A, role: 'write', subject: expect.stringMatching(/^[0-9a-f]{16}$/), name: expect.any(String) },
+    ]);
+    expect((await check(plane.keys.read)).body).toMatchObject({ role: 'read' });
+  });
+
+  test('says no to a key of another tenant, an unknown one and none', async () => {
+    expect((await check(plane.keys.other)).status).toBe(404);
+    expect((await check(plane.keys.read, crypto.randomUUID())).status).toBe(404);
+    expect((await check(`gx_${'x'.repeat(65)}`)).status).toBe(401);
+    expect((await check(null)).status).toBe(401);
+  });
+
+  test('is what an agent understands', async () => {
+    const agent = new TenantKeys({ place: { url: plane.url, deploymentId: deployment.id }, log: silentLog() });
+    expect(await agent.find(plane.keys.read, { reads: true })).toMatchObject({ role: 'read', tenant_id: TENANT_A });
+    expect(await agent.find(plane.keys.other, { reads: true })).toBeUndefined();
+  });
 });
 
 test('no key stands in a log, an event or a resource', async () => {

@@ -3,12 +3,13 @@ import type { KubeObject } from '../../../kube/kube.ts';
 import type { RevisionResource } from '../../../schema/custom-resources.ts';
 import { GUARDED } from '../../../schema/labels.ts';
 import { names } from '../../../schema/names.ts';
+import type { WorkloadWish } from './sizes.ts';
 
 /** The folder with the key's files. The kubelet writes them again when the Secret changes. */
 const FOLDER = '/etc/gx-key';
 const VOLUME = 'gx-key';
 
-type Settings = Pick<OperatorSettings, 'closeAgents'>;
+type Settings = Pick<OperatorSettings, 'closeAgents' | 'controlPlaneUrl'>;
 
 /** Returns true if the agents of a revision ask for a key, unless their gx.json names handlers. */
 export const isGuarded = ({ spec }: RevisionResource, { closeAgents }: Settings): boolean =>
@@ -22,13 +23,24 @@ export const isClosed = ({ spec }: KubeObject): boolean =>
 export type Guarded = { variables: object[]; mounts: object[]; volumes: object[]; annotations: Record<string, string> };
 
 /** Returns the parts of a pod that close it. */
-export function guarded(revision: RevisionResource, settings: Settings): Guarded {
+export function guarded(revision: RevisionResource, { deploymentId }: Pick<WorkloadWish, 'deploymentId'>, settings: Settings): Guarded {
   if (!isGuarded(revision, settings)) return { variables: [], mounts: [], volumes: [], annotations: {} };
   const secretName = names.agentKey(revision.spec.deployment);
   return {
-    variables: [{ name: 'GX_AGENT_KEY_FOLDER', value: FOLDER }],
+    variables: [{ name: 'GX_AGENT_KEY_FOLDER', value: FOLDER }, ...others(revision, deploymentId, settings)],
     mounts: [{ name: VOLUME, mountPath: FOLDER, readOnly: true }],
     volumes: [{ name: VOLUME, secret: { secretName } }],
     annotations: { [GUARDED]: 'key' },
   };
+}
+
+/** Returns the variables that let in others than those with the key: keys of the tenant, tokens of an issuer. */
+function others({ spec }: RevisionResource, deploymentId: string, { controlPlaneUrl }: Settings): object[] {
+  const { mode, issuer, audiences = [], jwks } = spec.template.sourceRevisionConfig?.auth ?? {};
+  const asked = {
+    ...(mode === 'tenant' && controlPlaneUrl !== undefined && { GX_AUTH_CHECK_URL: controlPlaneUrl, GX_DEPLOYMENT_ID: deploymentId }),
+    ...(issuer !== undefined && { GX_AUTH_ISSUER: issuer, GX_AUTH_AUDIENCE: audiences.join(',') }),
+    ...(issuer !== undefined && jwks !== undefined && { GX_AUTH_JWKS_URL: jwks }),
+  };
+  return Object.entries(asked).map(([name, value]) => ({ name, value }));
 }

@@ -30,7 +30,7 @@ export function mainContainer(revision: RevisionResource, wish: WorkloadWish, se
     volumeMounts: [
       { name: 'gx-tmp', mountPath: '/tmp' },
       ...addressed(wish.address).mounts,
-      ...guarded(revision, settings).mounts,
+      ...guarded(revision, wish, settings).mounts,
       ...(spec.volumeMounts ?? []).map(withoutNulls),
     ],
   };
@@ -49,7 +49,7 @@ function environment(
   const text = (name: string, value: string | number): object => ({ name, value: String(value) });
   return [
     ...addressed(address).variables,
-    ...guarded(revision, settings).variables,
+    ...guarded(revision, { deploymentId }, settings).variables,
     text('GX_DEPLOYMENT', spec.deployment),
     text('GX_REVISION', metadata.name),
     text('GX_SERVER_HOST', '0.0.0.0'),

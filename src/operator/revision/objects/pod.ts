@@ -37,7 +37,7 @@ export function podSpec(revision: RevisionResource, wish: WorkloadWish, settings
     volumes: [
       { name: 'gx-tmp', emptyDir: {} },
       ...addressed(wish.address).volumes,
-      ...guarded(revision, settings).volumes,
+      ...guarded(revision, wish, settings).volumes,
       ...(spec.volumes ?? []).map(withoutNulls),
     ],
   };

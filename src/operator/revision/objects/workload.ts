@@ -46,7 +46,12 @@ export function workload(revision: RevisionResource, wish: WorkloadWish, setting
       template: {
         metadata: {
           labels: { ...labels, ...own },
-          annotations: { ...annotations, ...said, [DATABASE_ADDRESS]: stampOf(wish.address), ...guarded(revision, settings).annotations },
+          annotations: {
+            ...annotations,
+            ...said,
+            [DATABASE_ADDRESS]: stampOf(wish.address),
+            ...guarded(revision, wish, settings).annotations,
+          },
         },
         spec: podSpec(revision, wish, settings),
       },

@@ -61,6 +61,7 @@ test('an external database: its pods read the address from the Secret, and nothi
   expect(made.flat().map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([
     'NetworkPolicy outside-agent',
     'Service outside-agent',
+    'Secret outside-key',
   ]);
 });
 

@@ -1,7 +1,7 @@
 import { createLocalJWKSet, type JSONWebKeySet, type LocalJWKSet } from 'jose';
-import { isTrustworthy } from '../../config/oidc.ts';
-import { asError, Unavailable } from '../../errors.ts';
-import type { Log } from '../../log.ts';
+import { isTrustworthy } from '../config/oidc.ts';
+import { asError, Unavailable } from '../errors.ts';
+import type { Log } from '../log.ts';
 
 /** Keys older than this are read again, so a key that the issuer withdrew is trusted no longer than this. */
 const FRESH_MILLISECONDS = 600_000;

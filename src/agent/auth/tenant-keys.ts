@@ -1,0 +1,112 @@
+import { createHash } from 'node:crypto';
+import type { AgentAccess } from '../../config/agent-access.ts';
+import { asError, Unavailable } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+import type { AuthCheck } from '../../schema/auth-check.ts';
+
+/** Milliseconds for which an answer is believed: of a key that is good, and of one that is not. */
+const FRESH = { good: 30_000, refused: 10_000 };
+/** While the control plane is away, a key that was good may read for this long after its last check. */
+const IN_OUTAGE = 3_600_000;
+/** After a check that got no answer, nobody asks again for this long. */
+const AWAY = 1000;
+const PATIENCE = 3000;
+/** How many answers are remembered, good ones and refusals apart, so that the latter displace none of the former. */
+const MOST = { good: 10_000, refused: 500 };
+/** What keys of the REST API look like. Nothing else is sent there. */
+const FORM = /^gx_[\w-]{40,100}$/;
+
+type Checked<T> = { answer: T; at: number };
+type Options = { place: NonNullable<AgentAccess['tenantKeys']>; log: Log; clock?: () => number };
+
+/** Keys for the REST API that open the agent, too: the control plane says whose they are. */
+export class TenantKeys {
+  readonly #place: Options['place'];
+  readonly #log: Log;
+  readonly #clock: () => number;
+  readonly #good = new Map<string, Checked<AuthCheck>>();
+  readonly #refused = new Map<string, Checked<undefined>>();
+  readonly #asking = new Map<string, Promise<AuthCheck | undefined>>();
+  #awayUntil = -Infinity;
+
+  constructor({ place, log, clock = () => performance.now() }: Options) {
+    this.#place = place;
+    this.#log = log;
+    this.#clock = clock;
+  }
+
+  /**
+   * Returns whose key it is, or undefined if it does not open this deployment. Throws `Unavailable` if it can't be
+   * checked now. A key that was good lately may still read then.
+   */
+  async find(key: string, { reads }: { reads: boolean }): Promise<AuthCheck | undefined> {
+    if (!FORM.test(key)) return undefined;
+    const digest = createHash('sha256').update(key).digest('base64');
+    const [good, refused] = [this.#good.get(digest), this.#refused.get(digest)];
+    if (good !== undefined && this.#ageOf(good) < FRESH.good) return good.answer;
+    if (refused !== undefined && this.#ageOf(refused) < FRESH.refused) return undefined;
+    try {
+      return await this.#checked(digest, key);
+    } catch (error) {
+      if (error instanceof Unavailable && reads && good !== undefined && this.#ageOf(good) < IN_OUTAGE)
+        return { ...good.answer, role: 'read' };
+      throw error;
+    }
+  }
+
+  #ageOf({ at }: Checked<unknown>): number {
+    return this.#clock() - at;
+  }
+
+  /** One question serves all requests that came with the same key. */
+  #checked(digest: string, key: string): Promise<AuthCheck | undefined> {
+    const running = this.#asking.get(digest);
+    if (running !== undefined) return running;
+    const started = this.#ask(key)
+      .then((answer) => this.#remember(digest, answer))
+      .finally(() => this.#asking.delete(digest));
+    this.#asking.set(digest, started);
+    return started;
+  }
+
+  async #ask(key: string): Promise<AuthCheck | undefined> {
+    if (this.#clock() < this.#awayUntil) throw away();
+    const { url, deploymentId } = this.#place;
+    try {
+      const response = await fetch(`${url}/v2/auth/check`, {
+        method: 'POST',
+        headers: { 'x-api-key': key, 'content-type': 'application/json' },
+        body: JSON.stringify({ deployment_id: deploymentId }),
+        signal: AbortSignal.timeout(PATIENCE),
+        redirect: 'error',
+      });
+      if (response.ok) return (await response.json()) as AuthCheck;
+      await response.body?.cancel();
+      if ([401, 403, 404].includes(response.status)) return undefined;
+      throw new Unavailable(`the control plane answers ${response.status}`);
+    } catch (error) {
+      this.#awayUntil = this.#clock() + AWAY;
+      this.#log.warn({ err: asError(error) }, 'the control plane could not check a key');
+      throw away(error);
+    }
+  }
+
+  #remember(digest: string, answer: AuthCheck | undefined): AuthCheck | undefined {
+    this.#good.delete(digest);
+    this.#refused.delete(digest);
+    const at = this.#clock();
+    if (answer === undefined) withRoom(this.#refused, MOST.refused).set(digest, { answer, at });
+    else withRoom(this.#good, MOST.good).set(digest, { answer, at });
+    return answer;
+  }
+}
+
+const away = (cause?: unknown): Unavailable =>
+  new Unavailable('The control plane does not answer, so the key is not checked; try again.', { cause });
+
+/** Returns the map with room for one more: what was remembered first goes first. */
+function withRoom<T>(map: Map<string, T>, most: number): Map<string, T> {
+  const [oldest] = map.keys();
+  if (map.size >= most && oldest !== undefined) map.delete(oldest);
+  return map;
+}

@@ -1,0 +1,32 @@
+import { json, type Route } from '../../http/route.ts';
+import { AuthCheck, AuthCheckRequest } from '../../schema/auth-check.ts';
+import type { Caller } from '../caller.ts';
+import type { ControlPlane } from '../control-plane.ts';
+import { findDeployment } from '../deployments/lookup.ts';
+import { failures, notFound, restRoute } from './route.ts';
+
+/**
+ * Returns the route by which agents ask about the keys of their callers. An agent has no key of its own: it sends the
+ * caller's, so that whoever asks learns no more than the key's holder may know.
+ */
+export const authCheckRoutes = (plane: ControlPlane): Route<Caller>[] => [
+  restRoute({
+    method: 'post',
+    path: '/v2/auth/check',
+    id: 'checkAuth',
+    summary: 'Whose credentials these are, if they may open a deployment.',
+    tag: 'deployments',
+    access: 'read',
+    body: AuthCheckRequest,
+    answers: {
+      200: { description: 'They may.', schema: AuthCheck },
+      404: { ...notFound, description: 'No deployment of their tenant has this id.' },
+      ...failures,
+    },
+    handler: async (request) => {
+      await findDeployment(plane, request.body.deployment_id, request);
+      const { tenantId, role, keyId, keyName } = request.caller;
+      return json({ tenant_id: tenantId, role, subject: keyId ?? keyName, name: keyName });
+    },
+  }),
+];

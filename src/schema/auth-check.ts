@@ -1,0 +1,20 @@
+import { Type, type Static } from 'typebox';
+import { StringEnum, Uuid } from './types.ts';
+
+/** What an agent asks the control plane about a caller's key, which it sends along as its own. */
+export const AuthCheckRequest = Type.Object(
+  { deployment_id: Uuid('The deployment that is to be opened.') },
+  { additionalProperties: false },
+);
+
+/** Whose the key is that opens the deployment. */
+export const AuthCheck = Type.Object(
+  {
+    tenant_id: Uuid("The deployment's tenant, which is the key's."),
+    role: StringEnum(['read', 'write', 'admin'], { description: 'A key with the role read may only read.' }),
+    subject: Type.String({ description: "The key's id, or the subject of a token." }),
+    name: Type.String({ description: 'What people call it.' }),
+  },
+  { additionalProperties: false },
+);
+export type AuthCheck = Static<typeof AuthCheck>;
