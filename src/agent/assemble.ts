@@ -9,6 +9,7 @@ import type { WorkerLock } from './db/worker-locks.ts';
 import { CronClock, type ClockDeps } from './crons/clock.ts';
 import type { AgentDeps } from './deps.ts';
 import type { GraphsFile } from './gx-json/read.ts';
+import { expirySettings } from './gx-json/expiry.ts';
 import type { Embed } from './gx-json/embed.ts';
 import { builtSchemas } from './graph-types/built-schemas.ts';
 import { TypedSchemas } from './graph-types/typed-schemas.ts';
@@ -55,6 +56,7 @@ export function graphHost(config: AgentConfig, file: GraphsFile, log: Log): Grap
     start: {
       graphs: file.graphs,
       index: file.index,
+      storeLife: expirySettings(file.settings).store,
       database: { ...config.database, poolSize: shares.perThread },
       logLevel: config.logLevel,
       env: file.env,
@@ -129,6 +131,7 @@ export async function assemble({ config, db, preparing, host, bundles, file, cal
     callers: new Callers(config.callers),
     keeper,
     clock: new CronClock({ ...making, callerFor }),
+    expiry: expirySettings(file.settings),
     typedSchemas,
     bundles,
     semanticSearch: file.index && new SemanticSearch({ db, index: file.index, embed: embedIn(host) }),

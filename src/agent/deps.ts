@@ -5,6 +5,7 @@ import type { Database } from './db/pool.ts';
 import type { RunInserts } from './db/run-inserts.ts';
 import type { Signals } from './db/signals.ts';
 import type { TypedSchemas } from './graph-types/typed-schemas.ts';
+import type { Expiry } from './gx-json/expiry.ts';
 import type { SemanticSearch } from './gx-json/semantic-search.ts';
 import type { Pump } from './queue/pump.ts';
 import type { Tickets } from './queue/tickets.ts';
@@ -45,6 +46,7 @@ export type AgentDeps = {
   /** How items of the store are searched by meaning; undefined when gx.json asks for none. */
   semanticSearch: SemanticSearch | undefined;
   jobs: JobSettings;
+  expiry: Expiry;
   /** What each caller has open, and starts. */
   callers: Callers;
   queued: QueuedRuns;

@@ -13,6 +13,7 @@ import { threadStateRoutes } from './routes/thread-state.ts';
 import { threadStreamRoute } from './routes/thread-stream.ts';
 import { threadRoutes } from './routes/threads.ts';
 import { uiRoutes } from './routes/ui.ts';
+import { removeExpired } from './sweeps.ts';
 
 /** Everything that an agent server can serve, in the order in which /docs shows it. A new feature is one more line. */
 const FEATURES: readonly Feature[] = [
@@ -34,6 +35,7 @@ const FEATURES: readonly Feature[] = [
   { isServed: ({ http }) => http.disable_ui !== true, routes: uiRoutes },
   // A process that takes no runs leaves their ends to those that do.
   { isServed: () => true, work: ({ courier, pump }, signal) => void (pump.works && courier.work(signal)) },
+  { isServed: () => true, work: (deps, signal) => void (deps.pump.works && removeExpired(deps, signal)) },
   // Indexing is always on, because graphs search the store whether or not clients can reach it.
   { isServed: () => true, work: (deps, signal) => void indexStore(deps, signal) },
 ];

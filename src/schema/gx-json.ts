@@ -1,4 +1,5 @@
 import { Type, type Static, type TUnsafe } from 'typebox';
+import { CheckpointerTtl, StoreTtl } from './expiry.ts';
 import { FreeForm, MapOf, StringEnum } from './types.ts';
 
 /*
@@ -109,7 +110,7 @@ const Store = Type.Object(
         { additionalProperties: false },
       ),
     ),
-    ttl: Type.Optional(FreeForm('refresh_on_read, default_ttl, sweep_interval_minutes')),
+    ttl: Type.Optional(StoreTtl),
   },
   { additionalProperties: false },
 );
@@ -120,7 +121,7 @@ const Checkpointer = Type.Object(
     backend: Type.Optional(StringEnum(['default'])),
     path: Type.Optional(Type.String()),
     uri: Type.Optional(Type.String()),
-    ttl: Type.Optional(FreeForm('strategy, default_ttl, sweep_interval_minutes')),
+    ttl: Type.Optional(CheckpointerTtl),
     serde: Type.Optional(FreeForm('allowed_json_modules, allowed_msgpack_modules, pickle_fallback')),
   },
   { additionalProperties: false },
@@ -188,15 +189,7 @@ export const GxJson = Type.Object(
 export type GxJson = Static<typeof GxJson>;
 
 /** Keys that have no function yet, and that would break what a deployment promises if they were ignored. */
-export const NOT_BUILT: string[] = [
-  'encryption',
-  'store.path',
-  'store.ttl',
-  'checkpointer.path',
-  'checkpointer.uri',
-  'checkpointer.ttl',
-  'http.logging_headers',
-];
+export const NOT_BUILT: string[] = ['encryption', 'store.path', 'checkpointer.path', 'checkpointer.uri', 'http.logging_headers'];
 
 /** Returns the keys of `NOT_BUILT` that settings ask for. A switch that is off asks for nothing. */
 export const unbuiltKeys = (settings: object): string[] =>

@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
-import { Anything, CheckpointConfig, JsonObject, Limit, Metadata, Offset, SortOrder } from './agent-types.ts';
+import { CheckpointConfig, JsonObject, Limit, Metadata, Offset, SortOrder } from './agent-types.ts';
+import { GivenTtl } from './expiry.ts';
 import { DateTime, Nullable, StringEnum, Uuid } from './types.ts';
 
 export const THREAD_STATUSES = ['idle', 'busy', 'interrupted', 'error'] as const;
@@ -37,14 +38,14 @@ export const ThreadCreate = Type.Object({
   thread_id: Type.Optional(Nullable(Uuid(''))),
   metadata: Type.Optional(Nullable(Metadata())),
   if_exists: Type.Optional(Nullable(StringEnum(['raise', 'do_nothing']))),
-  ttl: Type.Optional(Anything('Not built yet: refused when given.')),
+  ttl: Type.Optional(GivenTtl),
   supersteps: Type.Optional(Nullable(Type.Array(Type.Object({ updates: Type.Array(JsonObject('values, command, as_node')) })))),
 });
 export type ThreadCreate = Static<typeof ThreadCreate>;
 
 export const ThreadPatch = Type.Object({
   metadata: Type.Optional(Nullable(Metadata())),
-  ttl: Type.Optional(Anything('Not built yet: refused when given.')),
+  ttl: Type.Optional(GivenTtl),
 });
 
 const filters = {

@@ -61,12 +61,12 @@ export class Fleet {
     await this.#add();
   }
 
-  /** Settles when all but one are ready, because in a cluster others go on. */
-  async complete(): Promise<void> {
+  /** Settles when all but one are ready, because in a cluster others go on; or when all but `missing` are. */
+  async complete(missing = 1): Promise<void> {
     await until('the others are ready', async () => {
       for (const one of this.#alive) if (one.process.exitCode !== null) this.#failed ??= one.output();
       const answers = await Promise.all(this.#alive.map(async ({ url }) => (await fetch(`${url}/ok`).catch(() => undefined))?.ok === true));
-      return answers.filter(Boolean).length >= this.#alive.length - 1 || this.#failed !== undefined;
+      return answers.filter(Boolean).length >= this.#alive.length - missing || this.#failed !== undefined;
     });
     if (this.#failed !== undefined) throw new Error(`a worker did not start:\n${this.#failed}`);
   }

@@ -153,7 +153,12 @@ export async function listNamespaces(db: Db, search: StoreNamespaces & { seen?: 
   return rows.map((row) => row.namespace);
 }
 
-export async function deleteExpiredItems(db: Db): Promise<number> {
-  const rows = await db.query({ text: 'delete from gx.store_item where expires_at < now() returning 1' });
+/** Deletes so many items that have expired, and returns how many there were. */
+export async function deleteExpiredItems(db: Db, limit: number): Promise<number> {
+  const rows = await db.query({
+    text: `delete from gx.store_item i using (select namespace, key from gx.store_item where expires_at < now()
+        order by expires_at limit $1 for update skip locked) d where i.namespace = d.namespace and i.key = d.key returning 1`,
+    values: [limit],
+  });
   return rows.length;
 }

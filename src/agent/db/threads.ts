@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../schema/agent-types.ts';
 import type { RunKwargs } from '../../schema/run.ts';
+import type { ThreadTtl } from '../../schema/expiry.ts';
 import type { Thread } from '../../schema/thread.ts';
 import { openNamed } from '../encryption/codec.ts';
 import { copyCheckpoints, deleteCheckpoints } from './checkpoint-upkeep.ts';
@@ -12,15 +13,19 @@ import { namedField, sealField } from './sealed-fields.ts';
 import { ALL_OF_THREAD, openThreads, THREAD_INTERRUPTS, THREAD_STATUS, UNFINISHED } from './thread-fields.ts';
 import { LONG_TEXT, storedColumnsOf, WHOLE_STATE } from './thread-values.ts';
 
-export type NewThread = { thread_id: string; metadata: object };
+export type NewThread = { thread_id: string; metadata: object; ttl?: ThreadTtl | undefined };
 
 /** Makes threads in one statement. Returns undefined in the place of a thread whose id is taken. */
 export async function insertThreads(db: Db, threads: NewThread[]): Promise<(Thread | undefined)[]> {
   const rows = await db.query<Thread>({
     name: 'thread_insert',
-    text: `insert into gx.thread as t (thread_id, metadata) select * from unnest($1::uuid[], $2::jsonb[]) on conflict (thread_id) do nothing
+    text: `insert into gx.thread as t (thread_id, metadata, ttl) select * from unnest($1::uuid[], $2::jsonb[], $3::jsonb[]) on conflict (thread_id) do nothing
       returning ${ALL_OF_THREAD}`,
-    values: [threads.map(({ thread_id }) => thread_id), await Promise.all(threads.map(({ metadata }) => namedField(db, metadata)))],
+    values: [
+      threads.map(({ thread_id }) => thread_id),
+      await Promise.all(threads.map(({ metadata }) => namedField(db, metadata))),
+      threads.map(({ ttl }) => (ttl === undefined ? null : JSON.stringify(ttl))),
+    ],
   });
   const made = new Map((await openThreads(db, rows)).map((thread) => [thread.thread_id, thread]));
   return threads.map(({ thread_id }) => {
@@ -78,12 +83,18 @@ export async function lastConfig(db: Db, threadId: string, assistantId: string):
   return openNamed(db.codec, assistant?.config);
 }
 
-export async function patchThread(db: Db, threadId: string, metadata: object, changeable?: Patterns): Promise<Thread | undefined> {
+/** Merges metadata into a thread, and sets how long it lives, if that is given. */
+export async function patchThread(
+  db: Db,
+  threadId: string,
+  { metadata, ttl }: Omit<NewThread, 'thread_id'>,
+  changeable?: Patterns,
+): Promise<Thread | undefined> {
   const threads = await db.query<Thread>({
     name: 'thread_patch',
-    text: `update gx.thread t set metadata = t.metadata || $2, updated_at = now()
+    text: `update gx.thread t set metadata = t.metadata || $2, ttl = coalesce($4, t.ttl), updated_at = now()
       where t.thread_id = $1 and ${permits('t.metadata', '$3')} returning ${ALL_OF_THREAD}`,
-    values: [threadId, await namedField(db, metadata), patternsField(changeable)],
+    values: [threadId, await namedField(db, metadata), patternsField(changeable), ttl === undefined ? null : JSON.stringify(ttl)],
   });
   return (await openThreads(db, threads))[0];
 }
@@ -153,15 +164,29 @@ export function deleteThreads(db: Database, threadIds: string[], deletable?: Pat
     });
     // What a thread left behind goes too, unless the thread is there and may not be deleted.
     const gone = deletable === undefined ? threadIds : rows.map((row) => row.thread_id);
-    // A cron may have been made in between.
-    await deleteCronsOf(tx, gone);
-    await deleteCheckpoints(tx, gone);
-    // Protocol events and others are found by different indexes.
-    for (const kind of ['is null', 'is not null'])
-      await tx.query({ text: `delete from gx.stream_event where thread_id = any($1) and thread_seq ${kind}`, values: [gone] });
-    await tx.query({ text: 'delete from gx.feedback where thread_id = any($1)', values: [gone] });
+    await deleteRestOf(tx, gone);
     return rows.map((row) => row.thread_id);
   });
+}
+
+/** Deletes what belongs to threads that are gone. */
+async function deleteRestOf(tx: Db, threadIds: string[]): Promise<void> {
+  const values = [threadIds];
+  // A cron may have been made after the others were deleted.
+  await deleteCronsOf(tx, threadIds);
+  await deleteCheckpoints(tx, threadIds);
+  // Protocol events and others are found by different indexes.
+  for (const kind of ['is null', 'is not null'])
+    await tx.query({ text: `delete from gx.stream_event where thread_id = any($1) and thread_seq ${kind}`, values });
+  await tx.query({ text: 'delete from gx.feedback where thread_id = any($1)', values });
+}
+
+/** Deletes threads that the transaction holds, and that no cron fires on. */
+export async function deleteThreadRows(tx: Db, threadIds: string[]): Promise<void> {
+  // Their runs go in one statement, which the threads would have removed one by one.
+  await tx.query({ name: 'thread_runs_delete', text: 'delete from gx.run where thread_id = any($1)', values: [threadIds] });
+  await tx.query({ name: 'thread_rows_delete', text: 'delete from gx.thread where thread_id = any($1)', values: [threadIds] });
+  await deleteRestOf(tx, threadIds);
 }
 
 /**

@@ -99,7 +99,7 @@ function beat(): void {
   setInterval(tick, BEAT_MILLISECONDS);
 }
 
-async function start({ graphs: sources, index, database, logLevel, env, traced }: ThreadStart): Promise<void> {
+async function start({ graphs: sources, index, storeLife, database, logLevel, env, traced }: ThreadStart): Promise<void> {
   const log = createLog({ level: logLevel, process: 'graph-thread' });
   // The user's code reads its settings there. `env` of gx.json yields to the real environment.
   serveEnvironment(env);
@@ -109,7 +109,7 @@ async function start({ graphs: sources, index, database, logLevel, env, traced }
   register();
   const db = openDatabase({ ...database, name: 'gx-graph-thread' }, log);
   const embed = index && (await loadEmbed(index));
-  const store = new PgStore(db, index && embed && new SemanticSearch({ db, index, embed }));
+  const store = new PgStore(db, storeLife, index && embed && new SemanticSearch({ db, index, embed }));
   const graphs = await loadGraphs(sources);
   const fileOf = (graphId: string): string => sources.find((source) => source.graphId === graphId)!.file;
   const lists = new Lists(REMEMBERED_BYTES);

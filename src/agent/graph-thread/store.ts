@@ -1,6 +1,7 @@
 import { BaseStore, type Item, type Operation, type OperationResults, type SearchItem } from '@langchain/langgraph-checkpoint';
 import { deleteItem, getItem, listNamespaces, putItem, searchItems } from '../db/store-items.ts';
 import type { Database } from '../db/pool.ts';
+import type { StoreLife } from '../gx-json/expiry.ts';
 import type { SemanticSearch } from '../gx-json/semantic-search.ts';
 import type { StoreItem } from '../../schema/store-item.ts';
 
@@ -12,14 +13,18 @@ type Namespaces = {
   offset: number;
 };
 
+const FOR_EVER: StoreLife = { defaultTtl: null, refresh: true };
+
 /** What a graph sees as `store`: the deployment's store items. */
 export class PgStore extends BaseStore {
   readonly #db: Database;
+  readonly #life: StoreLife;
   readonly #semanticSearch: SemanticSearch | undefined;
 
-  constructor(db: Database, semanticSearch?: SemanticSearch) {
+  constructor(db: Database, life: StoreLife = FOR_EVER, semanticSearch?: SemanticSearch) {
     super();
     this.#db = db;
+    this.#life = life;
     this.#semanticSearch = semanticSearch;
   }
 
@@ -33,21 +38,25 @@ export class PgStore extends BaseStore {
     if ('matchConditions' in operation || 'maxDepth' in operation) return this.#namespaces(operation);
     if ('namespacePrefix' in operation) return this.#search(operation);
     if (!('value' in operation)) {
-      const found = await getItem(this.#db, operation as { namespace: string[]; key: string });
+      const found = await getItem(this.#db, { ...(operation as { namespace: string[]; key: string }), refresh: this.#life.refresh });
       return found === undefined ? null : itemOf(found);
     }
     const { namespace, key, value } = operation;
     if (value === null) await deleteItem(this.#db, { namespace, key });
     else {
       const indexed = await this.#semanticSearch?.vectorsOf(value as object, operation.index);
-      await putItem(this.#db, { namespace, key, value: value as Record<string, unknown>, ttl: null, indexed });
+      await putItem(this.#db, { namespace, key, value: value as Record<string, unknown>, ttl: this.#life.defaultTtl, indexed });
     }
     return undefined;
   }
 
   async #search({ namespacePrefix, filter, limit = 10, offset = 0, query }: Search): Promise<SearchItem[]> {
     const near = query ? await this.#semanticSearch?.near(query) : undefined;
-    const items = await searchItems(this.#db, { namespace_prefix: namespacePrefix, filter: filter ?? null, limit, offset }, near);
+    const items = await searchItems(
+      this.#db,
+      { namespace_prefix: namespacePrefix, filter: filter ?? null, limit, offset, refresh_ttl: this.#life.refresh },
+      near,
+    );
     return items.map((item) => ({ ...itemOf(item), ...(item.score !== null && { score: item.score }) }));
   }
 

@@ -8,7 +8,7 @@ import { deleteItem, getItem, listNamespaces, putItem, searchItems, type Near } 
 import type { AgentDeps } from '../deps.ts';
 import { ok, refused, route, type AgentRoute } from './route.ts';
 
-type Deps = Pick<AgentDeps, 'db' | 'semanticSearch'>;
+type Deps = Pick<AgentDeps, 'db' | 'expiry' | 'semanticSearch'>;
 
 const tag = 'store';
 
@@ -42,7 +42,7 @@ const putItemRoute = (deps: Deps): AgentRoute =>
     body: StorePut,
     answers: { 204: ok('Kept.'), ...refused },
     handler: async ({ body, caller }) => {
-      const { index = null, ttl = null } = body;
+      const { index = null, ttl = deps.expiry.store.defaultTtl } = body;
       const { value: item, permits } = await permission(caller, 'store:put', { ...checked(body), index, ttl });
       const indexed = await deps.semanticSearch?.vectorsOf(item.value, body.index);
       const { namespace, key, value } = item;
@@ -51,7 +51,7 @@ const putItemRoute = (deps: Deps): AgentRoute =>
     },
   });
 
-const getItemRoute = ({ db }: Deps): AgentRoute =>
+const getItemRoute = ({ db, expiry }: Deps): AgentRoute =>
   route({
     method: 'get',
     path: '/store/items',
@@ -65,7 +65,7 @@ const getItemRoute = ({ db }: Deps): AgentRoute =>
       if (query.key === undefined) throw new Rejected('key: Field required');
       const asked = { namespace: query.namespace ? query.namespace.split('.') : [], key: query.key };
       const { value, permits } = await permission(caller, 'store:get', asked);
-      return json((await getItem(db, { ...value, refresh: query.refresh_ttl !== false, seen: permits })) ?? null);
+      return json((await getItem(db, { ...value, refresh: query.refresh_ttl ?? expiry.store.refresh, seen: permits })) ?? null);
     },
   });
 
@@ -105,7 +105,13 @@ const searchItemsRoute = (deps: Deps): AgentRoute =>
       const { value, permits } = await permission(caller, 'store:search', asked);
       const { namespace, ...search } = value;
       const near = await nearTo(deps, search.query);
-      return json({ items: await searchItems(deps.db, { ...search, namespace_prefix: namespace, seen: permits }, near) });
+      return json({
+        items: await searchItems(
+          deps.db,
+          { ...search, refresh_ttl: search.refresh_ttl ?? deps.expiry.store.refresh, namespace_prefix: namespace, seen: permits },
+          near,
+        ),
+      });
     },
   });
 

@@ -1,12 +1,14 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Type } from 'typebox';
-import { Conflict, Invalid, NotFound, Problem, Rejected } from '../../errors.ts';
+import { Conflict, NotFound, Problem, Rejected } from '../../errors.ts';
 import { json, noContent, type Reply } from '../../http/route.ts';
+import { ttlOf } from '../../schema/expiry.ts';
 import { Thread, ThreadCount, ThreadCreate, ThreadPatch, ThreadPrune, ThreadQuery, ThreadSearch } from '../../schema/thread.ts';
 import { permission, type AgentCaller } from '../auth/caller.ts';
 import { checkpointStorage, keepLatestCheckpoints } from '../db/checkpoint-upkeep.ts';
 import { selectActive } from '../db/runs.ts';
 import { countThreads, searchThreads } from '../db/thread-search.ts';
+import { threadTtl } from '../db/thread-expiry.ts';
 import { copyThread, deleteThreads, getThread, patchThread, threadHead } from '../db/threads.ts';
 import type { AgentDeps } from '../deps.ts';
 import { newId } from '../ids.ts';
@@ -14,7 +16,7 @@ import { cancelRuns, type CancelDeps } from '../runs/cancel.ts';
 import { ok, page, refused, route, ThreadPath, type AgentRoute } from './route.ts';
 import { applySupersteps, type SuperstepDeps } from './thread-state.ts';
 
-type Deps = CancelDeps & SuperstepDeps & Pick<AgentDeps, 'batched'>;
+type Deps = CancelDeps & SuperstepDeps & Pick<AgentDeps, 'batched' | 'expiry'>;
 
 const tag = 'threads';
 
@@ -100,8 +102,8 @@ const getThreadRoute = (deps: Deps): AgentRoute =>
       const { permits } = await permission(caller, 'threads:read', params);
       const thread = await getThread(deps.db, params.thread_id, permits);
       if (thread === undefined) throw missing(params.thread_id);
-      // Threads of this server do not expire yet.
-      return json(query.include?.includes('ttl') === true ? { ...thread, ttl: null } : thread);
+      const asksTtl = query.include?.includes('ttl') === true;
+      return json(asksTtl ? { ...thread, ttl: await threadTtl(deps.db, params.thread_id, deps.expiry.threads.usual) } : thread);
     },
   });
 
@@ -117,9 +119,9 @@ const patchThreadRoute = (deps: Deps): AgentRoute =>
     body: ThreadPatch,
     answers: { 200: ok('The thread.', Thread), 204: ok('Done, when asked with Prefer: return=minimal.'), ...refused },
     handler: async ({ params, body, headers, caller }) => {
-      refuseTtl(body.ttl);
       const { value, permits } = await permission(caller, 'threads:update', { ...params, metadata: body.metadata ?? {} });
-      const thread = await patchThread(deps.db, params.thread_id, value.metadata, permits);
+      const ttl = ttlOf(body.ttl);
+      const thread = await patchThread(deps.db, params.thread_id, { metadata: value.metadata, ttl }, permits);
       if (thread === undefined) throw missing(params.thread_id);
       return prefersLess(headers) ? noContent() : json(thread);
     },
@@ -191,20 +193,14 @@ const prefersLess = (headers: IncomingHttpHeaders): boolean =>
     .split(',')
     .some((one) => /^\s*return\s*=\s*"?minimal"?\s*(;|$)/i.test(one));
 
-function refuseTtl(ttl: unknown): void {
-  if (ttl === undefined || ttl === null) return;
-  throw new Invalid([{ loc: ['body', 'ttl'], msg: 'Expiry of threads is not supported by this server yet', type: 'not_supported' }]);
-}
-
 async function create(deps: Deps, body: ThreadCreate, caller: AgentCaller): Promise<Reply> {
-  refuseTtl(body.ttl);
   const asked = { thread_id: body.thread_id ?? newId(), metadata: body.metadata ?? {}, if_exists: body.if_exists ?? 'raise' };
   const { value, permits } = await permission(caller, 'threads:create', asked);
   const { thread_id: id, metadata } = value;
   const steps = body.supersteps ?? [];
   const graphId = metadata['graph_id'];
   if (steps.length > 0 && typeof graphId !== 'string') throw new Rejected('supersteps: metadata.graph_id must name the graph.');
-  const thread = await deps.batched.insertThread({ thread_id: id, metadata });
+  const thread = await deps.batched.insertThread({ thread_id: id, metadata, ttl: ttlOf(body.ttl) });
   if (thread === undefined) {
     const existing = value.if_exists === 'do_nothing' ? await getThread(deps.db, id, permits) : undefined;
     if (existing === undefined) throw new Conflict(`Thread with ID ${id} already exists`);

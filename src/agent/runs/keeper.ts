@@ -7,7 +7,6 @@ import { deleteOldProtocolEvents } from '../db/protocol-events.ts';
 import { deleteUnusedFeedback } from '../db/feedback.ts';
 import type { Database, Db } from '../db/pool.ts';
 import { endedOf } from '../db/runs.ts';
-import { deleteExpiredItems } from '../db/store-items.ts';
 import { deleteRetiredThreads } from '../db/threads.ts';
 import type { Signals } from '../db/signals.ts';
 import { forgetWorkers, type WorkerLock } from '../db/worker-locks.ts';
@@ -134,7 +133,6 @@ export class Keeper {
     const { db } = this.#deps;
     await deleteExpiredEvents(db);
     await deleteOldProtocolEvents(db, this.#deps.eventLog);
-    await deleteExpiredItems(db);
     await deleteRetiredThreads(db);
     await deleteUnusedFeedback(db);
   }

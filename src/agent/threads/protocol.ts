@@ -2,6 +2,7 @@ import type { JsonObject } from '../../schema/agent-types.ts';
 import type { RunError, RunKwargs } from '../../schema/run.ts';
 import type { GraphSource } from '../gx-json/read.ts';
 import type { StoreIndex } from '../gx-json/embed.ts';
+import type { StoreLife } from '../gx-json/expiry.ts';
 import type { Span } from '../tracing/span.ts';
 import type { JsonText } from './json-text.ts';
 
@@ -48,6 +49,8 @@ export type ThreadStart = {
   graphs: GraphSource[];
   /** How items of the store are indexed by meaning; absent when gx.json asks for none. */
   index?: StoreIndex | undefined;
+  /** How long items of the store live; absent when they live for ever. */
+  storeLife?: StoreLife | undefined;
   /** The thread opens a pool of its own: runs read and write their checkpoints there. */
   database: { uri: string; poolSize: number; statementTimeoutSeconds: number };
   logLevel: string;

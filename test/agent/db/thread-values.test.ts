@@ -71,7 +71,7 @@ describe.each<[string, (thread_id: string, state: object) => Promise<void>]>([
     const state = said(how);
     await write(thread_id, state);
     expect(await valuesOf(thread_id)).toEqual(kept(state));
-    expect((await patchThread(on.db, thread_id, { a: 1 }))?.values).toEqual(kept(state));
+    expect((await patchThread(on.db, thread_id, { metadata: { a: 1 } }))?.values).toEqual(kept(state));
     expect(await found({ topic: how })).toEqual([thread_id]);
     expect(await found({ topic: how, messages: [{ n: 999 }] })).toEqual([thread_id]);
     expect(await found({ topic: how, messages: [{ n: 1000 }] })).toEqual([]);

@@ -192,11 +192,6 @@ describe('a thread', () => {
     const copy = (await agent.client.threads.copy(thread_id)) as unknown as { thread_id: string };
     expect((await agent.client.threads.getState<{ sung: string[] }>(copy.thread_id)).values.sung).toHaveLength(24);
   });
-
-  test('does not take an expiry', async () => {
-    const answer = await call('POST', '/threads', { ttl: { strategy: 'delete', ttl: 1 } });
-    expect(answer).toEqual({ status: 422, body: { detail: expect.stringContaining('ttl') as string } });
-  });
 });
 
 test('a run that resumed and was rolled back leaves the question as it was', async () => {

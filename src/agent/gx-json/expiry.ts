@@ -1,0 +1,34 @@
+import type { GxJson } from '../../schema/gx-json.ts';
+import type { ThreadTtl } from '../../schema/expiry.ts';
+
+/** How long items of the store live that say nothing themselves, in minutes, and whether reading renews them. */
+export type StoreLife = { defaultTtl: number | null; refresh: boolean };
+
+/** What expires, and how often it is looked for. */
+export type Expiry = {
+  threads: { usual: ThreadTtl | undefined; waiting: boolean; limit: number; intervalMinutes: number };
+  store: StoreLife & { intervalMinutes: number };
+};
+
+/** Threads that one transaction removes: some tens of milliseconds of work. */
+const LIMIT = 500;
+const MINUTES = { threads: 5, items: 0.5 };
+
+/** Returns what `checkpointer.ttl` and `store.ttl` of gx.json ask for. */
+export function expirySettings({ checkpointer, store }: GxJson): Expiry {
+  const { strategy = 'delete', default_ttl, sweep_interval_minutes, sweep_limit = LIMIT, include_interrupted } = checkpointer?.ttl ?? {};
+  const items = store?.ttl ?? {};
+  return {
+    threads: {
+      usual: default_ttl === undefined ? undefined : { strategy, ttl: default_ttl },
+      waiting: include_interrupted === true,
+      limit: sweep_limit,
+      intervalMinutes: sweep_interval_minutes ?? MINUTES.threads,
+    },
+    store: {
+      defaultTtl: items.default_ttl ?? null,
+      refresh: items.refresh_on_read !== false,
+      intervalMinutes: items.sweep_interval_minutes ?? MINUTES.items,
+    },
+  };
+}
