@@ -49,6 +49,12 @@ export class Fleet {
     return this.#alive.map(pidOf);
   }
 
+  /** Returns the process that holds runs under this name; undefined when it is not alive. */
+  pidNamed(name: string): number | undefined {
+    const found = this.#alive.find((one) => one.output().includes(name));
+    return found && pidOf(found);
+  }
+
   /** Kills one with SIGKILL and starts a new one in its place, which begins to work when it is ready. */
   async kill(pid: number): Promise<void> {
     const victim = this.#alive.find((one) => pidOf(one) === pid);

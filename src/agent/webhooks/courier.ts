@@ -44,6 +44,8 @@ const CONNECT_MILLISECONDS = 5000;
 const LEASE_MARGIN = 30;
 /** Milliseconds between two looks for messages of which no wake-up told. */
 const LOOK = 5000;
+/** Milliseconds from one look to the next at the least, so that ends that come together are claimed together. */
+const APART = 25;
 /** Seconds after which a message is given up, however few attempts it had: a day. */
 const LIFE = 86_400;
 /** Milliseconds that attempts under way get when the server stops. */
@@ -87,12 +89,14 @@ export class Courier {
     signal.addEventListener('abort', () => this.poke());
     while (!signal.aborted) {
       this.#poked = false;
+      const apart = wait(APART, undefined, { ref: false });
       try {
         await this.#claimAll(signal);
       } catch (error) {
         this.#deps.log.warn({ err: asError(error) }, 'webhooks could not be read; this will be tried again');
         await this.#pause(signal);
       }
+      await apart;
       if (!this.#poked) await this.#pause(signal);
     }
   }
@@ -135,11 +139,12 @@ export class Courier {
   #begin(due: DueWebhook): void {
     this.#perHost.set(due.host, (this.#perHost.get(due.host) ?? 0) + 1);
     const ended = (): void => {
+      const [busy, all] = [this.#perHost.get(due.host) ?? 1, this.count];
       this.#underWay.delete(due.run_id);
-      const left = (this.#perHost.get(due.host) ?? 1) - 1;
-      if (left > 0) this.#perHost.set(due.host, left);
+      if (busy > 1) this.#perHost.set(due.host, busy - 1);
       else this.#perHost.delete(due.host);
-      this.poke();
+      // Others may have waited for this place.
+      if (busy >= EACH || all >= MOST) this.poke();
     };
     this.#underWay.set(due.run_id, this.#deliver(due).finally(ended));
   }

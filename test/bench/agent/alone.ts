@@ -8,6 +8,7 @@ import type { Line } from './report.ts';
 import { measureRoundTrips } from './round-trips.ts';
 import { measureSearches } from './searches.ts';
 import { measureSubscriptions } from './subscriptions.ts';
+import { measureWebhooks } from './webhooks.ts';
 
 type Work = { checkout: Checkout; databases: Databases; scale: number };
 
@@ -71,6 +72,7 @@ export const PARTS: Part[] = [
   },
   { id: 'subscriptions', head: () => 'event streaming: idle subscriptions', measure: subscriptionLines },
   { id: 'guarded', head: () => 'calls beside those of an open server in turns, p50', measure: measureGuarded },
+  { id: 'webhooks', head: () => '1,000 runs whose ends are told', isLong: true, measure: measureWebhooks },
   { id: 'searches', head: () => 'searches in 10,000 threads, p50', measure: (work) => searchLines(work, 10_000, 5) },
   {
     id: 'searches-million',

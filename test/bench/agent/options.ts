@@ -15,10 +15,10 @@ export type BenchOptions = {
 export const HELP = `The agent server beside others that speak the same interface: make bench, or node test/bench/agent/main.ts [options]
 
   --quick            one round with a fifth of the work: a first impression
-  --full             also the searches in 1,000,000 threads
+  --full             also the searches in 1,000,000 threads, and bad targets of webhooks
   --only a,b         only these: rows (wait-1, wait-50, start, burst, long-thread, stream-1, stream-50, events-first,
                      events-whole, events-one-mode, events-50, state, search), or parts (memory, growing-thread, round-trips, subscriptions,
-                     guarded, searches, searches-million, floors)
+                     guarded, searches, searches-million, webhooks, floors)
   --against a,b      only these peers: js, aegra, aegra-redis; "none" for this server alone
   --beside folder    also another checkout of this project, with its dependencies installed: before and after a change, as pairs in turns;
                      no peers unless --against names them
