@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { json } from 'node:stream/consumers';
 import { Client } from '@langchain/langgraph-sdk';
 
 /*
- * Takes one client through the interface: thread, wait, stream, join, cancel, state, search, store, event streaming.
+ * Takes one client through the interface: thread, wait, stream, join, cancel, webhook, state, search, store, event
+ * streaming.
  * Argument: url.
  */
 
@@ -27,6 +31,13 @@ assert.equal((await client.runs.join(thread_id, run.run_id)).done, 6);
 const long = await client.runs.create(thread_id, 'steps', { input: { left: 200, pause: 1000 } });
 await client.runs.cancel(thread_id, long.run_id, true);
 assert.equal((await client.runs.get(thread_id, long.run_id)).status, 'interrupted');
+const receiver = createServer().listen(0, '127.0.0.1');
+await once(receiver, 'listening');
+const webhook = `http://127.0.0.1:${receiver.address().port}/`;
+const [told] = await Promise.all([once(receiver, 'request'), client.runs.create(thread_id, 'steps', { input, webhook })]);
+assert.partialDeepStrictEqual(await json(told[0]), { thread_id, status: 'success', values: { done: 8 } });
+told[1].writeHead(204).end();
+receiver.close();
 assert.deepEqual(
   (await client.threads.search({ metadata: { by } })).map((thread) => thread.thread_id),
   [thread_id],

@@ -1,7 +1,9 @@
-"""The Python client through the interface: thread, wait, stream, join, cancel, search, store, event streaming. Argument: url."""
+"""The Python client through the interface, webhooks and event streaming included. Argument: url."""
 
 import asyncio
+import json
 import sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from uuid import uuid4
 
 from langgraph_sdk import get_client, get_sync_client
@@ -20,6 +22,26 @@ assert client.runs.join(thread_id, run["run_id"])["done"] == 6
 run = client.runs.create(thread_id, "steps", input={"left": 200, "pause": 1000})
 client.runs.cancel(thread_id, run["run_id"], wait=True)
 assert client.runs.get(thread_id, run["run_id"])["status"] == "interrupted"
+told = {}
+
+
+class Receiver(BaseHTTPRequestHandler):
+    """Takes what a run's webhook is told."""
+
+    def do_POST(self) -> None:
+        told.update(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+        self.send_response(204)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Says nothing."""
+
+
+with HTTPServer(("127.0.0.1", 0), Receiver) as receiver:
+    run = client.runs.create(thread_id, "steps", input=start, webhook=f"http://127.0.0.1:{receiver.server_port}/")
+    receiver.timeout = 30
+    receiver.handle_request()
+assert told["run_id"] == run["run_id"] and told["status"] == "success" and told["values"]["done"] == 8
 assert [thread["thread_id"] for thread in client.threads.search(metadata={"by": by})] == [thread_id]
 client.store.put_item(["sdk", "python"], "k", {"a": 1})
 assert client.store.get_item(["sdk", "python"], "k")["value"] == {"a": 1}
