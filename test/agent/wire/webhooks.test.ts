@@ -202,13 +202,23 @@ describe('a server by itself', () => {
     ['an endless URL', `https://example.com/${'x'.repeat(5000)}`],
   ])('refuses a webhook to %s, by name, and makes no run', async (_, webhook) => {
     const { thread_id } = await other.client.threads.create();
-    for (const path of [`/threads/${thread_id}/runs`, '/runs', '/runs/wait', '/runs/stream']) {
-      const answer = await fetch(other.url + path, { method: 'POST', body: JSON.stringify({ assistant_id: 'steps', input: {}, webhook }) });
+    const body = JSON.stringify({ assistant_id: 'steps', input: {}, webhook, schedule: '0 0 1 1 *' });
+    const ofThread = ['', '/crons'].map((path) => `/threads/${thread_id}/runs${path}`);
+    for (const path of [...ofThread, '/runs', '/runs/wait', '/runs/stream', '/runs/crons']) {
+      const answer = await fetch(other.url + path, { method: 'POST', body });
       expect(answer.status).toBe(422);
       expect(((await answer.json()) as { detail: string }).detail).toContain('webhook');
     }
     expect(await other.client.runs.list(thread_id)).toEqual([]);
+    expect(await other.client.crons.count()).toBe(0);
   });
+});
+
+test('a cron hands its webhook on to its runs', async () => {
+  const cron = await agent.client.crons.create('steps', { schedule: '* * * * * *', input: { left: 1 }, webhook: `${receiver.url}/cron` });
+  const { cron_id } = cron as unknown as { cron_id: string };
+  expect((await heard('/cron')).body).toMatchObject({ status: 'success', kwargs: { config: { configurable: { cron_id } } } });
+  await agent.client.crons.delete(cron_id);
 });
 
 test('webhooks that are switched off are skipped, and the run says so', async () => {
