@@ -61,7 +61,7 @@ test-faults: install ## the operator under kill -9, broken watches, refused requ
 test-abuse: install ## both servers attacked as one tenant while another one asks: bodies, streams, slow senders, forged keys; measures time and memory (10 minutes, on a quiet machine)
 	@node test/abuse/main.ts
 
-fuzz: install ## 10,000 generated requests each against the REST API and the agent server, 20 minutes (needs python3)
+fuzz: install ## 10,000 generated requests each against the REST API and the agent server, by one who knows the ids of two neighbours: none of theirs is shown, logged or changed (20 minutes; needs python3)
 	@node test/fuzz/main.ts
 
 bench: install ## the agent server beside others that speak its interface (12 minutes; --help by node test/bench/agent/main.ts)

@@ -2,7 +2,8 @@ import type { CallerLimits } from '../config/agent.ts';
 import { Places, Rate } from '../http/quota.ts';
 import { ANONYMOUS, type AgentCaller } from './auth/caller.ts';
 
-const nameOf = ({ identity, source }: AgentCaller): string => (identity === ANONYMOUS ? `from ${source}` : identity);
+/** Returns the name under which a caller is bounded. */
+export const boundedName = ({ identity, source }: AgentCaller): string => (identity === ANONYMOUS ? `from ${source}` : identity);
 
 /** Bounds what one caller holds open and starts, so that the others find room. */
 export class Callers {
@@ -22,12 +23,12 @@ export class Callers {
   opens(caller: AgentCaller): () => void {
     const most = this.#limits.streams;
     return this.#streams.enter([
-      { name: nameOf(caller), most, message: `You have ${most} streams or waits for runs open; close one first.` },
+      { name: boundedName(caller), most, message: `You have ${most} streams or waits for runs open; close one first.` },
     ]);
   }
 
   /** Counts runs that the caller is about to start. Throws a 429 when they are too many for a minute. */
   starts(caller: AgentCaller, count: number): void {
-    this.#runs.take(nameOf(caller), count);
+    this.#runs.take(boundedName(caller), count);
   }
 }

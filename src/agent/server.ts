@@ -11,6 +11,7 @@ import { permitAccess, type AgentCaller } from './auth/caller.ts';
 import { KEY_SCHEMES } from './auth/closed.ts';
 import { KEY_PROTOCOL, withKeyOfSocket } from './auth/credential.ts';
 import { securitySchemes, withSecurity } from './auth/document.ts';
+import { boundedName } from './callers.ts';
 import { cors, permitsOrigin } from './cors.ts';
 import { CustomRoutes } from './custom-routes.ts';
 import type { AgentDeps } from './deps.ts';
@@ -99,6 +100,7 @@ export function agentApp(
     invalid: 'sentence',
     authenticate: (headers, access, origin) => (access === 'open' ? openToAll(origin) : callerOf({ headers, access, ...origin })),
     permit: permitAccess,
+    nameOf: boundedName,
     opens: (caller) => deps.callers.opens(caller),
     starts: (caller, count) => deps.callers.starts(caller, count),
     body: config.body,

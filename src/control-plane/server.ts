@@ -114,6 +114,7 @@ export function controlPlaneApp(plane: ControlPlane, health: Health, keys: Kube)
       if (access !== 'open' && !health.synced()) throw new Unavailable('The control plane has not read the cluster yet; try again.');
       return limited(headers, access, source);
     },
+    nameOf: ({ tenantId }) => tenantId,
     opens: streamPlaces(config.limits),
     body: config.body,
     permit,

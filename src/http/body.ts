@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Invalid, Problem } from '../errors.ts';
-import { excessOf, type JsonLimits } from './json-structure.ts';
+import { aside, type CostlyBodies, type BodyStep } from './costly-bodies.ts';
+import { excessOf, lookAt, type JsonLimits } from './json-structure.ts';
 
 /** What a request's body may be. More is answered with 413. */
 export type BodyLimits = {
@@ -23,32 +23,57 @@ const MEBIBYTE = 1024 * 1024;
 /** Bytes of a body that is parsed without a look at its structure. Whatever it holds, it takes milliseconds. */
 const SMALL = 32 * 1024;
 
+/** Bytes above which bodies take turns. What is smaller has too few values to block the event loop for long. */
+const IN_TURN = 256 * 1024;
+
 /** Different names of fields in a body. V8 takes a microsecond for each, ten times what a known one takes. */
-const MOST_NAMES = 30_000;
+const MOST_NAMES = 15_000;
 
 /** The secret under which names are counted. It may be anything, so one for the process is enough. */
 const SEED = randomInt(2 ** 32);
 
-/** Reads a whole JSON body. An empty body is `undefined`. Throws 413 or 422. */
-export async function readJson(request: IncomingMessage, limits: BodyLimits): Promise<unknown> {
+/** What a body becomes once it is read; it throws what is wrong with it. */
+type Use<T> = { refuse: (value: unknown) => void; check: (value: unknown) => T };
+
+/**
+ * Reads a whole JSON body, and returns what `check` makes of it. An empty body is `undefined`. Throws 413 or 422, or
+ * 429 when the caller has too many large bodies under way.
+ */
+export async function readJson<T>(
+  request: IncomingMessage,
+  { limits, costly, caller }: { limits: BodyLimits; costly: CostlyBodies; caller: string },
+  { refuse, check }: Use<T>,
+): Promise<T> {
+  const bytes = await bytesOf(request, limits);
+  if (bytes.length <= SMALL) {
+    const value = bytes.length === 0 ? undefined : parseJson(bytes);
+    refuse(value);
+    return check(value);
+  }
+  const read = async (step: BodyStep): Promise<T> => {
+    await refuseCostly(bytes, limits, step);
+    const value = await step(() => parseJson(bytes));
+    await step(() => refuse(value));
+    return step(() => check(value));
+  };
+  return bytes.length <= IN_TURN ? read(aside) : costly.inTurn({ caller, bytes: bytes.length }, read);
+}
+
+/** Returns the bytes of a body. Throws 413 when they are too many. */
+function bytesOf(request: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
   const { headers } = request;
   const tooLarge = (): Problem =>
     new Problem(413, `Request body is larger than ${limits.bytes} bytes`, { headers: { connection: 'close' } });
   const length = headers['content-length'] === undefined ? undefined : Number(headers['content-length']);
   if (length !== undefined && length > limits.bytes) throw tooLarge();
-  const bytes = length === undefined ? await unmeasured(request, limits.bytes, tooLarge) : await measured(request, length);
-  if (bytes.length === 0) return undefined;
-  if (bytes.length <= SMALL) return parseJson(bytes);
-  refuseCostly(bytes, limits);
-  // Whatever else waits goes first: a large body is read in several turns of the event loop.
-  await nextTurn();
-  const value = parseJson(bytes);
-  await nextTurn();
-  return value;
+  return length === undefined ? unmeasured(request, limits.bytes, tooLarge) : measured(request, length);
 }
 
-function refuseCostly(bytes: Buffer, limits: BodyLimits): void {
-  const excess = excessOf(bytes, limitsFor(bytes.length, limits), SEED);
+async function refuseCostly(bytes: Buffer, limits: BodyLimits, step: BodyStep): Promise<void> {
+  const look = lookAt(bytes, limitsFor(bytes.length, limits), SEED);
+  let piece = await step(() => look.next());
+  while (piece.done !== true) piece = await step(() => look.next());
+  const excess = piece.value;
   if (excess?.of === 'depth') throw new Invalid([{ loc: ['body'], msg: excess.msg, type: 'value_error' }]);
   if (excess !== undefined) throw new Problem(413, `Request body is too costly to read: ${excess.msg}`);
 }

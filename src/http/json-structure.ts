@@ -27,14 +27,32 @@ const CLOSE_OBJECT = 0x7d;
 
 export type Excess = { of: 'depth' | 'values' | 'names'; msg: string };
 
+/** Bytes after which a look lets others go first: some milliseconds. */
+const PIECE = 512 * 1024;
+
 /** Returns what of the text is beyond a limit, or undefined. It does not notice whether the text is valid JSON. */
 export function excessOf(text: Uint8Array, limits: JsonLimits, seed: number): Excess | undefined {
+  const look = lookAt(text, limits, seed);
+  for (;;) {
+    const { done, value } = look.next();
+    if (done === true) return value;
+  }
+}
+
+/** Does the same piece by piece. */
+// oxlint-disable-next-line eslint/complexity -- a call for each byte would cost more than the look
+export function* lookAt(text: Uint8Array, limits: JsonLimits, seed: number): Generator<undefined, Excess | undefined> {
+  let piece = PIECE;
   const names = new NameCount(seed);
   let values = 0;
   let depth = 0;
   let start = 0;
   let end = 0;
   for (let at = 0; at < text.length; at += 1) {
+    if (at >= piece) {
+      piece = at + PIECE;
+      yield;
+    }
     switch (text[at]) {
       case QUOTE:
         start = at + 1;

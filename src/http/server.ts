@@ -6,6 +6,7 @@ import Koa from 'koa';
 import { asError, Invalid, NotFound, Problem } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { readJson, type BodyLimits } from './body.ts';
+import { CostlyBodies } from './costly-bodies.ts';
 import { errorReply, isFault, type InvalidStyle } from './error-body.ts';
 import { insideOf } from './in-process.ts';
 import type { Reply, Request, Route, SseEvents } from './route.ts';
@@ -40,6 +41,8 @@ export type AppOptions<Caller> = {
   /** Throws `Forbidden` if a known caller may not use such a route. */
   permit?: (caller: Caller, access: Route['access']) => void;
   body: BodyLimits;
+  /** Returns the name under which large bodies of a caller take turns with those of others; by default the address. */
+  nameOf?: (caller: Caller) => string;
   /**
    * Called before a stream or a wait for a run opens. Returns what is called when it has ended. Throws a 429 for one
    * too many.
@@ -55,6 +58,9 @@ export type AppOptions<Caller> = {
   onAnswer?: (answer: Answered<Caller>) => void;
 };
 
+/** The largest bodies of one caller that may wait to be read. */
+const MOST_WAITING = 5;
+
 /**
  * Builds a koa application from routes: request id, access log, errors as `{detail}`, authentication, validation,
  * handler, reply.
@@ -63,7 +69,8 @@ export function createApp<Caller>(options: AppOptions<Caller>): Koa {
   const app = new Koa();
   const router = new Router();
   const check = createValidator({ listItems: options.body.listItems });
-  for (const route of options.routes) router[route.method](koaPath(route.path), endpoint(route, check, options));
+  const costly = new CostlyBodies(MOST_WAITING * options.body.bytes);
+  for (const route of options.routes) router[route.method](koaPath(route.path), endpoint(route, { check, costly }, options));
   app.on('error', (error: Error & { code?: string }) => {
     if (!CLIENT_LEFT.includes(error.code ?? '')) options.log.error({ err: error }, 'answer could not be sent');
   });
@@ -130,7 +137,7 @@ function routeOf(ctx: Koa.Context): string {
 
 function endpoint<Caller>(
   route: Route<Caller>,
-  check: ReturnType<typeof createValidator>,
+  { check, costly }: { check: ReturnType<typeof createValidator>; costly: CostlyBodies },
   options: AppOptions<Caller>,
 ): (ctx: RouterContext) => Promise<void> {
   const checks = {
@@ -151,7 +158,8 @@ function endpoint<Caller>(
     refuseUnstorable(ctx.query, 'query');
     const params = (asked.params = checks.path?.({ ...ctx.params }, 'path'));
     const query = (asked.query = checks.query?.({ ...ctx.query }, 'query'));
-    const body = await bodyOf(ctx, route, checks.body, options.body);
+    const from = { costly, caller: nameFor(options, caller, origin.source) };
+    const body = await bodyOf(ctx, { route, check: checks.body, limits: options.body, from });
     const left = new AbortController();
     if (route.starts !== undefined) options.starts?.(caller, route.starts(body));
     const leave = streams ? options.opens?.(caller) : undefined;
@@ -181,14 +189,31 @@ function endpoint<Caller>(
 /** Returns the address that a request comes from. Behind a proxy, it is the proxy's. */
 export const sourceOf = ({ socket }: IncomingMessage): string => socket.remoteAddress ?? 'unknown';
 
+const nameFor = <Caller>({ nameOf }: AppOptions<Caller>, caller: Caller, source: string): string => nameOf?.(caller) ?? source;
+
+type Reading<Caller> = {
+  route: Route<Caller>;
+  check: Check | undefined;
+  limits: BodyLimits;
+  from: { costly: CostlyBodies; caller: string };
+};
+
 /** Reads the body of a request whose caller is known. */
-async function bodyOf<Caller>(ctx: RouterContext, route: Route<Caller>, check: Check | undefined, limits: BodyLimits): Promise<unknown> {
+async function bodyOf<Caller>(ctx: RouterContext, { route, check, limits, from }: Reading<Caller>): Promise<unknown> {
   if (check === undefined) return undefined;
   const bytes = route.selects === true ? Math.min(limits.bytes, limits.selectionBytes) : limits.bytes;
-  const value = await readJson(ctx.req, { ...limits, bytes });
-  if (value === undefined && route.bodyOptional !== true) throw new Invalid([{ loc: ['body'], msg: 'Field required', type: 'missing' }]);
-  refuseUnstorable(value, 'body');
-  return check(value === undefined ? {} : value, 'body');
+  return readJson(
+    ctx.req,
+    { limits: { ...limits, bytes }, ...from },
+    {
+      refuse: (value) => {
+        if (value === undefined && route.bodyOptional !== true)
+          throw new Invalid([{ loc: ['body'], msg: 'Field required', type: 'missing' }]);
+        refuseUnstorable(value, 'body');
+      },
+      check: (value) => check(value === undefined ? {} : value, 'body'),
+    },
+  );
 }
 
 /** The reason is made once, because an abort without one would cost each request an exception with its stack. */

@@ -65,6 +65,8 @@ async function attack({ server, attacker, mine, neighbour }: Stage, verdicts: Ve
   // The first requests load and compile what stays for the life of the process.
   for (let count = 0; count < 200; count += 1) await attempt(neighbour.url, { method: 'GET', headers: neighbour.headers, body: '' });
   const before = server.memory();
+  // What the machine itself does to the other tenant's figure.
+  await beside('no attack', () => Promise.resolve());
   await beside('the worst bodies', () => attackBodies(attacked, verdicts));
   verdicts.sumUp(`${name}, the worst bodies`);
   const slow = { url: server.url, path: '/v2/deployments', headers, bytes: MEBIBYTE };

@@ -20,6 +20,9 @@ const ENDLESS = ['/threads/{thread_id}/stream'];
 
 const GRAPHS = ['chat', 'steps', 'approval', 'who'];
 
+/** Characters of the log that are shown at the end. */
+const LOG_SHOWN = 20_000;
+
 /** The token of the fuzzing user, which is its name. */
 const TOKEN = 'fuzz';
 
@@ -32,16 +35,16 @@ export async function agent(cases: number): Promise<void> {
   const postgres = await step('Postgres', () => startPostgres({ folder, owner: 'a fuzz run', durable: false }));
   let server: AgentProcess | undefined;
   try {
-    const options = { database: postgres.uri, config: 'test/fuzz/graphs/gx.json', env: { GX_LOG_LEVEL: 'error' } };
+    const options = { database: postgres.uri, config: 'test/fuzz/graphs/gx.json', env: { GX_LOG_LEVEL: 'info' } };
     server = await step('agent server', () => startAgent(options));
-    const { url } = server;
+    const { url, output: logged } = server;
     const others = await step('two other users', async () => [await makeUser(url, 'bea'), await makeUser(url, 'cyd')]);
     const theirs = others.flatMap(({ ids }) => ids);
     const known = await step('records to find', () => records(url, theirs));
     const target = { url, headers: { authorization: `Bearer ${TOKEN}` }, cases, excludePaths: ENDLESS, known };
-    await step('fuzz the agent server', (report) => fuzz({ ...target, neighbours: neighbours(url, others) }, report));
+    await step('fuzz the agent server', (report) => fuzz({ ...target, neighbours: neighbours(url, others, logged) }, report));
   } finally {
-    if (server !== undefined) process.stdout.write(server.output());
+    if (server !== undefined) process.stdout.write(server.output().slice(-LOG_SHOWN));
     await server?.kill();
     await postgres.stop();
     await rm(folder, { recursive: true, force: true });

@@ -1,3 +1,4 @@
+import { Writable } from 'node:stream';
 import { controlPlaneConfig, type ControlPlaneConfig } from '../../src/config/control-plane.ts';
 import { startControlPlane } from '../../src/control-plane/start.ts';
 import { connect } from '../../src/kube/client.ts';
@@ -41,7 +42,9 @@ export async function controlPlane(cases: number): Promise<void> {
       namespace: SYSTEM,
       shutdownDelaySeconds: 0,
     };
-    const log = createLog({ level: 'error', process: 'control-plane' });
+    const lines: string[] = [];
+    const destination = new Writable({ write: (chunk: Buffer, _encoding, done) => (lines.push(chunk.toString()), done()) });
+    const log = createLog({ level: 'info', process: 'control-plane', destination });
     plane = await startControlPlane({ config, kube, keys: kube, logs: kube, log, signal: new AbortController().signal });
     const url = `http://127.0.0.1:${plane.port}`;
     await until('the control plane is ready', async () => (await fetch(`${url}/readyz`)).ok);
@@ -58,7 +61,7 @@ export async function controlPlane(cases: number): Promise<void> {
       excludePaths: ENDLESS,
       fixed: { 'query.wait': 0 },
       known: Object.fromEntries(Object.keys(theirs[0] ?? {}).map((name) => [name, rows.map((row) => row[name] ?? '')])),
-      neighbours: neighbours(kube, others),
+      neighbours: neighbours(kube, others, () => lines.join('')),
     };
     await step('fuzz the control plane', (report) => fuzz(target, report));
   } finally {
@@ -119,10 +122,11 @@ async function records({ id, namespace, keys, ids }: Tenant, url: string): Promi
 }
 
 /** What two tenants have: what was asked for in their namespaces, and their Listeners. */
-function neighbours(kube: Kube, others: Tenant[]): Neighbours {
+function neighbours(kube: Kube, others: Tenant[], logged: () => string): Neighbours {
   const canaries = others.map(({ canary }) => canary);
   return {
     canaries,
+    logged,
     ids: others.flatMap(({ ids }) => Object.values(ids)),
     look: async (url) => {
       for (const { keys, ids } of others) await asker(url)('GET', `/v2/deployments/${ids['deployment_id']}`, { key: keys.read });

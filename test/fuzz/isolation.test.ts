@@ -15,7 +15,7 @@ afterEach(() => {
 });
 
 /** Watches a server that answers a stranger as told. */
-async function watch(answer: RequestListener, records: Record<string, string> = {}): Promise<Watch> {
+async function watch(answer: RequestListener, records: Record<string, string> = {}, log: string[] = []): Promise<Watch> {
   const server = createServer((request, response) => {
     if (request.headers.authorization === 'neighbour') response.end(JSON.stringify({ note: CANARY }));
     else answer(request, response);
@@ -30,6 +30,7 @@ async function watch(answer: RequestListener, records: Record<string, string> = 
     ids: [ID],
     look: async (url) => (await fetch(url, { headers: { authorization: 'neighbour' } })).text(),
     records: async () => ({ ...records }),
+    logged: () => log.join(''),
   });
   ends.push(watched.stop);
   return watched;
@@ -104,6 +105,20 @@ test('requests that never named a neighbour’s record prove nothing', async () 
 });
 
 test('a canary that its owner does not see proves nothing', async () => {
-  const blind = watchNeighbours('http://127.0.0.1:9', { canaries: [CANARY], ids: [], look: async () => '', records: async () => ({}) });
+  const blind = watchNeighbours('http://127.0.0.1:9', {
+    canaries: [CANARY],
+    ids: [],
+    look: async () => '',
+    records: async () => ({}),
+    logged: () => '',
+  });
   await expect(blind).rejects.toThrow('no leak could be found');
+});
+
+test('a line of the log that holds what is a neighbour’s is found, unless it was there before', async () => {
+  const log = [`made ${CANARY} for its owner\n`];
+  const { faults } = await watch((_, response) => response.end(), {}, log);
+  expect(await faults()).toEqual([]);
+  log.push('nothing to see\n', `refused: ${CANARY} is taken\n`);
+  expect(await faults()).toEqual([expect.stringContaining(`logged what a neighbour has: refused: ${CANARY}`)]);
 });

@@ -67,7 +67,7 @@ async function recordsOf(url: string, { token }: User): Promise<Record<string, u
 }
 
 /** What users have besides the fuzzing one. */
-export function neighbours(url: string, users: User[]): Neighbours {
+export function neighbours(url: string, users: User[], logged: () => string): Neighbours {
   const read = async (address: string): Promise<Record<string, string>> => {
     const all = await Promise.all(users.map((user) => recordsOf(address, user)));
     return Object.fromEntries(all.flatMap(Object.entries).map(([name, what]) => [name, JSON.stringify(what)]));
@@ -77,5 +77,6 @@ export function neighbours(url: string, users: User[]): Neighbours {
     ids: users.flatMap(({ ids }) => ids.flatMap((of) => Object.values(of))),
     look: read,
     records: () => read(url),
+    logged,
   };
 }

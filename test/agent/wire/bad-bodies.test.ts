@@ -26,7 +26,8 @@ beforeAll(async () => {
   await agent.client.runs.join(thread_id, run_id);
   const { assistant_id } = await agent.client.assistants.create({ graphId: 'steps' });
   const [row] = await database.sql<{ token: string }>('select token from gx.feedback');
-  known = { thread_id, run_id, assistant_id, token: row!.token };
+  const { cron_id } = await agent.client.crons.create(assistant_id, { schedule: '0 0 1 1 *' });
+  known = { thread_id, run_id, assistant_id, cron_id, token: row!.token };
 });
 
 afterAll(async () => {
@@ -48,6 +49,7 @@ const NEEDED: Record<string, () => unknown> = {
   id: () => 1,
   method: () => 'agent.getTree',
   name: () => 'weather',
+  schedule: () => '0 0 1 1 *',
 };
 
 /** A body that the schema allows, and that has an effect. */
