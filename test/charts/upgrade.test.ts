@@ -18,30 +18,29 @@ import { kubectlFor, type Kubectl } from '../kit/kubectl.ts';
 import { silentLog } from '../kit/log.ts';
 import { newDeployment } from '../kit/objects.ts';
 
-/** The chart before keys had a MAC and accounts had policies. The test needs the history of the checkout. */
-const EARLIER = '71ce2be';
+/** The chart before keys had a MAC and accounts had policies. */
+const EARLIER = 'test/charts/earlier/gx-platform-71ce2be.tgz';
+const CHART = 'charts/gx-platform';
 const SYSTEM = 'gx-system';
 const AGENTS = 'gx-agents';
 
 const run = promisify(execFile);
-let earlier: string;
+let home: string;
 let server: ApiServer;
 let kube: Kube;
 let kubectl: Kubectl;
 let helm: (...args: string[]) => Promise<string>;
 
-beforeAll(async () => {
-  earlier = mkdtempSync(join(tmpdir(), 'gx-earlier-chart-'));
-  await run('sh', ['-c', `git archive ${EARLIER} charts/gx-platform | tar -x -C ${earlier}`]);
-}, 60_000);
-afterAll(() => rm(earlier, { recursive: true, force: true }));
+beforeAll(() => {
+  home = mkdtempSync(join(tmpdir(), 'gx-helm-'));
+});
+afterAll(() => rm(home, { recursive: true, force: true }));
 
 beforeEach(async () => {
   const tools = await ensureTools(['helm', 'kubectl']);
   server = await startApiServer({ controllers: false, definitions: false });
   kube = await connect({ fieldManager: 'test', userAgent: 'test/upgrade', kubeconfig: server.kubeconfig });
   kubectl = kubectlFor({ kubectl: tools.kubectl, kubeconfig: server.kubeconfig });
-  const home = join(earlier, 'helm');
   const env = { ...process.env, KUBECONFIG: server.kubeconfig, HELM_CACHE_HOME: home, HELM_CONFIG_HOME: home, HELM_DATA_HOME: home };
   helm = async (...args) => (await run(tools.helm, [...args, '--namespace', SYSTEM], { env, maxBuffer: 64 * 1024 * 1024 })).stdout;
 }, 1_200_000);
@@ -50,8 +49,8 @@ afterEach(async () => {
   await server.stop();
 });
 
-const install = (...values: string[]) => helm('install', 'gx', join(earlier, 'charts/gx-platform'), '--create-namespace', ...values);
-const upgrade = (...values: string[]) => helm('upgrade', 'gx', 'charts/gx-platform', '--reset-then-reuse-values', ...values);
+const install = (...values: string[]) => helm('install', 'gx', EARLIER, '--create-namespace', ...values);
+const upgrade = (...values: string[]) => helm('upgrade', 'gx', CHART, '--reset-then-reuse-values', ...values);
 
 type Item = { kind: string; metadata: { namespace?: string; name: string; uid: string; generation?: number } };
 
@@ -119,4 +118,21 @@ test('where all namespaces are watched, an owner who agreed before need not do s
   await untilMay(kube, `${SYSTEM}:gx-operator`, 'create deployments.apps', 'theirs');
   await untilMay(kube, `${SYSTEM}:gx-operator`, 'create secrets', 'theirs');
   await expect.poll(() => may(kube, `${SYSTEM}:gx-operator`, 'create deployments.apps', 'default')).toBe(false);
+});
+
+test('the first installation into a cluster makes the default Listener, and upgrades take it over as it is', async () => {
+  await helm('install', 'gx', CHART, '--create-namespace');
+  const found = async () => {
+    const { metadata, spec } = await kube.get(kinds.listener, { namespace: SYSTEM, name: 'default' });
+    return { uid: metadata.uid, namespaces: spec.namespaces, hook: metadata.annotations?.['helm.sh/hook'] };
+  };
+  const first = await found();
+  expect(first).toMatchObject({ namespaces: [AGENTS], hook: 'post-install' });
+  await upgrade();
+  expect(await found()).toEqual({ ...first, hook: undefined });
+  await upgrade('--set', `agents.namespaces={${AGENTS},more-agents}`);
+  expect(await found()).toEqual({ uid: first.uid, namespaces: [AGENTS, 'more-agents'], hook: undefined });
+  expect(await helm('get', 'manifest', 'gx')).toMatch(/kind: Listener/);
+  await helm('uninstall', 'gx');
+  expect((await found()).uid).toBe(first.uid);
 });
