@@ -58,8 +58,18 @@ export function byOwner({ authorize, handles }: Pick<AuthenticateDeps, 'authoriz
 /** The address of those who do not come by a request. */
 const OWN = 'server';
 
+/** Returns a caller who may do everything, and whom graphs see as their user. */
+export const openToUser = (user: AuthUser, { source }: Pick<CallerRequest, 'source'>): AgentCaller => ({
+  identity: user.identity,
+  source,
+  guard: { user, handles: new Set(), authorize: neverAsked },
+});
+
+const neverAsked: Guard['authorize'] = () => Promise.reject(new Forbidden('Nobody is asked.'));
+
 /** Returns callers for users of a server without handlers. */
-export const openToOwners = (): AgentCaller => openToAll({ source: OWN });
+export const openToOwners = (owner: AuthUser | null): AgentCaller =>
+  owner === null ? openToAll({ source: OWN }) : openToUser(owner, { source: OWN });
 
 async function userOf({ authenticate, cache }: AuthenticateDeps, { method, url, headers }: CallerRequest): Promise<AuthUser> {
   const key = cache?.keyOf(headers);

@@ -1,9 +1,9 @@
-import { Forbidden, Unauthorized } from '../../errors.ts';
+import { Unauthorized } from '../../errors.ts';
 import type { AuthCheck } from '../../schema/auth-check.ts';
 import type { IssuerTokens, TokenClaims } from '../../tokens/issuer-tokens.ts';
 import type { AgentKeys } from './agent-keys.ts';
-import { openToAll, type CallerRequest } from './authenticate.ts';
-import type { AgentCaller, Guard } from './caller.ts';
+import { openToAll, openToUser, type CallerRequest } from './authenticate.ts';
+import type { AgentCaller } from './caller.ts';
 import { credentialOf, type ShownKey } from './credential.ts';
 import type { AuthUser } from './events.ts';
 import type { TenantKeys } from './tenant-keys.ts';
@@ -32,23 +32,14 @@ export function byCredentials(openers: Openers): (request: CallerRequest) => Pro
 
 async function known({ tenantKeys, tokens }: Openers, request: CallerRequest, shown: ShownKey): Promise<AgentCaller> {
   const checked = await tenantKeys?.find(shown.text, { reads: readsOnly(request) });
-  if (checked !== undefined) return { ...asUser(userOfKey(checked), request), ...(checked.role === 'read' && { readsOnly: true }) };
-  if (tokens !== undefined && shown.from === 'Authorization') return asUser(userOfToken(await tokens.claimsOf(shown.text)), request);
+  if (checked !== undefined) return { ...openToUser(userOfKey(checked), request), ...(checked.role === 'read' && { readsOnly: true }) };
+  if (tokens !== undefined && shown.from === 'Authorization') return openToUser(userOfToken(await tokens.claimsOf(shown.text)), request);
   throw refused(`The key in ${shown.from} does not open this deployment.`);
 }
 
 /** Returns true for a request that changes nothing, as far as its route or else its method tells. */
 const readsOnly = ({ access, method }: CallerRequest): boolean =>
   access === undefined ? ['GET', 'HEAD'].includes(method) : access === 'read' || access === 'open';
-
-/** Returns a caller who may do everything, and whom graphs see as their user. */
-const asUser = (user: AuthUser, { source }: CallerRequest): AgentCaller => ({
-  identity: user.identity,
-  source,
-  guard: { user, handles: new Set(), authorize: neverAsked },
-});
-
-const neverAsked: Guard['authorize'] = () => Promise.reject(new Forbidden('Nobody is asked.'));
 
 const userOfKey = ({ subject, name, role, tenant_id }: AuthCheck): AuthUser => ({
   identity: subject,

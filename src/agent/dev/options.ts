@@ -8,7 +8,7 @@ Usage: gx dev [options]
 
   --config <file>        the graph configuration (default ./gx.json)
   --port <number>        where it answers; 0 is any free port (default 2024, or the next free one)
-  --host <address>       on which address (default 127.0.0.1)
+  --host <address>       on which address (default 127.0.0.1); on others it asks for a key, which it prints
   --database-uri <uri>   use this Postgres instead of the embedded one
   --no-reload            do not watch the files
   --reset                forget the data of earlier starts

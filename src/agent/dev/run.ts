@@ -1,10 +1,12 @@
+import { randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
-import { OPEN_ACCESS } from '../../config/agent-access.ts';
+import { OPEN_ACCESS, type AgentAccess } from '../../config/agent-access.ts';
 import { agentConfig, type AgentConfig } from '../../config/agent.ts';
 import { LentEnvironment, processEnv } from '../../config/env.ts';
 import { createLog, type Log } from '../../log.ts';
+import { newAgentKey } from '../../schema/agent-key.ts';
 import { withoutPassword } from '../db/pool.ts';
 import { readGraphsFile, type GraphsFile } from '../gx-json/read.ts';
 import { dotEnvOf } from './dot-env.ts';
@@ -49,9 +51,11 @@ async function start(stage: Stage): Promise<void> {
   closing.push(() => door.stop());
   const uri = options.databaseUri ?? (await embedded(stage, file, door));
   const lent = new LentEnvironment();
+  // It stays the same when a reload reads the settings again.
+  const ownKey = newAgentKey(randomBytes);
   const config = (): AgentConfig => {
     lent.lend(dotEnvOf(options.config));
-    return configFor(options, uri);
+    return configFor(options, { uri, ownKey });
   };
   const serving = new Serving({ config, log, door, signal });
   closing.push(() => serving.stop());
@@ -60,7 +64,9 @@ async function start(stage: Stage): Promise<void> {
   if (options.reload) closing.push(watching(file, serving));
   const data = options.databaseUri === undefined ? path.join(file.folder, '.gx') : withoutPassword(uri);
   const isElsewhere = options.port === undefined && door.port !== USUAL_PORT;
-  const facts = { url: urlOf(options, door), graphs: file.graphs, data, reload: options.reload, isElsewhere };
+  // Handlers of auth.path decide in place of a key.
+  const key = file.auth === undefined ? config().access.key : undefined;
+  const facts = { url: urlOf(options, door), key, graphs: file.graphs, data, reload: options.reload, isElsewhere };
   process.stdout.write(welcome({ ...facts, seconds: process.uptime() }));
 }
 
@@ -105,7 +111,7 @@ function giveUp(log: Log, file: string): void {
  * Returns the settings, which each reload reads again, as the server reads gx.json. The port is the one behind the
  * door.
  */
-function configFor({ config, host }: DevOptions, uri: string): AgentConfig {
+function configFor({ config, host }: DevOptions, { uri, ownKey }: { uri: string; ownKey: string }): AgentConfig {
   const env = {
     // A run that a reload or Ctrl-C cuts off goes on from its last step, so nothing is gained by waiting for it.
     GX_JOB_SHUTDOWN_GRACE_PERIOD_SECS: '0',
@@ -119,12 +125,20 @@ function configFor({ config, host }: DevOptions, uri: string): AgentConfig {
   const settings = agentConfig(env, ['--config', config]);
   const loopback = isLoopback(host);
   const own = {
-    // A key that is meant for the deployment keeps nobody out of his own machine.
-    access: loopback ? OPEN_ACCESS : settings.access,
+    access: accessFor(settings.access, { loopback, ownKey }),
     webhooks: { ...settings.webhooks, loopback: true },
     localPages: { loopback },
   };
   return { ...settings, ...own };
+}
+
+/**
+ * Returns who may call. A key that is meant for the deployment keeps nobody out of his own machine. Other machines need
+ * a key, so there is always one for them.
+ */
+function accessFor(access: AgentAccess, { loopback, ownKey }: { loopback: boolean; ownKey: string }): AgentAccess {
+  if (loopback) return OPEN_ACCESS;
+  return Object.values(access).every((opener) => opener === undefined) ? { ...access, key: ownKey } : access;
 }
 
 const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || host.startsWith('127.');

@@ -1,7 +1,16 @@
 import type { GraphSource } from '../gx-json/read.ts';
 import { USUAL_PORT } from './front-door.ts';
 
-type Facts = { url: string; graphs: GraphSource[]; seconds: number; data: string; reload: boolean; isElsewhere: boolean };
+type Facts = {
+  url: string;
+  /** What callers from other machines show. */
+  key: string | undefined;
+  graphs: GraphSource[];
+  seconds: number;
+  data: string;
+  reload: boolean;
+  isElsewhere: boolean;
+};
 
 /**
  * Returns the link to LangGraph Studio, a hosted page. The browser itself calls this server, so a local address will
@@ -9,25 +18,37 @@ type Facts = { url: string; graphs: GraphSource[]; seconds: number; data: string
  */
 const studioLink = (url: string): string => `https://smith.langchain.com/studio/?baseUrl=${url}`;
 
+/** Returns how the key is told and sent, where there is one. */
+const shownKey = (key: string | undefined): Record<'sentence' | 'header' | 'option' | 'hash', string> =>
+  key === undefined
+    ? { sentence: '', header: '', option: '', hash: '' }
+    : {
+        sentence: `Other machines may reach it, so it asks for a key: ${key}\n`,
+        header: ` -H 'x-api-key: ${key}'`,
+        option: `, apiKey: '${key}'`,
+        hash: `#key=${key}`,
+      };
+
 /** Returns what to know and what to try once the server answers. */
-export function welcome({ url, graphs, seconds, data, reload, isElsewhere }: Facts): string {
+export function welcome({ url, key, graphs, seconds, data, reload, isElsewhere }: Facts): string {
   const width = Math.max(...graphs.map(({ graphId }) => graphId.length));
   const lines = graphs.map(({ graphId, description }) => `  ${graphId.padEnd(width)}  ${description ?? ''}`.trimEnd());
   const first = graphs[0]?.graphId ?? 'agent';
+  const shown = shownKey(key);
   return `
 Ready after ${seconds.toFixed(1)} s: ${url}
-${isElsewhere ? `Port ${USUAL_PORT} is taken, so this is another one. --port chooses.\n` : ''}
+${isElsewhere ? `Port ${USUAL_PORT} is taken, so this is another one. --port chooses.\n` : ''}${shown.sentence}
 Assistants
 ${lines.join('\n')}
 
 Try
-  curl -sN ${url}/runs/stream -H 'content-type: application/json' \\
+  curl -sN ${url}/runs/stream -H 'content-type: application/json'${shown.header} \\
     -d '{"assistant_id": "${first}", "input": {"messages": [{"role": "human", "content": "hello"}]}, "stream_mode": ["updates", "custom"]}'
 
   import { Client } from '@langchain/langgraph-sdk';
-  const client = new Client({ apiUrl: '${url}' });
+  const client = new Client({ apiUrl: '${url}'${shown.option} });
 
-Chat    ${url}/chat
+Chat    ${url}/chat${shown.hash}
 Docs    ${url}/docs
 Studio  ${studioLink(url)}
 Data    ${data}

@@ -140,6 +140,15 @@ describe('dev', () => {
     expect(lastSaid((await running.client.threads.getState(thread_id)).values)).toBe('Now it is 1 of this thread.');
   });
 
+  test('asks for the key that it prints, where other machines may reach it', async () => {
+    const running = await dev(['--config', config, '--host', '0.0.0.0']);
+    expect((await fetch(`${running.url}/info`)).status).toBe(401);
+    const key = /it asks for a key: (gxa_[\w-]{43})/.exec(running.output())?.[1] ?? '';
+    expect(running.output()).toContain(`/chat#key=${key}`);
+    expect((await fetch(`${running.url}/info`, { headers: { 'x-api-key': key } })).status).toBe(200);
+    expect((await fetch(`${running.url}/chat`)).status).toBe(200);
+  });
+
   test('does not watch when told so', async () => {
     const running = await dev(['--config', config, '--no-reload']);
     change('graph.ts', { 'That was message': 'Now it is' });

@@ -18,10 +18,12 @@ export class Refused extends Error {}
 /** The calls of the page. Each throws an `Error` whose message is for people. */
 export class Api {
   readonly #base: string;
+  readonly #headers: Record<string, string>;
 
-  /** `base` ends with a slash. */
-  constructor(base: string) {
+  /** `base` ends with a slash. `key` is there when the server asks for one. */
+  constructor(base: string, key: string | null) {
     this.#base = base;
+    this.#headers = key === null ? {} : { 'x-api-key': key };
   }
 
   assistants = (): Promise<ListedAssistant[]> => this.#json('assistants/search', { limit: 1000 });
@@ -64,7 +66,7 @@ export class Api {
   async #ask(path: string, init?: RequestInit): Promise<Response> {
     let answer: Response;
     try {
-      answer = await fetch(this.#base + path, init);
+      answer = await fetch(this.#base + path, { ...init, headers: { ...(init?.headers as Record<string, string>), ...this.#headers } });
     } catch (error) {
       if ((error as Error).name === 'AbortError') throw error;
       throw new Error('The server does not answer. Does gx dev still run?', { cause: error });

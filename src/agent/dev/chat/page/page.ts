@@ -14,9 +14,16 @@ const PAUSE = 300;
 /** What a line of the conversation is: an entry, or the rest of the state below them. */
 type Line = Entry | { id: 'state'; state: object } | { id: 'welcome' };
 
+/** Returns the key that the link to this page had, which is kept as long as its tab. */
+function keyOfServer(): string | null {
+  const key = new URLSearchParams(location.hash.slice(1)).get('key');
+  if (key !== null) sessionStorage.setItem('key', key);
+  return key ?? sessionStorage.getItem('key');
+}
+
 /** The page. What it shows follows from the conversation, and each run changes that event by event. */
 class ChatPage {
-  readonly #api = new Api(new URL('.', location.href).href);
+  readonly #api = new Api(new URL('.', location.href).href, keyOfServer());
   readonly #log = find('log');
   readonly #lines = new KeyedList(this.#log);
   readonly #threads = new KeyedList(find('threads'));
