@@ -10,6 +10,7 @@ import { encryptionSettings, type EncryptionSettings } from './encryption.ts';
 import { SettingsReader, type Env } from './env.ts';
 import { fileSections, type FileSection } from './gx-json.ts';
 import { refuseNotServed } from './not-served.ts';
+import { webhookSettings, type WebhookConfig } from './webhooks.ts';
 import { tracingSettings, type TracingSettings } from './tracing.ts';
 
 export const AGENT_SERVER_HELP = `gx-platform agent-server: the server of one deployment: assistants, threads, runs, streams
@@ -22,16 +23,6 @@ Usage: node src/main.ts agent-server [options]
 It needs DATABASE_URI, a Postgres connection string. Other settings come from the environment, too;
 docs/reference/agent-server.md lists them.
 `;
-
-/** How ends of runs are told to others. */
-export type WebhookConfig = {
-  /** Whether they may call this machine, where gx.json does not say. */
-  loopback: boolean;
-  /** Sign each message; several while one takes the place of another. */
-  secrets: string[];
-  /** How long a receiver may take to answer. */
-  timeoutSeconds: number;
-};
 
 export type AgentConfig = {
   host: string;
@@ -270,12 +261,6 @@ function jobSettings(read: SettingsReader): JobSettings {
     maxQueued: read.integer(['GX_MAX_QUEUED_RUNS'], 100_000, { min: 0, max: 100_000_000 }),
   };
 }
-
-const webhookSettings = (read: SettingsReader): WebhookConfig => ({
-  loopback: false,
-  secrets: read.words(['GX_WEBHOOK_SECRET']),
-  timeoutSeconds: read.integer(['GX_WEBHOOK_TIMEOUT_SECS'], 30, { min: 1, max: 300 }),
-});
 
 function flagsOf(args: string[]): { config?: string; port?: string } {
   try {

@@ -5,7 +5,7 @@ import { GxJson, NOT_BUILT } from '../../src/schema/gx-json.ts';
 const page = readFileSync('docs/reference/agent-server.md', 'utf8');
 
 test('every setting of the agent server stands on its page', () => {
-  const source = ['agent', 'agent-access'].map((name) => readFileSync(`src/config/${name}.ts`, 'utf8')).join('');
+  const source = ['agent', 'agent-access', 'webhooks'].map((name) => readFileSync(`src/config/${name}.ts`, 'utf8')).join('');
   const names = [...source.matchAll(/\[(?:'[A-Z_]+'(?:, )?)+\]/g)].flatMap(([list]) =>
     [...list.matchAll(/'([A-Z_]+)'/g)].map(([, name]) => name),
   );

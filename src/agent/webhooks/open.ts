@@ -1,4 +1,4 @@
-import type { WebhookConfig } from '../../config/agent.ts';
+import type { WebhookConfig } from '../../config/webhooks.ts';
 import { processEnv } from '../../config/env.ts';
 import type { Log } from '../../log.ts';
 import type { GxJson } from '../../schema/gx-json.ts';
@@ -6,7 +6,6 @@ import type { Db } from '../db/pool.ts';
 import { Courier } from './courier.ts';
 import { webhookHeaders } from './headers.ts';
 import { Lookups } from './lookups.ts';
-import { signingKeys } from './signature.ts';
 import { urlPolicy } from './url-rules.ts';
 import { Webhooks } from './webhooks.ts';
 
@@ -14,7 +13,7 @@ type Parts = { db: Db; worker: string; config: WebhookConfig; settings: GxJson; 
 
 /**
  * Opens what tells others of ends. `env` is that of gx.json, for variables that this process does not have. Throws a
- * `StartError` for headers and secrets that can't be used.
+ * `StartError` for headers that can't be used.
  */
 export function openWebhooks({ db, worker, config, settings, env, log }: Parts): { webhooks: Webhooks; courier: Courier } {
   const { webhooks: given = {}, http } = settings;
@@ -25,7 +24,7 @@ export function openWebhooks({ db, worker, config, settings, env, log }: Parts):
     policy,
     enabled,
     headers: webhookHeaders(given, (name) => variables[name] ?? env[name]),
-    keys: signingKeys(config.secrets),
+    keys: config.keys,
     fields: given.allowed_fields,
     timeoutSeconds: config.timeoutSeconds,
   };

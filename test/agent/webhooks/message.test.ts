@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { webhookHeaders } from '../../../src/agent/webhooks/headers.ts';
 import { outcomeOf, pauseAfter } from '../../../src/agent/webhooks/outcome-rules.ts';
-import { signedHeaders, signingKeys } from '../../../src/agent/webhooks/signature.ts';
+import { signedHeaders } from '../../../src/agent/webhooks/signature.ts';
+import { agentConfig } from '../../../src/config/agent.ts';
 
 const env: Record<string, string> = { LG_WEBHOOK_TOKEN: 'secret', MY_TOKEN: 'mine', OTHER: 'x', LG_WEBHOOK_LINE: 'a\nb' };
 const headersOf = (headers: Record<string, string>, env_prefix?: string): Record<string, string> =>
@@ -28,6 +29,9 @@ describe('headers', () => {
     expect(() => headersOf(headers)).toThrow(words);
   });
 });
+
+const signingKeys = (secrets: string[]): Buffer[] =>
+  agentConfig({ DATABASE_URI: 'postgresql://x', GX_WEBHOOK_SECRET: secrets.join(',') }).webhooks.keys;
 
 describe('a signature', () => {
   test('is the one of the example that Standard Webhooks tests its libraries with', () => {

@@ -1,0 +1,36 @@
+import type { SettingsReader } from './env.ts';
+
+/** How ends of runs are told to others. */
+export type WebhookConfig = {
+  /** Whether they may call this machine, where gx.json does not say. */
+  loopback: boolean;
+  /** Sign each message; several while one takes the place of another. */
+  keys: Buffer[];
+  /** How long a receiver may take to answer. */
+  timeoutSeconds: number;
+};
+
+const SECRET = 'GX_WEBHOOK_SECRET';
+
+/** A secret as Standard Webhooks has it: this prefix, and the base64 of so many bytes. */
+const PREFIX = 'whsec_';
+const BYTES = { least: 24, most: 64 };
+
+/** Returns the key of a secret; undefined when it is none. */
+function signingKey(secret: string): Buffer | undefined {
+  const text = secret.replace(PREFIX, '');
+  const key = Buffer.from(text, 'base64');
+  const isWhole = secret.startsWith(PREFIX) && key.toString('base64').replace(/=+$/, '') === text.replace(/=+$/, '');
+  return isWhole && key.length >= BYTES.least && key.length <= BYTES.most ? key : undefined;
+}
+
+export function webhookSettings(read: SettingsReader): WebhookConfig {
+  const keys = read.words([SECRET]).map(signingKey);
+  if (keys.includes(undefined))
+    read.problem(`${SECRET} must be "${PREFIX}" and the base64 of ${BYTES.least} to ${BYTES.most} bytes; several have commas between them`);
+  return {
+    loopback: false,
+    keys: keys.filter((key) => key !== undefined),
+    timeoutSeconds: read.integer(['GX_WEBHOOK_TIMEOUT_SECS'], 30, { min: 1, max: 300 }),
+  };
+}
