@@ -1,7 +1,7 @@
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { asError, Problem, Unavailable } from '../errors.ts';
-import { headerPairs, ofMessage, type InProcess } from '../http/in-process.ts';
+import { headerPairs, ofMessage } from '../http/in-process.ts';
 import { pathMatcher } from '../http/path-matcher.ts';
 import { sourceOf, type AppOptions, type Elsewhere } from '../http/server.ts';
 import type { Log } from '../log.ts';
@@ -9,6 +9,7 @@ import type { GxJson } from '../schema/gx-json.ts';
 import { openToAll, type CallerRequest } from './auth/authenticate.ts';
 import type { AgentCaller } from './auth/caller.ts';
 import type { Callers } from './callers.ts';
+import { pathBelow, pathIn, type AskInside } from './calls-inside.ts';
 import type { BodySource } from './exchange/bodies.ts';
 import type { AnswerHere, Replied, AskedHere } from './exchange/exchanges.ts';
 import type { HeaderPairs } from './exchange/messages.ts';
@@ -59,7 +60,7 @@ export class CustomRoutes {
   }
 
   readonly middleware: Middleware = async (ctx, next) => {
-    const path = below(this.#settings.prefix, ctx.path);
+    const path = pathBelow(this.#settings.prefix, ctx.path);
     if (path === undefined || this.#own.has(path) || !METHODS.has(ctx.method)) return next();
     this.#concerns ??= concernOf(this.#settings.code);
     const concern = this.#concerns(ctx.method, path);
@@ -68,8 +69,8 @@ export class CustomRoutes {
   };
 
   /** From now on, what the application lets through, and what it asks by itself, goes to these routes. */
-  passTo(routes: InProcess<AgentCaller>): void {
-    this.#settings.code.serve((asked) => this.#serve(asked, routes));
+  passTo(inside: AskInside): void {
+    this.#settings.code.serve((asked) => this.#serve(asked, inside));
   }
 
   async #answer(ctx: Context, { path, serves }: { path: string; serves: boolean }): Promise<void> {
@@ -119,33 +120,24 @@ export class CustomRoutes {
     return this.#accessOf(method, this.#settings.prefix + path);
   }
 
-  async #serve({ purpose, head, body, signal }: AskedHere<ForServer>, routes: InProcess<AgentCaller>): Promise<AnswerHere> {
-    const { prefix, callerOf } = this.#settings;
-    const { pathname, search } = new URL(head.url);
-    const path = (below(prefix, pathname) ?? pathname) + search;
-    const request = { method: head.method, path: prefix + path, headers: head.headers, body, signal };
-    if (purpose.want === 'call') return answerOf(await routes.ask(request, { source: IN_PROCESS.source, caller: IN_PROCESS }));
+  async #serve(asked: AskedHere<ForServer>, inside: AskInside): Promise<AnswerHere> {
+    const { purpose, head } = asked;
+    if (purpose.want === 'call') return inside(asked);
     const open = this.#open.get(purpose.exchange);
     if (open === undefined) throw new Unavailable('The request is over.');
     const { source, caller } = open;
     if (purpose.want === 'caller') {
-      const known = await callerOf({ source, method: head.method, url: prefix + path, headers: headersOf(head.headers) });
+      const { prefix, callerOf } = this.#settings;
+      const known = await callerOf({ source, method: head.method, url: pathIn(head.url, prefix), headers: headersOf(head.headers) });
       return jsonAnswer(known.guard?.user ?? null);
     }
     open.pass();
-    return answerOf(await routes.ask(request, { source, ...(caller && { caller }) }));
+    return inside(asked, { source, ...(caller && { caller }) });
   }
 }
 
-/** The user's own code, which calls its server without the network. It may do everything. */
-const IN_PROCESS = openToAll({ source: 'this process' });
-
 /** The reason is made once, because an abort without one would cost an exception with its stack. */
 const LEFT = Object.assign(new Unavailable('The client has left.'), { name: 'AbortError' });
-
-/** Returns the path below the prefix, as the application knows it. */
-const below = (prefix: string, path: string): string | undefined =>
-  path === prefix ? '/' : path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : undefined;
 
 const hostOf = ({ headers: { host = '' } }: Context): string => (URL.canParse(`http://${host}`) ? host : 'localhost');
 
@@ -214,15 +206,6 @@ function send(ctx: Context, { head: { status, headers }, body }: Replied, log: L
   pipeline(body, res).catch((error: unknown) => log.debug({ err: asError(error) }, 'an answer of http.app broke off'));
 }
 
-function answerOf(answer: IncomingMessage): AnswerHere {
-  const chunks = answer.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer, undefined>;
-  const body = {
-    read: async () => (await chunks.next()).value,
-    cancel: () => void answer.destroy(),
-  };
-  return { head: { status: answer.statusCode!, headers: ofMessage(headerPairs(answer)).map(lowered) }, body };
-}
-
 function jsonAnswer(value: unknown): AnswerHere {
   const bytes = [Buffer.from(JSON.stringify(value))];
   return {
@@ -230,8 +213,6 @@ function jsonAnswer(value: unknown): AnswerHere {
     body: { read: () => Promise.resolve(bytes.shift()), cancel: () => undefined },
   };
 }
-
-const lowered = ([name, value]: [string, string]): [string, string] => [name.toLowerCase(), value];
 
 /** Returns the headers as Node's server gives them. */
 function headersOf(pairs: HeaderPairs): IncomingHttpHeaders {

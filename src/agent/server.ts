@@ -13,6 +13,7 @@ import { KEY_PROTOCOL, withKeyOfSocket } from './auth/credential.ts';
 import { securitySchemes, withSecurity } from './auth/document.ts';
 import { boundedName } from './callers.ts';
 import { cors, permitsOrigin } from './cors.ts';
+import { askingInside } from './calls-inside.ts';
 import { CustomRoutes } from './custom-routes.ts';
 import type { AgentDeps } from './deps.ts';
 import { LOCAL_CORS, localPages } from './local-pages.ts';
@@ -111,6 +112,8 @@ export function agentApp(
     ],
     onAnswer: metrics.answered,
   });
-  custom?.passTo(new InProcess(app));
+  const inside = askingInside(new InProcess(app), prefix);
+  custom?.passTo(inside);
+  deps.host.serve((asked) => inside(asked));
   return app;
 }

@@ -1,5 +1,6 @@
 import { asError, Problem, Unavailable } from '../../errors.ts';
 import { IncomingBody, OutgoingBody, type BodySource } from './bodies.ts';
+import type { Refusal } from './refusal.ts';
 import type { AnswerHead, BodyOf, ExchangeMessage, RequestHead } from './messages.ts';
 
 /** A request of the other side. The signal is aborted when it wants no answer any more. */
@@ -31,7 +32,7 @@ type Options<Asks, Hears> = {
   /** Answers a request of the other side; what it throws is the refusal. */
   answer(asked: AskedHere<Hears>): Promise<AnswerHere>;
   /** Returns what the other side hears of whatever was thrown. */
-  refusal(thrown: unknown): { status: number; message: string; headers: Record<string, string> };
+  refusal(thrown: unknown): Refusal;
   nextId(): number;
 };
 

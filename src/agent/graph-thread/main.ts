@@ -1,13 +1,14 @@
 import { flushCompileCache } from 'node:module';
 import process from 'node:process';
 import { getHeapStatistics } from 'node:v8';
-import { parentPort } from 'node:worker_threads';
+import { parentPort, workerData, type MessagePort } from 'node:worker_threads';
 import { register } from 'tsx/esm/api';
 import { asError, NotFound, StartError } from '../../errors.ts';
 import { createLog, type Log } from '../../log.ts';
 import { collectAtRest } from '../at-rest.ts';
 import { markBegun } from '../db/leases.ts';
 import { openDatabase } from '../db/pool.ts';
+import { bindFetchTo } from '../exchange/fetch.ts';
 import { loadEmbed } from '../gx-json/embed.ts';
 import { SemanticSearch } from '../gx-json/semantic-search.ts';
 import { BEAT_MILLISECONDS, type FromThread, type ThreadStart, type ToThread } from '../threads/protocol.ts';
@@ -104,6 +105,8 @@ async function start({ graphs: sources, index, storeLife, database, logLevel, en
   // The user's code reads its settings there. `env` of gx.json yields to the real environment.
   serveEnvironment(env);
   survive(log);
+  const { inside } = (workerData ?? {}) as { inside?: MessagePort };
+  if (inside !== undefined) bindFetchTo(inside);
   // Modules of graphs may ask for the logger while they load.
   const duringRun = serveLogger(log);
   register();

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
+import { ThreadCalls, type AnswerCall } from '../exchange/thread-calls.ts';
 import type { JsonText } from './json-text.ts';
 import type { Answer, Args, GraphNodes, Operation, RunSpec, ThreadStart } from './protocol.ts';
 import { GraphThread, type RunListener } from './thread.ts';
@@ -37,6 +38,7 @@ export class GraphHost {
   readonly #options: HostSettings & { open: OpenRunner };
   #threads: GraphThread[] = [];
   #closed = false;
+  readonly #calls: ThreadCalls;
   readonly #timer: NodeJS.Timeout;
   #opened = false;
   #failed = false;
@@ -47,6 +49,7 @@ export class GraphHost {
 
   constructor(settings: HostSettings) {
     this.#options = { open: openWorker, ...settings };
+    this.#calls = new ThreadCalls(settings.log);
     this.#timer = setInterval(() => this.#endResting(), LOOK_EVERY).unref();
   }
 
@@ -102,6 +105,11 @@ export class GraphHost {
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  /** From now on, the server answers what graphs ask it without the network. */
+  serve(answer: AnswerCall): void {
+    this.#calls.serve(answer);
   }
 
   async close(): Promise<void> {
@@ -165,7 +173,7 @@ export class GraphHost {
 
   #add(alone = false): GraphThread {
     if (this.#closed) throw new Unavailable('The server is stopping.');
-    const thread = new GraphThread(this.#options.start, { ...this.#options, alone });
+    const thread = new GraphThread(this.#options.start, { ...this.#options, calls: this.#calls, alone });
     this.#threads.push(thread);
     thread.ready.then(
       () => (this.#failed = false),

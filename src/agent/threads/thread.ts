@@ -1,5 +1,6 @@
 import { Problem, StartError, Unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
+import type { ThreadCalls } from '../exchange/thread-calls.ts';
 import type { Span } from '../tracing/span.ts';
 import type { JsonText } from './json-text.ts';
 import type { Answer, Args, FromThread, GraphNodes, Operation, Outcome, RunSpec, ThreadStart } from './protocol.ts';
@@ -17,7 +18,7 @@ export type RunListener = {
   gone(reason: 'killed' | 'crashed'): void;
 };
 
-type ThreadOptions = { open: OpenRunner; heapMegabytes: number; alone: boolean; log: Log };
+type ThreadOptions = { open: OpenRunner; heapMegabytes: number; alone: boolean; calls: ThreadCalls; log: Log };
 type PendingCall = { resolve: (json: string) => void; reject: (error: Error) => void };
 type CallAnswer = Extract<FromThread, { call_id: number }>;
 
@@ -44,7 +45,7 @@ export class GraphThread {
   #killed = false;
   ended = false;
 
-  constructor(start: ThreadStart, { open, heapMegabytes, alone, log }: ThreadOptions) {
+  constructor(start: ThreadStart, { open, heapMegabytes, alone, calls, log }: ThreadOptions) {
     this.alone = alone;
     this.#log = log;
     this.ready = this.#started.promise;
@@ -62,7 +63,7 @@ export class GraphThread {
           gone.resolve();
         },
       },
-      { heapMegabytes },
+      { heapMegabytes, inside: calls.connect() },
     );
     this.#runner.send({ kind: 'start', start });
   }

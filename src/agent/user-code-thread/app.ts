@@ -1,9 +1,7 @@
 import { Problem, StartError } from '../../errors.ts';
+import type { LeftBody } from '../exchange/fetch.ts';
 import type { AppFacts } from '../user-code/protocol.ts';
 import { appRoutes, isMiddleware, type HonoRoute } from './app-routes.ts';
-
-/** A body as the middleware left it. */
-export type LeftBody = string | ArrayBuffer | ReadableStream<Uint8Array> | null;
 
 /** Where a request of the application stands: how it goes on to the built-in routes, and who calls. */
 export type Standing = {

@@ -1,8 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Problem, StartError, Unavailable } from '../../errors.ts';
-import { errorReply, isFault } from '../../http/error-body.ts';
+import { isFault } from '../../http/error-body.ts';
 import type { Log } from '../../log.ts';
 import { Exchanges, type AnswerHere, type Replied, type AskedHere, type Asking } from '../exchange/exchanges.ts';
+import { exchangeRefusal } from '../exchange/refusal.ts';
 import { Liveness } from './liveness.ts';
 import { openThread, type OpenedThread } from '../open-thread.ts';
 import {
@@ -80,8 +81,7 @@ export class UserCode {
       answer: (asked) => this.#serve(asked),
       refusal: (thrown) => {
         if (isFault(thrown)) options.log.error({ err: thrown }, 'a request of http.app to its server failed');
-        const { status, headers, body } = errorReply(thrown, 'sentence');
-        return { status, message: String(body.detail), headers };
+        return exchangeRefusal(thrown);
       },
       nextId: () => this.#nextId(),
     });

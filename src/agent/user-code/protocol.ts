@@ -1,4 +1,5 @@
 import type { AuthEvent, AuthUser, HandlerAnswer } from '../auth/events.ts';
+import type { OwnCall } from '../exchange/fetch.ts';
 import type { ExchangeMessage } from '../exchange/messages.ts';
 import type { ModuleExport } from '../gx-json/import-export.ts';
 
@@ -46,7 +47,7 @@ export type ForApp = { user: AuthUser | undefined };
  * What the application wants of the server: the answer of the built-in routes to a request that its middleware let
  * through (`next`), the caller of a request (`caller`), or the answer to a request of its own (`call`).
  */
-export type ForServer = { want: 'next' | 'caller'; exchange: number } | { want: 'call' };
+export type ForServer = { want: 'next' | 'caller'; exchange: number } | OwnCall;
 
 /**
  * One of the application's routes. A request of the method ('ALL' is any) whose path the pattern matches concerns it.

@@ -1,0 +1,68 @@
+import type { MessagePort } from 'node:worker_threads';
+import { asError, NotFound, Problem } from '../../errors.ts';
+import { sourceOfStream, streamOfSource } from './bodies.ts';
+import { Exchanges, type Replied } from './exchanges.ts';
+import type { ExchangeMessage } from './messages.ts';
+import { exchangeRefusal } from './refusal.ts';
+
+/** The purpose of a request that the user's code makes by itself. */
+export type OwnCall = { want: 'call' };
+
+/** A body as the Fetch standard takes it. */
+export type LeftBody = string | ArrayBuffer | ReadableStream<Uint8Array> | null;
+
+export type Seen = Pick<Request, 'method' | 'url' | 'headers'>;
+export type Sent = { body: LeftBody; signal: AbortSignal };
+
+/** The answers to these have no body. */
+export const BODILESS: ReadonlySet<number> = new Set([101, 204, 205, 304]);
+
+/** Asks the other thread. Its refusal is an answer, as it is for any client. */
+export async function fetchFrom<Purpose>(
+  exchanges: Pick<Exchanges<Purpose, never>, 'ask'>,
+  purpose: Purpose,
+  { method, url, headers }: Seen,
+  { body, signal }: Sent,
+): Promise<Response> {
+  const stream = body === null ? null : new Response(body).body;
+  const head = { method, url, headers: [...headers] };
+  try {
+    return responseOf(await exchanges.ask({ head, purpose, body: stream === null ? undefined : sourceOfStream(stream), signal }));
+  } catch (error) {
+    if (!(error instanceof Problem) || signal.aborted) throw error;
+    return Response.json({ detail: error.message }, { status: error.status, headers: error.headers });
+  }
+}
+
+function responseOf({ head: { status, headers }, body }: Replied): Response {
+  if (body === undefined || BODILESS.has(status)) return new Response(null, { status, headers });
+  // A middleware may put another body under the same headers.
+  const left = headers.filter(([name]) => name !== 'content-length');
+  return new Response(streamOfSource(body), { status, headers: left });
+}
+
+/**
+ * Lets clients of `@langchain/langgraph-sdk` that name no address ask this server without the network: they look for
+ * these two names.
+ */
+export function bindFetch(ask: (request: Request) => Promise<Response>): void {
+  // Symbols are no names of the global object's type.
+  const names = globalThis as unknown as Record<symbol, unknown>;
+  names[Symbol.for('langgraph_api:url')] = 'http://localhost';
+  names[Symbol.for('langgraph_api:fetch')] = (input: string | URL | Request, init?: RequestInit) => ask(new Request(input, init));
+}
+
+/** Does so by a port, at whose other end the server answers. */
+export function bindFetchTo(port: MessagePort): void {
+  let last = 0;
+  const exchanges = new Exchanges<OwnCall, never>({
+    send: (message) => port.postMessage(message),
+    answer: () => Promise.reject(new NotFound('Nothing is served here.')),
+    refusal: (thrown) => exchangeRefusal(asError(thrown)),
+    nextId: () => (last += 1),
+  });
+  port.on('message', (message: ExchangeMessage<never>) => exchanges.hear(message));
+  // The thread lives as long as its server wants.
+  port.unref();
+  bindFetch((request) => fetchFrom(exchanges, { want: 'call' }, request, request));
+}
