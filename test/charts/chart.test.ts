@@ -349,6 +349,7 @@ describe('settings', () => {
     expect(operatorConfig(envOf(objects, 'operator')).settings).toEqual({
       ...own.settings,
       agentNamespaces: ['gx-agents'],
+      controlPlaneUrl: 'http://gx-control-plane.gx-system.svc.cluster.local:80',
       databaseImage: 'docker.io/gx/gx-postgres:0.1.0',
     });
     const { namespace: _namespace, namespaces: _all, agentNamespaces: _agents, ...rest } = controlPlaneConfig({});
