@@ -10,7 +10,7 @@ type SweepDeps = Pick<AgentDeps, 'db' | 'expiry' | 'log'>;
 const ITEMS = 1000;
 
 /** The part of the time that a sweep leaves to others, in lengths of its own transactions. */
-const REST = 0.5;
+const REST = 0.25;
 
 /** Removes what has expired, until the signal: threads, their older checkpoints, items of the store. Never throws. */
 export function removeExpired({ db, expiry, log }: SweepDeps, signal: AbortSignal): void {
