@@ -10,11 +10,15 @@ const CENSOR = '[redacted]';
 /** Returns the paths of keys at the top of a line, and one level below. */
 const pathsOf = (keys: string[]): string[] => keys.flatMap((key) => (key.startsWith('[') ? [key, `*${key}`] : [key, `*.${key}`]));
 
+/** `also` hears each line, besides its destination. */
+type LogOptions = { level: string; process: string; destination?: DestinationStream; also?: ((line: string) => void) | undefined };
+
 /**
  * The root logger: one JSON object a line, ids under fixed snake_case keys, errors under `err`.
  * Messages are constant text; data goes into the object. Secrets are redacted by key here and nowhere else.
  */
-export function createLog(options: { level: string; process: string; destination?: DestinationStream }): Log {
+export function createLog(options: LogOptions): Log {
+  const destination = options.destination ?? standardOutput();
   return pino(
     {
       level: options.level,
@@ -23,9 +27,16 @@ export function createLog(options: { level: string; process: string; destination
       formatters: { level: (label) => ({ level: label }) },
       redact: { paths: pathsOf([...CREDENTIALS, ...CONTENTS]), censor: CENSOR },
     },
-    options.destination ?? standardOutput(),
+    options.also === undefined ? destination : both(destination, options.also),
   );
 }
+
+const both = (destination: DestinationStream, also: (line: string) => void): DestinationStream => ({
+  write: (line) => {
+    destination.write(line);
+    also(line);
+  },
+});
 
 /** Returns a logger for what users' code logs itself, so that it shows its own data; credentials are still redacted. */
 export const forGraphs = (log: Log): Log => log.child({ source: 'graph' }, { redact: { paths: pathsOf(CREDENTIALS), censor: CENSOR } });

@@ -67,14 +67,14 @@ const commands: Record<string, RunCommand> = {
     return startOperator({ config, kube, log, signal });
   }),
   'agent-server': async (args, signal) => {
-    const [{ agentConfig, AGENT_SERVER_HELP }, { startAgentServer }] = await Promise.all([
+    const [{ agentConfig, AGENT_SERVER_HELP }, { startAgentServer }, { agentLog }] = await Promise.all([
       import('./config/agent.ts'),
       import('./agent/start.ts'),
+      import('./agent/tracing/agent-log.ts'),
     ]);
     if (args.includes('--help') || args.includes('-h')) return void process.stdout.write(AGENT_SERVER_HELP);
     const config = agentConfig(processEnv(), args);
-    const log = createLog({ level: config.logLevel, process: 'agent-server' });
-    return startAgentServer({ config, log, signal });
+    return startAgentServer({ config, ...agentLog(config), signal });
   },
   'agent-build': withoutOptions('agent-build', AGENT_BUILD_HELP, async (_args, signal) => {
     const [{ agentBuildConfig }, { buildAgent }] = await Promise.all([import('./config/agent-build.ts'), import('./agent/build.ts')]);

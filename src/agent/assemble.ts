@@ -5,7 +5,6 @@ import type { Database } from './db/pool.ts';
 import { shareOut, type Shares } from './db/shares.ts';
 import { runInserts } from './db/run-inserts.ts';
 import { openSignals } from './db/signals.ts';
-import type { WorkerLock } from './db/worker-locks.ts';
 import { CronClock, type ClockDeps } from './crons/clock.ts';
 import type { AgentDeps } from './deps.ts';
 import type { GraphsFile } from './gx-json/read.ts';
@@ -33,6 +32,7 @@ import { handleReconnect, handleSignal } from './signal-handler.ts';
 import { Bus } from './stream/bus.ts';
 import { EventLog } from './stream/log.ts';
 import { Publisher } from './stream/publisher.ts';
+import type { Logging } from './tracing/agent-log.ts';
 import { SpanExporter } from './tracing/exporter.ts';
 import type { Bundles } from './ui/main.ts';
 import { openWebhooks } from './webhooks/open.ts';
@@ -50,7 +50,7 @@ export class Opened {
   }
 }
 
-export function graphHost(config: AgentConfig, file: GraphsFile, log: Log): GraphHost {
+export function graphHost(config: AgentConfig, file: GraphsFile, { log, lines }: Logging): GraphHost {
   const shares = sharesOf(config);
   return new GraphHost({
     start: {
@@ -61,12 +61,14 @@ export function graphHost(config: AgentConfig, file: GraphsFile, log: Log): Grap
       logLevel: config.logLevel,
       env: file.env,
       traced: config.tracing !== undefined,
+      sendsLog: lines !== undefined,
     },
     ...threadLimits(config.jobs),
     threads: shares.threads,
     // A process that executes runs must start each at once; one that only answers requests rarely needs a graph thread.
     keep: config.jobs.slots > 0 ? 1 : 0,
     log,
+    line: lines && ((line) => lines.line(line)),
   });
 }
 
@@ -82,15 +84,15 @@ type Parts = {
   file: GraphsFile;
   /** Returns a caller for a user who was let in before. */
   callerFor: ClockDeps['callerFor'];
-  log: Log;
-};
+} & Logging;
 
 /**
  * Assembles the queue, the signals and the machinery of runs, each from finished parts. Listening to signals comes
  * last: nobody signals a process that has taken nothing yet, and the first look at the queue finds what was announced
  * before.
  */
-export async function assemble({ config, db, preparing, host, bundles, file, callerFor, log }: Parts, opened: Opened): Promise<AgentDeps> {
+export async function assemble(parts: Parts, opened: Opened): Promise<AgentDeps> {
+  const { config, db, preparing, host, bundles, file, callerFor, log, lines } = parts;
   const { jobs, streams } = config;
   const graphs = file.graphs.map(({ graphId }) => graphId);
   const tickets = await openTickets(db, { works: jobs.slots > 0, preparing }, log);
@@ -114,12 +116,12 @@ export async function assemble({ config, db, preparing, host, bundles, file, cal
   const executor = new Executor({ ...shared, publisher, eventLog, exporter });
   const pump = new Pump({ db, tickets, jobs, log, graphs, worker: signals.processId, ...execution(executor, host, jobs) });
   const keeper = new Keeper({ ...shared, eventLog, executor, pump });
-  const takeOver = (dead: WorkerLock[]): Promise<void> => keeper.takeOver(dead);
   const making = {
     ...shared,
     courier,
     batched,
     inserts: runInserts(db, tickets, { rich: config.richThreads }),
+    shippedLines: lines?.counts,
     queued: new QueuedRuns(db, jobs.maxQueued),
     executor,
     pump,
@@ -137,10 +139,13 @@ export async function assemble({ config, db, preparing, host, bundles, file, cal
     semanticSearch: file.index && new SemanticSearch({ db, index: file.index, embed: embedIn(host) }),
   };
   // A process that takes no runs has none to lose.
-  const deadWorkers = jobs.slots > 0 ? new DeadWorkers({ db, worker: signals.processId, takeOver, log }) : undefined;
+  const deadWorkers = jobs.slots > 0 ? deadWorkersOf({ db, worker: signals.processId, log }, keeper) : undefined;
   await signals.listen({ signal: (signal) => handleSignal(deps, signal), reconnected: () => handleReconnect(deps) }, deadWorkers);
   return deps;
 }
+
+const deadWorkersOf = (looks: { db: Database; worker: string; log: Log }, keeper: Keeper): DeadWorkers =>
+  new DeadWorkers({ ...looks, takeOver: (dead) => keeper.takeOver(dead) });
 
 const typedSchemasOf = ({ typesWithin, buildFolder }: AgentConfig, { graphs, folder }: GraphsFile, log: Log): TypedSchemas =>
   new TypedSchemas({ graphs, folder, within: typesWithin, log }, builtSchemas(buildFolder));

@@ -17,6 +17,7 @@ import type { AuthUser } from './auth/events.ts';
 import { UserCache } from './auth/user-cache.ts';
 import type { GraphsFile } from './gx-json/read.ts';
 import { IssuerTokens } from '../tokens/issuer-tokens.ts';
+import type { Logging } from './tracing/agent-log.ts';
 import { UserCode } from './user-code/host.ts';
 
 /** Tells who calls, by what a request shows of its caller. Throws the refusal of whoever may not. */
@@ -33,13 +34,12 @@ export type Authentication = {
 type Settings = {
   config: Pick<AgentConfig, 'access' | 'authTimeoutSeconds' | 'appTimeoutSeconds' | 'logLevel'>;
   file: Pick<GraphsFile, 'auth' | 'app' | 'env' | 'settings'>;
-  log: Log;
-};
+} & Logging;
 
 /** Loads `auth.path` and `http.app`, if gx.json names any. Throws a `StartError` that says what is wrong with them. */
-export async function openAuthentication({ config, file, log }: Settings): Promise<Authentication> {
+export async function openAuthentication({ config, file, log, lines }: Settings): Promise<Authentication> {
   const { auth, app, settings } = file;
-  const code = auth === undefined && app === undefined ? undefined : await openCode({ config, file, log });
+  const code = auth === undefined && app === undefined ? undefined : await openCode({ config, file, log, lines });
   const close = async (): Promise<void> => code?.close();
   if (auth === undefined || code === undefined) return { ...withoutHandlers(config, log), code, close };
   if (code.handles.size === 0) log.warn('auth.path registers no handler with on(): whoever is let in may do everything');
@@ -53,11 +53,16 @@ export async function openAuthentication({ config, file, log }: Settings): Promi
   return { guard: 'handlers', callerOf: byHandlers(handlers), callerFor: byOwner(handlers), code, close };
 }
 
-async function openCode({ config, file, log }: Settings): Promise<UserCode> {
+async function openCode({ config, file, log, lines }: Settings): Promise<UserCode> {
   const { auth, app, env, settings } = file;
   const within = { auth: config.authTimeoutSeconds * 1000, app: config.appTimeoutSeconds * 1000 };
   const guarded = settings.http?.enable_custom_route_auth === true && settings.http.middleware_order !== 'auth_first';
-  const code = new UserCode({ start: { auth, app, guarded, env, logLevel: config.logLevel }, within, log });
+  const code = new UserCode({
+    start: { auth, app, guarded, env, logLevel: config.logLevel },
+    within,
+    log,
+    line: lines && ((line) => lines.line(line)),
+  });
   try {
     await code.open();
   } catch (error) {

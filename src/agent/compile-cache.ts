@@ -17,6 +17,7 @@ const start: ThreadStart = {
   logLevel: 'silent',
   env: {},
   traced: false,
+  sendsLog: false,
 };
 
 // oxlint-disable-next-line house/directions -- a process of its own, that loads all that another one will load

@@ -55,4 +55,6 @@ export type AgentDeps = {
   courier: Courier;
   requests: CreateDeps['requests'] & PlanDeps['requests'];
   log: Log;
+  /** How many lines of the log arrived at the collector, and how many were given up; undefined when none are sent. */
+  shippedLines: { exported: number; dropped: number } | undefined;
 };

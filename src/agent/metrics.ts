@@ -25,7 +25,7 @@ function twice({ name, ...own }: { name: string; help: string; registers: Regist
   };
 }
 
-type Sources = Pick<AgentDeps, 'db' | 'executor' | 'jobs' | 'courier' | 'log'>;
+type Sources = Pick<AgentDeps, 'db' | 'executor' | 'jobs' | 'courier' | 'log' | 'shippedLines'>;
 type MakeGauge = (name: string, help: string) => Settable;
 /** Brings its metrics up to date, and returns them as JSON. */
 type Read = () => object | Promise<object>;
@@ -82,6 +82,19 @@ function webhookMetrics({ courier }: Sources, registers: Registry[]): Read {
   };
 }
 
+function logMetrics({ shippedLines }: Sources, registers: Registry[]): Read {
+  if (shippedLines === undefined) return () => ({});
+  const sent = new Counter({ name: 'gx_api_log_lines_sent_total', help: 'Lines of the log that a collector took.', registers });
+  const dropped = new Counter({ name: 'gx_api_log_lines_dropped_total', help: 'Lines of the log that no collector got.', registers });
+  return () => {
+    sent.reset();
+    sent.inc(shippedLines.exported);
+    dropped.reset();
+    dropped.inc(shippedLines.dropped);
+    return { ...shippedLines };
+  };
+}
+
 function poolMetrics({ db: { pool } }: Sources, gauge: MakeGauge): Read {
   const connections = gauge('pg_pool_connections', 'Open database connections of this process.');
   return () => {
@@ -123,6 +136,7 @@ export function createMetrics(sources: Sources, { deployment = '', revision = ''
     webhooks: webhookMetrics(sources, registers),
     postgres: poolMetrics(sources, gauge),
     database: databaseMetrics(sources, registers),
+    log: logMetrics(sources, registers),
     http: () => requestMetrics(requests),
   };
   const json = async (): Promise<object> => {

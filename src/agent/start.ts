@@ -18,6 +18,7 @@ import { readGraphsFile, type GraphsFile } from './gx-json/read.ts';
 import { systemAssistantId } from './ids.ts';
 import { agentApp, agentSockets, mountPrefix } from './server.ts';
 import type { GraphHost } from './threads/host.ts';
+import type { Logging } from './tracing/agent-log.ts';
 import type { Bundles } from './ui/main.ts';
 import { servedBundles } from './ui/bundles.ts';
 import { versions } from './versions.ts';
@@ -32,24 +33,25 @@ const STOPPED_START_MILLISECONDS = 1000;
 export type AgentServer = { port: number; stop(): Promise<void> };
 
 /** `extra` is served beside what every deployment serves. */
-type StartOptions = { config: AgentConfig; log: Log; signal: AbortSignal; extra?: readonly Feature[] };
+type StartOptions = { config: AgentConfig; signal: AbortSignal; extra?: readonly Feature[] } & Logging;
 
 /**
  * Starts the server of one deployment. Throws a `StartError` with one sentence for whatever prevents it, and the
  * signal's reason when it is stopped meanwhile.
  */
-export async function startAgentServer({ config, log, signal, extra = [] }: StartOptions): Promise<AgentServer> {
+export async function startAgentServer(options: StartOptions): Promise<AgentServer> {
   const opened = new Opened();
+  opened.add(() => options.lines?.close());
   try {
-    return await start({ config, log, signal, extra }, opened);
+    return await start(options, opened);
   } catch (error) {
     const closed = opened.close();
-    await (signal.aborted ? Promise.race([closed, wait(STOPPED_START_MILLISECONDS, undefined, { ref: false })]) : closed);
+    await (options.signal.aborted ? Promise.race([closed, wait(STOPPED_START_MILLISECONDS, undefined, { ref: false })]) : closed);
     throw error;
   }
 }
 
-async function start({ config, log, signal, extra = [] }: StartOptions, opened: Opened): Promise<AgentServer> {
+async function start({ config, log, lines, signal, extra = [] }: StartOptions, opened: Opened): Promise<AgentServer> {
   const file = readGraphsFile(config.configPath, config.sections);
   warnOf(file, log);
   const defaults = defaultsOf({ config, log }, file);
@@ -59,10 +61,10 @@ async function start({ config, log, signal, extra = [] }: StartOptions, opened: 
   // The start writes even to a database whose volume is full: it has room for that, and this server can still read it.
   const preparing = openDatabase({ ...config.database, poolSize: 1, name: 'gx-agent-server', insists: true }, log);
   opened.add(() => preparing.close());
-  const { host, loading, bundling, opening } = loadUsersParts({ config, file, log, signal }, opened);
+  const { host, loading, bundling, opening } = loadUsersParts({ config, file, log, lines, signal }, opened);
   await migrate(preparing);
   const callerFor: ClockDeps['callerFor'] = async (owner) => (await opening).callerFor(owner);
-  const deps = await assemble({ config, db, preparing, host, bundles: await bundling, file, callerFor, log }, opened);
+  const deps = await assemble({ config, db, preparing, host, bundles: await bundling, file, callerFor, log, lines }, opened);
   await loading;
   const { guard, callerOf, code } = await opening;
   await ownAssistants(preparing, file, defaults);
@@ -115,14 +117,14 @@ type UsersParts = { host: GraphHost; loading: Promise<void>; bundling: Promise<B
  * Begins to load what the user brings: graphs, the components that they show, the handlers that guard them. That takes
  * as long as preparing the database, so both happen at once.
  */
-function loadUsersParts({ config, file, log, signal }: StartOptions & { file: GraphsFile }, opened: Opened): UsersParts {
-  const host = graphHost(config, file, log);
+function loadUsersParts({ config, file, log, lines, signal }: StartOptions & { file: GraphsFile }, opened: Opened): UsersParts {
+  const host = graphHost(config, file, { log, lines });
   opened.add(() => host.close());
   const parts = {
     host,
     loading: host.open(),
     bundling: servedBundles(file, config.buildFolder, signal),
-    opening: openAuthentication({ config, file, log }),
+    opening: openAuthentication({ config, file, log, lines }),
   };
   opened.add(() =>
     parts.opening.then(

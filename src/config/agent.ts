@@ -11,7 +11,7 @@ import { SettingsReader, type Env } from './env.ts';
 import { fileSections, type FileSection } from './gx-json.ts';
 import { refuseNotServed } from './not-served.ts';
 import { webhookSettings, type WebhookConfig } from './webhooks.ts';
-import { tracingSettings, type TracingSettings } from './tracing.ts';
+import { logSettings, tracingSettings, type CollectorSettings } from './tracing.ts';
 
 export const AGENT_SERVER_HELP = `gx-platform agent-server: the server of one deployment: assistants, threads, runs, streams
 
@@ -82,7 +82,9 @@ export type AgentConfig = {
   /** Milliseconds that reading the types of graphs may take; 0 reads none. */
   typesWithin: number;
   /** Undefined means no traces, and no cost of them. */
-  tracing: TracingSettings | undefined;
+  tracing: CollectorSettings | undefined;
+  /** Where lines of the log go besides standard output. */
+  logs: CollectorSettings | undefined;
   /** Undefined means that the database holds values as they are. */
   encryption: EncryptionSettings | undefined;
 };
@@ -198,6 +200,7 @@ function settings(read: SettingsReader): AgentConfig {
     buildFolder: read.optional(['GX_BUILD_FOLDER']),
     typesWithin: read.integer(['GX_SCHEMA_RESOLVE_TIMEOUT_MS', 'LANGGRAPH_SCHEMA_RESOLVE_TIMEOUT_MS'], 30_000, { min: 0, max: 600_000 }),
     tracing: tracingSettings(read),
+    logs: logSettings(read),
     encryption: encryptionSettings(read),
   };
 }

@@ -52,11 +52,6 @@ const NOT_BUILT = 'this server does not do that yet';
 export const NOT_SERVED: readonly NotServed[] = [
   { names: ['GX_AES_KEY', 'LANGGRAPH_AES_KEY', 'GX_AES_JSON_KEYS', 'LANGGRAPH_AES_JSON_KEYS'], instead: NOT_BUILT },
   { names: ['LANGGRAPH_AUTH_TYPE'], asks: (value) => value !== 'noop', instead: 'auth of gx.json says who may call' },
-  {
-    names: ['SELF_HOSTED_LOGS_ENABLED', 'LANGGRAPH_LOGS_ENABLED'],
-    asks: on,
-    instead: 'logs are lines on standard output, for a collector to take from there',
-  },
   { names: ['LANGGRAPH_METRICS_ENABLED'], asks: on, instead: 'figures are at /metrics' },
 ];
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { SettingsReader, type Env } from '../../src/config/env.ts';
-import { tracingSettings } from '../../src/config/tracing.ts';
+import { logSettings, tracingSettings } from '../../src/config/tracing.ts';
 
 const settings = (env: Env) => {
   const read = new SettingsReader(env);
@@ -47,4 +47,26 @@ test.each([
   ['OTEL_EXPORTER_OTLP_TIMEOUT', { ...ENDPOINT, OTEL_EXPORTER_OTLP_TIMEOUT: 'soon' }],
 ])('%s is refused by name', (name, env) => {
   expect(() => settings(env)).toThrow(expect.objectContaining({ name: 'StartError', message: expect.stringContaining(name) as string }));
+});
+
+const logs = (env: Env): unknown => {
+  const read = new SettingsReader({ SELF_HOSTED_LOGS_ENABLED: 'true', ...env });
+  const given = logSettings(read);
+  read.finish();
+  return given;
+};
+
+test.each([
+  ['as it is', { SELF_HOSTED_LOGS_ENDPOINT: 'https://c/own/path' }, 'https://c/own/path'],
+  ["with the protocol's path where it has none", { SELF_HOSTED_LOGS_ENDPOINT: 'http://c:4318' }, 'http://c:4318/v1/logs'],
+  ["before OpenTelemetry's own", { SELF_HOSTED_LOGS_ENDPOINT: 'http://c/a', OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: 'http://d/b' }, 'http://c/a'],
+  ['from the endpoint of all signals', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318/otel/' }, 'http://c:4318/otel/v1/logs'],
+])("a collector's address is taken %s", (_, env, url) => {
+  expect(logs(env)).toMatchObject({ url });
+});
+
+test('lines of the log go nowhere else unless that is asked for, and then need an address', () => {
+  expect(logs({ SELF_HOSTED_LOGS_ENABLED: 'false', ...ENDPOINT })).toBeUndefined();
+  expect(() => logs({})).toThrow(/SELF_HOSTED_LOGS_ENABLED is set without SELF_HOSTED_LOGS_ENDPOINT/);
+  expect(() => logs({ SELF_HOSTED_LOGS_ENDPOINT: 'collector:4318' })).toThrow(/SELF_HOSTED_LOGS_ENDPOINT must be an http or https URL/);
 });

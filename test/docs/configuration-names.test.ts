@@ -13,7 +13,14 @@ const rows = [...page.matchAll(/^\| `([^`]+)` \| (variable|gx\.json) \| (served|
 const named = (of: string, here?: string): string[] =>
   rows.filter((row) => row.of === of && (here === undefined || row.here === here)).map(({ name }) => name);
 
-const SEED = ['GX_AES_JSON_KEYS', 'GX_SERVER_PORT', 'GX_SERVER_HOST', 'GX_CONTROL_PLANE_API_KEY', 'SELF_HOSTED_LOGS_ENABLED'];
+const SEED = [
+  'GX_AES_JSON_KEYS',
+  'GX_SERVER_PORT',
+  'GX_SERVER_HOST',
+  'GX_CONTROL_PLANE_API_KEY',
+  'SELF_HOSTED_LOGS_ENABLED',
+  'SELF_HOSTED_LOGS_ENDPOINT',
+];
 const SEED_TOO = ['MOUNT_PREFIX', 'FF_USE_CORE_API', 'FF_RICH_THREADS', 'POSTGRES_URI_CUSTOM', 'LANGSERVE_GRAPHS'];
 const SEED_KEYS = ['http.configurable_headers', 'http.enable_custom_route_auth', 'http.middleware_order', 'http.disable_a2a'];
 

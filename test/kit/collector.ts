@@ -6,7 +6,11 @@ import { json } from 'node:stream/consumers';
 type Value = { stringValue?: string; intValue?: string; doubleValue?: number; boolValue?: boolean };
 type Attribute = { key: string; value: Value };
 type Body = {
-  resourceSpans: {
+  resourceLogs?: {
+    resource: { attributes: Attribute[] };
+    scopeLogs: { logRecords: (Omit<CollectedLine, 'attributes' | 'resource'> & { attributes: Attribute[] })[] }[];
+  }[];
+  resourceSpans?: {
     resource: { attributes: Attribute[] };
     scopeSpans: { scope: { name: string }; spans: (Omit<Collected, 'attributes' | 'resource'> & { attributes: Attribute[] })[] }[];
   }[];
@@ -25,6 +29,17 @@ export type Collected = {
   resource: Record<string, string | number | boolean>;
 };
 
+/** A line of a log as it arrived, with its resource's attributes. */
+export type CollectedLine = {
+  timeUnixNano: string;
+  severityNumber: number;
+  severityText: string;
+  body: { stringValue: string };
+  traceId?: string;
+  attributes: Record<string, string | number | boolean>;
+  resource: Record<string, string | number | boolean>;
+};
+
 const plain = (attributes: Attribute[]): Collected['attributes'] =>
   Object.fromEntries(
     attributes.map(({ key, value }) => [
@@ -36,25 +51,34 @@ const plain = (attributes: Attribute[]): Collected['attributes'] =>
 export type Collector = {
   url: string;
   spans: Collected[];
-  requests: { path: string | undefined; headers: IncomingHttpHeaders; spans: number }[];
+  lines: CollectedLine[];
+  requests: { path: string | undefined; headers: IncomingHttpHeaders; spans: number; lines: number }[];
   /** The statuses of the next answers, in their order. Then 200. */
   answers: number[];
   stop(): Promise<void>;
 };
 
-/** Starts an OpenTelemetry collector that accepts traces by HTTP as JSON and keeps them. */
+/** Starts an OpenTelemetry collector that accepts traces and logs by HTTP as JSON and keeps them. */
 export async function startCollector(): Promise<Collector> {
-  const collector: Omit<Collector, 'url' | 'stop'> = { spans: [], requests: [], answers: [] };
+  const collector: Omit<Collector, 'url' | 'stop'> = { spans: [], lines: [], requests: [], answers: [] };
   const server = createServer(async (request, response) => {
-    const { resourceSpans } = (await json(request)) as Body;
+    const { resourceSpans = [], resourceLogs = [] } = (await json(request)) as Body;
     const status = collector.answers.shift() ?? 200;
     const arrived = resourceSpans.flatMap(({ resource, scopeSpans }) =>
       scopeSpans.flatMap(({ spans }) =>
         spans.map((span) => ({ ...span, attributes: plain(span.attributes), resource: plain(resource.attributes) })),
       ),
     );
-    collector.requests.push({ path: request.url, headers: request.headers, spans: arrived.length });
-    if (status === 200) collector.spans.push(...arrived);
+    const lines = resourceLogs.flatMap(({ resource, scopeLogs }) =>
+      scopeLogs.flatMap(({ logRecords }) =>
+        logRecords.map((line) => ({ ...line, attributes: plain(line.attributes), resource: plain(resource.attributes) })),
+      ),
+    );
+    collector.requests.push({ path: request.url, headers: request.headers, spans: arrived.length, lines: lines.length });
+    if (status === 200) {
+      collector.spans.push(...arrived);
+      collector.lines.push(...lines);
+    }
     response.writeHead(status, { 'content-type': 'application/json' }).end('{}');
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -100,8 +100,8 @@ function beat(): void {
   setInterval(tick, BEAT_MILLISECONDS);
 }
 
-async function start({ graphs: sources, index, storeLife, database, logLevel, env, traced }: ThreadStart): Promise<void> {
-  const log = createLog({ level: logLevel, process: 'graph-thread' });
+async function start({ graphs: sources, index, storeLife, database, logLevel, env, traced, sendsLog }: ThreadStart): Promise<void> {
+  const log = createLog({ level: logLevel, process: 'graph-thread', also: sendsLog ? (line) => tell({ kind: 'log', line }) : undefined });
   // The user's code reads its settings there. `env` of gx.json yields to the real environment.
   serveEnvironment(env);
   survive(log);

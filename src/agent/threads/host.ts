@@ -15,6 +15,8 @@ type HostSettings = {
   keep: number;
   heapMegabytes: number;
   log: Log;
+  /** Hears the lines of the threads' logs, where they send them. */
+  line?: ((line: string) => void) | undefined;
   /** The place where a thread runs: a worker of this process unless another is given. */
   open?: OpenRunner;
 };

@@ -24,6 +24,8 @@ import type { JsonText } from './json-text.ts';
  * word, and its end, asked or not, is the end of all that it held: the server fails its open calls with status 503,
  * and hands its runs on.
  *
+ * Log. Where `sendsLog` asks for it, the thread sends each line of its log as `log`, besides writing it.
+ *
  * Runs. `run` starts a run; many runs share a thread. The thread sends any number of `events`, of `spans` (where
  * `traced` asks for them) and of `wait`, then exactly one `done`, also for a run that failed or was stopped, and
  * nothing of the run after it. `abort` asks it to stop as soon as it can: its `done` then says "interrupted". An
@@ -58,6 +60,8 @@ export type ThreadStart = {
   env: Record<string, string>;
   /** Whether the thread sends `spans`. */
   traced: boolean;
+  /** Whether the thread sends the lines of its log. */
+  sendsLog: boolean;
 };
 
 export type RunSpec = {
@@ -187,6 +191,7 @@ export type FromThread =
   | { kind: 'ready'; nodes: GraphNodes }
   | { kind: 'broken'; sentence: string }
   | { kind: 'beat'; full: boolean }
+  | { kind: 'log'; line: string }
   /** The data of each event is JSON text. */
   | { kind: 'events'; run_id: string; batch: [event: string, json: string][] }
   | { kind: 'wait'; wait_id: number; run_id: string }

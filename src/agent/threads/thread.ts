@@ -18,7 +18,14 @@ export type RunListener = {
   gone(reason: 'killed' | 'crashed'): void;
 };
 
-type ThreadOptions = { open: OpenRunner; heapMegabytes: number; alone: boolean; calls: ThreadCalls; log: Log };
+type ThreadOptions = {
+  open: OpenRunner;
+  heapMegabytes: number;
+  alone: boolean;
+  calls: ThreadCalls;
+  log: Log;
+  line?: ((line: string) => void) | undefined;
+};
 type PendingCall = { resolve: (json: string) => void; reject: (error: Error) => void };
 type CallAnswer = Extract<FromThread, { call_id: number }>;
 
@@ -34,6 +41,7 @@ export class GraphThread {
   readonly gone: Promise<void>;
   readonly #runner: Runner;
   readonly #log: Log;
+  readonly #line: ((line: string) => void) | undefined;
   readonly #started = Promise.withResolvers<GraphNodes>();
   readonly #runs = new Map<string, RunListener>();
   readonly #calls = new Map<number, PendingCall>();
@@ -45,9 +53,10 @@ export class GraphThread {
   #killed = false;
   ended = false;
 
-  constructor(start: ThreadStart, { open, heapMegabytes, alone, calls, log }: ThreadOptions) {
+  constructor(start: ThreadStart, { open, heapMegabytes, alone, calls, log, line }: ThreadOptions) {
     this.alone = alone;
     this.#log = log;
+    this.#line = line;
     this.ready = this.#started.promise;
     // Whoever waits for the thread handles the failure; one that nobody waits for is logged when the thread ends.
     this.ready.catch(() => undefined);
@@ -119,6 +128,9 @@ export class GraphThread {
     switch (message.kind) {
       case 'beat':
         this.#full = message.full;
+        return;
+      case 'log':
+        this.#line?.(message.line);
         return;
       case 'ready':
         this.#loaded = true;

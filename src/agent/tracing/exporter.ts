@@ -1,13 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { TracingSettings } from '../../config/tracing.ts';
+import type { CollectorSettings } from '../../config/tracing.ts';
 import { asError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { versions } from '../versions.ts';
+import { otlpLogs } from './log-line.ts';
 import { otlpBody, type Span } from './span.ts';
 
 /**
- * OpenTelemetry's defaults for a batch, and for how many spans may wait. They take some megabytes, whatever becomes of
- * the collector.
+ * OpenTelemetry's defaults for a batch, and for how many spans or lines may wait. They take some megabytes, whatever
+ * becomes of the collector.
  */
 const BATCH = 512;
 const WAITING = 2048;
@@ -20,33 +21,40 @@ const PAUSES = [1000, 4000];
 const QUIET_MILLISECONDS = 60_000;
 const FAREWELL_MILLISECONDS = 3000;
 
-/** Sends spans to a collector (OTLP over HTTP, as JSON) in bounded batches, and never makes a run wait. */
-export class SpanExporter {
-  readonly #settings: TracingSettings;
-  readonly #log: Log;
+type Scope = { name: string; version: string };
+type Sent<T> = {
+  settings: CollectorSettings;
+  /** Returns the body of a request, in the JSON form of OTLP. */
+  body: (batch: T[], resource: Record<string, string>, scope: Scope) => object;
+  /** Hears now and then that a batch was given up. */
+  complain: (problem: string, lost: { batch: number; dropped: number }) => void;
+};
+
+/** Sends records to a collector (OTLP over HTTP, as JSON) in bounded batches, and never makes anybody wait. */
+class OtlpExporter<T> {
+  readonly #sent: Sent<T>;
   readonly #scope = { name: 'gx-agent-server', version: versions().version };
   readonly #closing = new AbortController();
-  #waiting: Span[] = [];
+  #waiting: T[] = [];
   #timer: NodeJS.Timeout | undefined;
   #sending: Promise<void> | undefined;
   #complainedAt = -Infinity;
-  /** How many spans arrived at the collector, and how many were given up. */
+  /** How many records arrived at the collector, and how many were given up. */
   readonly counts = { exported: 0, dropped: 0 };
 
-  constructor(settings: TracingSettings, log: Log) {
-    this.#settings = settings;
-    this.#log = log;
+  constructor(sent: Sent<T>) {
+    this.#sent = sent;
   }
 
-  add(spans: Span[]): void {
+  add(records: T[]): void {
     const room = WAITING - this.#waiting.length;
-    this.#waiting.push(...spans.slice(0, room));
-    this.counts.dropped += Math.max(0, spans.length - room);
+    this.#waiting.push(...records.slice(0, room));
+    this.counts.dropped += Math.max(0, records.length - room);
     if (this.#waiting.length >= BATCH) void this.#flush();
-    else this.#timer ??= setTimeout(() => void this.#flush(), this.#settings.delayMilliseconds).unref();
+    else this.#timer ??= setTimeout(() => void this.#flush(), this.#sent.settings.delayMilliseconds).unref();
   }
 
-  /** Sends the spans that wait, within some seconds. */
+  /** Sends what waits, within some seconds. */
   async close(): Promise<void> {
     this.#closing.abort();
     await Promise.race([this.#flush(), wait(FAREWELL_MILLISECONDS, undefined, { ref: false })]);
@@ -64,7 +72,7 @@ export class SpanExporter {
   async #sendAll(): Promise<void> {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.slice(0, BATCH);
-      const problem = await this.#deliver(JSON.stringify(otlpBody(batch, this.#settings.resource, this.#scope)));
+      const problem = await this.#deliver(JSON.stringify(this.#sent.body(batch, this.#sent.settings.resource, this.#scope)));
       this.#waiting = this.#waiting.slice(batch.length);
       this.counts[problem === undefined ? 'exported' : 'dropped'] += batch.length;
       if (problem !== undefined) this.#complain(problem, batch.length);
@@ -83,7 +91,7 @@ export class SpanExporter {
   }
 
   async #post(body: string): Promise<{ status?: number; problem?: string }> {
-    const { url, headers, timeoutMilliseconds } = this.#settings;
+    const { url, headers, timeoutMilliseconds } = this.#sent.settings;
     try {
       const response = await fetch(url, {
         method: 'POST',
@@ -99,10 +107,40 @@ export class SpanExporter {
     }
   }
 
-  #complain(problem: string, spans: number): void {
+  #complain(problem: string, batch: number): void {
     const now = performance.now();
     if (now - this.#complainedAt < QUIET_MILLISECONDS) return;
     this.#complainedAt = now;
-    this.#log.warn({ problem, spans, dropped: this.counts.dropped }, 'traces do not reach their collector');
+    this.#sent.complain(problem, { batch, dropped: this.counts.dropped });
+  }
+}
+
+/** Sends spans, and logs what is lost. */
+export class SpanExporter extends OtlpExporter<Span> {
+  constructor(settings: CollectorSettings, log: Log) {
+    super({
+      settings,
+      body: otlpBody,
+      complain: (problem, { batch, dropped }) => log.warn({ problem, spans: batch, dropped }, 'traces do not reach their collector'),
+    });
+  }
+}
+
+/** Characters of the longest line that is sent. */
+const LONGEST = 65_536;
+
+/** Sends lines of the log. What is lost is told by `warn`, which may be a line of the same log. */
+export class LogExporter extends OtlpExporter<string> {
+  constructor(settings: CollectorSettings, warn: (facts: object, message: string) => void) {
+    super({
+      settings,
+      body: otlpLogs,
+      complain: (problem, { batch, dropped }) => warn({ problem, lines: batch, dropped }, 'lines of the log do not reach their collector'),
+    });
+  }
+
+  line(line: string): void {
+    if (line.length <= LONGEST) this.add([line]);
+    else this.counts.dropped += 1;
   }
 }

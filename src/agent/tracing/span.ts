@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 
-type Value = string | number | boolean;
+export type AttributeValue = string | number | boolean;
 
 /** One piece of work in a trace. Times are milliseconds since 1970, with fractions; ids are hex. */
 export type Span = {
@@ -10,7 +10,7 @@ export type Span = {
   name: string;
   start: number;
   end: number;
-  attributes: Record<string, Value>;
+  attributes: Record<string, AttributeValue>;
   /** Why it failed. */
   error?: string;
 };
@@ -28,7 +28,7 @@ export const rootSpanId = (runId: string, attempt: number): string =>
 export const newSpanId = (): string => randomBytes(8).toString('hex');
 
 /** Returns spans in the JSON form of OTLP, one resource for all of them. */
-export function otlpBody(spans: Span[], resource: Record<string, Value>, scope: { name: string; version: string }): object {
+export function otlpBody(spans: Span[], resource: Record<string, AttributeValue>, scope: { name: string; version: string }): object {
   return {
     resourceSpans: [{ resource: { attributes: attributesOf(resource) }, scopeSpans: [{ scope, spans: spans.map(otlpSpan) }] }],
   };
@@ -50,15 +50,15 @@ function otlpSpan({ start, end, attributes, error, ...ids }: Span): object {
 }
 
 /** Returns nanoseconds as text, because a number can't hold 64 bits. */
-const nanoseconds = (milliseconds: number): string => {
+export const nanoseconds = (milliseconds: number): string => {
   const whole = Math.floor(milliseconds);
   return String(BigInt(whole) * 1_000_000n + BigInt(Math.round((milliseconds - whole) * 1e6)));
 };
 
-const attributesOf = (values: Record<string, Value>): object[] =>
+export const attributesOf = (values: Record<string, AttributeValue>): object[] =>
   Object.entries(values).map(([key, value]) => ({ key, value: otlpValue(value) }));
 
-function otlpValue(value: Value): object {
+function otlpValue(value: AttributeValue): object {
   if (typeof value === 'boolean') return { boolValue: value };
   if (typeof value === 'string') return { stringValue: value };
   return Number.isInteger(value) ? { intValue: String(value) } : { doubleValue: value };

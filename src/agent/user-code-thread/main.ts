@@ -65,8 +65,9 @@ async function appFrom({ app, guarded }: AppStart, failed: (error: Error) => voi
   return app && appOf(await importExport(app, 'http.app'), { at: nameOf(app), guarded, failed });
 }
 
-async function start({ auth, logLevel, env, running, ...own }: UserCodeStart): Promise<void> {
-  const log = createLog({ level: logLevel, process: 'user-code-thread' });
+async function start({ auth, logLevel, sendsLog, env, running, ...own }: UserCodeStart): Promise<void> {
+  const also = sendsLog ? (line: string) => tell({ kind: 'log', line }) : undefined;
+  const log = createLog({ level: logLevel, process: 'user-code-thread', also });
   for (const [name, value] of Object.entries(env)) process.env[name] ??= value;
   process.on('unhandledRejection', (thrown) => log.error({ err: asError(thrown) }, 'unhandled rejection in a handler'));
   process.on('uncaughtException', (thrown) => log.error({ err: asError(thrown) }, 'uncaught exception in a handler'));

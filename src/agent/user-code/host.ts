@@ -19,10 +19,12 @@ import {
 } from './protocol.ts';
 
 type HostOptions = {
-  start: Omit<UserCodeStart, 'running'>;
+  start: Omit<UserCodeStart, 'running' | 'sendsLog'>;
   /** Milliseconds that a handler of `auth.path`, and `http.app`, may take to answer. */
   within: { auth: number; app: number };
   log: Log;
+  /** Hears the lines of the thread's log, where it sends them. */
+  line?: ((line: string) => void) | undefined;
 };
 
 type Answer = Questions[keyof Questions]['answer'];
@@ -192,7 +194,8 @@ export class UserCode {
       },
       { maxYoungGenerationSizeMb: YOUNG_MEGABYTES, maxOldGenerationSizeMb: HEAP_MEGABYTES },
     );
-    this.#worker.send({ kind: 'start', start: { ...this.#options.start, running: this.#liveness.running } });
+    const sendsLog = this.#options.line !== undefined;
+    this.#worker.send({ kind: 'start', start: { ...this.#options.start, sendsLog, running: this.#liveness.running } });
   }
 
   #send(call_id: number, waiting: Waiting): void {
@@ -204,6 +207,11 @@ export class UserCode {
 
   #hear(message: FromUserCode): void {
     this.#liveness.heard();
+    if (message.kind === 'log') this.#options.line?.(message.line);
+    else this.#heard(message);
+  }
+
+  #heard(message: Exclude<FromUserCode, { kind: 'log' }>): void {
     switch (message.kind) {
       case 'ready':
         this.#ready = true;

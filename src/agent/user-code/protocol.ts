@@ -23,6 +23,8 @@ export type UserCodeStart = {
   /** Whether the application's own routes ask who calls. */
   guarded: boolean;
   logLevel: string;
+  /** Whether the thread sends the lines of its log. */
+  sendsLog: boolean;
   /** Variables of gx.json, which yield to those of the process. */
   env: Record<string, string>;
   /** The number of what holds the thread, 0 when nothing does, and of the last exchange that was begun. */
@@ -67,6 +69,7 @@ export type ToUserCode =
 export type FromUserCode =
   | { kind: 'ready'; handles: string[]; app: AppFacts | undefined }
   | { kind: 'broken'; sentence: string }
+  | { kind: 'log'; line: string }
   | { kind: 'pong' }
   | { kind: 'document'; document: Record<string, unknown> }
   | { kind: 'answer'; call_id: number; answer: AuthUser | HandlerAnswer }

@@ -51,8 +51,10 @@ const startOf = (config: string): ThreadStart => {
     index,
     env,
     database: { uri: database.uri, poolSize: 3, statementTimeoutSeconds: 30 },
-    logLevel: 'silent',
+    // A call that is refused is a line of this level.
+    logLevel: 'debug',
     traced: true,
+    sendsLog: true,
   };
 };
 
@@ -136,6 +138,7 @@ const KINDS: Record<ToThread['kind'] | FromThread['kind'], true> = {
   ready: true,
   broken: true,
   beat: true,
+  log: true,
   events: true,
   wait: true,
   spans: true,

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { SpanExporter } from '../../../src/agent/tracing/exporter.ts';
+import { LogExporter, SpanExporter } from '../../../src/agent/tracing/exporter.ts';
 import type { Span } from '../../../src/agent/tracing/span.ts';
 import { startCollector, type Collector } from '../../kit/collector.ts';
 import { silentLog } from '../../kit/log.ts';
@@ -74,4 +74,15 @@ test('closing does not wait for a collector that is not there', async () => {
   await one.close();
   expect(performance.now() - began).toBeLessThan(4500);
   expect(one.counts).toEqual({ exported: 0, dropped: 2 });
+});
+
+test('lines that wait for a collector that is away are bounded and counted, and one line tells of it', async () => {
+  const told: object[] = [];
+  const settings = { url: 'http://127.0.0.1:9/v1/logs', headers: {}, resource: {}, timeoutMilliseconds: 1000, delayMilliseconds: 10_000 };
+  const one = new LogExporter(settings, (facts) => told.push(facts));
+  for (let line = 0; line < 3000; line += 1) one.line('{"level":"info","msg":"x"}\n');
+  one.line('x'.repeat(100_000));
+  await one.close();
+  await expect.poll(() => one.counts).toEqual({ exported: 0, dropped: 3001 });
+  expect(told).toEqual([{ problem: expect.any(String) as string, lines: 512, dropped: expect.any(Number) as number }]);
 });

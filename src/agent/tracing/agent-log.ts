@@ -1,0 +1,13 @@
+import type { AgentConfig } from '../../config/agent.ts';
+import { createLog, type Log } from '../../log.ts';
+import { LogExporter } from './exporter.ts';
+
+/** The log, and what sends its lines to a collector, if anything does. */
+export type Logging = { log: Log; lines?: LogExporter | undefined };
+
+/** Makes the log of an agent server. */
+export function agentLog({ logLevel: level, logs }: Pick<AgentConfig, 'logLevel' | 'logs'>): Logging {
+  const lines: LogExporter | undefined = logs && new LogExporter(logs, (facts, message) => log.warn(facts, message));
+  const log: Log = createLog({ level, process: 'agent-server', also: lines && ((line) => lines.line(line)) });
+  return { log, lines };
+}
