@@ -57,6 +57,7 @@ export function graphHost(config: AgentConfig, file: GraphsFile, { log, lines }:
       graphs: file.graphs,
       index: file.index,
       storeLife: expirySettings(file.settings).store,
+      allowedModules: file.settings.checkpointer?.serde?.allowed_json_modules,
       database: { ...config.database, poolSize: shares.perThread },
       logLevel: config.logLevel,
       env: file.env,

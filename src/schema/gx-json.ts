@@ -18,6 +18,14 @@ const GraphRef = Type.Unsafe<string | { path: string; description?: string }>({
 
 const Strings = (): TUnsafe<string[]> => Type.Unsafe<string[]>({ type: 'array', items: { type: 'string' } });
 
+/** Modules and names of classes, as LangChain writes them into what it serialises. */
+const ClassIds = (): TUnsafe<string[][]> =>
+  Type.Unsafe<string[][]>({
+    type: 'array',
+    maxItems: 1000,
+    items: { type: 'array', minItems: 2, maxItems: 20, items: { type: 'string', minLength: 1 } },
+  });
+
 const Env = Type.Unsafe<string | string[] | Record<string, string>>({
   type: ['string', 'object', 'array'],
   additionalProperties: { type: 'string' },
@@ -104,7 +112,7 @@ const Store = Type.Object(
       Type.Object(
         {
           dims: Type.Integer({ minimum: 1, maximum: 16_000, description: 'Numbers in a vector.' }),
-          embed: Type.String({ pattern: '^[./].*:.+$', description: 'File and export of the embedding: ./embed.ts:embed' }),
+          embed: Type.String({ pattern: '^.+:.+$', description: 'File and export of the embedding, ./embed.ts:embed, or provider:model.' }),
           fields: Type.Optional(Strings()),
         },
         { additionalProperties: false },
@@ -115,14 +123,22 @@ const Store = Type.Object(
   { additionalProperties: false },
 );
 
-/** `serde` names what Python payloads may hold. */
 const Checkpointer = Type.Object(
   {
     backend: Type.Optional(StringEnum(['default'])),
     path: Type.Optional(Type.String()),
     uri: Type.Optional(Type.String()),
     ttl: Type.Optional(CheckpointerTtl),
-    serde: Type.Optional(FreeForm('allowed_json_modules, allowed_msgpack_modules, pickle_fallback')),
+    serde: Type.Optional(
+      Type.Object(
+        {
+          allowed_json_modules: Type.Optional(ClassIds()),
+          allowed_msgpack_modules: Type.Optional(Type.Unsafe<unknown>({})),
+          pickle_fallback: Type.Optional(Type.Boolean()),
+        },
+        { additionalProperties: false },
+      ),
+    ),
   },
   { additionalProperties: false },
 );
@@ -222,6 +238,8 @@ export const PASSED_OVER: Readonly<Record<string, string>> = {
   base_image: IN_DOCKERFILE,
   image_distro: IN_DOCKERFILE,
   api_version: 'the tag of the image gx-agent-server decides about the version of the server',
+  'checkpointer.serde.allowed_msgpack_modules': 'checkpoints are JSON here; allowed_json_modules says what they may hold',
+  'checkpointer.serde.pickle_fallback': 'checkpoints are JSON here; Python objects are not read',
   'auth.allow_langsmith_api_keys': 'auth.path decides who may call; let it check such keys',
   _INTERNAL_docker_tag: 'the tag of the image gx-agent-server decides about the version of the server',
 };

@@ -22,7 +22,13 @@ const SEED = [
   'SELF_HOSTED_LOGS_ENDPOINT',
 ];
 const SEED_TOO = ['MOUNT_PREFIX', 'FF_USE_CORE_API', 'FF_RICH_THREADS', 'POSTGRES_URI_CUSTOM', 'LANGSERVE_GRAPHS'];
-const SEED_KEYS = ['http.configurable_headers', 'http.enable_custom_route_auth', 'http.middleware_order', 'http.disable_a2a'];
+const SEED_KEYS = [
+  'http.configurable_headers',
+  'http.enable_custom_route_auth',
+  'http.middleware_order',
+  'http.disable_a2a',
+  'checkpointer.serde.allowed_json_modules',
+];
 
 test('each name stands there once, with a word on what it does', () => {
   const names = rows.map(({ of, name }) => `${of} ${name}`);
@@ -63,9 +69,11 @@ describe('keys of gx.json', () => {
   /** The keys of a section of which each has a meaning of its own; the others are told as a whole. */
   const SECTIONS = ['auth', 'http', 'store', 'checkpointer'] as const;
   const keysOf = (schema: unknown): string[] => Object.keys((schema as { properties: object }).properties);
+  const serde = keysOf(GxJson.properties.checkpointer.properties.serde).map((key) => `checkpointer.serde.${key}`);
   const keys = keysOf(GxJson).flatMap((key) => {
     const section = SECTIONS.find((one) => one === key);
-    return section === undefined ? [key] : keysOf(GxJson.properties[section]).map((inner) => `${section}.${inner}`);
+    const inner = section === undefined ? [key] : keysOf(GxJson.properties[section]).map((name) => `${section}.${name}`);
+    return inner.flatMap((name) => (name === 'checkpointer.serde' ? serde : [name]));
   });
 
   test('all stand there, and no others', () => {

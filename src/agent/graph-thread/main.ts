@@ -100,7 +100,17 @@ function beat(): void {
   setInterval(tick, BEAT_MILLISECONDS);
 }
 
-async function start({ graphs: sources, index, storeLife, database, logLevel, env, traced, sendsLog }: ThreadStart): Promise<void> {
+async function start({
+  graphs: sources,
+  index,
+  storeLife,
+  database,
+  logLevel,
+  env,
+  traced,
+  sendsLog,
+  allowedModules: allowed,
+}: ThreadStart): Promise<void> {
   const log = createLog({ level: logLevel, process: 'graph-thread', also: sendsLog ? (line) => tell({ kind: 'log', line }) : undefined });
   // The user's code reads its settings there. `env` of gx.json yields to the real environment.
   serveEnvironment(env);
@@ -117,10 +127,10 @@ async function start({ graphs: sources, index, storeLife, database, logLevel, en
   const fileOf = (graphId: string): string => sources.find((source) => source.graphId === graphId)!.file;
   const lists = new Lists(REMEMBERED_BYTES);
   const untidied = (error: unknown): void => log.warn({ err: error }, 'older checkpoints stay as they are until a later run');
-  const deps = { graphOf: graphIn(graphs), fileOf, saver: new Saver(db, lists, { untidied }), store };
+  const deps = { graphOf: graphIn(graphs), fileOf, saver: new Saver(db, lists, { allowed, untidied }), store };
   serve(
     new Running({ ...deps, markBegun: (spec) => markBegun(db, spec), traced, tell, duringRun }),
-    { ...deps, reader: new Saver(db, lists, { form: 'records' }), embed },
+    { ...deps, reader: new Saver(db, lists, { form: 'records', allowed }), embed },
     log,
   );
   beat();

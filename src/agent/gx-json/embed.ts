@@ -1,24 +1,34 @@
 import { Problem, StartError } from '../../errors.ts';
-import { importExport } from './import-export.ts';
+import { loadEmbedModel, type EmbedModel, type Embeddings } from './embed-model.ts';
+import { importExport, type ModuleExport } from './import-export.ts';
 
 /** `store.index` of gx.json. */
-export type StoreIndex = { file: string; exportName: string; dims: number; fields: string[] };
+export type StoreIndex = { embed: ModuleExport | EmbedModel; dims: number; fields: string[] };
 
 /** Returns a vector of length one for each text, in their order. */
 export type Embed = (texts: string[]) => Promise<number[][]>;
 
-/** Loads the user's embedding: a function from texts to vectors, or an object of LangChain's `Embeddings`. */
-export async function loadEmbed({ file, exportName, dims }: StoreIndex): Promise<Embed> {
-  const exported = (await importExport({ file, exportName }, 'store.index.embed')) as Embed | { embedDocuments?: Embed };
-  const embed = typeof exported === 'function' ? exported : exported.embedDocuments?.bind(exported);
-  if (embed === undefined)
-    throw new StartError(`store.index.embed: "${exportName}" of ${file} is neither a function nor an Embeddings object.`);
+const AT = 'store.index.embed';
+
+/** Loads the embedding: the user's own, or a provider's. */
+export async function loadEmbed({ embed: source, dims }: StoreIndex): Promise<Embed> {
+  const embed = 'provider' in source ? ofObject(await loadEmbedModel(source, AT)) : await ownEmbed(source);
   return async (texts) => {
     const vectors = texts.length === 0 ? [] : await embed(texts);
     if (vectors.length !== texts.length || vectors.some((vector) => vector.length !== dims))
       throw new Problem(500, `store.index: the embedding did not give one vector of ${dims} numbers for each text.`);
     return vectors.map(unit);
   };
+}
+
+const ofObject = (embeddings: Embeddings): Embed => embeddings.embedDocuments.bind(embeddings);
+
+/** Loads a function from texts to vectors, or an object of LangChain's `Embeddings`. */
+async function ownEmbed(source: ModuleExport): Promise<Embed> {
+  const exported = (await importExport(source, AT)) as Embed | Partial<Embeddings>;
+  if (typeof exported === 'function') return exported;
+  if (typeof exported.embedDocuments === 'function') return ofObject(exported as Embeddings);
+  throw new StartError(`${AT}: "${source.exportName}" of ${source.file} is neither a function nor an Embeddings object.`);
 }
 
 /** Returns the vector scaled to length one, so that the product of two is their cosine. */

@@ -112,8 +112,16 @@ function exportOf(ref: string | undefined, folder: string): ModuleExport | undef
 function storeIndex({ store }: GxJson, folder: string): StoreIndex | undefined {
   if (store?.index === undefined) return undefined;
   const { dims, embed, fields = ['$'] } = store.index;
+  return { embed: embedSource(embed, folder), dims, fields };
+}
+
+/** A path begins so, or has the ending of a file; everything else is `provider:model`, whose model may have a colon. */
+const PATH = /^[./]|\.[cm]?[jt]sx?:[^:]+$/;
+
+function embedSource(embed: string, folder: string): StoreIndex['embed'] {
+  if (!PATH.test(embed)) return { provider: embed.slice(0, embed.indexOf(':')), model: embed.slice(embed.indexOf(':') + 1), folder };
   const { file, exportName } = source('store', embed, folder);
-  return { file, exportName, dims, fields };
+  return { file, exportName };
 }
 
 /**

@@ -58,6 +58,8 @@ export type ThreadStart = {
   logLevel: string;
   /** Variables of gx.json, which yield to those of the process. */
   env: Record<string, string>;
+  /** Ids of classes, beyond messages, that may be made of what a state holds. */
+  allowedModules?: string[][] | undefined;
   /** Whether the thread sends `spans`. */
   traced: boolean;
   /** Whether the thread sends the lines of its log. */

@@ -22,6 +22,15 @@ test('a graph is a file and an export, relative to gx.json', () => {
   ]);
 });
 
+test.each([
+  ['./src/embed.ts:embed', { file: join(folder, 'src/embed.ts'), exportName: 'embed' }],
+  ['src/embed.js:embed', { file: join(folder, 'src/embed.js'), exportName: 'embed' }],
+  ['openai:text-embedding-3-small', { provider: 'openai', model: 'text-embedding-3-small', folder }],
+  ['ollama:nomic-embed-text:latest', { provider: 'ollama', model: 'nomic-embed-text:latest', folder }],
+])('an embedding is a file and an export, or a provider and a model: %s', (embed, expected) => {
+  expect(read({ graphs, store: { index: { dims: 3, embed } } }).index).toEqual({ embed: expected, dims: 3, fields: ['$'] });
+});
+
 test('env is a map, or a file of lines', () => {
   expect(read({ graphs, env: { A: '1' } }).env).toEqual({ A: '1' });
   writeFileSync(join(folder, 'my.env'), 'B=two words\n');

@@ -52,7 +52,7 @@ const NO_TASK = '00000000-0000-0000-0000-000000000000';
 /** Checkpoints before this version of LangGraph's format keep their pending sends among the writes of their parent. */
 const SENDS_APART_BEFORE = 4;
 
-type SaverOptions = { form?: Form; untidied?: (error: unknown) => void };
+type SaverOptions = { form?: Form; allowed?: string[][] | undefined; untidied?: (error: unknown) => void };
 
 /**
  * LangGraph's checkpointer on Postgres. It writes a step, and reads a checkpoint, in one statement, and stores a list
@@ -71,16 +71,16 @@ export class Saver extends BaseCheckpointSaver {
   readonly #runs = new Map<string, StepsOfRun>();
 
   /**
-   * With `form` "records" the saver is only for showing states: no graph may run on what it reads. `untidied` hears why
-   * older steps could not be stored in a shorter form.
+   * With `form` "records" the saver is only for showing states: no graph may run on what it reads. `allowed` are the
+   * classes that states may hold. `untidied` hears why older steps could not be stored in a shorter form.
    */
-  constructor(db: Database, lists: Lists, { form = 'objects', untidied = () => undefined }: SaverOptions = {}) {
+  constructor(db: Database, lists: Lists, { form = 'objects', allowed, untidied = () => undefined }: SaverOptions = {}) {
     super();
     this.#db = db;
     this.#lists = lists;
     this.#form = form;
     this.#untidied = untidied;
-    this.#serde = new Serde(this.serde);
+    this.#serde = new Serde(this.serde, allowed);
     this.serde = this.#serde;
     this.#shared = new Batcher(async (runs) => {
       await writeSteps(

@@ -1,9 +1,12 @@
-import type { SerializerProtocol } from '@langchain/langgraph-checkpoint';
+import { DeltaSnapshot, type SerializerProtocol } from '@langchain/langgraph-checkpoint';
 import * as langchain from '@langchain/core/messages';
+import { Allowed } from './allowed.ts';
 
 /*
  * This file holds the form in which values of channels are stored: LangGraph's, with a short way for plain data and
- * messages, of which most states are made.
+ * messages, of which most states are made. What is read becomes data, messages, the few classes of JavaScript that
+ * LangGraph writes, and what gx.json allows. Any other record that names a class stays data, because whoever can write
+ * into a state could have any class made otherwise.
  */
 
 type Json = Record<string, unknown>;
@@ -29,6 +32,10 @@ const TYPES: Record<string, string> = {
   ToolMessage: 'tool',
   ToolMessageChunk: 'tool',
   RemoveMessage: 'remove',
+  FunctionMessage: 'function',
+  FunctionMessageChunk: 'function',
+  ChatMessage: 'generic',
+  ChatMessageChunk: 'generic',
 };
 
 /** A message that nobody changes: it holds what was written, without the cost of its class. */
@@ -46,6 +53,9 @@ class MessageRecord {
   }
 }
 
+/** The name under which LangChain writes data that looks like a record of its own. */
+const ESCAPED = '__lc_escaped__';
+
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null;
 const isUndefined = (value: Json): boolean => value['lc'] === 2 && value['type'] === 'undefined';
 
@@ -54,14 +64,20 @@ function isPlain(value: unknown): boolean {
   if (!isObject(value)) return true;
   if (Array.isArray(value)) return value.every(isPlain);
   if ('lc' in value) return isUndefined(value);
-  return !('__lc_escaped__' in value) && Object.values(value).every(isPlain);
+  return !(ESCAPED in value) && Object.values(value).every(isPlain);
 }
 
 /** Returns the class's name where the record is a message of plain data. */
-export function messageName({ lc, type, id, kwargs }: Json): string | undefined {
+export function messageName(record: Json): string | undefined {
+  const name = classOfMessage(record);
+  return name !== undefined && isPlain(record['kwargs']) ? name : undefined;
+}
+
+/** Returns the class's name where the record is a message. */
+function classOfMessage({ lc, type, id, kwargs }: Json): string | undefined {
   if (lc !== 1 || type !== 'constructor' || !Array.isArray(id) || id[0] !== 'langchain_core' || id[1] !== 'messages') return undefined;
-  const name = id.at(-1) as string;
-  return Object.hasOwn(TYPES, name) && isObject(kwargs) && isPlain(kwargs) ? name : undefined;
+  const name: unknown = id.at(-1);
+  return typeof name === 'string' && Object.hasOwn(TYPES, name) && isObject(kwargs) && !Array.isArray(kwargs) ? name : undefined;
 }
 
 /**
@@ -109,22 +125,25 @@ export function message(name: string, kwargs: Json, form: Form): object {
 }
 
 /**
- * Returns a copy of a message's plain data. LangChain's loader reads it as JSON, where undefined is null in a list, and
- * absent elsewhere.
+ * Returns a copy of a message's data. LangChain's loader reads it as JSON, where undefined is null in a list, and
+ * absent elsewhere. `inner` makes what else is in there; without it the data is plain.
  */
-export function messageData(value: unknown): unknown {
+export function messageData(value: unknown, inner?: (record: Json) => unknown): unknown {
   if (!isObject(value)) return value;
-  if (Array.isArray(value)) return value.map((part: unknown) => (isObject(part) && isUndefined(part) ? null : messageData(part)));
+  if (Array.isArray(value)) return value.map((part: unknown) => (isObject(part) && isUndefined(part) ? null : messageData(part, inner)));
+  if (inner !== undefined && 'lc' in value) return inner(value);
+  // A message marks what is only data, however it looks.
+  if (inner !== undefined && isObject(value[ESCAPED]) && Object.keys(value).length === 1) return value[ESCAPED];
   const copy: Json = {};
   for (const name of Object.keys(value)) {
     const part = value[name];
     if (!isObject(part)) setField(copy, name, part);
-    else if (!isUndefined(part)) setField(copy, name, messageData(part));
+    else if (!isUndefined(part)) setField(copy, name, messageData(part, inner));
   }
   return copy;
 }
 
-/** A part that only LangChain's loader can make, with the place where it belongs. */
+/** A part that gx.json allows LangChain's loader to make, with the place where it belongs. */
 type Late = { holder: Json; name: string; record: Json };
 
 /** Sets a field, also one named `__proto__`, which is a field like any other. */
@@ -133,25 +152,61 @@ export function setField(holder: Json, name: string, value: unknown): void {
   else holder[name] = value;
 }
 
+/** What a value is made with. */
+type Making = { form: Form; late: Late[]; allowed: Allowed };
+
 /** Returns a parsed value with its objects made anew, and leaves the parsed one as it is. */
-function revived(part: unknown, form: Form, late: Late[], place: { holder: Json; name: string }): unknown {
+function revived(part: unknown, making: Making, place: { holder: Json; name: string }): unknown {
   if (!isObject(part)) return part;
-  if (!('lc' in part)) return revivedParts(part, form, late);
-  if (isUndefined(part)) return undefined;
-  const known = messageName(part);
-  if (known !== undefined) return message(known, messageData(part['kwargs']) as Json, form);
-  late.push({ ...place, record: part });
-  return part;
+  if (!('lc' in part)) return revivedParts(part, making);
+  if (part['lc'] === 2) return isUndefined(part) ? undefined : builtIn(part, making);
+  const name = classOfMessage(part);
+  if (name !== undefined && !making.allowed.isIn(part['kwargs'])) {
+    const inner = (record: Json): unknown => revived(record, making, { holder: {}, name: '' });
+    return message(name, messageData(part['kwargs'], inner) as Json, making.form);
+  }
+  if (name !== undefined || making.allowed.permits(part)) making.late.push({ ...place, record: part });
+  return revivedParts(part, making);
 }
 
-function revivedParts(parts: Json, form: Form, late: Late[]): Json {
+function revivedParts(parts: Json, making: Making): Json {
   const holder = (Array.isArray(parts) ? [] : {}) as Json;
   for (const name of Object.keys(parts)) {
     const part = parts[name];
-    setField(holder, name, isObject(part) ? revived(part, form, late, { holder, name }) : part);
+    setField(holder, name, isObject(part) ? revived(part, making, { holder, name }) : part);
   }
   return holder;
 }
+
+/** Returns what LangGraph writes of a class of JavaScript; a record that it did not write stays data. */
+function builtIn(record: Json, making: Making): unknown {
+  const parts = revivedParts(record, making);
+  const { type, id, value, args } = parts;
+  if (type === 'delta_snapshot' && 'value' in parts) return new DeltaSnapshot(value);
+  const known = type === 'constructor' && Array.isArray(id) && id.length === 1 && Object.hasOwn(BUILT_IN, String(id[0]));
+  try {
+    return known && Array.isArray(args) ? BUILT_IN[String(id[0])]!(args) : parts;
+  } catch {
+    return parts;
+  }
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string';
+
+function refuse(): never {
+  throw EXOTIC;
+}
+
+/** Class -> what makes it from the arguments that LangGraph writes; throws for any others. */
+const BUILT_IN: Readonly<Record<string, (args: unknown[]) => unknown>> = {
+  Set: ([items]) => (Array.isArray(items) ? new Set<unknown>(items) : refuse()),
+  Map: ([pairs]) => (Array.isArray(pairs) ? new Map(pairs as [unknown, unknown][]) : refuse()),
+  RegExp: ([source, flags]) => (isText(source) && isText(flags) ? new RegExp(source, flags) : refuse()),
+  Error: ([text]) => (isText(text) ? new Error(text) : refuse()),
+  Uint8Array: ([bytes]) => (Array.isArray(bytes) && bytes.every(isByte) ? new Uint8Array(bytes as number[]) : refuse()),
+};
+
+const isByte = (value: unknown): boolean => Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 255;
 
 /** The text that LangGraph writes in the place where a value holds itself. */
 const CYCLE = '"[Circular]"';
@@ -159,7 +214,7 @@ const CYCLE = '"[Circular]"';
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 
-/** Thrown for what JSON can't write without LangGraph's help. */
+/** Thrown for what JSON can't write without LangGraph's help, or does not read as LangGraph writes it. */
 const EXOTIC = new Error('exotic');
 const UNDEFINED = { lc: 2, type: 'undefined' };
 
@@ -177,10 +232,15 @@ function plainOnly(_: string, value: unknown): unknown {
  */
 export class Serde implements SerializerProtocol {
   readonly #own: SerializerProtocol;
+  readonly #allowed: Allowed;
 
-  /** `own` is the serialiser that LangGraph brings, for all that is neither plain data nor a message. */
-  constructor(own: SerializerProtocol) {
+  /**
+   * `own` is the serialiser that LangGraph brings, for all that is neither plain data nor a message. `allowed` are the
+   * ids of classes beyond messages that may be made.
+   */
+  constructor(own: SerializerProtocol, allowed: readonly string[][] = []) {
     this.#own = own;
+    this.#allowed = new Allowed(allowed, (record) => classOfMessage(record) !== undefined);
   }
 
   async dumpsTyped(value: unknown): Promise<[string, Uint8Array]> {
@@ -203,8 +263,11 @@ export class Serde implements SerializerProtocol {
     if (!isObject(value)) return value;
     const root: Json = {};
     const late: Late[] = [];
-    root['value'] = revived(value, form, late, { holder: root, name: 'value' });
-    for (const { holder, name, record } of late) setField(holder, name, await this.#own.loadsTyped('json', JSON.stringify(record)));
+    root['value'] = revived(value, { form, late, allowed: this.#allowed }, { holder: root, name: 'value' });
+    for (const { holder, name, record } of late) {
+      const made = await this.#allowed.load(record);
+      if (made !== undefined) setField(holder, name, made);
+    }
     return root['value'];
   }
 

@@ -1,4 +1,5 @@
 import { AIMessage, AIMessageChunk, ChatMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage } from '@langchain/core/messages';
+import { ChatPromptValue } from '@langchain/core/prompt_values';
 import { MemorySaver } from '@langchain/langgraph-checkpoint';
 import { describe, expect, test } from 'vitest';
 import { Serde } from '../../../../src/agent/graph-thread/checkpoints/serde.ts';
@@ -45,10 +46,6 @@ round.itself = round;
 
 const VALUES: Record<string, unknown> = {
   ...MESSAGES,
-  'a message whose data looks like a message': new HumanMessage({
-    content: 'x',
-    additional_kwargs: { lc: 1, type: 'constructor', id: ['langchain_core', 'messages', 'AIMessage'], kwargs: { content: 'forged' } },
-  }),
   'messages deep in a state': { messages: [new HumanMessage('a'), new AIMessage('b')], deep: { x: [{ y: new SystemMessage('c') }] } },
   'undefined in objects and lists': { a: undefined, b: [undefined, null] },
   'nothing at all': undefined,
@@ -80,10 +77,66 @@ describe('values of channels', () => {
     const record = await serde.revive(JSON.parse(new TextDecoder().decode(written)), 'records');
     expect(JSON.parse(toJson(record))).toEqual(JSON.parse(toJson({ messages: [message] })));
   });
+});
 
-  test('what LangChain refuses to load is refused', async () => {
-    const unknown = { lc: 1, type: 'constructor', id: ['langchain_core', 'messages', 'NoMessage'], kwargs: {} };
-    await expect(serde.revive({ unknown })).rejects.toThrow('Invalid identifer');
+describe('a record that names a class stays data', () => {
+  const record = (id: unknown, kwargs: unknown = {}): object => ({ lc: 1, type: 'constructor', id, kwargs });
+  const PROMPT = ['langchain_core', 'prompt_values', 'ChatPromptValue'];
+
+  test.each(
+    Object.entries({
+      'that is no message': record(['langchain_core', 'tracers', 'LangChainTracer'], { projectName: 'p' }),
+      'that is a message of another module': record(['evil', 'messages', 'AIMessage'], { content: 'x' }),
+      'that is no class of messages': record(['langchain_core', 'messages', 'coerceMessageLikeToMessage']),
+      'that does not exist': record(['langchain_core', 'messages', 'NoMessage']),
+      'that is inherited by every object': record(['langchain_core', 'messages', 'constructor']),
+      'whose id is no list': record('langchain_core/messages/AIMessage'),
+      'of whose fields there are none': record(['langchain_core', 'messages', 'AIMessage'], null),
+      'that asks for a secret': { lc: 1, type: 'secret', id: ['DATABASE_URI'] },
+      'that calls a function': { lc: 2, type: 'constructor', id: ['Function'], args: [['return process']] },
+      'of the language with arguments that it does not take': { lc: 2, type: 'constructor', id: ['RegExp'], args: ['(', ''] },
+    }),
+  )('%s', async (_, value) => {
+    expect(await serde.revive({ deep: [value] })).toEqual({ deep: [value] });
+    expect(await serde.revive({ deep: [value] }, 'records')).toEqual({ deep: [value] });
+  });
+
+  test('that a message holds as data, even if it looks like a message', async () => {
+    const forged = record(['langchain_core', 'messages', 'AIMessage'], { content: 'forged' });
+    const [type, written] = await serde.dumpsTyped(new HumanMessage({ content: 'x', additional_kwargs: { forged } }));
+    expect(((await serde.loadsTyped(type, written)) as HumanMessage).additional_kwargs).toEqual({ forged });
+  });
+
+  test('within a message, a set and a record that stays data, too', async () => {
+    const tracer = record(['langchain_core', 'tracers', 'LangChainTracer']);
+    const inner = record(['langchain_core', 'messages', 'AIMessage'], { content: 'x', additional_kwargs: { tracer } });
+    const set = { lc: 2, type: 'constructor', id: ['Set'], args: [[tracer]] };
+    const read = (await serde.revive({ inner, set, data: { ...tracer, kwargs: { inner } } })) as {
+      inner: AIMessage;
+      set: Set<unknown>;
+      data: { kwargs: { inner: unknown } };
+    };
+    expect(read.inner.additional_kwargs).toEqual({ tracer });
+    expect([...read.set]).toEqual([tracer]);
+    expect(read.data.kwargs.inner).toBeInstanceOf(AIMessage);
+  });
+
+  test('unless gx.json allows it, and then only that class', async () => {
+    const allowing = new Serde(langGraphs, [PROMPT]);
+    const other = record(['langchain_core', 'prompt_values', 'StringPromptValue'], { value: 'v' });
+    const said = record(['langchain_core', 'messages', 'AIMessage'], { content: 'x', additional_kwargs: { other } });
+    const value = { prompt: record(PROMPT, { messages: [said] }), other };
+    const read = (await allowing.revive(value)) as { prompt: ChatPromptValue; other: unknown };
+    expect(read.prompt).toBeInstanceOf(ChatPromptValue);
+    expect(read.prompt.messages[0]).toBeInstanceOf(AIMessage);
+    expect(read.prompt.messages[0]?.additional_kwargs).toEqual({ other });
+    expect(read.other).toEqual(other);
+    expect(await serde.revive({ prompt: value.prompt })).toMatchObject({ prompt: { lc: 1, id: PROMPT } });
+  });
+
+  test('when an allowed class can not be made', async () => {
+    const gone = record(['langchain_core', 'prompt_values', 'Gone']);
+    expect(await new Serde(langGraphs, [['langchain_core', 'prompt_values', 'Gone']]).revive({ gone })).toEqual({ gone });
   });
 });
 

@@ -1,0 +1,47 @@
+import { load } from '@langchain/core/load';
+
+type Json = Record<string, unknown>;
+
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null;
+const isRecord = ({ lc, type, id }: Json): boolean => lc === 1 && type === 'constructor' && Array.isArray(id);
+
+/** The classes beyond messages that gx.json allows to be made of what a state holds (`allowed_json_modules`). */
+export class Allowed {
+  readonly #ids: ReadonlySet<string>;
+  readonly #isMessage: (record: Json) => boolean;
+
+  /** Each id is a class's module and its name, as LangChain writes it. Messages are allowed anyway. */
+  constructor(ids: readonly string[][], isMessage: (record: Json) => boolean) {
+    this.#ids = new Set(ids.map((id) => JSON.stringify(id)));
+    this.#isMessage = isMessage;
+  }
+
+  /** Returns whether the record names an allowed class. */
+  permits(record: Json): boolean {
+    return this.#ids.size > 0 && isRecord(record) && this.#ids.has(JSON.stringify(record['id']));
+  }
+
+  /** Returns whether a record of an allowed class is anywhere in the value. */
+  isIn(value: unknown): boolean {
+    if (this.#ids.size === 0 || !isObject(value)) return false;
+    return this.permits(value) || Object.values(value).some((part) => this.isIn(part));
+  }
+
+  /** Returns what LangChain's loader makes of the record; undefined where it can't, so that the record stays data. */
+  async load(record: Json): Promise<unknown> {
+    const { kwargs } = record;
+    try {
+      return await load(JSON.stringify({ ...record, kwargs: this.#guarded(kwargs) }));
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Returns the value with every record that is not allowed marked, so that the loader takes it as data. */
+  #guarded(value: unknown): unknown {
+    if (!isObject(value)) return value;
+    if (Array.isArray(value)) return value.map((part) => this.#guarded(part));
+    if ('lc' in value && !this.permits(value) && !this.#isMessage(value)) return { __lc_escaped__: value };
+    return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, this.#guarded(part)]));
+  }
+}
