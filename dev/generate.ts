@@ -21,6 +21,7 @@ const WHOLE_FOLDERS = [
   'charts/gx-platform/files',
   'docs/openapi',
   'docs/reference',
+  'schemas',
 ];
 const HAND_WRITTEN = [
   'config/rbac/kustomization.yaml',

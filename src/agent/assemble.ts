@@ -113,7 +113,7 @@ export async function assemble(parts: Parts, opened: Opened): Promise<AgentDeps>
   const { settings, env } = file;
   const { webhooks, courier } = openWebhooks({ db, worker: signals.processId, config: config.webhooks, settings, env, log });
   opened.add(() => courier.close());
-  const shared = { db, tickets, signals, readers, host, jobs, webhooks, log };
+  const shared = { db, tickets, signals, readers, host, jobs, webhooks, shippedLines: lines?.counts, log };
   const executor = new Executor({ ...shared, publisher, eventLog, exporter });
   const pump = new Pump({ db, tickets, jobs, log, graphs, worker: signals.processId, ...execution(executor, host, jobs) });
   const keeper = new Keeper({ ...shared, eventLog, executor, pump });
@@ -122,7 +122,6 @@ export async function assemble(parts: Parts, opened: Opened): Promise<AgentDeps>
     courier,
     batched,
     inserts: runInserts(db, tickets, { rich: config.richThreads }),
-    shippedLines: lines?.counts,
     queued: new QueuedRuns(db, jobs.maxQueued),
     executor,
     pump,

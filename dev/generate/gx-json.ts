@@ -1,0 +1,30 @@
+import { GxJson, NOT_BUILT, PASSED_OVER } from '../../src/schema/gx-json.ts';
+
+type Schema = { [key: string]: unknown; properties?: Record<string, Schema> };
+
+/** Returns the JSON Schema of gx.json, by which editors check the file and complete its keys. */
+export function gxJsonSchema(): Schema {
+  const schema = plain(GxJson) as Schema;
+  for (const key of NOT_BUILT) describe(schema, key, 'Refused: this server does not do it yet.');
+  for (const [key, instead] of Object.entries(PASSED_OVER)) describe(schema, key, `Has no effect: ${instead}.`);
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title: 'gx.json',
+    description: 'The graph configuration of an agent server; langgraph.json has the same form.',
+    ...schema,
+  };
+}
+
+/** Returns the schema without the keywords that only Kubernetes knows. */
+function plain(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(plain);
+  if (typeof value !== 'object' || value === null) return value;
+  const known = Object.entries(value).filter(([name]) => !name.startsWith('x-kubernetes-'));
+  return Object.fromEntries(known.map(([name, part]) => [name, plain(part)]));
+}
+
+function describe(schema: Schema, key: string, description: string): void {
+  let at: Schema | undefined = schema;
+  for (const part of key.split('.')) at = at?.properties?.[part];
+  if (at !== undefined) at['description'] = description;
+}
