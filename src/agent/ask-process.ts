@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process';
 import { setPriority } from 'node:os';
 import { text } from 'node:stream/consumers';
+import { environmentOfOthers } from '../config/env.ts';
 
 type Asking = {
   /** The folder that the process works in. */
@@ -27,6 +28,7 @@ export async function askProcess<HandlerQuestion extends object, Answer>(
 ): Promise<Answer> {
   const child = fork(module, {
     cwd: folder,
+    env: environmentOfOthers(),
     execArgv: [`--max-old-space-size=${HEAP}`],
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     timeout: within,

@@ -59,6 +59,7 @@ export function graphHost(config: AgentConfig, file: GraphsFile, { log, lines }:
       storeLife: expirySettings(file.settings).store,
       allowedModules: file.settings.checkpointer?.serde?.allowed_json_modules,
       database: { ...config.database, poolSize: shares.perThread },
+      encryption: config.encryption,
       logLevel: config.logLevel,
       env: file.env,
       traced: config.tracing !== undefined,

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { Worker, type MessagePort, type ResourceLimits } from 'node:worker_threads';
+import { environmentOfOthers } from '../config/env.ts';
 import { asError } from '../errors.ts';
 
 /** What the opener of a thread hears of it. */
@@ -32,6 +33,7 @@ export function openThread<ToThread, FromThread>(
 ): OpenedThread<ToThread> {
   const worker = new Worker(new URL(`./${folder}/main${ENDING}`, import.meta.url), {
     execArgv: [],
+    env: environmentOfOthers(),
     resourceLimits,
     ...(inside && { workerData: { inside }, transferList: [inside] }),
   });

@@ -8,10 +8,12 @@ import { assemble, graphHost, Opened, sharesOf } from './assemble.ts';
 import { openAuthentication, type Authentication } from './authentication.ts';
 import type { ClockDeps } from './crons/clock.ts';
 import { keepSystemAssistant } from './db/assistants.ts';
+import { checkKeys } from './db/encryption-keys.ts';
 import { migrate } from './db/migrate.ts';
 import { openDatabase, type Database } from './db/pool.ts';
 import { reachDatabase } from './db/reach.ts';
 import type { AgentDeps } from './deps.ts';
+import { aesCodec } from './encryption/aes.ts';
 import { servedFeatures } from './features.ts';
 import type { Feature } from './routes/feature.ts';
 import { readGraphsFile, type GraphsFile } from './gx-json/read.ts';
@@ -55,14 +57,10 @@ async function start({ config, log, lines, signal, extra = [] }: StartOptions, o
   const file = readGraphsFile(config.configPath, config.sections);
   warnOf(file, log);
   const defaults = defaultsOf({ config, log }, file);
-  const db = openDatabase({ ...config.database, poolSize: sharesOf(config).server, name: 'gx-agent-server' }, log);
-  opened.add(() => db.close());
-  await reachDatabase(db, config.database.uri, { seconds: config.database.waitSeconds, log, signal });
-  // The start writes even to a database whose volume is full: it has room for that, and this server can still read it.
-  const preparing = openDatabase({ ...config.database, poolSize: 1, name: 'gx-agent-server', insists: true }, log);
-  opened.add(() => preparing.close());
+  const { db, preparing } = await openDatabases({ config, log, signal }, opened);
   const { host, loading, bundling, opening } = loadUsersParts({ config, file, log, lines, signal }, opened);
   await migrate(preparing);
+  await checkKeys(preparing, config.encryption, log);
   const callerFor: ClockDeps['callerFor'] = async (owner) => (await opening).callerFor(owner);
   const deps = await assemble({ config, db, preparing, host, bundles: await bundling, file, callerFor, log, lines }, opened);
   await loading;
@@ -109,6 +107,21 @@ async function start({ config, log, lines, signal, extra = [] }: StartOptions, o
 /** Tells which keys and variables of the configuration have no effect, and what to do instead. */
 function warnOf({ path, passedOver }: GraphsFile, log: Log): void {
   for (const { name, instead } of passedOver) log.warn({ file: path, name, instead }, 'a name of the configuration has no effect here');
+}
+
+/**
+ * Opens the server's pool once the database answers, and the one that prepares it. The start writes even to a database
+ * whose volume is full: it has room for that, and this server can still read it.
+ */
+async function openDatabases({ config, log, signal }: StartOptions, opened: Opened): Promise<{ db: Database; preparing: Database }> {
+  const { database, encryption } = config;
+  const common = { ...database, name: 'gx-agent-server', codec: encryption && aesCodec(encryption) };
+  const db = openDatabase({ ...common, poolSize: sharesOf(config).server }, log);
+  opened.add(() => db.close());
+  await reachDatabase(db, database.uri, { seconds: database.waitSeconds, log, signal });
+  const preparing = openDatabase({ ...common, poolSize: 1, insists: true }, log);
+  opened.add(() => preparing.close());
+  return { db, preparing };
 }
 
 type UsersParts = { host: GraphHost; loading: Promise<void>; bundling: Promise<Bundles>; opening: Promise<Authentication> };

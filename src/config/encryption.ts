@@ -19,7 +19,7 @@ const NONE = 'none';
 /** What AES takes; other servers of this interface take the text itself as the key. */
 const BYTES = [16, 24, 32];
 
-/** Names that the server, or a search by it, looks for in metadata and configs. */
+/** Names that the server looks for in metadata and configs, besides those that begin with "langgraph_". */
 const SYSTEM = [
   'assistant_id',
   'checkpoint_id',
@@ -27,15 +27,6 @@ const SYSTEM = [
   'configurable',
   'created_by',
   'graph_id',
-  'langgraph_api_url',
-  'langgraph_api_version',
-  'langgraph_auth_permissions',
-  'langgraph_auth_user',
-  'langgraph_auth_user_id',
-  'langgraph_host',
-  'langgraph_plan',
-  'langgraph_request_id',
-  'langgraph_version',
   'recursion_limit',
   'run_attempt',
   'run_id',
@@ -50,7 +41,9 @@ export function encryptionSettings(read: SettingsReader): EncryptionSettings | u
     if (names.length > 0) read.problem(`${NAMES[0]} is set without ${KEY[0]}`);
     return undefined;
   }
-  for (const name of names) if (SYSTEM.includes(name)) read.problem(`${NAMES[0]} can't encrypt "${name}": the server searches by it`);
+  for (const name of names)
+    if (SYSTEM.includes(name) || name.startsWith('langgraph_'))
+      read.problem(`${NAMES[0]} can't encrypt "${name}": the server searches by it`);
   const { encrypts, keys } = keysIn(text);
   if (keys === undefined)
     read.problem(`${KEY[0]} must hold keys of 16, 24 or 32 bytes, or of 32 bytes as base64, with commas between them`);

@@ -8,6 +8,12 @@ export function processEnv(): Env {
   return Object.fromEntries(Object.entries(process.env).filter(([, value]) => value !== ''));
 }
 
+/** Variables that the server alone reads: the keys of what it encrypts. */
+const SECRET = ['GX_AES_KEY', 'LANGGRAPH_AES_KEY'];
+
+/** Returns the environment of the threads and processes that run code of others, or read it. */
+export const environmentOfOthers = (): Env => Object.fromEntries(Object.entries(processEnv()).filter(([name]) => !SECRET.includes(name)));
+
 /**
  * Variables of a file that this process has as if they were of its environment, which wins. What a file no longer names
  * goes again.

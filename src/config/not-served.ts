@@ -46,11 +46,9 @@ export const NO_EFFECT: readonly string[] = [
 type NotServed = { names: string[]; asks?: (value: string) => boolean; instead: string };
 
 const on = (value: string): boolean => ['true', '1', 'yes', 'on'].includes(value.toLowerCase());
-const NOT_BUILT = 'this server does not do that yet';
 
 /** Variables that are refused when they ask for something. */
 export const NOT_SERVED: readonly NotServed[] = [
-  { names: ['GX_AES_KEY', 'LANGGRAPH_AES_KEY', 'GX_AES_JSON_KEYS', 'LANGGRAPH_AES_JSON_KEYS'], instead: NOT_BUILT },
   { names: ['LANGGRAPH_AUTH_TYPE'], asks: (value) => value !== 'noop', instead: 'auth of gx.json says who may call' },
   { names: ['LANGGRAPH_METRICS_ENABLED'], asks: on, instead: 'figures are at /metrics' },
 ];

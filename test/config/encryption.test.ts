@@ -38,6 +38,7 @@ test.each([
   ['a list with a bad key', { GX_AES_KEY: `${LONG},short` }, /GX_AES_KEY must hold keys/],
   ['"none" alone', { GX_AES_KEY: 'none' }, /GX_AES_KEY must hold keys/],
   ['names without a key', { GX_AES_JSON_KEYS: 'a' }, /GX_AES_JSON_KEYS is set without GX_AES_KEY/],
+  ['a name of the server', { GX_AES_KEY: LONG, GX_AES_JSON_KEYS: 'langgraph_auth_user' }, /can't encrypt "langgraph_auth_user"/],
   ['a name that the server itself needs', { GX_AES_KEY: LONG, GX_AES_JSON_KEYS: 'a,graph_id' }, /can't encrypt "graph_id"/],
 ])('%s is refused, and the key is not told', (_, env, message) => {
   expect(() => settings(env)).toThrow(message);

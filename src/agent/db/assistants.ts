@@ -1,34 +1,40 @@
 import type { Assistant, AssistantSearch } from '../../schema/assistant.ts';
+import { openRows } from '../encryption/codec.ts';
 import { toField } from './json-field.ts';
 import { patternsField, permits, permitsSearch, type Patterns } from './permits.ts';
 import type { Database, Db } from './pool.ts';
+import { namedField } from './sealed-fields.ts';
+import { refuseByNamed } from './unsearchable.ts';
 
 const COLUMNS = 'assistant_id, graph_id, name, description, config, context, metadata, version, created_at, updated_at';
 const VERSIONED = 'assistant_id, version, graph_id, name, description, config, context, metadata';
 
 export type NewAssistant = Pick<Assistant, 'assistant_id' | 'graph_id' | 'name' | 'description' | 'config' | 'context' | 'metadata'>;
 
-const fieldsOf = (assistant: NewAssistant): unknown[] => [
+const openAssistants = <A extends Partial<Assistant>>({ codec }: Pick<Db, 'codec'>, rows: A[]): Promise<A[]> =>
+  openRows<A>(codec, rows, { config: 'named', context: 'named', metadata: 'named' });
+
+const fieldsOf = async (db: Db, assistant: NewAssistant): Promise<unknown[]> => [
   assistant.assistant_id,
   assistant.graph_id,
   assistant.name,
   assistant.description,
-  toField(assistant.config),
-  toField(assistant.context),
-  toField(assistant.metadata),
+  await namedField(db, assistant.config),
+  await namedField(db, assistant.context),
+  await namedField(db, assistant.metadata),
 ];
 
 /** Inserts an assistant; returns undefined when the id is taken. */
 export async function insertAssistant(db: Db, assistant: NewAssistant): Promise<Assistant | undefined> {
-  const [row] = await db.query<Assistant>({
+  const rows = await db.query<Assistant>({
     text: `with a as (
         insert into gx.assistant (assistant_id, graph_id, name, description, config, context, metadata) values ($1, $2, $3, $4, $5, $6, $7)
         on conflict (assistant_id) do nothing returning ${COLUMNS}),
       v as (insert into gx.assistant_version (${VERSIONED}) select ${VERSIONED} from a)
       select * from a`,
-    values: fieldsOf(assistant),
+    values: await fieldsOf(db, assistant),
   });
-  return row;
+  return (await openAssistants(db, rows))[0];
 }
 
 /**
@@ -43,17 +49,18 @@ export async function keepSystemAssistant(db: Db, assistant: NewAssistant): Prom
           where a.version = 1 and (a.config, a.context) is distinct from (excluded.config, excluded.context) returning ${COLUMNS})
       insert into gx.assistant_version (${VERSIONED}) select ${VERSIONED} from a
       on conflict (assistant_id, version) do update set config = excluded.config, context = excluded.context`,
-    values: fieldsOf(assistant),
+    values: await fieldsOf(db, assistant),
   });
 }
 
 /** Returns the assistants with these ids, as far as they exist and may be seen. */
-export function getAssistants(db: Db, assistantIds: string[], seen?: Patterns): Promise<Assistant[]> {
-  return db.query<Assistant>({
+export async function getAssistants(db: Db, assistantIds: string[], seen?: Patterns): Promise<Assistant[]> {
+  const rows = await db.query<Assistant>({
     name: 'assistant_get',
     text: `select ${COLUMNS} from gx.assistant where assistant_id = any($1) and ${permits('metadata', '$2')}`,
     values: [assistantIds, patternsField(seen)],
   });
+  return openAssistants(db, rows);
 }
 
 /**
@@ -69,7 +76,7 @@ export async function patchAssistant(
   patch: Partial<NewAssistant>,
   changeable?: Patterns,
 ): Promise<Assistant | undefined> {
-  const [row] = await db.query<Assistant>({
+  const rows = await db.query<Assistant>({
     text: `with a as (
         update gx.assistant a set graph_id = coalesce($2, graph_id), name = coalesce($3, name),
           description = coalesce($4, description), config = (coalesce($5, config) - 'configurable') || ${MIRROR}, context = coalesce($6, context),
@@ -83,18 +90,18 @@ export async function patchAssistant(
       patch.graph_id ?? null,
       patch.name ?? null,
       patch.description ?? null,
-      toField(patch.config),
-      toField(patch.context),
-      toField(patch.metadata),
+      await namedField(db, patch.config),
+      await namedField(db, patch.context),
+      await namedField(db, patch.metadata),
       patternsField(changeable),
     ],
   });
-  return row;
+  return (await openAssistants(db, rows))[0];
 }
 
 /** Makes an older version the current one. */
 export async function setLatest(db: Db, assistantId: string, version: number, changeable?: Patterns): Promise<Assistant | undefined> {
-  const [row] = await db.query<Assistant>({
+  const rows = await db.query<Assistant>({
     text: `update gx.assistant a set version = v.version, config = v.config, context = v.context, metadata = v.metadata, name = v.name,
         description = v.description, updated_at = now()
       from gx.assistant_version v where v.assistant_id = a.assistant_id and a.assistant_id = $1 and v.version = $2 and ${permits('a.metadata', '$3')}
@@ -103,7 +110,7 @@ export async function setLatest(db: Db, assistantId: string, version: number, ch
         .join(', ')}`,
     values: [assistantId, version, patternsField(changeable)],
   });
-  return row;
+  return (await openAssistants(db, rows))[0];
 }
 
 export async function listVersions(
@@ -111,11 +118,13 @@ export async function listVersions(
   assistantId: string,
   { metadata, limit, offset }: { metadata?: object | null; limit: number; offset: number },
 ): Promise<Assistant[]> {
-  return db.query<Assistant>({
+  refuseByNamed(db.codec, metadata);
+  const rows = await db.query<Assistant>({
     text: `select ${VERSIONED}, created_at, created_at as updated_at from gx.assistant_version
       where assistant_id = $1 and ($2::jsonb is null or metadata @> $2) order by version desc limit $3 offset $4`,
     values: [assistantId, toField(metadata), limit, offset],
   });
+  return openAssistants(db, rows);
 }
 
 export type DeletedAssistant = { threads: string[] };
@@ -168,18 +177,21 @@ function where({ ids, metadata, graph_id, name, graphs, seen }: Filters, paramet
 }
 
 /** Returns one row more than asked for, where there is a next page. */
-export function searchAssistants(db: Db, search: AssistantSearch & Pick<Filters, 'graphs' | 'seen'>): Promise<Partial<Assistant>[]> {
+export async function searchAssistants(db: Db, search: AssistantSearch & Pick<Filters, 'graphs' | 'seen'>): Promise<Partial<Assistant>[]> {
+  refuseByNamed(db.codec, search.metadata);
   const parameters: unknown[] = [];
   const condition = where(search, parameters);
   const order = `${search.sort_by ?? 'created_at'} ${search.sort_order ?? 'desc'}, assistant_id`;
   const page = `limit $${parameters.push(search.limit + 1)} offset $${parameters.push(search.offset)}`;
-  return db.query<Partial<Assistant>>({
+  const rows = await db.query<Partial<Assistant>>({
     text: `select ${search.select?.join(', ') || COLUMNS} from gx.assistant where ${condition} order by ${order} ${page}`,
     values: parameters,
   });
+  return openAssistants(db, rows);
 }
 
 export async function countAssistants(db: Db, filters: Filters): Promise<number> {
+  refuseByNamed(db.codec, filters.metadata);
   const parameters: unknown[] = [];
   const [row] = await db.query<{ count: number }>({
     text: `select count(*) as count from gx.assistant where ${where(filters, parameters)}`,

@@ -1,4 +1,5 @@
 import { readCheckpoints } from './stored-checkpoints.ts';
+import { sealBlob, valuePlace } from './checkpoint-fields.ts';
 import { listKey, listsOf, wholeText } from './list-rows.ts';
 import { PACKED_BLOB, packedIn, unpackCheckpoints, writesIn } from './checkpoint-packs.ts';
 import type { Database, Db } from './pool.ts';
@@ -164,10 +165,17 @@ async function storeListsWhole(tx: Db, threadId: string, { checkpoint_ns, checkp
   for (const [channel, type, version, base] of row?.values ?? []) {
     if (type !== 'list' || base === null) continue;
     const { elements } = lists.get(listKey(threadId, checkpoint_ns, channel, version))!;
+    const whole = Buffer.from(wholeText(elements.map((element) => JSON.stringify(element))));
     await tx.query({
-      text: `update gx.checkpoint_blobs set base = null, blob = convert_to($5, 'UTF8')
+      text: `update gx.checkpoint_blobs set base = null, blob = $5
         where thread_id = $1 and checkpoint_ns = $2 and channel = $3 and version = $4`,
-      values: [threadId, checkpoint_ns, channel, version, wholeText(elements.map((element) => JSON.stringify(element)))],
+      values: [
+        threadId,
+        checkpoint_ns,
+        channel,
+        version,
+        await sealBlob(tx.codec, valuePlace(channel, version), { type: 'list', blob: whole }),
+      ],
     });
   }
 }

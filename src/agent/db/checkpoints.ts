@@ -1,3 +1,4 @@
+import { sealBlob, sealMetadata, valuePlace, writePlace } from './checkpoint-fields.ts';
 import { fieldText, toField } from './json-field.ts';
 import type { Db } from './pool.ts';
 
@@ -45,6 +46,7 @@ export async function writeSteps(db: Db, steps: Step[]): Promise<void> {
   const puts = steps.flatMap((step) => ('put' in step ? [step.put] : []));
   const blobs = puts.flatMap(({ key: [thread, namespace], blobs: own }) => own.map((blob) => ({ thread, namespace, ...blob })));
   const writes = steps.flatMap((step) => ('put' in step ? [] : step.writes.writes.map((write) => ({ ...step.writes, ...write }))));
+  const sealed = await sealedSteps(db, { blobs, writes, puts });
   await db.query({
     name: 'checkpoint_steps',
     text: `with blobs as (
@@ -68,7 +70,7 @@ export async function writeSteps(db: Db, steps: Step[]): Promise<void> {
       blobs.map(({ channel }) => channel),
       blobs.map(({ version }) => version),
       blobs.map(({ type }) => type),
-      blobs.map(({ blob }) => bytes(blob)),
+      sealed.blobs,
       ...[0, 1, 2].map((part) => writes.map(({ key }) => key[part])),
       writes.map(({ taskId }) => taskId),
       writes.map(({ taskPath }) => taskPath),
@@ -77,12 +79,31 @@ export async function writeSteps(db: Db, steps: Step[]): Promise<void> {
       writes.map(({ index }) => index),
       writes.map(({ channel }) => channel),
       writes.map(({ type }) => type),
-      writes.map(({ blob }) => bytes(blob)),
+      sealed.writes,
       ...[0, 1, 2].map((part) => puts.map(({ key }) => key[part])),
       puts.map(({ parentId }) => parentId),
       puts.map(({ checkpoint }) => toField(checkpoint)),
-      puts.map(({ metadata }) => fieldText(metadata)),
+      sealed.metadata,
       blobs.map(({ base }) => base ?? null),
     ],
   });
+}
+
+type Written = {
+  blobs: NewValue[];
+  writes: (Pick<NewWrites, 'taskId'> & NewWrites['writes'][number])[];
+  puts: NewCheckpoint[];
+};
+
+/** Returns what the columns of values, writes and metadata get. */
+async function sealedSteps({ codec }: Db, { blobs, writes, puts }: Written) {
+  const value = async ({ channel, version, type, blob }: NewValue): Promise<Buffer | null> =>
+    blob === null ? null : bytes(await sealBlob(codec, valuePlace(channel, version), { type, blob }));
+  const write = async ({ taskId, channel, type, blob }: Written['writes'][number]): Promise<Buffer | null> =>
+    bytes(await sealBlob(codec, writePlace(taskId, channel), { type, blob }));
+  return {
+    blobs: await Promise.all(blobs.map(value)),
+    writes: await Promise.all(writes.map(write)),
+    metadata: await Promise.all(puts.map(({ metadata }) => sealMetadata(codec, fieldText(metadata)))),
+  };
 }

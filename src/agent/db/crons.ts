@@ -4,11 +4,12 @@ import { openRows, sealNamed, type Place, type SealedColumns } from '../encrypti
 import { toField } from './json-field.ts';
 import { patternsField, permits, permitsSearch, type Patterns } from './permits.ts';
 import type { Db } from './pool.ts';
+import { refuseByNamed } from './unsearchable.ts';
 
 const COLUMNS = CRON_FIELDS.map((name) => `c.${name}`).join(', ');
 
 /** What of a cron is sealed: what its runs are called with, for whom they act, and labels of some names. */
-type SealedCron = { cron_id: string; payload?: unknown; owner?: unknown; metadata?: unknown };
+type SealedCron = { cron_id: string; payload?: unknown; owner?: unknown; metadata?: unknown; config?: unknown };
 type Sealing = Pick<Db, 'codec'>;
 
 const payloadOf = (cron_id: string): Place => ({ kind: 'cron.payload', of: cron_id });
@@ -17,6 +18,7 @@ const SEALED_COLUMNS: SealedColumns<SealedCron> = {
   payload: ({ cron_id }) => payloadOf(cron_id),
   owner: ({ cron_id }) => ownerOf(cron_id),
   metadata: 'named',
+  config: 'named',
 };
 
 /** Opens what is sealed in crons. */
@@ -163,6 +165,7 @@ export type FoundCron = Partial<Cron> & Pick<Cron, 'cron_id' | 'assistant_id'>;
 
 /** Returns one row more than asked for, where there is a next page. */
 export async function searchCrons(db: Db, search: CronSearch & { seen?: Patterns }): Promise<FoundCron[]> {
+  refuseByNamed(db.codec, search.metadata);
   const parameters: unknown[] = [];
   const condition = where(search, parameters);
   const selected = search.select && search.select.length > 0 ? search.select : CRON_FIELDS;
@@ -178,6 +181,7 @@ export async function searchCrons(db: Db, search: CronSearch & { seen?: Patterns
 }
 
 export async function countCrons(db: Db, filters: Filters): Promise<number> {
+  refuseByNamed(db.codec, filters.metadata);
   const parameters: unknown[] = [];
   const [row] = await db.query<{ count: number }>({
     text: `select count(*) as count from gx.cron c where ${where(filters, parameters)}`,

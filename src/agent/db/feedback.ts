@@ -1,9 +1,12 @@
 import type { Feedback, FeedbackGiven } from '../../schema/feedback.ts';
-import { toField } from './json-field.ts';
+import { openRows, SEALED_TEXT, type Place } from '../encryption/codec.ts';
 import type { Db } from './pool.ts';
+import { namedField, sealField } from './sealed-fields.ts';
 
 /** Seconds that a link to give feedback works, because a person needs time to read the answer. */
 const LIFE_SECONDS = 3 * 3600;
+
+const FEEDBACK: Place = { kind: 'feedback' };
 
 export type FeedbackToken = { token: string; key: string; url: string };
 
@@ -50,23 +53,29 @@ export async function giveFeedback(
     values: [
       token,
       typeof score === 'boolean' ? Number(score) : (score ?? null),
-      toField(value),
-      comment ?? null,
-      toField(correction),
-      toField(metadata),
+      await sealField(db, FEEDBACK, value),
+      db.codec.encrypts ? await sealField(db, FEEDBACK, comment) : (comment ?? null),
+      await sealField(db, FEEDBACK, correction),
+      await namedField(db, metadata),
     ],
   });
   return rows.length > 0;
 }
 
+/** A comment is text, which is stored as JSON only where it is sealed. */
+const openComment = async ({ codec }: Db, stored: string | null): Promise<string | null> =>
+  stored?.startsWith(SEALED_TEXT) ? ((await codec.open(FEEDBACK, JSON.parse(stored))) as string) : stored;
+
 /** Returns the feedback that was given on a run, by key. */
-export function listFeedback(db: Db, runId: string): Promise<Feedback[]> {
-  return db.query<Feedback>({
+export async function listFeedback(db: Db, runId: string): Promise<Feedback[]> {
+  const given = await db.query<Feedback>({
     name: 'feedback_list',
     text: `select run_id, key, score, value, comment, correction, metadata, given_at from gx.feedback
       where run_id = $1 and given_at is not null order by key`,
     values: [runId],
   });
+  const opened = await openRows(db.codec, given, { value: () => FEEDBACK, correction: () => FEEDBACK, metadata: 'named' });
+  return Promise.all(opened.map(async (one) => ({ ...one, comment: await openComment(db, one.comment) })));
 }
 
 export async function deleteUnusedFeedback(db: Db): Promise<void> {

@@ -1,3 +1,4 @@
+import { sealBlob, valuePlace } from './checkpoint-fields.ts';
 import { nextList, type ListVersion } from './list-rows.ts';
 import type { Db } from './pool.ts';
 
@@ -52,15 +53,19 @@ async function replaceLists(
 ): Promise<void> {
   await db.query({
     name: 'lists_rewrite',
-    text: `update gx.checkpoint_blobs b set type = 'list', base = r.base, blob = convert_to(r.text, 'UTF8')
-      from unnest($3::text[], $4::text[], $5::text[], $6::text[]) as r (channel, version, base, text)
+    text: `update gx.checkpoint_blobs b set type = 'list', base = r.base, blob = r.blob
+      from unnest($3::text[], $4::text[], $5::text[], $6::bytea[]) as r (channel, version, base, blob)
       where b.thread_id = $1 and b.checkpoint_ns = $2 and b.channel = r.channel and b.version = r.version and b.type = 'json'`,
     values: [
       ...graph,
       rows.map(({ channel }) => channel),
       rows.map(({ version }) => version),
       rows.map(({ base }) => base),
-      rows.map(({ text }) => text),
+      await Promise.all(
+        rows.map(({ channel, version, text }) =>
+          sealBlob(db.codec, valuePlace(channel, version), { type: 'list', blob: Buffer.from(text) }),
+        ),
+      ),
     ],
   });
 }

@@ -1,11 +1,19 @@
 import type { StoreItem, StoreNamespaces, StoreSearch } from '../../schema/store-item.ts';
+import { openRows, type Place } from '../encryption/codec.ts';
 import { toField } from './json-field.ts';
 import { patternsField, permits, type Patterns } from './permits.ts';
 import type { Database, Db } from './pool.ts';
 import { filterConditions, labelConditions } from './store-filter.ts';
+import { refuseByValue } from './unsearchable.ts';
 import { hasMany, nearestSql, productSql, SLICES, type ItemVectors, type Nearness } from './store-vectors.ts';
 
 type ItemKey = { namespace: string[]; key: string };
+
+/** Where the value of an item stands. */
+export const itemPlace = ({ namespace, key }: ItemKey): Place => ({ kind: 'store.value', of: JSON.stringify([...namespace, key]) });
+
+const openItems = <I extends ItemKey & { value: unknown }>({ codec }: Pick<Db, 'codec'>, items: I[]): Promise<I[]> =>
+  openRows<I>(codec, items, { value: itemPlace });
 
 const COLUMNS = 'namespace, key, value, created_at, updated_at';
 /** Returns what filters of authorization see of an item: its value, and where it lies. `of`: the table's alias. */
@@ -22,6 +30,7 @@ type NewItem = ItemKey & { value: object; ttl: number | null; indexed?: ItemVect
  */
 export async function putItem(db: Db, { namespace, key, value, ttl, indexed, replaceable }: NewItem): Promise<boolean> {
   const { dims = 0, index, vectors = [] } = indexed ?? {};
+  const stored = await db.codec.seal(itemPlace({ namespace, key }), JSON.stringify(value));
   const [row] = await db.query<{ stored: boolean }>({
     name: 'store_put',
     text: `with item as (
@@ -37,7 +46,7 @@ export async function putItem(db: Db, { namespace, key, value, ttl, indexed, rep
         select item.namespace, item.key, s.n - 1, s.slice from item, ${SLICES('$7', 'nullif($6, 0)')} s
         on conflict (namespace, key, n) do update set embedding = excluded.embedding)
       select exists (select 1 from item) as stored`,
-    values: [namespace, key, JSON.stringify(value), ttl, toField(index), dims, vectors.flat(), vectors.length, patternsField(replaceable)],
+    values: [namespace, key, stored, ttl, toField(index), dims, vectors.flat(), vectors.length, patternsField(replaceable)],
   });
   return row!.stored;
 }
@@ -47,15 +56,16 @@ export async function getItem(
   db: Db,
   { namespace, key, refresh = true, seen }: ItemKey & { refresh?: boolean; seen?: Patterns },
 ): Promise<StoreItem | undefined> {
-  const [item] = await db.query<StoreItem & { expires_at: string | null }>({
+  const found = await db.query<StoreItem & { expires_at: string | null }>({
     name: 'store_get',
     text: `select ${COLUMNS}, expires_at from gx.store_item where namespace = $1 and key = $2 and ${ALIVE} and ${permits(LABELS, '$3')}`,
     values: [namespace, key, patternsField(seen)],
   });
-  if (item === undefined) return undefined;
-  const { expires_at, ...found } = item;
-  if (refresh && expires_at !== null) await refreshItems(db, [found]);
-  return found;
+  const [stored] = await openItems(db, found);
+  if (stored === undefined) return undefined;
+  const { expires_at, ...item } = stored;
+  if (refresh && expires_at !== null) await refreshItems(db, [item]);
+  return item;
 }
 
 async function refreshItems(db: Db, items: ItemKey[]): Promise<void> {
@@ -82,9 +92,10 @@ export type Near = { vector: number[]; by: Nearness };
 
 /** Returns items under a namespace, newest first; with a vector, those that have one of its length, nearest first. */
 export async function searchItems(db: Database, search: GuardedSearch, near?: Near): Promise<FoundItem[]> {
+  refuseByValue(db.codec, 'filter', search.filter);
   const items = await (near === undefined ? newest(db, search) : nearest(db, search, near));
   if (search.refresh_ttl !== false) await refreshItems(db, items);
-  return items;
+  return openItems(db, items);
 }
 
 /** `seen`: the items that the caller may see. */

@@ -1,7 +1,9 @@
 import { IN_A_PACK, packedIn, packsFor, UNPACKED, writesIn } from './checkpoint-packs.ts';
+import { openCheckpoints } from './checkpoint-fields.ts';
 import { toField } from './json-field.ts';
 import type { StoredList } from './list-rows.ts';
 import type { Db } from './pool.ts';
+import { refuseByNamed } from './unsearchable.ts';
 
 /* This file reads checkpoints, wherever they are stored. */
 
@@ -132,11 +134,12 @@ function sourceOf({ threadId, namespace, checkpointId, before, metadata, limit }
  * Reads checkpoints from rows, or from packs. It takes one statement, and one text to parse for each checkpoint.
  * Lateral joins keep the planner to the primary key on the way from a list to its bases.
  */
-function readFrom(db: Db, which: WhichCheckpoints, packed: boolean): Promise<StoredCheckpoint[]> {
+async function readFrom(db: Db, which: WhichCheckpoints, packed: boolean): Promise<StoredCheckpoint[]> {
+  refuseByNamed(db.codec, which.metadata);
   const { threadId, namespace, checkpointId, before, metadata, limit, known = [] } = which;
   const { parameters, source } = sourceOf(which, packed);
   const given = [threadId, namespace, checkpointId, before, metadata, limit].map((value) => Number(value !== undefined));
-  return db.query<StoredCheckpoint>({
+  const rows = await db.query<StoredCheckpoint>({
     name: `checkpoint_read_${given.join('')}${packed ? '_packed' : ''}`,
     text: `with recursive c as materialized (
         ${source}),
@@ -153,6 +156,7 @@ function readFrom(db: Db, which: WhichCheckpoints, packed: boolean): Promise<Sto
       from c order by checkpoint_id desc`,
     values: parameters,
   });
+  return openCheckpoints(db.codec, rows);
 }
 
 const ROW_WRITES = `gx.checkpoint_writes w

@@ -29,7 +29,8 @@ export type SealedKind =
   | 'feedback'
   | 'cron.payload'
   | 'webhook.url'
-  | 'named';
+  | 'named'
+  | 'key';
 
 export type Codec = {
   /** True where new values are encrypted. */

@@ -7,6 +7,7 @@ import { asError, NotFound, StartError } from '../../errors.ts';
 import { createLog, type Log } from '../../log.ts';
 import { collectAtRest } from '../at-rest.ts';
 import { markBegun } from '../db/leases.ts';
+import { aesCodec } from '../encryption/aes.ts';
 import { openDatabase } from '../db/pool.ts';
 import { bindFetchTo } from '../exchange/fetch.ts';
 import { loadEmbed } from '../gx-json/embed.ts';
@@ -105,6 +106,7 @@ async function start({
   index,
   storeLife,
   database,
+  encryption,
   logLevel,
   env,
   traced,
@@ -120,7 +122,7 @@ async function start({
   // Modules of graphs may ask for the logger while they load.
   const duringRun = serveLogger(log);
   register();
-  const db = openDatabase({ ...database, name: 'gx-graph-thread' }, log);
+  const db = openDatabase({ ...database, name: 'gx-graph-thread', codec: encryption && aesCodec(encryption) }, log);
   const embed = index && (await loadEmbed(index));
   const store = new PgStore(db, storeLife, index && embed && new SemanticSearch({ db, index, embed }));
   const graphs = await loadGraphs(sources);

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Database } from '../db/pool.ts';
 import type { Near } from '../db/store-items.ts';
+import { refuseByValue } from '../db/unsearchable.ts';
 import { nearness, prepareVectors, setVectors, unindexed, type ItemVectors, type Nearness, type Unindexed } from '../db/store-vectors.ts';
 import { textsOf, type Embed, type StoreIndex } from './embed.ts';
 
@@ -23,12 +24,15 @@ export class SemanticSearch {
    * paths.
    */
   async vectorsOf(value: object, index: unknown): Promise<ItemVectors> {
-    const { embed, index: settings } = this.#deps;
+    const { db, embed, index: settings } = this.#deps;
+    // Vectors would tell what an encrypted value is about.
+    if (db.codec.encrypts) return { dims: 0, index, vectors: [] };
     return { dims: settings.dims, index, vectors: await embed(textsOf(value, index, settings)) };
   }
 
   async near(query: string): Promise<Near> {
     const { db, embed, index } = this.#deps;
+    refuseByValue(db.codec, 'query', query);
     const [vector = []] = await embed([query]);
     // A database may gain pgvector, but does not lose it.
     if (this.#by === 'sql') this.#by = await nearness(db, index.dims);

@@ -5,6 +5,7 @@ import { Nullable } from '../../schema/types.ts';
 import { StoreDelete, StoreGet, StoreItem, StoreNamespaces, StorePut, StoreSearch } from '../../schema/store-item.ts';
 import { permission } from '../auth/caller.ts';
 import { deleteItem, getItem, listNamespaces, putItem, searchItems, type Near } from '../db/store-items.ts';
+import { refuseByValue } from '../db/unsearchable.ts';
 import type { AgentDeps } from '../deps.ts';
 import { ok, refused, route, type AgentRoute } from './route.ts';
 
@@ -24,8 +25,9 @@ function checked<B extends object>(body: B): B {
   return body;
 }
 
-async function nearTo({ semanticSearch }: Deps, query: string | null | undefined): Promise<Near | undefined> {
+async function nearTo({ db, semanticSearch }: Deps, query: string | null | undefined): Promise<Near | undefined> {
   if (!query) return undefined;
+  refuseByValue(db.codec, 'query', query);
   const msg = 'This deployment has no semantic search: gx.json names no store.index';
   if (semanticSearch === undefined) throw new Invalid([{ loc: ['body', 'query'], msg, type: 'not_supported' }]);
   return semanticSearch.near(query);

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../schema/agent-types.ts';
+import type { EncryptionSettings } from '../../config/encryption.ts';
 import type { RunError, RunKwargs } from '../../schema/run.ts';
 import type { GraphSource } from '../gx-json/read.ts';
 import type { StoreIndex } from '../gx-json/embed.ts';
@@ -55,6 +56,8 @@ export type ThreadStart = {
   storeLife?: StoreLife | undefined;
   /** The thread opens a pool of its own: runs read and write their checkpoints there. */
   database: { uri: string; poolSize: number; statementTimeoutSeconds: number };
+  /** How the thread encrypts what it stores, and reads what is encrypted; absent where nothing is. */
+  encryption?: EncryptionSettings | undefined;
   logLevel: string;
   /** Variables of gx.json, which yield to those of the process. */
   env: Record<string, string>;
