@@ -5,8 +5,8 @@ import process from 'node:process';
 import { UsageError } from '../../../dev/errors.ts';
 import { freePort, startServer, type BenchServer } from './servers.ts';
 
-/** `config` is a file beside the graphs. */
-type ServerSettings = { database: string; slots?: number; config?: string };
+/** `config` is a file beside the graphs, `env` what else the server is told. */
+type ServerSettings = { database: string; slots?: number; config?: string; env?: Record<string, string> };
 
 /** A checkout of this project, whose agent server is measured. Nothing is written into its folder. */
 export type Checkout = {
@@ -37,7 +37,7 @@ export function checkoutAt(folder: string, cache: string): Checkout {
       rmSync(compileCache, { recursive: true, force: true });
       execFileSync(process.execPath, [loader], { cwd: folder, env: { PATH: process.env.PATH, ...compiled }, stdio: 'ignore' });
     },
-    start: async ({ database, slots = 10, config = 'gx.json' }) => {
+    start: async ({ database, slots = 10, config = 'gx.json', env: more = {} }) => {
       const port = await freePort();
       const env = {
         ...compiled,
@@ -47,6 +47,7 @@ export function checkoutAt(folder: string, cache: string): Checkout {
         GX_SERVER_HOST: '127.0.0.1',
         GX_SERVER_PORT: String(port),
         N_JOBS_PER_WORKER: String(slots),
+        ...more,
       };
       return startServer({ command: process.execPath, args: ['src/main.ts', 'agent-server'], cwd: folder, env, health: '/ok', port });
     },

@@ -25,6 +25,14 @@ export const CONTENDERS: Contender[] = [
     start: async (databases) => own.start({ database: await databases.fresh() }),
   },
   {
+    who: 'encrypted',
+    name: 'encrypted',
+    about: 'this server with GX_AES_KEY; the ratio is how many times better it is without, with the least and most of all rounds',
+    forgetful: false,
+    install: () => undefined,
+    start: async (databases) => own.start({ database: await databases.fresh(), env: { GX_AES_KEY: 'a key for benches of 32 bytes ok' } }),
+  },
+  {
     who: 'js',
     name: 'js',
     about: 'npm @langchain/langgraph-api 1.5.1, 10 workers: everything in memory, nothing durable',

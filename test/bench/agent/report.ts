@@ -1,6 +1,6 @@
 import { median } from './load.ts';
 import type { Contender } from './contenders.ts';
-import type { Scenario, Who } from './scenarios/scenario.ts';
+import { isOwn, type Scenario, type Who } from './scenarios/scenario.ts';
 
 /** A scenario's figures, one for each round, and the reason why a contender has no more of them. */
 export type Measured = { scenario: Scenario; figures: Partial<Record<Who, number[]>>; brokeOff: Partial<Record<Who, string>> };
@@ -63,7 +63,7 @@ function cell(measured: Measured, who: Who): string {
   const figure = value.toFixed(DECIMALS[measured.scenario.unit]);
   const times = who === 'gx' ? undefined : ratio(measured, who);
   if (times === undefined) return figure;
-  return `${figure} (${who === 'beside' ? besideRatio(measured, times) : `${times.toFixed(1)}x`})`;
+  return `${figure} (${isOwn(who) ? besideRatio(measured, times) : `${times.toFixed(1)}x`})`;
 }
 
 /** Returns the first line of a message, without characters that would end the cell. */

@@ -1,7 +1,7 @@
 import type { BenchServer } from '../servers.ts';
 
 /** `beside` is another checkout of this project. */
-export type Who = 'gx' | 'beside' | 'js' | 'aegra' | 'aegra-redis';
+export type Who = 'gx' | 'beside' | 'encrypted' | 'js' | 'aegra' | 'aegra-redis';
 
 /**
  * One measurement of one server. It says how much work suits each server, because some answer within milliseconds and
@@ -21,5 +21,8 @@ export type Scenario = {
   times?: { of: Who[]; atLeast: number }[];
 };
 
-/** Another checkout gets as much work as this one. */
-export const sizeFor = ({ sizes }: Scenario, who: Who): number | undefined => sizes[who === 'beside' ? 'gx' : who];
+/** Says whether a contender is this server in another form, which does the same work. */
+export const isOwn = (who: Who): boolean => who === 'beside' || who === 'encrypted';
+
+/** Another form of this server gets as much work as this one. */
+export const sizeFor = ({ sizes }: Scenario, who: Who): number | undefined => sizes[isOwn(who) ? 'gx' : who];
