@@ -56,7 +56,6 @@ test.each([
 });
 
 test.each([
-  ['encryption', { LANGGRAPH_AES_KEY: 'k' }, /LANGGRAPH_AES_KEY can't be honoured: this server does not do that yet/],
   ['encryption of some fields', { GX_AES_JSON_KEYS: 'a,b' }, /GX_AES_JSON_KEYS/],
   ['authentication', { LANGGRAPH_AUTH_TYPE: 'langsmith' }, /LANGGRAPH_AUTH_TYPE/],
   ['an unknown key in a section of gx.json', { LANGGRAPH_HTTP: '{"colour":1}' }, /LANGGRAPH_HTTP: "http\.colour"/],
