@@ -46,6 +46,8 @@ async function locked(client: pg.PoolClient, work: () => Promise<void>): Promise
 /** Returns the number of the newest applied step, after making sure that the schema is of our major version. */
 async function state(client: pg.PoolClient): Promise<number> {
   await client.query('create schema if not exists gx');
+  // pg-boss makes its own before it takes its lock, so two new servers would both try.
+  await client.query('create schema if not exists pgboss');
   await client.query(`create table if not exists gx.migration (
     number integer primary key, name text not null, major integer not null, applied_at timestamptz not null default now())`);
   const { rows } = await client.query<{ number: number | null; major: number | null }>(
