@@ -147,7 +147,7 @@ describe('a deployment made by REST', () => {
       'the version is read',
       async () => (await call<{ image_version: string | null }>(api, 'GET', path)).image_version ?? undefined,
     );
-    expect(version).toMatch(/^\d+\.\d+\.\d+/);
+    expect(version).toMatch(/^v\d+\.\d+\.\d+$/);
     const { logs } = await call<{ logs: { message: string }[] }>(api, 'GET', `${path}/logs`);
     expect(logs.map(({ message }) => message).join('\n')).toContain('agent server ready');
   });
