@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ALL_BACK } from '../../src/agent/db/worker-locks.ts';
 import type { AgentProcess } from '../kit/agent-server.ts';
+import { untilLocksCount } from '../kit/locks-count.ts';
 import { freshDatabase, type TestDatabase } from '../kit/postgres.ts';
 import { until } from '../kit/until.ts';
 import { startReceiver, type WebhookReceiver } from '../kit/webhook-receiver.ts';
@@ -36,11 +36,7 @@ beforeAll(async () => {
   fleet = new Fleet({ database: database.uri });
   await fleet.start(WORKERS);
   await fleet.complete();
-  // Until then nobody without a lock is taken for dead.
-  await until('Postgres has run for a while', async () => {
-    const [age] = await database.sql<{ seconds: number }>('select extract(epoch from now() - pg_postmaster_start_time())::int as seconds');
-    return age!.seconds > ALL_BACK;
-  });
+  await untilLocksCount(database);
 });
 
 afterAll(async () => {

@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ALL_BACK } from '../../src/agent/db/worker-locks.ts';
 import type { AgentProcess } from '../kit/agent-server.ts';
 import { until } from '../kit/until.ts';
+import { untilLocksCount } from '../kit/locks-count.ts';
 import { freshDatabase, type TestDatabase } from '../kit/postgres.ts';
 import { api as startApi, Fleet, say } from './fleet.ts';
 import { byRun, movesOf, openJournal, quantile, seconds, type Line, type Move } from './journal.ts';
@@ -37,11 +37,7 @@ beforeAll(async () => {
   api = await startApi(options);
   fleet = new Fleet(options);
   await fleet.start(WORKERS);
-  // Until then nobody without a lock is taken for dead.
-  await until('Postgres has run for a while', async () => {
-    const [age] = await database.sql<{ seconds: number }>('select extract(epoch from now() - pg_postmaster_start_time())::int as seconds');
-    return age!.seconds > ALL_BACK;
-  });
+  await untilLocksCount(database);
 });
 
 afterAll(async () => {

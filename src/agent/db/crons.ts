@@ -53,14 +53,7 @@ export async function insertCron(db: Db, cron: NewCron): Promise<Cron | undefine
       cron.thread_id,
       cron.user_id,
       cron.owner === undefined ? null : await codec.seal(ownerOf(cron.cron_id), toField(cron.owner)!),
-      cron.schedule,
-      cron.timezone,
-      cron.end_time,
-      cron.next_run_date,
-      cron.enabled,
-      cron.on_run_completed,
-      await codec.seal(payloadOf(cron.cron_id), toField(cron.payload)!),
-      toField(await sealNamed(codec, cron.metadata)),
+      ...(await changeable(codec, cron.cron_id, cron)),
     ],
   });
   return openedCron(db, rows);
@@ -97,6 +90,18 @@ export type ChangedCron = Pick<
   payload: CronCall;
 };
 
+/** Returns the columns that a change may set, in the order of both statements. */
+const changeable = async (codec: Db['codec'], cronId: string, cron: ChangedCron): Promise<unknown[]> => [
+  cron.schedule,
+  cron.timezone,
+  cron.end_time,
+  cron.next_run_date,
+  cron.enabled,
+  cron.on_run_completed,
+  await codec.seal(payloadOf(cronId), toField(cron.payload)!),
+  toField(await sealNamed(codec, cron.metadata)),
+];
+
 /** Replaces what a held cron says. Its metadata is merged. */
 export async function updateCron(tx: Db, cronId: string, cron: ChangedCron): Promise<Cron> {
   const rows = await tx.query<Cron>({
@@ -104,17 +109,7 @@ export async function updateCron(tx: Db, cronId: string, cron: ChangedCron): Pro
     text: `update gx.cron c set schedule = $2, timezone = $3, end_time = $4, next_run_date = $5, enabled = $6, on_run_completed = $7, payload = $8,
         metadata = c.metadata || $9, updated_at = now()
       where c.cron_id = $1 returning ${COLUMNS}`,
-    values: [
-      cronId,
-      cron.schedule,
-      cron.timezone,
-      cron.end_time,
-      cron.next_run_date,
-      cron.enabled,
-      cron.on_run_completed,
-      await tx.codec.seal(payloadOf(cronId), toField(cron.payload)!),
-      toField(await sealNamed(tx.codec, cron.metadata)),
-    ],
+    values: [cronId, ...(await changeable(tx.codec, cronId, cron))],
   });
   return (await openedCron(tx, rows))!;
 }

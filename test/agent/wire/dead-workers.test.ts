@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { ALL_BACK } from '../../../src/agent/db/worker-locks.ts';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
+import { untilLocksCount } from '../../kit/locks-count.ts';
 import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
 import { until } from '../../kit/until.ts';
 
@@ -13,10 +13,7 @@ let agents: AgentProcess[] = [];
 
 beforeAll(async () => {
   database = await freshDatabase();
-  await until('Postgres has run for a while', async () => {
-    const [age] = await database.sql<{ seconds: number }>('select extract(epoch from now() - pg_postmaster_start_time())::int as seconds');
-    return age!.seconds > ALL_BACK;
-  });
+  await untilLocksCount(database);
 });
 afterEach(async () => {
   await Promise.all(agents.map((agent) => agent.kill('SIGKILL')));
