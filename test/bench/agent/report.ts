@@ -45,9 +45,9 @@ function verdicts(measured: Measured): Verdict[] {
 
 const word = ({ goal, met }: Verdict): string => `${goal}: ${met ? 'met' : 'MISSED'}`;
 
-/** Two checkouts are compared to the hundredth, together with how much the pairs of one round differ. */
-function besideRatio({ scenario, figures }: Measured, middle: number): string {
-  const pairs = (figures.beside ?? []).flatMap((other, round) => {
+/** Two servers of this project are compared to the hundredth, together with how much the pairs of one round differ. */
+function besideRatio({ scenario, figures }: Measured, who: Who, middle: number): string {
+  const pairs = (figures[who] ?? []).flatMap((other, round) => {
     const own = figures.gx?.[round];
     return own === undefined ? [] : [better(scenario.unit, own, other)];
   });
@@ -63,7 +63,7 @@ function cell(measured: Measured, who: Who): string {
   const figure = value.toFixed(DECIMALS[measured.scenario.unit]);
   const times = who === 'gx' ? undefined : ratio(measured, who);
   if (times === undefined) return figure;
-  return `${figure} (${isOwn(who) ? besideRatio(measured, times) : `${times.toFixed(1)}x`})`;
+  return `${figure} (${isOwn(who) ? besideRatio(measured, who, times) : `${times.toFixed(1)}x`})`;
 }
 
 /** Returns the first line of a message, without characters that would end the cell. */

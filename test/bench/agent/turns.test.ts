@@ -66,12 +66,15 @@ test('our own server may break off as well, and no ratio is made of its earlier 
   expect(table(rows, contenders)).toContain('| broke off: socket hang up | 10.0  |      |');
 });
 
-test('a checkout beside this one does the same work, and shows the pairs of its rounds', async () => {
-  const contenders = [stub('gx'), stub('beside')];
-  const figures = { gx: [10, 10, 20], beside: [11, 9, 24] };
+test.each(['beside', 'encrypted'] as const)(
+  'our own other server (%s) does the same work, and shows the pairs of its rounds',
+  async (other) => {
+    const contenders = [stub('gx'), stub(other)];
+    const figures = { gx: [10, 10, 20], [other]: [11, 9, 24] };
 
-  const rows = await measureInTurns([scenario('only')], contenders, databases, work);
+    const rows = await measureInTurns([scenario('only')], contenders, databases, work);
 
-  expect(rows[0]?.figures).toEqual({ gx: [10, 10], beside: [10, 10] });
-  expect(table([{ ...rows[0]!, figures }], contenders)).toContain('| 11.0 (1.10x, rounds 0.90-1.20) |');
-});
+    expect(rows[0]?.figures).toEqual({ gx: [10, 10], [other]: [10, 10] });
+    expect(table([{ ...rows[0]!, figures }], contenders)).toContain('| 11.0 (1.10x, rounds 0.90-1.20) |');
+  },
+);
