@@ -41,11 +41,13 @@ Run it when the image of an agent is built. It takes no options. GX_CONFIG names
 /** Each command loads only its own product, so that an agent never loads the Kubernetes client. */
 const commands: Record<string, RunCommand> = {
   'control-plane': withoutOptions('control-plane', CONTROL_PLANE_HELP, async (_args, signal) => {
-    const [{ controlPlaneConfig }, { startControlPlane }, { connect }] = await Promise.all([
+    const [{ controlPlaneConfig }, { startControlPlane }, { connect }, { collectAtRest }] = await Promise.all([
       import('./config/control-plane.ts'),
       import('./control-plane/start.ts'),
       import('./kube/client.ts'),
+      import('./at-rest.ts'),
     ]);
+    collectAtRest();
     const config = controlPlaneConfig(processEnv());
     const log = createLog({ level: config.logLevel, process: 'control-plane' });
     const kube = await connect({ fieldManager: 'gx-control-plane', userAgent: 'gx-control-plane' });

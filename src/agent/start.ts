@@ -3,7 +3,7 @@ import type { AgentConfig } from '../config/agent.ts';
 import { ASSISTANT_DEFAULTS, assistantDefaults, type AssistantDefaults } from '../config/assistant-defaults.ts';
 import { listen, type ListeningServer } from '../http/listen.ts';
 import type { Log } from '../log.ts';
-import { collectAtRest } from './at-rest.ts';
+import { collectAtRest } from '../at-rest.ts';
 import { assemble, graphHost, Opened, sharesOf } from './assemble.ts';
 import { openAuthentication, type Authentication } from './authentication.ts';
 import type { ClockDeps } from './crons/clock.ts';

@@ -4,6 +4,7 @@ import { kinds, type Kube } from '../../src/kube/kube.ts';
 import { API_VERSION } from '../../src/schema/custom-resources.ts';
 import { tell } from './tell.ts';
 import { startApiServer } from '../kit/api-server.ts';
+import { imageEnvironment } from '../kit/image-environment.ts';
 import { attempt, forgeKeys, openStreams, sendHalf, sendSlowly } from './attacks.ts';
 import { attackBodies } from './bodies.ts';
 import { besideNeighbour } from './neighbour.ts';
@@ -33,7 +34,11 @@ async function stageOn(kube: Kube, kubeconfig: string): Promise<Stage> {
     keys.push((await createKey(kube, 'default', { name, tenantId, role: 'write' })).key);
   }
   const [attacker = '', key = ''] = keys;
-  const server = await startWatched(['control-plane'], { KUBECONFIG: kubeconfig, GX_NAMESPACE: 'default' }, '/readyz');
+  const server = await startWatched(
+    ['control-plane'],
+    { ...imageEnvironment('gx-platform'), KUBECONFIG: kubeconfig, GX_NAMESPACE: 'default' },
+    '/readyz',
+  );
   const make = async (name: string, own: string): Promise<string> => {
     const headers = { 'x-api-key': own, 'content-type': 'application/json' };
     const body = {

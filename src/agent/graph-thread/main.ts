@@ -5,7 +5,7 @@ import { parentPort, workerData, type MessagePort } from 'node:worker_threads';
 import { register } from 'tsx/esm/api';
 import { asError, NotFound, StartError } from '../../errors.ts';
 import { createLog, type Log } from '../../log.ts';
-import { collectAtRest } from '../at-rest.ts';
+import { collectAtRest } from '../../at-rest.ts';
 import { markBegun } from '../db/leases.ts';
 import { aesCodec } from '../encryption/aes.ts';
 import { openDatabase } from '../db/pool.ts';

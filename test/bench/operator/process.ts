@@ -5,6 +5,7 @@ import { openSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
+import { imageEnvironment } from '../../kit/image-environment.ts';
 import { until } from '../../kit/until.ts';
 import { LEASHED } from '../../kit/leash.ts';
 
@@ -28,14 +29,6 @@ export type OperatorUnderTest = {
 export const reconciled = (operator: OperatorUnderTest, controller: string): Promise<number> =>
   operator.metric('controller_runtime_reconcile_total', `controller="${controller}"`);
 
-/** The environment that the image gives its program. */
-function imageEnvironment(): Record<string, string> {
-  const stage = /^FROM \S+ AS gx-platform$(.*?)^FROM /ms.exec(readFileSync('Dockerfile', 'utf8'))?.[1] ?? '';
-  const [, words] = /^ENV (.+)$/m.exec(stage) ?? [];
-  if (words === undefined) throw new Error('The Dockerfile gives gx-platform no environment.');
-  return Object.fromEntries(words.split(' ').map((word) => word.split(/=(.*)/s, 2)));
-}
-
 export const USER_AGENT = 'gx-operator';
 
 export async function startOperatorProcess({
@@ -56,7 +49,7 @@ export async function startOperatorProcess({
     env: {
       PATH: process.env.PATH,
       KUBECONFIG: kubeconfig,
-      ...imageEnvironment(),
+      ...imageEnvironment('gx-platform'),
       GX_SERVER_HOST: '127.0.0.1',
       GX_HEALTH_PORT: String(port),
       ...SETTINGS,

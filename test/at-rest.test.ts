@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { resting, STARTED, type Rest } from '../../src/agent/at-rest.ts';
+import { resting, STARTED, type Rest } from '../src/at-rest.ts';
 
 const MB = 1024 * 1024;
 const fresh: Rest = { looks: 0, heap: 0 };
@@ -26,4 +26,10 @@ test('a heap that is hardly larger than after the last collection is left alone,
   const collected: Rest = { looks: 0, heap: 30 * MB };
   expect(after(collected, ...Array.from({ length: 10 }, (): [number, number] => [0, 37])).collect).toBe(false);
   expect(after(collected, ...Array.from({ length: 3 }, (): [number, number] => [0, 39])).collect).toBe(true);
+});
+
+test('a large heap takes long, and is collected when it has grown by a tenth', () => {
+  const collected: Rest = { looks: 0, heap: 300 * MB };
+  expect(after(collected, ...Array.from({ length: 10 }, (): [number, number] => [0, 325])).collect).toBe(false);
+  expect(after(collected, ...Array.from({ length: 3 }, (): [number, number] => [0, 335])).collect).toBe(true);
 });

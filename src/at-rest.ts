@@ -2,8 +2,9 @@ import { performance, type EventLoopUtilization } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
 
 /*
- * V8 keeps its heaps as large as a burst of work made them, which is some 60 MB a server. A thread that has had little
- * to do for a while therefore collects garbage once (some 60 ms), so that the pod gives the memory back.
+ * V8 keeps its heaps as large as a burst of work made them, which is some 60 MB a server and 100 MB a control plane. A
+ * thread that has had little to do for a while therefore collects garbage once (some 60 ms), so that the pod gives the
+ * memory back.
  */
 
 const LOOK_EVERY = 10_000;
@@ -15,8 +16,11 @@ const FIRST_LOOK = 3000;
  */
 const RESTING = 0.05;
 
-/** Bytes by which the heap must have grown since the last collection; for less, the pause is not worth it. */
-const WORTH = 8 * 1024 * 1024;
+/**
+ * Bytes by which the heap must have grown since the last collection; for less, the pause is not worth it. A large heap,
+ * of a control plane with thousands of deployments, takes longer, and must have grown by a tenth.
+ */
+const worthOf = (heap: number): number => Math.max(8 * 1024 * 1024, heap / 10);
 
 /**
  * Looks in a row that must find the thread at rest, so that a client that pauses between two requests does not wait.
@@ -36,7 +40,7 @@ export const STARTED: Rest = { looks: PATIENCE - 1, heap: 0 };
 export function resting({ looks, heap }: Rest, now: Look): Rest & { collect: boolean } {
   const inRow = now.utilization < RESTING ? looks + 1 : 0;
   const least = Math.min(heap, now.heap);
-  return { looks: inRow, heap: least, collect: inRow >= PATIENCE && now.heap > least + WORTH };
+  return { looks: inRow, heap: least, collect: inRow >= PATIENCE && now.heap > least + worthOf(least) };
 }
 
 /**
