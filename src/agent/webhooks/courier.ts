@@ -9,6 +9,7 @@ import { claimWebhooks, openWebhook, writeWebhookResults, type DueWebhook, type 
 import { versions } from '../versions.ts';
 import type { Lookups } from './lookups.ts';
 import { MOST_ATTEMPTS, pauseAfter, type SendOutcome } from './outcome-rules.ts';
+import { EACH, HostPlaces } from './host-places.ts';
 import { post } from './post.ts';
 import { signedHeaders } from './signature.ts';
 import { addressProblem, urlProblem, type UrlPolicy } from './url-rules.ts';
@@ -35,8 +36,7 @@ type Deps = {
   log: Log;
 };
 
-/** Sent at a time to one host, and in all: 16 hosts that hang leave no room, and each frees it within the time-out. */
-const EACH = 16;
+/** Sent at a time in all: 16 hosts that hang leave no room, and each frees it within the time-out. */
 const MOST = 256;
 
 const CONNECT_MILLISECONDS = 5000;
@@ -59,7 +59,7 @@ export class Courier {
   readonly #deps: Deps;
   readonly #results: Batcher<WebhookResult, undefined>;
   readonly #underWay = new Map<string, Promise<void>>();
-  readonly #perHost = new Map<string, number>();
+  readonly #places = new HostPlaces(() => this.poke());
   readonly #giveUp = new AbortController();
   #wake: (() => void) | undefined;
   #poked = false;
@@ -122,11 +122,10 @@ export class Courier {
     const { db, worker, sending } = this.#deps;
     const leaseSeconds = (CONNECT_MILLISECONDS * 2) / 1000 + sending.timeoutSeconds + LEASE_MARGIN;
     while (!signal.aborted && this.count < MOST) {
-      const room = new Map([...this.#perHost].map(([host, busy]) => [host, EACH - busy]));
       const { claimed, more } = await claimWebhooks(db, {
         worker,
         leaseSeconds,
-        room,
+        room: this.#places.room(),
         each: EACH,
         most: MOST - this.count,
         lifeSeconds: LIFE,
@@ -137,31 +136,35 @@ export class Courier {
   }
 
   #begin(due: DueWebhook): void {
-    this.#perHost.set(due.host, (this.#perHost.get(due.host) ?? 0) + 1);
-    const ended = (): void => {
-      const [busy, all] = [this.#perHost.get(due.host) ?? 1, this.count];
+    this.#places.take(due.host);
+    const ended = (failed: boolean): void => {
+      const isFull = this.count >= MOST;
       this.#underWay.delete(due.run_id);
-      if (busy > 1) this.#perHost.set(due.host, busy - 1);
-      else this.#perHost.delete(due.host);
+      this.#places.leave(due.host, { failed });
       // Others may have waited for this place.
-      if (busy >= EACH || all >= MOST) this.poke();
+      if (isFull) this.poke();
     };
-    this.#underWay.set(due.run_id, this.#deliver(due).finally(ended));
+    this.#underWay.set(due.run_id, this.#deliver(due).then(ended));
   }
 
-  /** Makes one attempt and writes down what came of it. Never fails: what is not written is sent again. */
-  async #deliver(due: DueWebhook): Promise<void> {
+  /**
+   * Makes one attempt and writes down what came of it. Returns whether it failed. Never throws: what is not written is
+   * sent again.
+   */
+  async #deliver(due: DueWebhook): Promise<boolean> {
     const { run_id, attempts } = due;
     const { log } = this.#deps;
     try {
       const result = await this.#attempt(due);
       if (result.again !== null) setTimeout(() => this.poke(), result.again * 1000).unref();
       await this.#results.add(result);
+      return result.status.last_error !== null;
     } catch (error) {
       log.warn(
         { err: asError(error), run_id, attempts },
         'a webhook could not be read, or what became of it not be written; it will be sent again',
       );
+      return true;
     }
   }
 

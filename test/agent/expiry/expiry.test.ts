@@ -130,6 +130,18 @@ describe('a thread', () => {
   });
 });
 
+test('a thread that waits for a person goes like others where `include_interrupted` says so', async () => {
+  const own = await freshDatabase();
+  const other = await startAgent({ database: own.uri, config: 'test/agent/expiry/graphs/waiting.json' });
+  const { thread_id } = await other.client.threads.create();
+  await other.client.runs.wait(thread_id, 'approval', { input: { request: 'delete it' } });
+  expect((await other.client.threads.get(thread_id)).status).toBe('interrupted');
+  await own.sql(`update gx.thread set updated_at = now() - interval '61 minutes', state_updated_at = now() - interval '61 minutes'`);
+  await expect.poll(async () => (await fetch(`${other.url}/threads/${thread_id}`)).status).toBe(404);
+  await other.kill();
+  await own.drop();
+});
+
 describe('an item of the store', () => {
   /** In steps of five, because a test takes its time. */
   const minutesLeft = async (key: string): Promise<number | null | undefined> =>
