@@ -31,6 +31,9 @@ const NEEDED: Record<string, unknown> = {
   schedule: '0 0 1 1 *',
 };
 
+/** Ends of the paths whose answers wait for a run, or follow one. */
+const STAYS = ['/stream/events', '/wait', '/runs/stream'];
+
 /** Operations whose bodies bring content; the others select. */
 const BRINGS = /^(create|wait|stream_run|stream_stateless|update|patch|put|command)/;
 
@@ -47,10 +50,10 @@ async function attack(server: WatchedServer, verdicts: Verdicts): Promise<void> 
     return besideNeighbour(verdicts, { name: `${name}, ${what}`, url }, work);
   };
   const limitOf = (operation: string): number => (BRINGS.test(operation) ? CONTENT : MEBIBYTE);
-  // What streams would not end by itself.
-  const skips = (template: string): boolean =>
-    template.endsWith('/stream/events') || template.endsWith('/wait') || template.endsWith('/runs/stream');
-  const attacked = { server, headers: {}, known: { thread_id }, needed: (field: string) => NEEDED[field], limitOf, skips };
+  // No run begins here, so who waits for one would wait for ever.
+  const stays = (template: string): boolean => STAYS.some((end) => template.endsWith(end));
+  const needed = (field: string): unknown => NEEDED[field];
+  const attacked = { server, headers: {}, known: { thread_id }, needed, limitOf, skips: () => false, stays };
   for (let count = 0; count < 200; count += 1) await attempt(url, { method: 'GET', headers: {}, body: '' });
   const before = server.memory();
   // What the machine itself does to the other tenant's figure.

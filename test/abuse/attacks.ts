@@ -2,10 +2,16 @@ import { request as send, type OutgoingHttpHeaders } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 
-type Sent = { method: string; headers: OutgoingHttpHeaders; body: string };
+type Sent = {
+  method: string;
+  headers: OutgoingHttpHeaders;
+  body: string;
+  /** Milliseconds after the last byte was sent until an answer that has not ended is left. */
+  leaves?: number | undefined;
+};
 
 /** Sends one request, and returns its status and how many bytes came back. A connection that is cut has status 0. */
-export const attempt = (url: string, { method, headers, body }: Sent): Promise<{ status: number; answer: number }> =>
+export const attempt = (url: string, { method, headers, body, leaves }: Sent): Promise<{ status: number; answer: number }> =>
   new Promise((resolve) => {
     let [status, answer] = [0, 0];
     const outgoing = send(url, { method, headers: { ...headers, 'content-length': Buffer.byteLength(body) } }, (response) => {
@@ -15,6 +21,7 @@ export const attempt = (url: string, { method, headers, body }: Sent): Promise<{
     });
     // A refusal may come before all is sent, which cuts the connection.
     outgoing.once('error', () => resolve({ status, answer }));
+    if (leaves !== undefined) outgoing.once('finish', () => setTimeout(() => outgoing.destroy(), leaves));
     outgoing.setTimeout(60_000, () => outgoing.destroy());
     outgoing.end(body);
   });

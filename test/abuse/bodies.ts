@@ -15,10 +15,15 @@ export type Attacked = {
   /** Bytes that a body of the operation may have. */
   limitOf: (operation: string, schema: Schema) => number;
   skips: (path: string) => boolean;
+  /** Whether an answer may have no end. */
+  stays: (path: string) => boolean;
 };
 
+/** Milliseconds within which a body was read and checked, and its run or stream has begun. */
+const LEAVES = 1500;
+
 /** Sends each route that takes a body the worst ones that it admits, one by one, and judges what each costs. */
-export async function attackBodies({ server, headers, known, needed, limitOf, skips }: Attacked, verdicts: Verdicts): Promise<void> {
+export async function attackBodies({ server, headers, known, needed, limitOf, skips, stays }: Attacked, verdicts: Verdicts): Promise<void> {
   const document = (await (await fetch(`${server.url}/openapi.json`)).json()) as Document;
   for (const [template, operations] of Object.entries(document.paths)) {
     if (skips(template)) continue;
@@ -26,7 +31,8 @@ export async function attackBodies({ server, headers, known, needed, limitOf, sk
     for (const [method, { operationId, requestBody }] of Object.entries(operations)) {
       const schema = requestBody?.content['application/json']?.schema;
       if (schema === undefined) continue;
-      const sent = { method: method.toUpperCase(), headers: { ...headers, 'content-type': 'application/json' } };
+      const leaves = stays(template) ? LEAVES : undefined;
+      const sent = { leaves, method: method.toUpperCase(), headers: { ...headers, 'content-type': 'application/json' } };
       // The first fault of each route compiles a check, once for the life of the process.
       await attempt(server.url + path, { ...sent, body: '{"": [0]}' });
       for (const { name, body } of worstBodies(schema, limitOf(operationId, schema), needed)) {
