@@ -5,16 +5,18 @@ import type { Log } from '../log.ts';
 import { readGraphsFile } from './gx-json/read.ts';
 import { keepSchemas } from './graph-types/built-schemas.ts';
 import { readTypes } from './graph-types/typed-schemas.ts';
+import { writeBills } from './sbom/write.ts';
 import { bundleUi, hasUi, keepBundles } from './ui/bundles.ts';
 
 /**
  * Makes in advance what an agent's server would otherwise make at run time, with packages that its image need not keep:
- * the schemas that only TypeScript knows, and the bundles of components. Throws a `StartError` for everything that
- * would also prevent a start.
+ * the schemas that only TypeScript knows, and the bundles of components. Writes what the image has installed. Throws a
+ * `StartError` for everything that would also prevent a start.
  */
 export async function buildAgent({ configPath, sections, folder, within }: AgentBuildConfig, log: Log, signal: AbortSignal): Promise<void> {
   const file = readGraphsFile(configPath, sections);
   mkdirSync(folder, { recursive: true });
+  await writeBills({ project: file.folder, folder }, log, signal);
   if (hasUi(file)) keepBundles(folder, await bundleUi(file, signal));
   if (within === 0) return;
   try {
