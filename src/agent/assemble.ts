@@ -50,11 +50,15 @@ export class Opened {
   }
 }
 
-export function graphHost(config: AgentConfig, file: GraphsFile, { log, lines }: Logging): GraphHost {
+/** `partial`: the graphs that can be loaded are served without the others. */
+type HostOptions = Logging & { partial: boolean };
+
+export function graphHost(config: AgentConfig, file: GraphsFile, { partial, log, lines }: HostOptions): GraphHost {
   const shares = sharesOf(config);
   return new GraphHost({
     start: {
       graphs: file.graphs,
+      partial,
       index: file.index,
       storeLife: expirySettings(file.settings).store,
       allowedModules: file.settings.checkpointer?.serde?.allowed_json_modules,
@@ -86,6 +90,7 @@ type Parts = {
   file: GraphsFile;
   /** Returns a caller for a user who was let in before. */
   callerFor: ClockDeps['callerFor'];
+  graphFaults: AgentDeps['graphFaults'];
 } & Logging;
 
 /**
@@ -94,7 +99,7 @@ type Parts = {
  * before.
  */
 export async function assemble(parts: Parts, opened: Opened): Promise<AgentDeps> {
-  const { config, db, preparing, host, bundles, file, callerFor, log, lines } = parts;
+  const { config, db, preparing, host, bundles, file, callerFor, graphFaults, log, lines } = parts;
   const { jobs, streams } = config;
   const graphs = file.graphs.map(({ graphId }) => graphId);
   const tickets = await openTickets(db, { works: jobs.slots > 0, preparing }, log);
@@ -114,7 +119,7 @@ export async function assemble(parts: Parts, opened: Opened): Promise<AgentDeps>
   const { settings, env } = file;
   const { webhooks, courier } = openWebhooks({ db, worker: signals.processId, config: config.webhooks, settings, env, log });
   opened.add(() => courier.close());
-  const shared = { db, tickets, signals, readers, host, jobs, webhooks, shippedLines: lines?.counts, log };
+  const shared = { db, tickets, signals, readers, host, jobs, webhooks, graphFaults, shippedLines: lines?.counts, log };
   const executor = new Executor({ ...shared, publisher, eventLog, exporter });
   const pump = new Pump({ db, tickets, jobs, log, graphs, worker: signals.processId, ...execution(executor, host, jobs) });
   const keeper = new Keeper({ ...shared, eventLog, executor, pump });

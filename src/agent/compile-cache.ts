@@ -13,6 +13,7 @@ const HEAP_MEGABYTES = 512;
 
 const start: ThreadStart = {
   graphs: [],
+  partial: false,
   database: { uri: 'postgresql://nowhere', poolSize: 1, statementTimeoutSeconds: 1 },
   logLevel: 'silent',
   env: {},

@@ -4,6 +4,7 @@ import type { BatchedStatements } from './db/batched-statements.ts';
 import type { Database } from './db/pool.ts';
 import type { RunInserts } from './db/run-inserts.ts';
 import type { Signals } from './db/signals.ts';
+import type { GraphFault } from './threads/graph-faults.ts';
 import type { TypedSchemas } from './graph-types/typed-schemas.ts';
 import type { Expiry } from './gx-json/expiry.ts';
 import type { SemanticSearch } from './gx-json/semantic-search.ts';
@@ -43,6 +44,8 @@ export type AgentDeps = {
   clock: CronClock;
   /** The graphs of this revision. */
   graphs: string[];
+  /** Returns those that are not served as their files say. */
+  graphFaults: () => GraphFault[];
   /** How items of the store are searched by meaning; undefined when gx.json asks for none. */
   semanticSearch: SemanticSearch | undefined;
   jobs: JobSettings;

@@ -19,7 +19,9 @@ import type { Feature } from './routes/feature.ts';
 import { readGraphsFile, type GraphsFile } from './gx-json/read.ts';
 import { systemAssistantId } from './ids.ts';
 import { agentApp, agentSockets, mountPrefix } from './server.ts';
+import type { GraphFaults } from './threads/graph-faults.ts';
 import type { GraphHost } from './threads/host.ts';
+import type { GraphFailures } from './threads/protocol.ts';
 import type { Logging } from './tracing/agent-log.ts';
 import type { Bundles } from './ui/main.ts';
 import { servedBundles } from './ui/bundles.ts';
@@ -34,8 +36,11 @@ const STOPPED_START_MILLISECONDS = 1000;
 
 export type AgentServer = { port: number; stop(): Promise<void> };
 
-/** `extra` is served beside what every deployment serves. */
-type StartOptions = { config: AgentConfig; signal: AbortSignal; extra?: readonly Feature[] } & Logging;
+/**
+ * `extra` is served beside what every deployment serves. Without `faults`, a graph that can't be loaded fails the
+ * start.
+ */
+type StartOptions = { config: AgentConfig; signal: AbortSignal; extra?: readonly Feature[]; faults?: GraphFaults | undefined } & Logging;
 
 /**
  * Starts the server of one deployment. Throws a `StartError` with one sentence for whatever prevents it, and the
@@ -53,17 +58,20 @@ export async function startAgentServer(options: StartOptions): Promise<AgentServ
   }
 }
 
-async function start({ config, log, lines, signal, extra = [] }: StartOptions, opened: Opened): Promise<AgentServer> {
+async function start({ config, log, lines, signal, extra = [], faults }: StartOptions, opened: Opened): Promise<AgentServer> {
   const file = readGraphsFile(config.configPath, config.sections);
   warnOf(file, log);
   const defaults = defaultsOf({ config, log }, file);
   const { db, preparing } = await openDatabases({ config, log, signal }, opened);
-  const { host, loading, bundling, opening } = loadUsersParts({ config, file, log, lines, signal }, opened);
+  const { host, loading, bundling, opening } = loadUsersParts({ config, file, log, lines, signal, faults }, opened);
   await migrate(preparing);
   await checkKeys(preparing, config.encryption, log);
   const callerFor: ClockDeps['callerFor'] = async (owner) => (await opening).callerFor(owner);
-  const deps = await assemble({ config, db, preparing, host, bundles: await bundling, file, callerFor, log, lines }, opened);
-  await loading;
+  const deps = await assemble(
+    { config, db, preparing, host, bundles: await bundling, file, callerFor, graphFaults: () => faults?.told() ?? [], log, lines },
+    opened,
+  );
+  await loading.then((failures) => faults?.found(failures, deps.graphs));
   const { guard, callerOf, code } = await opening;
   await ownAssistants(preparing, file, defaults);
   await preparing.close();
@@ -124,14 +132,15 @@ async function openDatabases({ config, log, signal }: StartOptions, opened: Open
   return { db, preparing };
 }
 
-type UsersParts = { host: GraphHost; loading: Promise<void>; bundling: Promise<Bundles>; opening: Promise<Authentication> };
+type UsersParts = { host: GraphHost; loading: Promise<GraphFailures>; bundling: Promise<Bundles>; opening: Promise<Authentication> };
 
 /**
  * Begins to load what the user brings: graphs, the components that they show, the handlers that guard them. That takes
  * as long as preparing the database, so both happen at once.
  */
-function loadUsersParts({ config, file, log, lines, signal }: StartOptions & { file: GraphsFile }, opened: Opened): UsersParts {
-  const host = graphHost(config, file, { log, lines });
+function loadUsersParts(options: StartOptions & { file: GraphsFile }, opened: Opened): UsersParts {
+  const { config, file, log, lines, signal, faults } = options;
+  const host = graphHost(config, file, { partial: faults !== undefined, log, lines });
   opened.add(() => host.close());
   const parts = {
     host,

@@ -10,6 +10,7 @@ const GRAPHS = {
   approval: 'examples/approval/graph.ts:graph',
   chat: 'test/browser/graphs/chat.ts:chat',
   failing: 'test/browser/graphs/failing.ts:failing',
+  broken: 'test/browser/graphs/broken.ts:broken',
 };
 
 let dev: DevServer;
@@ -99,6 +100,16 @@ describe('the chat page of dev', () => {
     expect(await shown('details.use pre')).toBeUndefined();
     await page.click('details.use summary');
     expect(await page.evaluate('document.querySelector("details.use").innerText')).toMatch(/"city": "Paris"[\s\S]*sunny, 22 °C/);
+  });
+
+  test('says which graph can not be loaded and why, while the others answer', async () => {
+    await open('tools');
+    await expect
+      .poll(async () => (await shown('#faults')) ?? '')
+      .toMatch(/Graph "broken": .*broken\.ts can't be loaded: Error: There is no stove/);
+    await page.type('#text', 'hello\n');
+    await expect.poll(async () => (await entries()).at(-1)).toMatch(/^Agent: Ask me .* dice\.$/);
+    await ended();
   });
 
   test('asks a question of the graph, and goes on with the answer', async () => {

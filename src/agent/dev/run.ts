@@ -66,7 +66,7 @@ async function start(stage: Stage): Promise<void> {
   const isElsewhere = options.port === undefined && door.port !== USUAL_PORT;
   // Handlers of auth.path decide in place of a key.
   const key = file.auth === undefined ? config().access.key : undefined;
-  const facts = { url: urlOf(options, door), key, graphs: file.graphs, data, reload: options.reload, isElsewhere };
+  const facts = { url: urlOf(options, door), key, graphs: file.graphs, faults: serving.told(), data, reload: options.reload, isElsewhere };
   process.stdout.write(welcome({ ...facts, seconds: process.uptime() }));
 }
 

@@ -2,6 +2,8 @@ import type { AgentConfig } from '../../config/agent.ts';
 import { asError, StartError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { startAgentServer } from '../start.ts';
+import type { GraphFault, GraphFaults } from '../threads/graph-faults.ts';
+import type { GraphFailures } from '../threads/protocol.ts';
 import { chatPage } from './chat/served.ts';
 import type { FrontDoor } from './front-door.ts';
 
@@ -9,10 +11,16 @@ type AgentServer = Awaited<ReturnType<typeof startAgentServer>>;
 /** `signal` ends a start that is under way; what serves is ended by `stop`. */
 type Deps = { config: () => AgentConfig; log: Log; door: FrontDoor; signal: AbortSignal };
 
+/** What the server that is being started has found out about its graphs. */
+type Found = { failures: GraphFailures; graphs: string[] };
+
 /**
  * Keeps a server behind the door. A reload starts the next server beside it and stops the old one once the new one
  * answers, so that code that does not load takes nothing away. Runs of the old server are handed back, and go on in the
  * new one from their last step.
+ *
+ * A graph that can't be loaded is left out, and the others are served. A reload that would leave out a graph that is
+ * served does not happen.
  */
 export class Serving {
   readonly #deps: Deps;
@@ -21,6 +29,9 @@ export class Serving {
   #current: AgentServer | undefined;
   #working: Promise<void> = Promise.resolve();
   #asked: string | undefined;
+  #found: Found = { failures: {}, graphs: [] };
+  #served = new Set<string>();
+  #faults: GraphFault[] = [];
 
   constructor(deps: Deps) {
     this.#deps = deps;
@@ -29,11 +40,18 @@ export class Serving {
 
   async start(): Promise<void> {
     const { config, log, door } = this.#deps;
-    const next = await startAgentServer({ config: config(), log, signal: this.#signal, extra: [chatPage] }).catch(inOneLine);
+    const faults: GraphFaults = { found: (failures, graphs) => this.#judge({ failures, graphs }), told: () => this.told() };
+    const next = await startAgentServer({ config: config(), log, signal: this.#signal, extra: [chatPage], faults }).catch(inOneLine);
     const old = this.#current;
     this.#current = next;
+    this.#accept();
     door.lead(next.port);
     await old?.stop();
+  }
+
+  /** Returns what is wrong with the graphs as their files are now. */
+  told(): GraphFault[] {
+    return this.#faults;
   }
 
   /** Reloads once at a time; changes in between lead to one more reload. */
@@ -51,19 +69,46 @@ export class Serving {
     this.#current = undefined;
   }
 
+  /** Throws where the graphs that can be loaded must not replace those that are served. */
+  #judge(found: Found): void {
+    this.#found = found;
+    const failed = Object.keys(found.failures);
+    const lost = failed.find((graph) => this.#served.has(graph)) ?? (failed.length === found.graphs.length ? failed[0] : undefined);
+    if (lost !== undefined) throw new StartError(found.failures[lost]!);
+  }
+
+  #accept(): void {
+    const { failures, graphs } = this.#found;
+    this.#served = new Set(graphs.filter((graph) => !Object.hasOwn(failures, graph)));
+    this.#faults = this.#faultsOf(failures);
+    for (const { graph_id, error } of this.#faults) this.#deps.log.error({ graph_id }, `served without a graph: ${error}`);
+  }
+
+  #faultsOf(failures: GraphFailures): GraphFault[] {
+    return Object.entries(failures).map(([graph_id, error]) => ({
+      graph_id,
+      error,
+      serves: this.#served.has(graph_id) ? 'its earlier version' : 'nothing',
+    }));
+  }
+
   async #reload(): Promise<void> {
     if (this.#signal.aborted) return;
     const { log } = this.#deps;
     const began = performance.now();
     const changed = this.#asked;
     this.#asked = undefined;
+    this.#found = { failures: {}, graphs: [] };
     try {
       await this.start();
       log.info({ changed, milliseconds: Math.round(performance.now() - began) }, 'reloaded');
     } catch (thrown) {
       if (this.#signal.aborted) return;
       const error = asError(thrown);
-      if (error instanceof StartError) log.warn({ changed }, `not reloaded, the old graphs go on: ${error.message}`);
+      const failed = this.#faultsOf(this.#found.failures);
+      const still = this.#faults.filter(({ serves }) => serves === 'nothing');
+      this.#faults = failed.length > 0 ? failed : [...still, { graph_id: null, error: error.message, serves: 'its earlier version' }];
+      if (error instanceof StartError) log.error({ changed }, `not reloaded, the old graphs go on: ${error.message}`);
       else log.error({ err: error, changed }, 'not reloaded, the old graphs go on');
     }
   }

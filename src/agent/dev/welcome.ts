@@ -1,4 +1,5 @@
 import type { GraphSource } from '../gx-json/read.ts';
+import type { GraphFault } from '../threads/graph-faults.ts';
 import { USUAL_PORT } from './front-door.ts';
 
 type Facts = {
@@ -6,6 +7,8 @@ type Facts = {
   /** What callers from other machines show. */
   key: string | undefined;
   graphs: GraphSource[];
+  /** Why some of them are not served. */
+  faults: GraphFault[];
   seconds: number;
   data: string;
   reload: boolean;
@@ -30,10 +33,13 @@ const shownKey = (key: string | undefined): Record<'sentence' | 'header' | 'opti
       };
 
 /** Returns what to know and what to try once the server answers. */
-export function welcome({ url, key, graphs, seconds, data, reload, isElsewhere }: Facts): string {
+export function welcome({ url, key, graphs, faults, seconds, data, reload, isElsewhere }: Facts): string {
   const width = Math.max(...graphs.map(({ graphId }) => graphId.length));
-  const lines = graphs.map(({ graphId, description }) => `  ${graphId.padEnd(width)}  ${description ?? ''}`.trimEnd());
-  const first = graphs[0]?.graphId ?? 'agent';
+  const errors = new Map(faults.map(({ graph_id, error }) => [graph_id, `NOT SERVED until its file is mended: ${error}`]));
+  const lines = graphs.map(({ graphId, description }) =>
+    `  ${graphId.padEnd(width)}  ${errors.get(graphId) ?? description ?? ''}`.trimEnd(),
+  );
+  const first = graphs.find(({ graphId }) => !errors.has(graphId))?.graphId ?? 'agent';
   const shown = shownKey(key);
   return `
 Ready after ${seconds.toFixed(1)} s: ${url}

@@ -1,6 +1,7 @@
-import { StartError } from '../../errors.ts';
+import { Problem, StartError } from '../../errors.ts';
 import { importExport } from '../gx-json/import-export.ts';
 import type { GraphSource } from '../gx-json/read.ts';
+import type { GraphFailures } from '../threads/protocol.ts';
 import type { GraphBuilder } from './zod-schemas.ts';
 
 type Config = Record<string, unknown>;
@@ -68,12 +69,29 @@ export type MakeGraph = (config: Config) => Promise<Graph>;
 /** `nodes` are the names of its nodes; undefined where each call may make others. */
 export type LoadedGraph = { make: MakeGraph; nodes: string[] | undefined };
 
-/** Loads every graph of gx.json. Throws a `StartError` that names the first one that can't be loaded. */
-export async function loadGraphs(sources: GraphSource[]): Promise<Map<string, LoadedGraph>> {
+type LoadedGraphs = { graphs: Map<string, LoadedGraph>; failures: GraphFailures };
+
+/**
+ * Loads every graph of gx.json. Throws a `StartError` that names the first one that can't be loaded; where the others
+ * are to be served (`partial`), that one answers each call with the same sentence.
+ */
+export async function loadGraphs(sources: GraphSource[], { partial }: { partial: boolean }): Promise<LoadedGraphs> {
   const graphs = new Map<string, LoadedGraph>();
-  for (const source of sources) graphs.set(source.graphId, await loadGraph(source));
-  return graphs;
+  const failures: GraphFailures = {};
+  for (const source of sources)
+    try {
+      graphs.set(source.graphId, await loadGraph(source));
+    } catch (error) {
+      if (!partial) throw error;
+      const sentence = oneLine((error as Error).message);
+      failures[source.graphId] = sentence;
+      graphs.set(source.graphId, { make: () => Promise.reject(new Problem(500, sentence)), nodes: undefined });
+    }
+  return { graphs, failures };
 }
+
+/** Returns the text on one line, because a compiler's message has several. */
+const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ');
 
 async function loadGraph(source: GraphSource): Promise<LoadedGraph> {
   const at = `Graph "${source.graphId}"`;

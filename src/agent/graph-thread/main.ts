@@ -103,6 +103,7 @@ function beat(): void {
 
 async function start({
   graphs: sources,
+  partial,
   index,
   storeLife,
   database,
@@ -125,7 +126,7 @@ async function start({
   const db = openDatabase({ ...database, name: 'gx-graph-thread', codec: encryption && aesCodec(encryption) }, log);
   const embed = index && (await loadEmbed(index));
   const store = new PgStore(db, storeLife, index && embed && new SemanticSearch({ db, index, embed }));
-  const graphs = await loadGraphs(sources);
+  const { graphs, failures } = await loadGraphs(sources, { partial });
   const fileOf = (graphId: string): string => sources.find((source) => source.graphId === graphId)!.file;
   const lists = new Lists(REMEMBERED_BYTES);
   const untidied = (error: unknown): void => log.warn({ err: error }, 'older checkpoints stay as they are until a later run');
@@ -138,7 +139,8 @@ async function start({
   beat();
   collectAtRest();
   flushCompileCache();
-  tell({ kind: 'ready', nodes: Object.fromEntries([...graphs].map(([graphId, { nodes }]) => [graphId, nodes ?? null])) });
+  const nodes = Object.fromEntries([...graphs].map(([graphId, { nodes: names }]) => [graphId, names ?? null]));
+  tell({ kind: 'ready', nodes, ...(partial && { failures }) });
 }
 
 port.once('message', (first: ToThread) => {

@@ -18,7 +18,7 @@ export type ServerInfo = {
 /** `papers`: who may read what describes the server. */
 type SystemFacts = { info: ServerInfo; metrics: Metrics; document: () => unknown; papers: 'open' | 'read' };
 
-type Deps = Pick<AgentDeps, 'db' | 'host' | 'pump' | 'log'>;
+type Deps = Pick<AgentDeps, 'db' | 'host' | 'pump' | 'graphFaults' | 'log'>;
 
 const tag = 'system';
 const Any = Type.Unsafe<unknown>({ type: 'object' });
@@ -26,8 +26,8 @@ const CHECK_WITHIN = 3000;
 /** Milliseconds after which a look at the queue counts as stuck; there is one every 1.5 s. */
 const LOOKS_WITHIN = 30_000;
 
-/** Tells whether this process can do its work, which needs the database and its queue. */
-export function healthRoute(deps: Deps, path: '/' | '/ok'): AgentRoute {
+/** Tells whether this process can do its work, which needs the database and its queue. `more` is told beside that. */
+export function healthRoute(deps: Deps, path: '/' | '/ok', more: () => object = () => ({})): AgentRoute {
   return route({
     method: 'get',
     path,
@@ -40,12 +40,12 @@ export function healthRoute(deps: Deps, path: '/' | '/ok'): AgentRoute {
       200: ok('It is.', Any),
       503: { description: 'The database or the queue does not answer, or the graphs can no longer be loaded.' },
     },
-    handler: ({ query }) => health(deps, query.check_db !== false),
+    handler: ({ query }) => health(deps, { asked: query.check_db !== false, more }),
   });
 }
 
-async function health(deps: Deps, asked: boolean): Promise<Reply> {
-  if (!asked) return json({ ok: true, services: { database: 'skipped', queue: 'skipped' } });
+async function health(deps: Deps, { asked, more }: { asked: boolean; more: () => object }): Promise<Reply> {
+  if (!asked) return json({ ok: true, services: { database: 'skipped', queue: 'skipped' }, ...more() });
   const late = new Promise<never>((_, reject) => setTimeout(reject, CHECK_WITHIN, new Error('no answer in time')).unref());
   try {
     await Promise.race([checkQueue(deps.db), late]);
@@ -60,7 +60,7 @@ async function health(deps: Deps, asked: boolean): Promise<Reply> {
       'this process can not run graphs, or does not look at the queue',
     );
   const services = { database: 'healthy', queue: works ? 'healthy' : 'unhealthy' };
-  return json({ ok: works, services }, works ? 200 : 503);
+  return json({ ok: works, services, ...more() }, works ? 200 : 503);
 }
 
 const page = (title: string): string => `<!doctype html><html><head><meta charset="utf-8"><title>${title}</title>
@@ -69,7 +69,13 @@ const page = (title: string): string => `<!doctype html><html><head><meta charse
 <script>fetch('openapi.json').then(r=>r.json()).then(d=>{for(const[p,ms]of Object.entries(d.paths))for(const[m,o]of Object.entries(ms)){
 const row=t.insertRow();row.insertCell().innerHTML='<code></code>';row.cells[0].firstChild.textContent=m.toUpperCase()+' '+p;row.insertCell().textContent=o.summary}})</script></body></html>`;
 
-const infoRoute = ({ info, papers }: SystemFacts): AgentRoute =>
+/** Returns what a server on a developer's machine says of graphs that it can't load. */
+const graphErrors = ({ graphFaults }: Pick<Deps, 'graphFaults'>): object => {
+  const faults = graphFaults();
+  return faults.length > 0 ? { graph_errors: faults } : {};
+};
+
+const infoRoute = (deps: Deps, { info, papers }: SystemFacts): AgentRoute =>
   route({
     method: 'get',
     path: '/info',
@@ -100,6 +106,7 @@ const infoRoute = ({ info, papers }: SystemFacts): AgentRoute =>
           revision_id: info.revision ?? null,
           tenant_id: null,
         },
+        ...graphErrors(deps),
       }),
   });
 
@@ -145,8 +152,8 @@ const docsRoute = ({ papers }: SystemFacts): AgentRoute =>
   });
 
 export const systemRoutes = (deps: Deps, facts: SystemFacts): AgentRoute[] => [
-  healthRoute(deps, '/'),
-  infoRoute(facts),
+  healthRoute(deps, '/', facts.papers === 'open' ? () => graphErrors(deps) : undefined),
+  infoRoute(deps, facts),
   metricsRoute(facts),
   openapiRoute(facts),
   docsRoute(facts),

@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { Unavailable } from '../../errors.ts';
+import { Problem, Unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { ThreadCalls, type AnswerCall } from '../exchange/thread-calls.ts';
 import type { JsonText } from './json-text.ts';
-import type { Answer, Args, GraphNodes, Operation, RunSpec, ThreadStart } from './protocol.ts';
+import type { Answer, Args, GraphFailures, GraphNodes, Operation, RunSpec, ThreadStart } from './protocol.ts';
 import { GraphThread, type RunListener } from './thread.ts';
 import { openWorker, type OpenRunner } from './worker.ts';
 
@@ -45,6 +45,7 @@ export class GraphHost {
   #opened = false;
   #failed = false;
   #nodes: GraphNodes = {};
+  #failures: GraphFailures = {};
   /** Settles when the thread of the last lone run is gone; a run that waits for it can be called off. */
   #lone: Promise<void> = Promise.resolve();
   readonly #waiting = new Map<string, () => void>();
@@ -55,14 +56,25 @@ export class GraphHost {
     this.#timer = setInterval(() => this.#endResting(), LOOK_EVERY).unref();
   }
 
-  /** Loads the graphs for the first time. Throws a `StartError` that says what is wrong with them. */
-  async open(): Promise<void> {
-    this.#nodes = await this.#add().ready;
+  /**
+   * Loads the graphs for the first time, and returns those that a partial thread can't load. Throws a `StartError` that
+   * says what is wrong with them.
+   */
+  async open(): Promise<GraphFailures> {
+    const { nodes, failures } = await this.#add().ready;
+    this.#nodes = nodes;
+    this.#failures = failures;
     this.#opened = true;
+    return failures;
   }
 
-  /** Returns the names of a graph's nodes, as they were loaded; undefined where each call may make others. */
+  /**
+   * Returns the names of a graph's nodes, as they were loaded; undefined where each call may make others. Throws a
+   * `Problem` with status 500 when the graph could not be loaded.
+   */
   nodesOf(graphId: string): string[] | undefined {
+    const failure = Object.hasOwn(this.#failures, graphId) ? this.#failures[graphId] : undefined;
+    if (failure !== undefined) throw new Problem(500, failure);
     return Object.hasOwn(this.#nodes, graphId) ? (this.#nodes[graphId] ?? undefined) : undefined;
   }
 

@@ -17,7 +17,9 @@ import type { JsonText } from './json-text.ts';
  *
  * Start. The server opens a thread and sends `start` once, before all else. The thread loads its graphs and answers
  * `ready` with the names of their nodes, or `broken` with one sentence for a person; after `broken` it is of no more
- * use. The server sends nothing more before `ready`.
+ * use. A graph that can't be loaded breaks the thread, unless `start` asks for a `partial` one: then `ready` says in
+ * `failures` why, and each run and call of that graph fails with the same sentence. The server sends nothing more
+ * before `ready`.
  *
  * Life. From then on the thread sends `beat` twice a second (BEAT_MILLISECONDS). Any message is a sign of life; a
  * thread that is silent for 1.5 seconds counts as stuck in a graph that never yields, and gets no more work until it
@@ -50,6 +52,8 @@ export const BEAT_MILLISECONDS = 500;
 /** What a thread needs to know before it can run graphs. */
 export type ThreadStart = {
   graphs: GraphSource[];
+  /** Whether the thread serves the other graphs when some can't be loaded. */
+  partial: boolean;
   /** How items of the store are indexed by meaning; absent when gx.json asks for none. */
   index?: StoreIndex | undefined;
   /** How long items of the store live; absent when they live for ever. */
@@ -192,8 +196,11 @@ export type ToThread<K extends Operation = Operation> =
 /** The names of each graph's nodes; null where each call may make others. */
 export type GraphNodes = Record<string, string[] | null>;
 
+/** Graph -> the sentence that says why it can't be loaded. */
+export type GraphFailures = Record<string, string>;
+
 export type FromThread =
-  | { kind: 'ready'; nodes: GraphNodes }
+  | { kind: 'ready'; nodes: GraphNodes; failures?: GraphFailures }
   | { kind: 'broken'; sentence: string }
   | { kind: 'beat'; full: boolean }
   | { kind: 'log'; line: string }

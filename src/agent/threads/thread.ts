@@ -3,7 +3,7 @@ import type { Log } from '../../log.ts';
 import type { ThreadCalls } from '../exchange/thread-calls.ts';
 import type { Span } from '../tracing/span.ts';
 import type { JsonText } from './json-text.ts';
-import type { Answer, Args, FromThread, GraphNodes, Operation, Outcome, RunSpec, ThreadStart } from './protocol.ts';
+import type { Answer, Args, FromThread, GraphFailures, GraphNodes, Operation, Outcome, RunSpec, ThreadStart } from './protocol.ts';
 import type { OpenRunner, Runner } from './worker.ts';
 
 /** What the caller that gave a run to a thread hears of it. */
@@ -27,6 +27,8 @@ type ThreadOptions = {
   line?: ((line: string) => void) | undefined;
 };
 type PendingCall = { resolve: (json: string) => void; reject: (error: Error) => void };
+/** What a thread has loaded, and what it could not. */
+type Loaded = { nodes: GraphNodes; failures: GraphFailures };
 type CallAnswer = Extract<FromThread, { call_id: number }>;
 
 /** Milliseconds without a sign of life after which a thread counts as stuck in a graph that never yields. */
@@ -34,7 +36,7 @@ const SILENT_AFTER = 1500;
 
 /** One thread with the graphs loaded in it, as its host sees it: the server's side of the protocol. */
 export class GraphThread {
-  readonly ready: Promise<GraphNodes>;
+  readonly ready: Promise<Loaded>;
   /** True for the thread of one run, which ends with it. */
   readonly alone: boolean;
   /** Settles when the thread is no more. */
@@ -42,7 +44,7 @@ export class GraphThread {
   readonly #runner: Runner;
   readonly #log: Log;
   readonly #line: ((line: string) => void) | undefined;
-  readonly #started = Promise.withResolvers<GraphNodes>();
+  readonly #started = Promise.withResolvers<Loaded>();
   readonly #runs = new Map<string, RunListener>();
   readonly #calls = new Map<number, PendingCall>();
   #callId = 0;
@@ -135,7 +137,7 @@ export class GraphThread {
       case 'ready':
         this.#loaded = true;
         this.#busyAt = performance.now();
-        this.#started.resolve(message.nodes);
+        this.#started.resolve({ nodes: message.nodes, failures: message.failures ?? {} });
         return;
       case 'broken':
         this.#started.reject(new StartError(message.sentence));

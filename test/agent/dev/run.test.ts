@@ -128,6 +128,34 @@ describe('dev', () => {
     await until('the mended graph answers', async () => (await answer(running)).startsWith('At last'), 60);
   });
 
+  test('serves the other graphs while one can not be loaded, and says which one and why', async () => {
+    const names = { echo: './graph.ts:graph', other: './other.ts:graph' };
+    writeFileSync(config, JSON.stringify({ graphs: names }));
+    cpSync(path.join(folder, 'graph.ts'), path.join(folder, 'other.ts'));
+    change('other.ts', { '.compile()': '.compile(' });
+    const running = await dev(['--config', config]);
+    const told = async (page: string): Promise<unknown> =>
+      ((await (await fetch(running.url + page)).json()) as { graph_errors?: unknown }).graph_errors;
+    const other = (): Promise<unknown> => running.client.runs.wait(null, 'other', { input });
+    expect(running.output()).toMatch(/other +NOT SERVED until its file is mended: Graph "other": .*other\.ts can't be loaded/);
+    expect(await answer(running)).toBe('That was message 1 of this thread.');
+    await expect(other()).rejects.toMatchObject({ status: 500, text: expect.stringMatching(/other\.ts can't be loaded: TransformError/) });
+    await expect(running.client.assistants.getGraph('other')).rejects.toMatchObject({ status: 500 });
+    const missing = [{ graph_id: 'other', serves: 'nothing', error: expect.stringContaining('other.ts') }];
+    expect([await told('/'), await told('/info')]).toEqual([missing, missing]);
+    change('other.ts', { '.compile(': '.compile()', 'That was message': 'Mended, it is' });
+    await until('the mended graph answers', async () => lastSaid(await other().catch(() => ({ messages: [] }))).startsWith('Mended'), 60);
+    expect([await told('/'), await told('/info')]).toEqual([undefined, undefined]);
+    change('other.ts', { '.compile()': '.compile(' });
+    await until('the page tells it', async () => (await told('/info')) !== undefined, 60);
+    expect(await told('/info')).toEqual([{ ...missing[0], serves: 'its earlier version' }]);
+    expect(running.output()).toMatch(/not reloaded, the old graphs go on: Graph "other"/);
+    expect([lastSaid(await other()), await answer(running)]).toEqual([
+      'Mended, it is 1 of this thread.',
+      'That was message 1 of this thread.',
+    ]);
+  });
+
   test('a run that a reload cuts off goes on', async () => {
     change('graph.ts', { 'MILLISECONDS_PER_WORD = 40': 'MILLISECONDS_PER_WORD = 1000' });
     const running = await dev(['--config', config]);

@@ -48,6 +48,7 @@ const startOf = (config: string): ThreadStart => {
   const { graphs, index, env } = readGraphsFile(resolve(config));
   return {
     graphs,
+    partial: false,
     index,
     env,
     database: { uri: database.uri, poolSize: 3, statementTimeoutSeconds: 30 },

@@ -9,6 +9,8 @@ export type ListedThread = {
   error?: unknown;
   metadata?: { assistant_id?: string };
 };
+/** Why a graph, or all of them (null), is not served as its file says. */
+export type GraphError = { graph_id: string | null; error: string; serves: string };
 export type StateOfThread = { values: Record<string, unknown> | null; tasks: { interrupts?: OpenQuestion[] }[] };
 type Run = { run_id: string; status: string };
 
@@ -27,6 +29,7 @@ export class Api {
   }
 
   assistants = (): Promise<ListedAssistant[]> => this.#json('assistants/search', { limit: 1000 });
+  graphErrors = async (): Promise<GraphError[]> => (await this.#json<{ graph_errors?: GraphError[] }>('info')).graph_errors ?? [];
   threads = (): Promise<ListedThread[]> => this.#json('threads/search', { limit: 50, sort_by: 'updated_at', sort_order: 'desc' });
   createThread = (): Promise<ListedThread> => this.#json('threads', {});
   thread = (id: string): Promise<ListedThread> => this.#json(`threads/${id}`);

@@ -2,7 +2,7 @@ import { Api, Refused, type ListedAssistant, type ListedThread } from './api.ts'
 import { EMPTY, entriesOf, opened, withEvent, withSaid, withState, type Conversation, type Entry, type Message } from './conversation.ts';
 import type { ServerSentEvent } from './server-sent-events.ts';
 import { element, KeyedList, shownEntry, shownQuestion, shownState } from './shown.ts';
-import { inputOf, resumeOf, titleOf } from './words.ts';
+import { inputOf, resumeOf, titleOf, wordsOfFault } from './words.ts';
 
 const find = <T extends HTMLElement>(id: string): T => document.querySelector<T>(`#${id}`)!;
 
@@ -46,6 +46,7 @@ class ChatPage {
     this.#assistants = await this.#api.assistants();
     this.#assistant.append(...this.#assistants.map(({ assistant_id: value, name }) => element('option', { value }, name)));
     this.#describe();
+    void this.#listFaults();
     const thread = new URLSearchParams(location.hash.slice(1)).get('thread');
     await Promise.all([this.#list(), thread === null ? this.#draw() : this.#open(thread)]);
   }
@@ -55,6 +56,7 @@ class ChatPage {
       event.preventDefault();
       work().catch((error: unknown) => this.#complain(error));
     };
+    window.addEventListener('focus', () => void this.#listFaults());
     this.#assistant.addEventListener('change', () => this.#describe());
     find('new').addEventListener('click', () => this.#leave());
     find('stop').addEventListener(
@@ -74,6 +76,14 @@ class ChatPage {
       event.preventDefault();
       find<HTMLFormElement>('say').requestSubmit();
     });
+  }
+
+  /** Shows which graphs can't be loaded. Whoever has mended one comes back from the editor to this window. */
+  async #listFaults(): Promise<void> {
+    // A server without /info, or one that is just restarting, has nothing to tell.
+    const faults = await this.#api.graphErrors().catch(() => []);
+    find('faults').replaceChildren(...faults.map((fault) => element('li', {}, wordsOfFault(fault))));
+    find('faults').hidden = faults.length === 0;
   }
 
   #describe(): void {
@@ -188,6 +198,7 @@ class ChatPage {
         this.#run = undefined;
         this.#draw();
         void this.#list().catch((error: unknown) => this.#complain(error));
+        void this.#listFaults();
       }
     }
   }

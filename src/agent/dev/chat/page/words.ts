@@ -32,6 +32,15 @@ export function wordsOf(value: unknown): { text: string; details: string | undef
   return { text: own ?? 'The agent waits for an answer.', details: details === '{}' ? undefined : details };
 }
 
+type SeenFault = { graph_id: string | null; error: string; serves: string };
+
+/** Returns what the page says of a graph that is not served as its file says. The server's sentence names the graph. */
+export function wordsOfFault({ graph_id: graph, error, serves }: SeenFault): string {
+  const sentence = /[.!?]$/.test(error) ? error : `${error}.`;
+  if (graph === null) return `${sentence} All graphs answer as before until this is mended.`;
+  return `${sentence} ${serves === 'nothing' ? 'It is not served until this is mended; the others are.' : 'All graphs answer as before until this is mended.'}`;
+}
+
 const LONGEST_TITLE = 60;
 
 type ThreadSeen = { values?: unknown; thread_id: string };
