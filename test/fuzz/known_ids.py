@@ -112,8 +112,18 @@ def bring_about(body):
             body["assistant_id"] = names[seed // 8 % len(names)]
         if seed % 2:
             if isinstance(body.get("webhook"), str) and body["webhook"]:
-                del body["webhook"]
+                bring_webhook(body, seed)
+            if isinstance(body.get("schedule"), str) and body["schedule"]:
+                body["schedule"] = "0 0 1 1 *"
             if isinstance(body.get("feedback_keys"), list) and all(isinstance(key, str) for key in body["feedback_keys"]):
                 del body["feedback_keys"]
         if isinstance(body.get("after_seconds"), (int, float)) and 1 < body["after_seconds"] <= LONGEST_DELAY:
             body["after_seconds"] %= 1
+
+
+def bring_webhook(body, seed):
+    """A receiver that listens, for half of those that get somewhere; most others are refused."""
+    if "webhook" in KNOWN and seed % 4 == 1:
+        body["webhook"] = KNOWN["webhook"][0]
+    else:
+        del body["webhook"]

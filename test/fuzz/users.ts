@@ -8,7 +8,7 @@ import type { Neighbours } from './isolation.ts';
  */
 
 /** Ids that belong together, by parameter name. */
-export type Ids = Record<'thread_id' | 'run_id' | 'checkpoint_id' | 'assistant_id', string>;
+export type Ids = Record<'thread_id' | 'run_id' | 'checkpoint_id' | 'assistant_id' | 'cron_id', string>;
 export type User = { token: string; canary: string; ids: Ids[] };
 
 /** The one item in the store of each user. All have it in the same place. */
@@ -20,9 +20,21 @@ const A_DAY = 86_400;
 export const clientOf = (url: string, token: string): Client =>
   new Client({ apiUrl: url, apiKey: null, defaultHeaders: { authorization: `Bearer ${token}` }, callerOptions: { maxRetries: 0 } });
 
+/** A cron that is due on New Year's Day, when a fuzzing is over. */
+const SCHEDULE = '0 0 1 1 *';
+
+/** Makes a cron. Returns its id. */
+export async function makeCron(
+  client: Client,
+  assistant: string,
+  payload: { input?: Record<string, unknown>; metadata?: Record<string, unknown> },
+) {
+  return ((await client.crons.create(assistant, { schedule: SCHEDULE, ...payload })) as unknown as { cron_id: string }).cron_id;
+}
+
 /**
- * Makes all that a user can have: an assistant with two versions, an item of the store, and three threads, one with a
- * run that has ended, one that waits for a person, and one whose run is yet to begin.
+ * Makes all that a user can have: an assistant with two versions, an item of the store, a cron, and three threads, one
+ * with a run that has ended, one that waits for a person, and one whose run is yet to begin.
  */
 export async function makeUser(url: string, token: string): Promise<User> {
   const client = clientOf(url, token);
@@ -31,12 +43,14 @@ export async function makeUser(url: string, token: string): Promise<User> {
   const { assistant_id } = await client.assistants.create({ graphId: 'who', name: canary, metadata, context: { note: canary } });
   await client.assistants.update(assistant_id, { description: canary });
   await client.store.putItem([ITEM.namespace], ITEM.key, { text: canary });
+  const cron_id = await makeCron(client, assistant_id, { input: { said: canary }, metadata });
   const thread = async (graph: string, input: Record<string, unknown>, delay?: number): Promise<Ids> => {
     const { thread_id } = await client.threads.create({ metadata });
     const { run_id } = await client.runs.create(thread_id, graph, { input, metadata, ...(delay !== undefined && { afterSeconds: delay }) });
     if (delay === undefined) await client.runs.join(thread_id, run_id);
     const { checkpoint } = await client.threads.getState(thread_id);
-    return { thread_id, run_id, checkpoint_id: (checkpoint as Partial<Ids> | null)?.checkpoint_id ?? crypto.randomUUID(), assistant_id };
+    const { checkpoint_id = crypto.randomUUID() } = (checkpoint ?? {}) as Partial<Ids>;
+    return { thread_id, run_id, checkpoint_id, assistant_id, cron_id };
   };
   const ids = [
     await thread(assistant_id, { said: canary }),
@@ -49,13 +63,17 @@ export async function makeUser(url: string, token: string): Promise<User> {
 /** Reads all that a user has, as the user. */
 async function recordsOf(url: string, { token }: User): Promise<Record<string, unknown>> {
   const client = clientOf(url, token);
-  const [threads, assistants, { items }, { namespaces }] = await Promise.all([
+  const [threads, assistants, crons, { items }, { namespaces }] = await Promise.all([
     client.threads.search({ limit: 1000, sortBy: 'thread_id' }),
     client.assistants.search({ limit: 1000, sortBy: 'assistant_id' }),
+    client.crons.search({ limit: 1000 }),
     client.store.searchItems([], { limit: 1000 }),
     client.store.listNamespaces({ prefix: [] }),
   ]);
-  const rows: [string, unknown][] = [['The items of the store', [items, namespaces]]];
+  const rows: [string, unknown][] = [
+    ['The items of the store', [items, namespaces]],
+    ['The crons', crons],
+  ];
   for (const thread of threads) {
     const { thread_id: id } = thread;
     const parts = await Promise.all([client.threads.getState(id), client.threads.getHistory(id), client.runs.list(id)]);
