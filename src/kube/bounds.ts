@@ -1,6 +1,7 @@
 import { GROUP } from '../schema/custom-resources.ts';
 import { MANAGED_BY } from '../schema/labels.ts';
 import { faultOfPart, REST_LIMIT, SPEC_LIMIT, type ObjectFault } from '../schema/object-fault.ts';
+import { withReadableStatus } from '../schema/readable-status.ts';
 import type { KubeObject } from './kube.ts';
 
 /** An object as it is kept. With a fault, parts of it are cut. */
@@ -14,9 +15,11 @@ export function withoutManagedFields<T extends KubeObject>(object: T): T {
 
 /**
  * Returns the object as readers may walk it: recursion is safe, and it is not large. A part of it (metadata, spec or
- * status) that is nested too deep or too large is cut, and the first such part is the fault.
+ * status) that is nested too deep or too large is cut, and the first such part is the fault. What is not in a status's
+ * form is left out.
  */
-export function bounded<T extends KubeObject>(object: T, specLimit = SPEC_LIMIT): Bounded<T> {
+export function bounded<T extends KubeObject>(given: T, specLimit = SPEC_LIMIT): Bounded<T> {
+  const object = withReadableStatus(given);
   let fault: ObjectFault | undefined;
   const parts: Record<string, unknown> = {};
   for (const [name, part] of Object.entries(object)) {

@@ -48,10 +48,19 @@ export function hostileResources(namespace: string, prefix: string): Hostile[] {
       made('odd', { spec: { ...spec, [ODD]: ODD, ...polluted(), extra: polluted() } }),
       made('labels', { spec }, { labels: wide((index) => `l${index}`) }),
       made('shapeless', { spec: { deployment: {}, namespaces: 'all', projectName: [[]], extra: null } }),
-      made('status', { spec, status: { conditions: 'none', phase: { a: 1 }, extra: '@deep' } }),
+      made('status', { spec }),
     ];
   });
 }
+
+/** Statuses that somebody with the right to write them may write. "@deep" stands for what is nested too deep. */
+export const HOSTILE_STATUSES: [string, object][] = [
+  ['of other types', { conditions: 'none', phase: { a: 1 }, message: [[]], activeRevision: 7, endedAt: 'never', url: null }],
+  ['with conditions that are none', { conditions: [null, 1, [], { type: { a: 1 } }], databaseSecret: {}, serverVersion: [] }],
+  ['that names what is not there', { activeRevision: 'nobody-00009', latestRevision: '../x', phase: 'READY', observedGeneration: 1e9 }],
+  ['nested too deep', { extra: '@deep' }],
+  ['of a megabyte', { extra: wide() }],
+];
 
 /** Returns objects of Kubernetes' own kinds with labels and owners that only the operator's have. */
 export function forgedObjects(namespace: string, { victim, uid }: { victim: string; uid: string }): Hostile[] {
@@ -90,7 +99,7 @@ export async function rawWriter(kubeconfig: string) {
   const transport = new Transport(await loadCredentials(kubeconfig), 'test/hostile');
   const send = async (method: string, path: string, { body, type }: { body: object; type: string }): Promise<number> => {
     const text = JSON.stringify(body).replaceAll(HOLE, DEEP);
-    const answer = await transport.call({ method, path, body: text, timeout: 30_000, headers: { 'content-type': type } });
+    const answer = await transport.call({ method, path, body: text, timeout: 100_000, headers: { 'content-type': type } });
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.body.slice(0, 400)}`);
     return answer.status;
   };

@@ -9,7 +9,7 @@ import { metricOf, type RunningOperator } from '../kit/operator.ts';
 import { until } from '../kit/until.ts';
 import { startPlane } from '../control-plane/kit/api-server-plane.ts';
 import { faultStage, type FaultStage } from './fault-stage.ts';
-import { forgedObjects, hostileResources, loosenDefinitions, rawWriter, type Hostile } from './hostile-objects.ts';
+import { forgedObjects, HOSTILE_STATUSES, hostileResources, loosenDefinitions, rawWriter, type Hostile } from './hostile-objects.ts';
 
 /*
  * Objects that mean harm, of every kind that the operator watches: they cost only themselves. The definitions take
@@ -23,6 +23,7 @@ let server: ApiServer;
 let given: FaultStage;
 let writer: Awaited<ReturnType<typeof rawWriter>>;
 let operator: RunningOperator;
+let round = 0;
 beforeAll(async () => {
   server = await startApiServer();
   given = await faultStage('hostile', server.kubeconfig);
@@ -120,6 +121,30 @@ test('lists that find the hostile objects again end nothing', async () => {
   await given.kube.create(kinds.deployment, innocent('third'));
   expect(await workedOn('third')).toBeLessThan(WORKED_WITHIN);
   await given.see.untilReady('third');
+});
+
+test.each(HOSTILE_STATUSES)('a status %s costs only the object that has it', async (_, status) => {
+  const { kube, namespace } = given;
+  const ref = { namespace, name: 'third' };
+  const replicas = async (): Promise<unknown> => ((await given.see.workload('third-00001-api')).spec as { replicas?: number }).replicas;
+  const before = await replicas();
+  for (const kind of [kinds.revision, kinds.listener] as Kind[])
+    await writer.merge(kind, { namespace, name: 'first-status' }, { status }, 'status');
+  await writer.merge(kinds.revision, { namespace, name: 'third-00001' }, { status }, 'status');
+  await writer.merge(kinds.deployment, ref, { status }, 'status');
+  const name = `beside-${(round += 1)}`;
+  await kube.create(kinds.deployment, innocent(name));
+  expect(await workedOn(name)).toBeLessThan(WORKED_WITHIN);
+  await given.see.untilReady(name);
+  expect(await replicas()).toBe(before);
+});
+
+test('a deployment goes on when its owner takes such a status away', async () => {
+  const { namespace } = given;
+  await writer.merge(kinds.revision, { namespace, name: 'third-00001' }, { status: null }, 'status');
+  await writer.merge(kinds.deployment, { namespace, name: 'third' }, { status: null }, 'status');
+  await given.see.untilReady('third');
+  expect((await given.see.deployment('third')).status?.activeRevision).toBe('third-00001');
 });
 
 test('a deployment that serves goes on serving while its resource is out of bounds, and works again afterwards', async () => {

@@ -4,6 +4,7 @@ import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource, ListenerResource, RevisionResource, TracingProjectResource } from '../../schema/custom-resources.ts';
 import { idsOf } from '../../schema/deployment-ids.ts';
 import { MADE_BY } from '../../schema/labels.ts';
+import { withReadableStatus } from '../../schema/readable-status.ts';
 import { updatedAt } from './metadata.ts';
 
 const at =
@@ -51,6 +52,6 @@ export function offered<T extends KubeObject>(cache: Cache<T>, object: T): T {
 
 /** Returns an object as it is kept. managedFields, half of its size, are reduced to the time of the last write. */
 export const lean = <T extends KubeObject>(object: T): T => ({
-  ...object,
+  ...withReadableStatus(object),
   metadata: { ...object.metadata, managedFields: [{ time: updatedAt(object) }] },
 });

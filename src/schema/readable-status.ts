@@ -1,0 +1,50 @@
+import { API_VERSION, KINDS } from './custom-resources.ts';
+
+/*
+ * A status is written by the operator alone, and the definitions of the custom resources keep its form. Whoever may
+ * write a status, or a definition of an earlier version, may leave anything in it all the same. What is not in the form
+ * of this version is not there for readers, and the operator writes it anew.
+ */
+
+type Form = { type?: string; format?: string; properties?: Record<string, Form>; required?: string[]; items?: Form };
+type Json = Record<string, unknown>;
+
+const STATUSES: ReadonlyMap<string, Form> = new Map(KINDS.map(({ kind, status = {} }) => [kind, status as Form]));
+
+const isRecord = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const FITS: Readonly<Record<string, (value: unknown, form: Form) => boolean>> = {
+  string: (value, { format }) => typeof value === 'string' && (format !== 'date-time' || !Number.isNaN(Date.parse(value))),
+  integer: (value) => Number.isSafeInteger(value),
+  boolean: (value) => typeof value === 'boolean',
+  array: (value) => Array.isArray(value),
+  object: (value, { properties = {}, required = [] }) =>
+    isRecord(value) &&
+    required.every((name) => Object.hasOwn(value, name)) &&
+    Object.entries(properties).every(([name, form]) => !Object.hasOwn(value, name) || fits(value[name], form)),
+};
+
+const fits = (value: unknown, form: Form): boolean => FITS[form.type ?? '']?.(value, form) ?? true;
+
+/** Returns the fields whose value is in their form, with the items of lists that are. Fields of other versions stay. */
+function readable(status: Json, { properties = {} }: Form): Json {
+  let changed: Json | undefined;
+  for (const [name, form] of Object.entries(properties)) {
+    if (!Object.hasOwn(status, name)) continue;
+    const value = status[name];
+    if (!fits(value, form)) delete (changed ??= { ...status })[name];
+    else if (form.items !== undefined && !(value as unknown[]).every((item) => fits(item, form.items!)))
+      (changed ??= { ...status })[name] = (value as unknown[]).filter((item) => fits(item, form.items!));
+  }
+  return changed ?? status;
+}
+
+/** Returns a custom resource with what its status says in a form that readers know; any other object as it is. */
+export function withReadableStatus<T extends object>(object: T): T {
+  const { apiVersion, kind, status } = object as { apiVersion?: unknown; kind?: unknown; status?: unknown };
+  const form = apiVersion === API_VERSION && typeof kind === 'string' ? STATUSES.get(kind) : undefined;
+  if (form === undefined || status === undefined) return object;
+  if (!isRecord(status)) return { ...object, status: undefined };
+  const kept = readable(status, form);
+  return kept === status ? object : { ...object, status: kept };
+}
