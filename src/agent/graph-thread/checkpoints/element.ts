@@ -58,6 +58,14 @@ export class Element {
   }
 }
 
+/** Returns elements as a graph gets them, or as they are shown. */
+export async function allLive(elements: readonly Element[], serde: Serde, form: Form): Promise<unknown[]> {
+  const values = elements.map((element) => element.live(serde, form));
+  // A promise for each of thousands would take longer than making them.
+  for (const [at, value] of values.entries()) if (value instanceof Promise) values[at] = await value;
+  return values;
+}
+
 const UNDEFINED = 'undefined';
 
 /** Returns true for what JSON alone can express, and for LangGraph's record of what is undefined. */

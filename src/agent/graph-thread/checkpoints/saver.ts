@@ -7,7 +7,7 @@ import { writeSteps } from '../../db/checkpoints.ts';
 import { readCheckpoints, type StoredCheckpoint, type WhichCheckpoints } from '../../db/stored-checkpoints.ts';
 import { Batcher } from '../../db/batcher.ts';
 import { graphKey, listsOf } from '../../db/list-rows.ts';
-import { Element } from './element.ts';
+import { allLive, Element } from './element.ts';
 import { listsOfRow, Lists, type CheckpointKey, type List, type ListsOfCheckpoint } from './lists.ts';
 import { ListTexts } from './list-texts.ts';
 import { newValue } from './new-value.ts';
@@ -188,7 +188,7 @@ export class Saver extends BaseCheckpointSaver {
     const channel_values: Record<string, unknown> = {};
     for (const [channel, type, value] of row.values ?? []) {
       const list = lists.get(channel);
-      if (list !== undefined) channel_values[channel] = await Promise.all(list.elements.map((element) => element.live(this.#serde, form)));
+      if (list !== undefined) channel_values[channel] = await allLive(list.elements, this.#serde, form);
       else if (type !== 'empty') channel_values[channel] = await load(type, value);
     }
     const pendingWrites: CheckpointTuple['pendingWrites'] = [];
