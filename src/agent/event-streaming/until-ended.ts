@@ -14,7 +14,7 @@ export async function untilEnded({ db, readers }: UntilEndedDeps, threadId: stri
   const running = (await selectActive(db, { thread_id: threadId })).find(({ status }) => status === 'running');
   if (running === undefined) return;
   const enough = AbortSignal.any([signal, AbortSignal.timeout(WRITTEN_WITHIN)]);
-  const { progress, subscription } = await readers.followRun({ runId: running.run_id, threadId }, enough);
+  const { progress, subscription } = await readers.followRun({ runId: running.run_id, threadId }, { signal: enough, hears: 'end' });
   if (progress.status === 'running') await readers.waitForEnd(progress, subscription);
   else subscription.close();
 }

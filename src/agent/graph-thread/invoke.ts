@@ -27,6 +27,8 @@ export type InvokeDeps = {
   markBegun: (spec: RunSpec) => Promise<boolean>;
   /** Emits an event, whose data is JSON text. */
   emit: (event: string, json: string) => void;
+  /** Returns whether anybody reads the run's events. */
+  heard: () => boolean;
   /** Settles when whoever comes back can read what was emitted. */
   written: Barrier;
   /** A callback handler that hears what the graph does. */
@@ -50,10 +52,10 @@ const SERVER = {
 /** What is known of a run while it is under way. */
 type Progress = { events: EventsOfRun; protocol: ProtocolStream; graph?: Graph; config?: Config };
 
-function begin(spec: RunSpec, { emit, saver }: InvokeDeps): Progress {
+function begin(spec: RunSpec, { emit, heard, saver }: InvokeDeps): Progress {
   const events = new EventsOfRun(modesOf(spec), (list) => saver.texts.of(list));
   const progress = { events, protocol: protocolStream(spec, emit) };
-  emit('metadata', toJson({ run_id: spec.run_id, attempt: spec.attempt }));
+  if (heard()) emit('metadata', toJson({ run_id: spec.run_id, attempt: spec.attempt }));
   progress.protocol.begin();
   return progress;
 }
@@ -138,12 +140,16 @@ function callConfig({ run_id, attempt, kwargs, thread_id }: RunSpec, { saver, st
 async function execute(input: unknown, call: Call & { progress: Progress; deps: InvokeDeps }): Promise<Outcome> {
   const { progress, deps } = call;
   const { events, protocol } = progress;
+  // What nobody reads is not made into text, which takes long where the state is long.
+  const tell = (some: Emitted[]): void => {
+    for (const [event, data] of some) if (deps.heard()) deps.emit(event, events.text(data));
+  };
   for await (const piece of pieces(input, call)) {
     if (!('emitted' in piece)) protocol.take(piece);
-    for (const [event, data] of 'emitted' in piece ? piece.emitted : events.of(piece)) deps.emit(event, events.text(data));
+    tell('emitted' in piece ? piece.emitted : events.of(piece));
   }
   deps.signal.throwIfAborted();
-  for (const [event, data] of events.end()) deps.emit(event, events.text(data));
+  tell(events.end());
   return ended(progress, 'success');
 }
 

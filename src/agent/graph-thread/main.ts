@@ -47,6 +47,9 @@ function serve(running: Running, deps: AnswerDeps, log: Log): void {
       case 'abort':
         running.abort(message.run_id);
         return;
+      case 'hear':
+        running.hear(message.run_id);
+        return;
       case 'written':
         running.written(message.wait_id);
         return;

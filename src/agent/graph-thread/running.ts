@@ -17,6 +17,7 @@ type Deps = Pick<InvokeDeps, 'saver' | 'store' | 'markBegun'> & {
 export class Running {
   readonly #deps: Deps;
   readonly #stops = new Map<string, AbortController>();
+  readonly #unheard = new Set<string>();
   readonly #waiting = new Map<number, () => void>();
   #lastWait = 0;
 
@@ -30,6 +31,7 @@ export class Running {
     const { run_id } = spec;
     const stop = new AbortController();
     this.#stops.set(run_id, stop);
+    if (spec.unheard) this.#unheard.add(run_id);
     const { emit, flush } = this.#batches(run_id);
     const written = async (): Promise<void> => {
       // What the graph has emitted is still on its way through its stream.
@@ -39,16 +41,23 @@ export class Running {
     };
     const tracing = traced ? graphSpans(spec, (spans) => tell({ kind: 'spans', run_id, spans })) : undefined;
     const make = graphOf(spec.graph_id);
-    const invoked = { ...this.#deps, make, emit, written, handler: tracing?.handler, signal: stop.signal };
+    const heard = (): boolean => !this.#unheard.has(run_id);
+    const invoked = { ...this.#deps, make, emit, heard, written, handler: tracing?.handler, signal: stop.signal };
     const outcome = await duringRun(spec, () => invoke(spec, invoked)).catch(broken);
     tracing?.close();
     this.#stops.delete(run_id);
+    this.#unheard.delete(run_id);
     flush();
     tell({ kind: 'done', run_id, outcome });
   }
 
   abort(runId: string): void {
     this.#stops.get(runId)?.abort(new Error('the run was stopped'));
+  }
+
+  /** From now on, the run's events are read. */
+  hear(runId: string): void {
+    this.#unheard.delete(runId);
   }
 
   /** Hears from the server that the events of a run are where others find them. */

@@ -8,6 +8,7 @@ import { getRun, selectActive } from '../db/runs.ts';
 import { cancelRuns, type CancelDeps } from '../runs/cancel.ts';
 import { createRun, type CreateDeps } from '../runs/create.ts';
 import type { FollowedRun, Readers } from '../runs/readers.ts';
+import type { Following } from '../stream/bus.ts';
 import type { JsonText } from '../threads/json-text.ts';
 import { cursorOf, modesOf } from './stream-query.ts';
 
@@ -33,7 +34,7 @@ export async function answerRun(deps: RunRouteDeps, body: RunCreate, { threadId,
 
 /** Makes a run and answers with its final state. */
 export async function answerEnd(deps: RunRouteDeps, body: RunCreate, { threadId, request }: Target): Promise<Reply> {
-  const { run, subscription } = await createRun(deps, body, { threadId, request, follow: request.signal });
+  const { run, subscription } = await createRun(deps, body, { threadId, request, follow: { signal: request.signal, hears: 'end' } });
   const path = `/threads/${run.thread_id}/runs/${run.run_id}`;
   const cancel = body.on_disconnect === 'cancel';
   return slowJsonText(() => stateAtEnd(deps, run, { subscription: subscription!, cancel }), {
@@ -47,7 +48,7 @@ type StreamTarget = Target & { namespaces: string[] | undefined };
 /** Makes a run and streams its events. */
 export async function answerStream(deps: RunRouteDeps, body: RunCreate, { threadId, request, namespaces }: StreamTarget): Promise<Reply> {
   const { signal } = request;
-  const { run, subscription } = await createRun(deps, body, { threadId, request, follow: signal });
+  const { run, subscription } = await createRun(deps, body, { threadId, request, follow: { signal, hears: 'events' } });
   const { run_id } = run;
   const path = pathOf(run, threadId);
   const resumable = body.stream_resumable === true;
@@ -98,12 +99,12 @@ type Join = {
 async function joined(
   { db, readers }: RunRouteDeps,
   { caller, ...run }: Pick<Join, 'runId' | 'threadId' | 'caller'>,
-  signal: AbortSignal,
+  following: Following,
 ): Promise<FollowedRun> {
   const { permits } = await permission(caller, 'threads:read', { thread_id: run.threadId ?? null, run_id: run.runId });
   if (permits !== undefined && (await getRun(db, run.threadId, run.runId, permits)) === undefined)
     throw new NotFound(`Run with ID ${run.runId} not found`);
-  const followed = await readers.followRun(run, signal);
+  const followed = await readers.followRun(run, following);
   if (!followed.progress.gone) return followed;
   followed.subscription.close();
   throw new NotFound(`Run with ID ${run.runId} not found`);
@@ -111,7 +112,7 @@ async function joined(
 
 /** Answers with the final state of a run that was made before. */
 export async function answerJoin(deps: RunRouteDeps, { runId, threadId, caller, signal, query }: Omit<Join, 'headers'>): Promise<Reply> {
-  const { progress, subscription } = await joined(deps, { runId, threadId, caller }, signal);
+  const { progress, subscription } = await joined(deps, { runId, threadId, caller }, { signal, hears: 'end' });
   if (!isUnfinished(progress.status)) {
     subscription.close();
     return jsonText(await deps.readers.stateOf(progress));
@@ -123,7 +124,7 @@ export async function answerJoin(deps: RunRouteDeps, { runId, threadId, caller, 
 export async function answerJoinStream(deps: RunRouteDeps, { runId, threadId, caller, headers, signal, query }: Join): Promise<Reply> {
   const wanted = { modes: modesOf(query.stream_mode, { field: 'stream_mode', modes: STREAM_MODES }), namespaces: query.namespace };
   const cursor = cursorOf(headers);
-  const followed = await joined(deps, { runId, threadId, caller }, signal);
+  const followed = await joined(deps, { runId, threadId, caller }, { signal, hears: 'events' });
   const events = await deps.readers.eventsAfter(cursor, followed, wanted);
   const cancel = query.cancel_on_disconnect === true;
   return sse(() => untilLeft(deps, events, { run_id: runId, cancel, signal }), {

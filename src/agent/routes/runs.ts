@@ -184,7 +184,7 @@ async function remove(
   const run = await getRun(deps.db, thread_id, run_id, permits);
   if (run === undefined) throw new NotFound(`Run with ID ${run_id} not found`);
   if (isUnfinished(run.status)) {
-    const { subscription } = await deps.readers.followRun({ runId: run_id, threadId: thread_id }, signal);
+    const { subscription } = await deps.readers.followRun({ runId: run_id, threadId: thread_id }, { signal, hears: 'end' });
     const count = await cancelRuns(deps, (tx) => selectActive(tx, { thread_id, run_ids: [run_id] }), 'rollback');
     if (count > 0) await deps.readers.waitForEnd({ run_id, thread_id }, subscription);
     else subscription.close();
@@ -203,7 +203,10 @@ async function cancel(
 ): Promise<Reply> {
   const action = stopOf(options.action);
   const { permits } = await permission(options.caller, 'threads:update', { thread_id, run_id, metadata: {}, action });
-  const followed = options.wait === true ? await deps.readers.followRun({ runId: run_id, threadId: thread_id }, options.signal) : undefined;
+  const followed =
+    options.wait === true
+      ? await deps.readers.followRun({ runId: run_id, threadId: thread_id }, { signal: options.signal, hears: 'end' })
+      : undefined;
   const select = (tx: Db): Promise<ActiveRun[]> => selectActive(tx, { thread_id, run_ids: [run_id], permitted: permits });
   const count = await cancelRuns(deps, select, action);
   if (count === 0) {

@@ -1,7 +1,7 @@
 import { Invalid } from '../../errors.ts';
 import type { Run, RunCreate } from '../../schema/run.ts';
 import { insertFeedbackTokens } from '../db/feedback.ts';
-import type { Subscription } from '../stream/bus.ts';
+import type { Following, Subscription } from '../stream/bus.ts';
 import { feedbackTokens } from './feedback.ts';
 import { insertPlanned, type InsertDeps } from './insert.ts';
 import { planRun, type AskedContext, type PlanDeps, type PlannedRun, type RequestFacts } from './plan.ts';
@@ -28,8 +28,8 @@ export type CreatedRun = {
 type CreateOptions = {
   /** Undefined means a thread of its own. */
   threadId: string | undefined;
-  /** Follows the run from its first event until this signal; read it with the `Readers`. */
-  follow: AbortSignal | undefined;
+  /** Follows the run from its first event on; read it with the `Readers`. */
+  follow: Following | undefined;
   /** The request that asks for the run. */
   request: RequestFacts;
   /** Set when the run publishes protocol events. */

@@ -50,6 +50,8 @@ type HeldRun = PublishedRun & {
   startedAt: number;
   at: Cursor;
   timers: Map<TimerName, NodeJS.Timeout>;
+  /** Ends the waiting for somebody who reads the run's events. */
+  unheard: () => void;
   /** Settles the promise of `execute`. */
   released: (next: string | undefined) => void;
 };
@@ -106,6 +108,7 @@ export class Executor {
         thread_seq: run.thread_seq,
         readers,
         timers: new Map(),
+        unheard: () => undefined,
         released,
       };
       this.#held.set(run.run_id, held);
@@ -128,7 +131,10 @@ export class Executor {
     if (reader === this.#deps.signals.processId) return;
     const held = this.#held.get(runId);
     if (held === undefined) this.#pending.addReader(runId, reader);
-    else held.readers.add(reader);
+    else {
+      held.readers.add(reader);
+      this.#deps.host.hear(runId);
+    }
   }
 
   /** Adds a process that reads all runs of the thread. */
@@ -148,8 +154,10 @@ export class Executor {
     const { db, host, publisher, eventLog, exporter, log } = this.#deps;
     try {
       if (attempt > 1) held.at = (await lastEvent(db, run_id)) ?? held.at;
+      held.unheard = publisher.whenHeard(held, () => host.hear(run_id));
+      const unheard = !publisher.isHeard(held);
       await host.run(
-        { run_id, thread_id, graph_id, attempt, kwargs, empty, alone },
+        { run_id, thread_id, graph_id, attempt, kwargs, empty, alone, unheard },
         {
           events: (batch) => publisher.publish(held, batch),
           written: () => eventLog.written(thread_id),
@@ -158,6 +166,8 @@ export class Executor {
           gone: (loss) => this.#dispatch(held, { event: 'thread-gone', loss }),
         },
       );
+      // Somebody may have come while the run waited for its thread.
+      if (unheard && publisher.isHeard(held)) host.hear(run_id);
       this.#dispatch(held, { event: 'given' });
     } catch (error) {
       log.error({ err: asError(error), run_id }, 'run could not be given to a graph thread');
@@ -244,8 +254,9 @@ export class Executor {
     }
   }
 
-  #release({ run, startedAt, released }: HeldRun, { end, more }: Extract<Effect, { do: 'release' }>): void {
+  #release({ run, startedAt, unheard, released }: HeldRun, { end, more }: Extract<Effect, { do: 'release' }>): void {
     this.#held.delete(run.run_id);
+    unheard();
     this.#deps.exporter?.add([runSpan(run, end, { start: startedAt, end: Date.now() })]);
     released(more ? run.thread_id : undefined);
   }

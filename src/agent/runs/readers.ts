@@ -9,7 +9,7 @@ import { registerReader, type RunProgress } from '../db/runs.ts';
 import type { Signals } from '../db/signals.ts';
 import { threadReaders } from '../db/thread-readers.ts';
 import { newId } from '../ids.ts';
-import { threadKey, type Bus, type RunResult, type Subscription } from '../stream/bus.ts';
+import { threadKey, type Bus, type Following, type RunResult, type Subscription } from '../stream/bus.ts';
 import type { EventLog } from '../stream/log.ts';
 import { protocolEvents, protocolEventsUpTo, type Batch } from '../stream/protocol/follow.ts';
 import { runEvents, type RunReading } from '../stream/run-events.ts';
@@ -69,23 +69,20 @@ export class Readers {
    * Prepares for a run that is about to be made, so that its reader misses nothing. The run's row must name
    * `registered` as its readers, and `made` must be called once the run is made or refused.
    */
-  expectRun(
-    runId: string,
-    follow: AbortSignal | undefined,
-  ): { registered: string[]; subscription: Subscription | undefined; made(): void } {
+  expectRun(runId: string, follow: Following | undefined): { registered: string[]; subscription: Subscription | undefined; made(): void } {
     const { bus, signals } = this.#deps;
     const subscription = follow && bus.follow(runId, follow);
     return { registered: follow ? [signals.processId] : [], subscription, made: bus.expect(runId).made };
   }
 
   /**
-   * Follows a run until the signal: registers this process among its readers, and tells the process that executes it.
+   * Follows a run: registers this process among its readers, and tells the process that executes it.
    * Throws `NotFound` when there is no such run or, with `threadId`, none on that thread.
    */
-  async followRun(run: { runId: string; threadId: string | undefined }, signal: AbortSignal): Promise<FollowedRun> {
+  async followRun(run: { runId: string; threadId: string | undefined }, following: Following): Promise<FollowedRun> {
     const { db, bus, signals } = this.#deps;
     const { processId } = signals;
-    const subscription = bus.follow(run.runId, signal);
+    const subscription = bus.follow(run.runId, following);
     return closingOnFailure(subscription, async () => {
       const progress = await registerReader(db, run.runId, processId);
       if (progress === undefined || (run.threadId !== undefined && progress.thread_id !== run.threadId))
@@ -98,7 +95,7 @@ export class Readers {
 
   /** Follows all runs of a thread until the signal. Throws `NotFound` when there is no such thread. */
   async followThread(threadId: string, signal: AbortSignal): Promise<FollowedThread> {
-    const subscription = this.#deps.bus.follow(threadKey(threadId), signal);
+    const subscription = this.#deps.bus.follow(threadKey(threadId), { signal, hears: 'events' });
     return closingOnFailure(subscription, async () => {
       if (this.#registrations.has(threadId) || (await this.#registrations.join(threadId)) !== undefined) return { threadId, subscription };
       throw new NotFound(`Thread with ID ${threadId} not found`);
@@ -110,7 +107,7 @@ export class Readers {
    * tells all processes, so the thread's row need not name a reader that stays for a moment only.
    */
   followThreadToCome(threadId: string, signal: AbortSignal): FollowedThread {
-    return { threadId, subscription: this.#deps.bus.follow(threadKey(threadId), signal) };
+    return { threadId, subscription: this.#deps.bus.follow(threadKey(threadId), { signal, hears: 'events' }) };
   }
 
   /* Reading. */

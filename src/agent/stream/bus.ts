@@ -31,6 +31,12 @@ export type Subscription = {
   close(): void;
 };
 
+/** What a follower wants to hear: all, or all but events. */
+export type Hears = 'events' | 'end';
+
+/** A follower of some keys until the signal. */
+export type Following = { signal: AbortSignal; hears: Hears };
+
 const THREAD = 'thread:';
 
 /** Returns the key under which a whole thread is followed. */
@@ -39,7 +45,7 @@ export const threadKey = (threadId: string): string => THREAD + threadId;
 const sizeOf = (message: BusMessage): number =>
   message.kind === 'events' ? message.events.reduce((sum, { json }) => sum + json.length, 0) : 0;
 
-type Listener = (message: BusMessage) => void;
+type Listener = { hears: Hears; hear: (message: BusMessage) => void };
 
 /**
  * Hands a run's events to the readers of the run, or of its thread, in this process, without going through the disk.
@@ -47,9 +53,28 @@ type Listener = (message: BusMessage) => void;
 export class Bus {
   readonly #listeners = new Map<string, Set<Listener>>();
   readonly #unmade = new Set<string>();
+  /** Key -> who waits for the first that hears events under it. */
+  readonly #waiting = new Map<string, Set<() => void>>();
 
   publish(key: string, message: BusMessage): void {
-    for (const listener of this.#listeners.get(key) ?? []) listener(message);
+    for (const { hears, hear } of this.#listeners.get(key) ?? []) if (hears === 'events' || message.kind !== 'events') hear(message);
+  }
+
+  /** Returns whether somebody hears events under one of the keys. */
+  isHeard(keys: string[]): boolean {
+    return keys.some((key) => [...(this.#listeners.get(key) ?? [])].some(({ hears }) => hears === 'events'));
+  }
+
+  /** Calls once somebody begins to hear events under one of the keys. Returns what ends the waiting. */
+  whenHeard(keys: string[], call: () => void): () => void {
+    for (const key of keys) this.#waiting.set(key, (this.#waiting.get(key) ?? new Set()).add(call));
+    return () => {
+      for (const key of keys) {
+        const waiting = this.#waiting.get(key);
+        waiting?.delete(call);
+        if (waiting?.size === 0) this.#waiting.delete(key);
+      }
+    };
   }
 
   publishToAll(message: BusMessage): void {
@@ -76,12 +101,12 @@ export class Bus {
     return this.#listeners.has(key);
   }
 
-  /** Follows the key: everything published under it from now on, until `close` or the signal. */
-  follow(key: string, signal: AbortSignal): Subscription {
+  /** Follows the key: what is published under it from now on, until `close` or the signal. */
+  follow(key: string, { signal, hears }: Following): Subscription {
     const waiting: BusMessage[] = [];
     let wake: (() => void) | undefined;
     let held = 0;
-    const listener: Listener = (message) => {
+    const hear = (message: BusMessage): void => {
       held += sizeOf(message);
       // One large event alone is no sign of a slow reader.
       if (held > MOST_WAITING && waiting.length > 0) {
@@ -90,8 +115,10 @@ export class Bus {
       } else waiting.push(message);
       wake?.();
     };
+    const listener: Listener = { hears, hear };
     const listeners = this.#listeners.get(key) ?? new Set();
     this.#listeners.set(key, listeners.add(listener));
+    if (hears === 'events') for (const call of this.#waiting.get(key) ?? []) call();
     const leave = (): void => {
       close();
       wake?.();

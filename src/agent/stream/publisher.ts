@@ -43,8 +43,18 @@ export class Publisher {
         return { ...published.at, event, json, thread_seq: published.thread_seq };
       });
     if (events.length === 0) return;
-    for (const key of [run_id, threadKey(thread_id)]) this.#deps.bus.publish(key, { kind: 'events', run_id, events });
+    for (const key of keysOf(published)) this.#deps.bus.publish(key, { kind: 'events', run_id, events });
     if (isKept(published)) this.#deps.eventLog.append({ run_id, thread_id, readers: published.readers }, events);
+  }
+
+  /** Returns whether anybody reads the run's events, here or elsewhere, now or later. */
+  isHeard(published: PublishedRun): boolean {
+    return isKept(published) || this.#deps.bus.isHeard(keysOf(published));
+  }
+
+  /** Calls when somebody in this process begins to read the run's events. Returns what ends the waiting. */
+  whenHeard(published: PublishedRun, call: () => void): () => void {
+    return this.#deps.bus.whenHeard(keysOf(published), call);
   }
 
   /**
@@ -75,5 +85,7 @@ export class Publisher {
     return false;
   }
 }
+
+const keysOf = ({ run: { run_id, thread_id } }: PublishedRun): string[] => [run_id, threadKey(thread_id)];
 
 const isKept = ({ run, readers }: PublishedRun): boolean => run.resumable || readers.size > 0;

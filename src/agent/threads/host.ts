@@ -95,6 +95,11 @@ export class GraphHost {
     this.#of(runId)?.abort(runId);
   }
 
+  /** Asks for the events of a run that nobody has read so far. */
+  hear(runId: string): void {
+    this.#of(runId)?.hear(runId);
+  }
+
   /** Ends the thread that the run is stuck in, and with it every other run there. */
   async kill(runId: string): Promise<void> {
     this.#waiting.get(runId)?.();

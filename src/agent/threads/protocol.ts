@@ -32,7 +32,8 @@ import type { JsonText } from './json-text.ts';
  * Runs. `run` starts a run; many runs share a thread. The thread sends any number of `events`, of `spans` (where
  * `traced` asks for them) and of `wait`, then exactly one `done`, also for a run that failed or was stopped, and
  * nothing of the run after it. `abort` asks it to stop as soon as it can: its `done` then says "interrupted". An
- * `abort` for a run that the thread does not have is ignored. Before a run whose stream is resumable
+ * `abort` for a run that the thread does not have is ignored. Of a run that is `unheard`, the thread sends no `events`
+ * until the server says `hear`. Before a run whose stream is resumable
  * (`kwargs.resumable`) stores a checkpoint, the thread sends `wait` and stores nothing until `written` answers with
  * the same `wait_id`: only then are the earlier events where the run's next attempt looks for them.
  *
@@ -84,6 +85,8 @@ export type RunSpec = {
   empty: boolean;
   /** True when the run must not share a graph thread with other runs. */
   alone: boolean;
+  /** True while nobody reads the run's events, which need not be made then. */
+  unheard: boolean;
 };
 
 /** How a run ended in its graph thread. */
@@ -190,6 +193,7 @@ export type ToThread<K extends Operation = Operation> =
   | { kind: 'start'; start: ThreadStart }
   | { kind: 'run'; spec: RunSpec }
   | { kind: 'abort'; run_id: string }
+  | { kind: 'hear'; run_id: string }
   | { kind: 'written'; wait_id: number }
   | Call<K>;
 

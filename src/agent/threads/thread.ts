@@ -110,6 +110,10 @@ export class GraphThread {
     this.#runner.send({ kind: 'abort', run_id: runId });
   }
 
+  hear(runId: string): void {
+    this.#runner.send({ kind: 'hear', run_id: runId });
+  }
+
   /** Asks the thread. Throws a refusal as a `Problem` with the status that the thread gave it. */
   call<K extends Operation>(operation: K, args: Args<K>): Promise<JsonText<Answer<K>>> {
     this.#callId += 1;

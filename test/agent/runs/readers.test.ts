@@ -27,7 +27,7 @@ function readersOf(rows: object[] = [], statements = Infinity): Setup {
 
 test('the end of a run is told once: to readers here by the bus, to other processes by a signal', async () => {
   const { readers, sent } = readersOf();
-  const { subscription, registered } = readers.expectRun('run', new AbortController().signal);
+  const { subscription, registered } = readers.expectRun('run', { signal: new AbortController().signal, hears: 'events' });
   expect(registered).toEqual(['self']);
   await readers.end('run', ['self', 'other'], { values: '{"a":1}' });
   expect(sent).toEqual([['other', { about: 'end', run_id: 'run' }]]);
@@ -38,17 +38,17 @@ test('the end of a run is told once: to readers here by the bus, to other proces
 test('who follows a run that another process executes is told to that process', async () => {
   const progress = { ...run, status: 'running', worker: 'other', resumable: false, error: null };
   const { readers, sent } = readersOf([progress]);
-  await readers.followRun({ runId: 'run', threadId: 'thread' }, new AbortController().signal);
+  await readers.followRun({ runId: 'run', threadId: 'thread' }, { signal: new AbortController().signal, hears: 'events' });
   expect(sent).toEqual([['other', { about: 'reader', run_id: 'run', reader: 'self' }]]);
-  await expect(readers.followRun({ runId: 'run', threadId: 'another' }, new AbortController().signal)).rejects.toThrow(
-    'Run with ID run not found',
-  );
+  await expect(
+    readers.followRun({ runId: 'run', threadId: 'another' }, { signal: new AbortController().signal, hears: 'events' }),
+  ).rejects.toThrow('Run with ID run not found');
 });
 
 test('a reader who leaves before the end gets no result', async () => {
   const { readers } = readersOf();
   const leaving = new AbortController();
-  const { subscription } = readers.expectRun('run', leaving.signal);
+  const { subscription } = readers.expectRun('run', { signal: leaving.signal, hears: 'events' });
   const waiting = readers.waitForEnd(run, subscription!);
   leaving.abort();
   expect(await waiting).toBeUndefined();
@@ -64,7 +64,7 @@ test('a thread that nobody follows is told nothing, and nothing is asked for it'
 test('a reader whose registration fails follows nothing', async () => {
   const { readers, bus } = readersOf([], 0);
   const { signal } = new AbortController();
-  await expect(readers.followRun({ runId: 'run', threadId: 'thread' }, signal)).rejects.toBeInstanceOf(Unavailable);
+  await expect(readers.followRun({ runId: 'run', threadId: 'thread' }, { signal, hears: 'events' })).rejects.toBeInstanceOf(Unavailable);
   await expect(readers.followThread('thread', signal)).rejects.toBeInstanceOf(Unavailable);
   const reading = readers.protocolEvents(readers.followThreadToCome('thread', signal), 0);
   await expect(reading.next()).rejects.toBeInstanceOf(Unavailable);
@@ -74,7 +74,7 @@ test('a reader whose registration fails follows nothing', async () => {
 test('a reader whose position can not be read leaves the run that it has just followed', async () => {
   const progress = { ...run, status: 'running', worker: 'self', resumable: true, error: null };
   const { readers } = readersOf([progress], 1);
-  const followed = await readers.followRun({ runId: 'run', threadId: 'thread' }, new AbortController().signal);
+  const followed = await readers.followRun({ runId: 'run', threadId: 'thread' }, { signal: new AbortController().signal, hears: 'events' });
   expect(readers.followedHere()).toEqual(['run']);
   const wanted = { modes: undefined, namespaces: undefined };
   await expect(readers.eventsAfter(undefined, followed, wanted)).rejects.toBeInstanceOf(Unavailable);

@@ -42,7 +42,7 @@ class Situation {
 
   /** Follows a thread. Returns what the reader has heard, and what ends the following. */
   follow(threadId: string): { heard: BusMessage[]; close(): void } {
-    const subscription = this.bus.follow(threadKey(threadId), new AbortController().signal);
+    const subscription = this.bus.follow(threadKey(threadId), { signal: new AbortController().signal, hears: 'events' });
     const heard: BusMessage[] = [];
     void (async () => {
       for (let next = await subscription.next(); next !== undefined; next = await subscription.next()) heard.push(next);

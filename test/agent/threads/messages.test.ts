@@ -105,7 +105,7 @@ const kwargs: RunKwargs = {
 
 async function run(thread_id: string, more: Partial<RunSpec> = {}, started?: (runId: string) => void): Promise<Outcome> {
   const run_id = randomUUID();
-  const spec: RunSpec = { run_id, thread_id, graph_id: 'steps', attempt: 1, kwargs, empty: true, alone: false, ...more };
+  const spec: RunSpec = { run_id, thread_id, graph_id: 'steps', attempt: 1, kwargs, empty: true, alone: false, unheard: false, ...more };
   const { promise, resolve: done, reject } = Promise.withResolvers<Outcome>();
   const listener: RunListener = {
     events: () => undefined,
@@ -134,6 +134,7 @@ const KINDS: Record<ToThread['kind'] | FromThread['kind'], true> = {
   start: true,
   run: true,
   abort: true,
+  hear: true,
   written: true,
   call: true,
   ready: true,
@@ -154,6 +155,8 @@ test('every kind of message, and every operation, is plain JSON', async () => {
   expect(await run(thread_id)).toMatchObject({ status: 'success' });
   const slow = { kwargs: { ...kwargs, input: { left: 20, pause: 200 } } };
   expect(await run(randomUUID(), slow, (runId) => host.abort(runId))).toMatchObject({ status: 'interrupted' });
+
+  await run(randomUUID(), { unheard: true }, (runId) => host.hear(runId));
 
   expect(parsed(await host.call('state', { ...at, subgraphs: true })).values).toMatchObject({ done: 2 });
   expect(parsed(await host.call('history', { ...at, limit: 2, metadata: null }))).toHaveLength(2);
@@ -178,6 +181,22 @@ test('every kind of message, and every operation, is plain JSON', async () => {
     expect([message.kind, notPlain(message)]).toEqual([message.kind, undefined]);
     expect(JSON.parse(JSON.stringify(message))).toEqual(message);
   }
+});
+
+test('a run whose events nobody reads sends none, until somebody does', async () => {
+  const events = (runId: string | undefined): unknown[] => said.filter((one) => one.kind === 'events' && one.run_id === runId);
+  let id: string | undefined;
+  const silent = await run(randomUUID(), { unheard: true }, (runId) => (id = runId));
+  expect([silent.status, events(id)]).toEqual(['success', []]);
+
+  const slow = { unheard: true, kwargs: { ...kwargs, input: { left: 2000, pause: 20 } } };
+  const ended = run(randomUUID(), slow, (runId) => {
+    id = runId;
+    host.hear(runId);
+  });
+  await until('its events come', () => events(id).length > 0);
+  host.abort(id!);
+  expect(await ended).toMatchObject({ status: 'interrupted' });
 });
 
 test('an operation that the thread does not know is answered, not passed over', async () => {
