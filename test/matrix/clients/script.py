@@ -3,8 +3,10 @@
 import asyncio
 import json
 import sys
+from datetime import datetime, timedelta, timezone
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from uuid import uuid4
+from zoneinfo import ZoneInfo
 
 from langgraph_sdk import get_client, get_sync_client
 
@@ -43,6 +45,25 @@ with HTTPServer(("127.0.0.1", 0), Receiver) as receiver:
     receiver.handle_request()
 assert told["run_id"] == run["run_id"] and told["status"] == "success" and told["values"]["done"] == 8
 assert [thread["thread_id"] for thread in client.threads.search(metadata={"by": by})] == [thread_id]
+
+# Each field that the client's methods take, with every route of crons.
+end = datetime.now(timezone.utc) + timedelta(days=400)
+weekly = {"schedule": "0 9 * * 1", "timezone": ZoneInfo("Europe/Berlin"), "input": start, "metadata": {"by": by}, "end_time": end}
+modes = {"stream_mode": ["values", "custom"], "stream_subgraphs": True, "stream_resumable": True, "durability": "sync"}
+stops = {"interrupt_before": ["step"], "interrupt_after": ["step"], "multitask_strategy": "enqueue", "webhook": "https://example.com/"}
+cron = client.crons.create("steps", **weekly, **modes, **stops, on_run_completed="keep", context={"a": 1}, config={"tags": ["x"]})
+on_thread = client.crons.create_for_thread(thread_id, "steps", **weekly, **modes, **stops, enabled=False)
+assert cron["timezone"] == "Europe/Berlin" and cron["on_run_completed"] == "keep" and on_thread["thread_id"] == thread_id
+assert datetime.fromisoformat(cron["next_run_date"]).astimezone(ZoneInfo("Europe/Berlin")).strftime("%a %H:%M") == "Mon 09:00"
+ours = {"metadata": {"by": by}}
+assert client.crons.count(**ours) == 2 and client.crons.count(assistant_id=cron["assistant_id"], thread_id=thread_id) == 1
+found = client.crons.search(**ours, enabled=True, sort_by="created_at", sort_order="desc", limit=5, select=["cron_id", "schedule"])
+assert found == [{"cron_id": cron["cron_id"], "schedule": "0 9 * * 1"}]
+changed = client.crons.update(cron["cron_id"], schedule="0 10 * * 1", end_time=None, enabled=False, on_run_completed="delete")
+assert changed["schedule"] == "0 10 * * 1" and changed["end_time"] is None and changed["enabled"] is False
+for made in (cron, on_thread):
+    client.crons.delete(made["cron_id"])
+assert client.crons.count(**ours) == 0
 client.store.put_item(["sdk", "python"], "k", {"a": 1})
 assert client.store.get_item(["sdk", "python"], "k")["value"] == {"a": 1}
 assert len(client.store.search_items(["sdk", "python"])["items"]) == 1
