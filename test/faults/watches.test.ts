@@ -21,7 +21,7 @@ async function faultsAfter(scenario: string, given: FaultStage, clean: World): P
 }
 
 /** Keeps the present lists for later. An API server that lags behind answers with them the first two times. */
-async function listsOf({ kube, namespace, proxy }: FaultStage): Promise<(asked: Asked) => string | undefined> {
+async function listsOf({ kube, proxy }: FaultStage): Promise<(asked: Asked) => string | undefined> {
   const paths = new Map(proxy.journal.filter(({ verb }) => verb === 'list').map(({ resource, path }) => [path, resource]));
   const texts = new Map<string, string>();
   for (const path of paths.keys()) texts.set(path, await textOf(path));
@@ -38,10 +38,15 @@ async function listsOf({ kube, namespace, proxy }: FaultStage): Promise<(asked: 
         path.startsWith(`/${apiVersion.includes('/') ? 'apis' : 'api'}/${apiVersion}/`) && path.includes(`/${plural}?`),
     );
     if (kind === undefined) throw new Error(`no kind for ${path}`);
-    const labelSelector = new URL(path, 'https://x').searchParams.get('labelSelector') ?? undefined;
+    const { pathname, searchParams } = new URL(path, 'https://x');
+    const of = /\/namespaces\/([^/]+)\//.exec(pathname)?.[1];
+    const selectors = ['labelSelector', 'fieldSelector'].flatMap((name) => {
+      const selector = searchParams.get(name);
+      return selector === null ? [] : [[name, selector] as const];
+    });
     const { items, resourceVersion } = await kube.list<KubeObject>(kind, {
-      namespace,
-      ...(labelSelector !== undefined && { labelSelector }),
+      ...(of !== undefined && { namespace: of }),
+      ...Object.fromEntries(selectors),
     });
     return JSON.stringify({ kind: `${kind.kind}List`, apiVersion: kind.apiVersion, metadata: { resourceVersion }, items });
   }
