@@ -34,6 +34,9 @@ export function addressed({ secretName, key, authority }: DatabaseAddress): Addr
 type Container = { name: string; env?: NamedEntry[]; volumeMounts?: NamedEntry[] };
 type PodSpec = { containers: Container[]; volumes?: NamedEntry[] };
 
+/** The volume of a pod's temporary files. */
+export const OWN_FOLDER = 'gx-tmp';
+
 /** Returns the same pod with its database at another address. */
 export function readdressed<T extends PodSpec>(pod: T, address: DatabaseAddress): T {
   const { variables, mounts, volumes } = addressed(address);
@@ -43,12 +46,18 @@ export function readdressed<T extends PodSpec>(pod: T, address: DatabaseAddress)
           ...container,
           // These come before all variables that may refer to them.
           env: [...variables, ...(container.env ?? []).filter(({ name }) => !OF_ADDRESS.includes(name))],
-          volumeMounts: [...without(container.volumeMounts), ...mounts],
+          volumeMounts: inPlace(container.volumeMounts, mounts),
         }
       : container,
   );
-  return { ...pod, containers, volumes: [...without(pod.volumes), ...volumes] };
+  return { ...pod, containers, volumes: inPlace(pod.volumes, volumes) };
 }
 
-/** Returns the entries without the authority's own volume, which has a fixed name. */
-const without = (named: NamedEntry[] = []): NamedEntry[] => named.filter(({ name }) => name !== authorityMount('').volume.name);
+/**
+ * Returns the entries with these instead of the authority's own volume, where a new pod has them: behind its folder for
+ * temporary files. So a way to another address and back leaves the pod as it was.
+ */
+function inPlace(named: NamedEntry[] = [], given: NamedEntry[]): NamedEntry[] {
+  const others = named.filter(({ name }) => name !== authorityMount('').volume.name);
+  return others.toSpliced(others.findIndex(({ name }) => name === OWN_FOLDER) + 1, 0, ...given);
+}

@@ -2,7 +2,7 @@ import type { OperatorSettings } from '../../../config/operator.ts';
 import type { RevisionResource } from '../../../schema/custom-resources.ts';
 import { AGENT_CONTAINER } from '../../../schema/names.ts';
 import { connectionsPerPod } from '../../family/connections.ts';
-import { addressed } from './addressed.ts';
+import { addressed, OWN_FOLDER } from './addressed.ts';
 import { guarded } from './guarded.ts';
 import { RESTRICTED, withoutNulls } from './containers.ts';
 import { tracingEnvironment } from './tracing.ts';
@@ -28,7 +28,7 @@ export function mainContainer(revision: RevisionResource, wish: WorkloadWish, se
     securityContext: { ...RESTRICTED, readOnlyRootFilesystem: true },
     ...probes,
     volumeMounts: [
-      { name: 'gx-tmp', mountPath: '/tmp' },
+      { name: OWN_FOLDER, mountPath: '/tmp' },
       ...addressed(wish.address).mounts,
       ...guarded(revision, wish, settings).mounts,
       ...(spec.volumeMounts ?? []).map(withoutNulls),

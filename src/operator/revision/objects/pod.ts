@@ -1,6 +1,6 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { RevisionResource } from '../../../schema/custom-resources.ts';
-import { addressed } from './addressed.ts';
+import { addressed, OWN_FOLDER } from './addressed.ts';
 import { guarded } from './guarded.ts';
 import { mainContainer } from './main-container.ts';
 import { isNativeSidecar, nativeSidecar, once, withoutNulls } from './containers.ts';
@@ -35,7 +35,7 @@ export function podSpec(revision: RevisionResource, wish: WorkloadWish, settings
     ...(init.length > 0 && { initContainers: init.map((each) => (isNativeSidecar(each) ? nativeSidecar(each) : once(each))) }),
     containers: [mainContainer(revision, wish, settings), ...sidecars.filter((sidecar) => !isNativeSidecar(sidecar)).map(once)],
     volumes: [
-      { name: 'gx-tmp', emptyDir: {} },
+      { name: OWN_FOLDER, emptyDir: {} },
       ...addressed(wish.address).volumes,
       ...guarded(revision, wish, settings).volumes,
       ...(spec.volumes ?? []).map(withoutNulls),
