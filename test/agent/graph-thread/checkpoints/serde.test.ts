@@ -121,6 +121,20 @@ describe('a record that names a class stays data', () => {
     expect(read.data.kwargs.inner).toBeInstanceOf(AIMessage);
   });
 
+  test('and so does a field named __proto__, which gives nothing another prototype', async () => {
+    const polluted = JSON.parse('{"__proto__": {"polluted": true}, "a": [{"__proto__": {"polluted": true}}]}') as { a: object[] };
+    const said = JSON.parse('{"content": "x", "__proto__": {"polluted": true}}') as Record<string, unknown>;
+    const answer = record(['langchain_core', 'messages', 'AIMessage'], { ...said, additional_kwargs: { polluted } });
+    const read = (await serde.revive({ polluted, answer })) as { polluted: typeof polluted; answer: AIMessage };
+    const kept = read.answer.additional_kwargs['polluted'] as typeof polluted;
+    for (const object of [read.polluted, read.polluted.a[0]!, kept, kept.a[0]!]) {
+      expect(Object.getOwnPropertyNames(object)).toContain('__proto__');
+      expect(Object.getPrototypeOf(object)).toBe(Object.prototype);
+    }
+    expect(read.answer).toBeInstanceOf(AIMessage);
+    expect(['polluted' in read.answer, 'polluted' in read.answer.lc_kwargs]).toEqual([false, false]);
+  });
+
   test('unless gx.json allows it, and then only that class', async () => {
     const allowing = new Serde(langGraphs, [PROMPT]);
     const other = record(['langchain_core', 'prompt_values', 'StringPromptValue'], { value: 'v' });
