@@ -22,6 +22,7 @@ import type { Feature } from './routes/feature.ts';
 import { withSmallIds } from './routes/ids.ts';
 import type { AgentRoute } from './routes/route.ts';
 import { healthRoute, systemRoutes, type ServerInfo } from './routes/system.ts';
+import { loggedHeaders } from './runs/headers.ts';
 import type { UserCode } from './user-code/host.ts';
 
 type AppSettings = {
@@ -110,6 +111,7 @@ export function agentApp(
       cors(pages, config),
       ...(custom === undefined ? [] : [custom.middleware]),
     ],
+    loggedHeaders: loggedHeaders(http.logging_headers),
     onAnswer: metrics.answered,
   });
   const inside = askingInside(new InProcess(app), prefix);

@@ -164,7 +164,7 @@ export function agentEnvironmentFaults(env: Env): string[] {
 function settings(read: SettingsReader): AgentConfig {
   refuseNotServed(read);
   return {
-    host: read.text(['GX_SERVER_HOST', 'LANGGRAPH_SERVER_HOST'], '0.0.0.0'),
+    host: read.text(['GX_SERVER_HOST', 'LANGGRAPH_SERVER_HOST'], '::'),
     port: read.integer(['GX_SERVER_PORT', 'PORT'], 8000, { min: 0, max: 65_535 }),
     logLevel: logLevel(read),
     configPath: read.text(['GX_CONFIG', 'GX_CONFIG_PATH'], './gx.json'),

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -60,9 +61,8 @@ export async function listen(app: Koa, options: ListenOptions): Promise<Listenin
   server.keepAliveTimeout = KEEP_ALIVE;
   server.headersTimeout = KEEP_ALIVE + 5_000;
   server.requestTimeout = 300_000;
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, options)));
-    server.listen(options.port, options.host, resolve);
+  await openPort(server, options).catch((error: NodeJS.ErrnoException) => {
+    throw listenError(error, options);
   });
   const address = server.address();
   const port = typeof address === 'object' && address !== null ? address.port : options.port;
@@ -76,6 +76,20 @@ export async function listen(app: Koa, options: ListenOptions): Promise<Listenin
     await close(server, { grace, mayBeAsked });
   };
   return { port, server, sendAway, unanswered, mayBeAsked, stop };
+}
+
+/** What a machine answers whose kernel has no IPv6. */
+const NO_IPV6 = new Set(['EAFNOSUPPORT', 'EADDRNOTAVAIL']);
+
+/** Listens. A host of `::` means both families, and IPv4 alone on a machine that has no other. */
+async function openPort(server: Server, { host, port }: Pick<ListenOptions, 'host' | 'port'>): Promise<void> {
+  try {
+    server.listen(port, host);
+    await once(server, 'listening');
+  } catch (error) {
+    if (host !== '::' || !NO_IPV6.has(String((error as NodeJS.ErrnoException).code))) throw error;
+    await openPort(server, { host: '0.0.0.0', port });
+  }
 }
 
 async function serverFor(app: Koa, { tls }: ListenOptions): Promise<{ server: Server; unfollow: () => void }> {

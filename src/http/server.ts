@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Router, type RouterContext } from '@koa/router';
 import Koa from 'koa';
@@ -54,6 +54,8 @@ export type AppOptions<Caller> = {
   heartbeatSeconds?: number;
   /** Runs before everything else (CORS, metrics). */
   middleware?: Koa.Middleware[];
+  /** Returns the headers of a request that each line of its log has; undefined for none. */
+  loggedHeaders?: ((headers: IncomingHttpHeaders) => Record<string, string> | undefined) | undefined;
   /** Called once per answered request. */
   onAnswer?: (answer: Answered<Caller>) => void;
 };
@@ -102,14 +104,15 @@ const REQUEST_ID = /^[\w.:/+=-]{1,128}$/;
 export type Elsewhere = { route: string; passedOn: boolean };
 
 /** Builds the outermost middleware: request id, timing, and the only `catch` that turns an error into an answer. */
-function frameOf<Caller>({ log, invalid, onAnswer }: AppOptions<Caller>): Koa.Middleware {
+function frameOf<Caller>({ log, invalid, onAnswer, loggedHeaders }: AppOptions<Caller>): Koa.Middleware {
   return async (ctx, next) => {
     const started = performance.now();
     const given = ctx.get('x-request-id');
     const requestId = REQUEST_ID.test(given) ? given : randomUUID();
     let child: Log | undefined;
     // The logger is made on demand, because most requests log nothing and a logger costs as much as a route.
-    const own = (): Log => (child ??= log.child({ request_id: requestId }));
+    const headers = loggedHeaders?.(ctx.headers);
+    const own = (): Log => (child ??= log.child({ request_id: requestId, ...(headers && { headers }) }));
     ctx.state = { requestId, log: own };
     ctx.set('x-request-id', requestId);
     try {
@@ -125,7 +128,9 @@ function frameOf<Caller>({ log, invalid, onAnswer }: AppOptions<Caller>): Koa.Mi
     const { asked, elsewhere } = ctx.state as { asked?: Asked<Caller>; elsewhere?: Elsewhere };
     const route = routeOf(ctx);
     if (elsewhere?.passedOn !== true) onAnswer?.({ method: ctx.method, route, status: ctx.status, seconds, requestId, asked });
-    if (log.isLevelEnabled('debug')) own().debug({ method: ctx.method, path: ctx.path, status: ctx.status, seconds }, 'request answered');
+    // Whoever asks for headers looks for their requests in the log.
+    const level = headers === undefined ? 'debug' : 'info';
+    if (log.isLevelEnabled(level)) own()[level]({ method: ctx.method, path: ctx.path, status: ctx.status, seconds }, 'request answered');
   };
 }
 
@@ -186,8 +191,14 @@ function endpoint<Caller>(
   };
 }
 
-/** Returns the address that a request comes from. Behind a proxy, it is the proxy's. */
-export const sourceOf = ({ socket }: IncomingMessage): string => socket.remoteAddress ?? 'unknown';
+/** An IPv4 address as a server of both families sees it (RFC 4291, 2.5.5.2). */
+const MAPPED = /^::ffff:(?=\d+\.)/i;
+
+/**
+ * Returns the address that a request comes from, in the form of its own family. Behind a proxy, it is the proxy's.
+ */
+export const sourceOf = ({ socket }: { socket: Pick<IncomingMessage['socket'], 'remoteAddress'> }): string =>
+  socket.remoteAddress?.replace(MAPPED, '') ?? 'unknown';
 
 const nameFor = <Caller>({ nameOf }: AppOptions<Caller>, caller: Caller, source: string): string => nameOf?.(caller) ?? source;
 

@@ -205,7 +205,7 @@ export const GxJson = Type.Object(
 export type GxJson = Static<typeof GxJson>;
 
 /** Keys that have no function yet, and that would break what a deployment promises if they were ignored. */
-export const NOT_BUILT: string[] = ['encryption', 'store.path', 'checkpointer.path', 'checkpointer.uri', 'http.logging_headers'];
+export const NOT_BUILT: string[] = ['encryption', 'store.path', 'checkpointer.path', 'checkpointer.uri'];
 
 /** Returns the keys of `NOT_BUILT` that settings ask for. A switch that is off asks for nothing. */
 export const unbuiltKeys = (settings: object): string[] =>

@@ -7,7 +7,7 @@ const env = { DATABASE_URI: 'postgresql://x' };
 test('every setting but the database has a default', () => {
   expect(agentConfig(env)).toMatchObject({
     port: 8000,
-    host: '0.0.0.0',
+    host: '::',
     configPath: './gx.json',
     body: { bytes: 20 * 1024 * 1024, selectionBytes: 1024 * 1024, values: 100_000, listItems: 1000 },
     jobs: { slots: 10, graceSeconds: 3 * 60, maxAttempts: 3, maxRecursionLimit: 100_000, maxQueued: 100_000 },

@@ -12,12 +12,12 @@ export const plain = { id: 'test', summary: 'test', tag: 'test', access: 'open',
 export const limits = (bytes: number): BodyLimits => ({ bytes, selectionBytes: 100, values: 100_000, listItems: 10 });
 
 /** Starts the kernel with some routes on a port of its own. */
-export async function serve(routes: Route<string>[], options: Partial<AppOptions<string>> = {}) {
+export async function serve(routes: Route<string>[], options: Partial<AppOptions<string>> = {}, host = '127.0.0.1') {
   const lines: string[] = [];
   const destination = new Writable({ write: (chunk: Buffer, _encoding, done) => (lines.push(chunk.toString()), done()) });
   const log = createLog({ level: 'debug', process: 'test', destination });
   const app = createApp<string>({ routes, log, invalid: 'list', authenticate: () => 'somebody', body: limits(1000), ...options });
-  const listener = await listen(app, { host: '127.0.0.1', port: 0 });
+  const listener = await listen(app, { host, port: 0 });
   return {
     url: `http://127.0.0.1:${listener.port}`,
     port: listener.port,

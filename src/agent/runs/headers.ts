@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { cutAt } from '../../errors.ts';
 import type { HeaderPatterns } from '../../schema/gx-json.ts';
 
 /** Headers that carry a credential, which pass only when a rule names them in full: a `*` never means them. */
@@ -26,6 +27,25 @@ export function passingHeaders(rules: HeaderPatterns | undefined): Passes {
       ? includes.some(({ text }) => text === name)
       : includes.some(({ matches }) => matches.test(name));
     return included && !excludes.some(({ matches }) => matches.test(name));
+  };
+}
+
+/** Characters of a header in the log. */
+const LONGEST_LOGGED = 1000;
+
+/**
+ * Decides which headers of a request stand in its log (`http.logging_headers` of gx.json); undefined without rules. Those
+ * that carry a credential never do, even if they are named.
+ */
+export function loggedHeaders(
+  rules: HeaderPatterns | undefined,
+): ((headers: IncomingHttpHeaders) => Record<string, string> | undefined) | undefined {
+  if (rules === undefined) return undefined;
+  const passes = passingHeaders(rules);
+  return (headers) => {
+    const passing = configurableHeaders(headers, (name) => !CREDENTIALS.has(name) && passes(name));
+    const entries = Object.entries(passing);
+    return entries.length === 0 ? undefined : Object.fromEntries(entries.map(([name, value]) => [name, cutAt(value, LONGEST_LOGGED)]));
   };
 }
 

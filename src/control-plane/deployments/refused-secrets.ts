@@ -11,9 +11,21 @@ export function refusedSecrets(secrets: readonly Secret[]): Broken[] {
   // An empty value counts as unset, and what the platform sets has its own rule.
   const given = secrets.filter(({ name, value }) => value !== '' && !isReservedEnv(name));
   const faults = agentEnvironmentFaults(Object.fromEntries(given.map(({ name, value }) => [name, value])));
-  return faults.map((fault) => {
-    const words = fault.split(/[^A-Za-z0-9_]+/);
-    const at = secrets.findIndex(({ name }) => words.includes(name));
-    return `${at < 0 ? 'secrets' : `secrets.${at}.value`}: the agent server would not start: ${fault}`;
-  });
+  return [...unreachableHosts(secrets), ...faults.map((fault) => refusal(secrets, fault))];
+}
+
+const HOSTS: readonly string[] = ['GX_SERVER_HOST', 'LANGGRAPH_SERVER_HOST'];
+
+/** Returns which secrets let a pod listen where neither its probes nor its Service reach it. */
+const unreachableHosts = (secrets: readonly Secret[]): Broken[] =>
+  secrets.flatMap(({ name, value }, index): Broken[] =>
+    HOSTS.includes(name) && !['', '::', '0.0.0.0'].includes(value)
+      ? [`secrets.${index}.value: ${name} must be :: (both families) or 0.0.0.0 (IPv4), because a pod is reached by its own address`]
+      : [],
+  );
+
+function refusal(secrets: readonly Secret[], fault: string): Broken {
+  const words = fault.split(/[^A-Za-z0-9_]+/);
+  const at = secrets.findIndex(({ name }) => words.includes(name));
+  return `${at < 0 ? 'secrets' : `secrets.${at}.value`}: the agent server would not start: ${fault}`;
 }

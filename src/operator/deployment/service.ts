@@ -26,6 +26,8 @@ export function agentService(deployment: DeploymentResource, settings: OperatorS
     metadata: ownedMetadata(deployment, 'agent', names.service(name)),
     spec: {
       type: settings.exposeAs,
+      // A cluster of one family gives one address of that family.
+      ipFamilyPolicy: 'PreferDualStack',
       selector: selectorOf(name, 'api', active ?? NOBODY),
       ports: [
         {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { configurableHeaders, passingHeaders } from '../../../src/agent/runs/headers.ts';
+import { configurableHeaders, loggedHeaders, passingHeaders } from '../../../src/agent/runs/headers.ts';
 
 test.each([
   ['nothing without rules', undefined, 'x-team', false],
@@ -11,6 +11,15 @@ test.each([
   ['a credential that is named', { includes: ['authorization'] }, 'authorization', true],
 ] as const)('a graph sees %s', (_, rules, header, expected) => {
   expect(passingHeaders(rules as never)(header)).toBe(expected);
+});
+
+test('the log shows what passes, cut where it is long, and no credential that is named', () => {
+  const names = ['x-trace-id', 'authorization', 'x-api-key', 'cookie', 'x-long'];
+  const headers = Object.fromEntries(names.map((name) => [name, name === 'x-long' ? 'l'.repeat(2000) : `the ${name}`]));
+  const shown = loggedHeaders({ includes: [...names, '*'] })!(headers);
+  expect(shown).toEqual({ 'x-trace-id': 'the x-trace-id', 'x-long': `${'l'.repeat(1000)}...` });
+  expect(loggedHeaders({ includes: ['x-other'] })!(headers)).toBeUndefined();
+  expect(loggedHeaders(undefined)).toBeUndefined();
 });
 
 test('a header that came several times is one value', () => {

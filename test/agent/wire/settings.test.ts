@@ -47,6 +47,19 @@ describe('with routes switched off and a prefix before the others', () => {
     expect((await fetch(`${__feedback__.score}?score=1`)).status).toBe(204);
   });
 
+  test('the log shows the headers of a request that gx.json names, and no credential', async () => {
+    const headers = { 'x-trace-id': 'seen-1', 'x-trace-secret': 'hidden-2', authorization: 'Bearer hidden-3', 'x-other': 'hidden-4' };
+    expect((await fetch(`${agent.url}/agents/threads`, { method: 'POST', body: '{}', headers })).status).toBe(200);
+    const line = await until('the request is in the log', () =>
+      agent
+        .output()
+        .split('\n')
+        .find((one) => one.includes('seen-1')),
+    );
+    expect(JSON.parse(line)).toMatchObject({ level: 'info', path: '/agents/threads', status: 200, headers: { 'x-trace-id': 'seen-1' } });
+    expect(agent.output()).not.toContain('hidden-');
+  });
+
   test('pages of the listed origin may call with credentials, and no others', async () => {
     const origin = async (name: string): Promise<Headers> =>
       (await fetch(`${agent.url}/agents/threads`, { method: 'POST', body: '{}', headers: { origin: name } })).headers;

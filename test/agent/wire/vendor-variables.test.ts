@@ -18,6 +18,7 @@ beforeAll(async () => {
     FF_RICH_THREADS: 'false',
     FF_USE_CORE_API: 'true',
     GX_CONTROL_PLANE_API_KEY: 'k',
+    GX_SERVER_HOST: '::',
   };
   agent = await startAgent({ database: 'postgresql://nobody@127.0.0.1:9/none', config: resolve('none/gx.json'), env });
 });
@@ -43,6 +44,12 @@ test('a run links a thread to its graph, and changes no more of its record', asy
   await runs.create(thread_id, assistant_id, later);
   expect(await threads.get(thread_id)).toMatchObject({ updated_at, metadata: linked.metadata! });
   expect(await runs.list(thread_id)).toHaveLength(2);
+});
+
+test('a server on :: is reached over both families', async () => {
+  const { port } = new URL(agent.url);
+  const reached = await Promise.all(['127.0.0.1', '[::1]'].map(async (address) => (await fetch(`http://${address}:${port}/ok`)).status));
+  expect(reached).toEqual([200, 200]);
 });
 
 test('the version is told as releases are named', async () => {

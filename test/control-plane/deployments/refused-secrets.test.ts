@@ -23,6 +23,14 @@ test.each([
   expect(() => agentConfig({ DATABASE_URI: 'postgresql://x', [name]: value })).toThrow(/^Configuration: /);
 });
 
+test.each(['GX_SERVER_HOST', 'LANGGRAPH_SERVER_HOST'])('%s may be every address of a pod, and no other', (name) => {
+  expect(refused([name, '::'])).toEqual([]);
+  expect(refused([name, '0.0.0.0'])).toEqual([]);
+  expect(refused(['A', 'x'], [name, '127.0.0.1'])).toEqual([
+    `secrets.1.value: ${name} must be :: (both families) or 0.0.0.0 (IPv4), because a pod is reached by its own address`,
+  ]);
+});
+
 test('a refusal never shows the value', () => {
   const hidden = 'postgres-but-hidden';
   expect(refused(['POSTGRES_URI_CUSTOM', hidden], ['LANGGRAPH_HTTP', `{"cors":"${hidden}"}`]).join()).not.toContain(hidden);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { urlOf } from '../../../src/operator/deployment/service.ts';
+import { agentService, urlOf } from '../../../src/operator/deployment/service.ts';
 import { deployment, settings } from '../../kit/objects.ts';
 
 const service = { apiVersion: 'v1', kind: 'Service', metadata: { name: 's' }, spec: { ports: [{ nodePort: 30080 }] } };
@@ -16,6 +16,10 @@ test.each([
   ],
 ])('the url is %s', (_, given, install, expected) => {
   expect(urlOf(given, install, { service })).toBe(expected);
+});
+
+test('the Service asks for an address of each family that the cluster has', () => {
+  expect(agentService(deployment(), settings(), 'chat-00001').spec).toMatchObject({ ipFamilyPolicy: 'PreferDualStack' });
 });
 
 test('the url has what stands before every path, and the user writes it into an address of its own', () => {

@@ -52,7 +52,6 @@ function environment(
     ...guarded(revision, { deploymentId }, settings).variables,
     text('GX_DEPLOYMENT', spec.deployment),
     text('GX_REVISION', metadata.name),
-    text('GX_SERVER_HOST', '0.0.0.0'),
     text('GX_SERVER_PORT', PORT),
     text('GX_POSTGRES_MAX_CONNECTIONS', connectionsPerPod(revision, settings, connections)),
     // These variables have both names, because the server reads the first one that is set.
