@@ -3,7 +3,8 @@ import { pipeline } from 'node:stream/promises';
 import { asError, Problem, Unavailable } from '../errors.ts';
 import { headerPairs, ofMessage } from '../http/in-process.ts';
 import { pathMatcher } from '../http/path-matcher.ts';
-import { sourceOf, type AppOptions, type Elsewhere } from '../http/server.ts';
+import type { AppOptions, Elsewhere, Origin } from '../http/server.ts';
+import { sourceOf } from '../http/source.ts';
 import type { Log } from '../log.ts';
 import type { GxJson } from '../schema/gx-json.ts';
 import { openToAll, type CallerRequest } from './auth/authenticate.ts';
@@ -33,7 +34,23 @@ type Settings = {
 };
 
 /** A request that the application has. */
-type Open = { source: string; caller: AgentCaller | undefined; pass: () => void };
+type Open = {
+  source: string;
+  caller: AgentCaller | undefined;
+  pass: () => void;
+  /** Of an upgrade: hears its headers as the middleware has let them through. */
+  upgrade?: (headers: IncomingHttpHeaders) => void;
+};
+
+/** Where a request stands in the application, and who asks, where that is known. */
+type AppPath = { path: string; caller: AgentCaller | undefined };
+
+/** A request to become a WebSocket, and what tells who asks for it. */
+type Upgrading = {
+  headers: IncomingHttpHeaders;
+  origin: Origin;
+  callerOf: (headers: IncomingHttpHeaders) => Promise<AgentCaller> | AgentCaller;
+};
 
 /** These paths answer whatever the application does. */
 const OWN = ['/ok', '/metrics', '/docs', '/openapi.json'];
@@ -60,13 +77,59 @@ export class CustomRoutes {
   }
 
   readonly middleware: Middleware = async (ctx, next) => {
-    const path = pathBelow(this.#settings.prefix, ctx.path);
-    if (path === undefined || this.#own.has(path) || !METHODS.has(ctx.method)) return next();
-    this.#concerns ??= concernOf(this.#settings.code);
-    const concern = this.#concerns(ctx.method, path);
+    const concern = this.#concernOf(ctx.method, ctx.path);
     if (concern === undefined) return next();
-    await this.#answer(ctx, { path, serves: concern.serves });
+    await this.#answer(ctx, concern);
   };
+
+  /** True for a route of the application itself, whose bodies are of any type. */
+  servesItself(method: string, url: string): boolean {
+    const concern = this.#concernOf(method, url);
+    const isUnknown = this.#settings.code.app?.routes === undefined;
+    return concern !== undefined && concern.serves && !(isUnknown && this.#access(method, concern.path) !== undefined);
+  }
+
+  /**
+   * Returns who asks for a WebSocket, after the middleware has seen it as a GET of its path. Throws what the middleware
+   * answers instead of letting it through.
+   */
+  async callerOfUpgrade({ headers, origin, callerOf }: Upgrading): Promise<AgentCaller> {
+    const concern = this.#concernOf('GET', new URL(origin.url, 'http://any').pathname);
+    const isEarly = concern === undefined || this.#settings.http.middleware_order === 'auth_first';
+    const caller = isEarly ? await callerOf(headers) : undefined;
+    if (concern === undefined) return caller!;
+    const passed = await this.#passUpgrade({ headers, origin, path: concern.path, caller });
+    return caller ?? callerOf(passed);
+  }
+
+  /** Returns the headers of an upgrade, as the middleware has let them through. */
+  async #passUpgrade({ headers, origin, path, caller }: Omit<Upgrading, 'callerOf'> & AppPath): Promise<IncomingHttpHeaders> {
+    const { search } = new URL(origin.url, 'http://any');
+    const pairs = Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]);
+    const head = { method: 'GET', url: `http://${hostOf({ headers })}${path}${search}`, headers: pairs };
+    let passed: IncomingHttpHeaders | undefined;
+    let exchange = 0;
+    const begins = (number: number): void => {
+      this.#open.delete(exchange);
+      exchange = number;
+      this.#open.set(number, { source: origin.source, caller, pass: () => undefined, upgrade: (seen) => (passed = seen) });
+    };
+    const asked = { head, purpose: { user: caller?.guard?.user }, body: undefined, signal: new AbortController().signal };
+    const answer = await this.#settings.code.fetch(asked, begins).finally(() => this.#open.delete(exchange));
+    answer.body?.cancel();
+    const { status } = answer.head;
+    if (passed === undefined || status >= 400)
+      throw new Problem(status >= 400 ? status : 404, 'http.app did not let the connection through.');
+    return passed;
+  }
+
+  #concernOf(method: string, url: string): { path: string; serves: boolean } | undefined {
+    const path = pathBelow(this.#settings.prefix, url);
+    if (path === undefined || this.#own.has(path) || !METHODS.has(method)) return undefined;
+    this.#concerns ??= concernOf(this.#settings.code);
+    const concern = this.#concerns(method, path);
+    return concern && { path, serves: concern.serves };
+  }
 
   /** From now on, what the application lets through, and what it asks by itself, goes to these routes. */
   passTo(inside: AskInside): void {
@@ -125,11 +188,15 @@ export class CustomRoutes {
     if (purpose.want === 'call') return inside(asked);
     const open = this.#open.get(purpose.exchange);
     if (open === undefined) throw new Unavailable('The request is over.');
-    const { source, caller } = open;
+    const { source, caller, upgrade } = open;
     if (purpose.want === 'caller') {
       const { prefix, callerOf } = this.#settings;
       const known = await callerOf({ source, method: head.method, url: pathIn(head.url, prefix), headers: headersOf(head.headers) });
       return jsonAnswer(known.guard?.user ?? null);
+    }
+    if (upgrade !== undefined) {
+      upgrade(headersOf(head.headers));
+      return { head: { status: 204, headers: [] }, body: undefined };
     }
     open.pass();
     return inside(asked, { source, ...(caller && { caller }) });
@@ -139,7 +206,8 @@ export class CustomRoutes {
 /** The reason is made once, because an abort without one would cost an exception with its stack. */
 const LEFT = Object.assign(new Unavailable('The client has left.'), { name: 'AbortError' });
 
-const hostOf = ({ headers: { host = '' } }: Context): string => (URL.canParse(`http://${host}`) ? host : 'localhost');
+const hostOf = ({ headers: { host = '' } }: { headers: IncomingHttpHeaders }): string =>
+  URL.canParse(`http://${host}`) ? host : 'localhost';
 
 /** Returns what tells whether a request concerns the application. Paths are compared decoded, as Hono does. */
 function concernOf({ app }: UserCode): (method: string, path: string) => { serves: boolean } | undefined {

@@ -20,11 +20,22 @@ const isLoopback = (name: string): boolean =>
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json *(?:;|$)/i;
 
+type LocalPages = {
+  loopback: boolean;
+  /** True for routes of the user's own, which take forms and files, too. */
+  takesAnyBody?: (method: string, path: string) => boolean;
+};
+
+/** What a browser says of a request that no other page has made, and what programs leave out (Fetch Metadata). */
+const OWN_SITES = new Set(['', 'none', 'same-origin']);
+
+const hidesItsOrigin = (origin: string, site: string): boolean => origin === '' && !OWN_SITES.has(site);
+
 /**
  * Refuses what only a page that may not call could have sent: another host's name for this machine (DNS rebinding), a
  * foreign origin, and a body that a browser sends anywhere without asking, because it does not say that it is JSON.
  */
-export function localPages(settings: Cors, { loopback }: { loopback: boolean }): Middleware {
+export function localPages(settings: Cors, { loopback, takesAnyBody = () => false }: LocalPages): Middleware {
   const permits = permitsOrigin(settings);
   return async (ctx, next) => {
     if (loopback && !isLoopback(ctx.hostname.includes(':') ? `[${ctx.hostname}]` : ctx.hostname))
@@ -33,7 +44,8 @@ export function localPages(settings: Cors, { loopback }: { loopback: boolean }):
     if (origin !== '' && !permits(origin) && !isOwn(origin, ctx.host))
       throw new Forbidden(`Pages of ${origin} may not call this server: name them in http.cors of gx.json.`);
     const hasBody = ctx.get('transfer-encoding') !== '' || Number(ctx.get('content-length') || 0) > 0;
-    if (hasBody && !JSON_TYPE.test(ctx.get('content-type')))
+    const takesIt = (): boolean => !hidesItsOrigin(origin, ctx.get('sec-fetch-site')) && takesAnyBody(ctx.method, ctx.path);
+    if (hasBody && !JSON_TYPE.test(ctx.get('content-type')) && !takesIt())
       throw new Problem(415, 'The body must be sent with Content-Type: application/json', { headers: { connection: 'close' } });
     return next();
   };

@@ -1,8 +1,8 @@
-import type { Server } from 'node:http';
+import type { IncomingHttpHeaders, Server } from 'node:http';
 import type { AgentConfig } from '../config/agent.ts';
 import { InProcess } from '../http/in-process.ts';
 import { openApiDocument } from '../http/openapi.ts';
-import { createApp } from '../http/server.ts';
+import { createApp, type AppOptions } from '../http/server.ts';
 import { serveSockets, type Sockets } from '../http/websocket.ts';
 import type { Cors, GxJson } from '../schema/gx-json.ts';
 import { withAppDocument } from './app-document.ts';
@@ -37,6 +37,8 @@ type AppSettings = {
   info: Omit<ServerInfo, 'flags'>;
 };
 
+type Middlewares = NonNullable<AppOptions<AgentCaller>['middleware']>;
+
 const PROBLEM = { type: 'object', required: ['detail'], properties: { detail: { type: 'string' } } };
 const PROBLEMS = { invalid: PROBLEM, problem: PROBLEM };
 const TITLE = { title: 'Agent server', description: 'Assistants, threads, runs, streams and the store of one deployment.' };
@@ -49,18 +51,21 @@ export const mountPrefix = (config: Pick<AgentConfig, 'mountPrefix'>, { http }: 
 const corsOf = ({ cors: own, localPages: local }: AppSettings['config'], { http }: GxJson): Cors =>
   http?.cors ?? (local !== undefined && Object.keys(own).length === 0 ? LOCAL_CORS : own);
 
+/** `custom`: routes of the user's own, whose middleware sees upgrades, too. */
+type SocketSettings = Omit<AppSettings, 'info' | 'guard' | 'code'> & { custom: CustomRoutes | undefined };
+
 /** Serves what the agent server serves by WebSocket, with the same checks as its routes. */
-export function agentSockets(
-  deps: AgentDeps,
-  server: Server,
-  { config, settings, features, callerOf }: Omit<AppSettings, 'info' | 'guard' | 'code'>,
-): Sockets {
+export function agentSockets(deps: AgentDeps, server: Server, { config, settings, features, callerOf, custom }: SocketSettings): Sockets {
   const routes = features.flatMap(({ sockets }) => sockets?.(deps) ?? []);
   const prefix = mountPrefix(config, settings);
   return serveSockets(server, {
     routes: routes.map((route) => ({ ...route, path: prefix + route.path })),
     log: deps.log,
-    authenticate: (headers, origin) => callerOf({ headers: withKeyOfSocket(headers), access: 'read', ...origin }),
+    authenticate: (headers, origin) => {
+      const ask = (seen: IncomingHttpHeaders): ReturnType<AppSettings['callerOf']> =>
+        callerOf({ headers: withKeyOfSocket(seen), access: 'read', ...origin });
+      return custom === undefined ? ask(headers) : custom.callerOfUpgrade({ headers, origin, callerOf: ask });
+    },
     secretProtocols: KEY_PROTOCOL,
     opens: (caller) => deps.callers.opens(caller),
     permits: permitsOrigin(corsOf(config, settings)),
@@ -68,14 +73,24 @@ export function agentSockets(
   });
 }
 
+/** Returns what runs around the routes: checks of pages first, and the user's own application last. */
+function middlewareOf(pages: Cors, config: AppSettings['config'], custom: CustomRoutes | undefined): Middlewares {
+  const { localPages: local } = config;
+  const takesAnyBody = (method: string, path: string): boolean => custom?.servesItself(method, path) === true;
+  return [
+    ...(local === undefined ? [] : [localPages(pages, { ...local, takesAnyBody })]),
+    cors(pages, config),
+    ...(custom === undefined ? [] : [custom.middleware]),
+  ];
+}
+
 /** Makes an application of the agent server's routes. */
 export function agentApp(
   deps: AgentDeps,
   { config, settings, features, guard, callerOf, code, info }: AppSettings,
-): ReturnType<typeof createApp> {
+): { app: ReturnType<typeof createApp>; custom: CustomRoutes | undefined } {
   const metrics = createMetrics(deps, info);
   const { http = {}, auth = {} } = settings;
-  const { localPages: local } = config;
   const pages = corsOf(config, settings);
   const routes: AgentRoute[] = [];
   const schemes = guard === 'key' ? KEY_SCHEMES : securitySchemes(auth);
@@ -106,16 +121,12 @@ export function agentApp(
     opens: (caller) => deps.callers.opens(caller),
     starts: (caller, count) => deps.callers.starts(caller, count),
     body: config.body,
-    middleware: [
-      ...(local === undefined ? [] : [localPages(pages, local)]),
-      cors(pages, config),
-      ...(custom === undefined ? [] : [custom.middleware]),
-    ],
+    middleware: middlewareOf(pages, config, custom),
     loggedHeaders: loggedHeaders(http.logging_headers),
     onAnswer: metrics.answered,
   });
   const inside = askingInside(new InProcess(app), prefix);
   custom?.passTo(inside);
   deps.host.serve((asked) => inside(asked));
-  return app;
+  return { app, custom };
 }

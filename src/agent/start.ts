@@ -79,9 +79,9 @@ async function start({ config, log, lines, signal, extra = [], faults }: StartOp
   const { settings } = file;
   const features = [...servedFeatures({ http: settings.http ?? {}, config }), ...extra];
   const info = { ...versions(), deployment: config.deployment, revision: config.revision };
-  const app = agentApp(deps, { config, settings, features, guard, callerOf, code, info });
+  const { app, custom } = agentApp(deps, { config, settings, features, guard, callerOf, code, info });
   const listener = await listen(app, config);
-  const sockets = agentSockets(deps, listener.server, { config, settings, features, callerOf });
+  const sockets = agentSockets(deps, listener.server, { config, settings, features, callerOf, custom });
   deps.keeper.start();
   deps.pump.start();
   const stopping = new AbortController();

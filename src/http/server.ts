@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Router, type RouterContext } from '@koa/router';
 import Koa from 'koa';
@@ -9,6 +9,7 @@ import { readJson, type BodyLimits } from './body.ts';
 import { CostlyBodies } from './costly-bodies.ts';
 import { errorReply, isFault, type InvalidStyle } from './error-body.ts';
 import { insideOf } from './in-process.ts';
+import { sourceOf } from './source.ts';
 import type { Reply, Request, Route, SseEvents } from './route.ts';
 import { refuseUnstorable } from './storable.ts';
 import { frame, HEARTBEAT, SSE_HEADERS, SSE_TYPE, withHeartbeat } from './sse.ts';
@@ -190,15 +191,6 @@ function endpoint<Caller>(
     await send(ctx, asked.reply, left.signal, options);
   };
 }
-
-/** An IPv4 address as a server of both families sees it (RFC 4291, 2.5.5.2). */
-const MAPPED = /^::ffff:(?=\d+\.)/i;
-
-/**
- * Returns the address that a request comes from, in the form of its own family. Behind a proxy, it is the proxy's.
- */
-export const sourceOf = ({ socket }: { socket: Pick<IncomingMessage['socket'], 'remoteAddress'> }): string =>
-  socket.remoteAddress?.replace(MAPPED, '') ?? 'unknown';
 
 const nameFor = <Caller>({ nameOf }: AppOptions<Caller>, caller: Caller, source: string): string => nameOf?.(caller) ?? source;
 

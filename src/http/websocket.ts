@@ -7,7 +7,8 @@ import type { Log } from '../log.ts';
 import { refusalOfText, type BodyLimits } from './body.ts';
 import { pathMatcher } from './path-matcher.ts';
 import type { Request } from './route.ts';
-import { sourceOf, type Origin } from './server.ts';
+import type { Origin } from './server.ts';
+import { sourceOf } from './source.ts';
 
 /** One client's connection. Messages are texts. */
 export type TextSocket = {

@@ -13,9 +13,11 @@ let open: Awaited<ReturnType<typeof serve>>;
 
 type Middleware = NonNullable<AppOptions<AgentCaller>['middleware']>;
 const start = (loopback: boolean) => {
-  const middleware: Middleware = [localPages(LOCAL_CORS, { loopback }), cors(LOCAL_CORS, { privateNetwork: false })];
+  const takesAnyBody = (method: string, path: string): boolean => method === 'POST' && path === '/upload';
+  const middleware: Middleware = [localPages(LOCAL_CORS, { loopback, takesAnyBody }), cors(LOCAL_CORS, { privateNetwork: false })];
   const echo = { ...plain, method: 'post', path: '/runs', body: Type.Object({}), bodyOptional: true, handler: () => json('ran') } as const;
-  return serve([routeFor<string>()(echo)], { middleware });
+  const upload = { ...plain, method: 'post', path: '/upload', handler: () => json('kept') } as const;
+  return serve([routeFor<string>()(echo), routeFor<string>()(upload)], { middleware });
 };
 beforeAll(async () => {
   server = await start(true);
@@ -30,9 +32,9 @@ const JSON_BODY = { 'content-type': 'application/json' };
 type Answer = { status: number | undefined; allowed: string | undefined };
 
 /** Sends what a browser would, which `fetch` does not let anybody forge. */
-const post = (port: number, headers: Record<string, string>, body = '{}', method = 'POST'): Promise<Answer> =>
+const post = (port: number, headers: Record<string, string>, body = '{}', [method, path] = ['POST', '/runs']): Promise<Answer> =>
   new Promise((resolve, reject) => {
-    const sent = request({ port, host: '127.0.0.1', path: '/runs', method, headers }, (answer) => {
+    const sent = request({ port, host: '127.0.0.1', path, method, headers }, (answer) => {
       answer.resume();
       resolve({ status: answer.statusCode, allowed: answer.headers['access-control-allow-origin'] });
     });
@@ -66,6 +68,17 @@ test.each([
   expect((await post(server.port, type === '' ? {} : { 'content-type': type })).status).toBe(status);
 });
 
+test.each([
+  ['a program', {}, 200],
+  ['a page of this machine', { origin: 'http://localhost:3000' }, 200],
+  ['a page of the server itself', { 'sec-fetch-site': 'same-origin' }, 200],
+  ['a page of the web', { origin: 'https://evil.example' }, 403],
+  ['a page of the web that hides its origin', { 'sec-fetch-site': 'cross-site' }, 415],
+])('a form for a route of the user, from %s', async (_, headers, status) => {
+  const form = { 'content-type': 'multipart/form-data; boundary=a', ...headers };
+  expect((await post(server.port, form, '--a--', ['POST', '/upload'])).status).toBe(status);
+});
+
 test('a request without a body needs no type', async () => {
   expect((await post(server.port, { 'content-length': '0' }, '')).status).toBe(200);
 });
@@ -73,7 +86,7 @@ test('a request without a body needs no type', async () => {
 test('a browser that asks first is told that a page of the web may not call', async () => {
   const asks = { 'access-control-request-method': 'POST' };
   const answers = await Promise.all(
-    ['https://evil.example', 'http://localhost:3000'].map((origin) => post(server.port, { ...asks, origin }, '', 'OPTIONS')),
+    ['https://evil.example', 'http://localhost:3000'].map((origin) => post(server.port, { ...asks, origin }, '', ['OPTIONS', '/runs'])),
   );
   expect(answers).toEqual([
     { status: 403, allowed: undefined },

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { json } from '../../src/http/route.ts';
-import { sourceOf } from '../../src/http/server.ts';
+import { sourceOf } from '../../src/http/source.ts';
 import { plain, route, serve } from './kit.ts';
 
 test.each([

@@ -34,8 +34,8 @@ export function passingHeaders(rules: HeaderPatterns | undefined): Passes {
 const LONGEST_LOGGED = 1000;
 
 /**
- * Decides which headers of a request stand in its log (`http.logging_headers` of gx.json); undefined without rules. Those
- * that carry a credential never do, even if they are named.
+ * Decides which headers of a request stand in its log (`http.logging_headers` of gx.json); undefined without rules.
+ * Those that carry a credential never do, even if they are named.
  */
 export function loggedHeaders(
   rules: HeaderPatterns | undefined,

@@ -1,4 +1,7 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { WebSocket } from 'ws';
 import { failedStart, startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
 
@@ -69,6 +72,23 @@ describe.each(ORDERS)('with $first first and own routes $own', ({ name, first, o
     expect(lent.body).toMatchObject(isMiddlewareFirst ? { metadata: { owner: 'ann' } } : REFUSED);
   });
 
+  test('a WebSocket is opened to those to whom a request is answered', async () => {
+    const opened = async (query: string, token?: string): Promise<string> => {
+      const path = `${agent.url.replace('http', 'ws')}/agents/threads/${randomUUID()}/stream/events${query}`;
+      const socket = new WebSocket(path, token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } });
+      const subscribe = { id: 1, method: 'subscription.subscribe', params: { channels: ['values'] } };
+      socket.once('open', () => socket.send(JSON.stringify(subscribe)));
+      const answer = once(socket, 'message').then(([data]) => (JSON.parse(String(data)) as { type: string }).type);
+      const refusal = once(socket, 'close').then(([code]) => `closed with ${String(code)}`);
+      return Promise.race([answer, refusal]).finally(() => socket.close());
+    };
+    expect(await opened('', 'ann')).toBe('success');
+    expect(await opened('')).toBe('closed with 4401');
+    // The middleware lends credentials here, too, if it is first.
+    expect(await opened('?as=ann')).toBe(isMiddlewareFirst ? 'success' : 'closed with 4401');
+    expect(await opened('?stop', 'ann')).toBe('closed with 4418');
+  });
+
   test('what is open stays open, below the prefix only', async () => {
     expect((await ask('/agents/info')).status).toBe(200);
     expect([(await ask('/ok')).status, (await ask('/agents/ok')).status, (await ask('/who')).status]).toEqual([200, 200, 404]);
@@ -85,6 +105,46 @@ describe.each(ORDERS)('with $first first and own routes $own', ({ name, first, o
       .toMatchObject({
         paths: { '/agents/who': { get: { operationId: 'who' } }, '/agents/threads': { post: expect.any(Object) as object } },
       });
+  });
+});
+
+describe('an application of @hono/zod-openapi', () => {
+  let agent: AgentProcess;
+  const make = (place: string, team: object): Promise<Response> =>
+    fetch(`${agent.url}/agents/teams/${place}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(team),
+    });
+
+  beforeAll(async () => {
+    agent = await startAgent({ database: database.uri, config: configOf('documented') });
+  });
+
+  afterAll(() => agent.kill());
+
+  test('checks what it is sent, as it says it does', async () => {
+    expect((await make('de', { name: 'red', size: 1 })).status).toBe(201);
+    expect([(await make('deu', { name: 'red', size: 1 })).status, (await make('de', { name: 'r', size: 1 })).status]).toEqual([400, 400]);
+  });
+
+  test('is described in the document of the server, with its parameters and its schemas', async () => {
+    type Document = { paths: Record<string, unknown>; components: { schemas: Record<string, unknown> } };
+    const read = async (): Promise<Document> => (await (await fetch(`${agent.url}/agents/openapi.json`)).json()) as Document;
+    const ref = { content: { 'application/json': { schema: { $ref: '#/components/schemas/Team' } } } };
+    await expect
+      .poll(async () => (await read()).paths['/agents/teams/{place}'], { timeout: 30_000 })
+      .toMatchObject({
+        post: {
+          operationId: 'make_team',
+          parameters: [{ in: 'path', name: 'place', required: true, schema: { type: 'string', minLength: 2, maxLength: 2 } }],
+          requestBody: ref,
+          responses: { 201: ref },
+        },
+      });
+    const { paths, components } = await read();
+    expect(components.schemas['Team']).toMatchObject({ type: 'object', required: ['name', 'size'] });
+    expect(paths['/agents/threads']).toHaveProperty('post');
   });
 });
 

@@ -168,6 +168,22 @@ describe('dev', () => {
     expect(lastSaid((await running.client.threads.getState(thread_id)).values)).toBe('Now it is 1 of this thread.');
   });
 
+  test('a route of the user takes a form with a file, a built-in one takes JSON', async () => {
+    const app = `import { Hono } from 'hono';
+      export const app = new Hono().post('/upload', async (c) => c.json({ size: (await c.req.parseBody()).file.size }));`;
+    writeFileSync(path.join(folder, 'app.mjs'), app);
+    writeFileSync(config, JSON.stringify({ graphs: { echo: './graph.ts:graph' }, http: { app: './app.mjs:app' } }));
+    const running = await dev(['--config', config]);
+    const sent = (to: string, headers = {}): Promise<Response> => {
+      const form = new FormData();
+      form.set('file', new File(['0123456789'], 'a.txt'));
+      return fetch(running.url + to, { method: 'POST', body: form, headers });
+    };
+    expect(await (await sent('/upload')).json()).toEqual({ size: 10 });
+    expect((await sent('/threads')).status).toBe(415);
+    expect((await sent('/upload', { origin: 'https://evil.example' })).status).toBe(403);
+  });
+
   test('asks for the key that it prints, where other machines may reach it', async () => {
     const running = await dev(['--config', config, '--host', '0.0.0.0']);
     expect((await fetch(`${running.url}/info`)).status).toBe(401);

@@ -5,6 +5,7 @@ import { Hono } from 'hono';
 
 export const app = new Hono<{ Variables: { user?: { identity: string } | null } }>()
   .use('*', async (c, next) => {
+    if (c.req.query('stop') !== undefined) return c.json({ stopped: true }, 418);
     const as = c.req.query('as');
     if (as !== undefined) {
       const headers = new Headers(c.req.raw.headers);

@@ -1,0 +1,79 @@
+import { randomUUID } from 'node:crypto';
+import { resolve } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { GxJson } from '../../../src/schema/gx-json.ts';
+import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
+import { freshDatabase } from '../../kit/postgres.ts';
+
+/* What each `http.disable_*` of gx.json takes away: these routes and no others. */
+
+type Operation = { method: string; path: string };
+
+const RUNS = /^\/(runs(?!\/crons)|threads\/\{thread_id\}\/runs(?!\/crons)|feedback)/;
+const CRONS = /\/runs\/crons/;
+const EVENT_STREAMING = /^\/threads\/\{thread_id\}\/(commands|stream\/events)$/;
+const belongsTo = (patterns: RegExp[], path: string): boolean => patterns.some((pattern) => pattern.test(path));
+
+/** Switch -> whether a path goes with it. */
+const GONE: Record<string, (path: string) => boolean> = {
+  disable_assistants: (path) => path.startsWith('/assistants'),
+  // Event streaming is about threads and starts runs, so it goes with either of them.
+  disable_threads: (path) => path.startsWith('/threads') && !belongsTo([RUNS, CRONS], path),
+  disable_runs: (path) => belongsTo([RUNS, CRONS, EVENT_STREAMING], path),
+  disable_event_streaming: (path) => EVENT_STREAMING.test(path),
+  disable_store: (path) => path.startsWith('/store'),
+  disable_ui: (path) => path.startsWith('/ui'),
+  disable_meta: (path) => ['/', '/info', '/metrics', '/openapi.json', '/docs'].includes(path),
+  disable_mcp: (path) => path.startsWith('/mcp'),
+  disable_a2a: (path) => path.startsWith('/a2a') || path.startsWith('/.well-known/agent-card'),
+  // Its routes stay; ends of runs are told nobody.
+  disable_webhooks: () => false,
+};
+
+let database: Awaited<ReturnType<typeof freshDatabase>>;
+let all: Operation[];
+
+const start = (http: object): Promise<AgentProcess> => {
+  const env = {
+    LANGSERVE_GRAPHS: JSON.stringify({ steps: './test/agent/wire/graphs/steps.js:graph' }),
+    LANGGRAPH_HTTP: JSON.stringify(http),
+  };
+  return startAgent({ database: database.uri, config: resolve('none/gx.json'), env });
+};
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  const agent = await start({});
+  const { paths } = (await (await fetch(`${agent.url}/openapi.json`)).json()) as { paths: Record<string, object> };
+  all = Object.entries(paths).flatMap(([path, methods]) => Object.keys(methods).map((method) => ({ method: method.toUpperCase(), path })));
+  await agent.kill();
+});
+
+afterAll(() => database.drop());
+
+/** Returns whether the server has the route: whatever else is wrong with the request, it says that in other words. */
+async function isServed(agent: AgentProcess, { method, path }: Operation): Promise<boolean> {
+  const answer = await fetch(agent.url + path.replaceAll(/\{\w+\}/g, () => randomUUID()), { method });
+  if (answer.status === 405) return false;
+  if (answer.status !== 404) {
+    await answer.body?.cancel();
+    return true;
+  }
+  return !/"detail":"Not Found"/.test(await answer.text());
+}
+
+test('every switch of the file is in this table', () => {
+  const http = GxJson.properties.http as unknown as { properties: object };
+  expect(Object.keys(http.properties).filter((key) => key.startsWith('disable_'))).toEqual(
+    expect.arrayContaining(Object.keys(GONE)) as string[],
+  );
+  expect(Object.keys(GONE)).toHaveLength(Object.keys(http.properties).filter((key) => key.startsWith('disable_')).length);
+});
+
+test.each(Object.entries(GONE))('%s takes away its own routes and no others', async (key, goes) => {
+  const agent = await start({ [key]: true });
+  const served = await Promise.all(all.map(async (operation) => ({ ...operation, served: await isServed(agent, operation) })));
+  expect(served).toEqual(all.map((operation) => ({ ...operation, served: !goes(operation.path) })));
+  expect((await fetch(`${agent.url}/ok`)).status).toBe(200);
+  await agent.kill();
+});
