@@ -80,6 +80,9 @@ function withoutHandlers({ access }: Pick<AgentConfig, 'access'>, log: Log): Omi
     tokens: access.tokens && new IssuerTokens({ rules: access.tokens, realm: 'agent', log }),
   };
   const isOpen = Object.values(openers).every((opener) => opener === undefined);
-  const who = isOpen ? ({ guard: 'open', callerOf: openToAll } as const) : ({ guard: 'key', callerOf: byCredentials(openers) } as const);
+  const { roleClaim } = access.tokens ?? {};
+  const who = isOpen
+    ? ({ guard: 'open', callerOf: openToAll } as const)
+    : ({ guard: 'key', callerOf: byCredentials({ ...openers, roleClaim }) } as const);
   return { ...who, callerFor: openToOwners };
 }

@@ -4,6 +4,9 @@ import { isTrustworthy } from './oidc.ts';
 /** Whose tokens are accepted, and how they are checked. */
 type TokenRules = { issuer: string; audiences: string[]; jwksUrl: string | undefined; algorithms: string[]; clockSkewSeconds: number };
 
+/** `roleClaim` names the claim with a token's role; without it, every token may do everything. */
+type AgentTokenRules = TokenRules & { roleClaim: string | undefined };
+
 /** Who may call an agent whose gx.json names no handlers. Without any of these, everybody who reaches it. */
 export type AgentAccess = {
   /** The key of the deployment. */
@@ -13,7 +16,7 @@ export type AgentAccess = {
   /** Where the deployment's tenant has its keys for the REST API checked, which open the agent, too. */
   tenantKeys: { url: string; deploymentId: string } | undefined;
   /** Whose tokens open the agent, too. */
-  tokens: TokenRules | undefined;
+  tokens: AgentTokenRules | undefined;
 };
 
 export const OPEN_ACCESS: AgentAccess = { key: undefined, keyFolder: undefined, tenantKeys: undefined, tokens: undefined };
@@ -46,13 +49,14 @@ function tenantKeys(read: SettingsReader): AgentAccess['tenantKeys'] {
 
 function issuerOf(read: SettingsReader): AgentAccess['tokens'] {
   const [issuer, jwksUrl] = [read.optional(['GX_AUTH_ISSUER']), read.optional(['GX_AUTH_JWKS_URL'])];
-  const audiences = read.words(['GX_AUTH_AUDIENCE']);
+  const [audiences, roleClaim] = [read.words(['GX_AUTH_AUDIENCE']), read.optional(['GX_AUTH_ROLE_CLAIM'])];
   if (issuer === undefined) {
-    if (audiences.length > 0 || jwksUrl !== undefined) read.problem('GX_AUTH_AUDIENCE and GX_AUTH_JWKS_URL need GX_AUTH_ISSUER');
+    const isNamed = audiences.length > 0 || jwksUrl !== undefined || roleClaim !== undefined;
+    if (isNamed) read.problem('GX_AUTH_AUDIENCE, GX_AUTH_JWKS_URL and GX_AUTH_ROLE_CLAIM need GX_AUTH_ISSUER');
     return undefined;
   }
   for (const [name, address] of Object.entries({ GX_AUTH_ISSUER: issuer, GX_AUTH_JWKS_URL: jwksUrl }))
     if (address !== undefined && !isTrustworthy(address)) read.problem(`${name} must be an https address (http only on localhost)`);
   if (audiences.length === 0) read.problem('GX_AUTH_AUDIENCE is not set (what tokens for this agent carry in aud)');
-  return { issuer, audiences, jwksUrl, algorithms: USUAL_ALGORITHMS, clockSkewSeconds: SKEW };
+  return { issuer, audiences, jwksUrl, roleClaim, algorithms: USUAL_ALGORITHMS, clockSkewSeconds: SKEW };
 }

@@ -37,6 +37,14 @@ export const AuthSpec = Type.Object(
         description: "Where the issuer's keys are, if not where its discovery document says.",
       }),
     ),
+    roles: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 256,
+        description:
+          'The claim of a token that names its role, a text or a list: read only reads, write and admin do everything, and a token with none of them is refused. Without this field every token does everything.',
+      }),
+    ),
   },
   {
     additionalProperties: false,
@@ -48,8 +56,8 @@ export type AuthSpec = Static<typeof AuthSpec>;
 const PATH = 'template.sourceRevisionConfig.auth';
 
 /** Returns what is wrong with the combination of fields. Each sentence begins with the field's name. */
-export function brokenAuth({ mode, issuer, audiences, jwks }: AuthSpec): string[] {
-  const withoutIssuer = Object.entries({ audiences, jwks }).filter(([, value]) => value !== undefined && issuer === undefined);
+export function brokenAuth({ mode, issuer, audiences, jwks, roles }: AuthSpec): string[] {
+  const withoutIssuer = Object.entries({ audiences, jwks, roles }).filter(([, value]) => value !== undefined && issuer === undefined);
   return [
     ...(issuer !== undefined && mode === 'open' ? ['issuer: not while mode is open'] : []),
     ...(issuer !== undefined && audiences === undefined ? ['audiences: required with an issuer'] : []),
@@ -71,5 +79,6 @@ export function authRules(): CelRule[] {
     rule('audiences', `!${has('issuer')} || ${has('audiences')}`, 'required with an issuer'),
     rule('audiences', `!${has('audiences')} || ${has('issuer')}`, 'only with an issuer'),
     rule('jwks', `!${has('jwks')} || ${has('issuer')}`, 'only with an issuer'),
+    rule('roles', `!${has('roles')} || ${has('issuer')}`, 'only with an issuer'),
   ];
 }

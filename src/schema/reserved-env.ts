@@ -24,6 +24,7 @@ const RESERVED: readonly string[] = [
   'GX_AUTH_ISSUER',
   'GX_AUTH_AUDIENCE',
   'GX_AUTH_JWKS_URL',
+  'GX_AUTH_ROLE_CLAIM',
 ];
 const RESERVED_PREFIXES: readonly string[] = ['GX_DEPLOYMENT_', 'GX_REVISION_', 'KUBERNETES_'];
 

@@ -82,6 +82,7 @@ test.each([
   [{ issuer: 'https://id.example' }, 'auth.audiences: required with an issuer'],
   [{ audiences: ['agents'] }, 'auth.audiences: only with an issuer'],
   [{ jwks: 'https://id.example/keys' }, 'auth.jwks: only with an issuer'],
+  [{ roles: 'roles' }, 'auth.roles: only with an issuer'],
   [{ issuer: 'http://id.example', audiences: ['agents'] }, 'issuer'],
   [{ mode: 'closed' }, 'mode'],
 ])('the API server refuses %o', async (auth, sentence) => {

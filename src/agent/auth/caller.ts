@@ -18,7 +18,7 @@ export const ANONYMOUS = 'anonymous';
 
 /** Throws `Forbidden` for a caller who may only read, unless that is all that is asked. */
 export function permitAccess({ readsOnly }: Pick<AgentCaller, 'readsOnly'>, access: 'open' | 'read' | 'write' | 'admin'): void {
-  if (readsOnly === true && access !== 'open' && access !== 'read') throw new Forbidden('This key may only read.');
+  if (readsOnly === true && access !== 'open' && access !== 'read') throw new Forbidden('This credential may only read.');
 }
 
 /** What a caller may do: the value as its handler left it, and the records that it may touch. */

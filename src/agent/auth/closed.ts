@@ -1,5 +1,6 @@
-import { Unauthorized } from '../../errors.ts';
+import { Forbidden, Unauthorized } from '../../errors.ts';
 import type { AuthCheck } from '../../schema/auth-check.ts';
+import { wordsAt } from '../../tokens/claims.ts';
 import type { IssuerTokens, TokenClaims } from '../../tokens/issuer-tokens.ts';
 import type { AgentKeys } from './agent-keys.ts';
 import { openToAll, openToUser, type CallerRequest } from './authenticate.ts';
@@ -19,6 +20,8 @@ export type Openers = {
   keys: Pick<AgentKeys, 'has'> | undefined;
   tenantKeys: Pick<TenantKeys, 'find'> | undefined;
   tokens: Pick<IssuerTokens, 'claimsOf'> | undefined;
+  /** The claim with a token's role; without it, every token may do everything. */
+  roleClaim?: string | undefined;
 };
 
 /** Returns what lets in whoever shows one of these. It throws `Unauthorized` for all others. */
@@ -30,11 +33,23 @@ export function byCredentials(openers: Openers): (request: CallerRequest) => Pro
   };
 }
 
-async function known({ tenantKeys, tokens }: Openers, request: CallerRequest, shown: ShownKey): Promise<AgentCaller> {
+async function known({ tenantKeys, tokens, roleClaim }: Openers, request: CallerRequest, shown: ShownKey): Promise<AgentCaller> {
   const checked = await tenantKeys?.find(shown.text, { reads: readsOnly(request) });
   if (checked !== undefined) return { ...openToUser(userOfKey(checked), request), ...(checked.role === 'read' && { readsOnly: true }) };
-  if (tokens !== undefined && shown.from === 'Authorization') return openToUser(userOfToken(await tokens.claimsOf(shown.text)), request);
+  if (tokens !== undefined && shown.from === 'Authorization') {
+    const claims = await tokens.claimsOf(shown.text);
+    return { ...openToUser(userOfToken(claims), request), ...(isForReading(claims, roleClaim) && { readsOnly: true }) };
+  }
   throw refused(`The key in ${shown.from} does not open this deployment.`);
+}
+
+/** Returns true for a token that may only read. Throws `Forbidden` where it should name its role and does not. */
+function isForReading(claims: TokenClaims, roleClaim: string | undefined): boolean {
+  if (roleClaim === undefined) return false;
+  const roles = wordsAt(claims, roleClaim);
+  if (roles.includes('write') || roles.includes('admin')) return false;
+  if (roles.includes('read')) return true;
+  throw new Forbidden(`The bearer token gives no right: its claim ${roleClaim} names none of read, write and admin.`);
 }
 
 /** Returns true for a request that changes nothing, as far as its route or else its method tells. */

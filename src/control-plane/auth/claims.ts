@@ -1,11 +1,11 @@
 import type { OidcConfig } from '../../config/oidc.ts';
 import { Forbidden } from '../../errors.ts';
+import { wordsAt, type Claims } from '../../tokens/claims.ts';
 import type { Role } from '../caller.ts';
 
 /** Who calls, before a tenant is chosen: the name of a key and its id, or the subject of a token. */
 export type Identity = { name: string; keyId?: string; tenants: string[]; role: Role };
 
-type Claims = Record<string, unknown>;
 type Meaning = Pick<OidcConfig, 'tenant' | 'roleClaim' | 'adminValues' | 'writeValues' | 'readValues'>;
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -29,20 +29,3 @@ function tenantsOf(claims: Claims, source: OidcConfig['tenant']): string[] {
   if (!tenants.every((tenant) => UUID.test(tenant))) throw new Forbidden(`The token's claim ${source.claim} is not the id of a tenant.`);
   return tenants;
 }
-
-/** Reads a claim that is a list, or one text of words as `scope` is. */
-function wordsAt(claims: Claims, name: string): string[] {
-  const value = valueAt(claims, name);
-  const texts = Array.isArray(value) ? value : typeof value === 'string' ? value.split(' ') : [];
-  return texts.filter((text) => typeof text === 'string' && text !== '') as string[];
-}
-
-/** Finds a claim by its whole name (`https://acme.example/tenant`), else by a path of names (`realm_access.roles`). */
-function valueAt(claims: Claims, name: string): unknown {
-  if (Object.hasOwn(claims, name)) return claims[name];
-  let value: unknown = claims;
-  for (const step of name.split('.')) value = isObject(value) && Object.hasOwn(value, step) ? value[step] : undefined;
-  return value;
-}
-
-const isObject = (value: unknown): value is Claims => typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -95,7 +95,7 @@ describe('a key of the tenant', () => {
       [`/threads/${body.thread_id}/runs`, { assistant_id: 'who', input: {} }],
       ['/runs/wait', { assistant_id: 'who', input: {} }],
     ] as const)
-      expect(await post(path, byKey('r'), sent)).toEqual({ status: 403, body: { detail: 'This key may only read.' } });
+      expect(await post(path, byKey('r'), sent)).toEqual({ status: 403, body: { detail: 'This credential may only read.' } });
   });
 
   test('that may read starts no run over a WebSocket either', async () => {
@@ -105,7 +105,7 @@ describe('a key of the tenant', () => {
     await once(socket, 'open');
     socket.send(JSON.stringify({ id: 1, method: 'run.start', params: { assistant_id: 'who', input: {} } }));
     const [frame] = (await once(socket, 'message')) as [Buffer];
-    expect(JSON.parse(frame.toString())).toMatchObject({ type: 'error', id: 1, message: 'This key may only read.' });
+    expect(JSON.parse(frame.toString())).toMatchObject({ type: 'error', id: 1, message: 'This credential may only read.' });
     socket.terminate();
   });
 
@@ -142,6 +142,39 @@ describe('a token of the issuer', () => {
 
   test('does not count beside a key that is wrong', async () => {
     expect((await post('/threads', { ...byToken(await issuer.token()), ...byKey('x') })).status).toBe(401);
+  });
+});
+
+describe('a token of an issuer whose tokens name roles', () => {
+  let strict: AgentProcess;
+  beforeAll(async () => {
+    const env = { GX_AUTH_ISSUER: issuer.url, GX_AUTH_AUDIENCE: 'gx', GX_AUTH_ROLE_CLAIM: 'realm.roles' };
+    strict = await startAgent({ database: database.uri, config: 'test/agent/wire/keys/gx.json', env });
+  });
+  afterAll(() => strict.kill());
+
+  const statuses = async (claims: Record<string, unknown>): Promise<number[]> => {
+    const headers = { 'content-type': 'application/json', ...byToken(await issuer.token(claims)) };
+    const asked = ['/threads/search', '/threads'].map((path) => fetch(strict.url + path, { method: 'POST', headers, body: '{}' }));
+    return (await Promise.all(asked)).map(({ status }) => status);
+  };
+
+  test.each([
+    ['write', { realm: { roles: ['other', 'write'] } }, [200, 200]],
+    ['admin, in a text of words', { realm: { roles: 'admin other' } }, [200, 200]],
+    ['read', { realm: { roles: ['read'] } }, [200, 403]],
+    ['another word', { realm: { roles: ['writer'] } }, [403, 403]],
+    ['nothing', {}, [403, 403]],
+  ])('that names %s', async (_, claims, expected) => {
+    expect(await statuses(claims)).toEqual(expected);
+  });
+
+  test('is told which claim it lacks', async () => {
+    const headers = { 'content-type': 'application/json', ...byToken(await issuer.token({})) };
+    const answer = await fetch(`${strict.url}/threads`, { method: 'POST', headers, body: '{}' });
+    expect(await answer.json()).toEqual({
+      detail: 'The bearer token gives no right: its claim realm.roles names none of read, write and admin.',
+    });
   });
 });
 

@@ -4,7 +4,7 @@ import { deployment, revision, settings } from '../../kit/objects.ts';
 
 /* What the pods of a revision are told about who may call. */
 
-type Auth = { mode?: 'key' | 'tenant' | 'open'; issuer?: string; audiences?: string[]; jwks?: string };
+type Auth = { mode?: 'key' | 'tenant' | 'open'; issuer?: string; audiences?: string[]; jwks?: string; roles?: string };
 
 const variablesOf = (auth: Auth | undefined, url?: string): Record<string, string> => {
   const of = revision(deployment({ template: { sourceRevisionConfig: { imageUri: 'agent:1', ...(auth && { auth }) } } }));
@@ -27,11 +27,12 @@ test('keys of the tenant are checked by the control plane, where agents know its
 });
 
 test('tokens of an issuer are verified by the agent', () => {
-  const issuer = { issuer: 'https://id.example', audiences: ['a', 'b'], jwks: 'https://id.example/keys' };
+  const issuer = { issuer: 'https://id.example', audiences: ['a', 'b'], jwks: 'https://id.example/keys', roles: 'realm.roles' };
   expect(variablesOf(issuer)).toEqual({
     ...KEY,
     GX_AUTH_ISSUER: 'https://id.example',
     GX_AUTH_AUDIENCE: 'a,b',
     GX_AUTH_JWKS_URL: 'https://id.example/keys',
+    GX_AUTH_ROLE_CLAIM: 'realm.roles',
   });
 });

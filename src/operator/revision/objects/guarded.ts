@@ -36,11 +36,12 @@ export function guarded(revision: RevisionResource, { deploymentId }: Pick<Workl
 
 /** Returns the variables that let in others than those with the key: keys of the tenant, tokens of an issuer. */
 function others({ spec }: RevisionResource, deploymentId: string, { controlPlaneUrl }: Settings): object[] {
-  const { mode, issuer, audiences = [], jwks } = spec.template.sourceRevisionConfig?.auth ?? {};
+  const { mode, issuer, audiences = [], jwks, roles } = spec.template.sourceRevisionConfig?.auth ?? {};
   const asked = {
     ...(mode === 'tenant' && controlPlaneUrl !== undefined && { GX_AUTH_CHECK_URL: controlPlaneUrl, GX_DEPLOYMENT_ID: deploymentId }),
     ...(issuer !== undefined && { GX_AUTH_ISSUER: issuer, GX_AUTH_AUDIENCE: audiences.join(',') }),
     ...(issuer !== undefined && jwks !== undefined && { GX_AUTH_JWKS_URL: jwks }),
+    ...(issuer !== undefined && roles !== undefined && { GX_AUTH_ROLE_CLAIM: roles }),
   };
   return Object.entries(asked).map(([name, value]) => ({ name, value }));
 }
