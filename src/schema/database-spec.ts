@@ -23,10 +23,20 @@ const ExternalDatabase = Type.Object(
   { description: 'A database that somebody else runs: no StatefulSet, Service or volume is created. Fixed at creation.' },
 );
 
+/** The secret in which a deployment names a database that somebody else runs. */
+export const CUSTOM_URI = 'POSTGRES_URI_CUSTOM';
+
+const NOT_OURS = 'has(self.external) || (has(self.fromSecrets) && self.fromSecrets)';
+
 /** What a deployment asks of its database, besides the sizes in its resource spec. */
 export const DatabaseSpec = withRules(
   Type.Object({
     external: Type.Optional(ExternalDatabase),
+    fromSecrets: Type.Optional(
+      Type.Boolean({
+        description: `The deployment's secrets name a database that somebody else runs, in ${CUSTOM_URI}: no StatefulSet, Service or volume is created. Fixed at creation; REST sets it for a deployment that is created with such a secret.`,
+      }),
+    ),
     passwordRequestedAt: Type.Optional(DateTime('Ask for a new password of the managed database: a new value makes one, without a gap.')),
     podDisruptionBudget: Type.Optional(
       Type.Boolean({
@@ -37,17 +47,29 @@ export const DatabaseSpec = withRules(
   }),
   [
     {
-      rule: '!has(self.external) || !has(self.passwordRequestedAt)',
+      rule: '!has(self.external) || !(has(self.fromSecrets) && self.fromSecrets)',
+      message: 'database.fromSecrets: not beside database.external; one of them names the database',
+    },
+    {
+      rule: `!(${NOT_OURS}) || !has(self.passwordRequestedAt)`,
       message: 'database.passwordRequestedAt: only for a managed database; the password of an external one is in its Secret',
     },
     {
-      rule: '!has(self.external) || !has(self.podDisruptionBudget)',
+      rule: `!(${NOT_OURS}) || !has(self.podDisruptionBudget)`,
       message: 'database.podDisruptionBudget: only for a managed database; an external one has no pod of ours',
     },
   ],
 );
+const isFromSecrets = (self: string): string =>
+  `(has(${self}.database) && has(${self}.database.fromSecrets) && ${self}.database.fromSecrets)`;
+
 /** Returns the rules by which a deployment's database never changes to another engine. */
 export const engineRules = (): CelRule[] => [
+  {
+    rule: `${isFromSecrets('self')} == ${isFromSecrets('oldSelf')}`,
+    message:
+      "database.fromSecrets: can't be changed: create the deployment anew with the same secrets; its data is in the database that they name",
+  },
   neverAppears('database.external', 'a managed database and an external one do not become each other; move the data to a new deployment'),
 ];
 

@@ -4,8 +4,9 @@ import type { ControlPlane } from '../control-plane.ts';
 import { answerForDeployment } from './answers.ts';
 import { readDeployment } from './lookup.ts';
 import { refusedSecrets } from './refused-secrets.ts';
-import { toSpec, toWanted } from './resource.ts';
+import { namesDatabase, toSpec, toWanted } from './resource.ts';
 import {
+  type Broken,
   type WantedDeployment,
   afterPatch,
   brokenRules,
@@ -25,6 +26,7 @@ import { makeRevision } from '../revisions/make.ts';
 import { randomUUID } from 'node:crypto';
 import { Conflict, Problem, Rejected } from '../../errors.ts';
 import { kinds, type Ref } from '../../kube/kube.ts';
+import { CUSTOM_URI } from '../../schema/database-spec.ts';
 import { VOLUME_GROWN } from '../../schema/conditions.ts';
 import type { DeploymentResource, DeploymentSpec } from '../../schema/custom-resources.ts';
 import type { Deployment, DeploymentPatchRequest } from '../../schema/deployment.ts';
@@ -81,6 +83,7 @@ async function decide(plane: ControlPlane, body: DeploymentPatchRequest, call: C
     ...brokenPodRules(podSpec, config.grants, config.podKeys),
     ...brokenSecrets(patch.secrets ?? []),
     ...refusedSecrets(patch.secrets ?? []),
+    ...lostDatabase(deployment, patch.secrets),
     ...brokenSize(wanted, config.specLimit),
   ];
   if (broken.length > 0) throw new Rejected(broken.join('; '));
@@ -88,6 +91,12 @@ async function decide(plane: ControlPlane, body: DeploymentPatchRequest, call: C
   await checkReferences(kube, { spec: podSpec, namespace, grants: config.grants, signal: call.signal });
   return { tenantId: call.caller.tenantId, deployment, wanted, secrets: patch.secrets, revision };
 }
+
+/** Returns a broken rule if a patch takes away the secret that names the deployment's database. */
+const lostDatabase = ({ spec }: DeploymentResource, secrets: DeploymentPatchRequest['secrets']): Broken[] =>
+  spec.database?.fromSecrets === true && secrets !== null && secrets !== undefined && !namesDatabase(secrets)
+    ? [`secrets: ${CUSTOM_URI} must stay, because it names the database of this deployment`]
+    : [];
 
 const isGrowing = ({ status }: DeploymentResource): boolean =>
   status?.conditions?.some((condition) => condition.type === VOLUME_GROWN && condition.status === 'False') === true;

@@ -13,6 +13,7 @@ import {
   type DeploymentStatus,
   type Secret,
 } from '../../schema/deployment.ts';
+import { CUSTOM_URI } from '../../schema/database-spec.ts';
 import { FINALIZER, PART_OF, TENANT } from '../../schema/labels.ts';
 import { ResourceSpec } from '../../schema/resource-spec.ts';
 import { toResourceForm, toRestForm } from '../../schema/types.ts';
@@ -57,6 +58,10 @@ export function toSpec(
   };
 }
 
+/** Returns true for secrets that name a database of the user's own. An empty value counts as unset. */
+export const namesDatabase = (secrets: readonly Secret[]): boolean =>
+  secrets.some(({ name, value }) => name === CUSTOM_URI && value !== '');
+
 /** Returns the resource that is stored for a create request. */
 export function deploymentResource(
   body: DeploymentCreateRequest,
@@ -74,7 +79,7 @@ export function deploymentResource(
       finalizers: [FINALIZER],
       ...(place.annotations && { annotations: place.annotations }),
     },
-    spec: toSpec(body, given),
+    spec: { ...toSpec(body, given), ...(namesDatabase(body.secrets) && { database: { fromSecrets: true } }) },
   };
 }
 

@@ -4,13 +4,16 @@ import type { DeploymentResource } from '../../schema/custom-resources.ts';
  * Where pods read the database's address: a key of a Secret, and the version of that Secret. If the database serves TLS
  * with a certificate of the platform, `authority` is the Secret with the authority's certificate.
  */
-export type DatabaseAddress = { secretName: string; key: string; version?: string; authority?: string };
+type AddressInSecret = { secretName: string; key: string; version?: string; authority?: string };
+
+/** Where pods read the database's address: a Secret of its own, or the secrets of their revision. */
+export type DatabaseAddress = AddressInSecret | { inSecrets: true };
 
 /**
  * Returns the address that the status of a deployment reports, under this key of its Secret. Undefined until there is
  * one.
  */
-export function addressIn({ status }: DeploymentResource, key: string, authority?: string): DatabaseAddress | undefined {
+export function addressIn({ status }: DeploymentResource, key: string, authority?: string): AddressInSecret | undefined {
   if (status?.databaseSecret === undefined) return undefined;
   return {
     secretName: status.databaseSecret,
@@ -21,8 +24,11 @@ export function addressIn({ status }: DeploymentResource, key: string, authority
 }
 
 /** Returns the address as one word. Pods that are stamped with another one still use another credential. */
-export const stampOf = ({ secretName, key, version, authority }: DatabaseAddress): string =>
-  [secretName, key, version ?? '', ...(authority === undefined ? [] : [authority])].join('/');
+export function stampOf(address: DatabaseAddress): string {
+  if ('inSecrets' in address) return 'in-secrets';
+  const { secretName, key, version, authority } = address;
+  return [secretName, key, version ?? '', ...(authority === undefined ? [] : [authority])].join('/');
+}
 
 /** The folder where a client finds the certificate of its database's authority. */
 const CLIENT = '/etc/gx-database';

@@ -8,16 +8,25 @@ import { isPodReady } from '../../pods/diagnose.ts';
 import { isTrue } from '../../kernel/conditions.ts';
 import type { DatabasePass, DatabaseSecret, DatabaseView } from '../database.ts';
 
+type SecretLook = Pick<DatabasePass, 'view' | 'signal'>;
+
+/** Reads the Secret that the deployment names for its external database. */
+export const externalSecret = (
+  deps: Pick<OperatorDeps, 'kube'>,
+  deployment: DeploymentResource,
+  look: SecretLook,
+): Promise<DatabaseSecret> => readAddressSecret(deps, deployment, deployment.spec.database?.external as ExternalDatabase, look);
+
 /**
  * Reads the Secret of an external database when the spec or the reconcile-now annotation has changed, and whenever the
  * database or a pod is not ready. It is not watched, and a settled deployment reads nothing.
  */
-export async function externalSecret(
+export async function readAddressSecret(
   { kube }: Pick<OperatorDeps, 'kube'>,
   deployment: DeploymentResource,
-  { view, signal }: Pick<DatabasePass, 'view' | 'signal'>,
+  external: ExternalDatabase,
+  { view, signal }: SecretLook,
 ): Promise<DatabaseSecret> {
-  const external = deployment.spec.database?.external as ExternalDatabase;
   const { databaseSecret, databaseSecretVersion: version } = deployment.status ?? {};
   if (databaseSecret === external.secretName && isCalm(deployment, view))
     return { secret: databaseSecret, ...(version !== undefined && { version }) };

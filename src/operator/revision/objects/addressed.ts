@@ -18,7 +18,9 @@ const WAIT = 120;
  * an external one is reported at once. The address is complete: a user's own client that gets nothing else also
  * connects encrypted and verifies the server.
  */
-export function addressed({ secretName, key, authority }: DatabaseAddress): Addressed {
+export function addressed(address: DatabaseAddress): Addressed {
+  if ('inSecrets' in address) return { variables: [], mounts: [], volumes: [] };
+  const { secretName, key, authority } = address;
   const valueFrom = { secretKeyRef: { name: secretName, key } };
   if (authority === undefined) return { variables: [{ name: URI, valueFrom } as NamedEntry], mounts: [], volumes: [] };
   const { volume, mount, parameters } = authorityMount(authority);
