@@ -22,6 +22,9 @@ const lines = (): Line[] =>
     .filter((line) => line.includes('"audit":true'))
     .map((line) => JSON.parse(line) as Line);
 
+/** Operations that send what they ask for in a body. */
+const READS = /^(checkAuth|post.*Logs)$/;
+
 /** Calls the API and returns the audit lines that this left. */
 async function audited(method: string, path: string, { body, key = ci.key }: { body?: unknown; key?: string } = {}) {
   const before = lines().length;
@@ -66,6 +69,21 @@ test('a refused write leaves one too, whatever refused it', async () => {
   expect(shape.left).toEqual([expect.objectContaining({ ...who(), id: made.id, outcome: 'refused', status: 422 })]);
   const stranger = await audited('DELETE', path(made), { key: plane.keys.other });
   expect(stranger.left).toEqual([expect.objectContaining({ key_name: 'stranger', id: made.id, outcome: 'refused', status: 404 })]);
+});
+
+test('no operation that may change something goes without one', async () => {
+  type Document = { paths: Record<string, Record<string, { operationId: string }>> };
+  const { paths } = (await (await fetch(`${plane.url}/openapi.json`)).json()) as Document;
+  const silent: string[] = [];
+  for (const [template, operations] of Object.entries(paths)) {
+    const at = template.replaceAll(/\{\w+\}/g, '00000000-0000-4000-8000-000000000000');
+    for (const [method, { operationId }] of Object.entries(operations)) {
+      if (method === 'get' || READS.test(operationId)) continue;
+      const { left } = await audited(method.toUpperCase(), at, { body: { nonsense: 1 } });
+      if (left.length !== 1 || left[0]?.['action'] === undefined) silent.push(operationId);
+    }
+  }
+  expect(silent).toEqual([]);
 });
 
 test('reads, dry runs and strangers leave none', async () => {
