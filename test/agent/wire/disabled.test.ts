@@ -54,7 +54,6 @@ afterAll(() => database.drop());
 /** Returns whether the server has the route: whatever else is wrong with the request, it says that in other words. */
 async function isServed(agent: AgentProcess, { method, path }: Operation): Promise<boolean> {
   const answer = await fetch(agent.url + path.replaceAll(/\{\w+\}/g, () => randomUUID()), { method });
-  if (answer.status === 405) return false;
   if (answer.status !== 404) {
     await answer.body?.cancel();
     return true;
