@@ -1,5 +1,6 @@
 import type { AgentConfig } from '../config/agent.ts';
 import type { Log } from '../log.ts';
+import { signingKeys } from './auth/signing-keys.ts';
 import { batchedStatements } from './db/batched-statements.ts';
 import type { Database } from './db/pool.ts';
 import { shareOut, type Shares } from './db/shares.ts';
@@ -116,8 +117,7 @@ export async function assemble(parts: Parts, opened: Opened): Promise<AgentDeps>
   opened.add(() => readers.leaveThreads());
   const typedSchemas = typedSchemasOf(config, file, log);
   opened.add(() => typedSchemas.close());
-  const { settings, env } = file;
-  const { webhooks, courier } = openWebhooks({ db, worker: signals.processId, config: config.webhooks, settings, env, log });
+  const { webhooks, courier } = openWebhooks({ ...file, db, worker: signals.processId, config: config.webhooks, log });
   opened.add(() => courier.close());
   const shared = { db, tickets, signals, readers, host, jobs, webhooks, graphFaults, shippedLines: lines?.counts, log };
   const executor = new Executor({ ...shared, publisher, eventLog, exporter });
@@ -140,6 +140,7 @@ export async function assemble(parts: Parts, opened: Opened): Promise<AgentDeps>
     keeper,
     clock: new CronClock({ ...making, callerFor }),
     expiry: expirySettings(file.settings),
+    signing: signingKeys(config, log),
     typedSchemas,
     bundles,
     semanticSearch: file.index && new SemanticSearch({ db, index: file.index, embed: embedIn(host) }),

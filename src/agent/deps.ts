@@ -1,5 +1,6 @@
 import type { JobSettings } from '../config/agent.ts';
 import type { Log } from '../log.ts';
+import type { SigningKeys } from './auth/signing-keys.ts';
 import type { BatchedStatements } from './db/batched-statements.ts';
 import type { Database } from './db/pool.ts';
 import type { RunInserts } from './db/run-inserts.ts';
@@ -56,6 +57,8 @@ export type AgentDeps = {
   webhooks: Webhooks;
   /** Sends what webhooks are to be told. */
   courier: Courier;
+  /** Sign what clients carry from one request to the next. */
+  signing: SigningKeys;
   requests: CreateDeps['requests'] & PlanDeps['requests'];
   log: Log;
   /** How many lines of the log arrived at the collector, and how many were given up; undefined when none are sent. */

@@ -6,6 +6,7 @@ import { cronRoutes } from './routes/crons.ts';
 import { eventStreaming } from './routes/event-streaming.ts';
 import type { Feature, FeatureSettings } from './routes/feature.ts';
 import { feedbackRoutes } from './routes/feedback.ts';
+import { mcpFeature } from './routes/mcp.ts';
 import { threadRunRoutes } from './routes/runs.ts';
 import { statelessRunRoutes } from './routes/stateless-runs.ts';
 import { storeRoutes } from './routes/store.ts';
@@ -31,6 +32,7 @@ const FEATURES: readonly Feature[] = [
   },
   { isServed: ({ http, config }) => config.crons && http.disable_runs !== true, flag: 'crons', routes: cronRoutes, work: fireCrons },
   eventStreaming,
+  mcpFeature,
   { isServed: ({ http }) => http.disable_store !== true, routes: storeRoutes },
   { isServed: ({ http }) => http.disable_ui !== true, routes: uiRoutes },
   // A process that takes no runs leaves their ends to those that do.

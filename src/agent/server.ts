@@ -119,6 +119,7 @@ export function agentApp(
     permit: permitAccess,
     nameOf: boundedName,
     opens: (caller) => deps.callers.opens(caller),
+    permitsOrigin: permitsOrigin(pages),
     starts: (caller, count) => deps.callers.starts(caller, count),
     body: config.body,
     middleware: middlewareOf(pages, config, custom),

@@ -11,13 +11,14 @@ export type SseEvent = { event: string; id?: string } & ({ data: unknown } | { j
 /** Events one by one, or in lists of events that are sent together. */
 export type SseEvents = AsyncIterable<SseEvent | SseEvent[]>;
 
-/** What a handler returns. It is made by `json`, `jsonText`, `noContent`, `text`, `sse` and `slowJson`. */
+/** What a handler returns. It is made by `json`, `jsonText`, `noContent`, `text`, `sse`, `slowJson` and `webReply`. */
 export type Reply = { status: number; headers?: Record<string, string> } & (
   | { kind: 'json'; body: unknown }
   | { kind: 'empty' }
   | { kind: 'text'; body: string; type: string }
   | { kind: 'sse'; events: (signal: AbortSignal) => SseEvents }
   | { kind: 'slow-json'; text: (signal: AbortSignal) => Promise<string> }
+  | { kind: 'chunks'; chunks: AsyncIterable<Uint8Array>; type: string }
 );
 
 type Headers = Record<string, string>;
@@ -71,6 +72,9 @@ export type Request<P = unknown, Q = unknown, B = unknown, Caller = unknown> = {
   signal: AbortSignal;
 };
 
+/** A failure as it is answered: `detail` says what is wrong. */
+export type Refusal = { status: number; detail: string };
+
 export type AnswerDescription = { description: string; schema?: TSchema; contentType?: string; headers?: Record<string, string> };
 
 /**
@@ -93,9 +97,13 @@ export type Route<Caller = unknown> = {
   selects?: boolean;
   /** True when the answer waits for a run, so that the request counts as an open stream. */
   waits?: boolean;
+  /** True when pages of other origins are refused, unless they may call. */
+  ownPages?: boolean;
   /** Returns how many runs a request with this body starts. */
   starts?: (body: unknown) => number;
   answers: Record<number, AnswerDescription>;
+  /** Returns a failure in the words of the route's own protocol; by default it is answered as `{detail}`. */
+  reword?: (refusal: Refusal) => { status: number; body: unknown };
   /** Called with values that the route's own schemas have accepted. */
   handler: (request: Request<unknown, unknown, unknown, Caller>) => Promise<Reply> | Reply;
 };

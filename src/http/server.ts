@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { setTimeout as pause } from 'node:timers/promises';
 import { Router, type RouterContext } from '@koa/router';
 import Koa from 'koa';
-import { asError, Invalid, NotFound, Problem } from '../errors.ts';
+import { Forbidden, Invalid, NotFound, Problem } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { readJson, type BodyLimits } from './body.ts';
 import { CostlyBodies } from './costly-bodies.ts';
 import { errorReply, isFault, type InvalidStyle } from './error-body.ts';
 import { insideOf } from './in-process.ts';
 import { sourceOf } from './source.ts';
-import type { Reply, Request, Route, SseEvents } from './route.ts';
+import type { Reply, Request, Route } from './route.ts';
 import { refuseUnstorable } from './storable.ts';
-import { frame, HEARTBEAT, SSE_HEADERS, SSE_TYPE, withHeartbeat } from './sse.ts';
+import { send } from './send.ts';
+import { SSE_TYPE } from './sse.ts';
 import { createValidator, type Check } from './validate.ts';
 
 /** Where a request comes from, and what it asks for. */
@@ -49,6 +49,8 @@ export type AppOptions<Caller> = {
    * too many.
    */
   opens?: (caller: Caller) => () => void;
+  /** Returns whether pages of an origin may call; by default any may. */
+  permitsOrigin?: (origin: string) => boolean;
   /** Called before a handler that starts runs, with their number. Throws a 429 for too many. */
   starts?: (caller: Caller, count: number) => void;
   /** Seconds of silence after which a stream or a slow answer is kept alive by a filler. */
@@ -120,8 +122,10 @@ function frameOf<Caller>({ log, invalid, onAnswer, loggedHeaders }: AppOptions<C
       await next();
     } catch (error) {
       if (isFault(error)) own().error({ err: error }, 'request failed');
-      const reply = errorReply(error, invalid);
-      ctx.set(reply.headers);
+      const { headers, ...plain } = errorReply(error, invalid);
+      const { asked } = ctx.state as { asked?: Asked<Caller> };
+      const reply = asked?.route.reword?.({ status: plain.status, detail: String(plain.body.detail) }) ?? plain;
+      ctx.set(headers);
       ctx.status = reply.status;
       ctx.body = reply.body;
     }
@@ -156,6 +160,7 @@ function endpoint<Caller>(
     const { requestId, log } = ctx.state as { requestId: string; log: () => Log };
     const asked: Asked<Caller> = { route };
     (ctx.state as { asked?: Asked<Caller> }).asked = asked;
+    refuseForeign(ctx, route, options.permitsOrigin);
     const origin = { source: sourceOf(ctx.req), method: ctx.method, url: ctx.url };
     const known = insideOf<Caller>(ctx.req)?.caller;
     const caller = (asked.caller = known ?? (await options.authenticate(ctx.headers, route.access, origin)));
@@ -192,6 +197,14 @@ function endpoint<Caller>(
   };
 }
 
+/** Refuses a page of another origin that may not call. Browsers send some requests of such pages without asking. */
+function refuseForeign(ctx: Koa.Context, { ownPages }: { ownPages?: boolean }, permits: (origin: string) => boolean = () => true): void {
+  if (ownPages !== true) return;
+  const origin = ctx.get('origin');
+  const isOwn = URL.canParse(origin) && new URL(origin).host === ctx.host;
+  if (origin !== '' && !isOwn && !permits(origin)) throw new Forbidden(`Pages of ${origin} may not call this server.`);
+}
+
 const nameFor = <Caller>({ nameOf }: AppOptions<Caller>, caller: Caller, source: string): string => nameOf?.(caller) ?? source;
 
 type Reading<Caller> = {
@@ -221,80 +234,3 @@ async function bodyOf<Caller>(ctx: RouterContext, { route, check, limits, from }
 
 /** The reason is made once, because an abort without one would cost each request an exception with its stack. */
 const LEFT = Object.assign(new Error('the client has left, or has its answer'), { name: 'AbortError' });
-
-/**
- * Milliseconds within which a slow answer is sent as a whole. After that its headers go ahead, so that the client
- * learns where the run is.
- */
-const AT_ONCE = 50;
-
-async function send<Caller>(
-  ctx: RouterContext,
-  reply: Reply,
-  signal: AbortSignal,
-  { heartbeatSeconds = 5, log }: AppOptions<Caller>,
-): Promise<void> {
-  ctx.status = reply.status;
-  ctx.set(reply.headers ?? {});
-  switch (reply.kind) {
-    case 'json':
-      ctx.type = 'application/json';
-      ctx.body = JSON.stringify(reply.body) ?? 'null';
-      return;
-    case 'empty':
-      ctx.body = null;
-      ctx.status = reply.status;
-      return;
-    case 'text':
-      ctx.type = reply.type;
-      ctx.body = reply.body;
-      return;
-    case 'sse':
-      ctx.set(SSE_HEADERS);
-      ctx.body = withHeartbeat(frames(reply.events(signal), log), HEARTBEAT, heartbeatSeconds, signal);
-      // The client gets its headers at once, not with the first event.
-      ctx.flushHeaders();
-      return;
-    case 'slow-json': {
-      ctx.type = 'application/json';
-      const text = reply.text(signal);
-      // A failure within this time is answered like any other.
-      const soon = await Promise.race([text, pause(Math.min(AT_ONCE, heartbeatSeconds * 100), undefined, { ref: false })]);
-      if (soon === undefined) await sendLate(ctx, text.catch(lateFailure(log)), heartbeatSeconds);
-      else ctx.body = soon;
-    }
-  }
-}
-
-/** Sends the headers now, blank lines while the client waits, and the text when it is ready. */
-async function sendLate(ctx: RouterContext, text: Promise<string>, heartbeatSeconds: number): Promise<void> {
-  const { res } = ctx;
-  ctx.respond = false;
-  res.flushHeaders();
-  const beat = setInterval(() => res.write('\n'), heartbeatSeconds * 1000);
-  try {
-    res.end(await text);
-  } finally {
-    clearInterval(beat);
-  }
-}
-
-/** Writes events as text. A failure after the headers are out can only be reported inside the stream. */
-async function* frames(events: SseEvents, log: Log): AsyncGenerator<string> {
-  try {
-    for await (const some of events) yield Array.isArray(some) ? some.map(frame).join('') : frame(some);
-  } catch (error) {
-    if (isFault(error)) log.error({ err: error }, 'stream failed');
-    yield frame({ event: 'error', data: { error: 'StreamError', message: String(errorReply(error, 'sentence').body.detail) } });
-  }
-}
-
-/**
- * Returns the body of a failure whose status 200 has already been sent. Clients recognise it by the field `__error__`.
- */
-const lateFailure =
-  (log: Log) =>
-  (error: unknown): string => {
-    if (isFault(error)) log.error({ err: error }, 'answer failed');
-    return JSON.stringify({ __error__: { error: asError(error).name, message: String(errorReply(error, 'sentence').body.detail) } });
-  };

@@ -171,6 +171,8 @@ export type RunKwargs = {
   webhook: string | null;
   feedback_keys: string[] | null;
   temporary: boolean;
+  /** True on a temporary run whose thread stays, with its checkpoint, where the run waits for an answer. */
+  keeps_waiting?: true;
   subgraphs: boolean;
   resumable: boolean;
   /** True on runs that commands of event streaming started, which report in that protocol's events. */

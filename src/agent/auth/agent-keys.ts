@@ -42,6 +42,12 @@ export class AgentKeys {
     return found;
   }
 
+  /** Returns the hashes of the keys, that of the present one first. They are as secret as the keys. */
+  hashes(): Buffer[] {
+    this.#refresh();
+    return this.#hashes;
+  }
+
   /** Files that can't be read now leave the keys that were read before. */
   #refresh(): void {
     if (this.#folder === undefined || this.#clock() - this.#readAt < FRESH) return;

@@ -163,10 +163,10 @@ export async function activeRunsOf(db: Db, assistantId: string): Promise<string[
   return rows.map((row) => row.run_id);
 }
 
-type Filters = Pick<AssistantSearch, 'ids' | 'metadata' | 'graph_id' | 'name'> & { graphs: string[]; seen?: Patterns };
+export type AssistantFilters = Pick<AssistantSearch, 'ids' | 'metadata' | 'graph_id' | 'name'> & { graphs: string[]; seen?: Patterns };
 
 /** Decides, in one place, which assistants a search may see: those whose graph this server has. */
-function where({ ids, metadata, graph_id, name, graphs, seen }: Filters, parameters: unknown[]): string {
+export function assistantsWhere({ ids, metadata, graph_id, name, graphs, seen }: AssistantFilters, parameters: unknown[]): string {
   const parameter = (value: unknown): string => `$${parameters.push(value)}`;
   const conditions = [`graph_id = any(${parameter(graphs)})`, ...permitsSearch('metadata', seen, parameter)];
   if (ids) conditions.push(`assistant_id = any(${parameter(ids)}::uuid[])`);
@@ -177,10 +177,13 @@ function where({ ids, metadata, graph_id, name, graphs, seen }: Filters, paramet
 }
 
 /** Returns one row more than asked for, where there is a next page. */
-export async function searchAssistants(db: Db, search: AssistantSearch & Pick<Filters, 'graphs' | 'seen'>): Promise<Partial<Assistant>[]> {
+export async function searchAssistants(
+  db: Db,
+  search: AssistantSearch & Pick<AssistantFilters, 'graphs' | 'seen'>,
+): Promise<Partial<Assistant>[]> {
   refuseByNamed(db.codec, search.metadata);
   const parameters: unknown[] = [];
-  const condition = where(search, parameters);
+  const condition = assistantsWhere(search, parameters);
   const order = `${search.sort_by ?? 'created_at'} ${search.sort_order ?? 'desc'}, assistant_id`;
   const page = `limit $${parameters.push(search.limit + 1)} offset $${parameters.push(search.offset)}`;
   const rows = await db.query<Partial<Assistant>>({
@@ -190,11 +193,11 @@ export async function searchAssistants(db: Db, search: AssistantSearch & Pick<Fi
   return openAssistants(db, rows);
 }
 
-export async function countAssistants(db: Db, filters: Filters): Promise<number> {
+export async function countAssistants(db: Db, filters: AssistantFilters): Promise<number> {
   refuseByNamed(db.codec, filters.metadata);
   const parameters: unknown[] = [];
   const [row] = await db.query<{ count: number }>({
-    text: `select count(*) as count from gx.assistant where ${where(filters, parameters)}`,
+    text: `select count(*) as count from gx.assistant where ${assistantsWhere(filters, parameters)}`,
     values: parameters,
   });
   return row?.count ?? 0;

@@ -203,6 +203,11 @@ export async function retireThread(db: Db, threadId: string, { afterSeconds }: {
   else await db.query({ name: 'thread_remove', text: 'delete from gx.thread where thread_id = $1', values: [threadId] });
 }
 
+/** Makes a temporary thread one that stays. */
+export async function keepThread(db: Db, threadId: string): Promise<void> {
+  await db.query({ text: 'update gx.thread set temporary = false, remove_after = null where thread_id = $1', values: [threadId] });
+}
+
 export async function deleteRetiredThreads(db: Db): Promise<number> {
   const rows = await db.query({ text: `delete from gx.thread t where t.remove_after < now() and not ${UNFINISHED} returning 1` });
   return rows.length;

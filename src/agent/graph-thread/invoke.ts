@@ -1,4 +1,3 @@
-import { MemorySaver } from '@langchain/langgraph';
 import { Unavailable } from '../../errors.ts';
 import type { StreamMode } from '../../schema/stream-event.ts';
 import { graphModes, EventsOfRun, type Chunk, type Emitted } from './events.ts';
@@ -7,6 +6,7 @@ import { failureOf } from './failures.ts';
 import { PROTOCOL_CALL, protocolStream, type ProtocolStream } from './event-streaming/protocol-stream.ts';
 import { nodesOf, type Graph, type MakeGraph } from './load.ts';
 import type { Outcome, RunSpec } from '../threads/protocol.ts';
+import { MemorySteps } from './checkpoints/memory-steps.ts';
 import type { Saver } from './checkpoints/saver.ts';
 import type { Barrier } from './checkpoints/steps-of-run.ts';
 import { plainJson, toJson } from './serialise.ts';
@@ -124,7 +124,7 @@ function callConfig({ run_id, attempt, kwargs, thread_id }: RunSpec, { saver, st
     recursionLimit: recursion_limit,
     ...(max_concurrency && { maxConcurrency: max_concurrency }),
     ...(run_name && { runName: run_name }),
-    configurable: { ...configurable, thread_id, run_id, __pregel_checkpointer: kwargs.temporary ? new MemorySaver() : saver },
+    configurable: { ...configurable, thread_id, run_id, __pregel_checkpointer: kwargs.temporary ? new MemorySteps(saver) : saver },
     ...(kwargs.context !== null && { context: kwargs.context }),
     ...(attempt === 1 && { runId: run_id }),
     ...(handler !== undefined && { callbacks: [handler] }),
@@ -150,7 +150,17 @@ async function execute(input: unknown, call: Call & { progress: Progress; deps: 
   }
   deps.signal.throwIfAborted();
   tell(events.end());
-  return ended(progress, 'success');
+  const outcome = await ended(progress, 'success');
+  return call.spec.kwargs.keeps_waiting === true && outcome.waiting ? kept(outcome, call.config) : outcome;
+}
+
+/** Stores where a temporary run waits, so that another run can go on with an answer. Without a question it is over. */
+async function kept(outcome: Outcome, { configurable }: Config): Promise<Outcome> {
+  const { __pregel_checkpointer: steps } = configurable;
+  const asks = Object.keys(JSON.parse(outcome.interrupts ?? '{}') as object).length > 0;
+  if (!asks || !(steps instanceof MemorySteps)) return { ...outcome, waiting: false };
+  await steps.keep(configurable);
+  return outcome;
 }
 
 const inputOf = ({ input, command }: RunSpec['kwargs']): unknown => (command === null ? (input ?? null) : commandOf(command));

@@ -34,6 +34,8 @@ type CreateOptions = {
   request: RequestFacts;
   /** Set when the run publishes protocol events. */
   protocol?: true;
+  /** Set when a thread of the run's own stays if the run waits for an answer. */
+  keepsWaiting?: true;
   /** What the run takes from its assistant and thread, where the caller has asked for it already. */
   context?: AskedContext | undefined;
 };

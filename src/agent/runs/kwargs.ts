@@ -45,8 +45,8 @@ function commandIn({ command }: RunCreate): JsonObject | null {
   return given.some((part) => part !== undefined && part !== null) ? command! : null;
 }
 
-/** `protocol`: the run publishes protocol events. */
-type CallFacts = { temporary: boolean; origin: RequestOrigin; protocol?: true | undefined };
+/** `protocol`: the run publishes protocol events. `keepsWaiting`: its thread stays if the run waits for an answer. */
+type CallFacts = { temporary: boolean; origin: RequestOrigin; protocol?: true | undefined; keepsWaiting?: true | undefined };
 
 /**
  * Returns the call that a run stands for. The thread's configuration overrides the assistant's, and the request's
@@ -64,6 +64,7 @@ export function runKwargs(body: RunCreate, from: RunContext, ids: Ids & CallFact
     webhook: body.webhook ?? null,
     feedback_keys: body.feedback_keys && body.feedback_keys.length > 0 ? body.feedback_keys : null,
     temporary: ids.temporary,
+    ...(ids.keepsWaiting && { keeps_waiting: true }),
     subgraphs: body.stream_subgraphs === true,
     resumable: body.stream_resumable === true,
     ...(ids.protocol && { protocol: true }),

@@ -40,7 +40,13 @@ export type RequestFacts = Pick<Request<unknown, unknown, unknown, AgentCaller>,
 /** The answer to `askContext`. */
 export type AskedContext = Promise<(RunContext & { thread_runs: number }) | undefined>;
 
-type PlanOptions = { threadId: string | undefined; request: RequestFacts; protocol?: true | undefined; context?: AskedContext | undefined };
+type PlanOptions = {
+  threadId: string | undefined;
+  request: RequestFacts;
+  protocol?: true | undefined;
+  keepsWaiting?: true | undefined;
+  context?: AskedContext | undefined;
+};
 
 /** A run that may be made, before anybody reads it. */
 export type PlannedRun = Omit<NewRun, 'readers'>;
@@ -49,7 +55,7 @@ export type PlannedRun = Omit<NewRun, 'readers'>;
 export async function planRun(
   deps: PlanDeps,
   asked: RunCreate,
-  { threadId, request, protocol, context }: PlanOptions,
+  { threadId, request, protocol, keepsWaiting, context }: PlanOptions,
 ): Promise<PlannedRun> {
   checkFields(asked, threadId);
   const [run_id, thread_id] = [newId(), threadId ?? newId()];
@@ -71,6 +77,7 @@ export async function planRun(
       thread_id,
       temporary: stateless && body.on_completion !== 'keep',
       protocol,
+      keepsWaiting,
       origin: originOf(request, deps),
     }),
     webhook: deps.webhooks.targetOf(body.webhook),

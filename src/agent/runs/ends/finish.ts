@@ -7,7 +7,7 @@ import { feedbackUrls } from '../../db/feedback.ts';
 import type { Claimed } from '../../db/leases.ts';
 import type { Db } from '../../db/pool.ts';
 import type { Signals } from '../../db/signals.ts';
-import { retireThread } from '../../db/threads.ts';
+import { keepThread, retireThread } from '../../db/threads.ts';
 import type { RunResult } from '../../stream/bus.ts';
 import type { EventLog } from '../../stream/log.ts';
 import { rootLifecycleOf } from '../../stream/protocol/root-lifecycle.ts';
@@ -98,13 +98,23 @@ export async function finish(
   publisher.publishDone(published);
   if (run.kwargs.webhook !== null) deps.webhooks.poke();
   // Whoever waits for the end looks at the thread next.
+  const kept = await keptThread(db, run, { status: finished.status, rest: end.rest });
   if (end.stateUnknown && !run.temporary) await Promise.race([refreshThread(deps, run), wait(READ_STATE_WITHIN)]);
   await readers.end(run.run_id, finished.readers, resultOf(end, feedback));
   const elsewhere = finished.readers.some((reader) => reader !== signals.processId);
-  const afterSeconds = run.resumable ? deps.eventLog.lifeSeconds : elsewhere ? KEPT_FOR_READERS : 0;
-  if (run.temporary) await retireThread(db, run.thread_id, { afterSeconds });
+  if (run.temporary && !kept) await retireThread(db, run.thread_id, { afterSeconds: secondsOf(deps, run, elsewhere) });
   return { more: finished.more, status: finished.status };
 }
+
+/** Keeps the thread of a temporary run that waits for an answer, if that was asked for. */
+async function keptThread(db: Db, { kwargs, thread_id }: Claimed, end: { status: RunStatus; rest: FinishEnd['rest'] }): Promise<boolean> {
+  const keeps = kwargs.keeps_waiting === true && end.status === 'success' && end.rest === 'interrupted';
+  if (keeps) await keepThread(db, thread_id);
+  return keeps;
+}
+
+const secondsOf = ({ eventLog }: Pick<Deps, 'eventLog'>, { resumable }: Claimed, elsewhere: boolean): number =>
+  resumable ? eventLog.lifeSeconds : elsewhere ? KEPT_FOR_READERS : 0;
 
 /** Writes the end into the row. Returns undefined when the run is no longer this process's to end. */
 async function written({ db, finishes, signals }: Deps, { run_id, thread_id, kwargs }: Claimed, end: FinishEnd): Promise<WrittenEnd> {

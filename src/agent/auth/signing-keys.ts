@@ -1,0 +1,25 @@
+import { createHash, hkdfSync } from 'node:crypto';
+import type { AgentConfig } from '../../config/agent.ts';
+import type { Log } from '../../log.ts';
+import { AgentKeys } from './agent-keys.ts';
+
+/** Bytes of a key for HMAC with SHA-256 (RFC 2104, section 3). */
+const BYTES = 32;
+
+/** Keys that all processes of the deployment have, and nobody else. */
+export type SigningKeys = {
+  /** Returns the keys for a use: what is signed with the first is accepted if any of them signed it. */
+  of(use: string): Uint8Array[];
+};
+
+/**
+ * Derives keys from the deployment's key, both of them while it changes. A deployment without one derives them from the
+ * address of its database, which has a password.
+ */
+export function signingKeys({ access, database }: Pick<AgentConfig, 'access' | 'database'>, log: Log): SigningKeys {
+  const hasKey = access.key !== undefined || access.keyFolder !== undefined;
+  let keys: AgentKeys | undefined;
+  const secrets = (): Buffer[] =>
+    hasKey ? (keys ??= new AgentKeys({ access, log })).hashes() : [createHash('sha256').update(database.uri).digest()];
+  return { of: (use) => secrets().map((secret) => new Uint8Array(hkdfSync('sha256', secret, '', `gx ${use}`, BYTES))) };
+}

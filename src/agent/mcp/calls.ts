@@ -1,0 +1,100 @@
+import type { CallToolResult, InputRequiredResult, ServerContext } from '@modelcontextprotocol/server';
+import { Invalid, NotFound } from '../../errors.ts';
+import type { Request, SseEvent } from '../../http/route.ts';
+import type { RunCreate } from '../../schema/run.ts';
+import type { AgentCaller } from '../auth/caller.ts';
+import { deleteThreads } from '../db/threads.ts';
+import type { AgentDeps } from '../deps.ts';
+import { runToEnd, type RunToEndDeps } from '../runs/run-to-end.ts';
+import { progressOf } from './progress.ts';
+import { formOf, responsesTo } from './questions.ts';
+import { endedAs, failedResult, stateResult, type Ended, type Question } from './results.ts';
+import type { Waiting } from './waiting-states.ts';
+
+export type CallDeps = RunToEndDeps & Pick<AgentDeps, 'batched'>;
+
+/** The request that a call came in. */
+export type CallRequest = Pick<Request<unknown, unknown, unknown, AgentCaller>, 'requestId' | 'headers' | 'caller' | 'signal'>;
+
+/** `mint` signs where a run waits; undefined for a client that can't be asked. */
+export type Call = {
+  request: CallRequest;
+  context: ServerContext;
+  assistantId: string;
+  mint: ((waiting: Waiting) => Promise<string>) | undefined;
+};
+
+type Answer = CallToolResult | InputRequiredResult;
+
+const MODES = ['values', 'updates', 'custom'] as const;
+
+/** Calls the assistant, and answers when its run has ended. */
+export function callAssistant(deps: CallDeps, call: Call, input: unknown): Promise<Answer> {
+  return answered(deps, call, { threadId: undefined, body: { input } });
+}
+
+/** Goes on with a run that waits, with the client's responses to its questions. */
+export async function continueCall(deps: CallDeps, call: Call, { thread_id, assistant_id }: Waiting): Promise<Answer> {
+  const thread = await deps.batched.threadQuestions(thread_id);
+  const asked = thread?.status === 'interrupted' ? Object.values(thread.interrupts).flat() : [];
+  const questions = (asked as Partial<Question>[]).flatMap(({ id, value }) => (id === undefined ? [] : [{ id, value }]));
+  if (questions.length === 0 || assistant_id !== call.assistantId)
+    throw new NotFound('Nothing waits for this answer any more; call the tool again without requestState.');
+  const responses = responsesTo(questions, call.context.mcpReq.inputResponses);
+  if (responses.kind === 'missing') return inputRequired(call, questions, thread_id);
+  if (responses.kind === 'refused') {
+    await deleteThreads(deps.db, [thread_id]);
+    return failedResult('The question of the agent was not answered, so it was given up.');
+  }
+  const command = { resume: Object.fromEntries(responses.answers) };
+  return answered(deps, call, { threadId: thread_id, body: { command, multitask_strategy: 'reject' } });
+}
+
+type Started = { threadId: string | undefined; body: Partial<RunCreate> };
+
+async function answered(deps: CallDeps, call: Call, { threadId, body }: Started): Promise<Answer> {
+  const { assistantId, request, context } = call;
+  const hears = hearing(context);
+  const modes: RunCreate['stream_mode'] = hears === undefined ? 'values' : [...MODES];
+  const end = await runToEnd(deps, { assistant_id: assistantId, stream_mode: modes, ...body }, { threadId, request, hears });
+  // Nobody reads what is answered to a client that has left.
+  if (end === undefined) return failedResult('The call was cancelled.');
+  const ended = endedAs(end.state);
+  if (threadId !== undefined && ended.kind !== 'asks') await deleteThreads(deps.db, [threadId]);
+  return answerOf(call, ended, end.thread_id);
+}
+
+async function answerOf(call: Call, ended: Ended, thread_id: string): Promise<Answer> {
+  switch (ended.kind) {
+    case 'failed':
+      return failedResult(`${ended.error.error}: ${ended.error.message}`);
+    case 'asks':
+      return call.mint === undefined ? stateResult({ ...ended.state, thread_id }) : inputRequired(call, ended.questions, thread_id);
+    case 'done':
+      return stateResult(ended.state, ended.text);
+  }
+}
+
+async function inputRequired({ mint, assistantId }: Call, questions: Question[], thread_id: string): Promise<InputRequiredResult> {
+  if (mint === undefined) throw new Invalid([{ loc: ['requestState'], msg: 'Needs the capability elicitation', type: 'value_error' }]);
+  const forms = questions.map((question) => [question.id, { method: 'elicitation/create' as const, params: formOf(question) }]);
+  return {
+    resultType: 'input_required',
+    inputRequests: Object.fromEntries(forms),
+    requestState: await mint({ thread_id, assistant_id: assistantId }),
+  };
+}
+
+/** Returns what tells the client of the run's progress, where it asked for that. */
+function hearing({ mcpReq }: ServerContext): ((event: SseEvent) => Promise<void>) | undefined {
+  const progressToken = mcpReq._meta?.progressToken;
+  if (progressToken === undefined) return undefined;
+  let progress = 0;
+  return async (event) => {
+    const message = progressOf(event);
+    if (message === undefined) return;
+    progress += 1;
+    // A client that has left hears nothing, and its run is stopped elsewhere.
+    await mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress, message } }).catch(() => undefined);
+  };
+}

@@ -1,0 +1,106 @@
+import type { ClientCapabilities, McpHttpHandler, McpRequestContext, Server, ServerContext } from '@modelcontextprotocol/server';
+import type { Reply } from '../../http/route.ts';
+import { slowWebReply, webReply, webRequest } from '../../http/web.ts';
+import type { AgentDeps } from '../deps.ts';
+import { versions } from '../versions.ts';
+import { callAssistant, continueCall, type Call, type CallDeps, type CallRequest } from './calls.ts';
+import { loadPackage, type McpPackage } from './package.ts';
+import { refusalOfCall } from './refusals.ts';
+import { Tools } from './tools.ts';
+import { waitingStates, type Waiting } from './waiting-states.ts';
+
+export type McpDeps = CallDeps & Pick<AgentDeps, 'graphs' | 'host' | 'typedSchemas' | 'signing'>;
+
+type Loaded = { mcp: McpPackage; handler: McpHttpHandler };
+
+/** Milliseconds for which clients may keep the list of tools; an assistant may be made at any time. */
+const LIST_LIFE = 60_000;
+/** Milliseconds for which they may keep what the server can do, which changes only with its version. */
+const DISCOVERY_LIFE = 3_600_000;
+
+const KEEP_ALIVE = 5000;
+
+/** Answers MCP, both as it is since 2026-07-28 and as it was before. Each request is on its own. */
+export class McpEndpoint {
+  readonly #deps: McpDeps;
+  readonly #tools: Tools;
+  readonly #asked = new WeakMap<globalThis.Request, CallRequest>();
+  #loading: Promise<Loaded> | undefined;
+
+  constructor(deps: McpDeps) {
+    this.#deps = deps;
+    this.#tools = new Tools(deps);
+  }
+
+  /** Answers one request. Its body is JSON, of whatever form. */
+  async answer(body: unknown, request: CallRequest): Promise<Reply> {
+    const { handler } = await (this.#loading ??= this.#load());
+    const asked = webRequest({ method: 'POST', path: '/mcp', headers: request.headers, signal: request.signal });
+    this.#asked.set(asked, request);
+    const pending = handler.fetch(asked, { parsedBody: body });
+    // Where progress is asked for, the answer becomes a stream, and its first event comes soon.
+    return asksForProgress(body) ? webReply(await pending) : slowWebReply(pending);
+  }
+
+  async #load(): Promise<Loaded> {
+    const mcp = await loadPackage();
+    const onerror = (error: Error): void => this.#deps.log.debug({ err: error }, 'a request of MCP was refused');
+    const handler = mcp.createMcpHandler((context) => this.#serverFor(mcp, context), { onerror, keepAliveMs: KEEP_ALIVE });
+    return { mcp, handler };
+  }
+
+  #serverFor(mcp: McpPackage, { era, requestInfo }: McpRequestContext): Server {
+    const request = this.#asked.get(requestInfo!)!;
+    const states = waitingStates(mcp, this.#deps.signing, request.caller.identity);
+    const server = new mcp.Server(
+      { name: 'gx-platform', title: 'Agents of this deployment', version: versions().version },
+      {
+        capabilities: { tools: { listChanged: false } },
+        cacheHints: {
+          'tools/list': { ttlMs: LIST_LIFE, cacheScope: 'private' },
+          'server/discover': { ttlMs: DISCOVERY_LIFE, cacheScope: 'private' },
+        },
+        requestState: { verify: states.verify },
+      },
+    );
+    const refusing = { ProtocolError: mcp.ProtocolError, log: this.#deps.log };
+    const worded = (error: unknown): never => {
+      throw refusalOfCall(error, refusing);
+    };
+    server.setRequestHandler('tools/list', ({ params }) => this.#tools.list(request.caller, params?.cursor).catch(worded));
+    server.setRequestHandler('tools/call', ({ params }, context) => {
+      const mint = era === 'modern' && canBeAsked(context) ? (waiting: Waiting) => states.mint(waiting, context) : undefined;
+      return this.#call(mcp, params, { request, context, mint }).catch(worded);
+    });
+    return server;
+  }
+
+  async #call(
+    mcp: McpPackage,
+    { name, arguments: input = {} }: { name: string; arguments?: Record<string, unknown> | undefined },
+    call: Omit<Call, 'assistantId'>,
+  ): ReturnType<typeof callAssistant> {
+    const tool = await this.#tools.find(call.request.caller, name);
+    if (tool === undefined) throw new mcp.ProtocolError(mcp.ProtocolErrorCode.InvalidParams, `Unknown tool: ${name}`);
+    const found = { ...call, assistantId: tool.assistant_id };
+    const waiting = call.context.mcpReq.requestState<Waiting>();
+    return waiting === undefined ? callAssistant(this.#deps, found, input) : continueCall(this.#deps, found, waiting);
+  }
+}
+
+/** Returns true for a client that shows forms. An empty capability means forms. */
+function canBeAsked({ mcpReq }: ServerContext): boolean {
+  const envelope: Partial<Record<string, unknown>> = mcpReq.envelope ?? {};
+  const { elicitation } = (envelope['io.modelcontextprotocol/clientCapabilities'] ?? {}) as ClientCapabilities;
+  return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
+}
+
+/** Returns true for a call whose client wants to hear of its progress. */
+function asksForProgress(body: unknown): boolean {
+  const { params } = (body ?? {}) as { params?: { _meta?: { progressToken?: unknown } } };
+  return params?._meta?.progressToken !== undefined;
+}
+
+/** Returns how many runs a request starts. The older era could send several calls in a list. */
+export const callsIn = (body: unknown): number =>
+  [body].flat().filter((one) => (one as { method?: unknown } | null)?.method === 'tools/call').length;

@@ -1,0 +1,19 @@
+import type { SseEvent } from '../../http/route.ts';
+
+type Json = Record<string, unknown>;
+
+/** Returns in words what an event of a run tells of its progress; undefined where that is nothing. */
+export function progressOf(event: SseEvent): string | undefined {
+  if (event.event === 'metadata') return 'started';
+  if (event.event !== 'updates' && event.event !== 'custom') return undefined;
+  const data = 'json' in event ? (JSON.parse(event.json) as unknown) : event.data;
+  if (event.event === 'custom') return wordsOf(data);
+  const nodes = Object.keys((data ?? {}) as Json).filter((node) => !node.startsWith('__'));
+  return nodes.length === 0 ? undefined : nodes.join(', ');
+}
+
+/** Returns what a graph wrote itself: a text, or the `message` of an object. */
+function wordsOf(data: unknown): string | undefined {
+  const words = typeof data === 'object' && data !== null ? (data as Json)['message'] : data;
+  return typeof words === 'string' ? words : undefined;
+}

@@ -1,0 +1,65 @@
+import type { ElicitRequestFormParams } from '@modelcontextprotocol/server';
+import type { Question } from './results.ts';
+
+/* A question of a graph as a form of the client, and the form as the answer that the graph goes on with. */
+
+type Json = Record<string, unknown>;
+type Schema = ElicitRequestFormParams['requestedSchema'];
+
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The form of a question that brings none. */
+const ANSWER: Schema = {
+  type: 'object',
+  properties: { answer: { type: 'string', title: 'Answer', description: 'Text, or the JSON of an object, a list, true or false.' } },
+  required: ['answer'],
+};
+
+const FIELD_TYPES = ['string', 'number', 'integer', 'boolean'];
+
+/** Returns the form that a graph brings itself, as `message` and `requestedSchema`; forms have plain fields only. */
+function ownForm(value: unknown): { message: string; requestedSchema: Schema } | undefined {
+  if (!isObject(value) || typeof value['message'] !== 'string' || !isObject(value['requestedSchema'])) return undefined;
+  const { type, properties } = value['requestedSchema'];
+  const isPlain = (field: unknown): boolean => isObject(field) && FIELD_TYPES.includes(field['type'] as string);
+  if (type !== 'object' || !isObject(properties) || !Object.values(properties).every(isPlain)) return undefined;
+  // What clients can't show of it, they refuse themselves.
+  return { message: value['message'], requestedSchema: value['requestedSchema'] as unknown as Schema };
+}
+
+/** Returns what the client shows to a person. */
+export const formOf = ({ value }: Question): ElicitRequestFormParams => ({
+  mode: 'form',
+  ...(ownForm(value) ?? { message: typeof value === 'string' ? value : JSON.stringify(value, null, 2), requestedSchema: ANSWER }),
+});
+
+/** What a person did with the form of each question; `missing`: the client did not bring it. */
+export type Responses = { kind: 'given'; answers: Map<string, unknown> } | { kind: 'missing' } | { kind: 'refused' };
+
+/** Reads the client's responses, by the ids of the questions. */
+export function responsesTo(questions: Question[], given: Json = {}): Responses {
+  const answers = new Map<string, unknown>();
+  for (const question of questions) {
+    const response = given[question.id];
+    if (!isObject(response)) return { kind: 'missing' };
+    if (response['action'] !== 'accept') return { kind: 'refused' };
+    answers.set(question.id, answerIn(question, response['content']));
+  }
+  return { kind: 'given', answers };
+}
+
+function answerIn({ value }: Question, content: unknown): unknown {
+  if (ownForm(value) !== undefined) return content ?? {};
+  const answer = isObject(content) ? content['answer'] : content;
+  return typeof answer === 'string' ? meant(answer) : (answer ?? null);
+}
+
+/** People write into one field of text what a graph may want as an object. */
+function meant(answer: string): unknown {
+  if (!/^\s*(?:[{[]|(?:true|false)\s*$)/.test(answer)) return answer;
+  try {
+    return JSON.parse(answer);
+  } catch {
+    return answer;
+  }
+}

@@ -1,0 +1,35 @@
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import type { RunError } from '../../schema/run.ts';
+import type { JsonText } from '../threads/json-text.ts';
+import { parsed } from '../threads/json-text.ts';
+
+/** A question that a graph asked, and waits for the answer to. */
+export type Question = { id: string; value: unknown };
+
+type Json = Record<string, unknown>;
+
+/** How a run ended, as MCP tells it apart. */
+export type Ended =
+  | { kind: 'failed'; error: RunError }
+  | { kind: 'asks'; state: Json; questions: Question[] }
+  | { kind: 'done'; state: Json; text: JsonText };
+
+/** Reads the final state of a run (see `finalState` of `runs`). */
+export function endedAs(text: JsonText): Ended {
+  const whole = parsed(text);
+  // The state of some graphs is no object, but a tool's result has to be one.
+  const state = (typeof whole === 'object' && whole !== null && !Array.isArray(whole) ? whole : { value: whole }) as Json;
+  if (state['__error__'] !== undefined) return { kind: 'failed', error: state['__error__'] as RunError };
+  const asked = (state['__interrupt__'] ?? []) as Partial<Question>[];
+  const questions = asked.flatMap(({ id, value }) => (id === undefined ? [] : [{ id, value }]));
+  return questions.length > 0 ? { kind: 'asks', state, questions } : { kind: 'done', state, text };
+}
+
+export const failedResult = (message: string): CallToolResult => ({ content: [{ type: 'text', text: message }], isError: true });
+
+/** Returns the state as text for a model to read, and as it is for programs. */
+export const stateResult = (state: Json, text = JSON.stringify(state)): CallToolResult => ({
+  content: [{ type: 'text', text }],
+  structuredContent: state,
+  isError: false,
+});

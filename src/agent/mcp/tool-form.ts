@@ -1,0 +1,45 @@
+import type { Tool } from '@modelcontextprotocol/server';
+import type { AssistantTool } from '../db/assistant-tools.ts';
+
+type Json = Record<string, unknown>;
+
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Messages as a model writes them. LangGraph takes more forms, which would only confuse it. */
+const MESSAGES: Json = {
+  type: 'array',
+  description: 'The conversation so far; mostly one message of the user.',
+  items: {
+    type: 'object',
+    properties: { role: { type: 'string', enum: ['user', 'assistant', 'system'] }, content: { type: 'string' } },
+    required: ['role', 'content'],
+  },
+};
+
+/** Returns an assistant as a tool. `input` is the JSON Schema of what its graph takes; null where nothing tells it. */
+export const toolForm = ({ tool, name, description }: AssistantTool, input: unknown): Tool => ({
+  name: tool,
+  title: name,
+  description: description ?? `Asks the agent "${name}".`,
+  inputSchema: inputSchema(input),
+  // A graph may do anything, and asks a person itself where it has to.
+  annotations: { title: name, readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
+});
+
+/** A tool takes an object; a graph that takes something else gets any object. */
+function inputSchema(input: unknown): Tool['inputSchema'] {
+  if (!isObject(input) || input['type'] !== 'object') return { type: 'object' };
+  const { properties, $schema: _dialect, ...rest } = withoutNotes(input) as Json;
+  const fields = isObject(properties) ? properties : {};
+  const simple = 'messages' in fields ? { ...fields, messages: MESSAGES } : fields;
+  return { ...rest, type: 'object', properties: simple as NonNullable<Tool['inputSchema']['properties']> };
+}
+
+/** Drops what LangGraph notes in schemas for its own pages. */
+function withoutNotes(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(withoutNotes);
+  if (!isObject(schema)) return schema;
+  return Object.fromEntries(
+    Object.entries(schema).flatMap(([name, part]) => (name.startsWith('langgraph_') ? [] : [[name, withoutNotes(part)]])),
+  );
+}

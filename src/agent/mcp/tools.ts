@@ -1,0 +1,69 @@
+import type { ListToolsResult } from '@modelcontextprotocol/server';
+import { Invalid } from '../../errors.ts';
+import { permission, type AgentCaller } from '../auth/caller.ts';
+import { findAssistantTool, listAssistantTools, type AssistantTool } from '../db/assistant-tools.ts';
+import type { AssistantFilters } from '../db/assistants.ts';
+import type { AgentDeps } from '../deps.ts';
+import { graphSchemas } from '../graph-types/graph-schemas.ts';
+import { toolForm } from './tool-form.ts';
+
+type Deps = Pick<AgentDeps, 'db' | 'graphs' | 'host' | 'typedSchemas' | 'log'>;
+
+/** Tools in one answer. */
+const PAGE = 100;
+
+/** The assistants that a caller may read, as tools. */
+export class Tools {
+  readonly #deps: Deps;
+  /** What a graph takes, which does not change while the process runs. */
+  readonly #inputs = new Map<string, Promise<unknown>>();
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+  }
+
+  /** Returns a page of tools in the order of their names. Throws `Invalid` for a cursor that no page had. */
+  async list(caller: AgentCaller, cursor: string | undefined): Promise<ListToolsResult> {
+    const visible = await this.#visible(caller);
+    const after = cursor === undefined ? undefined : nameIn(cursor);
+    const rows = await listAssistantTools(this.#deps.db, visible, { after, limit: PAGE + 1 });
+    const shown = rows.slice(0, PAGE);
+    const tools = await Promise.all(shown.map(async (row) => toolForm(row, await this.#inputOf(row.graph_id))));
+    return { tools, ...(rows.length > PAGE && { nextCursor: cursorOf(shown.at(-1)!) }) };
+  }
+
+  /** Returns the assistant that a tool stands for; undefined if the caller has no such tool. */
+  async find(caller: AgentCaller, name: string): Promise<AssistantTool | undefined> {
+    return findAssistantTool(this.#deps.db, await this.#visible(caller), name);
+  }
+
+  async #visible(caller: AgentCaller): Promise<Pick<AssistantFilters, 'metadata' | 'graphs' | 'seen'>> {
+    const { value, permits } = await permission(caller, 'assistants:search', { metadata: {} });
+    return { metadata: value.metadata, graphs: this.#deps.graphs, seen: permits };
+  }
+
+  /** A graph that can't be loaded now is asked again the next time. */
+  #inputOf(graphId: string): Promise<unknown> {
+    const known = this.#inputs.get(graphId);
+    if (known !== undefined) return known;
+    const asked = graphSchemas(graphId, this.#deps).then(
+      ({ input_schema }) => input_schema,
+      (error: unknown) => {
+        this.#inputs.delete(graphId);
+        this.#deps.log.warn({ err: error, graph_id: graphId }, 'the input of a graph is not known, so its tools take any object');
+        return null;
+      },
+    );
+    this.#inputs.set(graphId, asked);
+    return asked;
+  }
+}
+
+const cursorOf = ({ tool }: AssistantTool): string => Buffer.from(tool).toString('base64url');
+
+function nameIn(cursor: string): string {
+  const name = Buffer.from(cursor, 'base64url').toString();
+  if (!/^[\w-]{1,64}$/.test(name))
+    throw new Invalid([{ loc: ['params', 'cursor'], msg: 'is not one of this server', type: 'value_error' }]);
+  return name;
+}

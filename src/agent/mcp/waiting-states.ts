@@ -1,0 +1,25 @@
+import type { RequestStateCodec, ServerContext } from '@modelcontextprotocol/server';
+import type { SigningKeys } from '../auth/signing-keys.ts';
+import type { McpPackage } from './package.ts';
+
+/** Where a run waits, as the client carries it to its next request. */
+export type Waiting = { thread_id: string; assistant_id: string };
+
+/** Seconds in which a person may answer: a week. */
+const LIFE = 7 * 24 * 3600;
+
+/**
+ * Signs and reads what a client carries between two requests. It is bound to the caller: another one gets nowhere with
+ * it. `verify` throws for what this deployment did not sign for the caller, or too long ago.
+ */
+export function waitingStates(
+  { createRequestStateCodec }: Pick<McpPackage, 'createRequestStateCodec'>,
+  signing: SigningKeys,
+  identity: string,
+): RequestStateCodec<Waiting> {
+  const codecs = signing.of('mcp state').map((key) => createRequestStateCodec<Waiting>({ key, ttlSeconds: LIFE, bind: () => identity }));
+  return {
+    mint: (waiting, context) => codecs[0]!.mint(waiting, context),
+    verify: (state: string, context: ServerContext) => Promise.any(codecs.map((codec) => codec.verify(state, context))),
+  };
+}

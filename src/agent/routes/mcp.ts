@@ -1,0 +1,43 @@
+import { Type } from 'typebox';
+import { callsIn, McpEndpoint, type McpDeps } from '../mcp/endpoint.ts';
+import { refusalOfRequest } from '../mcp/refusals.ts';
+import type { Feature } from './feature.ts';
+import { route, type AgentRoute } from './route.ts';
+
+const Message = Type.Unsafe<unknown>({ type: ['object', 'array'], description: 'A message of JSON-RPC 2.0.' });
+const refused = (description: string): { description: string; schema: typeof Message } => ({ description, schema: Message });
+
+function mcpRoute(deps: McpDeps): AgentRoute {
+  const endpoint = new McpEndpoint(deps);
+  return route({
+    method: 'post',
+    path: '/mcp',
+    id: 'mcp',
+    summary: 'Assistants as tools of other agents, by the Model Context Protocol',
+    tag: 'agents',
+    access: 'write',
+    waits: true,
+    ownPages: true,
+    body: Type.Unsafe<unknown>({}),
+    starts: callsIn,
+    answers: {
+      200: { description: 'The answer; a stream of events where the client asks for progress, or is of the older era.', schema: Message },
+      202: { description: 'A notification was taken.' },
+      400: refused('No request of the protocol, or not of a revision that this server speaks.'),
+      403: refused('A page of this origin may not call.'),
+      404: refused('No such method.'),
+      406: refused('The client must accept JSON and event streams.'),
+      413: refused('The body is too large.'),
+      415: refused('The body must be JSON.'),
+    },
+    reword: refusalOfRequest,
+    handler: ({ body, ...request }) => endpoint.answer(body, request),
+  });
+}
+
+/** Serves assistants as tools. */
+export const mcpFeature: Feature = {
+  isServed: ({ http }) => http.disable_mcp !== true,
+  routes: (deps) => [mcpRoute(deps)],
+  flag: 'mcp',
+};
