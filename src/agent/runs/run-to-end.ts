@@ -30,7 +30,8 @@ export type RunEnd = { thread_id: string; run_id: string; state: JsonText };
 export async function runToEnd(deps: RunToEndDeps, body: RunCreate, options: Options): Promise<RunEnd | undefined> {
   const { threadId, request, hears } = options;
   const keepsWaiting = threadId === undefined ? ({ keepsWaiting: true } as const) : {};
-  const { run, subscription } = await createRun(deps, body, { threadId, request, follow: request.signal, ...keepsWaiting });
+  const follow = { signal: request.signal, hears: hears === undefined ? ('end' as const) : ('events' as const) };
+  const { run, subscription } = await createRun(deps, body, { threadId, request, follow, ...keepsWaiting });
   const { run_id, thread_id } = run;
   const last = hears === undefined ? subscription! : await followed(deps, { run_id, subscription: subscription! }, hears);
   const ended = await deps.readers.waitForEnd({ run_id, thread_id }, last);
