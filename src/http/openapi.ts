@@ -42,7 +42,7 @@ function operation<Caller>(route: Route<Caller>, schemes: string[]): Json {
           Object.entries(answer.headers).map(([name, description]) => [name, { description, schema: { type: 'string' } }]),
         ),
       }),
-      ...(schema && { content: { [answer.contentType ?? 'application/json']: { schema: spelled(schema, { sent: false }) } } }),
+      ...(schema && { content: contentOf(answer, spelled(schema, { sent: false })) }),
     };
   }
   return {
@@ -60,6 +60,11 @@ function operation<Caller>(route: Route<Caller>, schemes: string[]): Json {
     responses,
   };
 }
+
+const contentOf = ({ contentType = 'application/json', streams }: AnswerDescription, schema: unknown): Json => ({
+  [contentType]: { schema },
+  ...(streams && { 'text/event-stream': { schema: { type: 'string' } } }),
+});
 
 const NOT_VALID: AnswerDescription = { description: 'Not valid.' };
 const TOO_LARGE: AnswerDescription = { description: 'The body is too large.' };

@@ -75,7 +75,14 @@ export type Request<P = unknown, Q = unknown, B = unknown, Caller = unknown> = {
 /** A failure as it is answered: `detail` says what is wrong. */
 export type Refusal = { status: number; detail: string };
 
-export type AnswerDescription = { description: string; schema?: TSchema; contentType?: string; headers?: Record<string, string> };
+/** `streams`: the same may also come as a stream of events. */
+export type AnswerDescription = {
+  description: string;
+  schema?: TSchema;
+  contentType?: string;
+  streams?: boolean;
+  headers?: Record<string, string>;
+};
 
 /**
  * A route is a value: what it accepts, what it answers, and the handler, which starts with valid input.

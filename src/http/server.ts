@@ -122,10 +122,8 @@ function frameOf<Caller>({ log, invalid, onAnswer, loggedHeaders }: AppOptions<C
       await next();
     } catch (error) {
       if (isFault(error)) own().error({ err: error }, 'request failed');
-      const { headers, ...plain } = errorReply(error, invalid);
-      const { asked } = ctx.state as { asked?: Asked<Caller> };
-      const reply = asked?.route.reword?.({ status: plain.status, detail: String(plain.body.detail) }) ?? plain;
-      ctx.set(headers);
+      const reply = worded(errorReply(error, invalid), ctx.state as { asked?: Asked<Caller> });
+      ctx.set(reply.headers);
       ctx.status = reply.status;
       ctx.body = reply.body;
     }
@@ -137,6 +135,15 @@ function frameOf<Caller>({ log, invalid, onAnswer, loggedHeaders }: AppOptions<C
     const level = headers === undefined ? 'debug' : 'info';
     if (log.isLevelEnabled(level)) own()[level]({ method: ctx.method, path: ctx.path, status: ctx.status, seconds }, 'request answered');
   };
+}
+
+/** Returns a failure in the words of the route's protocol, if it has any. */
+function worded<Caller>(
+  reply: ReturnType<typeof errorReply>,
+  { asked }: { asked?: Asked<Caller> },
+): { status: number; headers: Record<string, string>; body: unknown } {
+  const reworded = asked?.route.reword?.({ status: reply.status, detail: String(reply.body.detail) });
+  return { ...reply, ...reworded };
 }
 
 /** Returns the name of the route that answered, for figures. */

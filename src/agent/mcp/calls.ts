@@ -34,11 +34,12 @@ export function callAssistant(deps: CallDeps, call: Call, input: unknown): Promi
 }
 
 /** Goes on with a run that waits, with the client's responses to its questions. */
-export async function continueCall(deps: CallDeps, call: Call, { thread_id, assistant_id }: Waiting): Promise<Answer> {
+export async function continueCall(deps: CallDeps, call: Call, waiting: Waiting): Promise<Answer> {
+  const { thread_id, assistant_id } = waiting;
   const thread = await deps.batched.threadQuestions(thread_id);
   const asked = thread?.status === 'interrupted' ? Object.values(thread.interrupts).flat() : [];
-  const questions = (asked as Partial<Question>[]).flatMap(({ id, value }) => (id === undefined ? [] : [{ id, value }]));
-  if (questions.length === 0 || assistant_id !== call.assistantId)
+  const questions = (asked as Question[]).filter(({ id }) => waiting.questions.includes(id));
+  if (questions.length === 0 || questions.length < asked.length || assistant_id !== call.assistantId)
     throw new NotFound('Nothing waits for this answer any more; call the tool again without requestState.');
   const responses = responsesTo(questions, call.context.mcpReq.inputResponses);
   if (responses.kind === 'missing') return inputRequired(call, questions, thread_id);
@@ -81,7 +82,7 @@ async function inputRequired({ mint, assistantId }: Call, questions: Question[],
   return {
     resultType: 'input_required',
     inputRequests: Object.fromEntries(forms),
-    requestState: await mint({ thread_id, assistant_id: assistantId }),
+    requestState: await mint({ thread_id, assistant_id: assistantId, questions: questions.map(({ id }) => id) }),
   };
 }
 

@@ -2,8 +2,8 @@ import type { RequestStateCodec, ServerContext } from '@modelcontextprotocol/ser
 import type { SigningKeys } from '../auth/signing-keys.ts';
 import type { McpPackage } from './package.ts';
 
-/** Where a run waits, as the client carries it to its next request. */
-export type Waiting = { thread_id: string; assistant_id: string };
+/** Where a run waits, and for the answers to which questions, as the client carries it to its next request. */
+export type Waiting = { thread_id: string; assistant_id: string; questions: string[] };
 
 /** Seconds in which a person may answer: a week. */
 const LIFE = 7 * 24 * 3600;

@@ -4,7 +4,7 @@ import { refusalOfRequest } from '../mcp/refusals.ts';
 import type { Feature } from './feature.ts';
 import { route, type AgentRoute } from './route.ts';
 
-const Message = Type.Unsafe<unknown>({ type: ['object', 'array'], description: 'A message of JSON-RPC 2.0.' });
+const Message = Type.Unsafe<unknown>({ description: 'A message of JSON-RPC 2.0, or a list of them.' });
 const refused = (description: string): { description: string; schema: typeof Message } => ({ description, schema: Message });
 
 function mcpRoute(deps: McpDeps): AgentRoute {
@@ -21,7 +21,11 @@ function mcpRoute(deps: McpDeps): AgentRoute {
     body: Type.Unsafe<unknown>({}),
     starts: callsIn,
     answers: {
-      200: { description: 'The answer; a stream of events where the client asks for progress, or is of the older era.', schema: Message },
+      200: {
+        description: 'The answer; a stream of events where the client asks for progress, or is of the older era.',
+        schema: Message,
+        streams: true,
+      },
       202: { description: 'A notification was taken.' },
       400: refused('No request of the protocol, or not of a revision that this server speaks.'),
       403: refused('A page of this origin may not call.'),

@@ -1,4 +1,4 @@
-import { Client, StreamableHTTPClientTransport, type CallToolResult } from '@modelcontextprotocol/client';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { Client as SdkClient } from '@langchain/langgraph-sdk';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
@@ -44,7 +44,7 @@ test('a caller has the assistants that it may read as tools, and calls no others
   await assistantsOf('bob').create({ graphId: 'who', name: "Bob's own" });
   const [ann, bob] = [await toolsOf('ann'), await toolsOf('bob')];
   expect([await namesOf(ann), await namesOf(bob)]).toEqual([['Who_am_I'], ['Bob_s_own']]);
-  const result = (await ann.callTool({ name: 'Who_am_I', arguments: { said: 'hello' } })) as CallToolResult;
+  const result = await ann.callTool({ name: 'Who_am_I', arguments: { said: 'hello' } });
   expect(result.structuredContent).toMatchObject({ said: 'hello', id: 'ann' });
   await expect(bob.callTool({ name: 'Who_am_I', arguments: {} })).rejects.toMatchObject({ code: -32_602 });
   await assistantsOf('ann').delete(assistant_id);
