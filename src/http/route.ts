@@ -73,7 +73,7 @@ export type Request<P = unknown, Q = unknown, B = unknown, Caller = unknown> = {
 };
 
 /** A failure as it is answered: `detail` says what is wrong. */
-export type Refusal = { status: number; detail: string };
+export type PlainFailure = { status: number; detail: string };
 
 /** `streams`: the same may also come as a stream of events. */
 export type AnswerDescription = {
@@ -110,7 +110,7 @@ export type Route<Caller = unknown> = {
   starts?: (body: unknown) => number;
   answers: Record<number, AnswerDescription>;
   /** Returns a failure in the words of the route's own protocol; by default it is answered as `{detail}`. */
-  reword?: (refusal: Refusal) => { status: number; body: unknown };
+  reword?: (refusal: PlainFailure) => { status: number; body: unknown };
   /** Called with values that the route's own schemas have accepted. */
   handler: (request: Request<unknown, unknown, unknown, Caller>) => Promise<Reply> | Reply;
 };

@@ -7,9 +7,9 @@ import { deleteThreads } from '../db/threads.ts';
 import type { AgentDeps } from '../deps.ts';
 import { runToEnd, type RunToEndDeps } from '../runs/run-to-end.ts';
 import { progressOf } from './progress.ts';
-import { formOf, responsesTo } from './questions.ts';
-import { endedAs, failedResult, stateResult, type Ended, type Question } from './results.ts';
-import type { Waiting } from './waiting-states.ts';
+import { questionForm, responsesTo } from './questions.ts';
+import { endedAs, failedResult, stateResult, type Ended, type AskedQuestion } from './results.ts';
+import type { WaitingCall } from './waiting-states.ts';
 
 export type CallDeps = RunToEndDeps & Pick<AgentDeps, 'batched'>;
 
@@ -17,11 +17,11 @@ export type CallDeps = RunToEndDeps & Pick<AgentDeps, 'batched'>;
 export type CallRequest = Pick<Request<unknown, unknown, unknown, AgentCaller>, 'requestId' | 'headers' | 'caller' | 'signal'>;
 
 /** `mint` signs where a run waits; undefined for a client that can't be asked. */
-export type Call = {
+export type ToolCall = {
   request: CallRequest;
   context: ServerContext;
   assistantId: string;
-  mint: ((waiting: Waiting) => Promise<string>) | undefined;
+  mint: ((waiting: WaitingCall) => Promise<string>) | undefined;
 };
 
 type Answer = CallToolResult | InputRequiredResult;
@@ -29,16 +29,16 @@ type Answer = CallToolResult | InputRequiredResult;
 const MODES = ['values', 'updates', 'custom'] as const;
 
 /** Calls the assistant, and answers when its run has ended. */
-export function callAssistant(deps: CallDeps, call: Call, input: unknown): Promise<Answer> {
+export function callAssistant(deps: CallDeps, call: ToolCall, input: unknown): Promise<Answer> {
   return answered(deps, call, { threadId: undefined, body: { input } });
 }
 
 /** Goes on with a run that waits, with the client's responses to its questions. */
-export async function continueCall(deps: CallDeps, call: Call, waiting: Waiting): Promise<Answer> {
+export async function continueCall(deps: CallDeps, call: ToolCall, waiting: WaitingCall): Promise<Answer> {
   const { thread_id, assistant_id } = waiting;
   const thread = await deps.batched.threadQuestions(thread_id);
   const asked = thread?.status === 'interrupted' ? Object.values(thread.interrupts).flat() : [];
-  const questions = (asked as Question[]).filter(({ id }) => waiting.questions.includes(id));
+  const questions = (asked as AskedQuestion[]).filter(({ id }) => waiting.questions.includes(id));
   if (questions.length === 0 || questions.length < asked.length || assistant_id !== call.assistantId)
     throw new NotFound('Nothing waits for this answer any more; call the tool again without requestState.');
   const responses = responsesTo(questions, call.context.mcpReq.inputResponses);
@@ -53,7 +53,7 @@ export async function continueCall(deps: CallDeps, call: Call, waiting: Waiting)
 
 type Started = { threadId: string | undefined; body: Partial<RunCreate> };
 
-async function answered(deps: CallDeps, call: Call, { threadId, body }: Started): Promise<Answer> {
+async function answered(deps: CallDeps, call: ToolCall, { threadId, body }: Started): Promise<Answer> {
   const { assistantId, request, context } = call;
   const hears = hearing(context);
   const modes: RunCreate['stream_mode'] = hears === undefined ? 'values' : [...MODES];
@@ -65,7 +65,7 @@ async function answered(deps: CallDeps, call: Call, { threadId, body }: Started)
   return answerOf(call, ended, end.thread_id);
 }
 
-async function answerOf(call: Call, ended: Ended, thread_id: string): Promise<Answer> {
+async function answerOf(call: ToolCall, ended: Ended, thread_id: string): Promise<Answer> {
   switch (ended.kind) {
     case 'failed':
       return failedResult(`${ended.error.error}: ${ended.error.message}`);
@@ -76,9 +76,9 @@ async function answerOf(call: Call, ended: Ended, thread_id: string): Promise<An
   }
 }
 
-async function inputRequired({ mint, assistantId }: Call, questions: Question[], thread_id: string): Promise<InputRequiredResult> {
+async function inputRequired({ mint, assistantId }: ToolCall, questions: AskedQuestion[], thread_id: string): Promise<InputRequiredResult> {
   if (mint === undefined) throw new Invalid([{ loc: ['requestState'], msg: 'Needs the capability elicitation', type: 'value_error' }]);
-  const forms = questions.map((question) => [question.id, { method: 'elicitation/create' as const, params: formOf(question) }]);
+  const forms = questions.map((question) => [question.id, { method: 'elicitation/create' as const, params: questionForm(question) }]);
   return {
     resultType: 'input_required',
     inputRequests: Object.fromEntries(forms),

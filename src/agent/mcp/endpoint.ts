@@ -3,11 +3,11 @@ import type { Reply } from '../../http/route.ts';
 import { slowWebReply, webReply, webRequest } from '../../http/web.ts';
 import type { AgentDeps } from '../deps.ts';
 import { versions } from '../versions.ts';
-import { callAssistant, continueCall, type Call, type CallDeps, type CallRequest } from './calls.ts';
+import { callAssistant, continueCall, type ToolCall, type CallDeps, type CallRequest } from './calls.ts';
 import { loadPackage, type McpPackage } from './package.ts';
 import { refusalOfCall } from './refusals.ts';
 import { Tools } from './tools.ts';
-import { waitingStates, type Waiting } from './waiting-states.ts';
+import { waitingStates, type WaitingCall } from './waiting-states.ts';
 
 export type McpDeps = CallDeps & Pick<AgentDeps, 'graphs' | 'host' | 'typedSchemas' | 'signing'>;
 
@@ -69,7 +69,7 @@ export class McpEndpoint {
     };
     server.setRequestHandler('tools/list', ({ params }) => this.#tools.list(request.caller, params?.cursor).catch(worded));
     server.setRequestHandler('tools/call', ({ params }, context) => {
-      const mint = era === 'modern' && canBeAsked(context) ? (waiting: Waiting) => states.mint(waiting, context) : undefined;
+      const mint = era === 'modern' && canBeAsked(context) ? (waiting: WaitingCall) => states.mint(waiting, context) : undefined;
       return this.#call(mcp, params, { request, context, mint }).catch(worded);
     });
     return server;
@@ -78,12 +78,12 @@ export class McpEndpoint {
   async #call(
     mcp: McpPackage,
     { name, arguments: input = {} }: { name: string; arguments?: Record<string, unknown> | undefined },
-    call: Omit<Call, 'assistantId'>,
+    call: Omit<ToolCall, 'assistantId'>,
   ): ReturnType<typeof callAssistant> {
     const tool = await this.#tools.find(call.request.caller, name);
     if (tool === undefined) throw new mcp.ProtocolError(mcp.ProtocolErrorCode.InvalidParams, `Unknown tool: ${name}`);
     const found = { ...call, assistantId: tool.assistant_id };
-    const waiting = call.context.mcpReq.requestState<Waiting>();
+    const waiting = call.context.mcpReq.requestState<WaitingCall>();
     return waiting === undefined ? callAssistant(this.#deps, found, input) : continueCall(this.#deps, found, waiting);
   }
 }

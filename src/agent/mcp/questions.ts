@@ -1,5 +1,5 @@
 import type { ElicitRequestFormParams } from '@modelcontextprotocol/server';
-import type { Question } from './results.ts';
+import type { AskedQuestion } from './results.ts';
 
 /* A question of a graph as a form of the client, and the form as the answer that the graph goes on with. */
 
@@ -28,7 +28,7 @@ function ownForm(value: unknown): { message: string; requestedSchema: Schema } |
 }
 
 /** Returns what the client shows to a person. */
-export const formOf = ({ value }: Question): ElicitRequestFormParams => ({
+export const questionForm = ({ value }: AskedQuestion): ElicitRequestFormParams => ({
   mode: 'form',
   ...(ownForm(value) ?? { message: typeof value === 'string' ? value : JSON.stringify(value, null, 2), requestedSchema: ANSWER }),
 });
@@ -37,7 +37,7 @@ export const formOf = ({ value }: Question): ElicitRequestFormParams => ({
 export type Responses = { kind: 'given'; answers: Map<string, unknown> } | { kind: 'missing' } | { kind: 'refused' };
 
 /** Reads the client's responses, by the ids of the questions. */
-export function responsesTo(questions: Question[], given: Json = {}): Responses {
+export function responsesTo(questions: AskedQuestion[], given: Json = {}): Responses {
   const answers = new Map<string, unknown>();
   for (const question of questions) {
     const response = given[question.id];
@@ -48,7 +48,7 @@ export function responsesTo(questions: Question[], given: Json = {}): Responses 
   return { kind: 'given', answers };
 }
 
-function answerIn({ value }: Question, content: unknown): unknown {
+function answerIn({ value }: AskedQuestion, content: unknown): unknown {
   if (ownForm(value) !== undefined) return content ?? {};
   const answer = isObject(content) ? content['answer'] : content;
   return typeof answer === 'string' ? meant(answer) : (answer ?? null);

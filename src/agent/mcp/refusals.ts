@@ -1,6 +1,6 @@
 import type { ProtocolError } from '@modelcontextprotocol/server';
 import { Problem } from '../../errors.ts';
-import type { Refusal } from '../../http/route.ts';
+import type { PlainFailure } from '../../http/route.ts';
 import type { Log } from '../../log.ts';
 
 /** Codes of JSON-RPC 2.0, section 5.1. */
@@ -10,7 +10,7 @@ const CODES = { parse: -32_700, invalidRequest: -32_600, invalidParams: -32_602,
 const REFUSED = -32_000;
 
 /** Words a refusal of the whole request, whose id is not known, as the protocol has it. A 422 is a 400 here. */
-export function refusalOfRequest({ status, detail }: Refusal): { status: number; body: object } {
+export function refusalOfRequest({ status, detail }: PlainFailure): { status: number; body: object } {
   const known = status === 422 ? (detail.includes('Invalid JSON') ? CODES.parse : CODES.invalidRequest) : undefined;
   const code = known ?? (status >= 500 ? CODES.internal : REFUSED);
   return { status: status === 422 ? 400 : status, body: { jsonrpc: '2.0', id: null, error: { code, message: detail } } };

@@ -4,14 +4,14 @@ import type { JsonText } from '../threads/json-text.ts';
 import { parsed } from '../threads/json-text.ts';
 
 /** A question that a graph asked, and waits for the answer to. */
-export type Question = { id: string; value: unknown };
+export type AskedQuestion = { id: string; value: unknown };
 
 type Json = Record<string, unknown>;
 
 /** How a run ended, as MCP tells it apart. */
 export type Ended =
   | { kind: 'failed'; error: RunError }
-  | { kind: 'asks'; state: Json; questions: Question[] }
+  | { kind: 'asks'; state: Json; questions: AskedQuestion[] }
   | { kind: 'done'; state: Json; text: JsonText };
 
 /** Reads the final state of a run (see `finalState` of `runs`). */
@@ -20,7 +20,7 @@ export function endedAs(text: JsonText): Ended {
   // The state of some graphs is no object, but a tool's result has to be one.
   const state = (typeof whole === 'object' && whole !== null && !Array.isArray(whole) ? whole : { value: whole }) as Json;
   if (state['__error__'] !== undefined) return { kind: 'failed', error: state['__error__'] as RunError };
-  const asked = (state['__interrupt__'] ?? []) as Partial<Question>[];
+  const asked = (state['__interrupt__'] ?? []) as Partial<AskedQuestion>[];
   const questions = asked.flatMap(({ id, value }) => (id === undefined ? [] : [{ id, value }]));
   return questions.length > 0 ? { kind: 'asks', state, questions } : { kind: 'done', state, text };
 }

@@ -3,7 +3,7 @@ import type { SigningKeys } from '../auth/signing-keys.ts';
 import type { McpPackage } from './package.ts';
 
 /** Where a run waits, and for the answers to which questions, as the client carries it to its next request. */
-export type Waiting = { thread_id: string; assistant_id: string; questions: string[] };
+export type WaitingCall = { thread_id: string; assistant_id: string; questions: string[] };
 
 /** Seconds in which a person may answer: a week. */
 const LIFE = 7 * 24 * 3600;
@@ -16,8 +16,10 @@ export function waitingStates(
   { createRequestStateCodec }: Pick<McpPackage, 'createRequestStateCodec'>,
   signing: SigningKeys,
   identity: string,
-): RequestStateCodec<Waiting> {
-  const codecs = signing.of('mcp state').map((key) => createRequestStateCodec<Waiting>({ key, ttlSeconds: LIFE, bind: () => identity }));
+): RequestStateCodec<WaitingCall> {
+  const codecs = signing
+    .of('mcp state')
+    .map((key) => createRequestStateCodec<WaitingCall>({ key, ttlSeconds: LIFE, bind: () => identity }));
   return {
     mint: (waiting, context) => codecs[0]!.mint(waiting, context),
     verify: (state: string, context: ServerContext) => Promise.any(codecs.map((codec) => codec.verify(state, context))),
