@@ -11,6 +11,7 @@ import { askedIn, makeTenant, type Tenant } from '../control-plane/kit/tenants.t
 import { startApiServer } from '../kit/api-server.ts';
 import { until } from '../kit/until.ts';
 import type { Neighbours } from './isolation.ts';
+import { makeKeys } from './key-maker.ts';
 import { fuzz } from './schemathesis.ts';
 
 /** Answers without an end while what they follow exists. Their own tests are in test/control-plane. */
@@ -32,6 +33,7 @@ type Ids = Record<string, string>;
  */
 export async function controlPlane(cases: number): Promise<void> {
   const server = await step('API server', () => startApiServer());
+  const over = new AbortController();
   let plane: { port: number; stop(): Promise<void> } | undefined;
   try {
     const kube = await connect({ fieldManager: 'gx-control-plane', userAgent: 'gx-control-plane', kubeconfig: server.kubeconfig });
@@ -63,8 +65,10 @@ export async function controlPlane(cases: number): Promise<void> {
       known: Object.fromEntries(Object.keys(theirs[0] ?? {}).map((name) => [name, rows.map((row) => row[name] ?? '')])),
       neighbours: neighbours(kube, others, () => lines.join('')),
     };
-    await step('fuzz the control plane', (report) => fuzz(target, report));
+    const makingKeys = makeKeys(kube, caller.namespace, over.signal);
+    await step('fuzz the control plane', (report) => Promise.race([fuzz(target, report), makingKeys]));
   } finally {
+    over.abort();
     await plane?.stop();
     await server.stop();
   }
