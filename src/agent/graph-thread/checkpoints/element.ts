@@ -1,5 +1,5 @@
 import { toJson } from '../serialise.ts';
-import { message, messageData, messageName, setField, type Form, type Serde } from './serde.ts';
+import { message, messageData, messageName, plainMessageOf, setField, type Form, type Serde } from './serde.ts';
 
 type Json = Record<string, unknown>;
 
@@ -45,9 +45,10 @@ export class Element {
   live(serde: Serde, form: Form): unknown {
     if (form === 'records' && this.#shown !== undefined) return this.#shown.value;
     if (this.#name === undefined) return this.#isPlain ? copied(this.stored) : serde.revive(this.stored, form);
-    const value = message(this.#name, messageData((this.stored as Json)['kwargs']) as Json, form);
-    if (form === 'records') this.#shown = { value };
-    return value;
+    const kwargs = (this.stored as Json)['kwargs'] as Json;
+    if (form === 'objects') return plainMessageOf(this.#name, kwargs);
+    this.#shown = { value: message(this.#name, messageData(kwargs) as Json, form) };
+    return this.#shown.value;
   }
 
   /** Returns true when the value is surely what is stored here: it holds the same, so it would be written alike. */
@@ -112,14 +113,19 @@ function holdsSame(one: Json, other: Json): boolean {
 function isSameMessage(one: Json, other: Json): boolean {
   const [given, others] = [one['lc_kwargs'], other['lc_kwargs']];
   if (!isObject(given) || !isObject(others)) return false;
-  let more = 0;
-  for (const name in given) {
-    more += 1;
+  const names = Object.keys(given);
+  if (names.length !== Object.keys(others).length) return false;
+  for (const name of names) {
     if (!Object.hasOwn(others, name)) return false;
-    if (!isSame(name in one ? one[name] : given[name], name in other ? other[name] : others[name])) return false;
+    const [own, its] = [fieldOf(one, name, given), fieldOf(other, name, others)];
+    if (own !== its && !isSame(own, its)) return false;
   }
-  for (const _ in others) more -= 1;
-  return more === 0;
+  return true;
+}
+
+function fieldOf(one: Json, name: string, given: Json): unknown {
+  const value = one[name];
+  return value === undefined && !(name in one) ? given[name] : value;
 }
 
 /**

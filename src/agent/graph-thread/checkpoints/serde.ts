@@ -124,6 +124,18 @@ export function message(name: string, kwargs: Json, form: Form): object {
   return new CLASSES[name]!(given);
 }
 
+/** Returns the same of plain data as it is stored, which the message shares no object with. */
+export function plainMessageOf(name: string, stored: Json): object {
+  const fields = fieldsOf(name);
+  const given: Json = {};
+  for (const written of Object.keys(stored)) {
+    const value = stored[written];
+    if (!isObject(value)) given[fieldName(written, fields)] = value;
+    else if (!isUndefined(value)) given[fieldName(written, fields)] = messageData(value);
+  }
+  return new CLASSES[name]!(given);
+}
+
 /**
  * Returns a copy of a message's data. LangChain's loader reads it as JSON, where undefined is null in a list, and
  * absent elsewhere. `inner` makes what else is in there; without it the data is plain.
