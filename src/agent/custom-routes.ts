@@ -115,7 +115,12 @@ export class CustomRoutes {
       this.#open.set(number, { source: origin.source, caller, pass: () => undefined, upgrade: (seen) => (passed = seen) });
     };
     const asked = { head, purpose: { user: caller?.guard?.user }, body: undefined, signal: new AbortController().signal };
-    const answer = await this.#settings.code.fetch(asked, begins).finally(() => this.#open.delete(exchange));
+    const { code, callers } = this.#settings;
+    const leave = callers.opens(caller ?? openToAll({ source: origin.source }));
+    const answer = await code.fetch(asked, begins).finally(() => {
+      this.#open.delete(exchange);
+      leave();
+    });
     answer.body?.cancel();
     const { status } = answer.head;
     if (passed === undefined || status >= 400)

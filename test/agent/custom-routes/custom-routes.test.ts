@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { WebSocket } from 'ws';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
 import { until } from '../../kit/until.ts';
@@ -136,6 +137,21 @@ describe('middleware', () => {
     await post('/threads', {}, { 'x-owner': 'ann' });
     const found = await post('/threads/search', { metadata: { owner: 'ann' } }, { 'x-replace': '1', 'x-wrap': '1' });
     expect(await said(found)).toEqual([200, { wrapped: [expect.any(Object)] }]);
+  });
+
+  test('sees a WebSocket of event streaming, whose messages pass it by', async () => {
+    const socket = new WebSocket(`${agent.url.replace('http', 'ws')}/threads/${crypto.randomUUID()}/stream/events`);
+    const frames: { id?: number; type: string; method?: string }[] = [];
+    socket.on('message', (data: Buffer) => frames.push(JSON.parse(data.toString()) as (typeof frames)[0]));
+    await once(socket, 'open');
+    socket.send(JSON.stringify({ id: 1, method: 'subscription.subscribe', params: { channels: ['values'] } }));
+    socket.send(JSON.stringify({ id: 2, method: 'run.start', params: { assistant_id: 'steps', input: { left: 1 } } }));
+    const has = (found: (frame: (typeof frames)[0]) => boolean) => frames.some(found);
+    await until('both commands are answered', () => [1, 2].every((id) => has((frame) => frame.type === 'success' && frame.id === id)));
+    await until('the run tells its values', () => has(({ type, method }) => type === 'event' && method === 'values'));
+    socket.terminate();
+    const stopped = new WebSocket(`${agent.url.replace('http', 'ws')}/threads/${crypto.randomUUID()}/stream/events?stop`);
+    expect((await once(stopped, 'close'))[0]).toBe(4418);
   });
 
   test('lets streams of runs through as they come', async () => {
