@@ -33,8 +33,9 @@ export class Project {
     return version.replace(/^v/, '');
   }
 
-  async run(command: string, args: string[]): Promise<void> {
-    await run(command, args, { cwd: this.folder });
+  /** Returns what the command printed. */
+  async run(command: string, args: string[]): Promise<string> {
+    return (await run(command, args, { cwd: this.folder })).stdout;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

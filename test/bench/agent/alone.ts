@@ -3,6 +3,7 @@ import type { Databases } from './databases.ts';
 import { measureFloors } from './floors.ts';
 import { measureGrowingThread } from './growing-thread.ts';
 import { measureGuarded } from './guarded.ts';
+import { measureMcp } from './mcp.ts';
 import { measureMemory } from './memory.ts';
 import type { Line } from './report.ts';
 import { measureRoundTrips } from './round-trips.ts';
@@ -72,6 +73,7 @@ export const PARTS: Part[] = [
   },
   { id: 'subscriptions', head: () => 'event streaming: idle subscriptions', measure: subscriptionLines },
   { id: 'guarded', head: () => 'calls beside those of an open server in turns, p50', measure: measureGuarded },
+  { id: 'mcp', head: () => 'calls of a tool beside waits for the same run in turns, p50', measure: measureMcp },
   { id: 'webhooks', head: () => '1,000 runs whose ends are told', isLong: true, measure: measureWebhooks },
   { id: 'searches', head: () => 'searches in 10,000 threads, p50', measure: (work) => searchLines(work, 10_000, 5) },
   {

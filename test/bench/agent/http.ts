@@ -8,13 +8,16 @@ import { Agent, request, type IncomingMessage } from 'node:http';
 const agent = new Agent({ keepAlive: true, maxSockets: 200 });
 
 /** An answer whose body has not been read. A status of 400 or more is an error with the body in its message. */
-async function open(url: string, body?: unknown): Promise<IncomingMessage> {
+async function open(url: string, body?: unknown, more: Record<string, string> = {}): Promise<IncomingMessage> {
   const payload = body === undefined ? undefined : JSON.stringify(body);
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
     const sent = request(url, {
       agent,
       method: payload === undefined ? 'GET' : 'POST',
-      headers: payload === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(payload) },
+      headers: {
+        ...more,
+        ...(payload !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(payload) }),
+      },
     });
     sent.on('response', resolve).on('error', reject).end(payload);
   });
@@ -29,10 +32,12 @@ async function read(answer: IncomingMessage): Promise<string> {
 }
 
 /** GET without a body, POST with one; returns the answer as text. */
-export const callForText = async (url: string, body?: unknown): Promise<string> => read(await open(url, body));
+export const callForText = async (url: string, body?: unknown, headers?: Record<string, string>): Promise<string> =>
+  read(await open(url, body, headers));
 
 /** Does the same, and returns what the answer holds. */
-export const call = async <T>(url: string, body?: unknown): Promise<T> => JSON.parse(await callForText(url, body)) as T;
+export const call = async <T>(url: string, body?: unknown, headers?: Record<string, string>): Promise<T> =>
+  JSON.parse(await callForText(url, body, headers)) as T;
 
 /** The milliseconds to the first `custom` event and to the end, and the number of those events. */
 export type Streamed = { first: number; whole: number; events: number };
