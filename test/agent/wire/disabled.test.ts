@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { GxJson } from '../../../src/schema/gx-json.ts';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
@@ -32,6 +32,12 @@ const GONE: Record<string, (path: string) => boolean> = {
 
 let database: Awaited<ReturnType<typeof freshDatabase>>;
 let all: Operation[];
+let agent: AgentProcess | undefined;
+
+const stop = async (): Promise<void> => {
+  await agent?.kill();
+  agent = undefined;
+};
 
 const start = (http: object): Promise<AgentProcess> => {
   const env = {
@@ -43,17 +49,19 @@ const start = (http: object): Promise<AgentProcess> => {
 
 beforeAll(async () => {
   database = await freshDatabase();
-  const agent = await start({});
+  agent = await start({});
   const { paths } = (await (await fetch(`${agent.url}/openapi.json`)).json()) as { paths: Record<string, object> };
   all = Object.entries(paths).flatMap(([path, methods]) => Object.keys(methods).map((method) => ({ method: method.toUpperCase(), path })));
-  await agent.kill();
+  await stop();
 });
 
+// Also after a test that has failed.
+afterEach(() => stop());
 afterAll(() => database.drop());
 
 /** Returns whether the server has the route: whatever else is wrong with the request, it says that in other words. */
-async function isServed(agent: AgentProcess, { method, path }: Operation): Promise<boolean> {
-  const answer = await fetch(agent.url + path.replaceAll(/\{\w+\}/g, () => randomUUID()), { method });
+async function isServed(server: AgentProcess, { method, path }: Operation): Promise<boolean> {
+  const answer = await fetch(server.url + path.replaceAll(/\{\w+\}/g, () => randomUUID()), { method });
   if (answer.status !== 404) {
     await answer.body?.cancel();
     return true;
@@ -70,9 +78,9 @@ test('every switch of the file is in this table', () => {
 });
 
 test.each(Object.entries(GONE))('%s takes away its own routes and no others', async (key, goes) => {
-  const agent = await start({ [key]: true });
-  const served = await Promise.all(all.map(async (operation) => ({ ...operation, served: await isServed(agent, operation) })));
+  agent = await start({ [key]: true });
+  const server = agent;
+  const served = await Promise.all(all.map(async (operation) => ({ ...operation, served: await isServed(server, operation) })));
   expect(served).toEqual(all.map((operation) => ({ ...operation, served: !goes(operation.path) })));
-  expect((await fetch(`${agent.url}/ok`)).status).toBe(200);
-  await agent.kill();
+  expect((await fetch(`${server.url}/ok`)).status).toBe(200);
 });
