@@ -26,22 +26,20 @@ export type Authentication = {
   callerOf: (request: CallerRequest) => Promise<AgentCaller> | AgentCaller;
   /** Returns a caller that stands for a user who was let in before. Throws where it may do nothing. */
   callerFor: (owner: AuthUser | null) => AgentCaller;
-  /** The thread of `auth.path` and `http.app`; undefined without both. */
+  /** The thread of `auth.path`, `encryption.path` and `http.app`; undefined without any. */
   code: UserCode | undefined;
-  close: () => Promise<void>;
 };
 
 type Settings = {
-  config: Pick<AgentConfig, 'access' | 'authTimeoutSeconds' | 'appTimeoutSeconds' | 'logLevel'>;
-  file: Pick<GraphsFile, 'auth' | 'app' | 'env' | 'settings'>;
+  config: Pick<AgentConfig, 'access' | 'authTimeoutSeconds' | 'encryptionTimeoutSeconds' | 'appTimeoutSeconds' | 'logLevel'>;
+  file: Pick<GraphsFile, 'auth' | 'app' | 'encryption' | 'env' | 'settings'>;
 } & Logging;
 
-/** Loads `auth.path` and `http.app`, if gx.json names any. Throws a `StartError` that says what is wrong with them. */
-export async function openAuthentication({ config, file, log, lines }: Settings): Promise<Authentication> {
-  const { auth, app, settings } = file;
-  const code = auth === undefined && app === undefined ? undefined : await openCode({ config, file, log, lines });
-  const close = async (): Promise<void> => code?.close();
-  if (auth === undefined || code === undefined) return { ...withoutHandlers(config, log), code, close };
+/** Decides who may call by the handlers of `auth.path`, if `code` has any, or by what the configuration asks for. */
+export async function openAuthentication({ config, file, log }: Settings, opening: Promise<UserCode | undefined>): Promise<Authentication> {
+  const { auth, settings } = file;
+  const code = await opening;
+  if (auth === undefined || code === undefined) return { ...withoutHandlers(config, log), code };
   if (code.handles.size === 0) log.warn('auth.path registers no handler with on(): whoever is let in may do everything');
   const { cache } = settings.auth ?? {};
   const handlers: AuthenticateDeps = {
@@ -50,15 +48,21 @@ export async function openAuthentication({ config, file, log, lines }: Settings)
     handles: () => code.handles,
     cache: cache && new UserCache(cache),
   };
-  return { guard: 'handlers', callerOf: byHandlers(handlers), callerFor: byOwner(handlers), code, close };
+  return { guard: 'handlers', callerOf: byHandlers(handlers), callerFor: byOwner(handlers), code };
 }
 
-async function openCode({ config, file, log, lines }: Settings): Promise<UserCode> {
-  const { auth, app, env, settings } = file;
-  const within = { auth: config.authTimeoutSeconds * 1000, app: config.appTimeoutSeconds * 1000 };
+/**
+ * Loads `auth.path`, `encryption.path` and `http.app`, if gx.json names any. Throws a `StartError` that says what is
+ * wrong with them.
+ */
+export async function openUserCode({ config, file, log, lines }: Settings): Promise<UserCode | undefined> {
+  const { auth, app, encryption, env, settings } = file;
+  if (auth === undefined && app === undefined && encryption === undefined) return undefined;
+  const seconds = config.encryptionTimeoutSeconds;
+  const within = { auth: config.authTimeoutSeconds * 1000, encryption: seconds * 1000, app: config.appTimeoutSeconds * 1000 };
   const guarded = settings.http?.enable_custom_route_auth === true && settings.http.middleware_order !== 'auth_first';
   const code = new UserCode({
-    start: { auth, app, guarded, env, logLevel: config.logLevel },
+    start: { auth, app, encryption: encryption && { ...encryption, seconds }, guarded, env, logLevel: config.logLevel },
     within,
     log,
     line: lines && ((line) => lines.line(line)),
@@ -72,7 +76,7 @@ async function openCode({ config, file, log, lines }: Settings): Promise<UserCod
   return code;
 }
 
-function withoutHandlers({ access }: Pick<AgentConfig, 'access'>, log: Log): Omit<Authentication, 'close' | 'code'> {
+function withoutHandlers({ access }: Pick<AgentConfig, 'access'>, log: Log): Omit<Authentication, 'code'> {
   const hasKey = access.key !== undefined || access.keyFolder !== undefined;
   const openers = {
     keys: hasKey ? new AgentKeys({ access, log }) : undefined,

@@ -5,7 +5,7 @@ import { listen, type ListeningServer } from '../http/listen.ts';
 import type { Log } from '../log.ts';
 import { collectAtRest } from '../at-rest.ts';
 import { assemble, graphHost, Opened, sharesOf } from './assemble.ts';
-import { openAuthentication, type Authentication } from './authentication.ts';
+import { openAuthentication, openUserCode, type Authentication } from './authentication.ts';
 import type { ClockDeps } from './crons/clock.ts';
 import { keepSystemAssistant } from './db/assistants.ts';
 import { checkKeys } from './db/encryption-keys.ts';
@@ -13,7 +13,7 @@ import { migrate } from './db/migrate.ts';
 import { openDatabase, type Database } from './db/pool.ts';
 import { reachDatabase } from './db/reach.ts';
 import type { AgentDeps } from './deps.ts';
-import { aesCodec } from './encryption/aes.ts';
+import { codecOf, type EncryptionModule } from './encryption/codec-of.ts';
 import { servedFeatures } from './features.ts';
 import type { Feature } from './routes/feature.ts';
 import { readGraphsFile, type GraphsFile } from './gx-json/read.ts';
@@ -25,6 +25,7 @@ import type { GraphFailures } from './threads/protocol.ts';
 import type { Logging } from './tracing/agent-log.ts';
 import type { Bundles } from './ui/main.ts';
 import { servedBundles } from './ui/bundles.ts';
+import type { UserCode } from './user-code/host.ts';
 import { versions } from './versions.ts';
 
 const FAREWELL_MILLISECONDS = 5000;
@@ -62,10 +63,10 @@ async function start({ config, log, lines, signal, extra = [], faults }: StartOp
   const file = readGraphsFile(config.configPath, config.sections);
   warnOf(file, log);
   const defaults = defaultsOf({ config, log }, file);
-  const { db, preparing } = await openDatabases({ config, log, signal }, opened);
-  const { host, loading, bundling, opening } = loadUsersParts({ config, file, log, lines, signal, faults }, opened);
-  await migrate(preparing);
-  await checkKeys(preparing, config.encryption, log);
+  const { early, module } = await loadEncryption({ config, file, log, lines }, opened);
+  const { db, preparing } = await openDatabases({ config, log, signal, module }, opened);
+  const { host, loading, bundling, opening } = loadUsersParts({ config, file, log, lines, signal, faults, early }, opened);
+  await prepareDatabase(preparing, { keys: config.encryption, module }, log);
   const callerFor: ClockDeps['callerFor'] = async (owner) => (await opening).callerFor(owner);
   const deps = await assemble(
     { config, db, preparing, host, bundles: await bundling, file, callerFor, graphFaults: () => faults?.told() ?? [], log, lines },
@@ -78,17 +79,17 @@ async function start({ config, log, lines, signal, extra = [], faults }: StartOp
   signal.throwIfAborted();
   const { settings } = file;
   const features = [...servedFeatures({ http: settings.http ?? {}, config }), ...extra];
+  const serving = { config, settings, features, callerOf };
   const info = { ...versions(), deployment: config.deployment, revision: config.revision };
-  const { app, custom } = agentApp(deps, { config, settings, features, guard, callerOf, code, info });
+  const { app, custom } = agentApp(deps, { ...serving, guard, code, info });
   const listener = await listen(app, config);
-  const sockets = agentSockets(deps, listener.server, { config, settings, features, callerOf, custom });
+  const sockets = agentSockets(deps, listener.server, { ...serving, custom });
   deps.keeper.start();
   deps.pump.start();
   const stopping = new AbortController();
   for (const feature of features) feature.work?.(deps, stopping.signal);
   collectAtRest();
-  const prefix = mountPrefix(config, settings);
-  const mounted = prefix === '' ? {} : { mount_prefix: prefix };
+  const mounted = { mount_prefix: mountPrefix(config, settings) || undefined };
   // The operator reads version, prefix and guard here, and puts them into the status. `worker` is the name under which
   // this process holds its runs.
   const { processId: worker } = deps.signals;
@@ -112,6 +113,22 @@ async function start({ config, log, lines, signal, extra = [], faults }: StartOp
   return { port: listener.port, stop };
 }
 
+type Encrypting = { module: EncryptionModule | undefined };
+
+/**
+ * Loads the user's code before the database is opened where it encrypts values. Else it is loaded while the database is
+ * prepared.
+ */
+async function loadEncryption(
+  options: Pick<LoadOptions, 'config' | 'file' | 'log' | 'lines'>,
+  opened: Opened,
+): Promise<Encrypting & { early: UserCode | undefined }> {
+  if (options.file.encryption === undefined) return { early: undefined, module: undefined };
+  const early = (await openUserCode(options))!;
+  opened.add(() => early.close());
+  return { early, module: { encrypts: early.encrypts, cipher: (call) => early.ask('cipher', { call }) } };
+}
+
 /** Tells which keys and variables of the configuration have no effect, and what to do instead. */
 function warnOf({ path, passedOver }: GraphsFile, log: Log): void {
   for (const { name, instead } of passedOver) log.warn({ file: path, name, instead }, 'a name of the configuration has no effect here');
@@ -121,9 +138,12 @@ function warnOf({ path, passedOver }: GraphsFile, log: Log): void {
  * Opens the server's pool once the database answers, and the one that prepares it. The start writes even to a database
  * whose volume is full: it has room for that, and this server can still read it.
  */
-async function openDatabases({ config, log, signal }: StartOptions, opened: Opened): Promise<{ db: Database; preparing: Database }> {
+async function openDatabases(
+  { config, log, signal, module }: StartOptions & Encrypting,
+  opened: Opened,
+): Promise<{ db: Database; preparing: Database }> {
   const { database, encryption } = config;
-  const common = { ...database, name: 'gx-agent-server', codec: encryption && aesCodec(encryption) };
+  const common = { ...database, name: 'gx-agent-server', codec: codecOf(encryption, module) };
   const db = openDatabase({ ...common, poolSize: sharesOf(config).server }, log);
   opened.add(() => db.close());
   await reachDatabase(db, database.uri, { seconds: database.waitSeconds, log, signal });
@@ -134,23 +154,33 @@ async function openDatabases({ config, log, signal }: StartOptions, opened: Open
 
 type UsersParts = { host: GraphHost; loading: Promise<GraphFailures>; bundling: Promise<Bundles>; opening: Promise<Authentication> };
 
+/** Brings the database up to date, and makes sure that its values can be read. */
+async function prepareDatabase(preparing: Database, encrypting: Parameters<typeof checkKeys>[1], log: Log): Promise<void> {
+  await migrate(preparing);
+  await checkKeys(preparing, encrypting, log);
+}
+
+/** `early` is the user's code that was loaded before the database was opened. */
+type LoadOptions = StartOptions & { file: GraphsFile; early: UserCode | undefined };
+
 /**
  * Begins to load what the user brings: graphs, the components that they show, the handlers that guard them. That takes
  * as long as preparing the database, so both happen at once.
  */
-function loadUsersParts(options: StartOptions & { file: GraphsFile }, opened: Opened): UsersParts {
-  const { config, file, log, lines, signal, faults } = options;
+function loadUsersParts(options: LoadOptions, opened: Opened): UsersParts {
+  const { config, file, log, lines, signal, faults, early } = options;
   const host = graphHost(config, file, { partial: faults !== undefined, log, lines });
   opened.add(() => host.close());
+  const code = early === undefined ? openUserCode({ config, file, log, lines }) : Promise.resolve(early);
   const parts = {
     host,
     loading: host.open(),
     bundling: servedBundles(file, config.buildFolder, signal),
-    opening: openAuthentication({ config, file, log, lines }),
+    opening: openAuthentication({ config, file, log }, code),
   };
   opened.add(() =>
-    parts.opening.then(
-      ({ close }) => close(),
+    code.then(
+      (loaded) => loaded?.close(),
       () => undefined,
     ),
   );

@@ -71,6 +71,8 @@ export type AgentConfig = {
   crons: boolean;
   /** Seconds that a handler of `auth.path` may take. */
   authTimeoutSeconds: number;
+  /** Seconds that a handler of `encryption.path` may take. */
+  encryptionTimeoutSeconds: number;
   /** Seconds that `http.app` may take to begin an answer. */
   appTimeoutSeconds: number;
   /** Whether event streaming (protocol v2) is served, unless gx.json turns it off. */
@@ -192,6 +194,7 @@ function settings(read: SettingsReader): AgentConfig {
     },
     access: agentAccess(read),
     authTimeoutSeconds: read.integer(['GX_AUTH_TIMEOUT_SECS'], 10, { min: 1, max: 300 }),
+    encryptionTimeoutSeconds: read.integer(['GX_ENCRYPTION_TIMEOUT_SECS'], 10, { min: 1, max: 300 }),
     crons: read.flag(['GX_CRONS_ENABLED', 'FF_CRONS_ENABLED'], true),
     appTimeoutSeconds: read.integer(['GX_HTTP_APP_TIMEOUT_SECS'], 300, { min: 1, max: 3600 }),
     eventStreaming: read.flag(['GX_V2_EVENT_STREAMING', 'FF_V2_EVENT_STREAMING'], true),

@@ -33,6 +33,9 @@ const SYSTEM = [
   'thread_id',
 ];
 
+/** Says whether the server looks for the name in metadata and configs, which then can't be encrypted under it. */
+export const isSystemName = (name: string): boolean => SYSTEM.includes(name) || name.startsWith('langgraph_');
+
 /** Reads the keys; undefined where the database holds values as they are. */
 export function encryptionSettings(read: SettingsReader): EncryptionSettings | undefined {
   const text = read.optional(KEY);
@@ -41,9 +44,7 @@ export function encryptionSettings(read: SettingsReader): EncryptionSettings | u
     if (names.length > 0) read.problem(`${NAMES[0]} is set without ${KEY[0]}`);
     return undefined;
   }
-  for (const name of names)
-    if (SYSTEM.includes(name) || name.startsWith('langgraph_'))
-      read.problem(`${NAMES[0]} can't encrypt "${name}": the server searches by it`);
+  for (const name of names) if (isSystemName(name)) read.problem(`${NAMES[0]} can't encrypt "${name}": the server searches by it`);
   const { encrypts, keys } = keysIn(text);
   if (keys === undefined)
     read.problem(`${KEY[0]} must hold keys of 16, 24 or 32 bytes, or of 32 bytes as base64, with commas between them`);

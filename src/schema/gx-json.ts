@@ -105,6 +105,16 @@ const Auth = Type.Object(
 );
 export type AuthSettings = Static<typeof Auth>;
 
+const Encryption = Type.Object(
+  {
+    path: Type.String({
+      pattern: '^[./].*:.+$',
+      description: 'File and export of the handlers that encrypt what the database holds: ./encryption.ts:encryption',
+    }),
+  },
+  { additionalProperties: false },
+);
+
 const Store = Type.Object(
   {
     path: Type.Optional(Type.String()),
@@ -195,7 +205,7 @@ export const GxJson = Type.Object(
     http: Type.Optional(Http),
     store: Type.Optional(Store),
     checkpointer: Type.Optional(Checkpointer),
-    encryption: Type.Optional(FreeForm('path')),
+    encryption: Type.Optional(Encryption),
     webhooks: Type.Optional(Webhooks),
     ui: Type.Optional(MapOf(Type.String({ minLength: 1 }), { maxProperties: 1000 })),
     ui_config: Type.Optional(Type.Object({ shared: Type.Optional(Strings()) }, { additionalProperties: false })),
@@ -205,7 +215,7 @@ export const GxJson = Type.Object(
 export type GxJson = Static<typeof GxJson>;
 
 /** Keys that have no function yet, and that would break what a deployment promises if they were ignored. */
-export const NOT_BUILT: string[] = ['encryption', 'store.path', 'checkpointer.path', 'checkpointer.uri'];
+export const NOT_BUILT: string[] = ['store.path', 'checkpointer.path', 'checkpointer.uri'];
 
 /** Returns the keys of `NOT_BUILT` that settings ask for. A switch that is off asks for nothing. */
 export const unbuiltKeys = (settings: object): string[] =>

@@ -37,8 +37,8 @@ export async function findAssistantTool(db: Db, visible: Visible, tool: string):
 
 type Conditions = (parameter: (value: unknown) => string) => [ofAssistant: string, ofTool: string];
 
-function toolsWhere(db: Db, visible: Visible, conditions: Conditions, limit: number): Promise<AssistantTool[]> {
-  refuseByNamed(db.codec, visible.metadata);
+async function toolsWhere(db: Db, visible: Visible, conditions: Conditions, limit: number): Promise<AssistantTool[]> {
+  await refuseByNamed(db.codec, 'assistant.metadata', visible.metadata);
   const values: unknown[] = [];
   const seen = assistantsWhere(visible, values);
   const [ofAssistant, ofTool] = conditions((value) => `$${values.push(value)}`);

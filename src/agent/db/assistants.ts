@@ -19,9 +19,9 @@ const fieldsOf = async (db: Db, assistant: NewAssistant): Promise<unknown[]> => 
   assistant.graph_id,
   assistant.name,
   assistant.description,
-  await namedField(db, assistant.config),
-  await namedField(db, assistant.context),
-  await namedField(db, assistant.metadata),
+  await namedField(db, 'assistant.config', assistant.config),
+  await namedField(db, 'assistant.context', assistant.context),
+  await namedField(db, 'assistant.metadata', assistant.metadata),
 ];
 
 /** Inserts an assistant; returns undefined when the id is taken. */
@@ -90,9 +90,9 @@ export async function patchAssistant(
       patch.graph_id ?? null,
       patch.name ?? null,
       patch.description ?? null,
-      await namedField(db, patch.config),
-      await namedField(db, patch.context),
-      await namedField(db, patch.metadata),
+      await namedField(db, 'assistant.config', patch.config),
+      await namedField(db, 'assistant.context', patch.context),
+      await namedField(db, 'assistant.metadata', patch.metadata),
       patternsField(changeable),
     ],
   });
@@ -118,7 +118,7 @@ export async function listVersions(
   assistantId: string,
   { metadata, limit, offset }: { metadata?: object | null; limit: number; offset: number },
 ): Promise<Assistant[]> {
-  refuseByNamed(db.codec, metadata);
+  await refuseByNamed(db.codec, 'assistant.metadata', metadata);
   const rows = await db.query<Assistant>({
     text: `select ${VERSIONED}, created_at, created_at as updated_at from gx.assistant_version
       where assistant_id = $1 and ($2::jsonb is null or metadata @> $2) order by version desc limit $3 offset $4`,
@@ -181,7 +181,7 @@ export async function searchAssistants(
   db: Db,
   search: AssistantSearch & Pick<AssistantFilters, 'graphs' | 'seen'>,
 ): Promise<Partial<Assistant>[]> {
-  refuseByNamed(db.codec, search.metadata);
+  await refuseByNamed(db.codec, 'assistant.metadata', search.metadata);
   const parameters: unknown[] = [];
   const condition = assistantsWhere(search, parameters);
   const order = `${search.sort_by ?? 'created_at'} ${search.sort_order ?? 'desc'}, assistant_id`;
@@ -194,7 +194,7 @@ export async function searchAssistants(
 }
 
 export async function countAssistants(db: Db, filters: AssistantFilters): Promise<number> {
-  refuseByNamed(db.codec, filters.metadata);
+  await refuseByNamed(db.codec, 'assistant.metadata', filters.metadata);
   const parameters: unknown[] = [];
   const [row] = await db.query<{ count: number }>({
     text: `select count(*) as count from gx.assistant where ${assistantsWhere(filters, parameters)}`,

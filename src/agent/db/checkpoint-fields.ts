@@ -30,8 +30,9 @@ export async function openEncoded(codec: Codec, place: Place, { type, value }: E
 
 /** Returns the JSON text that the column of metadata gets. */
 export async function sealMetadata(codec: Codec, json: string): Promise<string> {
-  if (codec === PLAIN || (codec.names.size === 0 && !json.includes(SEALED_TEXT.slice(1)))) return json;
-  return JSON.stringify(await sealNamed(codec, JSON.parse(json)));
+  const asIs = codec.names.size === 0 && codec.sealKeys === undefined && !json.includes(SEALED_TEXT.slice(1));
+  if (codec === PLAIN || asIs) return json;
+  return JSON.stringify(await sealNamed(codec, 'checkpoint.metadata', JSON.parse(json)));
 }
 
 type Opened = {

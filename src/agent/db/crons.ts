@@ -13,7 +13,7 @@ type SealedCron = { cron_id: string; payload?: unknown; owner?: unknown; metadat
 type Sealing = Pick<Db, 'codec'>;
 
 const payloadOf = (cron_id: string): Place => ({ kind: 'cron.payload', of: cron_id });
-const ownerOf = (cron_id: string): Place => ({ kind: 'cron.payload', of: `owner of ${cron_id}` });
+const ownerOf = (cron_id: string): Place => ({ kind: 'cron.payload', of: `owner of ${cron_id}`, field: 'owner' });
 const SEALED_COLUMNS: SealedColumns<SealedCron> = {
   payload: ({ cron_id }) => payloadOf(cron_id),
   owner: ({ cron_id }) => ownerOf(cron_id),
@@ -99,7 +99,7 @@ const changeable = async (codec: Db['codec'], cronId: string, cron: ChangedCron)
   cron.enabled,
   cron.on_run_completed,
   await codec.seal(payloadOf(cronId), toField(cron.payload)!),
-  toField(await sealNamed(codec, cron.metadata)),
+  toField(await sealNamed(codec, 'cron.metadata', cron.metadata)),
 ];
 
 /** Replaces what a held cron says. Its metadata is merged. */
@@ -160,7 +160,7 @@ export type FoundCron = Partial<Cron> & Pick<Cron, 'cron_id' | 'assistant_id'>;
 
 /** Returns one row more than asked for, where there is a next page. */
 export async function searchCrons(db: Db, search: CronSearch & { seen?: Patterns }): Promise<FoundCron[]> {
-  refuseByNamed(db.codec, search.metadata);
+  await refuseByNamed(db.codec, 'cron.metadata', search.metadata);
   const parameters: unknown[] = [];
   const condition = where(search, parameters);
   const selected = search.select && search.select.length > 0 ? search.select : CRON_FIELDS;
@@ -176,7 +176,7 @@ export async function searchCrons(db: Db, search: CronSearch & { seen?: Patterns
 }
 
 export async function countCrons(db: Db, filters: Filters): Promise<number> {
-  refuseByNamed(db.codec, filters.metadata);
+  await refuseByNamed(db.codec, 'cron.metadata', filters.metadata);
   const parameters: unknown[] = [];
   const [row] = await db.query<{ count: number }>({
     text: `select count(*) as count from gx.cron c where ${where(filters, parameters)}`,

@@ -56,7 +56,7 @@ export async function giveFeedback(
       await sealField(db, FEEDBACK, value),
       db.codec.encrypts ? await sealField(db, FEEDBACK, comment) : (comment ?? null),
       await sealField(db, FEEDBACK, correction),
-      await namedField(db, metadata),
+      await namedField(db, 'run.feedback_metadata', metadata),
     ],
   });
   return rows.length > 0;

@@ -1,5 +1,5 @@
 import type { RunKwargs } from '../../schema/run.ts';
-import { openRows, type Place } from '../encryption/codec.ts';
+import { openRows, SEALED_TEXT, type Place } from '../encryption/codec.ts';
 import type { Db } from './pool.ts';
 
 /* This file knows which fields of runs are encrypted. */
@@ -10,7 +10,7 @@ export const runKwargsPlace = (run_id: string): Place => ({ kind: 'run.kwargs', 
 
 /** Returns the column of kwargs. Claims ask in SQL whether a run publishes protocol events, so that can be seen. */
 export const storedKwargs = ({ protocol }: Pick<RunKwargs, 'protocol'>, sealed: string): string =>
-  protocol === true && !sealed.includes('"protocol"') ? `{"protocol":true,${sealed.slice(1)}` : sealed;
+  protocol === true && (sealed.startsWith(SEALED_TEXT) || !sealed.includes('"protocol"')) ? `{"protocol":true,${sealed.slice(1)}` : sealed;
 
 /** Opens what was read of runs. */
 export const openRuns = <R extends { run_id: string; kwargs?: unknown; metadata?: unknown; error?: unknown }>(

@@ -167,9 +167,9 @@ async function insertSome({ db, rich }: Where, runs: NewRun[], beside: Beside): 
 /** Returns what the columns of a run get. */
 async function fieldsOf(db: Db, { run_id, metadata, kwargs, webhook, thread }: NewRun, texts: { kwargs: string }) {
   return {
-    metadata: await namedField(db, metadata),
+    metadata: await namedField(db, 'run.metadata', metadata),
     kwargs: storedKwargs(kwargs, await db.codec.seal(runKwargsPlace(run_id), texts.kwargs)),
-    thread_metadata: await namedField(db, thread.metadata),
+    thread_metadata: await namedField(db, 'thread.metadata', thread.metadata),
     webhook: webhook && (await targetField(db, run_id, webhook)),
   };
 }

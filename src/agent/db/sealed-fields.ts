@@ -1,4 +1,4 @@
-import { sealNamed, type Place } from '../encryption/codec.ts';
+import { sealNamed, type Place, type RecordName } from '../encryption/codec.ts';
 import { toField } from './json-field.ts';
 import type { Db } from './pool.ts';
 
@@ -9,5 +9,5 @@ export async function sealField({ codec }: Pick<Db, 'codec'>, place: Place, valu
 }
 
 /** Returns what the column of metadata, a config or a context gets. Named fields in it are sealed. */
-export const namedField = async ({ codec }: Pick<Db, 'codec'>, record: unknown): Promise<string | null> =>
-  toField(await sealNamed(codec, record));
+export const namedField = async ({ codec }: Pick<Db, 'codec'>, of: RecordName, record: unknown): Promise<string | null> =>
+  toField(await sealNamed(codec, of, record));

@@ -135,7 +135,7 @@ function sourceOf({ threadId, namespace, checkpointId, before, metadata, limit }
  * Lateral joins keep the planner to the primary key on the way from a list to its bases.
  */
 async function readFrom(db: Db, which: WhichCheckpoints, packed: boolean): Promise<StoredCheckpoint[]> {
-  refuseByNamed(db.codec, which.metadata);
+  await refuseByNamed(db.codec, 'checkpoint.metadata', which.metadata);
   const { threadId, namespace, checkpointId, before, metadata, limit, known = [] } = which;
   const { parameters, source } = sourceOf(which, packed);
   const given = [threadId, namespace, checkpointId, before, metadata, limit].map((value) => Number(value !== undefined));

@@ -28,14 +28,14 @@ function where({ metadata, values, status, ids, seen }: Filters, parameters: unk
   return conditions.join(' and ');
 }
 
-function refuseUnsearchable({ codec }: Db, { metadata, values }: Filters): void {
+async function refuseUnsearchable({ codec }: Db, { metadata, values }: Filters): Promise<void> {
   refuseByValue(codec, 'values', values);
-  refuseByNamed(codec, metadata);
+  await refuseByNamed(codec, 'thread.metadata', metadata);
 }
 
 /** Returns one row more than asked for, where there is a next page. */
 export async function searchThreads(db: Db, search: ThreadSearch & { seen?: Patterns }): Promise<Partial<Thread>[]> {
-  refuseUnsearchable(db, search);
+  await refuseUnsearchable(db, search);
   const parameters: unknown[] = [];
   const fields: readonly string[] =
     search.select && search.select.length > 0 && !search.extract ? [...new Set(search.select)] : THREAD_FIELDS;
@@ -68,7 +68,7 @@ function byStatus(search: ThreadSearch & { seen?: Patterns }, fields: readonly s
 }
 
 export async function countThreads(db: Db, filters: Filters): Promise<number> {
-  refuseUnsearchable(db, filters);
+  await refuseUnsearchable(db, filters);
   const parameters: unknown[] = [];
   const [row] = await db.query<{ count: number }>({
     text: `select count(*) as count from gx.thread t where ${where(filters, parameters)}`,

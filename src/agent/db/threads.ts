@@ -23,7 +23,7 @@ export async function insertThreads(db: Db, threads: NewThread[]): Promise<(Thre
       returning ${ALL_OF_THREAD}`,
     values: [
       threads.map(({ thread_id }) => thread_id),
-      await Promise.all(threads.map(({ metadata }) => namedField(db, metadata))),
+      await Promise.all(threads.map(({ metadata }) => namedField(db, 'thread.metadata', metadata))),
       threads.map(({ ttl }) => (ttl === undefined ? null : JSON.stringify(ttl))),
     ],
   });
@@ -94,7 +94,12 @@ export async function patchThread(
     name: 'thread_patch',
     text: `update gx.thread t set metadata = t.metadata || $2, ttl = coalesce($4, t.ttl), updated_at = now()
       where t.thread_id = $1 and ${permits('t.metadata', '$3')} returning ${ALL_OF_THREAD}`,
-    values: [threadId, await namedField(db, metadata), patternsField(changeable), ttl === undefined ? null : JSON.stringify(ttl)],
+    values: [
+      threadId,
+      await namedField(db, 'thread.metadata', metadata),
+      patternsField(changeable),
+      ttl === undefined ? null : JSON.stringify(ttl),
+    ],
   });
   return (await openThreads(db, threads))[0];
 }
@@ -116,7 +121,7 @@ export type ThreadRest = {
 export async function setThreadState(db: Db, threadId: string, rest: ThreadRest): Promise<boolean> {
   const { status, values, interrupts, metadata = {}, holder = null } = rest;
   const { values: short, long } = await storedColumnsOf(db, values);
-  const sealed = [await sealField(db, THREAD_INTERRUPTS, interrupts), await namedField(db, metadata)];
+  const sealed = [await sealField(db, THREAD_INTERRUPTS, interrupts), await namedField(db, 'thread.metadata', metadata)];
   const rows = await db.query({
     text: `update gx.thread set status = $2, "values" = $3, interrupts = $4, metadata = metadata || $5, error = null, updated_at = now(),
         state_updated_at = now(), ${WHOLE_STATE('$6')}, runs = runs + 1, held_until = null, holder = null
@@ -228,7 +233,7 @@ export function copyThread(
         select $2, s.metadata || $3, s.config, s."values", s.long_text, case when s.long_text is not null then now() end, s.interrupts
         from (select t.*, ${LONG_TEXT} as long_text from gx.thread t where t.thread_id = $1) s
         where ${permits('s.metadata', '$4')} returning ${ALL_OF_THREAD}`,
-      values: [threadId, copyId, await namedField(tx, labels), patternsField(seen)],
+      values: [threadId, copyId, await namedField(tx, 'thread.metadata', labels), patternsField(seen)],
     });
     const [copy] = await openThreads(tx, copies);
     if (copy !== undefined) await copyCheckpoints(tx, threadId, copyId);

@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { EncryptionSettings } from '../../config/encryption.ts';
 import { Rejected, Unavailable } from '../../errors.ts';
-import { isSealed, RESERVED, SEALED, SEALED_TEXT, type Codec, type Place } from './codec.ts';
+import { CUSTOM, CUSTOM_FORM, isSealed, MAGIC, RESERVED, SEALED, SEALED_TEXT, type Codec, type Place } from './codec.ts';
 
 /*
  * Sealing by AES-256-GCM. A sealed value is, in bytes:
@@ -31,9 +31,6 @@ const LEVEL = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 /** Processes whose keys are remembered. */
 const MOST_SALTS = 1000;
 
-/** What sealed bytes begin with, so that they are told from bytes of the time before there was a key. */
-const MAGIC = Buffer.from('\u0000gx-sealed\u0000');
-
 /** Returns the id of a key, which tells nothing of its secret. */
 export const aesKeyId = (secret: Buffer): string => derived(secret, 'id', ID_BYTES).toString('hex');
 
@@ -45,7 +42,10 @@ export function aesCodec({ keys, encrypts, names }: EncryptionSettings): Codec {
   const secrets = keys.map((key) => Buffer.from(key, 'base64'));
   const ring = new Map(secrets.map((secret) => [aesKeyId(secret), new SaltedKeys(secret)]));
   const writing = encrypts ? { key: new SaltedKeys(secrets[0]!), salt: randomBytes(SALT_BYTES) } : undefined;
-  const textOf = (place: Place, base64: string): string => decrypted(ring, place, Buffer.from(base64, 'base64')).toString();
+  const textOf = (place: Place, base64: string): string => {
+    if (base64.startsWith(CUSTOM)) throw ofModule();
+    return decrypted(ring, place, Buffer.from(base64, 'base64')).toString();
+  };
   return {
     encrypts,
     names: new Set(encrypts ? names : []),
@@ -100,9 +100,13 @@ function encrypted({ key, salt }: Writing, place: Place, bytes: Uint8Array): Buf
   return Buffer.concat([Buffer.of(form), key.id, salt, nonce, text, cipher.final(), cipher.getAuthTag()]);
 }
 
+const ofModule = (): Unavailable =>
+  new Unavailable('A value is encrypted by a module, and encryption.path of gx.json names none; name that module again.');
+
 /** Throws `Unavailable` for a value of a key that is not in the ring, and for one that was changed or moved. */
 function decrypted(ring: ReadonlyMap<string, SaltedKeys>, place: Place, bytes: Buffer): Buffer {
   const [form = 0] = bytes;
+  if (form === CUSTOM_FORM) throw ofModule();
   const id = bytes.subarray(1, 1 + ID_BYTES).toString('hex');
   const key = ring.get(id);
   if (key === undefined) throw new Unavailable(`A value is encrypted with the key ${id}, which GX_AES_KEY does not have; add that key.`);

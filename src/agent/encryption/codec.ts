@@ -14,7 +14,23 @@ export const SEALED = '__gx_sealed__';
  * What a value is, and whose, where its reader knows that: both are authenticated, so that a value that is moved to
  * another place can't be opened there.
  */
-export type Place = { kind: SealedKind; of?: string | undefined };
+export type Place = {
+  kind: SealedKind;
+  of?: string | undefined;
+  /** What a module is told in place of the kind's field. */ field?: string;
+};
+
+/** The records whose keys stay readable, so that SQL finds them: the kind of record, and the field. */
+export type RecordName =
+  | 'assistant.config'
+  | 'assistant.configurable'
+  | 'assistant.context'
+  | 'assistant.metadata'
+  | 'thread.metadata'
+  | 'run.metadata'
+  | 'run.feedback_metadata'
+  | 'cron.metadata'
+  | 'checkpoint.metadata';
 
 export type SealedKind =
   | 'run.kwargs'
@@ -45,6 +61,8 @@ export type Codec = {
   openText(place: Place, stored: string): Promise<string>;
   sealBytes(place: Place, bytes: Uint8Array): Promise<Uint8Array>;
   openBytes(place: Place, stored: Uint8Array): Promise<Uint8Array>;
+  /** Returns what is stored under the keys of a record that a module encrypts. Absent where names alone decide. */
+  sealKeys?: (of: RecordName, record: Record<string, unknown>) => Promise<Record<string, unknown>>;
 };
 
 export const RESERVED = `${SEALED}: The server itself uses this name.`;
@@ -60,8 +78,17 @@ export const PLAIN: Codec = {
   openBytes: (_, stored) => Promise.resolve(stored),
 };
 
+/** What a value has under `SEALED` that a module sealed; a key writes base64 there. */
+export const CUSTOM = 'custom';
+
+/** The form of bytes that a module sealed; a key writes 1 or 2. */
+export const CUSTOM_FORM = 3;
+
 /** What sealed text begins with. */
 export const SEALED_TEXT = `{"${SEALED}":"`;
+
+/** What sealed bytes begin with, so that they are told from bytes of the time before anything was encrypted. */
+export const MAGIC = Buffer.from('\u0000gx-sealed\u0000');
 
 /** Says whether a parsed value is sealed. */
 export const isSealed = (value: unknown): value is Record<typeof SEALED, string> =>
@@ -72,15 +99,27 @@ type Json = Record<string, unknown>;
 const isParent = (value: unknown): value is Json => typeof value === 'object' && value !== null;
 
 /** Returns metadata, a config or a context as it is stored: what stands under one of the codec's names is sealed. */
-export async function sealNamed<T>(codec: Codec, record: T): Promise<T> {
+export async function sealNamed<T>(codec: Codec, of: RecordName, record: T): Promise<T> {
   if (codec === PLAIN || !isParent(record)) return record;
+  if (codec.sealKeys !== undefined && !Array.isArray(record)) return sealByKey(codec.sealKeys, of, record);
   if (isSealed(record)) throw new Rejected(RESERVED);
   if (codec.names.size === 0 && !hasSealed(record)) return record;
   return rebuilt(record, async (name, value) => {
     if (value === null || value === undefined) return value;
     if (codec.names.has(name)) return JSON.parse(await codec.seal({ kind: 'named', of: name }, JSON.stringify(value))) as unknown;
-    return sealNamed(codec, value);
+    return sealNamed(codec, of, value);
   });
+}
+
+/** A config's `configurable` is a record of its own, because the server looks into it. */
+async function sealByKey<T extends Json>(sealKeys: NonNullable<Codec['sealKeys']>, of: RecordName, record: T): Promise<T> {
+  if (hasSealed(record)) throw new Rejected(RESERVED);
+  const { configurable } = record;
+  const inner =
+    of === 'assistant.config' && isParent(configurable)
+      ? { configurable: await sealByKey(sealKeys, 'assistant.configurable', configurable) }
+      : {};
+  return { ...record, ...(await sealKeys(of, record)), ...inner };
 }
 
 /** Returns metadata, a config or a context as it was given, whatever names were in force then. */

@@ -7,9 +7,11 @@ import { asError, NotFound, StartError } from '../../errors.ts';
 import { createLog, type Log } from '../../log.ts';
 import { collectAtRest } from '../../at-rest.ts';
 import { markBegun } from '../db/leases.ts';
-import { aesCodec } from '../encryption/aes.ts';
+import { codecOf } from '../encryption/codec-of.ts';
+import { userCipher } from '../encryption/user-module.ts';
 import { openDatabase } from '../db/pool.ts';
 import { bindFetchTo } from '../exchange/fetch.ts';
+import { importExport } from '../gx-json/import-export.ts';
 import { loadEmbed } from '../gx-json/embed.ts';
 import { SemanticSearch } from '../gx-json/semantic-search.ts';
 import { BEAT_MILLISECONDS, type FromThread, type ThreadStart, type ToThread } from '../threads/protocol.ts';
@@ -104,6 +106,11 @@ function beat(): void {
   setInterval(tick, BEAT_MILLISECONDS);
 }
 
+async function moduleFrom(module: NonNullable<ThreadStart['encryptionModule']>, log: Log): Promise<ReturnType<typeof userCipher>> {
+  const { file, exportName, seconds } = module;
+  return userCipher(await importExport(module, 'encryption.path'), { at: `"${exportName}" of ${file}`, seconds, log });
+}
+
 async function start({
   graphs: sources,
   partial,
@@ -111,6 +118,7 @@ async function start({
   storeLife,
   database,
   encryption,
+  encryptionModule,
   logLevel,
   env,
   traced,
@@ -126,7 +134,8 @@ async function start({
   // Modules of graphs may ask for the logger while they load.
   const duringRun = serveLogger(log);
   register();
-  const db = openDatabase({ ...database, name: 'gx-graph-thread', codec: encryption && aesCodec(encryption) }, log);
+  const codec = codecOf(encryption, encryptionModule && (await moduleFrom(encryptionModule, log)));
+  const db = openDatabase({ ...database, name: 'gx-graph-thread', codec }, log);
   const embed = index && (await loadEmbed(index));
   const store = new PgStore(db, storeLife, index && embed && new SemanticSearch({ db, index, embed }));
   const { graphs, failures } = await loadGraphs(sources, { partial });

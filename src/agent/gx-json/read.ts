@@ -20,6 +20,8 @@ export type GraphsFile = {
   index: StoreIndex | undefined;
   /** The handlers that decide who may call; undefined when everybody may. */
   auth: ModuleExport | undefined;
+  /** The module that encrypts what the database holds. */
+  encryption: ModuleExport | undefined;
   /** Keys and variables without an effect here. */
   passedOver: PassedOver[];
   /** The application with routes of the user's own. */
@@ -51,6 +53,7 @@ export function readGraphsFile(configPath: string, sections: FileSection[] = [])
     index: storeIndex(settings, folder),
     auth: exportOf(settings.auth?.path, folder),
     app: exportOf(settings.http?.app, folder),
+    encryption: exportOf(settings.encryption?.path, folder),
     passedOver: [...passedOverKeys(settings), ...passedOverSections(own, sections)],
   };
 }

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../schema/agent-types.ts';
 import type { EncryptionSettings } from '../../config/encryption.ts';
 import type { RunError, RunKwargs } from '../../schema/run.ts';
+import type { ModuleExport } from '../gx-json/import-export.ts';
 import type { GraphSource } from '../gx-json/read.ts';
 import type { StoreIndex } from '../gx-json/embed.ts';
 import type { StoreLife } from '../gx-json/expiry.ts';
@@ -63,6 +64,8 @@ export type ThreadStart = {
   database: { uri: string; poolSize: number; statementTimeoutSeconds: number };
   /** How the thread encrypts what it stores, and reads what is encrypted; absent where nothing is. */
   encryption?: EncryptionSettings | undefined;
+  /** The module of `encryption.path`, and how many seconds its handlers may take; absent where gx.json names none. */
+  encryptionModule?: (ModuleExport & { seconds: number }) | undefined;
   logLevel: string;
   /** Variables of gx.json, which yield to those of the process. */
   env: Record<string, string>;

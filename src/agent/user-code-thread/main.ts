@@ -3,8 +3,17 @@ import { parentPort } from 'node:worker_threads';
 import { register } from 'tsx/esm/api';
 import { asError, Problem, StartError } from '../../errors.ts';
 import { createLog, type Log } from '../../log.ts';
+import { userCipher } from '../encryption/user-module.ts';
+import type { Cipher } from '../encryption/custom.ts';
 import { importExport, type ModuleExport } from '../gx-json/import-export.ts';
-import { HOLDS, type FromUserCode, type HandlerQuestion, type ToUserCode, type UserCodeStart } from '../user-code/protocol.ts';
+import {
+  HOLDS,
+  type FromUserCode,
+  type HandlerQuestion,
+  type Questions,
+  type ToUserCode,
+  type UserCodeStart,
+} from '../user-code/protocol.ts';
 import { appOf, type App } from './app.ts';
 import { authenticate, authorize, handlersOf, type Handlers } from './auth.ts';
 import { AppServer } from './app-server.ts';
@@ -14,8 +23,12 @@ import { AppServer } from './app-server.ts';
 const port = parentPort!;
 const tell = (message: FromUserCode): void => port.postMessage(message);
 
-const answerTo = (handlers: Handlers, question: HandlerQuestion): Promise<Extract<FromUserCode, { kind: 'answer' }>['answer']> =>
-  question.ask === 'authenticate' ? authenticate(handlers, question) : authorize(handlers, question);
+type Answering = { handlers: Handlers; cipher: Cipher | undefined };
+
+async function answerTo({ handlers, cipher }: Answering, question: HandlerQuestion): Promise<Questions[keyof Questions]['answer']> {
+  if (question.ask === 'authenticate') return authenticate(handlers, question);
+  return question.ask === 'authorize' ? authorize(handlers, question) : cipher!(question.call);
+}
 
 /** Returns what the client hears of whatever was thrown. The text of a fault may hold secrets; it stays in the log. */
 function refusal(thrown: unknown, of: string, log: Log): Omit<Extract<FromUserCode, { kind: 'refused' }>, 'kind' | 'call_id'> {
@@ -24,15 +37,15 @@ function refusal(thrown: unknown, of: string, log: Log): Omit<Extract<FromUserCo
   return { status: 500, message: `${of} failed.`, headers: {} };
 }
 
-type Served = { handlers: Handlers; server: AppServer; running: Int32Array<SharedArrayBuffer>; log: Log };
+type Served = Answering & { server: AppServer; running: Int32Array<SharedArrayBuffer>; log: Log };
 
-function serve({ handlers, server, running, log }: Served): void {
+function serve({ server, running, log, ...answering }: Served): void {
   const answer = async (call_id: number, question: HandlerQuestion): Promise<void> => {
     try {
-      const answering = answerTo(handlers, question);
-      tell({ kind: 'answer', call_id, answer: await answering });
+      tell({ kind: 'answer', call_id, answer: await answerTo(answering, question) });
     } catch (thrown) {
-      tell({ kind: 'refused', call_id, ...refusal(thrown, 'The handler of auth.path', log) });
+      const of = question.ask === 'cipher' ? 'encryption.path' : 'auth.path';
+      tell({ kind: 'refused', call_id, ...refusal(thrown, `The handler of ${of}`, log) });
     }
   };
   port.on('message', (message: ToUserCode) => {
@@ -65,7 +78,13 @@ async function appFrom({ app, guarded }: AppStart, failed: (error: Error) => voi
   return app && appOf(await importExport(app, 'http.app'), { at: nameOf(app), guarded, failed });
 }
 
-async function start({ auth, logLevel, sendsLog, env, running, ...own }: UserCodeStart): Promise<void> {
+async function cipherFrom(encryption: UserCodeStart['encryption'], log: Log): Promise<ReturnType<typeof userCipher> | undefined> {
+  if (encryption === undefined) return undefined;
+  const { seconds } = encryption;
+  return userCipher(await importExport(encryption, 'encryption.path'), { at: nameOf(encryption), seconds, log });
+}
+
+async function start({ auth, encryption, logLevel, sendsLog, env, running, ...own }: UserCodeStart): Promise<void> {
   const also = sendsLog ? (line: string) => tell({ kind: 'log', line }) : undefined;
   const log = createLog({ level: logLevel, process: 'user-code-thread', also });
   for (const [name, value] of Object.entries(env)) process.env[name] ??= value;
@@ -79,10 +98,11 @@ async function start({ auth, logLevel, sendsLog, env, running, ...own }: UserCod
     failed: (error) => log.error({ err: error }, 'http.app failed'),
   });
   const handlers = await handlersFrom(auth);
+  const module = await cipherFrom(encryption, log);
   const app = await appFrom(own, (error) => log.error({ err: error }, 'http.app failed'));
   server.app = app;
-  serve({ handlers, server, running, log });
-  tell({ kind: 'ready', handles: Object.keys(handlers.callbacks ?? {}), app: app?.facts });
+  serve({ handlers, cipher: module?.cipher, server, running, log });
+  tell({ kind: 'ready', handles: Object.keys(handlers.callbacks ?? {}), app: app?.facts, encrypts: module?.encrypts === true });
   const document = await app?.document().catch((error: unknown) => log.warn({ err: asError(error) }, 'http.app does not describe itself'));
   if (document) tell({ kind: 'document', document: JSON.parse(JSON.stringify(document)) as Record<string, unknown> });
 }

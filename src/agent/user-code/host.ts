@@ -8,11 +8,12 @@ import { Liveness } from './liveness.ts';
 import { openThread, type OpenedThread } from '../open-thread.ts';
 import {
   BEGUN,
-  type AppFacts,
+  handlerOf,
   type ForApp,
   type ForServer,
   type FromUserCode,
   type HandlerQuestion,
+  type LoadedCode,
   type Questions,
   type ToUserCode,
   type UserCodeStart,
@@ -20,8 +21,8 @@ import {
 
 type HostOptions = {
   start: Omit<UserCodeStart, 'running' | 'sendsLog'>;
-  /** Milliseconds that a handler of `auth.path`, and `http.app`, may take to answer. */
-  within: { auth: number; app: number };
+  /** Milliseconds that a handler of `auth.path` or `encryption.path`, and `http.app`, may take to answer. */
+  within: { auth: number; encryption: number; app: number };
   log: Log;
   /** Hears the lines of the thread's log, where it sends them. */
   line?: ((line: string) => void) | undefined;
@@ -40,9 +41,8 @@ type Waiting = {
 /** Answers what the application asks the server. */
 export type Serve = (asked: AskedHere<ForServer>) => Promise<AnswerHere>;
 
-/** Megabytes of the thread's heap: handlers look up a user, and a page of their cache. */
-const HEAP_MEGABYTES = 256;
-const YOUNG_MEGABYTES = 8;
+/** The thread's heap: handlers look up a user, and a page of their cache. */
+const HEAP = { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 256 };
 
 /** Milliseconds between two looks at the thread. */
 const LOOK_EVERY = 500;
@@ -51,7 +51,7 @@ const RETRY = 1000;
 /** A question is asked again when its thread ended over another one, but not for ever: it may be the reason. */
 const MOST_THREADS = 2;
 
-const ENDED = 'The thread of auth.path and http.app ended before it answered; try again.';
+const ENDED = "The thread of the user's own code ended before it answered; try again.";
 
 /** The thread ended before it began with a request, so the next thread may be asked. */
 class NotBegun extends Unavailable {}
@@ -73,7 +73,7 @@ export class UserCode {
   #closed = false;
   #started = Promise.withResolvers<void>();
   #handles: ReadonlySet<string> = new Set();
-  #app: AppFacts | undefined;
+  #loaded: LoadedCode | undefined;
   #document: Record<string, unknown> | undefined;
 
   constructor(options: HostOptions) {
@@ -101,9 +101,14 @@ export class UserCode {
     return this.#handles;
   }
 
+  /** Whether the module of `encryption.path` encrypts, and does not only decrypt. */
+  get encrypts(): boolean {
+    return this.#loaded?.encrypts === true;
+  }
+
   /** What is known of `http.app`; undefined without one. */
-  get app(): AppFacts | undefined {
-    return this.#app;
+  get app(): LoadedCode['app'] {
+    return this.#loaded?.app;
   }
 
   /** How `http.app` describes itself, as far as it has. */
@@ -122,10 +127,10 @@ export class UserCode {
    */
   ask<K extends keyof Questions>(ask: K, args: Questions[K]['args']): Promise<Questions[K]['answer']> {
     const call_id = this.#nextId();
-    const { auth } = this.#options.within;
+    const limit = this.#options.within[ask === 'cipher' ? 'encryption' : 'auth'];
     return new Promise((resolve, reject) => {
-      const late = (): void => this.#fail(call_id, `The handler of auth.path did not answer within ${auth / 1000} s.`);
-      const timer = setTimeout(late, auth);
+      const late = (): void => this.#fail(call_id, `${handlerOf(ask)} did not answer within ${limit / 1000} s.`);
+      const timer = setTimeout(late, limit);
       const waiting: Waiting = { question: { ask, ...args } as HandlerQuestion, resolve, reject, timer, threads: 0 };
       this.#waiting.set(call_id, waiting);
       this.#send(call_id, waiting);
@@ -192,7 +197,7 @@ export class UserCode {
         crashed: (error) => this.#options.log.error({ err: error }, "the thread of the user's own code crashed"),
         ended: () => void this.#replace(),
       },
-      { maxYoungGenerationSizeMb: YOUNG_MEGABYTES, maxOldGenerationSizeMb: HEAP_MEGABYTES },
+      HEAP,
     );
     const sendsLog = this.#options.line !== undefined;
     this.#worker.send({ kind: 'start', start: { ...this.#options.start, sendsLog, running: this.#liveness.running } });
@@ -216,7 +221,7 @@ export class UserCode {
       case 'ready':
         this.#ready = true;
         this.#handles = new Set(message.handles);
-        this.#app = message.app;
+        this.#loaded = message;
         for (const [call_id, waiting] of this.#waiting) this.#send(call_id, waiting);
         this.#started.resolve();
         return;
@@ -265,10 +270,12 @@ export class UserCode {
       return;
     }
     const { call = 0 } = look;
-    const handler = this.#waiting.get(call)?.question.ask ?? 'http.app';
-    this.#options.log.warn({ handler: call === 0 ? 'unknown' : handler }, 'ending the thread of a handler that does not yield');
-    const of = this.#waiting.has(call) ? 'The handler of auth.path' : 'The handler of http.app';
-    this.#fail(call, `${of} does not yield: it held its thread for more than two seconds.`);
+    const asked = this.#waiting.get(call)?.question.ask;
+    this.#options.log.warn(
+      { handler: call === 0 ? 'unknown' : (asked ?? 'http.app') },
+      'ending the thread of a handler that does not yield',
+    );
+    this.#fail(call, `${handlerOf(asked)} does not yield: it held its thread for more than two seconds.`);
     void this.#worker?.kill();
   }
 
@@ -282,8 +289,8 @@ export class UserCode {
       for (const call_id of this.#waiting.keys()) this.#fail(call_id, 'The server is stopping.');
       return;
     }
-    for (const [call_id, { threads }] of this.#waiting)
-      if (threads >= MOST_THREADS) this.#fail(call_id, 'The thread of the handlers of auth.path ended before it answered.');
+    for (const [call_id, { threads, question }] of this.#waiting)
+      if (threads >= MOST_THREADS) this.#fail(call_id, `${handlerOf(question.ask)} did not answer: its thread ended.`);
     if (!wasReady) await wait(RETRY);
     if (this.#closed) return;
     this.#started = Promise.withResolvers<void>();

@@ -1,11 +1,12 @@
 import type { AuthEvent, AuthUser, HandlerAnswer } from '../auth/events.ts';
 import type { OwnCall } from '../exchange/fetch.ts';
+import type { CipherCall } from '../encryption/custom.ts';
 import type { ExchangeMessage } from '../exchange/messages.ts';
 import type { ModuleExport } from '../gx-json/import-export.ts';
 
 /*
  * What the server and the thread of the user's own code say to each other. The thread runs the handlers of `auth.path`
- * and the application of `http.app`.
+ * and `encryption.path`, and the application of `http.app`.
  *
  * The server sends `start` once, and the thread answers `ready` or `broken`, with one sentence for a person. After
  * `ready`, each question gets exactly one answer with its `call_id`, in any order, and both sides have exchanges with
@@ -20,6 +21,8 @@ export type UserCodeStart = {
   auth: ModuleExport | undefined;
   /** The export of `http.app`. */
   app: ModuleExport | undefined;
+  /** The export of `encryption.path`, and how many seconds its handlers may take. */
+  encryption: (ModuleExport & { seconds: number }) | undefined;
   /** Whether the application's own routes ask who calls. */
   guarded: boolean;
   logLevel: string;
@@ -38,7 +41,12 @@ export type SeenRequest = { method: string; url: string; headers: [string, strin
 export type Questions = {
   authenticate: { args: SeenRequest; answer: AuthUser };
   authorize: { args: { event: AuthEvent; value: string; user: AuthUser }; answer: HandlerAnswer };
+  cipher: { args: { call: CipherCall }; answer: string | Uint8Array };
 };
+
+/** Returns whose handler answers the question, for a sentence. */
+export const handlerOf = (ask: keyof Questions | undefined): string =>
+  `The handler of ${ask === undefined ? 'http.app' : ask === 'cipher' ? 'encryption.path' : 'auth.path'}`;
 
 export type HandlerQuestion = { [K in keyof Questions]: { ask: K } & Questions[K]['args'] }[keyof Questions];
 
@@ -66,13 +74,16 @@ export type ToUserCode =
   | { kind: 'ping' }
   | { kind: 'exchange'; message: ExchangeMessage<ForApp> };
 
+/** What the thread has loaded: the names of its handlers, and whether `encryption.path` encrypts or only decrypts. */
+export type LoadedCode = { handles: string[]; app: AppFacts | undefined; encrypts: boolean };
+
 export type FromUserCode =
-  | { kind: 'ready'; handles: string[]; app: AppFacts | undefined }
+  | ({ kind: 'ready' } & LoadedCode)
   | { kind: 'broken'; sentence: string }
   | { kind: 'log'; line: string }
   | { kind: 'pong' }
   | { kind: 'document'; document: Record<string, unknown> }
-  | { kind: 'answer'; call_id: number; answer: AuthUser | HandlerAnswer }
+  | { kind: 'answer'; call_id: number; answer: Questions[keyof Questions]['answer'] }
   | { kind: 'refused'; call_id: number; status: number; message: string; headers: Record<string, string> }
   | { kind: 'exchange'; message: ExchangeMessage<ForServer> };
 

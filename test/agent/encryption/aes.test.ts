@@ -83,7 +83,7 @@ describe('several keys', () => {
     const reads = codec([old], ['secret'], false);
     expect(await reads.open(PLACE, stored)).toEqual(VALUE);
     expect(await sealed(reads)).toEqual(VALUE);
-    expect(await sealNamed(reads, { secret: 1 })).toEqual({ secret: 1 });
+    expect(await sealNamed(reads, 'thread.metadata', { secret: 1 })).toEqual({ secret: 1 });
     await expect(reads.seal(PLACE, JSON.stringify(stored))).rejects.toThrow(Rejected);
   });
 });
@@ -93,7 +93,7 @@ describe('named fields', () => {
 
   test('are encrypted at any depth, and nothing else is', async () => {
     const record = { owner: 'me', secret: { a: 1 }, more: [{ secret: 'x', plain: true }], none: null };
-    const stored = await sealNamed(own, record);
+    const stored = await sealNamed(own, 'thread.metadata', record);
     expect(stored).toMatchObject({
       owner: 'me',
       secret: { [SEALED]: expect.any(String) },
@@ -104,12 +104,15 @@ describe('named fields', () => {
   });
 
   test('of a record can not take the server for a fool by its own sign', async () => {
-    for (const record of [{ [SEALED]: 'x' }, { a: { [SEALED]: 'x' } }]) await expect(sealNamed(own, record)).rejects.toThrow(Rejected);
-    expect(await openNamed(own, await sealNamed(own, { secret: { [SEALED]: 'x' } }))).toEqual({ secret: { [SEALED]: 'x' } });
+    for (const record of [{ [SEALED]: 'x' }, { a: { [SEALED]: 'x' } }])
+      await expect(sealNamed(own, 'thread.metadata', record)).rejects.toThrow(Rejected);
+    expect(await openNamed(own, await sealNamed(own, 'thread.metadata', { secret: { [SEALED]: 'x' } }))).toEqual({
+      secret: { [SEALED]: 'x' },
+    });
   });
 
   test('are opened in rows, beside whole values', async () => {
-    const row = { id: 'one', kwargs: await sealed(own), metadata: await sealNamed(own, { secret: 1 }), error: null };
+    const row = { id: 'one', kwargs: await sealed(own), metadata: await sealNamed(own, 'thread.metadata', { secret: 1 }), error: null };
     const rows = [row as Record<'id' | 'kwargs' | 'metadata' | 'error', unknown>];
     const columns = { kwargs: (one: { id: unknown }): Place => ({ kind: 'run.kwargs', of: String(one.id) }), metadata: 'named' } as const;
     expect(await openRows(own, rows, columns)).toEqual([{ id: 'one', kwargs: VALUE, metadata: { secret: 1 }, error: null }]);
@@ -118,5 +121,5 @@ describe('named fields', () => {
 
 test('without a key everything is stored as it is', async () => {
   expect(await PLAIN.seal(PLACE, '{"a":1}')).toBe('{"a":1}');
-  expect(await sealNamed(PLAIN, { secret: 1 })).toEqual({ secret: 1 });
+  expect(await sealNamed(PLAIN, 'thread.metadata', { secret: 1 })).toEqual({ secret: 1 });
 });

@@ -1,0 +1,215 @@
+import { asError, Problem, StartError, Unavailable } from '../../errors.ts';
+import { isSystemName } from '../../config/encryption.ts';
+import type { Log } from '../../log.ts';
+import type { Cipher, CipherCall } from './custom.ts';
+
+/*
+ * This file calls the handlers of `encryption.path`, in a thread that runs the user's own code. The module encrypts
+ * bytes by `blob`, and the values of an object by `json`, under the keys that it chooses. `json` is a function for all
+ * kinds of records, or an object of functions by kind, where `default` stands for the others.
+ */
+
+const MODELS = ['assistant', 'thread', 'run', 'cron', 'checkpoint', 'store'] as const;
+type Model = (typeof MODELS)[number];
+
+/** What a handler is told of the value: the kind of record, its field, and nothing more yet. */
+type EncryptionContext = { model: Model; field: string; metadata: Record<string, unknown> };
+
+type Handler = (context: EncryptionContext, data: unknown) => unknown;
+type Direction = { blob?: Handler | undefined; json: Map<string, Handler> };
+type Word = 'encrypt' | 'decrypt';
+type Handlers = Record<Word, Direction>;
+
+/** Kinds of records that have values beside metadata, config and context. */
+const WITH_VALUES: readonly Model[] = ['thread', 'run', 'cron', 'checkpoint', 'store'];
+
+/** Fields whose objects go to `json` first, so that it may leave some keys as they are. */
+const BY_KEY = new Set(['run.kwargs', 'thread.values', 'cron.payload', 'cron.owner', 'store.value']);
+
+/** Fields of LangGraph's metadata that SQL and LangGraph itself look for. */
+const OF_CHECKPOINTS = new Set(['source', 'step', 'parents', 'counters_since_delta_snapshot']);
+
+const DEFAULT = 'default';
+
+/** Returns what the module can do, and the names of its handlers. Throws a `StartError` that says what it lacks. */
+export function userCipher(exported: unknown, options: { at: string; seconds: number; log: Log }): { cipher: Cipher; encrypts: boolean } {
+  const handlers = handlersIn(exported, options.at);
+  const calls = new Calls(handlers, options);
+  const encrypts = handlers.encrypt.blob !== undefined || handlers.encrypt.json.size > 0;
+  return { encrypts, cipher: (call) => answerTo(calls, call) };
+}
+
+function handlersIn(exported: unknown, at: string): Handlers {
+  const given = Object(exported) as Record<string, unknown>;
+  const wrong = (what: string): never => {
+    throw new StartError(`encryption.path: ${at} ${what}.`);
+  };
+  if (given['context'] !== undefined) wrong('has a context handler, which this server does not call; remove it');
+  const handlers = { encrypt: direction(given, 'encrypt', wrong), decrypt: direction(given, 'decrypt', wrong) };
+  const { decrypt } = handlers;
+  if (decrypt.blob === undefined && decrypt.json.size === 0)
+    wrong('has no handlers: it must be an object with encrypt and decrypt, each with blob, json or both');
+  refuseGaps(handlers, wrong);
+  return handlers;
+}
+
+/** Refuses a module that would encrypt what it can't decrypt, or only a part of all values. */
+function refuseGaps({ encrypt, decrypt }: Handlers, wrong: (what: string) => never): void {
+  if (encrypt.blob !== undefined && decrypt.blob === undefined) wrong('has encrypt.blob without decrypt.blob');
+  for (const model of encrypt.json.keys())
+    if (!decrypt.json.has(model) && !decrypt.json.has(DEFAULT)) wrong(`has encrypt.json of "${model}" without decrypt.json`);
+  if (encrypt.blob !== undefined || encrypt.json.size === 0 || encrypt.json.has(DEFAULT)) return;
+  const left = WITH_VALUES.filter((model) => !encrypt.json.has(model));
+  if (left.length > 0) wrong(`would leave values of "${left.join('", "')}" as they are; add encrypt.blob, or encrypt.json for them`);
+}
+
+function direction(given: Record<string, unknown>, word: Word, wrong: (what: string) => never): Direction {
+  const { blob, json = {} } = Object(given[word]) as { blob?: unknown; json?: unknown };
+  if (blob !== undefined && typeof blob !== 'function') wrong(`has ${word}.blob, which is no function`);
+  const named = Object.entries(json as object) as [string, unknown][];
+  const all = typeof json === 'function' ? [[DEFAULT, json] as [string, unknown], ...named] : named;
+  for (const [model, handler] of all) {
+    if (model !== DEFAULT && !(MODELS as readonly string[]).includes(model))
+      wrong(`has ${word}.json of "${model}", which is none of ${MODELS.join(', ')} and ${DEFAULT}`);
+    if (typeof handler !== 'function') wrong(`has ${word}.json of "${model}", which is no function`);
+  }
+  return { blob: blob as Handler | undefined, json: new Map(all as [string, Handler][]) };
+}
+
+/** Calls handlers one at a time for a value, each within the limit, and checks what they return. */
+class Calls {
+  readonly #handlers: Handlers;
+  readonly #limit: { seconds: number; log: Log };
+
+  constructor(handlers: Handlers, limit: { seconds: number; log: Log }) {
+    this.#handlers = handlers;
+    this.#limit = limit;
+  }
+
+  /** Says whether a value of the field goes to `blob`. */
+  blobs(of: string, value: unknown): boolean {
+    const { blob } = this.#handlers.encrypt;
+    return blob !== undefined && !(BY_KEY.has(of) && isObject(value) && this.#json('encrypt', of) !== undefined);
+  }
+
+  /** Says whether objects of the field can be encrypted by key. */
+  byKey(of: string): boolean {
+    return this.#json('encrypt', of) !== undefined;
+  }
+
+  async bytes(word: Word, of: string, bytes: Uint8Array): Promise<Buffer> {
+    const { blob } = this.#handlers[word];
+    if (blob === undefined) throw missing(`${word}.blob`, of);
+    const made = await this.#called(blob, `${word}.blob`, of, bytes);
+    if (!(made instanceof Uint8Array)) throw new Problem(500, `encryption.path: ${word}.blob returned no bytes for ${of}.`);
+    return Buffer.from(made.buffer, made.byteOffset, made.byteLength);
+  }
+
+  async object(word: Word, of: string, object: object): Promise<Record<string, unknown>> {
+    const name = `${word}.json`;
+    const handler = this.#json(word, of);
+    if (handler === undefined) throw missing(name, of);
+    const made = await this.#called(handler, name, of, structuredClone(object));
+    if (!isObject(made)) throw new Problem(500, `encryption.path: ${name} returned no object for ${of}.`);
+    const known = new Set(Object.keys(object));
+    const changed = [...Object.keys(made).filter((key) => !known.delete(key)), ...known];
+    if (changed.length > 0)
+      throw new Problem(
+        500,
+        `encryption.path: ${name} changed the keys of ${of} (${changed.join(', ')}); it may only change their values.`,
+      );
+    return made;
+  }
+
+  #json(word: Word, of: string): Handler | undefined {
+    const { json } = this.#handlers[word];
+    return json.get(modelOf(of)) ?? json.get(DEFAULT);
+  }
+
+  async #called(handler: Handler, name: string, of: string, data: unknown): Promise<unknown> {
+    const { seconds, log } = this.#limit;
+    const late = Promise.withResolvers<never>();
+    const tooLate = new Unavailable(`encryption.path: ${name} did not answer within ${seconds} s for ${of}.`);
+    const timer = setTimeout(() => late.reject(tooLate), seconds * 1000);
+    const context = { model: modelOf(of), field: of.slice(of.indexOf('.') + 1), metadata: {} };
+    try {
+      return await Promise.race([handler(context, data), late.promise]);
+    } catch (thrown) {
+      if (thrown === tooLate) throw tooLate;
+      // What it threw may hold secrets, so clients don't get it.
+      log.error({ err: asError(thrown), handler: name, of }, 'a handler of encryption.path failed');
+      throw new Problem(503, `encryption.path: ${name} failed for ${of}.`);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+const modelOf = (of: string): Model => of.slice(0, of.indexOf('.')) as Model;
+
+const missing = (name: string, of: string): Unavailable =>
+  new Unavailable(`A value (${of}) is encrypted by ${name}'s counterpart, and encryption.path has no ${name} for it; add that handler.`);
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** What is stored of a value: an object by key, bytes, or a value that stands under the one key of an object. */
+type Body = { json?: object; blob?: string; one?: object };
+
+async function answerTo(calls: Calls, call: CipherCall): Promise<string | Uint8Array> {
+  if ('bytes' in call) return call.does === 'seal' ? sealedBytes(calls, call) : openedBytes(calls, call);
+  const value = JSON.parse(call.text) as unknown;
+  if (call.does === 'seal-keys') return JSON.stringify(await sealedKeys(calls, call.of, value as object));
+  if (call.does === 'seal') return JSON.stringify(await sealed(calls, call.of, value));
+  return opened(calls, call.of, value as Body);
+}
+
+async function sealed(calls: Calls, of: string, value: unknown): Promise<Body> {
+  if (calls.blobs(of, value)) return { blob: (await calls.bytes('encrypt', of, Buffer.from(JSON.stringify(value)))).toString('base64') };
+  if (isObject(value) && BY_KEY.has(of)) return { json: await calls.object('encrypt', of, value) };
+  return { one: await calls.object('encrypt', of, { [of.slice(of.indexOf('.') + 1)]: value }) };
+}
+
+async function opened(calls: Calls, of: string, { json, blob, one }: Body): Promise<string> {
+  if (blob !== undefined) return asJson((await calls.bytes('decrypt', of, Buffer.from(blob, 'base64'))).toString(), of);
+  if (one !== undefined) return JSON.stringify(Object.values(await calls.object('decrypt', of, one))[0]);
+  return JSON.stringify(await calls.object('decrypt', of, json ?? {}));
+}
+
+function asJson(text: string, of: string): string {
+  try {
+    JSON.parse(text);
+    return text;
+  } catch (error) {
+    throw new Problem(500, `encryption.path: decrypt.blob returned something else for ${of} than encrypt.blob was given.`, {
+      cause: error,
+    });
+  }
+}
+
+type BytesCall = Extract<CipherCall, { bytes: Uint8Array }>;
+
+/** The first byte of sealed bytes: made by `blob`, or JSON that `json` made of their base64. */
+const BY_BLOB = 1;
+const BY_JSON = 2;
+
+async function sealedBytes(calls: Calls, { of, bytes }: BytesCall): Promise<Uint8Array> {
+  if (calls.blobs(of, undefined)) return Buffer.concat([Buffer.of(BY_BLOB), await calls.bytes('encrypt', of, bytes)]);
+  return Buffer.concat([Buffer.of(BY_JSON), Buffer.from(JSON.stringify(await sealed(calls, of, Buffer.from(bytes).toString('base64'))))]);
+}
+
+async function openedBytes(calls: Calls, { of, bytes }: BytesCall): Promise<Uint8Array> {
+  const body = bytes.subarray(1);
+  if (bytes[0] === BY_BLOB) return calls.bytes('decrypt', of, body);
+  const text = await opened(calls, of, JSON.parse(Buffer.from(body).toString()) as Body);
+  return Buffer.from(JSON.parse(text) as string, 'base64');
+}
+
+/** Returns what became of the keys that the handler changed. It does not see those that the server searches by. */
+async function sealedKeys(calls: Calls, of: string, record: object): Promise<Record<string, unknown>> {
+  const isOurs = (name: string): boolean => isSystemName(name) || (modelOf(of) === 'checkpoint' && OF_CHECKPOINTS.has(name));
+  const shown = Object.fromEntries(Object.entries(record).filter(([name, value]) => value !== null && !isOurs(name)));
+  if (Object.keys(shown).length === 0 || !calls.byKey(of)) return {};
+  const made = await calls.object('encrypt', of, shown);
+  const text = (value: unknown): string => JSON.stringify(value);
+  return Object.fromEntries(Object.entries(made).filter(([name, value]) => text(value) !== text(shown[name])));
+}
