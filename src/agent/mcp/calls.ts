@@ -60,7 +60,7 @@ async function answered(deps: CallDeps, call: ToolCall, { threadId, body }: Star
   const end = await runToEnd(deps, { assistant_id: assistantId, stream_mode: modes, ...body }, { threadId, request, hears });
   // Nobody reads what is answered to a client that has left.
   if (end === undefined) return failedResult('The call was cancelled.');
-  const ended = endedAs(end.state);
+  const ended = endedAs(end.state, end.status);
   if (threadId !== undefined && ended.kind !== 'asks') await deleteThreads(deps.db, [threadId]);
   return answerOf(call, ended, end.thread_id);
 }

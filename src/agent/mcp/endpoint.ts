@@ -24,6 +24,7 @@ const KEEP_ALIVE = 5000;
 export class McpEndpoint {
   readonly #deps: McpDeps;
   readonly #tools: Tools;
+  readonly #identity = { name: 'gx-platform', title: 'Agents of this deployment', version: versions().version };
   readonly #asked = new WeakMap<globalThis.Request, CallRequest>();
   #loading: Promise<Loaded> | undefined;
 
@@ -52,17 +53,14 @@ export class McpEndpoint {
   #serverFor(mcp: McpPackage, { era, requestInfo }: McpRequestContext): Server {
     const request = this.#asked.get(requestInfo!)!;
     const states = waitingStates(mcp, this.#deps.signing, request.caller.identity);
-    const server = new mcp.Server(
-      { name: 'gx-platform', title: 'Agents of this deployment', version: versions().version },
-      {
-        capabilities: { tools: { listChanged: false } },
-        cacheHints: {
-          'tools/list': { ttlMs: LIST_LIFE, cacheScope: 'private' },
-          'server/discover': { ttlMs: DISCOVERY_LIFE, cacheScope: 'private' },
-        },
-        requestState: { verify: states.verify },
+    const server = new mcp.Server(this.#identity, {
+      capabilities: { tools: { listChanged: false } },
+      cacheHints: {
+        'tools/list': { ttlMs: LIST_LIFE, cacheScope: 'private' },
+        'server/discover': { ttlMs: DISCOVERY_LIFE, cacheScope: 'private' },
       },
-    );
+      requestState: { verify: states.verify },
+    });
     const refusing = { ProtocolError: mcp.ProtocolError, log: this.#deps.log };
     const worded = (error: unknown): never => {
       throw refusalOfCall(error, refusing);

@@ -11,12 +11,19 @@ type Deps = Pick<AgentDeps, 'db' | 'graphs' | 'host' | 'typedSchemas' | 'log'>;
 
 /** Tools in one answer. */
 const PAGE = 100;
+/** Milliseconds for which a name stands for the same assistant. */
+const FOUND_FOR = 5000;
+/** Names that are remembered at most. */
+const MOST_FOUND = 1000;
 
 /** The assistants that a caller may read, as tools. */
 export class Tools {
   readonly #deps: Deps;
   /** What a graph takes, which does not change while the process runs. */
   readonly #inputs = new Map<string, Promise<unknown>>();
+
+  /** What names stood for, to whoever may see the same; whether a run may be made is asked each time. */
+  readonly #found = new Map<string, { tool: AssistantTool; at: number }>();
 
   constructor(deps: Deps) {
     this.#deps = deps;
@@ -34,7 +41,14 @@ export class Tools {
 
   /** Returns the assistant that a tool stands for; undefined if the caller has no such tool. */
   async find(caller: AgentCaller, name: string): Promise<AssistantTool | undefined> {
-    return findAssistantTool(this.#deps.db, await this.#visible(caller), name);
+    const visible = await this.#visible(caller);
+    const key = JSON.stringify([name, visible.metadata, visible.seen]);
+    const known = this.#found.get(key);
+    if (known !== undefined && performance.now() - known.at < FOUND_FOR) return known.tool;
+    const tool = await findAssistantTool(this.#deps.db, visible, name);
+    if (this.#found.size >= MOST_FOUND) this.#found.clear();
+    if (tool !== undefined) this.#found.set(key, { tool, at: performance.now() });
+    return tool;
   }
 
   async #visible(caller: AgentCaller): Promise<Pick<AssistantFilters, 'metadata' | 'graphs' | 'seen'>> {

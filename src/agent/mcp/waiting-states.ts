@@ -17,11 +17,11 @@ export function waitingStates(
   signing: SigningKeys,
   identity: string,
 ): RequestStateCodec<WaitingCall> {
-  const codecs = signing
-    .of('mcp state')
-    .map((key) => createRequestStateCodec<WaitingCall>({ key, ttlSeconds: LIFE, bind: () => identity }));
+  // Most requests sign and read nothing.
+  const codecs = (): RequestStateCodec<WaitingCall>[] =>
+    signing.of('mcp state').map((key) => createRequestStateCodec<WaitingCall>({ key, ttlSeconds: LIFE, bind: () => identity }));
   return {
-    mint: (waiting, context) => codecs[0]!.mint(waiting, context),
-    verify: (state: string, context: ServerContext) => Promise.any(codecs.map((codec) => codec.verify(state, context))),
+    mint: (waiting, context) => codecs()[0]!.mint(waiting, context),
+    verify: (state: string, context: ServerContext) => Promise.any(codecs().map((codec) => codec.verify(state, context))),
   };
 }

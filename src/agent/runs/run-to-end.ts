@@ -1,6 +1,6 @@
 import type { SseEvent } from '../../http/route.ts';
-import type { RunCreate } from '../../schema/run.ts';
-import { selectActive } from '../db/runs.ts';
+import type { RunCreate, RunStatus } from '../../schema/run.ts';
+import { runProgress, selectActive } from '../db/runs.ts';
 import type { BusMessage, Subscription } from '../stream/bus.ts';
 import type { JsonText } from '../threads/json-text.ts';
 import { cancelRuns, type CancelDeps } from './cancel.ts';
@@ -20,8 +20,8 @@ type Options = {
   hears: ((event: SseEvent) => Promise<void>) | undefined;
 };
 
-/** `state`: see `finalState`. */
-export type RunEnd = { thread_id: string; run_id: string; state: JsonText };
+/** `state`: see `finalState`. `status`: unfinished where this server stops first; undefined where the run is gone. */
+export type RunEnd = { thread_id: string; run_id: string; state: JsonText; status: RunStatus | undefined };
 
 /**
  * Makes a run and returns its end. If the caller leaves before that, the run is stopped, and the result is undefined.
@@ -33,30 +33,46 @@ export async function runToEnd(deps: RunToEndDeps, body: RunCreate, options: Opt
   const follow = { signal: request.signal, hears: hears === undefined ? ('end' as const) : ('events' as const) };
   const { run, subscription } = await createRun(deps, body, { threadId, request, follow, ...keepsWaiting });
   const { run_id, thread_id } = run;
-  const last = hears === undefined ? subscription! : await followed(deps, { run_id, subscription: subscription! }, hears);
-  const ended = await deps.readers.waitForEnd({ run_id, thread_id }, last);
-  if (ended !== undefined) return { thread_id, run_id, ...ended };
+  const ending = new Ending(subscription!);
+  if (hears !== undefined) await passOn(deps, { run_id, subscription: ending }, hears);
+  const ended = await deps.readers.waitForEnd({ run_id, thread_id }, ending);
+  if (ended !== undefined) return { thread_id, run_id, ...ended, status: ending.status ?? (await runProgress(deps.db, run_id))?.status };
   await cancelRuns(deps, (tx) => selectActive(tx, { run_ids: [run_id] }), 'interrupt');
   return undefined;
 }
 
-type Followed = { run_id: string; subscription: Subscription };
+/** A subscription that tells the end of its run to each of two readers, one after the other. */
+class Ending implements Subscription {
+  readonly #subscription: Subscription;
+  #end: Extract<BusMessage, { kind: 'end' }> | undefined;
 
-/** Passes on the events of a run, and returns a subscription that begins with the run's end. */
-async function followed(
-  { readers }: Pick<RunToEndDeps, 'readers'>,
-  { run_id, subscription }: Followed,
-  hears: NonNullable<Options['hears']>,
-): Promise<Subscription> {
-  let end: BusMessage | undefined;
-  const next = async (): Promise<BusMessage | undefined> => {
-    const message = await subscription.next();
-    if (message?.kind === 'end') end = message;
+  constructor(subscription: Subscription) {
+    this.#subscription = subscription;
+  }
+
+  /** What the run ended with, where it ended in this process. */
+  get status(): RunStatus | undefined {
+    return this.#end?.result?.status;
+  }
+
+  async next(): Promise<BusMessage | undefined> {
+    if (this.#end !== undefined) return this.#end;
+    const message = await this.#subscription.next();
+    if (message?.kind === 'end') this.#end = message;
     return message;
-  };
-  const close = (): void => subscription.close();
+  }
+
+  close(): void {
+    this.#subscription.close();
+  }
+}
+
+/** Passes on the events of a run until its end. */
+async function passOn(
+  { readers }: Pick<RunToEndDeps, 'readers'>,
+  run: { run_id: string; subscription: Subscription },
+  hears: NonNullable<Options['hears']>,
+): Promise<void> {
   const wanted = { modes: undefined, namespaces: undefined };
-  for await (const events of readers.eventsFromStart({ run_id, subscription: { next, close }, resumable: false, wanted }))
-    for (const event of events) await hears(event);
-  return { next: () => Promise.resolve(end), close };
+  for await (const events of readers.eventsFromStart({ ...run, resumable: false, wanted })) for (const event of events) await hears(event);
 }

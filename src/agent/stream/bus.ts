@@ -1,8 +1,9 @@
-import type { RunError } from '../../schema/run.ts';
+import type { RunError, RunStatus } from '../../schema/run.ts';
 import type { RunEvent } from '../../schema/stream-event.ts';
 
 /** The outcome of a run that ended in this process. `values` and `interrupts` are JSON text; absent means unchanged. */
 export type RunResult = {
+  status?: RunStatus;
   values?: string;
   interrupts?: string;
   error?: RunError;

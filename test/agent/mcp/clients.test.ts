@@ -97,6 +97,12 @@ describe.each([OLDER, NEWER])('a client of revision %s', (version) => {
     await until('the run is stopped', () => stopped() > before);
   });
 
+  test('hears that its run was stopped by somebody else', async () => {
+    const onprogress = (): void => void agent.client.runs.cancelMany({ status: 'running' });
+    const result = await client.callTool({ name: 'broken', arguments: { how: 'never' } }, { onprogress });
+    expect([result.isError, textOf(result)]).toEqual([true, 'Interrupted: The run was stopped before its end.']);
+  });
+
   test('that shows no forms gets the question with the state and the thread, on which others can answer', async () => {
     const result = await client.callTool({ name: 'approval', arguments: { request: 'go' } });
     const { thread_id, ...state } = result.structuredContent as { thread_id: string };

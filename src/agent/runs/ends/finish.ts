@@ -100,7 +100,7 @@ export async function finish(
   // Whoever waits for the end looks at the thread next.
   const kept = await keptThread(db, run, { status: finished.status, rest: end.rest });
   if (end.stateUnknown && !run.temporary) await Promise.race([refreshThread(deps, run), wait(READ_STATE_WITHIN)]);
-  await readers.end(run.run_id, finished.readers, resultOf(end, feedback));
+  await readers.end(run.run_id, finished.readers, resultOf({ ...end, status: finished.status }, feedback));
   const elsewhere = finished.readers.some((reader) => reader !== signals.processId);
   if (run.temporary && !kept) await retireThread(db, run.thread_id, { afterSeconds: secondsOf(deps, run, elsewhere) });
   return { more: finished.more, status: finished.status };
@@ -131,7 +131,8 @@ async function written({ db, finishes, signals }: Deps, { run_id, thread_id, kwa
   return (await finishes.add(row)) ?? finishedBefore(db, row);
 }
 
-const resultOf = ({ values, interrupts, error }: FinishEnd, feedback: Feedback): RunResult => ({
+const resultOf = ({ status, values, interrupts, error }: FinishEnd, feedback: Feedback): RunResult => ({
+  status,
   ...(values !== undefined && { values }),
   ...(interrupts !== undefined && { interrupts }),
   ...(error !== null && { error }),
