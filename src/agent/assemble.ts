@@ -28,6 +28,7 @@ import { Keeper } from './runs/keeper.ts';
 import { Readers } from './runs/readers.ts';
 import { QueuedRuns } from './runs/queued-runs.ts';
 import { Callers } from './callers.ts';
+import { Reencryption } from './reencryption.ts';
 import { mountPrefix } from './server.ts';
 import { handleReconnect, handleSignal } from './signal-handler.ts';
 import { Bus } from './stream/bus.ts';
@@ -87,6 +88,8 @@ type Parts = {
   config: AgentConfig;
   db: Database;
   preparing: Database;
+  /** The key that encrypts new values; undefined where nothing does. */
+  keyId: string | undefined;
   host: GraphHost;
   bundles: Bundles;
   file: GraphsFile;
@@ -137,7 +140,7 @@ export async function assemble(parts: Parts, opened: Opened): Promise<AgentDeps>
   };
   const deps: AgentDeps = {
     ...making,
-    callers: new Callers(config.callers),
+    ...partsApart(parts, signals.processId),
     keeper,
     clock: new CronClock({ ...making, callerFor }),
     expiry: expirySettings(file.settings),
@@ -151,6 +154,12 @@ export async function assemble(parts: Parts, opened: Opened): Promise<AgentDeps>
   await signals.listen({ signal: (signal) => handleSignal(deps, signal), reconnected: () => handleReconnect(deps) }, deadWorkers);
   return deps;
 }
+
+/** Returns parts that need no others. */
+const partsApart = ({ config, db, keyId, log }: Parts, worker: string): Pick<AgentDeps, 'callers' | 'reencryption'> => ({
+  callers: new Callers(config.callers),
+  reencryption: new Reencryption({ db, keyId, worker, log }),
+});
 
 const deadWorkersOf = (looks: { db: Database; worker: string; log: Log }, keeper: Keeper): DeadWorkers =>
   new DeadWorkers({ ...looks, takeOver: (dead) => keeper.takeOver(dead) });

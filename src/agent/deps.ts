@@ -14,6 +14,7 @@ import type { Tickets } from './queue/tickets.ts';
 import type { CreateDeps } from './runs/create.ts';
 import type { CronClock } from './crons/clock.ts';
 import type { Callers } from './callers.ts';
+import type { Reencryption } from './reencryption.ts';
 import type { Executor } from './runs/executor.ts';
 import type { Keeper } from './runs/keeper.ts';
 import type { QueuedRuns } from './runs/queued-runs.ts';
@@ -55,6 +56,8 @@ export type AgentDeps = {
   callers: Callers;
   queued: QueuedRuns;
   webhooks: Webhooks;
+  /** Seals anew what earlier keys have sealed. */
+  reencryption: Reencryption;
   /** Sends what webhooks are to be told. */
   courier: Courier;
   /** Sign what clients carry from one request to the next. */

@@ -38,6 +38,7 @@ const FEATURES: readonly Feature[] = [
   // A process that takes no runs leaves their ends to those that do.
   { isServed: () => true, work: ({ courier, pump }, signal) => void (pump.works && courier.work(signal)) },
   { isServed: () => true, work: (deps, signal) => void (deps.pump.works && removeExpired(deps, signal)) },
+  { isServed: () => true, work: ({ reencryption, pump }, signal) => void reencryption.work(signal, pump.works) },
   // Indexing is always on, because graphs search the store whether or not clients can reach it.
   { isServed: () => true, work: (deps, signal) => void indexStore(deps, signal) },
 ];

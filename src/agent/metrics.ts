@@ -25,7 +25,7 @@ function twice({ name, ...own }: { name: string; help: string; registers: Regist
   };
 }
 
-type Sources = Pick<AgentDeps, 'db' | 'executor' | 'jobs' | 'courier' | 'log' | 'shippedLines'>;
+type Sources = Pick<AgentDeps, 'db' | 'reencryption' | 'executor' | 'jobs' | 'courier' | 'log' | 'shippedLines'>;
 type MakeGauge = (name: string, help: string) => Settable;
 /** Brings its metrics up to date, and returns them as JSON. */
 type Read = () => object | Promise<object>;
@@ -79,6 +79,23 @@ function webhookMetrics({ courier }: Sources, registers: Registry[]): Read {
     for (const [result, count] of Object.entries(courier.counts)) attempts.inc({ result }, count);
     sending.set(courier.count);
     return { ...courier.counts, sending: courier.count };
+  };
+}
+
+function encryptionMetrics({ reencryption }: Sources, registers: Registry[]): Read {
+  const help = 'Keys, other than the one that encrypts, of which values may be left; not a number where nothing is encrypted.';
+  const older = new Gauge({ name: 'gx_api_encryption_older_keys', help, registers });
+  const name = 'gx_api_encryption_rewritten_total';
+  const rewritten = new Counter({
+    name,
+    help: 'Rows that were encrypted anew here, because an earlier key had encrypted them.',
+    registers,
+  });
+  return () => {
+    older.set(reencryption.olderKeys ?? Number.NaN);
+    rewritten.reset();
+    rewritten.inc(reencryption.rewritten);
+    return { older_keys: reencryption.olderKeys, rewritten: reencryption.rewritten };
   };
 }
 
@@ -136,6 +153,7 @@ export function createMetrics(sources: Sources, { deployment = '', revision = ''
     webhooks: webhookMetrics(sources, registers),
     postgres: poolMetrics(sources, gauge),
     database: databaseMetrics(sources, registers),
+    encryption: encryptionMetrics(sources, registers),
     log: logMetrics(sources, registers),
     http: () => requestMetrics(requests),
   };

@@ -8,7 +8,7 @@ import { assemble, graphHost, Opened, sharesOf } from './assemble.ts';
 import { openAuthentication, openUserCode, type Authentication } from './authentication.ts';
 import type { ClockDeps } from './crons/clock.ts';
 import { keepSystemAssistant } from './db/assistants.ts';
-import { checkKeys } from './db/encryption-keys.ts';
+import { checkKeys, writingKey } from './db/encryption-keys.ts';
 import { migrate } from './db/migrate.ts';
 import { openDatabase, type Database } from './db/pool.ts';
 import { reachDatabase } from './db/reach.ts';
@@ -66,12 +66,10 @@ async function start({ config, log, lines, signal, extra = [], faults }: StartOp
   const { early, module } = await loadEncryption({ config, file, log, lines }, opened);
   const { db, preparing } = await openDatabases({ config, log, signal, module }, opened);
   const { host, loading, bundling, opening } = loadUsersParts({ config, file, log, lines, signal, faults, early }, opened);
-  await prepareDatabase(preparing, { keys: config.encryption, module }, log);
+  const keyId = await prepareDatabase(preparing, { keys: config.encryption, module }, log);
   const callerFor: ClockDeps['callerFor'] = async (owner) => (await opening).callerFor(owner);
-  const deps = await assemble(
-    { config, db, preparing, host, bundles: await bundling, file, callerFor, graphFaults: () => faults?.told() ?? [], log, lines },
-    opened,
-  );
+  const parts = { config, db, preparing, keyId, host, file, callerFor, log, lines };
+  const deps = await assemble({ ...parts, bundles: await bundling, graphFaults: () => faults?.told() ?? [] }, opened);
   await loading.then((failures) => faults?.found(failures, deps.graphs));
   const { guard, callerOf, code } = await opening;
   await ownAssistants(preparing, file, defaults);
@@ -154,10 +152,11 @@ async function openDatabases(
 
 type UsersParts = { host: GraphHost; loading: Promise<GraphFailures>; bundling: Promise<Bundles>; opening: Promise<Authentication> };
 
-/** Brings the database up to date, and makes sure that its values can be read. */
-async function prepareDatabase(preparing: Database, encrypting: Parameters<typeof checkKeys>[1], log: Log): Promise<void> {
+/** Brings the database up to date, and makes sure that its values can be read. Returns the key that encrypts. */
+async function prepareDatabase(preparing: Database, encrypting: Parameters<typeof checkKeys>[1], log: Log): Promise<string | undefined> {
   await migrate(preparing);
   await checkKeys(preparing, encrypting, log);
+  return writingKey(encrypting);
 }
 
 /** `early` is the user's code that was loaded before the database was opened. */

@@ -12,11 +12,11 @@ const COLUMNS = CRON_FIELDS.map((name) => `c.${name}`).join(', ');
 type SealedCron = { cron_id: string; payload?: unknown; owner?: unknown; metadata?: unknown; config?: unknown };
 type Sealing = Pick<Db, 'codec'>;
 
-const payloadOf = (cron_id: string): Place => ({ kind: 'cron.payload', of: cron_id });
-const ownerOf = (cron_id: string): Place => ({ kind: 'cron.payload', of: `owner of ${cron_id}`, field: 'owner' });
+export const cronPayloadPlace = (cron_id: string): Place => ({ kind: 'cron.payload', of: cron_id });
+export const cronOwnerPlace = (cron_id: string): Place => ({ kind: 'cron.payload', of: `owner of ${cron_id}`, field: 'owner' });
 const SEALED_COLUMNS: SealedColumns<SealedCron> = {
-  payload: ({ cron_id }) => payloadOf(cron_id),
-  owner: ({ cron_id }) => ownerOf(cron_id),
+  payload: ({ cron_id }) => cronPayloadPlace(cron_id),
+  owner: ({ cron_id }) => cronOwnerPlace(cron_id),
   metadata: 'named',
   config: 'named',
 };
@@ -52,7 +52,7 @@ export async function insertCron(db: Db, cron: NewCron): Promise<Cron | undefine
       cron.assistant_id,
       cron.thread_id,
       cron.user_id,
-      cron.owner === undefined ? null : await codec.seal(ownerOf(cron.cron_id), toField(cron.owner)!),
+      cron.owner === undefined ? null : await codec.seal(cronOwnerPlace(cron.cron_id), toField(cron.owner)!),
       ...(await changeable(codec, cron.cron_id, cron)),
     ],
   });
@@ -98,7 +98,7 @@ const changeable = async (codec: Db['codec'], cronId: string, cron: ChangedCron)
   cron.next_run_date,
   cron.enabled,
   cron.on_run_completed,
-  await codec.seal(payloadOf(cronId), toField(cron.payload)!),
+  await codec.seal(cronPayloadPlace(cronId), toField(cron.payload)!),
   toField(await sealNamed(codec, 'cron.metadata', cron.metadata)),
 ];
 

@@ -3,22 +3,19 @@ import { StartError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { aesKeyId } from '../encryption/aes.ts';
 import type { EncryptionModule } from '../encryption/codec-of.ts';
-import type { Place } from '../encryption/codec.ts';
+import { MODULE_KEY, type Place } from '../encryption/codec.ts';
 import type { Db } from './pool.ts';
 
-const placeOf = (keyId: string): Place => ({ kind: 'key', of: keyId });
+export const keyPlace = (keyId: string): Place => ({ kind: 'key', of: keyId });
 
 /** What a row holds, sealed by its key. */
 const WORD = 'gx';
-
-/** The id under which the module of `encryption.path` stands among the keys. */
-const MODULE = 'encryption.path';
 
 type Encrypting = { keys: EncryptionSettings | undefined; module: Pick<EncryptionModule, 'encrypts'> | undefined };
 
 /** Returns the id of what encrypts new values; undefined where nothing does. */
 export function writingKey({ keys, module }: Encrypting): string | undefined {
-  if (module?.encrypts === true) return MODULE;
+  if (module?.encrypts === true) return MODULE_KEY;
   return keys?.encrypts === true ? idsOf(keys)[0] : undefined;
 }
 
@@ -33,16 +30,22 @@ export async function checkKeys(db: Db, encrypting: Encrypting, log: Log): Promi
   for (const { key_id, sealed } of rows) if (!(await reads(db, key_id, sealed))) missing.push(key_id);
   if (rows.length > 0 && missing.length === rows.length) throw new StartError(sentence(missing, encrypting));
   if (missing.length > 0) log.warn({ keys: missing }, 'values that these keys encrypted can not be read: GX_AES_KEY lacks them');
-  if (writing === undefined || rows.some(({ key_id }) => key_id === writing)) return;
+  if (writing !== undefined) await useKey(db, writing);
+}
+
+/** Writes down that a server encrypts with the key now. */
+export async function useKey(db: Db, keyId: string): Promise<void> {
+  const known = await db.query({ text: 'update gx.encryption_key set used_at = now() where key_id = $1 returning 1', values: [keyId] });
+  if (known.length > 0) return;
   await db.query({
-    text: 'insert into gx.encryption_key (key_id, sealed) values ($1, $2) on conflict do nothing',
-    values: [writing, await sealedWord(db, writing)],
+    text: 'insert into gx.encryption_key (key_id, sealed) values ($1, $2) on conflict (key_id) do update set used_at = now()',
+    values: [keyId, await sealedWord(db, keyId)],
   });
 }
 
 /** Returns the word as the key seals it. Throws a `StartError` where a module does not read what it wrote. */
 async function sealedWord(db: Db, keyId: string): Promise<string> {
-  const sealed = await db.codec.seal(placeOf(keyId), JSON.stringify(WORD));
+  const sealed = await db.codec.seal(keyPlace(keyId), JSON.stringify(WORD));
   if (await reads(db, keyId, JSON.parse(sealed))) return sealed;
   throw new StartError('encryption.path: what encrypt returned, decrypt did not turn back; it must return what encrypt was given.');
 }
@@ -50,13 +53,13 @@ async function sealedWord(db: Db, keyId: string): Promise<string> {
 const idsOf = ({ keys }: EncryptionSettings): string[] => keys.map((key) => aesKeyId(Buffer.from(key, 'base64')));
 
 const reads = (db: Db, keyId: string, sealed: unknown): Promise<boolean> =>
-  db.codec.open(placeOf(keyId), sealed).then(
+  db.codec.open(keyPlace(keyId), sealed).then(
     (word) => word === WORD,
     () => false,
   );
 
 function sentence(missing: string[], { keys, module }: Encrypting): string {
-  const ids = missing.filter((id) => id !== MODULE);
+  const ids = missing.filter((id) => id !== MODULE_KEY);
   if (ids.length === 0)
     return module === undefined
       ? 'The database is encrypted by a module, and gx.json names none in encryption.path; name that module again.'

@@ -2,10 +2,10 @@ import { PLAIN, type Place } from '../encryption/codec.ts';
 import { fieldText } from './json-field.ts';
 import type { Db } from './pool.ts';
 
-const eventData = (run_id: string): Place => ({ kind: 'event.data', of: run_id });
+export const eventPlace = (run_id: string): Place => ({ kind: 'event.data', of: run_id });
 
 /** Returns what the column of an event's data gets. */
-const sealEvent = ({ codec }: Db, run_id: string, json: string): Promise<string> => codec.seal(eventData(run_id), fieldText(json));
+const sealEvent = ({ codec }: Db, run_id: string, json: string): Promise<string> => codec.seal(eventPlace(run_id), fieldText(json));
 
 /** Returns the same for many events. */
 export const sealEvents = (db: Db, events: { run_id: string; json: string }[]): string[] | Promise<string[]> =>
@@ -20,4 +20,4 @@ export const openEvents = <E extends { json: string }>(
 ): Promise<(E & { run_id: string })[]> =>
   codec === PLAIN
     ? Promise.resolve(events)
-    : Promise.all(events.map(async (event) => ({ ...event, json: await codec.openText(eventData(event.run_id), event.json) })));
+    : Promise.all(events.map(async (event) => ({ ...event, json: await codec.openText(eventPlace(event.run_id), event.json) })));

@@ -6,7 +6,7 @@ import { namedField, sealField } from './sealed-fields.ts';
 /** Seconds that a link to give feedback works, because a person needs time to read the answer. */
 const LIFE_SECONDS = 3 * 3600;
 
-const FEEDBACK: Place = { kind: 'feedback' };
+export const FEEDBACK: Place = { kind: 'feedback' };
 
 export type FeedbackToken = { token: string; key: string; url: string };
 

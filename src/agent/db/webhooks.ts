@@ -43,11 +43,11 @@ export const tellEnds = ({ from, status, values = STATE_OF_THREAD, only = 'true'
       'values', ${values}, 'error', r.error)
     from ${from} where r.webhook is not null and ${only} on conflict (run_id) do nothing`;
 
-const urlPlace = (run_id: string): Place => ({ kind: 'webhook.url', of: run_id });
+export const webhookUrlPlace = (run_id: string): Place => ({ kind: 'webhook.url', of: run_id });
 
 /** Returns what a run's column of its webhook gets. The URL may be a secret, and the host is not. */
 export async function targetField({ codec }: Pick<Db, 'codec'>, runId: string, { url, host }: WebhookTarget): Promise<string> {
-  return `{"url":${await codec.seal(urlPlace(runId), toField(url)!)},"host":${toField(host)}}`;
+  return `{"url":${await codec.seal(webhookUrlPlace(runId), toField(url)!)},"host":${toField(host)}}`;
 }
 
 /** A message that this process sends now, as it is stored. */
@@ -57,7 +57,7 @@ export type DueWebhook = { run_id: string; url: unknown; host: string; attempts:
 export async function openWebhook({ codec }: Pick<Db, 'codec'>, due: DueWebhook): Promise<{ url: string; end: ToldEnd }> {
   const [end] = await openRuns({ codec }, [due.message]);
   const values = await codec.open(THREAD_VALUES, due.message.values);
-  return { url: (await codec.open(urlPlace(due.run_id), due.url)) as string, end: { ...end!, values } };
+  return { url: (await codec.open(webhookUrlPlace(due.run_id), due.url)) as string, end: { ...end!, values } };
 }
 
 /** `room`: how many more each busy host may get, `each`: any other, `most`: all together. */

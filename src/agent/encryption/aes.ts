@@ -37,6 +37,10 @@ export const aesKeyId = (secret: Buffer): string => derived(secret, 'id', ID_BYT
 const derived = (secret: Buffer, use: string, bytes: number, salt: Buffer = Buffer.alloc(0)): Buffer =>
   Buffer.from(hkdfSync('sha256', secret, salt, `gx at rest: ${use}`, bytes));
 
+/** Returns what the sealed values of a key begin with, in bytes. */
+export const aesHeads = (keyId: string): Buffer[] =>
+  [AS_IS, COMPRESSED].map((form) => Buffer.concat([Buffer.of(form), Buffer.from(keyId, 'hex')]));
+
 /** Returns a codec that reads with all keys, and encrypts new values with the first, if it encrypts at all. */
 export function aesCodec({ keys, encrypts, names }: EncryptionSettings): Codec {
   const secrets = keys.map((key) => Buffer.from(key, 'base64'));
@@ -46,8 +50,14 @@ export function aesCodec({ keys, encrypts, names }: EncryptionSettings): Codec {
     if (base64.startsWith(CUSTOM)) throw ofModule();
     return decrypted(ring, place, Buffer.from(base64, 'base64')).toString();
   };
+  const isOwn = (bytes: Buffer): boolean => writing === undefined || bytes.subarray(1, 1 + ID_BYTES).equals(writing.key.id);
   return {
     encrypts,
+    isOwn: (sealed) => isOwn(Buffer.from(sealed.slice(0, 8), 'base64')),
+    isOwnBytes: (stored) => {
+      const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
+      return !bytes.subarray(0, MAGIC.length).equals(MAGIC) || isOwn(bytes.subarray(MAGIC.length));
+    },
     names: new Set(encrypts ? names : []),
     seal: async (place, json) => {
       if (writing !== undefined) return `${SEALED_TEXT}${encrypted(writing, place, Buffer.from(json)).toString('base64')}"}`;

@@ -61,6 +61,9 @@ export type Codec = {
   openText(place: Place, stored: string): Promise<string>;
   sealBytes(place: Place, bytes: Uint8Array): Promise<Uint8Array>;
   openBytes(place: Place, stored: Uint8Array): Promise<Uint8Array>;
+  /** Says whether what stands under `SEALED` is sealed by what now encrypts. Bytes that nothing sealed are, too. */
+  isOwn(sealed: string): boolean;
+  isOwnBytes(stored: Uint8Array): boolean;
   /** Returns what is stored under the keys of a record that a module encrypts. Absent where names alone decide. */
   sealKeys?: (of: RecordName, record: Record<string, unknown>) => Promise<Record<string, unknown>>;
 };
@@ -76,10 +79,15 @@ export const PLAIN: Codec = {
   openText: (_, stored) => Promise.resolve(stored),
   sealBytes: (_, bytes) => Promise.resolve(bytes),
   openBytes: (_, stored) => Promise.resolve(stored),
+  isOwn: () => true,
+  isOwnBytes: () => true,
 };
 
 /** What a value has under `SEALED` that a module sealed; a key writes base64 there. */
 export const CUSTOM = 'custom';
+
+/** The id under which a module stands among the keys. */
+export const MODULE_KEY = 'encryption.path';
 
 /** The form of bytes that a module sealed; a key writes 1 or 2. */
 export const CUSTOM_FORM = 3;

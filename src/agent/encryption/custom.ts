@@ -71,6 +71,11 @@ export function customCodec({ cipher, encrypts }: { cipher: Cipher; encrypts: bo
     ...reading,
     encrypts: true,
     names: new Set(),
+    isOwn: (sealed) => sealed === CUSTOM,
+    isOwnBytes: (stored) => {
+      const [form] = stored.subarray(MAGIC.length);
+      return form === CUSTOM_FORM || !MAGIC.equals(stored.subarray(0, MAGIC.length));
+    },
     seal: async (place, json) => {
       const of = ofPlace(place);
       return `${CUSTOM_TEXT},"of":"${of}",${(await text('seal', of, json)).slice(1)}`;

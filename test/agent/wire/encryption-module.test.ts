@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { asAdmin } from '../../kit/postgres-template.ts';
+import { until } from '../../kit/until.ts';
 import { call, canary, everyInputIsRead, nothingIsFound, openEncrypted, thread_id, type Encrypted } from '../../kit/postgres-encrypted.ts';
 
 /* What a server keeps whose values the handlers of `encryption.path` encrypt. */
@@ -40,6 +42,11 @@ describe('another way of encrypting', () => {
     await server.start({ config: 'test/agent/wire/encryption/graphs/only-reads.json', env: { ...env, GX_AES_KEY: 'k'.repeat(32) } });
     expect(await note()).toBe(before);
     await server.agent.client.runs.wait(thread_id, 'keeps', { input: { note: canary('by-key') } });
+    expect(await note()).toBe(canary('by-key'));
+    // Nobody waits for the minutes after which a key counts as used no more.
+    await asAdmin(server.database, (client) => client.query(`update gx.encryption_key set used_at = now() - interval '1 hour'`));
+    await until('nothing is left of the module', () => server.agent.output().includes('no value of these keys is left'), 120);
+    await server.start({ config: 'test/agent/wire/encryption/graphs/gx.json', env: { GX_AES_KEY: 'k'.repeat(32) } });
     expect(await note()).toBe(canary('by-key'));
   });
 

@@ -1,0 +1,229 @@
+import { openNamed, isSealed, sealNamed, SEALED, SEALED_TEXT, type Codec, type Place, type RecordName } from '../encryption/codec.ts';
+import { valuePlace, writePlace } from './checkpoint-fields.ts';
+import { cronOwnerPlace, cronPayloadPlace } from './crons.ts';
+import { eventPlace } from './event-data.ts';
+import { FEEDBACK } from './feedback.ts';
+import { RUN_ERROR, runKwargsPlace } from './run-fields.ts';
+import { itemPlace } from './store-items.ts';
+import { THREAD_INTERRUPTS } from './thread-fields.ts';
+import { THREAD_VALUES } from './thread-values.ts';
+import { webhookUrlPlace } from './webhooks.ts';
+
+/* This file knows every column that holds what is sealed, and seals it anew with what now encrypts. */
+
+type Row = Record<string, unknown>;
+
+/** Returns what the column is to hold; the very same value where nothing of it is to change. */
+type Reseal = (codec: Codec, stored: unknown, row: Row) => Promise<unknown>;
+
+export type SealedTable = {
+  name: string;
+  /** The column with the id of the thread whose rows these are, if they are a thread's. */
+  thread?: string;
+  /** What else places need. */
+  known?: string[];
+  columns: Record<string, { type: 'jsonb' | 'json' | 'text' | 'bytea'; reseal: Reseal }>;
+};
+
+async function resealed(codec: Codec, place: Place, stored: unknown): Promise<unknown> {
+  if (!isSealed(stored) || codec.isOwn(stored[SEALED])) return stored;
+  const anew = JSON.parse(await codec.seal(place, JSON.stringify(await codec.open(place, stored)))) as Row;
+  // Claims look for this field beside what is sealed.
+  return 'protocol' in stored ? { protocol: stored['protocol'], ...anew } : anew;
+}
+
+/** A value in a column of JSON. */
+const value = (place: (row: Row) => Place, type: 'jsonb' | 'json' = 'jsonb') => ({
+  type,
+  reseal: (codec: Codec, stored: unknown, row: Row) => resealed(codec, place(row), stored),
+});
+
+/** JSON in a column of text. */
+const text = (place: (row: Row) => Place) => ({
+  type: 'text' as const,
+  reseal: async (codec: Codec, stored: unknown, row: Row) => {
+    if (!(stored as string).startsWith(SEALED_TEXT)) return stored;
+    const parsed = JSON.parse(stored as string) as unknown;
+    const anew = await resealed(codec, place(row), parsed);
+    return anew === parsed ? stored : JSON.stringify(anew);
+  },
+});
+
+const isOlder = (codec: Codec, stored: unknown): boolean =>
+  typeof stored === 'object' &&
+  stored !== null &&
+  (isSealed(stored) ? !codec.isOwn(stored[SEALED]) : Object.values(stored).some((part) => isOlder(codec, part)));
+
+const resealedRecord = async (codec: Codec, of: RecordName, stored: unknown): Promise<unknown> =>
+  isOlder(codec, stored) ? sealNamed(codec, of, await openNamed(codec, stored)) : stored;
+
+/** Metadata, a config or a context. */
+const record = (of: RecordName) => ({
+  type: 'jsonb' as const,
+  reseal: (codec: Codec, stored: unknown) => resealedRecord(codec, of, stored),
+});
+
+async function resealedBytes(codec: Codec, place: Place, type: string, stored: Uint8Array): Promise<Uint8Array> {
+  if (type !== 'json' && type !== 'list')
+    return codec.isOwnBytes(stored) ? stored : codec.sealBytes(place, await codec.openBytes(place, stored));
+  const parsed = JSON.parse(Buffer.from(stored).toString()) as unknown;
+  const anew = await resealed(codec, place, parsed);
+  return anew === parsed ? stored : Buffer.from(JSON.stringify(anew));
+}
+
+/** The value of a checkpoint, by its encoding. */
+const bytes = (place: (row: Row) => Place) => ({
+  type: 'bytea' as const,
+  reseal: (codec: Codec, stored: unknown, row: Row) => resealedBytes(codec, place(row), String(row['type']), stored as Uint8Array),
+});
+
+/** What a write replaced, and what that had replaced (checkpoints.ts). */
+type Before = { channel: string; type: string; blob: string; before: Before | null };
+
+async function resealedBefore(codec: Codec, taskId: string, stored: Before | null): Promise<Before | null> {
+  if (stored === null) return null;
+  const blob = Buffer.from(stored.blob, 'base64');
+  const anew = await resealedBytes(codec, writePlace(taskId, stored.channel), stored.type, blob);
+  const before = await resealedBefore(codec, taskId, stored.before);
+  return anew === blob && before === stored.before ? stored : { ...stored, blob: Buffer.from(anew).toString('base64'), before };
+}
+
+type PackedWrite = [
+  taskId: string,
+  path: string,
+  run: string,
+  idx: number,
+  channel: string,
+  type: string,
+  value: unknown,
+  before: Before | null,
+];
+type Packed = [id: string, parent: string, checkpoint: unknown, metadata: unknown, writes: PackedWrite[] | null];
+
+async function resealedWrite(codec: Codec, write: PackedWrite): Promise<PackedWrite> {
+  const [taskId, path, run, idx, channel, type, stored, before] = write;
+  const place = writePlace(taskId, channel);
+  const encoded = Buffer.from(type === 'json' ? JSON.stringify(stored) : (stored as string), type === 'json' ? 'utf8' : 'base64');
+  const anew = await resealedBytes(codec, place, type, encoded);
+  const earlier = await resealedBefore(codec, taskId, before);
+  if (anew === encoded && earlier === before) return write;
+  const changed: unknown = type === 'json' ? JSON.parse(Buffer.from(anew).toString()) : Buffer.from(anew).toString('base64');
+  return [taskId, path, run, idx, channel, type, changed, earlier];
+}
+
+async function resealedPack(codec: Codec, packed: Packed[]): Promise<Packed[]> {
+  let changes = false;
+  const all: Packed[] = [];
+  for (const one of packed) {
+    const [id, parent, checkpoint, metadata, writes] = one;
+    const anew = await resealedRecord(codec, 'checkpoint.metadata', metadata);
+    const written = writes && (await Promise.all(writes.map((write) => resealedWrite(codec, write))));
+    const changed = anew !== metadata || (written?.some((write, at) => write !== writes![at]) ?? false);
+    changes ||= changed;
+    all.push(changed ? [id, parent, checkpoint, anew, written] : one);
+  }
+  return changes ? all : packed;
+}
+
+/** The message of an end that is still to be told. */
+async function resealedMessage(codec: Codec, message: Row, runId: string): Promise<Row> {
+  const parts = {
+    kwargs: await resealed(codec, runKwargsPlace(runId), message['kwargs']),
+    values: await resealed(codec, THREAD_VALUES, message['values']),
+    error: await resealed(codec, RUN_ERROR, message['error']),
+    metadata: await resealedRecord(codec, 'run.metadata', message['metadata']),
+  };
+  return Object.entries(parts).every(([name, part]) => part === message[name]) ? message : { ...message, ...parts };
+}
+
+const id = (row: Row, name: string): string => row[name] as string;
+
+const OF_ASSISTANTS = { config: record('assistant.config'), context: record('assistant.context'), metadata: record('assistant.metadata') };
+
+/** All tables, those first that a graph reads most. */
+export const SEALED_TABLES: readonly SealedTable[] = [
+  { name: 'assistant', columns: OF_ASSISTANTS },
+  { name: 'assistant_version', columns: OF_ASSISTANTS },
+  {
+    name: 'thread',
+    thread: 'thread_id',
+    columns: {
+      metadata: record('thread.metadata'),
+      config: record('assistant.config'),
+      interrupts: value(() => THREAD_INTERRUPTS),
+      error: value(() => RUN_ERROR),
+      long_values: text(() => THREAD_VALUES),
+    },
+  },
+  {
+    name: 'run',
+    thread: 'thread_id',
+    known: ['run_id'],
+    columns: {
+      kwargs: value((row) => runKwargsPlace(id(row, 'run_id'))),
+      metadata: record('run.metadata'),
+      error: value(() => RUN_ERROR),
+      webhook: {
+        type: 'jsonb',
+        reseal: async (codec, stored, row) => {
+          const { url } = stored as Row;
+          const anew = await resealed(codec, webhookUrlPlace(id(row, 'run_id')), url);
+          return anew === url ? stored : { ...(stored as Row), url: anew };
+        },
+      },
+    },
+  },
+  { name: 'stream_event', thread: 'thread_id', known: ['run_id'], columns: { data: text((row) => eventPlace(id(row, 'run_id'))) } },
+  { name: 'checkpoints', thread: 'thread_id', columns: { metadata: record('checkpoint.metadata') } },
+  {
+    name: 'checkpoint_blobs',
+    thread: 'thread_id',
+    known: ['type', 'channel', 'version'],
+    columns: { blob: bytes((row) => valuePlace(id(row, 'channel'), id(row, 'version'))) },
+  },
+  {
+    name: 'checkpoint_writes',
+    thread: 'thread_id',
+    known: ['type', 'channel', 'task_id'],
+    columns: {
+      blob: bytes((row) => writePlace(id(row, 'task_id'), id(row, 'channel'))),
+      before: { type: 'jsonb', reseal: (codec, stored, row) => resealedBefore(codec, id(row, 'task_id'), stored as Before | null) },
+    },
+  },
+  {
+    name: 'checkpoint_packs',
+    thread: 'thread_id',
+    columns: { packed: { type: 'json', reseal: (codec, stored) => resealedPack(codec, stored as Packed[]) } },
+  },
+  {
+    name: 'store_item',
+    known: ['namespace', 'key'],
+    columns: { value: value((row) => itemPlace({ namespace: row['namespace'] as string[], key: id(row, 'key') })) },
+  },
+  {
+    name: 'cron',
+    known: ['cron_id'],
+    columns: {
+      payload: value((row) => cronPayloadPlace(id(row, 'cron_id'))),
+      owner: value((row) => cronOwnerPlace(id(row, 'cron_id'))),
+      metadata: record('cron.metadata'),
+    },
+  },
+  {
+    name: 'feedback',
+    columns: {
+      value: value(() => FEEDBACK),
+      correction: value(() => FEEDBACK),
+      comment: text(() => FEEDBACK),
+      metadata: record('run.feedback_metadata'),
+    },
+  },
+  {
+    name: 'webhook',
+    known: ['run_id'],
+    columns: {
+      url: value((row) => webhookUrlPlace(id(row, 'run_id'))),
+      message: { type: 'json', reseal: (codec, stored, row) => resealedMessage(codec, stored as Row, id(row, 'run_id')) },
+    },
+  },
+];
