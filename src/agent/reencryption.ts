@@ -14,6 +14,8 @@ type Options = {
 
 /** Milliseconds between two looks at the keys. */
 const LOOK_EVERY = 5000;
+/** Milliseconds between two signs that this process encrypts with its key. */
+const SIGN_EVERY = 60_000;
 /** The part of the time that a pass leaves to others, in lengths of its own steps. */
 const REST = 1;
 
@@ -28,6 +30,7 @@ export class Reencryption {
   /** Rows that were sealed anew here. */
   rewritten = 0;
   #told = '';
+  #signed = -Infinity;
 
   constructor(options: Options) {
     this.#options = options;
@@ -46,7 +49,10 @@ export class Reencryption {
 
   async #look(keyId: string, rewrites: boolean, signal: AbortSignal): Promise<void> {
     const { db, worker } = this.#options;
-    await useKey(db, keyId);
+    if (performance.now() - this.#signed > SIGN_EVERY) {
+      this.#signed = performance.now();
+      await useKey(db, keyId);
+    }
     const { all, readable } = await olderKeys(db, keyId);
     this.olderKeys = all.ids.length;
     if (!rewrites || readable.ids.length === 0 || this.#waits(readable)) return;
