@@ -1,5 +1,6 @@
 import type { AgentDeps } from './deps.ts';
 import { indexStore } from './index-store.ts';
+import { a2aFeature } from './routes/a2a.ts';
 import { assistantGraphRoutes } from './routes/assistant-graphs.ts';
 import { assistantRoutes } from './routes/assistants.ts';
 import { cronRoutes } from './routes/crons.ts';
@@ -33,6 +34,7 @@ const FEATURES: readonly Feature[] = [
   { isServed: ({ http, config }) => config.crons && http.disable_runs !== true, flag: 'crons', routes: cronRoutes, work: fireCrons },
   eventStreaming,
   mcpFeature,
+  a2aFeature,
   { isServed: ({ http }) => http.disable_store !== true, routes: storeRoutes },
   { isServed: ({ http }) => http.disable_ui !== true, routes: uiRoutes },
   // A process that takes no runs leaves their ends to those that do.

@@ -41,14 +41,14 @@ const STOPPING = `(cancel is not null and status in ('pending', 'running'))`;
  * From the statement that takes a cancel on, clients see the run as it will end: interrupted, or gone when it is rolled
  * back. The row keeps the status until the worker confirms, because the thread is busy until then.
  */
-const STATUS = `case when ${STOPPING} then 'interrupted' else status end`;
-const GONE = `(${STOPPING} and cancel = 'rollback')`;
+export const RUN_STATUS = `case when ${STOPPING} then 'interrupted' else status end`;
+export const RUN_GONE = `(${STOPPING} and cancel = 'rollback')`;
 
 /** What clients see of a webhook of which nothing was written yet. */
 export const NOT_SENT: WebhookStatus = { state: 'pending', attempts: 0, last_error: null };
 const WEBHOOK_STATUS = `case when webhook is not null then coalesce(webhook_status, '${JSON.stringify(NOT_SENT)}') end`;
 
-const SHOWN = `run_id, thread_id, assistant_id, created_at, updated_at, ${STATUS} as status, metadata, kwargs, multitask_strategy,
+const SHOWN = `run_id, thread_id, assistant_id, created_at, updated_at, ${RUN_STATUS} as status, metadata, kwargs, multitask_strategy,
   ${WEBHOOK_STATUS} as webhook_status`;
 
 export type RunContextKey = { assistantId: string; threadId: string };
@@ -107,7 +107,7 @@ export async function lockActive(tx: Db, threadId: string, changeable?: Patterns
 export async function getRun(db: Db, threadId: string | undefined, runId: string, seen?: Patterns): Promise<Run | undefined> {
   const rows = await db.query<Run>({
     name: 'run_get',
-    text: `select ${SHOWN} from gx.run where run_id = $1 and ($2::uuid is null or thread_id = $2) and not ${GONE}
+    text: `select ${SHOWN} from gx.run where run_id = $1 and ($2::uuid is null or thread_id = $2) and not ${RUN_GONE}
       and ${permitsThread('gx.run.thread_id', '$3')}`,
     values: [runId, threadId ?? null, patternsField(seen)],
   });
@@ -132,7 +132,7 @@ type ListRuns = { limit: number; offset: number; status?: RunStatus | undefined 
 export async function listRuns(db: Db, threadId: string, { limit, offset, status }: ListRuns): Promise<Run[]> {
   const rows = await db.query<Run>({
     name: 'run_list',
-    text: `select ${SHOWN} from gx.run where thread_id = $1 and not ${GONE} and ($2::text is null or ${STATUS} = $2)
+    text: `select ${SHOWN} from gx.run where thread_id = $1 and not ${RUN_GONE} and ($2::text is null or ${RUN_STATUS} = $2)
       order by created_at desc, run_id desc limit $3 offset $4`,
     values: [threadId, status ?? null, limit, offset],
   });
@@ -153,7 +153,7 @@ export type RunProgress = {
   gone: boolean;
 };
 
-const PROGRESS = `run_id, thread_id, status, worker, resumable, error, ${GONE} as gone`;
+const PROGRESS = `run_id, thread_id, status, worker, resumable, error, ${RUN_GONE} as gone`;
 
 /** Reads where the run stands; undefined when there is no such run. */
 export async function runProgress(db: Db, runId: string): Promise<RunProgress | undefined> {
@@ -229,7 +229,7 @@ export function interruptPending(db: Db, runIds: string[]): Promise<{ run_id: st
 export function askToStop(db: Db, runIds: string[], action: 'interrupt' | 'rollback'): Promise<{ run_id: string; worker: string }[]> {
   return db.query({
     text: `update gx.run set cancel = $2, updated_at = now()
-      where run_id = any($1) and status = 'running' and not ${GONE} returning run_id, worker`,
+      where run_id = any($1) and status = 'running' and not ${RUN_GONE} returning run_id, worker`,
     values: [runIds, action],
   });
 }

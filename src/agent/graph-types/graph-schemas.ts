@@ -3,7 +3,8 @@ import { parsed } from '../threads/json-text.ts';
 import type { Answer, Args, GraphSchemas } from '../threads/protocol.ts';
 import type { TypedSchemas } from './typed-schemas.ts';
 
-type SchemaDeps = { host: GraphHost; typedSchemas: TypedSchemas };
+/** The parts that know what graphs say of themselves. */
+export type SchemaDeps = { host: GraphHost; typedSchemas: TypedSchemas };
 
 /** Returns the schemas of what a graph takes and gives: its own words, completed by its types. */
 export async function graphSchemas(graph_id: string, { host, typedSchemas }: SchemaDeps): Promise<Answer<'schemas'>> {

@@ -5,10 +5,11 @@ import type { RunCreate } from '../../schema/run.ts';
 import type { AgentCaller } from '../auth/caller.ts';
 import { deleteThreads } from '../db/threads.ts';
 import type { AgentDeps } from '../deps.ts';
+import type { AskedQuestion } from '../runs/asked.ts';
 import { runToEnd, type RunToEndDeps } from '../runs/run-to-end.ts';
 import { progressOf } from './progress.ts';
 import { questionForm, responsesTo } from './questions.ts';
-import { endedAs, failedResult, stateResult, type Ended, type AskedQuestion } from './results.ts';
+import { endedAs, failedResult, stateResult, type Ended } from './results.ts';
 import type { WaitingCall } from './waiting-states.ts';
 
 export type CallDeps = RunToEndDeps & Pick<AgentDeps, 'batched'>;

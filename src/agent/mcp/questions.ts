@@ -1,5 +1,5 @@
 import type { ElicitRequestFormParams } from '@modelcontextprotocol/server';
-import type { AskedQuestion } from './results.ts';
+import { answerMeant, type AskedQuestion } from '../runs/asked.ts';
 
 /* A question of a graph as a form of the client, and the form as the answer that the graph goes on with. */
 
@@ -51,15 +51,5 @@ export function responsesTo(questions: AskedQuestion[], given: Json = {}): Respo
 function answerIn({ value }: AskedQuestion, content: unknown): unknown {
   if (ownForm(value) !== undefined) return content ?? {};
   const answer = isObject(content) ? content['answer'] : content;
-  return typeof answer === 'string' ? meant(answer) : (answer ?? null);
-}
-
-/** People write into one field of text what a graph may want as an object. */
-function meant(answer: string): unknown {
-  if (!/^\s*(?:[{[]|(?:true|false)\s*$)/.test(answer)) return answer;
-  try {
-    return JSON.parse(answer);
-  } catch {
-    return answer;
-  }
+  return typeof answer === 'string' ? answerMeant(answer) : (answer ?? null);
 }

@@ -1,10 +1,8 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { isUnfinished, type RunError, type RunStatus } from '../../schema/run.ts';
+import type { AskedQuestion } from '../runs/asked.ts';
 import type { JsonText } from '../threads/json-text.ts';
 import { parsed } from '../threads/json-text.ts';
-
-/** A question that a graph asked, and waits for the answer to. */
-export type AskedQuestion = { id: string; value: unknown };
 
 type Json = Record<string, unknown>;
 

@@ -4,7 +4,7 @@ import { permission, type AgentCaller } from '../auth/caller.ts';
 import { findAssistantTool, listAssistantTools, type AssistantTool } from '../db/assistant-tools.ts';
 import type { AssistantFilters } from '../db/assistants.ts';
 import type { AgentDeps } from '../deps.ts';
-import { graphSchemas } from '../graph-types/graph-schemas.ts';
+import { GraphInputs } from '../graph-types/graph-inputs.ts';
 import { toolForm } from './tool-form.ts';
 
 type Deps = Pick<AgentDeps, 'db' | 'graphs' | 'host' | 'typedSchemas' | 'log'>;
@@ -19,14 +19,14 @@ const MOST_FOUND = 1000;
 /** The assistants that a caller may read, as tools. */
 export class Tools {
   readonly #deps: Deps;
-  /** What a graph takes, which does not change while the process runs. */
-  readonly #inputs = new Map<string, Promise<unknown>>();
+  readonly #inputs: GraphInputs;
 
   /** What names stood for, to whoever may see the same; whether a run may be made is asked each time. */
   readonly #found = new Map<string, { tool: AssistantTool; at: number }>();
 
   constructor(deps: Deps) {
     this.#deps = deps;
+    this.#inputs = new GraphInputs(deps);
   }
 
   /** Returns a page of tools in the order of their names. Throws `Invalid` for a cursor that no page had. */
@@ -35,7 +35,7 @@ export class Tools {
     const after = cursor === undefined ? undefined : nameIn(cursor);
     const rows = await listAssistantTools(this.#deps.db, visible, { after, limit: PAGE + 1 });
     const shown = rows.slice(0, PAGE);
-    const tools = await Promise.all(shown.map(async (row) => toolForm(row, await this.#inputOf(row.graph_id))));
+    const tools = await Promise.all(shown.map(async (row) => toolForm(row, await this.#inputs.of(row.graph_id))));
     return { tools, ...(rows.length > PAGE && { nextCursor: cursorOf(shown.at(-1)!) }) };
   }
 
@@ -54,22 +54,6 @@ export class Tools {
   async #visible(caller: AgentCaller): Promise<Pick<AssistantFilters, 'metadata' | 'graphs' | 'seen'>> {
     const { value, permits } = await permission(caller, 'assistants:search', { metadata: {} });
     return { metadata: value.metadata, graphs: this.#deps.graphs, seen: permits };
-  }
-
-  /** A graph that can't be loaded now is asked again the next time. */
-  #inputOf(graphId: string): Promise<unknown> {
-    const known = this.#inputs.get(graphId);
-    if (known !== undefined) return known;
-    const asked = graphSchemas(graphId, this.#deps).then(
-      ({ input_schema }) => input_schema,
-      (error: unknown) => {
-        this.#inputs.delete(graphId);
-        this.#deps.log.warn({ err: error, graph_id: graphId }, 'the input of a graph is not known, so its tools take any object');
-        return null;
-      },
-    );
-    this.#inputs.set(graphId, asked);
-    return asked;
   }
 }
 

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
+import { refusalOfRequest } from '../../http/json-rpc.ts';
 import { callsIn, McpEndpoint, type McpDeps } from '../mcp/endpoint.ts';
-import { refusalOfRequest } from '../mcp/refusals.ts';
 import type { Feature } from './feature.ts';
 import { route, type AgentRoute } from './route.ts';
 

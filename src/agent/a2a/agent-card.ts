@@ -1,0 +1,57 @@
+import type { Assistant } from '../../schema/assistant.ts';
+
+type Json = Record<string, unknown>;
+
+/** What an assistant takes: text, or only the data that its graph's schema describes. */
+export type Takes = 'text' | 'data' | 'unknown';
+
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Reads what a graph takes from the JSON Schema of its input. */
+export function takenBy(input: unknown): Takes {
+  const properties = isObject(input) ? input['properties'] : undefined;
+  if (!isObject(properties)) return 'unknown';
+  return 'messages' in properties ? 'text' : 'data';
+}
+
+export const TEXT_PART = 'text/plain';
+export const JSON_PART = 'application/json';
+
+const MODES: Record<Takes, string[]> = { text: [TEXT_PART, JSON_PART], data: [JSON_PART], unknown: [TEXT_PART, JSON_PART] };
+
+type Facts = { assistant: Pick<Assistant, 'assistant_id' | 'name' | 'description'>; takes: Takes; address: string; version: string };
+
+/** Returns the card of an assistant, with the fields of both versions. `address` is that of this server. */
+export function agentCard({ assistant, takes, address, version }: Facts): Json {
+  const { assistant_id, name } = assistant;
+  const url = `${address}/a2a/${assistant_id}`;
+  const description = assistant.description ?? `The agent "${name}".`;
+  const inputModes = MODES[takes];
+  const offered = takes === 'data' ? `${description} It takes no text: send its input as a data part.` : description;
+  const interfaceOf = (protocolVersion: string): Json => ({ url, protocolBinding: 'JSONRPC', protocolVersion });
+  return {
+    name,
+    description: offered,
+    version,
+    supportedInterfaces: [interfaceOf('1.0'), interfaceOf('0.3')],
+    // Clients of version 0.3 read these four.
+    url,
+    protocolVersion: '0.3.0',
+    preferredTransport: 'JSONRPC',
+    supportsAuthenticatedExtendedCard: true,
+    capabilities: { streaming: false, pushNotifications: false, extendedAgentCard: true, extensions: [] },
+    defaultInputModes: inputModes,
+    defaultOutputModes: [TEXT_PART, JSON_PART],
+    skills: [
+      {
+        id: `${assistant_id}-main`,
+        name,
+        description: offered,
+        tags: ['agent'],
+        inputModes,
+        outputModes: [TEXT_PART, JSON_PART],
+        examples: [],
+      },
+    ],
+  };
+}

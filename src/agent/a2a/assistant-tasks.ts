@@ -1,0 +1,164 @@
+import type {
+  AgentCard,
+  CancelTaskRequest,
+  GetTaskRequest,
+  ListTasksRequest,
+  ListTasksResponse,
+  SendMessageRequest,
+  StreamResponse,
+  Task,
+} from '@a2a-js/sdk';
+import type { A2ARequestHandler } from '@a2a-js/sdk/server';
+import { NotFound } from '../../errors.ts';
+import { selectActive } from '../db/runs.ts';
+import { giveUpTask } from '../db/tasks.ts';
+import { cancelRuns, type CancelDeps } from '../runs/cancel.ts';
+import { isUnfinished } from '../../schema/run.ts';
+import type { AgentDeps } from '../deps.ts';
+import { JSON_PART, TEXT_PART } from './agent-card.ts';
+import { listedTasks } from './list-tasks.ts';
+import type { A2aPackage } from './package.ts';
+import { taskRefusal } from './refusals.ts';
+import { factsAtEnd, factsAtStart, startTask, type SendDeps, type SentMessage } from './send-message.ts';
+import { stateOfRun, formOfTask, type TaskFacts } from './task-form.ts';
+import { stateLeft, taskById, type FoundTask } from './tasks.ts';
+
+export type TasksDeps = SendDeps & CancelDeps & Pick<AgentDeps, 'db' | 'host'>;
+
+type Facts = Omit<SentMessage, 'find'> & { a2a: A2aPackage; card: AgentCard };
+
+/** What the agent may answer with; a client that takes none of them is told so. */
+const GIVEN = [TEXT_PART, JSON_PART, '*/*', 'text/*', 'application/*'];
+
+/** Answers one request for an assistant's tasks, for the package, which reads and writes the protocol. */
+export class AssistantTasks implements A2ARequestHandler {
+  readonly #deps: TasksDeps;
+  readonly #facts: Facts;
+  /** True once a failure of ours, or a refusal that the protocol has no code for, has been answered. */
+  failed = false;
+
+  constructor(deps: TasksDeps, facts: Facts) {
+    this.#deps = deps;
+    this.#facts = facts;
+  }
+
+  getAgentCard(): Promise<AgentCard> {
+    return Promise.resolve(this.#facts.card);
+  }
+
+  getAuthenticatedExtendedAgentCard(): Promise<AgentCard> {
+    return this.getAgentCard();
+  }
+
+  sendMessage(asked: SendMessageRequest): Promise<Task> {
+    return this.#worded(async () => {
+      this.#checkConfiguration(asked);
+      const waits = asked.configuration?.returnImmediately !== true;
+      const find = (id: string): Promise<FoundTask> => this.#find(id, 'read');
+      const started = await startTask(this.#deps, asked, { ...this.#facts, find, hears: waits ? 'end' : undefined });
+      return this.#formed(waits ? await factsAtEnd(this.#deps, started, this.#facts.assistant_id) : factsAtStart(started));
+    });
+  }
+
+  getTask({ id }: GetTaskRequest): Promise<Task> {
+    return this.#worded(async () => this.#told(await this.#find(id, 'read')));
+  }
+
+  listTasks(asked: ListTasksRequest): Promise<ListTasksResponse> {
+    return this.#worded(async () => {
+      const { request, assistant_id, a2a } = this.#facts;
+      const { status: state } = a2a.ListTasksRequest.toJSON(asked) as { status?: string };
+      const { page, tasks } = await listedTasks(this.#deps.db, asked, { caller: request.caller, assistant_id, state });
+      const told: Task[] = [];
+      for (const task of tasks)
+        told.push(asked.includeArtifacts === true ? await this.#told(task) : this.#formed({ ...task, state: undefined }));
+      return { ...page, tasks: told };
+    });
+  }
+
+  /** Stops the task. One that waits for an answer is given up, and the next message of its context is a new task. */
+  cancelTask({ id }: CancelTaskRequest): Promise<Task> {
+    return this.#worded(async () => {
+      const { run, permits } = await this.#find(id, 'cancel');
+      const { thread_id, run_id } = run;
+      if (isUnfinished(run.status))
+        await cancelRuns(this.#deps, (tx) => selectActive(tx, { thread_id, run_ids: [run_id], permitted: permits }), 'interrupt');
+      else if (run.waits) await giveUpTask(this.#deps.db, run_id);
+      const after = await this.#find(id, 'cancel');
+      if (stateOfRun(after.run) !== 'CANCELED')
+        throw new this.#facts.a2a.errors.TaskNotCancelableError(`The task has ended already: ${id}`);
+      return this.#formed({ ...after, state: undefined });
+    });
+  }
+
+  sendMessageStream(): AsyncGenerator<StreamResponse> {
+    throw this.#noStream();
+  }
+
+  resubscribe(): AsyncGenerator<StreamResponse> {
+    throw this.#noStream();
+  }
+
+  createTaskPushNotificationConfig(): Promise<never> {
+    return this.#noPush();
+  }
+
+  getTaskPushNotificationConfig(): Promise<never> {
+    return this.#noPush();
+  }
+
+  listTaskPushNotificationConfigs(): Promise<never> {
+    return this.#noPush();
+  }
+
+  deleteTaskPushNotificationConfig(): Promise<never> {
+    return this.#noPush();
+  }
+
+  #noStream(): Error {
+    return new this.#facts.a2a.errors.UnsupportedOperationError('This server streams no tasks: send the message without a stream.');
+  }
+
+  #noPush(): Promise<never> {
+    return Promise.reject(new this.#facts.a2a.errors.PushNotificationNotSupportedError());
+  }
+
+  #checkConfiguration({ configuration }: SendMessageRequest): void {
+    const { errors } = this.#facts.a2a;
+    if (configuration?.taskPushNotificationConfig !== undefined) throw new errors.PushNotificationNotSupportedError();
+    const accepted = configuration?.acceptedOutputModes ?? [];
+    if (accepted.length > 0 && !accepted.some((mode) => GIVEN.includes(mode)))
+      throw new errors.ContentTypeNotSupportedError(
+        `The agent answers with ${TEXT_PART} and ${JSON_PART}, none of which acceptedOutputModes has.`,
+      );
+  }
+
+  async #find(id: string, action: 'read' | 'cancel'): ReturnType<typeof taskById> {
+    const { request, assistant_id, a2a } = this.#facts;
+    try {
+      return await taskById(this.#deps, id, { caller: request.caller, assistant_id, action });
+    } catch (error) {
+      throw error instanceof NotFound ? new a2a.errors.TaskNotFoundError(error.message) : error;
+    }
+  }
+
+  async #told({ id, run }: FoundTask): Promise<Task> {
+    const state = stateOfRun(run) === 'COMPLETED' ? await stateLeft(this.#deps, run) : undefined;
+    return this.#formed({ id, run, state });
+  }
+
+  #formed(facts: TaskFacts): Task {
+    return this.#facts.a2a.Task.fromJSON(formOfTask(facts));
+  }
+
+  /** Answers, or throws the protocol's own error. */
+  async #worded<T>(answer: () => Promise<T>): Promise<T> {
+    try {
+      return await answer();
+    } catch (error) {
+      const refusal = taskRefusal(error, { errors: this.#facts.a2a.errors, log: this.#deps.log });
+      this.failed = true;
+      throw refusal;
+    }
+  }
+}

@@ -1,0 +1,114 @@
+import { Problem } from '../../errors.ts';
+import { refusalOfRequest, RPC_CODES } from '../../http/json-rpc.ts';
+import { json, type PlainFailure, type Reply, type Request } from '../../http/route.ts';
+import { createValidator, type Check } from '../../http/validate.ts';
+import { slowWebReply } from '../../http/web.ts';
+import { A2A_REQUESTS, A2A_SENDS } from '../../schema/a2a.ts';
+import type { AgentCaller } from '../auth/caller.ts';
+import type { AgentDeps } from '../deps.ts';
+import { AssistantTasks, type TasksDeps } from './assistant-tasks.ts';
+import type { Cards } from './cards.ts';
+import { loadA2a, type A2aPackage } from './package.ts';
+
+export type A2aDeps = TasksDeps & Pick<AgentDeps, 'graphs' | 'host' | 'typedSchemas' | 'requests'>;
+
+type A2aRequest = Pick<Request<unknown, unknown, unknown, AgentCaller>, 'requestId' | 'headers' | 'caller' | 'signal'>;
+
+/** The protocol's ContentTypeNotSupportedError. */
+const OTHER_TYPE = -32_005;
+
+/** Items that a list of a message may have. */
+const MOST_ITEMS = 1000;
+
+/** Answers A2A, in versions 1.0 and 0.3. */
+export class A2aEndpoint {
+  readonly #deps: A2aDeps;
+  readonly #cards: Cards;
+  readonly #checks: ReadonlyMap<string, Check>;
+  #loading: Promise<A2aPackage> | undefined;
+
+  constructor(deps: A2aDeps, cards: Cards) {
+    this.#deps = deps;
+    this.#cards = cards;
+    const check = createValidator({ listItems: MOST_ITEMS });
+    this.#checks = new Map(Object.entries(A2A_REQUESTS).map(([method, schema]) => [method, check(schema, 'body')]));
+  }
+
+  /** Answers one request to an assistant. Throws `NotFound` for one that the caller may not see. */
+  async answer(body: unknown, { assistant, request }: { assistant: string; request: A2aRequest }): Promise<Reply> {
+    refuseOtherTypes(request);
+    const a2a = await (this.#loading ??= loadA2a());
+    const { card, assistant_id, takes } = await this.#cards.of(assistant, request);
+    const facts = { request, assistant_id, takes, a2a, card: a2a.AgentCard.fromJSON(card) };
+    const tasks = new AssistantTasks(this.#deps, facts);
+    const refusal = this.#refusalOf(body, { request, a2a });
+    if (refusal !== undefined) return json({ jsonrpc: '2.0', id: idOf(body), error: refusal });
+    return slowWebReply(answered(body, { a2a, tasks, version: versionOf(request, body)! }).then((answer) => Response.json(answer)));
+  }
+
+  /** Returns why the request can't be read, if it can't. */
+  #refusalOf(body: unknown, { request, a2a }: { request: A2aRequest; a2a: A2aPackage }): object | undefined {
+    const { VersionNotSupportedError, toJsonRpcError } = a2a.errors;
+    if (versionOf(request, body) === undefined)
+      return toJsonRpcError(new VersionNotSupportedError('A2A-Version: this server speaks 1.0 and 0.3.'));
+    try {
+      if (!isRequest(body)) return { code: RPC_CODES.invalidRequest, message: 'The body must be one request of JSON-RPC 2.0.' };
+      this.#checks.get(body.method)?.(body, 'body');
+      return undefined;
+    } catch (error) {
+      if (error instanceof Problem) return { code: RPC_CODES.invalidParams, message: error.message };
+      throw error;
+    }
+  }
+}
+
+type Versioned = { a2a: A2aPackage; tasks: AssistantTasks; version: '1.0' | '0.3' };
+
+/** Answers a request that can be read, in the words of its version. */
+async function answered(body: unknown, { a2a, tasks, version }: Versioned): Promise<unknown> {
+  const Handler = version === '0.3' ? a2a.LegacyJsonRpcTransportHandler : a2a.JsonRpcTransportHandler;
+  const context = new a2a.ServerCallContext({ requestedVersion: version });
+  // The handlers look at what it is.
+  const given = await new Handler(tasks).handle(body as Record<string, unknown>, context);
+  const { error } = given as { error?: { code: number } };
+  // Nothing of ours failed, so the package could not read the request.
+  if (error?.code === RPC_CODES.internal && !tasks.failed)
+    return { ...given, error: { code: RPC_CODES.invalidParams, message: 'params: are not as the method has them.' } };
+  return given;
+}
+
+type JsonRpc = { jsonrpc: '2.0'; method: string; id?: string | number | null };
+
+const isId = (id: unknown): id is string | number | null => typeof id === 'string' || Number.isInteger(id) || id === null;
+
+function isRequest(body: unknown): body is JsonRpc {
+  const { jsonrpc, method, id = null } = (body ?? {}) as Partial<JsonRpc>;
+  return jsonrpc === '2.0' && typeof method === 'string' && method !== '' && isId(id);
+}
+
+const idOf = (body: unknown): string | number | null => (isRequest(body) ? (body.id ?? null) : null);
+
+/** Returns the version that the client asks for. Without a header it is told by the name of the method. */
+function versionOf({ headers }: A2aRequest, body: unknown): '1.0' | '0.3' | undefined {
+  const asked = [headers['a2a-version']].flat()[0]?.trim() ?? '';
+  if (asked === '1.0' || asked === '0.3') return asked;
+  if (asked !== '') return undefined;
+  return isRequest(body) && /^[a-z]/.test(body.method) ? '0.3' : '1.0';
+}
+
+/** Throws a 415 for a body that says that it is no JSON. */
+function refuseOtherTypes({ headers }: A2aRequest): void {
+  const type = headers['content-type']?.split(';')[0]?.trim().toLowerCase() ?? 'application/json';
+  if (!['application/json', 'application/a2a+json'].includes(type))
+    throw new Problem(415, `The body must be application/json, and not ${type}.`);
+}
+
+/** Returns how many runs a request starts. */
+export const tasksStartedBy = (body: unknown): number => (isRequest(body) && A2A_SENDS.includes(body.method) ? 1 : 0);
+
+/** Words a refusal of the whole request. */
+export function refusalOfTask(failure: PlainFailure): { status: number; body: object } {
+  const refusal = refusalOfRequest(failure);
+  if (failure.status !== 415) return refusal;
+  return { ...refusal, body: { jsonrpc: '2.0', id: null, error: { code: OTHER_TYPE, message: failure.detail } } };
+}

@@ -1,0 +1,58 @@
+import type { ListTasksRequest, ListTasksResponse } from '@a2a-js/sdk';
+import { Rejected } from '../../errors.ts';
+import { permission, type AgentCaller } from '../auth/caller.ts';
+import type { Db } from '../db/pool.ts';
+import { listTasks, type TaskCursor, type TaskWhere } from '../db/tasks.ts';
+import { isUuid } from '../ids.ts';
+import type { StateOfTask } from './task-form.ts';
+import { taskOf, type FoundTask } from './tasks.ts';
+
+const PAGE = 50;
+
+/** What runs are whose task is in a state; a state that no task here has is that of no run. */
+const RUNS_IN: Record<StateOfTask, TaskWhere['state']> = {
+  SUBMITTED: { statuses: ['pending'], waits: undefined },
+  WORKING: { statuses: ['running'], waits: undefined },
+  COMPLETED: { statuses: ['success'], waits: false },
+  FAILED: { statuses: ['error', 'timeout'], waits: undefined },
+  CANCELED: { statuses: ['interrupted'], waits: undefined },
+  INPUT_REQUIRED: { statuses: ['success'], waits: true },
+};
+
+/** Returns what to look for, by the protocol's name of a state; no name means every state. */
+function runsIn(state: string | undefined): TaskWhere['state'] {
+  const name = state?.replace('TASK_STATE_', '');
+  if (name === undefined) return undefined;
+  return Object.hasOwn(RUNS_IN, name) ? RUNS_IN[name as StateOfTask] : { statuses: [], waits: undefined };
+}
+
+/** Returns a page of the caller's tasks, last changed first. Throws `Rejected` for a token that no page had. */
+export async function listedTasks(
+  db: Db,
+  { contextId, pageSize, pageToken, statusTimestampAfter }: ListTasksRequest,
+  { caller, assistant_id, state }: { caller: AgentCaller; assistant_id: string; state: string | undefined },
+): Promise<{ page: Omit<ListTasksResponse, 'tasks'>; tasks: FoundTask[] }> {
+  const limit = pageSize ?? PAGE;
+  const { permits } = await permission(caller, 'threads:search', { metadata: {} });
+  const after = pageToken === '' ? undefined : cursorIn(pageToken);
+  // No context has another kind of id.
+  if (contextId !== '' && !isUuid(contextId)) return { page: { nextPageToken: '', pageSize: limit, totalSize: 0 }, tasks: [] };
+  const where = {
+    thread_id: contextId === '' ? undefined : contextId,
+    state: runsIn(state),
+    changedSince: statusTimestampAfter,
+  };
+  const { tasks, total } = await listTasks(db, where, { assistant_id, seen: permits, after, limit: limit + 1 });
+  const shown = tasks.slice(0, limit);
+  const nextPageToken = tasks.length > limit ? tokenOf(shown.at(-1)!) : '';
+  return { page: { nextPageToken, pageSize: limit, totalSize: total }, tasks: shown.map(taskOf) };
+}
+
+const tokenOf = ({ updated_at, run_id }: TaskCursor): string => Buffer.from(`${updated_at} ${run_id}`).toString('base64url');
+
+function cursorIn(token: string): TaskCursor {
+  const [updated_at = '', run_id = '', ...rest] = Buffer.from(token, 'base64url').toString().split(' ');
+  if (!/^[\d:.T+-]{20,40}$/.test(updated_at) || Number.isNaN(Date.parse(updated_at)) || !isUuid(run_id) || rest.length > 0)
+    throw new Rejected('pageToken: is not one of this server.');
+  return { updated_at, run_id };
+}

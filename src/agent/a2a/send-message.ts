@@ -1,0 +1,106 @@
+import type { Message, SendMessageRequest } from '@a2a-js/sdk';
+import { Conflict, NotFound, Rejected } from '../../errors.ts';
+import type { Request } from '../../http/route.ts';
+import type { JsonObject } from '../../schema/agent-types.ts';
+import type { RunCreate } from '../../schema/run.ts';
+import type { AgentCaller } from '../auth/caller.ts';
+import { findTask, lastTask, TASK_KEY } from '../db/tasks.ts';
+import type { AgentDeps } from '../deps.ts';
+import { isUuid } from '../ids.ts';
+import { createRun, type CreatedRun, type CreateDeps } from '../runs/create.ts';
+import type { Readers } from '../runs/readers.ts';
+import type { Hears } from '../stream/bus.ts';
+import { parsed } from '../threads/json-text.ts';
+import type { Takes } from './agent-card.ts';
+import { answersIn, graphInputOf } from './message-parts.ts';
+import { questionsIn, stateOfRun, type TaskFacts } from './task-form.ts';
+import { permittedThreads, taskIdOf, taskOf, type FoundTask } from './tasks.ts';
+
+export type SendDeps = CreateDeps & Pick<AgentDeps, 'db'> & { readers: Pick<Readers, 'waitForEnd'> };
+
+/** The request that a message came in, and the assistant that it is for. */
+export type SentMessage = {
+  request: Pick<Request<unknown, unknown, unknown, AgentCaller>, 'requestId' | 'headers' | 'caller' | 'signal'>;
+  assistant_id: string;
+  takes: Takes;
+  /** Returns a task of the caller. Throws the protocol's error for an unknown one. */
+  find: (id: string) => Promise<FoundTask>;
+};
+
+/** A task with a run that a message has started. */
+export type StartedTask = CreatedRun & { id: string; first: string };
+
+/** Starts a run for a message: a new task, or the next run of one that waits. */
+export async function startTask(
+  deps: SendDeps,
+  { message: given, metadata }: Pick<SendMessageRequest, 'message' | 'metadata'>,
+  { request, assistant_id, takes, find, hears }: SentMessage & { hears: Hears | undefined },
+): Promise<StartedTask> {
+  const message = given!;
+  const waiting = await waitingTask(deps, message, { caller: request.caller, assistant_id, find });
+  const threadId = waiting?.run.thread_id ?? (message.contextId === '' ? undefined : message.contextId);
+  const { [TASK_KEY]: _own, ...labels }: JsonObject = { ...metadata, ...message.metadata };
+  const body: RunCreate =
+    waiting === undefined
+      ? {
+          assistant_id,
+          input: graphInputOf(message, takes),
+          metadata: labels,
+          ...(threadId === undefined ? { on_completion: 'keep' } : { if_not_exists: 'create' }),
+        }
+      : { assistant_id, ...goingOn(message, waiting), metadata: { ...labels, [TASK_KEY]: waiting.first }, multitask_strategy: 'reject' };
+  const follow = hears && { signal: request.signal, hears };
+  const created = await createRun(deps, body, { threadId, request, follow });
+  const first = waiting?.first ?? created.run.run_id;
+  return { ...created, first, id: taskIdOf(created.run.thread_id, first) };
+}
+
+/** A graph that stops without a question goes on with nothing. */
+function goingOn(message: Message, { run }: FoundTask): Pick<RunCreate, 'input' | 'command'> {
+  const questions = questionsIn(run.interrupts);
+  return questions.length === 0 ? { input: null } : { command: { resume: answersIn(message, questions) } };
+}
+
+type Whose = { caller: AgentCaller; assistant_id: string };
+
+/**
+ * Returns the task that the message answers: the one that it names, or else the one that its context waits with. Throws
+ * `Conflict` for a task that takes no message.
+ */
+async function waitingTask(
+  deps: SendDeps,
+  { taskId, contextId }: Message,
+  { find, ...whose }: Whose & Pick<SentMessage, 'find'>,
+): Promise<FoundTask | undefined> {
+  if (contextId !== '' && !isUuid(contextId))
+    throw new Rejected('message.contextId: must be a UUID; leave it out, and the answer has the one of a new context.');
+  if (taskId === '') return contextId === '' ? undefined : waitingIn(deps, contextId, whose);
+  const found = await find(taskId);
+  if (contextId !== '' && found.run.thread_id !== contextId.toLowerCase())
+    throw new Rejected('message.contextId: is not the context of message.taskId.');
+  if (!found.run.waits)
+    throw new Conflict('The task does not wait for a message: send it without taskId, and it becomes a task of its own.');
+  return found;
+}
+
+async function waitingIn({ db }: SendDeps, thread_id: string, { caller, assistant_id }: Whose): Promise<FoundTask | undefined> {
+  const seen = await permittedThreads(caller, 'read', { thread_id, run_id: null });
+  const run = await lastTask(db, thread_id, { assistant_id, seen });
+  return run?.waits === true ? taskOf(run) : undefined;
+}
+
+/** Returns what is to be told of a run that has just been made. */
+export const factsAtStart = ({ id, run }: StartedTask): TaskFacts => ({
+  id,
+  run: { ...run, error: null, waits: false, interrupts: {} },
+  state: undefined,
+});
+
+/** Waits for the run's end, and returns what is to be told of the task then, or when the client left. */
+export async function factsAtEnd(deps: SendDeps, { id, first, run, subscription }: StartedTask, assistant_id: string): Promise<TaskFacts> {
+  const ended = await deps.readers.waitForEnd(run, subscription!);
+  const last = await findTask(deps.db, { thread_id: run.thread_id, run_id: first }, { assistant_id, seen: undefined });
+  if (last === undefined) throw new NotFound(`Task not found: ${id}`);
+  const isResult = ended !== undefined && last.run_id === run.run_id && stateOfRun(last) === 'COMPLETED';
+  return { id, run: last, state: isResult ? parsed(ended.state) : undefined };
+}

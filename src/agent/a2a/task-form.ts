@@ -1,0 +1,99 @@
+import type { RunError, RunStatus } from '../../schema/run.ts';
+import type { AskedQuestion } from '../runs/asked.ts';
+
+/* A run in the form of a task. */
+
+type Json = Record<string, unknown>;
+
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const OF_STATUS = {
+  pending: 'SUBMITTED',
+  running: 'WORKING',
+  success: 'COMPLETED',
+  error: 'FAILED',
+  timeout: 'FAILED',
+  interrupted: 'CANCELED',
+} as const satisfies Record<RunStatus, string>;
+
+/** The states that tasks here have. The protocol writes them with `TASK_STATE_` before them. */
+export type StateOfTask = (typeof OF_STATUS)[RunStatus] | 'INPUT_REQUIRED';
+
+/** What a task is told by: its last run, and the state that it left where it has ended. */
+export type TaskFacts = {
+  id: string;
+  run: {
+    run_id: string;
+    thread_id: string;
+    status: RunStatus;
+    updated_at: string;
+    error: RunError | null;
+    waits: boolean;
+    interrupts: Json;
+  };
+  state: unknown;
+};
+
+/** Returns the questions that a thread's interrupts are. */
+export const questionsIn = (interrupts: Json): AskedQuestion[] =>
+  (Object.values(interrupts).flat() as Partial<AskedQuestion>[]).flatMap(({ id, value }) => (id === undefined ? [] : [{ id, value }]));
+
+export const stateOfRun = ({ status, waits }: Pick<TaskFacts['run'], 'status' | 'waits'>): StateOfTask =>
+  waits ? 'INPUT_REQUIRED' : OF_STATUS[status];
+
+/** A part of a message or of a result, as the protocol writes it. */
+type Part = { metadata?: Json } & ({ text: string } | { data: unknown });
+
+/** Returns the task as version 1.0 writes it, from which the package makes that of 0.3. */
+export function formOfTask({ id, run, state }: TaskFacts): Json {
+  const parts = wordsOf(run);
+  const message = { messageId: `${run.run_id}-status`, contextId: run.thread_id, taskId: id, role: 'ROLE_AGENT', parts };
+  const status = { state: `TASK_STATE_${stateOfRun(run)}`, timestamp: new Date(run.updated_at).toISOString() };
+  return {
+    id,
+    contextId: run.thread_id,
+    status: { ...status, ...(parts.length > 0 && { message }) },
+    artifacts: state === undefined ? [] : [artifactOf(run.run_id, state)],
+  };
+}
+
+/** Returns what the agent says of the task's state: its questions, or why it failed. */
+function wordsOf({ status, waits, error, interrupts }: TaskFacts['run']): Part[] {
+  if (waits) {
+    const asked = questionsIn(interrupts);
+    if (asked.length === 0) return [{ text: 'The agent stops here, and goes on with the next message.' }];
+    return asked.flatMap(({ id, value }): Part[] => {
+      const metadata = { interrupt_id: id };
+      if (typeof value === 'string') return [{ text: value, metadata }];
+      return [
+        { text: JSON.stringify(value), metadata },
+        { data: value, metadata },
+      ];
+    });
+  }
+  if (status !== 'error' && status !== 'timeout') return [];
+  const silent = status === 'timeout' ? 'The agent took longer than it may.' : 'The agent failed.';
+  return [{ text: error === null ? silent : `${error.error}: ${error.message}` }];
+}
+
+/** Returns the result: the text of the last message, and the rest of the state as data. */
+function artifactOf(runId: string, state: unknown): Json {
+  const named = { artifactId: `${runId}-result`, name: 'result' };
+  if (!isObject(state)) return { ...named, parts: [{ data: { value: state } }] };
+  const { __interrupt__: _asked, __feedback__: _feedback, ...values } = state;
+  const { messages, ...others } = values;
+  const said = Array.isArray(messages) ? saidIn(messages.at(-1)) : [];
+  if (said.length === 0) return { ...named, parts: [{ data: values }] };
+  return { ...named, parts: Object.keys(others).length > 0 ? [...said, { data: others }] : said };
+}
+
+/** Returns the parts of a message's content, if the agent said it. */
+function saidIn(message: unknown): Part[] {
+  if (!isObject(message) || message['type'] === 'human') return [];
+  const { content } = message;
+  if (typeof content === 'string') return content === '' ? [] : [{ text: content }];
+  if (!Array.isArray(content)) return [];
+  return content.map((block: unknown) =>
+    isObject(block) && block['type'] === 'text' && typeof block['text'] === 'string' ? { text: block['text'] } : { data: block },
+  );
+}

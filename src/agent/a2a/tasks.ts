@@ -1,0 +1,62 @@
+import { NotFound, Problem } from '../../errors.ts';
+import type { JsonObject } from '../../schema/agent-types.ts';
+import { permission, type AgentCaller } from '../auth/caller.ts';
+import type { Patterns } from '../db/permits.ts';
+import { findTask, TASK_KEY, type TaskRun } from '../db/tasks.ts';
+import type { AgentDeps } from '../deps.ts';
+import { isUuid } from '../ids.ts';
+import { parsed } from '../threads/json-text.ts';
+import { threadCall } from '../threads/thread-call.ts';
+
+/* Tasks by their ids, and the states that they left. */
+
+/** A task: the run that it began with, and the last one. */
+export type FoundTask = { id: string; first: string; run: TaskRun };
+
+type ReadDeps = Pick<AgentDeps, 'db' | 'host'>;
+type Whose = { caller: AgentCaller; assistant_id: string };
+
+export const taskIdOf = (threadId: string, firstRun: string): string => `${threadId}:${firstRun}`;
+
+/** Returns the task that ends with a run. */
+export function taskOf(run: TaskRun): FoundTask {
+  const named = run.metadata[TASK_KEY];
+  const first = typeof named === 'string' ? named : run.run_id;
+  return { id: taskIdOf(run.thread_id, first), first, run };
+}
+
+/** Returns the threads that the caller may do this on. A refusal looks as if there was no such task. */
+export async function permittedThreads(
+  caller: AgentCaller,
+  action: 'read' | 'cancel',
+  ids: { thread_id: string; run_id: string | null },
+): Promise<Patterns> {
+  try {
+    if (action === 'read') return (await permission(caller, 'threads:read', ids)).permits;
+    return (await permission(caller, 'threads:update', { ...ids, metadata: {}, action: 'interrupt' })).permits;
+  } catch (error) {
+    if (error instanceof Problem && error.status < 500) return [];
+    throw error;
+  }
+}
+
+/** Returns the task, and the threads that the caller may do this on. Throws `NotFound`, also for another's task. */
+export async function taskById(
+  { db }: Pick<ReadDeps, 'db'>,
+  id: string,
+  { caller, assistant_id, action }: Whose & { action: 'read' | 'cancel' },
+): Promise<FoundTask & { permits: Patterns }> {
+  const [thread_id = '', run_id = '', ...rest] = id.split(':');
+  const isKnown = isUuid(thread_id) && isUuid(run_id) && rest.length === 0;
+  const permits = isKnown ? await permittedThreads(caller, action, { thread_id, run_id }) : [];
+  const run = isKnown ? await findTask(db, { thread_id, run_id }, { assistant_id, seen: permits }) : undefined;
+  if (run === undefined) throw new NotFound(`Task not found: ${id}`);
+  return { id, first: run_id, run, permits };
+}
+
+/** Returns the state that a completed task left; undefined where there is none any more. */
+export async function stateLeft({ db, host }: ReadDeps, { run_id, thread_id, graph_id }: TaskRun): Promise<unknown> {
+  const call = await threadCall({ db, host }, { thread_id, graph_id });
+  const [last] = parsed<JsonObject[]>(await host.call('history', { ...call, limit: 1, metadata: { run_id } }));
+  return last?.['values'];
+}

@@ -1,0 +1,115 @@
+import type { Run, RunError } from '../../schema/run.ts';
+import { openRuns } from './run-fields.ts';
+import { patternsField, permitsThread, type Patterns } from './permits.ts';
+import type { Db } from './pool.ts';
+import { RUN_GONE, RUN_STATUS } from './runs.ts';
+import { openThreads } from './thread-fields.ts';
+
+/*
+ * A task of another agent is a run, with the runs that answered what it asked: each of those comes directly behind the
+ * one that asked, and names the first run of the task in its metadata.
+ */
+
+/** The name in a run's metadata under which it names the task that it goes on with. Names stay readable in SQL. */
+export const TASK_KEY = 'a2a_task_id';
+
+/** The last run of a task. `waits`: for an answer to `interrupts`. */
+export type TaskRun = Pick<Run, 'run_id' | 'thread_id' | 'metadata' | 'status' | 'created_at' | 'updated_at'> & {
+  graph_id: string;
+  error: RunError | null;
+  waits: boolean;
+  interrupts: Record<string, unknown>;
+};
+
+const LATER = `n.thread_id = r.thread_id and (n.created_at, n.run_id) > (r.created_at, r.run_id)`;
+const WAITS = `(r.shown = 'success' and t.status = 'interrupted' and not exists (select 1 from gx.run n where ${LATER}))`;
+const IS_LAST = `not coalesce((select n.metadata ? '${TASK_KEY}' from gx.run n where ${LATER} order by n.created_at, n.run_id limit 1), false)`;
+const FROM = `from (select *, ${RUN_STATUS} as shown from gx.run where not ${RUN_GONE} and not temporary) r join gx.thread t using (thread_id)`;
+const FIELDS = `r.run_id, r.thread_id, r.graph_id, r.metadata, r.shown as status, r.created_at, r.updated_at, r.error, ${WAITS} as waits,
+  case when ${WAITS} then t.interrupts else '{}' end as interrupts`;
+
+async function opened(db: Db, rows: TaskRun[]): Promise<TaskRun[]> {
+  const runs = await openRuns(db, rows);
+  const threads = await openThreads(
+    db,
+    runs.map(({ interrupts }) => ({ interrupts })),
+  );
+  return runs.map((run, at) => ({ ...run, ...threads[at]! }));
+}
+
+type Owner = { assistant_id: string; seen: Patterns };
+
+/** Returns the last run of a task by its first one; undefined when there is none that may be seen. */
+export async function findTask(
+  db: Db,
+  { thread_id, run_id }: { thread_id: string; run_id: string },
+  { assistant_id, seen }: Owner,
+): Promise<TaskRun | undefined> {
+  const rows = await db.query<TaskRun>({
+    name: 'task_get',
+    text: `select ${FIELDS} ${FROM}, (select created_at, run_id from gx.run where run_id = $2 and not metadata ? '${TASK_KEY}') f
+      where r.thread_id = $1 and r.assistant_id = $3 and (r.created_at, r.run_id) >= (f.created_at, f.run_id) and ${IS_LAST}
+        and exists (select 1 from gx.run where run_id = $2 and thread_id = $1 and assistant_id = $3)
+        and ${permitsThread('r.thread_id', '$4')} order by r.created_at, r.run_id limit 1`,
+    values: [thread_id, run_id, assistant_id, patternsField(seen)],
+  });
+  return (await opened(db, rows))[0];
+}
+
+/** Returns the run with which a context ends; undefined when it has none that may be seen. */
+export async function lastTask(db: Db, thread_id: string, { assistant_id, seen }: Owner): Promise<TaskRun | undefined> {
+  const rows = await db.query<TaskRun>({
+    name: 'task_last',
+    text: `select ${FIELDS} ${FROM} where r.thread_id = $1 and r.assistant_id = $2 and ${permitsThread('r.thread_id', '$3')}
+      and not exists (select 1 from gx.run n where ${LATER}) limit 1`,
+    values: [thread_id, assistant_id, patternsField(seen)],
+  });
+  return (await opened(db, rows))[0];
+}
+
+/** The states of tasks by which they can be told apart in SQL. */
+export type TaskWhere = {
+  thread_id: string | undefined;
+  /** What runs of such tasks are, and whether they wait. */
+  state: { statuses: Run['status'][]; waits: boolean | undefined } | undefined;
+  changedSince: string | undefined;
+};
+
+/** Where a page begins: behind the task that was changed then, by its last run. */
+export type TaskCursor = { updated_at: string; run_id: string };
+
+/** Returns tasks, those that changed last first, and how many there are in all. */
+export async function listTasks(
+  db: Db,
+  { thread_id, state, changedSince }: TaskWhere,
+  { assistant_id, seen, after, limit }: Owner & { after: TaskCursor | undefined; limit: number },
+): Promise<{ tasks: TaskRun[]; total: number }> {
+  const where = `where r.assistant_id = $1 and ($2::uuid is null or r.thread_id = $2) and ($3::text[] is null or r.shown = any($3))
+    and ($4::boolean is null or ${WAITS} = $4) and ($5::timestamptz is null or r.updated_at >= $5) and ${IS_LAST}
+    and ${permitsThread('r.thread_id', '$6')}`;
+  const values = [
+    assistant_id,
+    thread_id ?? null,
+    state?.statuses ?? null,
+    state?.waits ?? null,
+    changedSince ?? null,
+    patternsField(seen),
+  ];
+  const [count] = await db.query<{ total: number }>({ name: 'task_count', text: `select count(*) as total ${FROM} ${where}`, values });
+  const rows = await db.query<TaskRun>({
+    name: 'task_list',
+    text: `select ${FIELDS} ${FROM} ${where} and ($7::timestamptz is null or (r.updated_at, r.run_id) < ($7, $8::uuid))
+      order by r.updated_at desc, r.run_id desc limit $9`,
+    values: [...values, after?.updated_at ?? null, after?.run_id ?? null, limit],
+  });
+  return { tasks: await opened(db, rows), total: count!.total };
+}
+
+/** Ends a task that waits for an answer as if it had been stopped. */
+export async function giveUpTask(db: Db, runId: string): Promise<void> {
+  await db.query({
+    name: 'task_give_up',
+    text: `update gx.run set status = 'interrupted', updated_at = now() where run_id = $1 and status = 'success'`,
+    values: [runId],
+  });
+}

@@ -1,0 +1,34 @@
+import type { Log } from '../../log.ts';
+import { graphSchemas, type SchemaDeps } from './graph-schemas.ts';
+
+/** What graphs take, which does not change while the process runs. */
+export class GraphInputs {
+  readonly #deps: SchemaDeps & { log: Log };
+  readonly #known = new Map<string, Promise<unknown>>();
+
+  constructor(deps: SchemaDeps & { log: Log }) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Returns the JSON Schema of a graph's input; null where nothing tells it. A graph that can't be loaded now is asked
+   * again.
+   */
+  of(graphId: string): Promise<unknown> {
+    const known = this.#known.get(graphId);
+    if (known !== undefined) return known;
+    const asked = graphSchemas(graphId, this.#deps).then(
+      ({ input_schema }) => input_schema,
+      (error: unknown) => {
+        this.#known.delete(graphId);
+        this.#deps.log.warn(
+          { err: error, graph_id: graphId },
+          'the input of a graph is not known, so other agents are told that it takes any object',
+        );
+        return null;
+      },
+    );
+    this.#known.set(graphId, asked);
+    return asked;
+  }
+}

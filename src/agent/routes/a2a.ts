@@ -1,0 +1,100 @@
+import { createHash } from 'node:crypto';
+import { Type } from 'typebox';
+import { Invalid } from '../../errors.ts';
+import { json, noContent, type Reply, type Request } from '../../http/route.ts';
+import { Cards } from '../a2a/cards.ts';
+import { A2aEndpoint, refusalOfTask, tasksStartedBy, type A2aDeps } from '../a2a/endpoint.ts';
+import type { AgentCaller } from '../auth/caller.ts';
+import type { Feature } from './feature.ts';
+import { ok, refused, route, type AgentRoute } from './route.ts';
+
+const tag = 'agents';
+const AnAssistant = Type.Object({ assistant_id: Type.String({ minLength: 1, description: 'An assistant, or the name of a graph.' }) });
+const OneOf = Type.Object({ assistant_id: Type.Optional(AnAssistant.properties.assistant_id) });
+const Message = Type.Unsafe<unknown>({ description: 'A message of JSON-RPC 2.0.' });
+const Card = Type.Unsafe<unknown>({ type: 'object', description: 'An agent card of A2A.' });
+const wrong = (description: string): { description: string; schema: typeof Message } => ({ description, schema: Message });
+
+function messagesRoute(deps: A2aDeps, cards: Cards): AgentRoute {
+  const endpoint = new A2aEndpoint(deps, cards);
+  return route({
+    method: 'post',
+    path: '/a2a/{assistant_id}',
+    id: 'a2a',
+    summary: 'Give an assistant tasks, by the Agent2Agent protocol',
+    tag,
+    access: 'write',
+    waits: true,
+    params: AnAssistant,
+    body: Type.Unsafe<unknown>({}),
+    starts: tasksStartedBy,
+    answers: {
+      200: { description: 'The answer, or the error that a request got.', schema: Message },
+      400: wrong('No message of the protocol.'),
+      404: wrong('No such assistant.'),
+      413: wrong('The body is too large.'),
+      415: wrong('The body must be JSON.'),
+    },
+    reword: refusalOfTask,
+    handler: ({ body, params, ...request }) => endpoint.answer(body, { assistant: params.assistant_id, request }),
+  });
+}
+
+type CardRequest = Pick<Request<unknown, unknown, unknown, AgentCaller>, 'caller' | 'headers'>;
+
+/** Seconds for which a client may keep a card; a description may be changed at any time. */
+const CARD_LIFE = 60;
+
+async function answerCard(cards: Cards, assistant: string, request: CardRequest): Promise<Reply> {
+  const { card } = await cards.of(assistant, request);
+  const etag = `"${createHash('sha256').update(JSON.stringify(card)).digest('base64url')}"`;
+  const headers = { etag, 'cache-control': `private, max-age=${CARD_LIFE}` };
+  return request.headers['if-none-match'] === etag ? noContent(304, headers) : json(card, 200, headers);
+}
+
+const cardRoute = (cards: Cards, { path, id }: { path: string; id: string }): AgentRoute =>
+  route({
+    method: 'get',
+    path,
+    id,
+    summary: 'The agent card of an assistant',
+    tag,
+    access: 'read',
+    params: AnAssistant,
+    answers: { 200: ok('The card.', Card), 304: { description: 'The client has it.' }, ...refused },
+    handler: ({ params, ...request }) => answerCard(cards, params.assistant_id, request),
+  });
+
+const wellKnownRoute = ({ graphs }: Pick<A2aDeps, 'graphs'>, cards: Cards): AgentRoute =>
+  route({
+    method: 'get',
+    path: '/.well-known/agent-card.json',
+    id: 'well_known_agent_card',
+    summary: 'The agent card of an assistant, or of the only graph',
+    tag,
+    access: 'read',
+    query: OneOf,
+    answers: { 200: ok('The card.', Card), 304: { description: 'The client has it.' }, ...refused },
+    handler: ({ query, ...request }) => answerCard(cards, query.assistant_id ?? onlyOf(graphs), request),
+  });
+
+function onlyOf(graphs: string[]): string {
+  if (graphs.length === 1) return graphs[0]!;
+  const msg = `Field required: this server has several agents: ${graphs.join(', ')}`;
+  throw new Invalid([{ loc: ['query', 'assistant_id'], msg, type: 'missing' }]);
+}
+
+/** Serves assistants as peers of other agents. */
+export const a2aFeature: Feature = {
+  isServed: ({ http }) => http.disable_a2a !== true,
+  routes: (deps) => {
+    const cards = new Cards(deps);
+    return [
+      messagesRoute(deps, cards),
+      cardRoute(cards, { path: '/a2a/{assistant_id}', id: 'a2a_card' }),
+      cardRoute(cards, { path: '/a2a/{assistant_id}/.well-known/agent-card.json', id: 'a2a_well_known_card' }),
+      wellKnownRoute(deps, cards),
+    ];
+  },
+  flag: 'a2a',
+};

@@ -1,0 +1,77 @@
+import { Type, type TObject, type TSchema } from 'typebox';
+import { Anything, JsonObject } from './agent-types.ts';
+import { DateTime, Nullable, StringEnum } from './types.ts';
+
+/* Requests of A2A (https://a2a-protocol.org), as far as this server reads them: by method, in the words of both versions. */
+
+const Id = Type.String({ minLength: 1, maxLength: 200 });
+const OptionalId = Type.Optional(Nullable(Type.String({ maxLength: 200 })));
+const OptionalObject = Type.Optional(Nullable(JsonObject('Free.')));
+const HistoryLength = Type.Optional(Nullable(Type.Integer({ minimum: 0 })));
+
+const file = Type.Object({ bytes: Type.Optional(Type.String()), uri: Type.Optional(Type.String()) });
+const Part = Type.Object({
+  kind: Type.Optional(StringEnum(['text', 'data', 'file'])),
+  text: Type.Optional(Type.String()),
+  raw: Type.Optional(Type.String()),
+  url: Type.Optional(Type.String()),
+  data: Type.Optional(Anything('JSON.')),
+  file: Type.Optional(file),
+  metadata: OptionalObject,
+});
+
+const message = (role: string): TObject =>
+  Type.Object({
+    messageId: Id,
+    role: StringEnum([role]),
+    parts: Type.Array(Part, { minItems: 1 }),
+    taskId: OptionalId,
+    contextId: OptionalId,
+    metadata: OptionalObject,
+  });
+
+const Configuration = Type.Object({
+  acceptedOutputModes: Type.Optional(Nullable(Type.Array(Type.String()))),
+  historyLength: HistoryLength,
+  returnImmediately: Type.Optional(Nullable(Type.Boolean())),
+  blocking: Type.Optional(Nullable(Type.Boolean())),
+  taskPushNotificationConfig: OptionalObject,
+  pushNotificationConfig: OptionalObject,
+});
+
+const request = (params: TSchema): TObject => Type.Object({ params });
+const send = (role: string): TObject =>
+  request(Type.Object({ message: message(role), configuration: Type.Optional(Nullable(Configuration)), metadata: OptionalObject }));
+const ofTask = request(Type.Object({ id: Id, historyLength: HistoryLength }));
+
+const STATES = ['SUBMITTED', 'WORKING', 'COMPLETED', 'FAILED', 'CANCELED', 'INPUT_REQUIRED', 'REJECTED', 'AUTH_REQUIRED', 'UNSPECIFIED'];
+
+const list = request(
+  Type.Object({
+    contextId: OptionalId,
+    status: Type.Optional(Nullable(StringEnum(STATES.map((state) => `TASK_STATE_${state}`)))),
+    pageSize: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 100 }))),
+    pageToken: Type.Optional(Nullable(Type.String())),
+    historyLength: HistoryLength,
+    statusTimestampAfter: Type.Optional(Nullable(DateTime('Only tasks that changed then or later.'))),
+    includeArtifacts: Type.Optional(Nullable(Type.Boolean())),
+  }),
+);
+
+/** Method -> its request. Methods that are not here have nothing to check. */
+export const A2A_REQUESTS: Record<string, TObject> = {
+  SendMessage: send('ROLE_USER'),
+  SendStreamingMessage: send('ROLE_USER'),
+  'message/send': send('user'),
+  'message/stream': send('user'),
+  GetTask: ofTask,
+  CancelTask: ofTask,
+  SubscribeToTask: ofTask,
+  'tasks/get': ofTask,
+  'tasks/cancel': ofTask,
+  'tasks/resubscribe': ofTask,
+  ListTasks: list,
+};
+
+/** Methods that start a run. */
+export const A2A_SENDS = ['SendMessage', 'SendStreamingMessage', 'message/send', 'message/stream'];
