@@ -75,3 +75,6 @@ export const A2A_REQUESTS: Record<string, TObject> = {
 
 /** Methods that start a run. */
 export const A2A_SENDS = ['SendMessage', 'SendStreamingMessage', 'message/send', 'message/stream'];
+
+/** Methods that are answered with a stream. */
+export const A2A_STREAMS = ['SendStreamingMessage', 'SubscribeToTask', 'message/stream', 'tasks/resubscribe'];

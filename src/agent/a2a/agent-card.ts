@@ -39,7 +39,7 @@ export function agentCard({ assistant, takes, address, version }: Facts): Json {
     protocolVersion: '0.3.0',
     preferredTransport: 'JSONRPC',
     supportsAuthenticatedExtendedCard: true,
-    capabilities: { streaming: false, pushNotifications: false, extendedAgentCard: true, extensions: [] },
+    capabilities: { streaming: true, pushNotifications: false, extendedAgentCard: true, extensions: [] },
     defaultInputModes: inputModes,
     defaultOutputModes: [TEXT_PART, JSON_PART],
     skills: [

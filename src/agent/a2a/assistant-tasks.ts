@@ -6,6 +6,7 @@ import type {
   ListTasksResponse,
   SendMessageRequest,
   StreamResponse,
+  SubscribeToTaskRequest,
   Task,
 } from '@a2a-js/sdk';
 import type { A2ARequestHandler } from '@a2a-js/sdk/server';
@@ -15,15 +16,17 @@ import { giveUpTask } from '../db/tasks.ts';
 import { cancelRuns, type CancelDeps } from '../runs/cancel.ts';
 import { isUnfinished } from '../../schema/run.ts';
 import type { AgentDeps } from '../deps.ts';
+import type { Hears } from '../stream/bus.ts';
 import { JSON_PART, TEXT_PART } from './agent-card.ts';
 import { listedTasks } from './list-tasks.ts';
 import type { A2aPackage } from './package.ts';
 import { taskRefusal } from './refusals.ts';
-import { factsAtEnd, factsAtStart, startTask, type SendDeps, type SentMessage } from './send-message.ts';
+import { factsAtEnd, factsAtStart, startTask, type SendDeps, type SentMessage, type StartedTask } from './send-message.ts';
+import { eventsOfMade, followTask, updatesOf, type FollowedTask, type StreamDeps } from './stream-task.ts';
 import { stateOfRun, formOfTask, type TaskFacts } from './task-form.ts';
 import { stateLeft, taskById, type FoundTask } from './tasks.ts';
 
-export type TasksDeps = SendDeps & CancelDeps & Pick<AgentDeps, 'db' | 'host'>;
+export type TasksDeps = SendDeps & CancelDeps & StreamDeps & Pick<AgentDeps, 'db' | 'host'>;
 
 type Facts = Omit<SentMessage, 'find'> & { a2a: A2aPackage; card: AgentCard };
 
@@ -52,10 +55,8 @@ export class AssistantTasks implements A2ARequestHandler {
 
   sendMessage(asked: SendMessageRequest): Promise<Task> {
     return this.#worded(async () => {
-      this.#checkConfiguration(asked);
       const waits = asked.configuration?.returnImmediately !== true;
-      const find = (id: string): Promise<FoundTask> => this.#find(id, 'read');
-      const started = await startTask(this.#deps, asked, { ...this.#facts, find, hears: waits ? 'end' : undefined });
+      const started = await this.#start(asked, waits ? 'end' : undefined);
       return this.#formed(waits ? await factsAtEnd(this.#deps, started, this.#facts.assistant_id) : factsAtStart(started));
     });
   }
@@ -91,12 +92,22 @@ export class AssistantTasks implements A2ARequestHandler {
     });
   }
 
-  sendMessageStream(): AsyncGenerator<StreamResponse> {
-    throw this.#noStream();
+  async *sendMessageStream(asked: SendMessageRequest): AsyncGenerator<StreamResponse> {
+    const followed = await this.#worded(async () => {
+      const started = await this.#start(asked, 'events');
+      const { run, first } = started;
+      const events = eventsOfMade(this.#deps, { run_id: run.run_id, subscription: started.subscription! });
+      return { facts: factsAtStart(started), first, events };
+    });
+    yield* this.#streamed(followed);
   }
 
-  resubscribe(): AsyncGenerator<StreamResponse> {
-    throw this.#noStream();
+  async *resubscribe({ id }: SubscribeToTaskRequest): AsyncGenerator<StreamResponse> {
+    const { request, a2a } = this.#facts;
+    const task = await this.#worded(() => this.#find(id, 'read'));
+    if (task.run.waits) return yield a2a.StreamResponse.fromJSON({ task: formOfTask({ ...task, state: undefined }) });
+    if (!isUnfinished(task.run.status)) throw new a2a.errors.UnsupportedOperationError(`The task has ended, and GetTask gives it: ${id}`);
+    yield* this.#streamed(await this.#worded(() => followTask(this.#deps, task, request.signal)));
   }
 
   createTaskPushNotificationConfig(): Promise<never> {
@@ -115,12 +126,23 @@ export class AssistantTasks implements A2ARequestHandler {
     return this.#noPush();
   }
 
-  #noStream(): Error {
-    return new this.#facts.a2a.errors.UnsupportedOperationError('This server streams no tasks: send the message without a stream.');
-  }
-
   #noPush(): Promise<never> {
     return Promise.reject(new this.#facts.a2a.errors.PushNotificationNotSupportedError());
+  }
+
+  #start(asked: SendMessageRequest, hears: Hears | undefined): Promise<StartedTask> {
+    this.#checkConfiguration(asked);
+    return startTask(this.#deps, asked, { ...this.#facts, find: (id) => this.#find(id, 'read'), hears });
+  }
+
+  async *#streamed(followed: FollowedTask): AsyncGenerator<StreamResponse> {
+    const { a2a, assistant_id, request } = this.#facts;
+    const updates = updatesOf(this.#deps, followed, { assistant_id, signal: request.signal });
+    try {
+      for await (const update of updates) yield a2a.StreamResponse.fromJSON(update);
+    } catch (error) {
+      throw this.#refusal(error);
+    }
   }
 
   #checkConfiguration({ configuration }: SendMessageRequest): void {
@@ -156,9 +178,12 @@ export class AssistantTasks implements A2ARequestHandler {
     try {
       return await answer();
     } catch (error) {
-      const refusal = taskRefusal(error, { errors: this.#facts.a2a.errors, log: this.#deps.log });
-      this.failed = true;
-      throw refusal;
+      throw this.#refusal(error);
     }
+  }
+
+  #refusal(error: unknown): Error {
+    this.failed = true;
+    return taskRefusal(error, { errors: this.#facts.a2a.errors, log: this.#deps.log });
   }
 }

@@ -1,9 +1,9 @@
 import { Problem } from '../../errors.ts';
 import { refusalOfRequest, RPC_CODES } from '../../http/json-rpc.ts';
-import { json, type PlainFailure, type Reply, type Request } from '../../http/route.ts';
+import { json, sse, type PlainFailure, type Reply, type Request, type SseEvent } from '../../http/route.ts';
 import { createValidator, type Check } from '../../http/validate.ts';
 import { slowWebReply } from '../../http/web.ts';
-import { A2A_REQUESTS, A2A_SENDS } from '../../schema/a2a.ts';
+import { A2A_REQUESTS, A2A_SENDS, A2A_STREAMS } from '../../schema/a2a.ts';
 import type { AgentCaller } from '../auth/caller.ts';
 import type { AgentDeps } from '../deps.ts';
 import { AssistantTasks, type TasksDeps } from './assistant-tasks.ts';
@@ -43,7 +43,9 @@ export class A2aEndpoint {
     const tasks = new AssistantTasks(this.#deps, facts);
     const refusal = this.#refusalOf(body, { request, a2a });
     if (refusal !== undefined) return json({ jsonrpc: '2.0', id: idOf(body), error: refusal });
-    return slowWebReply(answered(body, { a2a, tasks, version: versionOf(request, body)! }).then((answer) => Response.json(answer)));
+    const versioned = { a2a, tasks, version: versionOf(request, body)! };
+    if (A2A_STREAMS.includes((body as JsonRpc).method)) return streamed(body as JsonRpc, versioned);
+    return slowWebReply(answered(body, versioned).then((answer) => Response.json(answer)));
   }
 
   /** Returns why the request can't be read, if it can't. */
@@ -64,17 +66,54 @@ export class A2aEndpoint {
 
 type Versioned = { a2a: A2aPackage; tasks: AssistantTasks; version: '1.0' | '0.3' };
 
-/** Answers a request that can be read, in the words of its version. */
-async function answered(body: unknown, { a2a, tasks, version }: Versioned): Promise<unknown> {
+/** Has a request that can be read answered in the words of its version. */
+function handled(
+  body: unknown,
+  { a2a, tasks, version }: Versioned,
+): ReturnType<InstanceType<A2aPackage['JsonRpcTransportHandler']>['handle']> {
   const Handler = version === '0.3' ? a2a.LegacyJsonRpcTransportHandler : a2a.JsonRpcTransportHandler;
   const context = new a2a.ServerCallContext({ requestedVersion: version });
   // The handlers look at what it is.
-  const given = await new Handler(tasks).handle(body as Record<string, unknown>, context);
+  return new Handler(tasks).handle(body as Record<string, unknown>, context);
+}
+
+async function answered(body: unknown, versioned: Versioned): Promise<unknown> {
+  const given = await handled(body, versioned);
   const { error } = given as { error?: { code: number } };
   // Nothing of ours failed, so the package could not read the request.
-  if (error?.code === RPC_CODES.internal && !tasks.failed)
+  if (error?.code === RPC_CODES.internal && !versioned.tasks.failed)
     return { ...given, error: { code: RPC_CODES.invalidParams, message: 'params: are not as the method has them.' } };
   return given;
+}
+
+/** Answers with a stream, or with the error of a request that gets none. */
+async function streamed(body: JsonRpc, versioned: Versioned): Promise<Reply> {
+  const given = await handled(body, versioned);
+  if (!(Symbol.asyncIterator in given)) return json(given);
+  const refused = (error: unknown): object => ({ jsonrpc: '2.0', id: idOf(body), error: versioned.a2a.errors.toJsonRpcError(error) });
+  try {
+    const first = await given.next();
+    return sse(() => eventsBehind(first, given, refused));
+  } catch (error) {
+    return json(refused(error));
+  }
+}
+
+/** Yields the first answer and those behind it. A failure on the way is the last. */
+async function* eventsBehind(
+  first: IteratorResult<unknown>,
+  rest: AsyncGenerator<unknown>,
+  refused: (error: unknown) => object,
+): AsyncGenerator<SseEvent> {
+  const asEvent = (data: unknown): SseEvent => ({ event: 'message', data });
+  try {
+    if (first.done !== true) yield asEvent(first.value);
+    for await (const answer of rest) yield asEvent(answer);
+  } catch (error) {
+    yield asEvent(refused(error));
+  } finally {
+    await rest.return(undefined);
+  }
 }
 
 type JsonRpc = { jsonrpc: '2.0'; method: string; id?: string | number | null };

@@ -27,6 +27,9 @@ export type SentMessage = {
   find: (id: string) => Promise<FoundTask>;
 };
 
+/** What a stream tells of a run under way. */
+const PROGRESS = ['updates', 'custom'] as const;
+
 /** A task with a run that a message has started. */
 export type StartedTask = CreatedRun & { id: string; first: string };
 
@@ -50,7 +53,8 @@ export async function startTask(
         }
       : { assistant_id, ...goingOn(message, waiting), metadata: { ...labels, [TASK_KEY]: waiting.first }, multitask_strategy: 'reject' };
   const follow = hears && { signal: request.signal, hears };
-  const created = await createRun(deps, body, { threadId, request, follow });
+  const told = hears === 'events' ? { stream_mode: [...PROGRESS] } : {};
+  const created = await createRun(deps, { ...body, ...told }, { threadId, request, follow });
   const first = waiting?.first ?? created.run.run_id;
   return { ...created, first, id: taskIdOf(created.run.thread_id, first) };
 }

@@ -57,6 +57,21 @@ export function formOfTask({ id, run, state }: TaskFacts): Json {
   };
 }
 
+/** Returns what a stream says of a task at its end: its result, and its state. */
+export function updatesAtEnd(facts: TaskFacts): Json[] {
+  const { id: taskId, contextId, status, artifacts } = formOfTask(facts) as Json & { artifacts: Json[] };
+  const results = artifacts.map((artifact) => ({ artifactUpdate: { taskId, contextId, artifact, lastChunk: true } }));
+  return [...results, { statusUpdate: { taskId, contextId, status } }];
+}
+
+/** Returns what a stream says of a task under way. `words` are the agent's own, if it said anything. */
+export function updateUnderWay({ id, run }: Pick<TaskFacts, 'id' | 'run'>, words: string | undefined, at: Date): Json {
+  const { run_id, thread_id } = run;
+  const said = { messageId: `${run_id}-${at.getTime()}`, contextId: thread_id, taskId: id, role: 'ROLE_AGENT', parts: [{ text: words }] };
+  const status = { state: 'TASK_STATE_WORKING', timestamp: at.toISOString(), ...(words !== undefined && { message: said }) };
+  return { statusUpdate: { taskId: id, contextId: thread_id, status } };
+}
+
 /** Returns what the agent says of the task's state: its questions, or why it failed. */
 function wordsOf({ status, waits, error, interrupts }: TaskFacts['run']): Part[] {
   if (waits) {

@@ -29,7 +29,11 @@ function messagesRoute(deps: A2aDeps, cards: Cards): AgentRoute {
     body: Type.Unsafe<unknown>({}),
     starts: tasksStartedBy,
     answers: {
-      200: { description: 'The answer, or the error that a request got.', schema: Message },
+      200: {
+        description: 'The answer, or the error that a request got; a stream of answers where that is asked for.',
+        schema: Message,
+        streams: true,
+      },
       400: wrong('No message of the protocol.'),
       404: wrong('No such assistant.'),
       413: wrong('The body is too large.'),

@@ -356,8 +356,9 @@ describe('what is wrong is answered in the words of the protocol', () => {
     ['a state that there is not', ask('ListTasks', { status: 'DONE' }), 200, -32_602],
     ['a time that is none', ask('ListTasks', { statusTimestampAfter: 'yesterday' }), 200, -32_602],
     ['push notifications', ask('CreateTaskPushNotificationConfig', { taskId: noTask, url }), 200, -32_003],
-    ['a stream', ask('SendStreamingMessage', one([{ text: 'a' }])), 200, -32_004],
-    ['a stream of version 0.3', () => post('chat', rpc('tasks/resubscribe', { id: noTask })), 200, -32_004],
+    ['a stream of an unknown task', ask('SubscribeToTask', { id: noTask }), 200, -32_001],
+    ['a stream for a message without parts', ask('SendStreamingMessage', one([])), 200, -32_602],
+    ['a stream for a file', ask('SendStreamingMessage', one([{ url }])), 200, -32_005],
     ['an unknown assistant', ask('GetTask', { id: noTask }, randomUUID()), 404, -32_000],
     ['an assistant that is no id', ask('GetTask', { id: noTask }, 'nobody'), 400, -32_600],
   ])('%s', async (_what, request, status, code) => {
@@ -369,6 +370,13 @@ describe('what is wrong is answered in the words of the protocol', () => {
   test('the task of another assistant is unknown', async () => {
     const { id } = await send('chat', text('Hello'));
     expect(await call('steps', 'GetTask', { id })).toMatchObject({ code: -32_001 });
+  });
+
+  test('a task that has ended has no stream', async () => {
+    const { id } = await send('chat', text('Hello'));
+    expect(await call('chat', 'SubscribeToTask', { id })).toMatchObject({ code: -32_004 });
+    const { message } = await post('chat', rpc('tasks/resubscribe', { id }));
+    expect(message).toMatchObject({ id: 1, error: { code: -32_004 } });
   });
 
   test('DELETE is not allowed', async () => {

@@ -1,0 +1,50 @@
+import { NotFound } from '../../errors.ts';
+import type { SseEvent } from '../../http/route.ts';
+import { isUnfinished } from '../../schema/run.ts';
+import { findTask } from '../db/tasks.ts';
+import type { AgentDeps } from '../deps.ts';
+import { progressOf } from '../runs/progress.ts';
+import type { Readers } from '../runs/readers.ts';
+import type { Wanted } from '../stream/wanted.ts';
+import { formOfTask, stateOfRun, updatesAtEnd, updateUnderWay, type TaskFacts } from './task-form.ts';
+import { stateLeft, type FoundTask } from './tasks.ts';
+
+export type StreamDeps = Pick<AgentDeps, 'db' | 'host'> & { readers: Pick<Readers, 'followRun' | 'eventsAfter' | 'eventsFromStart'> };
+
+const ALL: Wanted = { modes: undefined, namespaces: undefined };
+
+/** A task whose last run is followed. `events` end with the run. */
+export type FollowedTask = { facts: TaskFacts; first: string; events: AsyncIterable<SseEvent[]> };
+
+/** Follows the run of a task from now on. */
+export async function followTask({ readers }: StreamDeps, { id, first, run }: FoundTask, signal: AbortSignal): Promise<FollowedTask> {
+  const followed = await readers.followRun({ runId: run.run_id, threadId: run.thread_id }, { signal, hears: 'events' });
+  return { facts: { id, run, state: undefined }, first, events: await readers.eventsAfter(undefined, followed, ALL) };
+}
+
+/** Returns the events of a run that has just been made. */
+export const eventsOfMade = (
+  { readers }: StreamDeps,
+  made: Pick<Parameters<Readers['eventsFromStart']>[0], 'run_id' | 'subscription'>,
+): AsyncIterable<SseEvent[]> => readers.eventsFromStart({ ...made, resumable: false, wanted: ALL });
+
+/** Yields the task, what happens to it, and its end, as version 1.0 writes them; nothing more once the client left. */
+export async function* updatesOf(
+  deps: StreamDeps,
+  { facts, first, events }: FollowedTask,
+  { assistant_id, signal }: { assistant_id: string; signal: AbortSignal },
+): AsyncGenerator<Record<string, unknown>> {
+  yield { task: formOfTask(facts) };
+  for await (const some of events) for (const event of some) yield* underWay(facts, event);
+  if (signal.aborted) return;
+  const { thread_id } = facts.run;
+  const run = await findTask(deps.db, { thread_id, run_id: first }, { assistant_id, seen: undefined });
+  if (run === undefined || isUnfinished(run.status)) throw new NotFound(`The task was removed: ${facts.id}`);
+  const state = stateOfRun(run) === 'COMPLETED' ? await stateLeft(deps, run) : undefined;
+  yield* updatesAtEnd({ id: facts.id, run, state });
+}
+
+function* underWay(facts: TaskFacts, event: SseEvent): Generator<Record<string, unknown>> {
+  const words = progressOf(event);
+  if (words !== undefined) yield updateUnderWay(facts, event.event === 'metadata' ? undefined : words, new Date());
+}
