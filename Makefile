@@ -37,7 +37,7 @@ test-agent: install ## the agent server on a real Postgres
 test-matrix: install ## users' graphs with other versions of LangGraph, zod and Node in `dev`, and the clients that people bring (needs python3)
 	@node test/matrix/main.ts
 
-test-protocols: install ## the official suites of MCP, of both eras, and its Python client against an agent server (needs python3; 2 minutes)
+test-protocols: install ## the official suites of MCP, of both eras, and the Python clients of MCP and A2A against an agent server (needs python3; 3 minutes)
 	@node test/protocols/main.ts
 
 test-browser: install ## a page with the vendor's React hooks, and the chat page of dev, in a real Chromium, which root on Debian gets installed (3 minutes)

@@ -15,8 +15,11 @@ const SUITES = [
   },
 ];
 
-/** PyPI `mcp`. */
-const PYTHON_CLIENT = '2.3.0';
+/** The official Python clients, from PyPI. `client` plays one against the address that it is given. */
+const PYTHON = [
+  { packages: ['mcp==2.3.0'], path: '/mcp', client: 'mcp_client.py', about: 'lists, calls, hears progress, is asked and goes on' },
+  { packages: ['a2a-sdk==1.3.0', 'httpx'], path: '', client: 'a2a_client.py', about: 'sends, hears, is asked, goes on, lists and cancels' },
+];
 
 async function playSuite({ version, expected, args }: (typeof SUITES)[number], url: string): Promise<string> {
   await using project = new Project();
@@ -26,20 +29,21 @@ async function playSuite({ version, expected, args }: (typeof SUITES)[number], u
   return /^Total: .*$/m.exec(output)?.[0] ?? 'no total';
 }
 
-async function playPython(url: string): Promise<string> {
+async function playPython({ packages, path, client }: (typeof PYTHON)[number], url: string): Promise<void> {
   await using project = new Project();
   await project.run('python3', ['-m', 'venv', 'venv']);
-  await project.run('venv/bin/pip', ['install', '--quiet', '--disable-pip-version-check', `mcp==${PYTHON_CLIENT}`]);
-  await project.run('venv/bin/python', [resolve('test/protocols/client.py'), url]);
-  return 'lists, calls, hears progress, is asked and goes on';
+  await project.run('venv/bin/pip', ['install', '--quiet', '--disable-pip-version-check', ...packages]);
+  await project.run('venv/bin/python', [resolve('test/protocols', client), `${url}${path}`]);
 }
 
 async function main(): Promise<void> {
   await using server = await startDev(process.execPath, 'test/protocols/graphs/gx.json');
-  const url = `${server.url}/mcp`;
   for (const suite of SUITES)
-    say(`  conformance ${suite.version}, ${suite.about}: ${await playSuite(suite, url)}, as ${suite.expected} lists them`);
-  say(`  PyPI mcp ${PYTHON_CLIENT}: ${await playPython(url)}`);
+    say(`  conformance ${suite.version}, ${suite.about}: ${await playSuite(suite, `${server.url}/mcp`)}, as ${suite.expected} lists them`);
+  for (const python of PYTHON) {
+    await playPython(python, server.url);
+    say(`  PyPI ${python.packages[0]}: ${python.about}`);
+  }
 }
 
 await program(main);

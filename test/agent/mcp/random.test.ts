@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
+import { changed, randomFrom } from '../../kit/random-changes.ts';
 
 /* Requests that were good once, with something changed at random, are answered or refused, and never break anything. */
 
@@ -21,15 +22,6 @@ const REQUESTS = 600;
 /** The same requests each time, so that a failure can be repeated. */
 const SEED = 20_260_728;
 
-/** Returns numbers from 0 to 1, from a linear congruential generator (Numerical Recipes, chapter 7.1). */
-function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
-
 const NEWER = '2026-07-28';
 const META = {
   'io.modelcontextprotocol/protocolVersion': NEWER,
@@ -39,23 +31,6 @@ const META = {
 };
 
 const METHODS = ['tools/call', 'tools/list', 'server/discover', 'initialize', 'ping', 'notifications/cancelled', 'resources/read'];
-const ODD = [null, true, -1, 1e308, '', 'x'.repeat(5000), 'ünï\u202e', [], {}, [[]], { a: { b: [1] } }, '../..', '__proto__', 'steps'];
-
-const NAMES = ['__proto__', 'constructor', '', 'params', 'id', '\u202e'];
-
-type Json = Record<string, unknown>;
-
-/** Changes a few places of a value, at any depth. */
-function changed(value: unknown, random: () => number): unknown {
-  const pick = <T>(list: T[]): T => list[Math.floor(random() * list.length)]!;
-  if (random() < 0.06) return pick(ODD);
-  if (Array.isArray(value)) return value.map((one) => changed(one, random));
-  if (typeof value !== 'object' || value === null) return value;
-  const kept = Object.entries(value as Json).filter(() => random() > 0.04);
-  const more = random() < 0.05 ? [[pick(NAMES), pick(ODD)]] : [];
-  return Object.fromEntries([...kept.map(([name, part]) => [name, changed(part, random)]), ...more] as [string, unknown][]);
-}
-
 async function post(message: unknown, headers: Record<string, string>): Promise<{ status: number; text: string }> {
   const all = { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers };
   const response = await fetch(`${agent.url}/mcp`, { method: 'POST', headers: all, body: JSON.stringify(message) });
