@@ -6,14 +6,14 @@ import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
 import { until } from '../../kit/until.ts';
 
-/* The official client, in both versions of the protocol. */
+/* The official client, in both versions, against a server under a prefix that encrypts what it keeps. */
 
 let agent: AgentProcess;
 let database: Awaited<ReturnType<typeof freshDatabase>>;
 
 beforeAll(async () => {
   database = await freshDatabase();
-  const env = { LANGGRAPH_HTTP: JSON.stringify({ mount_prefix: '/agents' }) };
+  const env = { LANGGRAPH_HTTP: JSON.stringify({ mount_prefix: '/agents' }), GX_AES_KEY: 'k'.repeat(32), GX_AES_JSON_KEYS: 'a2a_task_id' };
   agent = await startAgent({ database: database.uri, config: 'test/agent/a2a/graphs/gx.json', env });
 });
 

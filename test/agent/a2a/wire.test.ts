@@ -14,7 +14,7 @@ beforeAll(async () => {
   agent = await startAgent({
     database: database.uri,
     config: 'test/agent/a2a/graphs/gx.json',
-    env: { GX_HTTP_MAX_REQUEST_BODY_BYTES: '100000' },
+    env: { GX_HTTP_MAX_REQUEST_BODY_BYTES: '100000', GX_CORS_ALLOW_ORIGINS: 'https://pages.example.com' },
   });
 });
 
@@ -299,6 +299,7 @@ describe('what is wrong is answered in the words of the protocol', () => {
     ['another content type', () => post('chat', rpc('GetTask', { id: noTask }), { 'content-type': 'text/plain' }), 415, -32_005],
     ['a body that is too large', () => post('chat', rpc('SendMessage', text('x'.repeat(200_000)))), 413, -32_000],
     ['a character that no text has', () => post('chat', rpc('SendMessage', text('a\u0000b'))), 400, -32_600],
+    ['a page that may not call', () => post('chat', rpc('GetTask', { id: noTask }), { origin: 'https://evil.example.com' }), 403, -32_000],
     ['a version of the future', () => post('chat', rpc('GetTask', { id: noTask }), { 'a2a-version': '9.9' }), 200, -32_009],
     ['an unknown method', ask('BurnTask', {}), 200, -32_601],
     ['an unknown method of version 0.3', () => post('chat', rpc('tasks/burn', {})), 200, -32_601],
