@@ -46,13 +46,24 @@ describe('a graph that', () => {
     ['throws what can not be printed', 'unprintable', 'The graph threw something that can not be printed.'],
     ['calls process.exit', 'exit', /^process\.exit\(1\) was called/],
     ['returns a circle', 'circle', /circular/i],
-    ['writes a circle to its stream', 'written circle', /circular/i],
-    ['writes something that fails when it is told', 'written trap', 'not to be told'],
   ])('%s fails alone, with a sentence', async (_what, how, message) => {
     const neighbour = post('/runs/wait', { assistant_id: 'steps', input: { left: 3, pause: 50 } });
     const { __error__: error } = await broken(how);
     expect(error?.message).toMatch(message);
     expect(await neighbour).toMatchObject({ done: 3 });
+    await goesOn();
+  });
+
+  test.each([
+    ['a circle', 'written circle', /circular/i],
+    ['something that fails when it is told', 'written trap', /not to be told/],
+  ])('writes %s to its stream fails where that is read, with a sentence', async (_what, how, message) => {
+    const body = { assistant_id: 'broken', input: { how }, stream_mode: ['values', 'custom'] };
+    const stream = await fetch(`${agent.url}/runs/stream`, { method: 'POST', body: JSON.stringify(body) });
+    const told = await stream.text();
+    expect(told).toMatch(/^event: error/m);
+    expect(told).toMatch(message);
+    expect((await broken(how)).__error__).toBeUndefined();
     await goesOn();
   });
 
