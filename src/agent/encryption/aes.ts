@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
-import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import zlib from 'node:zlib';
 import type { EncryptionSettings } from '../../config/encryption.ts';
 import { Rejected, Unavailable } from '../../errors.ts';
 import { CUSTOM, CUSTOM_FORM, isSealed, MAGIC, RESERVED, SEALED, SEALED_TEXT, type Codec, type Place } from './codec.ts';
@@ -26,7 +26,9 @@ const CIPHER = 'aes-256-gcm';
 
 /** Bytes from which a value is compressed first: a shorter one gains less than the time that it takes. */
 const WORTH_COMPRESSING = 600;
-const LEVEL = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
+const LEVEL = { params: { [zlib.constants.ZSTD_c_compressionLevel]: 1 } };
+/** Node has Zstandard since 22.15. Under an older one, `gx dev` stores values as they are. */
+const HAS_ZSTANDARD = 'zstdCompressSync' in zlib;
 
 /** Processes whose keys are remembered. */
 const MOST_SALTS = 1000;
@@ -102,7 +104,7 @@ const authenticated = (form: number, { kind, of = '' }: Place): Buffer => Buffer
 type Writing = { key: SaltedKeys; salt: Buffer };
 
 function encrypted({ key, salt }: Writing, place: Place, bytes: Uint8Array): Buffer {
-  const compressed = bytes.length < WORTH_COMPRESSING ? undefined : zstdCompressSync(bytes, LEVEL);
+  const compressed = bytes.length < WORTH_COMPRESSING || !HAS_ZSTANDARD ? undefined : zlib.zstdCompressSync(bytes, LEVEL);
   const form = compressed === undefined || compressed.length >= bytes.length ? AS_IS : COMPRESSED;
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv(CIPHER, key.of(salt), nonce).setAAD(authenticated(form, place));
@@ -120,12 +122,13 @@ function decrypted(ring: ReadonlyMap<string, SaltedKeys>, place: Place, bytes: B
   const id = bytes.subarray(1, 1 + ID_BYTES).toString('hex');
   const key = ring.get(id);
   if (key === undefined) throw new Unavailable(`A value is encrypted with the key ${id}, which GX_AES_KEY does not have; add that key.`);
+  if (form === COMPRESSED && !HAS_ZSTANDARD) throw new Unavailable('A value was encrypted under a newer Node; use Node 22.15 or newer.');
   const salt = bytes.subarray(1 + ID_BYTES, 1 + ID_BYTES + SALT_BYTES);
   const decipher = createDecipheriv(CIPHER, key.of(salt), bytes.subarray(HEAD - NONCE_BYTES, HEAD), { authTagLength: TAG_BYTES });
   decipher.setAAD(authenticated(form, place)).setAuthTag(bytes.subarray(-TAG_BYTES));
   try {
     const text = Buffer.concat([decipher.update(bytes.subarray(HEAD, -TAG_BYTES)), decipher.final()]);
-    return form === COMPRESSED ? zstdDecompressSync(text) : text;
+    return form === COMPRESSED ? zlib.zstdDecompressSync(text) : text;
   } catch (error) {
     throw new Unavailable(`An encrypted value (${place.kind}) was changed, or belongs elsewhere; it can't be read.`, { cause: error });
   }
