@@ -3,8 +3,7 @@ import { CheckpointerTtl, StoreTtl } from './expiry.ts';
 import { FreeForm, MapOf, StringEnum } from './types.ts';
 
 /*
- * The graph configuration file. Every key of the format is described here; `NOT_BUILT` lists those that this server
- * does not serve yet.
+ * The graph configuration file. Every key of the format is described here; `PASSED_OVER` lists those without an effect.
  */
 
 const GraphRef = Type.Unsafe<string | { path: string; description?: string }>({
@@ -214,13 +213,6 @@ export const GxJson = Type.Object(
 );
 export type GxJson = Static<typeof GxJson>;
 
-/** Keys that have no function yet, and that would break what a deployment promises if they were ignored. */
-export const NOT_BUILT: string[] = ['store.path', 'checkpointer.path', 'checkpointer.uri'];
-
-/** Returns the keys of `NOT_BUILT` that settings ask for. A switch that is off asks for nothing. */
-export const unbuiltKeys = (settings: object): string[] =>
-  NOT_BUILT.filter((key) => ![undefined, false].includes(valueOfKey(settings, key) as undefined | false));
-
 /** Returns the value at a dotted key; undefined when it is absent. */
 function valueOfKey(settings: object, key: string): unknown {
   return key.split('.').reduce<unknown>((value, part) => (value as Record<string, unknown> | undefined)?.[part], settings);
@@ -248,6 +240,9 @@ export const PASSED_OVER: Readonly<Record<string, string>> = {
   base_image: IN_DOCKERFILE,
   image_distro: IN_DOCKERFILE,
   api_version: 'the tag of the image gx-agent-server decides about the version of the server',
+  'checkpointer.path': 'checkpoints lie in the database of the server',
+  'checkpointer.uri': 'checkpoints lie in the database of the server; POSTGRES_URI_CUSTOM of a deployment names another one',
+  'store.path': 'items of the store lie in the database of the server',
   'checkpointer.serde.allowed_msgpack_modules': 'checkpoints are JSON here; allowed_json_modules says what they may hold',
   'checkpointer.serde.pickle_fallback': 'checkpoints are JSON here; Python objects are not read',
   'auth.allow_langsmith_api_keys': 'auth.path decides who may call; let it check such keys',

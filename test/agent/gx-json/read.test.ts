@@ -49,6 +49,16 @@ test('keys that only other builds read are named, with what to do instead', () =
   ]);
 });
 
+test('checkpointers and stores of the user are named with what is used in their place', () => {
+  const { passedOver } = read({
+    graphs,
+    checkpointer: { path: './saver.ts:saver', uri: 'postgresql://x' },
+    store: { path: './store.ts:store' },
+  });
+  expect(passedOver.map(({ name }) => name).toSorted()).toEqual(['checkpointer.path', 'checkpointer.uri', 'store.path']);
+  for (const { instead } of passedOver) expect(instead).toContain('the database of the server');
+});
+
 describe('sections that came as variables', () => {
   const sections: FileSection[] = [
     { variable: 'LANGSERVE_GRAPHS', key: 'graphs', value: { other: './src/other.ts:graph' } },
@@ -100,7 +110,6 @@ test.each([
   ['an unknown key of auth', { graphs, auth: { path: './auth.ts:auth', keys: [] } }, 'auth.keys'],
   ['a cache of callers without headers', { graphs, auth: { path: './auth.ts:auth', cache: {} } }, 'auth.cache'],
   ['another store of checkpoints', { graphs, checkpointer: { backend: 'mongo' } }, 'checkpointer.backend'],
-  ['another address of checkpoints', { graphs, checkpointer: { uri: 'x' } }, 'checkpointer.uri'],
   ['semantic search without an embedding', { graphs, store: { index: { dims: 3 } } }, 'store.index'],
 ])('a start with %s fails and names it', (_, content, named) => {
   let thrown: unknown;
