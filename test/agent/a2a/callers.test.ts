@@ -77,8 +77,10 @@ test('an assistant of another caller is not there, nor is its card', async () =>
   const client = new Client({ apiUrl: agent.url, apiKey: null, defaultHeaders, callerOptions: { maxRetries: 0 } });
   const { assistant_id } = await client.assistants.create({ graphId: 'who', name: 'Who am I?' });
   expect((await post('bob', assistant_id, { jsonrpc: '2.0', id: 1, method: 'ListTasks', params: {} })).status).toBe(404);
-  const cardOf = (token: string): Promise<Response> =>
-    fetch(`${agent.url}/a2a/${assistant_id}`, { headers: { authorization: `Bearer ${token}` } });
-  expect([(await cardOf('bob')).status, (await cardOf('ann')).status]).toEqual([404, 200]);
+  const card = '.well-known/agent-card.json';
+  for (const path of [`a2a/${assistant_id}`, `a2a/${assistant_id}/${card}`, `${card}?assistant_id=${assistant_id}`]) {
+    const cardOf = (token: string): Promise<Response> => fetch(`${agent.url}/${path}`, { headers: { authorization: `Bearer ${token}` } });
+    expect([path, (await cardOf('bob')).status, (await cardOf('ann')).status]).toEqual([path, 404, 200]);
+  }
   expect(await send('ann', message({ said: 'hello' }), assistant_id)).toMatchObject({ artifacts: [{ parts: [{ data: { id: 'ann' } }] }] });
 });

@@ -155,10 +155,12 @@ describe('a task that asks', () => {
 
   test('several questions is answered by their ids', async () => {
     const { id, status } = await send('form', data({ request: 'go' }));
-    const ids = status.message.parts.map(({ metadata }) => metadata!.interrupt_id);
-    expect(status.message.parts.map((part) => part.text)).toEqual(['One: may I go?', 'Other: may I go?']);
-    expect(await call('form', 'SendMessage', text('yes', { taskId: id }))).toMatchObject({ code: -32_602, message: new RegExp(ids[0]!) });
-    const done = await send('form', data({ [ids[0]!]: 'yes', [ids[1]!]: 'no' }, { taskId: id }));
+    // The two ask at the same time, in either order.
+    const ids = new Map(status.message.parts.map((part) => [part.text, part.metadata!.interrupt_id]));
+    expect(new Set(ids.keys())).toEqual(new Set(['One: may I go?', 'Other: may I go?']));
+    const [one, other] = [ids.get('One: may I go?')!, ids.get('Other: may I go?')!];
+    expect(await call('form', 'SendMessage', text('yes', { taskId: id }))).toMatchObject({ code: -32_602, message: new RegExp(one) });
+    const done = await send('form', data({ [one]: 'yes', [other]: 'no' }, { taskId: id }));
     expect(done.artifacts?.[0]?.parts).toEqual([{ data: { request: 'go', first: 'yes', second: 'no' } }]);
   });
 

@@ -441,8 +441,9 @@ describe('every route', () => {
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
     );
     const open = routes.filter((route) => /^(GET|POST) \/($|ok|info|docs|openapi.json|metrics|ui\/|feedback\/tokens)/.test(route));
-    // It refuses in messages of its own protocol, as test/agent/mcp/callers.test.ts shows.
-    const elsewhere = ['POST /mcp'];
+    // They refuse in messages of their own protocols, as callers.test.ts of test/agent/mcp and test/agent/a2a show.
+    const cards = ['/a2a/{assistant_id}', '/a2a/{assistant_id}/.well-known/agent-card.json', '/.well-known/agent-card.json'];
+    const elsewhere = ['POST /mcp', 'POST /a2a/{assistant_id}', ...cards.map((path) => `GET ${path}`)];
     expect([...ROWS.map(({ route }) => route), ...elsewhere].toSorted()).toEqual(
       routes.filter((route) => !open.includes(route)).toSorted(),
     );
