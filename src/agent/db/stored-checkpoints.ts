@@ -132,7 +132,7 @@ function sourceOf({ threadId, namespace, checkpointId, before, metadata, limit }
 
 /**
  * Reads checkpoints from rows, or from packs. It takes one statement, and one text to parse for each checkpoint.
- * Lateral joins keep the planner to the primary key on the way from a list to its bases.
+ * Lateral joins keep the planner to the primary key: it would read all values of a long thread otherwise.
  */
 async function readFrom(db: Db, which: WhichCheckpoints, packed: boolean): Promise<StoredCheckpoint[]> {
   await refuseByNamed(db.codec, 'checkpoint.metadata', which.metadata);
@@ -146,8 +146,9 @@ async function readFrom(db: Db, which: WhichCheckpoints, packed: boolean): Promi
       ${chainOf('c', `$${parameters.push(known)}`)}
       select thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, metadata,
         (select json_agg(case type when 'list' then json_build_array(channel, type, version, base) else json_build_array(channel, type, ${VALUE}) end)
-          from jsonb_each_text(c.checkpoint->'channel_versions') v join gx.checkpoint_blobs b
-          on b.thread_id = c.thread_id and b.checkpoint_ns = c.checkpoint_ns and b.channel = v.key and b.version = v.value) as values,
+          from jsonb_each_text(c.checkpoint->'channel_versions') v, lateral (
+            select * from gx.checkpoint_blobs b where b.thread_id = c.thread_id and b.checkpoint_ns = c.checkpoint_ns
+              and b.channel = v.key and b.version = v.value limit 1) b) as values,
         ${packed ? writesOf('w.value', PACKED_WRITES) : writesOf(VALUE, ROW_WRITES)} as writes,
         case when row_number() over (order by checkpoint_id desc) = 1 then (
           select json_agg(json_build_array(l.thread_id, l.checkpoint_ns, l.channel, l.version, l.base, l.type, b.value)) from chain l, lateral (
