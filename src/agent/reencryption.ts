@@ -7,7 +7,8 @@ import { endPass, forgetKeys, olderKeys, rewriteSome, takePass, type OlderKeys, 
 
 type Options = {
   db: Database;
-  /** The key that encrypts; undefined where nothing does. */ keyId: string | undefined;
+  /** The key that encrypts; undefined where nothing does. */
+  keyId: string | undefined;
   worker: string;
   log: Log;
 };

@@ -50,8 +50,8 @@ type HeldRun = PublishedRun & {
   startedAt: number;
   at: Cursor;
   timers: Map<TimerName, NodeJS.Timeout>;
-  /** Ends the waiting for somebody who reads the run's events. */
-  unheard: () => void;
+  /** Ends the waiting for somebody who reads the run's events, where nobody does so far. */
+  waitNoLonger: () => void;
   /** Settles the promise of `execute`. */
   released: (next: string | undefined) => void;
 };
@@ -108,7 +108,7 @@ export class Executor {
         thread_seq: run.thread_seq,
         readers,
         timers: new Map(),
-        unheard: () => undefined,
+        waitNoLonger: () => undefined,
         released,
       };
       this.#held.set(run.run_id, held);
@@ -154,8 +154,8 @@ export class Executor {
     const { db, host, publisher, eventLog, exporter, log } = this.#deps;
     try {
       if (attempt > 1) held.at = (await lastEvent(db, run_id)) ?? held.at;
-      held.unheard = publisher.whenHeard(held, () => host.hear(run_id));
       const unheard = !publisher.isHeard(held);
+      if (unheard) held.waitNoLonger = publisher.whenHeard(held, () => host.hear(run_id));
       await host.run(
         { run_id, thread_id, graph_id, attempt, kwargs, empty, alone, unheard },
         {
@@ -254,9 +254,9 @@ export class Executor {
     }
   }
 
-  #release({ run, startedAt, unheard, released }: HeldRun, { end, more }: Extract<Effect, { do: 'release' }>): void {
+  #release({ run, startedAt, waitNoLonger, released }: HeldRun, { end, more }: Extract<Effect, { do: 'release' }>): void {
     this.#held.delete(run.run_id);
-    unheard();
+    waitNoLonger();
     this.#deps.exporter?.add([runSpan(run, end, { start: startedAt, end: Date.now() })]);
     released(more ? run.thread_id : undefined);
   }
