@@ -5,6 +5,7 @@ import { controlPlane } from './native/parts/control-plane.ts';
 import { coredns } from './native/parts/coredns.ts';
 import { kubelet } from './native/parts/kubelet.ts';
 import { networkPolicies } from './native/parts/network-policies.ts';
+import { registry } from './native/parts/registry.ts';
 import { volumeProvisioner } from './native/parts/volume-provisioner.ts';
 import type { DebianPackage, GoBuild, Part, Program } from './part.ts';
 
@@ -92,6 +93,18 @@ export const parts = {
       flags: [linkerFlags([])],
       programs: [program('pause', './pause')],
     }),
+  },
+  registry: {
+    what: 'the registry of images that are built in the cluster',
+    for: 'node',
+    from: goBuild({
+      name: 'registry',
+      version: 'v3.1.2',
+      sources: ['go.mod', 'go.sum', '.'],
+      flags: [linkerFlags([])],
+      programs: [program('registry', '.')],
+    }),
+    runs: [registry],
   },
   runc: { what: 'starts one container', for: 'node', from: debian('runc') },
   cni: {

@@ -63,6 +63,7 @@ export const fileOf = (layout: Pick<Layout, 'state'>) => {
     kubelet: at('kubelet'),
     volumePlugins: at('volume-plugins'),
     volumes: at('volumes'),
+    registry: at('registry'),
     images: at('images'),
     resolvConf: at('config', 'resolv.conf'),
   };

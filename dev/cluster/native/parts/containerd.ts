@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { fileOf, nodePodRange, podRange } from '../layout.ts';
 import { json, type NodePart, type NodeSetup } from '../node-part.ts';
+import { registriesFolder } from './registry.ts';
 
 /** Where Debian installs the programs of pod networks. */
 export const cniFolder = '/usr/lib/cni';
@@ -45,6 +46,9 @@ path = "${join(containerdRoot, 'opt')}"
 
 [plugins."io.containerd.cri.v1.images"]
 snapshotter = "${snapshotter}"
+
+[plugins."io.containerd.cri.v1.images".registry]
+config_path = "${registriesFolder(layout)}"
 
 [plugins."io.containerd.cri.v1.images".pinned_images]
 sandbox = "${pauseImage}"

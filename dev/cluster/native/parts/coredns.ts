@@ -1,5 +1,6 @@
 import { dnsAddress, fileOf, type Layout } from '../layout.ts';
 import { roleBinding, type NodePart, type NodeSetup } from '../node-part.ts';
+import { REGISTRY } from './registry.ts';
 
 const USER = 'system:coredns';
 
@@ -23,6 +24,10 @@ function corefile({ layout, nameservers }: NodeSetup): string {
     bind ${layout.nodeAddress}
     errors
     ready ${layout.nodeAddress}:8181
+    hosts {
+        ${layout.nodeAddress} ${new URL(`http://${REGISTRY}`).hostname}
+        fallthrough
+    }
     kubernetes cluster.local in-addr.arpa ip6.arpa {
         kubeconfig ${pki('coredns.kubeconfig')}
         pods insecure
