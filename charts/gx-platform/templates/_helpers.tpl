@@ -171,3 +171,54 @@ a cluster, as Argo CD's, always get it as a plain object: `lookup` finds nothing
 {{- end -}}
 {{- end -}}
 {{- end }}
+
+{{/* Where builds run, and whether there are any. */}}
+{{- define "gx.buildNamespace" -}}
+{{- .Values.builds.namespace | default (printf "%s-builds" .Release.Name) -}}
+{{- end }}
+{{- define "gx.hosting" -}}
+{{- .Values.controlPlane.hosting | default (ternary "self-hosted" "both" (empty .Values.builds.registry)) -}}
+{{- end }}
+
+{{/* Settings of the operator for builds, as JSON: of an administrator's builder if there is one, else of the platform's. */}}
+{{- define "gx.builds" -}}
+{{- $builder := .Values.settings.builder -}}
+{{- $builds := .Values.builds -}}
+{{- if $builder.image -}}
+{{- toJson (list
+  (list "GX_BUILDER_IMAGE" $builder.image)
+  (list "GX_BUILDER_COMMAND" (empty $builder.command | ternary "" (toJson $builder.command)))
+  (list "GX_BUILDER_ARGS" (empty $builder.args | ternary "" (toJson $builder.args)))
+  (list "GX_BUILDER_REPOSITORY" $builder.repository)
+  (list "GX_BUILDER_SERVICE_ACCOUNT" $builder.serviceAccount)
+  (list "GX_BUILDER_SECRET" $builder.secret)
+  (list "GX_BUILDER_REGISTRY_SECRET" $builder.registrySecret)
+  (list "GX_BUILDER_CPU_MILLI" $builder.cpuMilli)
+  (list "GX_BUILDER_MEMORY_MB" $builder.memoryMb)
+  (list "GX_BUILDER_DEADLINE_SECONDS" $builder.deadlineSeconds)
+  (list "GX_BUILDER_KEEP_SECONDS" $builder.keepSeconds)
+) -}}
+{{- else if $builds.registry -}}
+{{- toJson (list
+  (list "GX_BUILD_IMAGE" ($builds.image | default (include "gx.image" (dict "root" . "name" "builder"))))
+  (list "GX_BUILD_BASE_IMAGE" ($builds.baseImage | default (include "gx.image" (dict "root" . "name" "agent-server"))))
+  (list "GX_BUILD_NAMESPACE" (include "gx.buildNamespace" .))
+  (list "GX_BUILDER_REPOSITORY" $builds.registry)
+  (list "GX_BUILDER_SERVICE_ACCOUNT" "gx-build")
+  (list "GX_BUILDER_REGISTRY_SECRET" $builds.pushSecret)
+  (list "GX_BUILDER_PULL_SECRET" $builds.pullSecret)
+  (list "GX_BUILD_REGISTRY_INSECURE" (ternary "true" "" $builds.insecure))
+  (list "GX_BUILD_NPM_REGISTRY" $builds.npmRegistry)
+  (list "GX_BUILD_CA_CONFIG_MAP" $builds.caConfigMap)
+  (list "GX_BUILD_PARALLEL" $builds.atOnce)
+  (list "GX_BUILD_DISK_MB" $builds.diskMb)
+  (list "GX_BUILDER_CPU_MILLI" $builds.cpuMilli)
+  (list "GX_BUILDER_MEMORY_MB" $builds.memoryMb)
+  (list "GX_BUILDER_DEADLINE_SECONDS" $builds.deadlineSeconds)
+  (list "GX_BUILDER_KEEP_SECONDS" $builds.keepSeconds)
+  (list "GX_BUILD_POLL_SECONDS" (ternary "" $builds.pollSeconds (empty $builds.pollSeconds)))
+) -}}
+{{- else -}}
+[]
+{{- end -}}
+{{- end }}
