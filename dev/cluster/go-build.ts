@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rename, rm, symlink } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rename, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { command } from '../commands.ts';
 import { environmentWith } from '../env.ts';
@@ -32,6 +32,7 @@ async function compileAll(build: GoBuild, report: Report): Promise<void> {
   const ticker = setInterval(() => report(`${name}: building, ${secondsSince(started)}`), PROGRESS_EVERY);
   try {
     for (const program of build.programs) await compile(build, program, unfinished);
+    await copyFiles(build, unfinished);
     await rename(unfinished, folderOf(build));
   } catch (error) {
     await rm(unfinished, { recursive: true, force: true });
@@ -46,6 +47,16 @@ async function compile({ flags, module }: GoBuild, program: Program, into: strin
   const output = join(into, program.file);
   await go(['build', '-trimpath', '-buildvcs=false', ...flags, '-o', output, program.package], module);
   for (const link of program.links) await symlink(program.file, join(into, link));
+}
+
+async function copyFiles({ files, module }: GoBuild, into: string): Promise<void> {
+  if (files === undefined) return;
+  const found = await command('go', ['list', '-m', '-f', '{{.Dir}}', files.module], { cwd: module, env: goEnvironment() });
+  for (const folder of files.folders) {
+    await cp(join(found.trim(), folder), join(into, files.into, folder), { recursive: true });
+  }
+  // Go keeps modules in folders that nobody may write, and the cache is to be removed one day.
+  await command('chmod', ['-R', 'u+w', join(into, files.into)]);
 }
 
 function go(args: string[], cwd: string): Promise<void> {

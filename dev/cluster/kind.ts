@@ -5,6 +5,7 @@ import { command, succeeds } from '../commands.ts';
 import { environmentWith } from '../env.ts';
 import { findExecutable, isExecutable } from '../executable.ts';
 import { secondsSince, type Report } from '../steps.ts';
+import { removeServers, startServers } from './kind-servers.ts';
 import { ensureTools, findTool } from './parts.ts';
 import type { Cluster, Provider } from './provider.ts';
 
@@ -29,6 +30,7 @@ export const kind: Provider = {
   async down({ name, report }) {
     const there = await exists(name);
     if (there) await command(await kindTool(report), ['delete', 'cluster', '--name', name]);
+    await removeServers(name);
     for (const file of [kubeconfigOf(name), kubectlCopyOf(name)]) await rm(file, { force: true });
     return there;
   },
@@ -72,6 +74,7 @@ async function clusterOf(name: string, tool: string, report: Report): Promise<Cl
     kubectl: await kubectlOf(name, report),
     nodeAddress: isMapped(name) ? '127.0.0.1' : await addressOf(name),
     loadImage: (archive) => loadImage(name, tool, archive),
+    ...(await startServers({ cluster: name, node: nodeOf(name), isMapped: isMapped(name) })),
   };
 }
 

@@ -7,6 +7,7 @@ import { chooseLayout } from './native/host.ts';
 import { loadImage, loadPauseImage } from './native/images.ts';
 import { fileOf } from './native/layout.ts';
 import { isAlive, readRecord, toolOf, type NodeRecord } from './native/record.ts';
+import { gitHostOf, registryOf } from './native/servers.ts';
 import { startNode } from './native/start.ts';
 import { stopNode } from './native/stop.ts';
 import { ensureParts, nodeParts } from './parts.ts';
@@ -33,7 +34,8 @@ export const native: Provider = {
   async find({ name }) {
     const record = readRecord(name);
     if (record === undefined || !isAlive(record.process)) return undefined;
-    return (await isNodeReady(record)) && (await isDnsReady(record)) ? clusterOf(record) : undefined;
+    const isReady = (await isNodeReady(record)) && (await isDnsReady(record)) && (await areServersReady(record));
+    return isReady ? clusterOf(record) : undefined;
   },
 };
 
@@ -44,6 +46,8 @@ const clusterOf = (record: NodeRecord): Cluster => ({
   kubectl: toolOf(record, 'kubectl'),
   nodeAddress: record.layout.nodeAddress,
   loadImage: (archive) => loadImage(record, archive),
+  registry: registryOf(record),
+  gitHost: gitHostOf(record),
 });
 
 async function becomeReady(record: NodeRecord, report: Report): Promise<void> {
@@ -54,6 +58,7 @@ async function becomeReady(record: NodeRecord, report: Report): Promise<void> {
     ['node', () => isNodeReady(record)],
     ['DNS', () => isDnsReady(record)],
     // Without this account the API refuses every pod.
+    ['registry and git host', () => areServersReady(record)],
     ['default service account', () => succeeds(...kubectl(record, 'get', 'serviceaccount', 'default'))],
   ];
   for (const [step, ask] of steps) {
@@ -72,8 +77,13 @@ async function isNodeReady(record: NodeRecord): Promise<boolean> {
   return (await command(...asked).catch(() => '')) === 'True';
 }
 
-async function isDnsReady({ layout }: NodeRecord): Promise<boolean> {
-  const answer = fetch(`http://${layout.nodeAddress}:8181/ready`, { signal: AbortSignal.timeout(2000) });
+const isDnsReady = ({ layout }: NodeRecord): Promise<boolean> => answers(`http://${layout.nodeAddress}:8181/ready`);
+
+const areServersReady = async (record: NodeRecord): Promise<boolean> =>
+  (await answers(`${registryOf(record).url}/v2/`)) && answers(`${gitHostOf(record).url}/api/healthz`);
+
+async function answers(url: string): Promise<boolean> {
+  const answer = fetch(url, { signal: AbortSignal.timeout(2000) });
   return (await answer.catch(() => undefined))?.ok === true;
 }
 

@@ -3,6 +3,7 @@ import type { NodePart } from './native/node-part.ts';
 import { cniFolder, containerd } from './native/parts/containerd.ts';
 import { controlPlane } from './native/parts/control-plane.ts';
 import { coredns } from './native/parts/coredns.ts';
+import { gitHost } from './native/parts/git-host.ts';
 import { kubelet } from './native/parts/kubelet.ts';
 import { networkPolicies } from './native/parts/network-policies.ts';
 import { registry } from './native/parts/registry.ts';
@@ -11,6 +12,7 @@ import type { DebianPackage, GoBuild, Part, Program } from './part.ts';
 
 const kubernetesVersion = 'v1.36.3';
 const containerdVersion = 'v2.4.2';
+const giteaVersion = 'v1.26.0';
 
 /** Every part of a local cluster. README.md says how to add one. */
 export const parts = {
@@ -106,6 +108,20 @@ export const parts = {
     }),
     runs: [registry],
   },
+  gitea: {
+    what: 'the git host whose repositories are built in the cluster',
+    for: 'node',
+    from: goBuild({
+      name: 'gitea',
+      version: giteaVersion,
+      sources: ['go.mod', 'go.sum', '.'],
+      flags: [linkerFlags([`main.version=${giteaVersion.slice(1)}`])],
+      programs: [program('gitea', '.')],
+      files: { module: 'code.gitea.io/gitea', folders: ['options', 'templates', 'public'], into: 'gitea-files' },
+    }),
+    runs: [gitHost],
+  },
+  git: { what: 'what the git host runs', for: 'node', from: debian('git') },
   runc: { what: 'starts one container', for: 'node', from: debian('runc') },
   cni: {
     what: 'the network of pods',

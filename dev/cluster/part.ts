@@ -22,6 +22,8 @@ export type GoBuild = {
   sources: readonly string[];
   flags: readonly string[];
   programs: readonly Program[];
+  /** Folders of a Go module that a program reads while it runs. They lie in `into`, beside the programs. */
+  files?: { module: string; folders: readonly string[]; into: string };
 };
 
 /** One program to compile. `links` are further names of it. */

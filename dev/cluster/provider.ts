@@ -9,6 +9,27 @@ export type Cluster = {
   nodeAddress: string;
   /** Loads an OCI or Docker archive. This is quick if the node already has that image. */
   loadImage(archive: string): Promise<void>;
+  /** The registry of what is built in the cluster. */
+  registry: ClusterHost;
+  gitHost: GitHost;
+};
+
+/** A server beside the cluster's pods, with one name in every kind of cluster. It speaks plain HTTP. */
+export type ClusterHost = {
+  /** What pods and nodes call it, with its port. */
+  name: string;
+  /** Where it answers from this machine. */
+  url: string;
+  /** The address at which connections of pods arrive, as a network policy sees it. */
+  peer: { cidr: string; port: number };
+};
+
+/** Gitea. */
+export type GitHost = ClusterHost & {
+  /** Runs its command line, such as `admin user create`, and returns what it printed. */
+  command(...args: string[]): Promise<string>;
+  /** Where node ports answer from there, for webhooks. */
+  nodeAddress: string;
 };
 
 export type ClusterOptions = { name: string; report: Report };

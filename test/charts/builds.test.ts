@@ -60,11 +60,11 @@ describe('with a registry', () => {
     const objects = rendered({ atOnce: 3, cpuMilli: 500, memoryMb: 1024, diskMb: 2048 });
     expect((await one('ResourceQuota/gx-builds/gx-builds', objects)).spec?.hard).toMatchObject({
       pods: '4',
-      'limits.cpu': '2000m',
-      'limits.memory': '4096Mi',
+      'limits.cpu': '4000m',
+      'limits.memory': '8192Mi',
       'limits.ephemeral-storage': '12288Mi',
     });
-    const limits = { cpu: '500m', memory: '1024Mi', 'ephemeral-storage': '3072Mi' };
+    const limits = { cpu: '1000m', memory: '2048Mi', 'ephemeral-storage': '3072Mi' };
     const { spec } = await one('LimitRange/gx-builds/gx-builds', objects);
     expect(spec?.limits).toEqual([expect.objectContaining({ type: 'Container', default: limits, max: limits })]);
   });

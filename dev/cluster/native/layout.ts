@@ -64,6 +64,7 @@ export const fileOf = (layout: Pick<Layout, 'state'>) => {
     volumePlugins: at('volume-plugins'),
     volumes: at('volumes'),
     registry: at('registry'),
+    gitHost: at('git-host'),
     images: at('images'),
     resolvConf: at('config', 'resolv.conf'),
   };

@@ -1,5 +1,6 @@
 import { dnsAddress, fileOf, type Layout } from '../layout.ts';
 import { roleBinding, type NodePart, type NodeSetup } from '../node-part.ts';
+import { GIT_HOST } from './git-host.ts';
 import { REGISTRY } from './registry.ts';
 
 const USER = 'system:coredns';
@@ -25,7 +26,7 @@ function corefile({ layout, nameservers }: NodeSetup): string {
     errors
     ready ${layout.nodeAddress}:8181
     hosts {
-        ${layout.nodeAddress} ${new URL(`http://${REGISTRY}`).hostname}
+        ${layout.nodeAddress} ${[REGISTRY, GIT_HOST].map((host) => new URL(`http://${host}`).hostname).join(' ')}
         fallthrough
     }
     kubernetes cluster.local in-addr.arpa ip6.arpa {

@@ -1,0 +1,66 @@
+import { command, succeeds } from '../commands.ts';
+import { until } from '../wait.ts';
+import type { ClusterHost, GitHost } from './provider.ts';
+
+/*
+ * The registry and the git host of a kind cluster: two containers in the network of its node, as kind documents it for
+ * a local registry. Docker's DNS knows them there by the names that a native cluster uses.
+ */
+
+const NETWORK = 'kind';
+const REGISTRY = { host: 'registry.gx-platform.local', port: 5000, image: 'docker.io/library/registry:3.1.2', machinePort: 30_050 };
+const GIT = { host: 'git.gx-platform.local', port: 3000, image: 'docker.io/gitea/gitea:1.26.0-rootless', machinePort: 30_030 };
+
+const gitSettings: Record<string, string> = {
+  GITEA__server__ROOT_URL: `http://${GIT.host}:${GIT.port}/`,
+  GITEA__server__DISABLE_SSH: 'true',
+  GITEA__security__INSTALL_LOCK: 'true',
+  GITEA__service__DISABLE_REGISTRATION: 'true',
+  GITEA__repository__ENABLE_PUSH_CREATE_USER: 'true',
+  GITEA__webhook__ALLOWED_HOST_LIST: '*',
+};
+
+type Server = typeof REGISTRY;
+type Servers = { registry: ClusterHost; gitHost: GitHost };
+
+const containerOf = (cluster: string, { host }: Server): string => `gx-${cluster}-${host.split('.')[0]}`;
+
+/** A cluster, its node, and whether this machine reaches its containers by its own ports or by their addresses. */
+type Place = { cluster: string; node: string; isMapped: boolean };
+
+/** Starts the containers that do not run, and tells containerd in the node that the registry is plain HTTP. */
+export async function startServers({ cluster, node, isMapped }: Place): Promise<Servers> {
+  await start(cluster, REGISTRY, isMapped, {});
+  await start(cluster, GIT, isMapped, gitSettings);
+  const folder = `/etc/containerd/certs.d/${REGISTRY.host}:${REGISTRY.port}`;
+  const written = `mkdir -p ${folder} && echo 'server = "http://${REGISTRY.host}:${REGISTRY.port}"' > ${folder}/hosts.toml`;
+  await command('docker', ['exec', node, 'sh', '-c', written]);
+  const [registry, git] = [await serverOf(cluster, REGISTRY, isMapped), await serverOf(cluster, GIT, isMapped)];
+  await until({ what: 'the git host', seconds: 120 }, async () => (await fetch(`${git.url}/api/healthz`).catch(() => undefined))?.ok);
+  const inside = (...args: string[]): Promise<string> => command('docker', ['exec', containerOf(cluster, GIT), 'gitea', ...args]);
+  return { registry, gitHost: { ...git, nodeAddress: node, command: inside } };
+}
+
+/** Removes both containers with what they hold. */
+export async function removeServers(cluster: string): Promise<void> {
+  for (const server of [REGISTRY, GIT]) await succeeds('docker', ['rm', '--force', '--volumes', containerOf(cluster, server)]);
+}
+
+async function start(cluster: string, server: Server, isMapped: boolean, environment: Record<string, string>): Promise<void> {
+  const name = containerOf(cluster, server);
+  if (await succeeds('docker', ['start', name])) return;
+  const settings = Object.entries(environment).flatMap(([key, value]) => ['--env', `${key}=${value}`]);
+  const published = isMapped ? ['--publish', `127.0.0.1:${server.machinePort}:${server.port}`] : [];
+  const network = ['--network', NETWORK, '--network-alias', server.host];
+  await command('docker', ['run', '--detach', '--restart=always', '--name', name, ...network, ...published, ...settings, server.image]);
+}
+
+async function serverOf(cluster: string, server: Server, isMapped: boolean): Promise<ClusterHost> {
+  const format = '{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}';
+  const address = (await command('docker', ['inspect', '--format', format, containerOf(cluster, server)])).trim();
+  return {
+    name: `${server.host}:${server.port}`,
+    url: isMapped ? `http://127.0.0.1:${server.machinePort}` : `http://${address}:${server.port}`,
+    peer: { cidr: `${address}/32`, port: server.port },
+  };
+}
