@@ -37,6 +37,7 @@ import { Publisher } from './stream/publisher.ts';
 import type { Logging } from './tracing/agent-log.ts';
 import { SpanExporter } from './tracing/exporter.ts';
 import type { Bundles } from './ui/main.ts';
+import { notificationOf } from './a2a/notification.ts';
 import { openWebhooks } from './webhooks/open.ts';
 
 /** Closes what was opened, in reverse order, when the start fails or the server stops. */
@@ -121,7 +122,7 @@ export async function assemble(parts: Parts, opened: Opened): Promise<AgentDeps>
   opened.add(() => readers.leaveThreads());
   const typedSchemas = typedSchemasOf(config, file, log);
   opened.add(() => typedSchemas.close());
-  const { webhooks, courier } = openWebhooks({ ...file, db, worker: signals.processId, config: config.webhooks, log });
+  const { webhooks, courier } = openWebhooks({ ...file, db, worker: signals.processId, config, notification: notificationOf, log });
   opened.add(() => courier.close());
   const shared = { db, tickets, signals, readers, host, jobs, webhooks, graphFaults, shippedLines: lines?.counts, log };
   const executor = new Executor({ ...shared, publisher, eventLog, exporter });

@@ -30,13 +30,27 @@ const message = (role: string): TObject =>
     metadata: OptionalObject,
   });
 
+const Secret = Type.Optional(Nullable(Type.String({ maxLength: 4096 })));
+
+/** Where push notifications go, in the words of both versions: `schemes` is that of 0.3. */
+const push = {
+  id: OptionalId,
+  url: Type.String({ minLength: 1, maxLength: 4096 }),
+  token: Secret,
+  authentication: Type.Optional(
+    Nullable(
+      Type.Object({ scheme: Secret, schemes: Type.Optional(Nullable(Type.Array(Type.String(), { maxItems: 10 }))), credentials: Secret }),
+    ),
+  ),
+};
+
 const Configuration = Type.Object({
   acceptedOutputModes: Type.Optional(Nullable(Type.Array(Type.String()))),
   historyLength: HistoryLength,
   returnImmediately: Type.Optional(Nullable(Type.Boolean())),
   blocking: Type.Optional(Nullable(Type.Boolean())),
-  taskPushNotificationConfig: OptionalObject,
-  pushNotificationConfig: OptionalObject,
+  taskPushNotificationConfig: Type.Optional(Nullable(Type.Object(push))),
+  pushNotificationConfig: Type.Optional(Nullable(Type.Object(push))),
 });
 
 const request = (params: TSchema): TObject => Type.Object({ params });
@@ -58,6 +72,9 @@ const list = request(
   }),
 );
 
+const ofConfig = request(Type.Object({ taskId: Id, id: Id }));
+const ofTaskOnly = request(Type.Object({ taskId: Id }));
+
 /** Method -> its request. Methods that are not here have nothing to check. */
 export const A2A_REQUESTS: Record<string, TObject> = {
   SendMessage: send('ROLE_USER'),
@@ -71,6 +88,14 @@ export const A2A_REQUESTS: Record<string, TObject> = {
   'tasks/cancel': ofTask,
   'tasks/resubscribe': ofTask,
   ListTasks: list,
+  CreateTaskPushNotificationConfig: request(Type.Object({ ...push, taskId: Id })),
+  GetTaskPushNotificationConfig: ofConfig,
+  ListTaskPushNotificationConfigs: ofTaskOnly,
+  DeleteTaskPushNotificationConfig: ofConfig,
+  'tasks/pushNotificationConfig/set': request(Type.Object({ taskId: Id, pushNotificationConfig: Type.Object(push) })),
+  'tasks/pushNotificationConfig/get': request(Type.Object({ id: Id, pushNotificationConfigId: OptionalId })),
+  'tasks/pushNotificationConfig/list': request(Type.Object({ id: Id })),
+  'tasks/pushNotificationConfig/delete': request(Type.Object({ id: Id, pushNotificationConfigId: Id })),
 };
 
 /** Methods that start a run. */

@@ -19,10 +19,19 @@ export const JSON_PART = 'application/json';
 
 const MODES: Record<Takes, string[]> = { text: [TEXT_PART, JSON_PART], data: [JSON_PART], unknown: [TEXT_PART, JSON_PART] };
 
-type Facts = { assistant: Pick<Assistant, 'assistant_id' | 'name' | 'description'>; takes: Takes; address: string; version: string };
+type Facts = {
+  assistant: Pick<Assistant, 'assistant_id' | 'name' | 'description'>;
+  takes: Takes;
+  address: string;
+  version: string;
+  pushes: boolean;
+};
 
-/** Returns the card of an assistant, with the fields of both versions. `address` is that of this server. */
-export function agentCard({ assistant, takes, address, version }: Facts): Json {
+/**
+ * Returns the card of an assistant, with the fields of both versions. `address` is that of this server;
+ * `pushes`: it tells others what becomes of tasks.
+ */
+export function agentCard({ assistant, takes, address, version, pushes }: Facts): Json {
   const { assistant_id, name } = assistant;
   const url = `${address}/a2a/${assistant_id}`;
   const description = assistant.description ?? `The agent "${name}".`;
@@ -39,7 +48,7 @@ export function agentCard({ assistant, takes, address, version }: Facts): Json {
     protocolVersion: '0.3.0',
     preferredTransport: 'JSONRPC',
     supportsAuthenticatedExtendedCard: true,
-    capabilities: { streaming: true, pushNotifications: false, extendedAgentCard: true, extensions: [] },
+    capabilities: { streaming: true, pushNotifications: pushes, extendedAgentCard: true, extensions: [] },
     defaultInputModes: inputModes,
     defaultOutputModes: [TEXT_PART, JSON_PART],
     skills: [

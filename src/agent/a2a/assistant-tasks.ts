@@ -1,18 +1,24 @@
 import type {
   AgentCard,
   CancelTaskRequest,
+  DeleteTaskPushNotificationConfigRequest,
+  GetTaskPushNotificationConfigRequest,
   GetTaskRequest,
+  ListTaskPushNotificationConfigsRequest,
+  ListTaskPushNotificationConfigsResponse,
   ListTasksRequest,
   ListTasksResponse,
   SendMessageRequest,
   StreamResponse,
   SubscribeToTaskRequest,
   Task,
+  TaskPushNotificationConfig,
 } from '@a2a-js/sdk';
 import type { A2ARequestHandler } from '@a2a-js/sdk/server';
 import { NotFound } from '../../errors.ts';
 import { selectActive } from '../db/runs.ts';
 import { giveUpTask } from '../db/tasks.ts';
+import type { PushConfig } from '../db/webhooks.ts';
 import { cancelRuns, type CancelDeps } from '../runs/cancel.ts';
 import { isUnfinished } from '../../schema/run.ts';
 import type { AgentDeps } from '../deps.ts';
@@ -20,15 +26,16 @@ import type { Hears } from '../stream/bus.ts';
 import { JSON_PART, TEXT_PART } from './agent-card.ts';
 import { listedTasks } from './list-tasks.ts';
 import type { A2aPackage } from './package.ts';
+import { PushConfigs } from './push-configs.ts';
 import { taskRefusal } from './refusals.ts';
 import { factsAtEnd, factsAtStart, startTask, type SendDeps, type SentMessage, type StartedTask } from './send-message.ts';
 import { eventsOfMade, followTask, updatesOf, type FollowedTask, type StreamDeps } from './stream-task.ts';
 import { stateOfRun, formOfTask, type TaskFacts } from './task-form.ts';
-import { stateLeft, taskById, type FoundTask } from './tasks.ts';
+import { stateLeft, taskById, type FoundTask, type TaskAction } from './tasks.ts';
 
-export type TasksDeps = SendDeps & CancelDeps & StreamDeps & Pick<AgentDeps, 'db' | 'host'>;
+export type TasksDeps = SendDeps & CancelDeps & StreamDeps & Pick<AgentDeps, 'db' | 'host' | 'webhooks'>;
 
-type Facts = Omit<SentMessage, 'find'> & { a2a: A2aPackage; card: AgentCard };
+type Facts = Omit<SentMessage, 'find' | 'push' | 'addPush'> & { a2a: A2aPackage; version: PushConfig['version']; card: AgentCard };
 
 /** What the agent may answer with; a client that takes none of them is told so. */
 const GIVEN = [TEXT_PART, JSON_PART, '*/*', 'text/*', 'application/*'];
@@ -37,12 +44,14 @@ const GIVEN = [TEXT_PART, JSON_PART, '*/*', 'text/*', 'application/*'];
 export class AssistantTasks implements A2ARequestHandler {
   readonly #deps: TasksDeps;
   readonly #facts: Facts;
+  readonly #pushes: PushConfigs;
   /** True once a failure of ours, or a refusal that the protocol has no code for, has been answered. */
   failed = false;
 
   constructor(deps: TasksDeps, facts: Facts) {
     this.#deps = deps;
     this.#facts = facts;
+    this.#pushes = new PushConfigs(deps, { ...facts, find: (id, action) => this.#find(id, action) });
   }
 
   getAgentCard(): Promise<AgentCard> {
@@ -84,7 +93,7 @@ export class AssistantTasks implements A2ARequestHandler {
       const { thread_id, run_id } = run;
       if (isUnfinished(run.status))
         await cancelRuns(this.#deps, (tx) => selectActive(tx, { thread_id, run_ids: [run_id], permitted: permits }), 'interrupt');
-      else if (run.waits) await giveUpTask(this.#deps.db, run_id);
+      else if (run.waits && (await giveUpTask(this.#deps.db, run_id))) this.#deps.webhooks.poke();
       const after = await this.#find(id, 'cancel');
       if (stateOfRun(after.run) !== 'CANCELED')
         throw new this.#facts.a2a.errors.TaskNotCancelableError(`The task has ended already: ${id}`);
@@ -110,29 +119,33 @@ export class AssistantTasks implements A2ARequestHandler {
     yield* this.#streamed(await this.#worded(() => followTask(this.#deps, task, request.signal)));
   }
 
-  createTaskPushNotificationConfig(): Promise<never> {
-    return this.#noPush();
+  createTaskPushNotificationConfig(asked: TaskPushNotificationConfig): Promise<TaskPushNotificationConfig> {
+    return this.#worded(() => this.#pushes.create(asked));
   }
 
-  getTaskPushNotificationConfig(): Promise<never> {
-    return this.#noPush();
+  getTaskPushNotificationConfig(asked: GetTaskPushNotificationConfigRequest): Promise<TaskPushNotificationConfig> {
+    return this.#worded(() => this.#pushes.get(asked));
   }
 
-  listTaskPushNotificationConfigs(): Promise<never> {
-    return this.#noPush();
+  listTaskPushNotificationConfigs(asked: ListTaskPushNotificationConfigsRequest): Promise<ListTaskPushNotificationConfigsResponse> {
+    return this.#worded(() => this.#pushes.list(asked));
   }
 
-  deleteTaskPushNotificationConfig(): Promise<never> {
-    return this.#noPush();
-  }
-
-  #noPush(): Promise<never> {
-    return Promise.reject(new this.#facts.a2a.errors.PushNotificationNotSupportedError());
+  deleteTaskPushNotificationConfig(asked: DeleteTaskPushNotificationConfigRequest): Promise<void> {
+    return this.#worded(() => this.#pushes.delete(asked));
   }
 
   #start(asked: SendMessageRequest, hears: Hears | undefined): Promise<StartedTask> {
     this.#checkConfiguration(asked);
-    return startTask(this.#deps, asked, { ...this.#facts, find: (id) => this.#find(id, 'read'), hears });
+    const given = asked.configuration?.taskPushNotificationConfig;
+    const push = given && this.#pushes.targetOf(given, 'configuration.taskPushNotificationConfig');
+    return startTask(this.#deps, asked, {
+      ...this.#facts,
+      find: (id) => this.#find(id, 'read'),
+      push,
+      addPush: (first, target) => this.#pushes.add(first, target),
+      hears,
+    });
   }
 
   async *#streamed(followed: FollowedTask): AsyncGenerator<StreamResponse> {
@@ -147,7 +160,6 @@ export class AssistantTasks implements A2ARequestHandler {
 
   #checkConfiguration({ configuration }: SendMessageRequest): void {
     const { errors } = this.#facts.a2a;
-    if (configuration?.taskPushNotificationConfig !== undefined) throw new errors.PushNotificationNotSupportedError();
     const accepted = configuration?.acceptedOutputModes ?? [];
     if (accepted.length > 0 && !accepted.some((mode) => GIVEN.includes(mode)))
       throw new errors.ContentTypeNotSupportedError(
@@ -155,7 +167,7 @@ export class AssistantTasks implements A2ARequestHandler {
       );
   }
 
-  async #find(id: string, action: 'read' | 'cancel'): ReturnType<typeof taskById> {
+  async #find(id: string, action: TaskAction): ReturnType<typeof taskById> {
     const { request, assistant_id, a2a } = this.#facts;
     try {
       return await taskById(this.#deps, id, { caller: request.caller, assistant_id, action });

@@ -9,7 +9,7 @@ import { permitAssistant } from '../runs/permit-run.ts';
 import { versions } from '../versions.ts';
 import { agentCard, takenBy, type Takes } from './agent-card.ts';
 
-type Deps = Pick<AgentDeps, 'db' | 'graphs' | 'host' | 'typedSchemas' | 'requests' | 'log'>;
+type Deps = Pick<AgentDeps, 'db' | 'graphs' | 'host' | 'typedSchemas' | 'requests' | 'webhooks' | 'log'>;
 
 /** An assistant as other agents know it. */
 export type CardOfAssistant = { assistant_id: string; takes: Takes; card: Record<string, unknown> };
@@ -29,12 +29,16 @@ export class Cards {
     assistant: string,
     { caller, headers }: Pick<Request<unknown, unknown, unknown, AgentCaller>, 'caller' | 'headers'>,
   ): Promise<CardOfAssistant> {
-    const { db, graphs, requests } = this.#deps;
+    const { db, graphs, requests, webhooks } = this.#deps;
     const assistant_id = assistantIdOf(assistant, graphs, 'path');
     const [found] = await getAssistants(db, [assistant_id], await permitAssistant({ caller, graphs }, assistant_id));
     if (found === undefined || !graphs.includes(found.graph_id)) throw new NotFound(`Assistant with ID ${assistant_id} not found`);
     const takes = takenBy(await this.#inputs.of(found.graph_id));
     const { version } = versions();
-    return { assistant_id, takes, card: agentCard({ assistant: found, takes, address: requests.address(headers), version }) };
+    return {
+      assistant_id,
+      takes,
+      card: agentCard({ assistant: found, takes, address: requests.address(headers), version, pushes: webhooks.enabled }),
+    };
   }
 }

@@ -39,11 +39,12 @@ export class A2aEndpoint {
     refuseOtherTypes(request);
     const a2a = await (this.#loading ??= loadA2a());
     const { card, assistant_id, takes } = await this.#cards.of(assistant, request);
-    const facts = { request, assistant_id, takes, a2a, card: a2a.AgentCard.fromJSON(card) };
+    const version = versionOf(request, body);
+    const facts = { request, assistant_id, takes, a2a, version: version ?? '1.0', card: a2a.AgentCard.fromJSON(card) };
     const tasks = new AssistantTasks(this.#deps, facts);
     const refusal = this.#refusalOf(body, { request, a2a });
     if (refusal !== undefined) return json({ jsonrpc: '2.0', id: idOf(body), error: refusal });
-    const versioned = { a2a, tasks, version: versionOf(request, body)! };
+    const versioned = { a2a, tasks, version: version! };
     if (A2A_STREAMS.includes((body as JsonRpc).method)) return streamed(body as JsonRpc, versioned);
     return slowWebReply(answered(body, versioned).then((answer) => Response.json(answer)));
   }

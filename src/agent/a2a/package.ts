@@ -1,6 +1,12 @@
-/** The official package: its JSON-RPC of both versions, and the protocol's errors. It is loaded by the first client. */
-export type A2aPackage = Pick<typeof import('@a2a-js/sdk/server'), 'JsonRpcTransportHandler' | 'ServerCallContext'> &
-  Pick<typeof import('@a2a-js/sdk/compat/v0_3/server'), 'LegacyJsonRpcTransportHandler'> &
+/**
+ * The official package: its JSON-RPC of both versions, what notifications say in them, and the protocol's errors. It is
+ * loaded by the first client.
+ */
+export type A2aPackage = Pick<
+  typeof import('@a2a-js/sdk/server'),
+  'JsonRpcTransportHandler' | 'ServerCallContext' | 'V1PushNotificationSerializer'
+> &
+  Pick<typeof import('@a2a-js/sdk/compat/v0_3/server'), 'LegacyJsonRpcTransportHandler' | 'V03PushNotificationSerializer'> &
   Pick<typeof import('@a2a-js/sdk'), 'AgentCard' | 'ListTasksRequest' | 'StreamResponse' | 'Task'> & {
     errors: typeof import('@a2a-js/sdk/errors');
   };
@@ -8,8 +14,8 @@ export type A2aPackage = Pick<typeof import('@a2a-js/sdk/server'), 'JsonRpcTrans
 /** Loads the package, which takes megabytes. */
 export async function loadA2a(): Promise<A2aPackage> {
   const { AgentCard, ListTasksRequest, StreamResponse, Task } = await import('@a2a-js/sdk');
-  const { JsonRpcTransportHandler, ServerCallContext } = await import('@a2a-js/sdk/server');
-  const { LegacyJsonRpcTransportHandler } = await import('@a2a-js/sdk/compat/v0_3/server');
+  const { JsonRpcTransportHandler, ServerCallContext, V1PushNotificationSerializer } = await import('@a2a-js/sdk/server');
+  const { LegacyJsonRpcTransportHandler, V03PushNotificationSerializer } = await import('@a2a-js/sdk/compat/v0_3/server');
   return {
     AgentCard,
     ListTasksRequest,
@@ -18,6 +24,8 @@ export async function loadA2a(): Promise<A2aPackage> {
     JsonRpcTransportHandler,
     ServerCallContext,
     LegacyJsonRpcTransportHandler,
+    V1PushNotificationSerializer,
+    V03PushNotificationSerializer,
     errors: await import('@a2a-js/sdk/errors'),
   };
 }

@@ -4,6 +4,7 @@ import type { Request } from '../../http/route.ts';
 import type { JsonObject } from '../../schema/agent-types.ts';
 import type { RunCreate } from '../../schema/run.ts';
 import type { AgentCaller } from '../auth/caller.ts';
+import type { TaskOfRun } from '../db/push-configs.ts';
 import { findTask, lastTask, TASK_KEY } from '../db/tasks.ts';
 import type { AgentDeps } from '../deps.ts';
 import { isUuid } from '../ids.ts';
@@ -12,6 +13,7 @@ import type { Readers } from '../runs/readers.ts';
 import type { Hears } from '../stream/bus.ts';
 import { parsed } from '../threads/json-text.ts';
 import type { Takes } from './agent-card.ts';
+import type { PushTarget } from './push-configs.ts';
 import { answersIn, graphInputOf } from './message-parts.ts';
 import { questionsIn, stateOfRun, type TaskFacts } from './task-form.ts';
 import { permittedThreads, taskIdOf, taskOf, type FoundTask } from './tasks.ts';
@@ -25,6 +27,10 @@ export type SentMessage = {
   takes: Takes;
   /** Returns a task of the caller. Throws the protocol's error for an unknown one. */
   find: (id: string) => Promise<FoundTask>;
+  /** Whom the task tells, if the message says so. */
+  push: PushTarget | undefined;
+  /** Has a task that there is tell somebody. Throws where it tells so many already. */
+  addPush: (first: string, push: PushTarget) => Promise<void>;
 };
 
 /** What a stream tells of a run under way. */
@@ -37,32 +43,41 @@ export type StartedTask = CreatedRun & { id: string; first: string };
 export async function startTask(
   deps: SendDeps,
   { message: given, metadata }: Pick<SendMessageRequest, 'message' | 'metadata'>,
-  { request, assistant_id, takes, find, hears }: SentMessage & { hears: Hears | undefined },
+  { request, assistant_id, takes, find, push, addPush, hears }: SentMessage & { hears: Hears | undefined },
 ): Promise<StartedTask> {
   const message = given!;
   const waiting = await waitingTask(deps, message, { caller: request.caller, assistant_id, find });
-  const threadId = waiting?.run.thread_id ?? (message.contextId === '' ? undefined : message.contextId);
+  const threadId = waiting?.run.thread_id ?? named(message.contextId);
   const { [TASK_KEY]: _own, ...labels }: JsonObject = { ...metadata, ...message.metadata };
-  const body: RunCreate =
-    waiting === undefined
-      ? {
-          assistant_id,
-          input: graphInputOf(message, takes),
-          metadata: labels,
-          ...(threadId === undefined ? { on_completion: 'keep' } : { if_not_exists: 'create' }),
-        }
-      : { assistant_id, ...goingOn(message, waiting), metadata: { ...labels, [TASK_KEY]: waiting.first }, multitask_strategy: 'reject' };
+  if (waiting !== undefined && push !== undefined) await addPush(waiting.first, push);
+  const body: RunCreate = {
+    assistant_id,
+    ...(waiting === undefined ? beginning(message, { threadId, takes }) : goingOn(message, waiting)),
+    metadata: { ...labels, ...(waiting && { [TASK_KEY]: waiting.first }) },
+  };
   const follow = hears && { signal: request.signal, hears };
   const told = hears === 'events' ? { stream_mode: [...PROGRESS] } : {};
-  const created = await createRun(deps, { ...body, ...told }, { threadId, request, follow });
+  const created = await createRun(deps, { ...body, ...told }, { threadId, request, follow, task: taskOfRun(waiting, push) });
   const first = waiting?.first ?? created.run.run_id;
   return { ...created, first, id: taskIdOf(created.run.thread_id, first) };
 }
 
+const taskOfRun = (waiting: FoundTask | undefined, push: PushTarget | undefined): TaskOfRun | undefined =>
+  waiting === undefined ? push && { push } : { first: waiting.first };
+
+/** The protocol's package writes what is absent as an empty text. */
+const named = (id: string): string | undefined => (id === '' ? undefined : id);
+
+const beginning = (message: Message, { threadId, takes }: { threadId: string | undefined; takes: Takes }): Partial<RunCreate> => ({
+  input: graphInputOf(message, takes),
+  ...(threadId === undefined ? { on_completion: 'keep' } : { if_not_exists: 'create' }),
+});
+
 /** A graph that stops without a question goes on with nothing. */
-function goingOn(message: Message, { run }: FoundTask): Pick<RunCreate, 'input' | 'command'> {
+function goingOn(message: Message, { run }: FoundTask): Partial<RunCreate> {
   const questions = questionsIn(run.interrupts);
-  return questions.length === 0 ? { input: null } : { command: { resume: answersIn(message, questions) } };
+  const given = questions.length === 0 ? { input: null } : { command: { resume: answersIn(message, questions) } };
+  return { ...given, multitask_strategy: 'reject' };
 }
 
 type Whose = { caller: AgentCaller; assistant_id: string };

@@ -25,15 +25,19 @@ export function taskOf(run: TaskRun): FoundTask {
   return { id: taskIdOf(run.thread_id, first), first, run };
 }
 
+/** What is done on a task. `change`: who hears of it. */
+export type TaskAction = 'read' | 'cancel' | 'change';
+
 /** Returns the threads that the caller may do this on. A refusal looks as if there was no such task. */
 export async function permittedThreads(
   caller: AgentCaller,
-  action: 'read' | 'cancel',
+  action: TaskAction,
   ids: { thread_id: string; run_id: string | null },
 ): Promise<Patterns> {
   try {
     if (action === 'read') return (await permission(caller, 'threads:read', ids)).permits;
-    return (await permission(caller, 'threads:update', { ...ids, metadata: {}, action: 'interrupt' })).permits;
+    const stops = action === 'cancel' && { action: 'interrupt' as const };
+    return (await permission(caller, 'threads:update', { ...ids, metadata: {}, ...stops })).permits;
   } catch (error) {
     if (error instanceof Problem && error.status < 500) return [];
     throw error;
@@ -44,7 +48,7 @@ export async function permittedThreads(
 export async function taskById(
   { db }: Pick<ReadDeps, 'db'>,
   id: string,
-  { caller, assistant_id, action }: Whose & { action: 'read' | 'cancel' },
+  { caller, assistant_id, action }: Whose & { action: TaskAction },
 ): Promise<FoundTask & { permits: Patterns }> {
   const [thread_id = '', run_id = '', ...rest] = id.split(':');
   const isKnown = isUuid(thread_id) && isUuid(run_id) && rest.length === 0;

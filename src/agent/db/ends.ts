@@ -22,8 +22,8 @@ export type FinishRun = {
   thread: { status: 'idle' | 'interrupted' | 'error'; interrupts: string | undefined } & StateText;
 };
 
-/** `status`: what the run ended with. */
-export type Finished = { readers: string[]; more: boolean; status: RunStatus };
+/** `status`: what the run ended with. `told`: somebody is to hear of it, or of an end that was written with it. */
+export type Finished = { readers: string[]; more: boolean; status: RunStatus; told: boolean };
 
 /**
  * What became of an end: it was written, or the run is to be rolled back, or (undefined) the run is another worker's.
@@ -52,13 +52,23 @@ const LEFT_STATE = `case when f."values" is null then ${STATE_OF_THREAD}
     when f.tail is null then coalesce(f.long_values, f."values")::json
     else (select (left(l.long_values, f.kept) || f.tail)::json from threads l where l.thread_id = r.thread_id) end`;
 
-const TOLD = `told as (${tellEnds({ from: 'r join f using (run_id)', status: 'r.status', values: LEFT_STATE })}),`;
+/** The questions that an end leaves, where the thread waits for answers. */
+const LEFT_QUESTIONS = `case when f.rest = 'interrupted' and r.status = 'success' then
+    coalesce(f.interrupts::json, (select t.interrupts::json from gx.thread t where t.thread_id = r.thread_id)) end`;
+
+const TOLD = `told as (${tellEnds({
+  from: 'r join f using (run_id)',
+  status: 'r.status',
+  values: LEFT_STATE,
+  questions: LEFT_QUESTIONS,
+})}),`;
 
 /**
  * Rows are locked as everywhere, threads before runs and each in the order of their ids, so that an admission on the
  * thread and an end never wait for each other. Each row is looked up by its key, also by a plan that was made while the
- * tables were small. `behind`: the thread's state is not the one that a tail would add to, and nothing is written.
- * `tells`: webhooks hear of some of the ends, which is written down, too.
+ * tables were small. `behind`: the thread's state is not the one that a tail would add to, or somebody is to be told
+ * who was named after the run began, and nothing is written. `tells`: some of the ends are told, which is written down,
+ * too.
  */
 const endSql = (tells: boolean): string => `with asked as materialized (
     select * from ${rowsFrom(GIVEN, 'f')}),
@@ -67,13 +77,14 @@ const endSql = (tells: boolean): string => `with asked as materialized (
       lateral (select thread_id, long_values_at${tells ? ', long_values' : ''} from gx.thread t where t.thread_id = o.thread_id for no key update) t),
   runs as materialized (
     select r.* from (select run_id from asked where (select count(*) from threads) >= 0 order by run_id) o,
-      lateral (select run_id, thread_id, worker, status, cancel from gx.run r where r.run_id = o.run_id for no key update) r),
+      lateral (select run_id, thread_id, worker, status, cancel, webhook is not null as listened from gx.run r where r.run_id = o.run_id for no key update) r),
   f as materialized (
     select run_id, cancel, "values", long_values, tail, kept, interrupts,
       case when cancel is null then f.status else 'interrupted' end as status,
       case when cancel is null then error::jsonb end as error,
       case when cancel is not null and rest = 'error' then 'idle' else rest end as rest,
-      written_at is not null and not exists (select 1 from threads t where t.thread_id = runs.thread_id and t.long_values_at = written_at) as behind
+      ${tells ? '' : 'listened or '}(written_at is not null
+        and not exists (select 1 from threads t where t.thread_id = runs.thread_id and t.long_values_at = written_at)) as behind
     from asked f join runs using (run_id, worker) where runs.status = 'running'),
   r as (
     update gx.run r set status = f.status, error = f.error, updated_at = now(), ended_at = now(), lease_until = null
@@ -92,7 +103,7 @@ const endSql = (tells: boolean): string => `with asked as materialized (
     from r join f using (run_id) where t.thread_id = r.thread_id
     returning f.run_id, t.long_values_at)
   select f.run_id, f.cancel, f.behind, r.readers, r.status, t.long_values_at::text as long_at,
-    ${MORE}
+    ${MORE}, ${tells ? '(select count(*) from told) > 0' : 'false'} as told
   from f left join r using (run_id) left join t using (run_id)`;
 
 const UNTOLD_END = { name: 'run_finish', text: endSql(false) };
@@ -101,28 +112,34 @@ const TOLD_END = { name: 'run_finish_telling', text: endSql(true) };
 /**
  * Ends runs of one worker and writes down where their threads rest, in one statement. A cancel that was answered before
  * has the last word, because clients were told that the run is interrupted, or gone. `longStates` are those that this
- * process wrote. The ends of threads whose state somebody else has written since take a second statement.
+ * process wrote. The ends of threads whose state somebody else has written since, and of runs that got a listener under
+ * way, take a second statement.
  */
 export async function finishRuns(db: Db, runs: FinishRun[], longStates = new LongStates(0)): Promise<WrittenEnd[]> {
-  const ends = await writeEnds(db, runs, longStates);
+  const tells = runs.some(({ webhook }) => webhook);
+  const ends = await writeEnds(db, runs, { longStates, tells });
   const behind = runs.filter((_, at) => ends[at] === 'behind');
   if (behind.length === 0) return ends as WrittenEnd[];
   for (const { thread_id } of behind) longStates.forget(thread_id);
-  const later = await writeEnds(db, behind, longStates);
+  const later = await writeEnds(db, behind, { longStates, tells: true });
   return ends.map((end) => (end === 'behind' ? (later.shift() as WrittenEnd) : end));
 }
 
 type EndRow = Finished & { run_id: string; cancel: 'interrupt' | 'rollback' | null; behind: boolean; long_at: string | null };
 
 /** Returns `behind` for a run of a thread whose state is not the one that a tail would add to. */
-async function writeEnds(db: Db, runs: FinishRun[], longStates: LongStates): Promise<(WrittenEnd | 'behind')[]> {
+async function writeEnds(
+  db: Db,
+  runs: FinishRun[],
+  { longStates, tells }: { longStates: LongStates; tells: boolean },
+): Promise<(WrittenEnd | 'behind')[]> {
   const states = await Promise.all(
     runs.map(({ thread_id, thread }) => storedColumns(db, thread, (text) => longStates.tailOf(thread_id, text))),
   );
   const errors = await Promise.all(runs.map(({ error }) => sealField(db, RUN_ERROR, error)));
   const interrupts = await Promise.all(runs.map(({ thread }) => interruptsField(db, thread.interrupts)));
   const rows = await db.query<EndRow>({
-    ...(runs.some(({ webhook }) => webhook) ? TOLD_END : UNTOLD_END),
+    ...(tells ? TOLD_END : UNTOLD_END),
     values: [
       runs.map(({ run_id }) => run_id),
       runs.map(({ worker }) => worker),
@@ -141,12 +158,12 @@ async function writeEnds(db: Db, runs: FinishRun[], longStates: LongStates): Pro
   return runs.map(({ run_id, thread_id }, at) => {
     const row = found.get(run_id);
     if (row === undefined) return undefined;
-    const { cancel, behind, readers, more, status, long_at } = row;
+    const { cancel, behind, readers, more, status, told, long_at } = row;
     if (cancel === 'rollback') return 'to-roll-back';
     if (behind) return 'behind';
     const { long } = states[at]!;
     if (long !== null && !db.codec.encrypts) longStates.remember(thread_id, { text: long, at: long_at! });
-    return { readers, more, status };
+    return { readers, more, status, told };
   });
 }
 
@@ -156,7 +173,7 @@ const interruptsField = async ({ codec }: Db, json: string | undefined): Promise
 /** Returns an end that the worker wrote before without getting the answer; undefined where there is none. */
 export async function finishedBefore(db: Db, { run_id, worker }: Pick<FinishRun, 'run_id' | 'worker'>): Promise<Finished | undefined> {
   const [run] = await db.query<Finished>({
-    text: `select readers, status,
+    text: `select readers, status, webhook is not null as told,
         ${MORE}
       from gx.run r where run_id = $1 and worker = $2 and ended_at is not null`,
     values: [run_id, worker],

@@ -9,7 +9,7 @@ import type { Db } from './pool.ts';
 import { LAST_SEQ } from './protocol-events.ts';
 import { NOT_SENT, type NewRun } from './runs.ts';
 import { isHeld } from './thread-holds.ts';
-import { targetField } from './webhooks.ts';
+import { webhookField } from './push-configs.ts';
 
 /* This file stores new runs. Requests that come while one statement is under way share the next one. */
 
@@ -165,12 +165,12 @@ async function insertSome({ db, rich }: Where, runs: NewRun[], beside: Beside): 
 }
 
 /** Returns what the columns of a run get. */
-async function fieldsOf(db: Db, { run_id, metadata, kwargs, webhook, thread }: NewRun, texts: { kwargs: string }) {
+async function fieldsOf(db: Db, { run_id, metadata, kwargs, webhook, task, thread }: NewRun, texts: { kwargs: string }) {
   return {
     metadata: await namedField(db, 'run.metadata', metadata),
     kwargs: storedKwargs(kwargs, await db.codec.seal(runKwargsPlace(run_id), texts.kwargs)),
     thread_metadata: await namedField(db, 'thread.metadata', thread.metadata),
-    webhook: webhook && (await targetField(db, run_id, webhook)),
+    webhook: await webhookField(db, run_id, { webhook, task }),
   };
 }
 

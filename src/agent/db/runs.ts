@@ -5,6 +5,7 @@ import { openRows } from '../encryption/codec.ts';
 import { hidden } from './plans.ts';
 import { openRuns } from './run-fields.ts';
 import type { Db } from './pool.ts';
+import type { TaskOfRun } from './push-configs.ts';
 import { tellEnds, type WebhookTarget } from './webhooks.ts';
 
 /** What a run takes from its assistant and its thread. */
@@ -26,6 +27,8 @@ export type NewRun = {
   metadata: object;
   kwargs: RunKwargs;
   webhook: WebhookTarget | null;
+  /** Set for a run that a task of A2A begins, with whom it tells, or goes on with. */
+  task?: TaskOfRun | undefined;
   multitask_strategy: MultitaskStrategy;
   after_seconds: number;
   /** Processes that already wait for what the run says. */
@@ -46,7 +49,7 @@ export const RUN_GONE = `(${STOPPING} and cancel = 'rollback')`;
 
 /** What clients see of a webhook of which nothing was written yet. */
 export const NOT_SENT: WebhookStatus = { state: 'pending', attempts: 0, last_error: null };
-const WEBHOOK_STATUS = `case when webhook is not null then coalesce(webhook_status, '${JSON.stringify(NOT_SENT)}') end`;
+const WEBHOOK_STATUS = `case when webhook ? 'url' then coalesce(webhook_status, '${JSON.stringify(NOT_SENT)}') end`;
 
 const SHOWN = `run_id, thread_id, assistant_id, created_at, updated_at, ${RUN_STATUS} as status, metadata, kwargs, multitask_strategy,
   ${WEBHOOK_STATUS} as webhook_status`;

@@ -126,9 +126,9 @@ async function resealedPack(codec: Codec, packed: Packed[]): Promise<Packed[]> {
 }
 
 /** The message of an end that is still to be told. */
-async function resealedMessage(codec: Codec, message: Row, runId: string): Promise<Row> {
+async function resealedMessage(codec: Codec, message: Row): Promise<Row> {
   const parts = {
-    kwargs: await resealed(codec, runKwargsPlace(runId), message['kwargs']),
+    kwargs: await resealed(codec, runKwargsPlace(id(message, 'run_id')), message['kwargs']),
     values: await resealed(codec, THREAD_VALUES, message['values']),
     error: await resealed(codec, RUN_ERROR, message['error']),
     metadata: await resealedRecord(codec, 'run.metadata', message['metadata']),
@@ -137,6 +137,31 @@ async function resealedMessage(codec: Codec, message: Row, runId: string): Promi
 }
 
 const id = (row: Row, name: string): string => row[name] as string;
+
+type Listeners = { url?: unknown; push?: Record<string, { host: string; config: unknown }> };
+
+/** Whom a run tells. */
+async function resealedListeners(codec: Codec, stored: Listeners | null, runId: string): Promise<unknown> {
+  if (stored === null) return stored;
+  const place = webhookUrlPlace(runId);
+  const url = await resealed(codec, place, stored.url);
+  let changes = url !== stored.url;
+  const push: NonNullable<Listeners['push']> = {};
+  for (const [name, one] of Object.entries(stored.push ?? {})) {
+    const config = await resealed(codec, place, one.config);
+    changes ||= config !== one.config;
+    push[name] = { ...one, config };
+  }
+  return changes ? { ...stored, ...(url !== undefined && { url }), ...(stored.push && { push }) } : stored;
+}
+
+/** What a push notification says besides its message. */
+async function resealedPush(codec: Codec, push: Row | null): Promise<unknown> {
+  if (push === null) return push;
+  const config = await resealed(codec, webhookUrlPlace(id(push, 'task')), push['config']);
+  const questions = await resealed(codec, THREAD_INTERRUPTS, push['questions']);
+  return config === push['config'] && questions === push['questions'] ? push : { ...push, config, questions };
+}
 
 const OF_ASSISTANTS = { config: record('assistant.config'), context: record('assistant.context'), metadata: record('assistant.metadata') };
 
@@ -163,14 +188,7 @@ export const SEALED_TABLES: readonly SealedTable[] = [
       kwargs: value((row) => runKwargsPlace(id(row, 'run_id'))),
       metadata: record('run.metadata'),
       error: value(() => RUN_ERROR),
-      webhook: {
-        type: 'jsonb',
-        reseal: async (codec, stored, row) => {
-          const { url } = stored as Row;
-          const anew = await resealed(codec, webhookUrlPlace(id(row, 'run_id')), url);
-          return anew === url ? stored : { ...(stored as Row), url: anew };
-        },
-      },
+      webhook: { type: 'jsonb', reseal: (codec, stored, row) => resealedListeners(codec, stored as Listeners, id(row, 'run_id')) },
     },
   },
   { name: 'stream_event', thread: 'thread_id', known: ['run_id'], columns: { data: text((row) => eventPlace(id(row, 'run_id'))) } },
@@ -223,7 +241,8 @@ export const SEALED_TABLES: readonly SealedTable[] = [
     known: ['run_id'],
     columns: {
       url: value((row) => webhookUrlPlace(id(row, 'run_id'))),
-      message: { type: 'json', reseal: (codec, stored, row) => resealedMessage(codec, stored as Row, id(row, 'run_id')) },
+      message: { type: 'json', reseal: (codec, stored) => resealedMessage(codec, stored as Row) },
+      push: { type: 'json', reseal: (codec, stored) => resealedPush(codec, stored as Row | null) },
     },
   },
 ];

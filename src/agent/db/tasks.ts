@@ -4,6 +4,7 @@ import { patternsField, permitsThread, type Patterns } from './permits.ts';
 import type { Db } from './pool.ts';
 import { RUN_GONE, RUN_STATUS } from './runs.ts';
 import { openThreads } from './thread-fields.ts';
+import { tellEnds } from './webhooks.ts';
 
 /*
  * A task of another agent is a run, with the runs that answered what it asked: each of those comes directly behind the
@@ -105,11 +106,13 @@ export async function listTasks(
   return { tasks: await opened(db, rows), total: count!.total };
 }
 
-/** Ends a task that waits for an answer as if it had been stopped. */
-export async function giveUpTask(db: Db, runId: string): Promise<void> {
-  await db.query({
+/** Ends a task that waits for an answer as if it had been stopped. Returns true where somebody is to be told. */
+export async function giveUpTask(db: Db, runId: string): Promise<boolean> {
+  const rows = await db.query({
     name: 'task_give_up',
-    text: `update gx.run set status = 'interrupted', updated_at = now() where run_id = $1 and status = 'success'`,
+    text: `with r as (update gx.run set status = 'interrupted', updated_at = now() where run_id = $1 and status = 'success' returning *)
+      ${tellEnds({ from: 'r', status: 'r.status', webhooks: 'false' })}`,
     values: [runId],
   });
+  return rows.length > 0;
 }

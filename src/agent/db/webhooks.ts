@@ -1,18 +1,27 @@
 import type { JsonObject } from '../../schema/agent-types.ts';
 import type { RunError, WebhookStatus } from '../../schema/run.ts';
 import type { Place } from '../encryption/codec.ts';
-import { toField } from './json-field.ts';
 import type { Db } from './pool.ts';
 import { openRuns } from './run-fields.ts';
+import { THREAD_INTERRUPTS } from './thread-fields.ts';
 import { THREAD_VALUES, VALUES } from './thread-values.ts';
 
 /*
- * This file knows the ends of runs that are still to be told by webhook. Whoever ends a run writes such a row in the
- * same statement, so that no end is lost when a process dies between the two.
+ * This file knows the ends of runs that are still to be told, by webhook or as push notifications. Whoever ends a run
+ * writes such a row in the same statement, so that no end is lost when a process dies between the two.
  */
 
 /** Where a run's end is told. `host` is the one of the URL: a target that hangs must not hold up the others. */
 export type WebhookTarget = { url: string; host: string };
+
+/** Where push notifications go, in which version of the protocol, and what authenticates them. */
+export type PushConfig = {
+  id: string;
+  url: string;
+  version: '1.0' | '0.3';
+  token: string;
+  authentication: { scheme: string; credentials: string } | null;
+};
 
 /** What is told of an ended run, but for the time of the telling: the run as clients see it, and its thread's state. */
 export type ToldEnd = {
@@ -26,38 +35,82 @@ export type ToldEnd = {
 } & JsonObject;
 
 /**
- * How ends are described in SQL: where the rows `r` come from and which of them, their status, and the state that the
- * thread then has, as JSON.
+ * How ends are described in SQL: where the rows `r` come from and which of them, their status, the state that the
+ * thread then has, as JSON, and its questions, if the run waits for answers.
  */
-type EndSql = { from: string; status: string; values?: string; only?: string };
+type EndSql = { from: string; status: string; values?: string; questions?: string; only?: string; webhooks?: string };
 
 /** The state that the thread `t` of a run `r` has by itself. */
 export const STATE_OF_THREAD = `(select ${VALUES} from gx.thread t where t.thread_id = r.thread_id)`;
 
-/** Returns SQL that writes down, for each ended run `r` with a webhook, what is to be told. */
-export const tellEnds = ({ from, status, values = STATE_OF_THREAD, only = 'true' }: EndSql): string => `
-  insert into gx.webhook (run_id, url, host, message)
-    select r.run_id, r.webhook->'url', r.webhook->>'host', json_build_object('run_id', r.run_id, 'thread_id', r.thread_id,
+/** The configurations of push notifications of the task of a run `r`, which its first run has. */
+const PUSHES = `jsonb_each(case when r.webhook ? 'task'
+    then (select f.webhook->'push' from gx.run f where f.run_id = (r.webhook->>'task')::uuid and f.thread_id = r.thread_id)
+    else r.webhook->'push' end)`;
+
+/** Whom an end is told, each by a message with an id of its own. */
+const LISTENERS = (webhooks: string): string => `(
+    select r.run_id as message_id, r.webhook->'url' as url, r.webhook->>'host' as host, null::jsonb as push
+      where r.webhook ? 'url' and ${webhooks}
+    union all select gen_random_uuid(), 'null', c.value->>'host',
+      jsonb_build_object('id', c.key, 'task', coalesce(r.webhook->>'task', r.run_id::text)) || c.value from ${PUSHES} c) m`;
+
+/**
+ * Returns SQL that writes down, for each ended run `r` with a webhook or push notifications, what is to be told.
+ * `webhooks`: whether its webhook is, as SQL.
+ */
+export const tellEnds = ({
+  from,
+  status,
+  values = STATE_OF_THREAD,
+  questions = 'null::json',
+  only = 'true',
+  webhooks = 'true',
+}: EndSql): string => `
+  insert into gx.webhook (run_id, url, host, message, push)
+    select m.message_id, m.url, m.host, json_build_object('run_id', r.run_id, 'thread_id', r.thread_id,
       'assistant_id', r.assistant_id, 'created_at', r.created_at, 'updated_at', now(), 'status', ${status}, 'metadata', r.metadata,
       'kwargs', r.kwargs, 'multitask_strategy', r.multitask_strategy, 'run_started_at', r.started_at, 'run_ended_at', now(),
-      'values', ${values}, 'error', r.error)
-    from ${from} where r.webhook is not null and ${only} on conflict (run_id) do nothing`;
+      'values', ${values}, 'error', r.error),
+      case when m.push is not null then json_build_object('id', m.push->'id', 'task', m.push->'task', 'config', m.push->'config',
+        'questions', ${questions}) end
+    from ${from} cross join lateral ${LISTENERS(webhooks)} where r.webhook is not null and ${only}
+    on conflict (run_id) do nothing returning run_id`;
 
 export const webhookUrlPlace = (run_id: string): Place => ({ kind: 'webhook.url', of: run_id });
 
-/** Returns what a run's column of its webhook gets. The URL may be a secret, and the host is not. */
-export async function targetField({ codec }: Pick<Db, 'codec'>, runId: string, { url, host }: WebhookTarget): Promise<string> {
-  return `{"url":${await codec.seal(webhookUrlPlace(runId), toField(url)!)},"host":${toField(host)}}`;
-}
+/**
+ * What a push notification is told by: the configuration, its id, and the task, by its first run. `questions` are those
+ * of its thread; null where the task does not wait for answers.
+ */
+export type DuePush = { id: string; task: string; config: unknown; questions: unknown };
 
-/** A message that this process sends now, as it is stored. */
-export type DueWebhook = { run_id: string; url: unknown; host: string; attempts: number; message: ToldEnd; expired: boolean };
+/** A message that this process sends now, as it is stored. Where there is no `push`, `run_id` is that of the run. */
+export type DueWebhook = {
+  run_id: string;
+  url: unknown;
+  host: string;
+  attempts: number;
+  message: ToldEnd;
+  push?: DuePush | null;
+  expired: boolean;
+};
+
+/** The same as it is read again. */
+export type ToldPush = { config: PushConfig; questions: JsonObject | null; task: string };
 
 /** Returns where the message goes, and what it says. */
-export async function openWebhook({ codec }: Pick<Db, 'codec'>, due: DueWebhook): Promise<{ url: string; end: ToldEnd }> {
+export async function openWebhook(
+  { codec }: Pick<Db, 'codec'>,
+  due: DueWebhook,
+): Promise<{ url: string; end: ToldEnd; push: ToldPush | undefined }> {
   const [end] = await openRuns({ codec }, [due.message]);
-  const values = await codec.open(THREAD_VALUES, due.message.values);
-  return { url: (await codec.open(webhookUrlPlace(due.run_id), due.url)) as string, end: { ...end!, values } };
+  const told = { ...end!, values: await codec.open(THREAD_VALUES, due.message.values) };
+  if (!due.push) return { url: (await codec.open(webhookUrlPlace(due.run_id), due.url)) as string, end: told, push: undefined };
+  const { task, config: sealed, questions } = due.push;
+  const config = (await codec.open(webhookUrlPlace(task), sealed)) as PushConfig;
+  const opened = (await codec.open(THREAD_INTERRUPTS, questions)) as ToldPush['questions'];
+  return { url: config.url, end: told, push: { config, questions: opened, task } };
 }
 
 /** `room`: how many more each busy host may get, `each`: any other, `most`: all together. */
@@ -92,7 +145,7 @@ export async function claimWebhooks(
         select w.run_id from placed p left join busy using (host) join gx.webhook w using (run_id)
         where p.place <= coalesce(busy.room, $5) and w.due_at <= now() order by w.due_at limit $6 for update of w skip locked)
       update gx.webhook w set worker = $1, due_at = now() + $2 * interval '1 second' from chosen where w.run_id = chosen.run_id
-      returning w.run_id, w.url, w.host, w.attempts, w.message, w.created_at < now() - $7 * interval '1 second' as expired,
+      returning w.run_id, w.url, w.host, w.attempts, w.message, w.push, w.created_at < now() - $7 * interval '1 second' as expired,
         (select count(*) from looked) as looked`,
     values: [worker, leaseSeconds, [...room.keys()], [...room.values()], each, most, lifeSeconds],
   });

@@ -1,6 +1,7 @@
 import { Invalid } from '../../errors.ts';
 import type { Run, RunCreate } from '../../schema/run.ts';
 import { insertFeedbackTokens } from '../db/feedback.ts';
+import type { TaskOfRun } from '../db/push-configs.ts';
 import type { Following, Subscription } from '../stream/bus.ts';
 import { feedbackTokens } from './feedback.ts';
 import { insertPlanned, type InsertDeps } from './insert.ts';
@@ -36,6 +37,8 @@ type CreateOptions = {
   protocol?: true;
   /** Set when a thread of the run's own stays if the run waits for an answer. */
   keepsWaiting?: true;
+  /** Whom the task tells that the run begins, or which task it goes on with. */
+  task?: TaskOfRun | undefined;
   /** What the run takes from its assistant and thread, where the caller has asked for it already. */
   context?: AskedContext | undefined;
 };

@@ -7,6 +7,7 @@ import type { BatchedStatements } from '../db/batched-statements.ts';
 import type { AgentCaller } from '../auth/caller.ts';
 import { hasCheckpoint } from '../db/stored-checkpoints.ts';
 import type { Db } from '../db/pool.ts';
+import type { TaskOfRun } from '../db/push-configs.ts';
 import { guardedRunContext, type RunPermits } from '../db/guarded-run-context.ts';
 import type { NewRun, RunContext, RunContextKey } from '../db/runs.ts';
 import { assistantIdOf, newId } from '../ids.ts';
@@ -45,6 +46,7 @@ type PlanOptions = {
   request: RequestFacts;
   protocol?: true | undefined;
   keepsWaiting?: true | undefined;
+  task?: TaskOfRun | undefined;
   context?: AskedContext | undefined;
 };
 
@@ -55,7 +57,7 @@ export type PlannedRun = Omit<NewRun, 'readers'>;
 export async function planRun(
   deps: PlanDeps,
   asked: RunCreate,
-  { threadId, request, protocol, keepsWaiting, context }: PlanOptions,
+  { threadId, request, protocol, keepsWaiting, task, context }: PlanOptions,
 ): Promise<PlannedRun> {
   checkFields(asked, threadId);
   const [run_id, thread_id] = [newId(), threadId ?? newId()];
@@ -81,6 +83,7 @@ export async function planRun(
       origin: originOf(request, deps),
     }),
     webhook: deps.webhooks.targetOf(body.webhook),
+    task,
     multitask_strategy: body.multitask_strategy ?? 'enqueue',
     // An interval takes no number as small as a double can be, so this is rounded to whole milliseconds.
     after_seconds: Math.round((body.after_seconds ?? 0) * 1000) / 1000,

@@ -5,7 +5,15 @@ import type { Log } from '../../log.ts';
 import type { WebhookStatus } from '../../schema/run.ts';
 import { Batcher } from '../db/batcher.ts';
 import type { Db } from '../db/pool.ts';
-import { claimWebhooks, openWebhook, writeWebhookResults, type DueWebhook, type ToldEnd, type WebhookResult } from '../db/webhooks.ts';
+import {
+  claimWebhooks,
+  openWebhook,
+  writeWebhookResults,
+  type DueWebhook,
+  type ToldEnd,
+  type ToldPush,
+  type WebhookResult,
+} from '../db/webhooks.ts';
 import { versions } from '../versions.ts';
 import type { Lookups } from './lookups.ts';
 import { MOST_ATTEMPTS, pauseAfter, type SendOutcome } from './outcome-rules.ts';
@@ -28,11 +36,15 @@ export type WebhookSending = {
   timeoutSeconds: number;
 };
 
+/** Returns what a push notification says, in the words of its protocol. */
+export type NotificationOf = (end: ToldEnd, push: ToldPush) => Promise<{ body: string; headers: Record<string, string> }>;
+
 type Deps = {
   db: Db;
   worker: string;
   sending: WebhookSending;
   lookups: Pick<Lookups, 'addressesOf'>;
+  notification: NotificationOf;
   log: Log;
 };
 
@@ -152,7 +164,8 @@ export class Courier {
    * sent again.
    */
   async #deliver(due: DueWebhook): Promise<boolean> {
-    const { run_id, attempts } = due;
+    const { attempts } = due;
+    const { run_id } = due.message;
     const { log } = this.#deps;
     try {
       const result = await this.#attempt(due);
@@ -173,7 +186,7 @@ export class Courier {
     const { run_id, attempts, expired } = due;
     const ended = (kind: keyof WebhookCounts, status: WebhookStatus, again: number | null = null): WebhookResult => {
       this.counts[kind] += 1;
-      log[kind === 'failed' ? 'warn' : 'debug']({ run_id, host: due.host, ...status }, `webhook ${kind}`);
+      log[kind === 'failed' ? 'warn' : 'debug']({ run_id: due.message.run_id, host: due.host, ...status }, `webhook ${kind}`);
       return { run_id, status, again };
     };
     if (!sending.enabled) return ended('skipped', { state: 'skipped', attempts, last_error: null });
@@ -190,7 +203,7 @@ export class Courier {
 
   async #send(due: DueWebhook): Promise<SendOutcome> {
     const { policy, headers, keys, fields, timeoutSeconds } = this.#deps.sending;
-    const { url, end } = await openWebhook(this.#deps.db, due);
+    const { url, end, push } = await openWebhook(this.#deps.db, due);
     const refused = (problem: string): SendOutcome => ({ sent: false, problem: `was not called: its URL ${problem}`, again: false });
     const problem = urlProblem(url, policy);
     if (problem !== undefined) return refused(problem);
@@ -199,11 +212,12 @@ export class Courier {
     if (addresses === undefined) return { sent: false, problem: 'has no address: its name could not be resolved', again: true };
     const forbidden = addresses.map(({ address }) => addressProblem(address, policy)).find((one) => one !== undefined);
     if (forbidden !== undefined) return refused(forbidden);
-    const body = bodyOf(end, fields);
+    const given = push === undefined ? { body: bodyOf(end, fields), headers: {} } : await this.#deps.notification(end, push);
+    const { body } = given;
     const signed = signedHeaders({ id: due.run_id, seconds: Math.floor(Date.now() / 1000), body }, keys);
     const own = { 'content-type': 'application/json', 'user-agent': `gx-agent-server/${versions().version}` };
     const bounds = { connect: CONNECT_MILLISECONDS, whole: timeoutSeconds * 1000, signal: this.#giveUp.signal };
-    return post({ url: target, addresses, headers: { ...own, ...headers, ...signed }, body }, bounds);
+    return post({ url: target, addresses, headers: { ...own, ...headers, ...given.headers, ...signed }, body }, bounds);
   }
 
   /** Returns undefined when the name has no address, or none is told in time. */

@@ -24,6 +24,7 @@ const isOwn = (name: string): boolean => OWN.has(name) || name.startsWith('webho
 const NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
 /** What a header's value may hold: visible Latin-1 characters, spaces and tabs (RFC 9110). */
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+export const isHeaderValue = (text: string): boolean => VALUE.test(text);
 
 /**
  * Returns the headers of every webhook, by lower-case name, with the variables that they name. Throws a `StartError`
@@ -47,7 +48,7 @@ export function webhookHeaders(
         return variable(found) ?? refuse(`names the variable ${found}, which is not set`);
       });
       if (value.includes('${{')) refuse('must name variables as ${{ env.NAME }}');
-      if (!VALUE.test(value)) refuse('has a character that no header can have');
+      if (!isHeaderValue(value)) refuse('has a character that no header can have');
       return [name, value];
     }),
   );

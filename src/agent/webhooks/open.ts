@@ -3,19 +3,24 @@ import { processEnv } from '../../config/env.ts';
 import type { Log } from '../../log.ts';
 import type { GxJson } from '../../schema/gx-json.ts';
 import type { Db } from '../db/pool.ts';
-import { Courier } from './courier.ts';
+import { Courier, type NotificationOf } from './courier.ts';
 import { webhookHeaders } from './headers.ts';
 import { Lookups } from './lookups.ts';
 import { urlPolicy } from './url-rules.ts';
 import { Webhooks } from './webhooks.ts';
 
-type Parts = { db: Db; worker: string; config: WebhookConfig; settings: GxJson; env: Record<string, string>; log: Log };
+type Parts = { db: Db; worker: string; config: { webhooks: WebhookConfig }; settings: GxJson; env: Record<string, string>; log: Log } & {
+  notification: NotificationOf;
+};
 
 /**
  * Opens what tells others of ends. `env` is that of gx.json, for variables that this process does not have. Throws a
  * `StartError` for headers that can't be used.
  */
-export function openWebhooks({ db, worker, config, settings, env, log }: Parts): { webhooks: Webhooks; courier: Courier } {
+export function openWebhooks({ db, worker, config: { webhooks: config }, settings, env, notification, log }: Parts): {
+  webhooks: Webhooks;
+  courier: Courier;
+} {
   const { webhooks: given = {}, http } = settings;
   const variables = processEnv();
   const policy = urlPolicy(given, config);
@@ -28,6 +33,6 @@ export function openWebhooks({ db, worker, config, settings, env, log }: Parts):
     fields: given.allowed_fields,
     timeoutSeconds: config.timeoutSeconds,
   };
-  const courier = new Courier({ db, worker, sending, lookups: new Lookups(), log });
+  const courier = new Courier({ db, worker, sending, lookups: new Lookups(), notification, log });
   return { webhooks: new Webhooks({ policy, enabled, courier, log }), courier };
 }

@@ -23,12 +23,21 @@ export class Webhooks {
     this.#deps = deps;
   }
 
-  /** Returns where the end of a run is told. Throws `Invalid` where gx.json, or the server itself, forbids the URL. */
+  /** False where ends are told to nobody. */
+  get enabled(): boolean {
+    return this.#deps.enabled;
+  }
+
+  /** Returns where the end of a run is told, if it is. */
   targetOf(url: string | null | undefined): WebhookTarget | null {
-    if (url === null || url === undefined) return null;
+    return url === null || url === undefined ? null : this.targetAt(url, ['body', 'webhook']);
+  }
+
+  /** Returns where a URL leads. Throws `Invalid`, naming the field, where gx.json or the server itself forbids it. */
+  targetAt(url: string, loc: string[]): WebhookTarget {
     const { policy, enabled, log } = this.#deps;
     const problem = enabled ? urlProblem(url, policy) : undefined;
-    if (problem !== undefined) throw new Invalid([{ loc: ['body', 'webhook'], msg: `The URL ${problem}`, type: 'url_policy' }]);
+    if (problem !== undefined) throw new Invalid([{ loc, msg: `The URL ${problem}`, type: 'url_policy' }]);
     if (!this.#hasWarned && isLoopbackUrl(url, policy)) {
       this.#hasWarned = true;
       log.info(LOOPBACK);

@@ -50,6 +50,10 @@ test('whoever is not let in is told so by HTTP', async () => {
 
 test('the task of another caller is unknown, whatever is asked of it', async () => {
   const { id, contextId } = await send('ann', message({ request: 'go' }));
+  const url = 'https://example.com/hook';
+  for (const method of ['Create', 'Get', 'Delete'])
+    expect(await call('bob', `${method}TaskPushNotificationConfig`, { taskId: id, id: 'one', url })).toMatchObject(UNKNOWN);
+  expect(await call('bob', 'ListTaskPushNotificationConfigs', { taskId: id })).toMatchObject(UNKNOWN);
   for (const method of ['GetTask', 'CancelTask']) expect(await call('bob', method, { id })).toMatchObject(UNKNOWN);
   expect(await call('bob', 'SendMessage', message({ ok: true }, { taskId: id }))).toMatchObject(UNKNOWN);
   expect(await call('bob', 'SendMessage', message({ ok: true }, { contextId }))).toMatchObject({ error: { code: -32_602 } });
@@ -66,6 +70,16 @@ test.each([
 ])('a handler that refuses %s hides the task from %s', async (event, method) => {
   const { id } = await send('cleo', message({ request: 'go' }));
   expect(await call(`cleo!${event}`, method, { id })).toMatchObject(UNKNOWN);
+});
+
+test('a handler that refuses changes of a thread refuses to have others told of its task, which may be listed', async () => {
+  const { id: taskId } = await send('dan', message({ request: 'go' }));
+  const params = { taskId, id: 'one', url: 'https://example.com/hook' };
+  expect(await call('dan!threads:update', 'CreateTaskPushNotificationConfig', params)).toMatchObject(UNKNOWN);
+  expect(await call('dan!threads:update', 'ListTaskPushNotificationConfigs', { taskId })).toMatchObject({ result: {} });
+  expect(await call('dan', 'CreateTaskPushNotificationConfig', params)).toMatchObject({ result: params });
+  expect(await call('dan!threads:update', 'DeleteTaskPushNotificationConfig', params)).toMatchObject(UNKNOWN);
+  expect(await call('dan', 'ListTaskPushNotificationConfigs', { taskId })).toMatchObject({ result: { configs: [{ id: 'one' }] } });
 });
 
 test('a handler that refuses runs refuses messages, in its own words', async () => {

@@ -30,12 +30,32 @@ const NEWER = [
   'CancelTask',
   'SubscribeToTask',
   'GetExtendedAgentCard',
+  'CreateTaskPushNotificationConfig',
+  'GetTaskPushNotificationConfig',
+  'ListTaskPushNotificationConfigs',
+  'DeleteTaskPushNotificationConfig',
   'BurnTask',
 ];
-const OLDER = ['message/send', 'message/stream', 'tasks/get', 'tasks/cancel', 'tasks/resubscribe', 'tasks/pushNotificationConfig/get'];
+const OLDER = [
+  'message/send',
+  'message/stream',
+  'tasks/get',
+  'tasks/cancel',
+  'tasks/resubscribe',
+  'tasks/pushNotificationConfig/set',
+  'tasks/pushNotificationConfig/get',
+  'tasks/pushNotificationConfig/list',
+  'tasks/pushNotificationConfig/delete',
+];
 const THREAD = '00000000-0000-4000-8000-000000000000';
 
+const PUSH = { id: 'one', url: 'https://example.com/hook', token: 'word', authentication: { scheme: 'Bearer', credentials: 'word' } };
+
 const paramsOf = (role: string, more: object): object => ({
+  ...PUSH,
+  taskId: `${THREAD}:${THREAD}`,
+  pushNotificationConfig: PUSH,
+  pushNotificationConfigId: 'one',
   id: `${THREAD}:${THREAD}`,
   message: { messageId: 'm', role, parts: [{ data: { left: 1 }, ...more }], contextId: THREAD, metadata: { one: 1 } },
   configuration: { acceptedOutputModes: ['text/plain'], historyLength: 1, returnImmediately: false },

@@ -256,7 +256,7 @@ describe('cards', () => {
 
   test('say where an assistant is, in both versions, and what it takes', async () => {
     const { body, headers } = await card('/a2a/chat/.well-known/agent-card.json');
-    expect(body).toMatchObject({ name: 'chat', capabilities: { pushNotifications: false }, skills: [{ id: /-main$/ }] });
+    expect(body).toMatchObject({ name: 'chat', capabilities: { pushNotifications: true }, skills: [{ id: /-main$/ }] });
     expect(body['supportedInterfaces']).toEqual(
       ['1.0', '0.3'].map((protocolVersion) => ({ url: body['url'], protocolBinding: 'JSONRPC', protocolVersion })),
     );
@@ -330,10 +330,10 @@ describe('what is wrong is answered in the words of the protocol', () => {
       -32_005,
     ],
     [
-      'a wish for push notifications',
-      ask('SendMessage', { ...one([{ text: 'a' }]), configuration: { taskPushNotificationConfig: { url } } }),
+      'a wish for push notifications to an address of the network inside',
+      ask('SendMessage', { ...one([{ text: 'a' }]), configuration: { taskPushNotificationConfig: { url: 'http://127.0.0.1/hook' } } }),
       200,
-      -32_003,
+      -32_602,
     ],
     ['a context that is no UUID', ask('SendMessage', one([{ text: 'a' }], { contextId: 'mine' })), 200, -32_602],
     ['a message to an unknown task', ask('SendMessage', one([{ text: 'a' }], { taskId: noTask })), 200, -32_001],
@@ -358,7 +358,9 @@ describe('what is wrong is answered in the words of the protocol', () => {
     ['a page token that no page had', ask('ListTasks', { pageToken: '!' }), 200, -32_602],
     ['a state that there is not', ask('ListTasks', { status: 'DONE' }), 200, -32_602],
     ['a time that is none', ask('ListTasks', { statusTimestampAfter: 'yesterday' }), 200, -32_602],
-    ['push notifications', ask('CreateTaskPushNotificationConfig', { taskId: noTask, url }), 200, -32_003],
+    ['push notifications of an unknown task', ask('CreateTaskPushNotificationConfig', { taskId: noTask, url }), 200, -32_001],
+    ['push notifications without a URL', ask('CreateTaskPushNotificationConfig', { taskId: noTask }), 200, -32_602],
+    ['a configuration without its id', ask('GetTaskPushNotificationConfig', { taskId: noTask }), 200, -32_602],
     ['a stream of an unknown task', ask('SubscribeToTask', { id: noTask }), 200, -32_001],
     ['a stream for a message without parts', ask('SendStreamingMessage', one([])), 200, -32_602],
     ['a stream for a file', ask('SendStreamingMessage', one([{ url }])), 200, -32_005],

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { openWebhook, targetField, type DueWebhook, type ToldEnd } from '../../../src/agent/db/webhooks.ts';
+import { webhookField } from '../../../src/agent/db/push-configs.ts';
+import { openWebhook, type DueWebhook, type ToldEnd } from '../../../src/agent/db/webhooks.ts';
+import { SEALED_TABLES } from '../../../src/agent/db/sealed-tables.ts';
 import { aesCodec } from '../../../src/agent/encryption/aes.ts';
 
 /* What the database holds of a message where a key encrypts it. */
@@ -8,7 +10,8 @@ import { aesCodec } from '../../../src/agent/encryption/aes.ts';
 test('a message that is encrypted, and the address that it goes to, are read again with the key', async () => {
   const codec = aesCodec({ keys: [Buffer.alloc(32, 7).toString('base64')], encrypts: true, names: ['secret'] });
   const run_id = randomUUID();
-  const target = await targetField({ codec }, run_id, { url: 'https://example.com/hook?token=word', host: 'example.com' });
+  const webhook = { url: 'https://example.com/hook?token=word', host: 'example.com' };
+  const target = (await webhookField({ codec }, run_id, { webhook }))!;
   const sealed = async (kind: 'run.kwargs' | 'thread.values' | 'run.error', of?: string): Promise<unknown> =>
     JSON.parse(await codec.seal({ kind, of }, JSON.stringify({ held: `a word of ${kind}` }))) as unknown;
   const message = {
@@ -33,4 +36,27 @@ test('a message that is encrypted, and the address that it goes to, are read aga
       error: { held: 'a word of run.error' },
     },
   });
+});
+
+test('whom a task tells is sealed anew with another key, in its run and where it is still to be told', async () => {
+  const [old, next] = [7, 8].map((byte) => Buffer.alloc(32, byte).toString('base64'));
+  const before = aesCodec({ keys: [old!], encrypts: true, names: [] });
+  const after = aesCodec({ keys: [next!, old!], encrypts: true, names: [] });
+  const alone = aesCodec({ keys: [next!], encrypts: true, names: [] });
+  const run_id = randomUUID();
+  const config = { id: 'one', url: 'https://example.com/hook', version: '1.0' as const, token: 'word', authentication: null };
+  const stored = JSON.parse((await webhookField({ codec: before }, run_id, { webhook: null, task: { push: { host: 'h', config } } }))!) as {
+    push: { one: { config: unknown } };
+  };
+  const resealed = (table: string, column: string, value: unknown): Promise<unknown> =>
+    SEALED_TABLES.find(({ name }) => name === table)!.columns[column]!.reseal(after, value, { run_id });
+  const anew = (await resealed('run', 'webhook', stored)) as typeof stored;
+  expect(anew).not.toEqual(stored);
+  expect(await resealed('run', 'webhook', anew)).toBe(anew);
+  const questions = JSON.parse(await before.seal({ kind: 'thread.interrupts' }, '{"one":[]}')) as unknown;
+  const push = { id: 'one', task: run_id, config: stored.push.one.config, questions };
+  const due = { run_id: randomUUID(), url: null, host: 'h', attempts: 0, expired: false, message: { run_id } as unknown as ToldEnd };
+  const told = await openWebhook({ codec: alone }, { ...due, push: (await resealed('webhook', 'push', push)) as typeof push });
+  expect(told).toMatchObject({ url: config.url, push: { config, questions: { one: [] }, task: run_id } });
+  expect(await resealed('webhook', 'push', null)).toBeNull();
 });

@@ -96,7 +96,7 @@ export async function finish(
     return { more: true };
   }
   publisher.publishDone(published);
-  if (run.kwargs.webhook !== null) deps.webhooks.poke();
+  if (finished.told) deps.webhooks.poke();
   // Whoever waits for the end looks at the thread next.
   const kept = await keptThread(db, run, { status: finished.status, rest: end.rest });
   if (end.stateUnknown && !run.temporary) await Promise.race([refreshThread(deps, run), wait(READ_STATE_WITHIN)]);

@@ -23,7 +23,7 @@ export async function rollBack({ db, publisher, readers, webhooks, log }: Deps, 
   }
   const [deleted] = await deleteRuns(db, [run_id], { tells: true });
   publisher.publishDone(published);
-  if (published.run.kwargs.webhook !== null) webhooks.poke();
+  if (deleted?.told === true) webhooks.poke();
   await readers.end(run_id, deleted?.readers ?? [...published.readers]);
   log.info({ run_id }, 'run rolled back');
   return { more: true };

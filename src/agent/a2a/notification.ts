@@ -1,0 +1,37 @@
+import type { Task } from '@a2a-js/sdk';
+import type { RunStatus } from '../../schema/run.ts';
+import type { PushConfig, ToldEnd, ToldPush } from '../db/webhooks.ts';
+import { loadA2a } from './package.ts';
+import { formOfTask } from './task-form.ts';
+import { taskIdOf } from './tasks.ts';
+
+/* What push notifications say: the whole task, as it is when a run of it has ended. */
+
+/** The header in which both official packages send a client's token. */
+const TOKEN = 'x-a2a-notification-token';
+
+/** Returns the body in the words of the configuration's version, and the headers that go with it. */
+export async function notificationOf(
+  end: ToldEnd,
+  { config, questions, task }: ToldPush,
+): Promise<{ body: string; headers: Record<string, string> }> {
+  const a2a = await loadA2a();
+  const form = a2a.Task.fromJSON(formAtEnd(end, { questions, task }));
+  const Serializer = config.version === '0.3' ? a2a.V03PushNotificationSerializer : a2a.V1PushNotificationSerializer;
+  const { body, contentType } = new Serializer().serialize({ payload: { $case: 'task', value: form } }, undefined as Task | undefined);
+  return { body, headers: { 'content-type': contentType, ...authenticating(config) } };
+}
+
+function formAtEnd(end: ToldEnd, { questions, task }: Pick<ToldPush, 'questions' | 'task'>): object {
+  const { run_id, thread_id, error, values } = end;
+  // A run that was rolled back leaves nothing, as one that was stopped before it began.
+  const status = end.status === 'rollback' ? 'interrupted' : (end.status as RunStatus);
+  const waits = questions !== null;
+  const run = { run_id, thread_id, status, updated_at: end.run_ended_at, error, waits, interrupts: questions ?? {} };
+  return formOfTask({ id: taskIdOf(thread_id, task), run, state: status === 'success' && !waits ? values : undefined });
+}
+
+const authenticating = ({ token, authentication }: PushConfig): Record<string, string> => ({
+  ...(token !== '' && { [TOKEN]: token }),
+  ...(authentication && { authorization: `${authentication.scheme} ${authentication.credentials}` }),
+});

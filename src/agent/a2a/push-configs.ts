@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto';
+import type {
+  DeleteTaskPushNotificationConfigRequest,
+  GetTaskPushNotificationConfigRequest,
+  ListTaskPushNotificationConfigsRequest,
+  ListTaskPushNotificationConfigsResponse,
+  TaskPushNotificationConfig,
+} from '@a2a-js/sdk';
+import { Rejected } from '../../errors.ts';
+import { pushConfigsOf, removePushConfig, writePushConfig } from '../db/push-configs.ts';
+import type { PushConfig } from '../db/webhooks.ts';
+import type { Db } from '../db/pool.ts';
+import { isHeaderValue } from '../webhooks/headers.ts';
+import type { Webhooks } from '../webhooks/webhooks.ts';
+import type { A2aPackage } from './package.ts';
+import type { FoundTask } from './tasks.ts';
+
+export type PushDeps = { db: Db; webhooks: Pick<Webhooks, 'enabled' | 'targetAt'> };
+
+type Facts = {
+  a2a: Pick<A2aPackage, 'errors'>;
+  /** The version that notifications speak: that of the request which asks for them. */
+  version: PushConfig['version'];
+  /** Returns a task of the caller, who may do this on it. Throws the protocol's error for an unknown one. */
+  find: (id: string, action: 'read' | 'change') => Promise<Pick<FoundTask, 'first'>>;
+};
+
+/** Whom one task may tell. */
+const MOST_CONFIGS = 10;
+
+/** Where a configuration goes, and itself, as it is stored. */
+export type PushTarget = { host: string; config: PushConfig };
+
+/** Whom tasks tell what becomes of them. */
+export class PushConfigs {
+  readonly #deps: PushDeps;
+  readonly #facts: Facts;
+
+  constructor(deps: PushDeps, facts: Facts) {
+    this.#deps = deps;
+    this.#facts = facts;
+  }
+
+  /** Checks a configuration that comes with a message. Throws the protocol's error for one that can't be used. */
+  targetOf(given: TaskPushNotificationConfig, at: string): PushTarget {
+    this.#refuseWhereOff();
+    const { id, url, token, authentication } = given;
+    const { host } = this.#deps.webhooks.targetAt(url, [at, 'url']);
+    const { scheme = '', credentials = '' } = authentication ?? {};
+    const refuse = (field: string, problem: string): never => {
+      throw new Rejected(`${at}.${field}: ${problem}`);
+    };
+    if (!isHeaderValue(token)) refuse('token', 'has a character that no header can have.');
+    if (!/^[\w!#$%&'*+.^`|~-]*$/.test(scheme)) refuse('authentication.scheme', 'is not the name of a scheme, such as Bearer.');
+    if (!isHeaderValue(credentials)) refuse('authentication.credentials', 'have a character that no header can have.');
+    if (scheme === '' && credentials !== '') refuse('authentication.scheme', 'is missing.');
+    const config: PushConfig = {
+      id: id === '' ? randomUUID() : id,
+      url,
+      version: this.#facts.version,
+      token,
+      authentication: scheme === '' ? null : { scheme, credentials },
+    };
+    return { host, config };
+  }
+
+  async create(given: TaskPushNotificationConfig): Promise<TaskPushNotificationConfig> {
+    const target = this.targetOf(given, 'params');
+    const { first } = await this.#facts.find(given.taskId, 'change');
+    await this.add(first, target);
+    return { ...given, id: target.config.id };
+  }
+
+  /** Adds whom a task tells, by its first run. Throws `Rejected` where it tells so many already. */
+  async add(first: string, target: PushTarget): Promise<void> {
+    if (!(await writePushConfig(this.#deps.db, first, { ...target, most: MOST_CONFIGS })))
+      throw new Rejected(`A task tells at most ${MOST_CONFIGS}: delete another configuration first.`);
+  }
+
+  /** Without an id, which version 0.3 permits, it is the first one. */
+  async get({ taskId, id }: GetTaskPushNotificationConfigRequest): Promise<TaskPushNotificationConfig> {
+    const all = await this.#of(taskId);
+    const found = id === '' ? all[0] : all.find((config) => config.id === id);
+    if (found === undefined) throw new this.#facts.a2a.errors.TaskNotFoundError(`The task ${taskId} has no such configuration: ${id}`);
+    return shown(taskId, found);
+  }
+
+  async list({ taskId }: ListTaskPushNotificationConfigsRequest): Promise<ListTaskPushNotificationConfigsResponse> {
+    const all = await this.#of(taskId);
+    return { configs: all.map((config) => shown(taskId, config)), nextPageToken: '' };
+  }
+
+  /** One that is not there is as good as deleted. */
+  async delete({ taskId, id }: DeleteTaskPushNotificationConfigRequest): Promise<void> {
+    this.#refuseWhereOff();
+    const { first } = await this.#facts.find(taskId, 'change');
+    await removePushConfig(this.#deps.db, first, id);
+  }
+
+  async #of(taskId: string): Promise<PushConfig[]> {
+    this.#refuseWhereOff();
+    const { first } = await this.#facts.find(taskId, 'read');
+    return pushConfigsOf(this.#deps.db, first);
+  }
+
+  #refuseWhereOff(): void {
+    if (!this.#deps.webhooks.enabled) throw new this.#facts.a2a.errors.PushNotificationNotSupportedError();
+  }
+}
+
+/** Tokens and credentials are told to nobody: whoever may read a task need not know them. */
+const shown = (taskId: string, { id, url, authentication }: PushConfig): TaskPushNotificationConfig => ({
+  tenant: '',
+  id,
+  taskId,
+  url,
+  token: '',
+  authentication: authentication === null ? undefined : { scheme: authentication.scheme, credentials: '' },
+});
