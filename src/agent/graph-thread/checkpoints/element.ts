@@ -1,5 +1,7 @@
 import { toJson } from '../serialise.ts';
-import { message, messageData, messageName, plainMessageOf, setField, type Form, type Serde } from './serde.ts';
+import { isSame } from './same.ts';
+import { message, messageData, messageName, setField, type Form, type Serde } from './serde.ts';
+import { StoredMessage } from './stored-message.ts';
 
 type Json = Record<string, unknown>;
 
@@ -14,7 +16,8 @@ export class Element {
   readonly stored: unknown;
   readonly #name: string | undefined;
   readonly #isPlain: boolean;
-  /** What a graph is given, before the graph could change it; false where it can't be compared. */
+  #message: StoredMessage | undefined;
+  /** Data as a graph is given it, before the graph could change it; false where it can't be compared. */
   #pristine: { value: unknown } | false | undefined;
   #shown: { value: unknown } | undefined;
   #text: string | undefined;
@@ -35,7 +38,8 @@ export class Element {
 
   /** The JSON that clients get of a value that `is` this element. */
   get shownText(): string {
-    return (this.#shownText ??= toJson(this.#pristine ? this.#pristine.value : this.stored));
+    const shown = (): unknown => (this.#pristine ? this.#pristine.value : this.stored);
+    return (this.#shownText ??= toJson(this.#name === undefined ? shown() : this.#messageOf(this.#name).make()));
   }
 
   /**
@@ -45,16 +49,20 @@ export class Element {
   live(serde: Serde, form: Form): unknown {
     if (form === 'records' && this.#shown !== undefined) return this.#shown.value;
     if (this.#name === undefined) return this.#isPlain ? copied(this.stored) : serde.revive(this.stored, form);
-    const kwargs = (this.stored as Json)['kwargs'] as Json;
-    if (form === 'objects') return plainMessageOf(this.#name, kwargs);
-    this.#shown = { value: message(this.#name, messageData(kwargs) as Json, form) };
+    if (form === 'objects') return this.#messageOf(this.#name).make();
+    this.#shown = { value: message(this.#name, messageData((this.stored as Json)['kwargs']) as Json, form) };
     return this.#shown.value;
+  }
+
+  #messageOf(name: string): StoredMessage {
+    return (this.#message ??= new StoredMessage(name, (this.stored as Json)['kwargs'] as Json));
   }
 
   /** Returns true when the value is surely what is stored here: it holds the same, so it would be written alike. */
   is(value: unknown, serde: Serde): boolean {
     if (!isObject(value)) return value === this.stored;
-    this.#pristine ??= this.#name !== undefined || this.#isPlain ? { value: this.live(serde, 'objects') } : false;
+    if (this.#name !== undefined) return this.#messageOf(this.#name).isHeldBy(value);
+    this.#pristine ??= this.#isPlain ? { value: this.live(serde, 'objects') } : false;
     return this.#pristine !== false && isSame(value, this.#pristine.value);
   }
 }
@@ -63,7 +71,7 @@ export class Element {
 export async function allLive(elements: readonly Element[], serde: Serde, form: Form): Promise<unknown[]> {
   const values = elements.map((element) => element.live(serde, form));
   // A promise for each of thousands would take longer than making them.
-  for (const [at, value] of values.entries()) if (value instanceof Promise) values[at] = await value;
+  for (let at = 0; at < values.length; at += 1) if (values[at] instanceof Promise) values[at] = await values[at];
   return values;
 }
 
@@ -83,49 +91,6 @@ function copied(value: unknown): unknown {
   const copy: Json = {};
   for (const name of Object.keys(value)) setField(copy, name, copied(value[name]));
   return copy;
-}
-
-/**
- * Returns true when two values hold the same. Only lists, plain objects and LangChain's own objects can be compared,
- * because others may hide what they hold.
- */
-function isSame(one: unknown, other: unknown): boolean {
-  if (one === other) return true;
-  if (!isObject(one) || !isObject(other)) return Number.isNaN(one) && Number.isNaN(other);
-  const prototype: unknown = Object.getPrototypeOf(one);
-  if (prototype !== Object.getPrototypeOf(other)) return false;
-  if (prototype === Object.prototype || prototype === null) return holdsSame(one, other);
-  if (Array.isArray(one)) return one.length === other['length'] && holdsSame(one, other);
-  return one['lc_serializable'] === true && isSameMessage(one, other);
-}
-
-function holdsSame(one: Json, other: Json): boolean {
-  let more = 0;
-  for (const name in one) {
-    more += 1;
-    if (!isSame(one[name], other[name]) || !Object.hasOwn(other, name)) return false;
-  }
-  for (const _ in other) more -= 1;
-  return more === 0;
-}
-
-/** Compares what LangChain writes of its objects, which is what their constructor was given, as it is now. */
-function isSameMessage(one: Json, other: Json): boolean {
-  const [given, others] = [one['lc_kwargs'], other['lc_kwargs']];
-  if (!isObject(given) || !isObject(others)) return false;
-  const names = Object.keys(given);
-  if (names.length !== Object.keys(others).length) return false;
-  for (const name of names) {
-    if (!Object.hasOwn(others, name)) return false;
-    const [own, its] = [fieldOf(one, name, given), fieldOf(other, name, others)];
-    if (own !== its && !isSame(own, its)) return false;
-  }
-  return true;
-}
-
-function fieldOf(one: Json, name: string, given: Json): unknown {
-  const value = one[name];
-  return value === undefined && !(name in one) ? given[name] : value;
 }
 
 /**

@@ -23,7 +23,7 @@ export class ListTexts {
   of(list: readonly unknown[]): string | undefined {
     const stored = this.#stored.get(list);
     if (stored === undefined || stored === 'changing' || stored.items.length !== list.length) return undefined;
-    if (list.some((item, at) => item !== stored.items[at])) return undefined;
+    for (let at = 0; at < list.length; at += 1) if (list[at] !== stored.items[at]) return undefined;
     const textOf = (one: unknown, at: number): string => (one instanceof Element ? one.shownText : toJson(list[at]));
     return (stored.text ??= `[${stored.found.map(textOf).join(',')}]`);
   }

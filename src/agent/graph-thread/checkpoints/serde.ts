@@ -124,16 +124,16 @@ export function message(name: string, kwargs: Json, form: Form): object {
   return new CLASSES[name]!(given);
 }
 
-/** Returns the same of plain data as it is stored, which the message shares no object with. */
-export function plainMessageOf(name: string, stored: Json): object {
+/** Returns the constructor of messages of a class. */
+export const messageClass = (name: string): Message => CLASSES[name]!;
+
+/** Returns the fields of a message of plain data as its constructor knows them. They share what is stored. */
+export function messageFields(name: string, stored: Json): Json {
   const fields = fieldsOf(name);
   const given: Json = {};
-  for (const written of Object.keys(stored)) {
-    const value = stored[written];
-    if (!isObject(value)) given[fieldName(written, fields)] = value;
-    else if (!isUndefined(value)) given[fieldName(written, fields)] = messageData(value);
-  }
-  return new CLASSES[name]!(given);
+  for (const [written, value] of Object.entries(stored))
+    if (!isObject(value) || !isUndefined(value)) setField(given, fieldName(written, fields), value);
+  return given;
 }
 
 /**
@@ -142,7 +142,8 @@ export function plainMessageOf(name: string, stored: Json): object {
  */
 export function messageData(value: unknown, inner?: (record: Json) => unknown): unknown {
   if (!isObject(value)) return value;
-  if (Array.isArray(value)) return value.map((part: unknown) => (isObject(part) && isUndefined(part) ? null : messageData(part, inner)));
+  if (Array.isArray(value))
+    return value.length === 0 ? [] : value.map((part: unknown) => (isObject(part) && isUndefined(part) ? null : messageData(part, inner)));
   if (inner !== undefined && 'lc' in value) return inner(value);
   // A message marks what is only data, however it looks.
   if (inner !== undefined && isObject(value[ESCAPED]) && Object.keys(value).length === 1) return value[ESCAPED];
