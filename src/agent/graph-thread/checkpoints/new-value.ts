@@ -45,7 +45,7 @@ async function elementsOf(value: unknown[], before: readonly Element[], { serde,
     const from = at;
     while (at < before.length && at < from + AHEAD && !before[at]!.is(one, serde)) at += 1;
     if (at < before.length && at < from + AHEAD) {
-      passed.push(...before.slice(from, at));
+      if (at > from) passed.push(...before.slice(from, at));
       found.push(before[at]!);
       at += 1;
     } else {
@@ -60,20 +60,19 @@ async function elementsOf(value: unknown[], before: readonly Element[], { serde,
 
 /** Returns the elements, and identifies those that are not surely the same by their text. */
 async function identified(found: (Element | Promise<string | undefined>)[], passed: Element[]): Promise<Identified | undefined> {
-  const elements: Element[] = [];
+  const elements = found.slice();
   const fresh = new Set<Element>();
   let byText: Map<string, Element> | undefined;
-  for (const one of found) {
-    if (one instanceof Element) elements.push(one);
-    else {
-      const text = await one;
-      if (text === undefined) return undefined;
-      byText ??= new Map(passed.map((element) => [element.text, element]));
-      const known = byText.get(text);
-      const element = known ?? new Element(JSON.parse(text));
-      if (known === undefined) fresh.add(element);
-      elements.push(element);
-    }
+  for (let at = 0; at < elements.length; at += 1) {
+    const one = elements[at]!;
+    if (one instanceof Element) continue;
+    const text = await one;
+    if (text === undefined) return undefined;
+    byText ??= new Map(passed.map((element) => [element.text, element]));
+    const known = byText.get(text);
+    const element = known ?? new Element(JSON.parse(text));
+    if (known === undefined) fresh.add(element);
+    elements[at] = element;
   }
-  return { elements, fresh };
+  return { elements: elements as Element[], fresh };
 }
