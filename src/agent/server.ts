@@ -10,7 +10,7 @@ import { openToAll, type CallerRequest, type Guarding } from './auth/authenticat
 import { permitAccess, type AgentCaller } from './auth/caller.ts';
 import { KEY_SCHEMES } from './auth/closed.ts';
 import { KEY_PROTOCOL, withKeyOfSocket } from './auth/credential.ts';
-import { securitySchemes, withSecurity } from './auth/document.ts';
+import { requiredSchemes, securitySchemes, withSecurity } from './auth/document.ts';
 import { boundedName } from './callers.ts';
 import { cors, permitsOrigin } from './cors.ts';
 import { askingInside } from './calls-inside.ts';
@@ -94,13 +94,14 @@ export function agentApp(
   const pages = corsOf(config, settings);
   const routes: AgentRoute[] = [];
   const schemes = guard === 'key' ? KEY_SCHEMES : securitySchemes(auth);
+  const door = { guarded: guard !== 'open', schemes, required: guard === 'key' ? undefined : requiredSchemes(auth) };
   const papers = guard === 'key' ? 'read' : 'open';
   const described = { ...TITLE, version: info.version };
   const document = (): unknown =>
     withAppDocument(withSecurity(openApiDocument(routes, described, schemes, PROBLEMS), auth), code?.document, prefix);
   const flags = Object.fromEntries(features.flatMap(({ flag }) => (flag === undefined ? [] : [[flag, true]])));
   const own: AgentRoute[] = [
-    ...features.flatMap((feature) => feature.routes?.(deps) ?? []),
+    ...features.flatMap((feature) => feature.routes?.(deps, door) ?? []),
     ...(http.disable_meta === true ? [] : systemRoutes(deps, { info: { ...info, flags }, metrics, document, papers })),
     healthRoute(deps, '/ok'),
   ];

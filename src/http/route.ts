@@ -104,7 +104,7 @@ export type Route<Caller = unknown> = {
   selects?: boolean;
   /** True when the answer waits for a run, so that the request counts as an open stream. */
   waits?: boolean;
-  /** True when pages of other origins are refused, unless they may call. */
+  /** True when pages are refused, unless those of their origin may call: the server has no page that uses the route. */
   ownPages?: boolean;
   /** Returns how many runs a request with this body starts. */
   starts?: (body: unknown) => number;

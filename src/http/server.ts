@@ -204,12 +204,14 @@ function endpoint<Caller>(
   };
 }
 
-/** Refuses a page of another origin that may not call. Browsers send some requests of such pages without asking. */
+/**
+ * Refuses a page that may not call. Browsers send some requests of other origins' pages without asking. That an origin
+ * has the name that was asked for proves nothing: whoever owns a name can have it mean this server (DNS rebinding).
+ */
 function refuseForeign(ctx: Koa.Context, { ownPages }: { ownPages?: boolean }, permits: (origin: string) => boolean = () => true): void {
   if (ownPages !== true) return;
   const origin = ctx.get('origin');
-  const isOwn = URL.canParse(origin) && new URL(origin).host === ctx.host;
-  if (origin !== '' && !isOwn && !permits(origin)) throw new Forbidden(`Pages of ${origin} may not call this server.`);
+  if (origin !== '' && !permits(origin)) throw new Forbidden(`Pages of ${origin} may not call this server.`);
 }
 
 const nameFor = <Caller>({ nameOf }: AppOptions<Caller>, caller: Caller, source: string): string => nameOf?.(caller) ?? source;

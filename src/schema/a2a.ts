@@ -101,5 +101,16 @@ export const A2A_REQUESTS: Record<string, TObject> = {
 /** Methods that start a run. */
 export const A2A_SENDS = ['SendMessage', 'SendStreamingMessage', 'message/send', 'message/stream'];
 
+/** Methods that change something. */
+export const A2A_WRITES = [
+  ...A2A_SENDS,
+  'CancelTask',
+  'tasks/cancel',
+  'CreateTaskPushNotificationConfig',
+  'DeleteTaskPushNotificationConfig',
+  'tasks/pushNotificationConfig/set',
+  'tasks/pushNotificationConfig/delete',
+];
+
 /** Methods that are answered with a stream. */
 export const A2A_STREAMS = ['SendStreamingMessage', 'SubscribeToTask', 'message/stream', 'tasks/resubscribe'];

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { Client } from 'pg';
 import { describe, expect, test } from 'vitest';
 import { startPostgres } from '../../src/agent/dev/embedded-postgres/start.ts';
+import { a2aCalls, dataMessage, rpc, textMessage } from './a2a-calls.ts';
 import { startAgent, type AgentProcess } from './agent-server.ts';
 import { asAdmin, databaseUri } from './postgres-template.ts';
 import { until } from './until.ts';
@@ -228,6 +229,33 @@ export const everyInputIsRead = (of: () => Encrypted): unknown =>
         values: { note: canary('told') },
         kwargs: { input: { note: canary('told') } },
         metadata: secret('told'),
+      });
+    });
+
+    test('calls of tools, tasks, their questions, and whom they tell', async () => {
+      const arguments_ = { note: canary('tool'), messages: [{ role: 'user', content: canary('tool-message') }] };
+      const called = await fetch(`${of().agent.url}/mcp`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+        body: JSON.stringify(rpc('tools/call', { name: 'keeps', arguments: arguments_ })),
+      });
+      expect(await called.text()).toContain(canary('tool'));
+      const calls = a2aCalls(of().agent);
+      const url = of().receiver.url + FAILS;
+      const authentication = { scheme: 'Bearer', credentials: canary('push-credentials') };
+      const configuration = { taskPushNotificationConfig: { url, token: canary('push-token'), authentication } };
+      const given = { note: canary('task'), asks: true };
+      const asked = await calls.send('keeps', { ...dataMessage(given, { metadata: secret('task') }), configuration });
+      expect(asked.status.message?.parts[0]?.text).toContain(canary('task'));
+      const done = await calls.send('keeps', textMessage(canary('task-answer'), { taskId: asked.id }));
+      expect(JSON.stringify(done.artifacts)).toContain(canary('task-answer'));
+      const mine = (): { headers: object; body: unknown }[] =>
+        of()
+          .receiver.at(FAILS)
+          .filter(({ text }) => text.includes(asked.id));
+      const [told] = await until('the receiver is tried', () => (mine().length > 0 ? mine() : undefined));
+      expect(told).toMatchObject({
+        headers: { 'x-a2a-notification-token': canary('push-token'), authorization: `Bearer ${canary('push-credentials')}` },
       });
     });
 

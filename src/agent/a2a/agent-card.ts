@@ -1,4 +1,5 @@
 import type { Assistant } from '../../schema/assistant.ts';
+import { securityFields, type Door } from './security-schemes.ts';
 
 type Json = Record<string, unknown>;
 
@@ -25,13 +26,14 @@ type Facts = {
   address: string;
   version: string;
   pushes: boolean;
+  door: Door;
 };
 
 /**
  * Returns the card of an assistant, with the fields of both versions. `address` is that of this server;
  * `pushes`: it tells others what becomes of tasks.
  */
-export function agentCard({ assistant, takes, address, version, pushes }: Facts): Json {
+export function agentCard({ assistant, takes, address, version, pushes, door }: Facts): Json {
   const { assistant_id, name } = assistant;
   const url = `${address}/a2a/${assistant_id}`;
   const description = assistant.description ?? `The agent "${name}".`;
@@ -47,8 +49,9 @@ export function agentCard({ assistant, takes, address, version, pushes }: Facts)
     url,
     protocolVersion: '0.3.0',
     preferredTransport: 'JSONRPC',
-    supportsAuthenticatedExtendedCard: true,
-    capabilities: { streaming: true, pushNotifications: pushes, extendedAgentCard: true, extensions: [] },
+    supportsAuthenticatedExtendedCard: door.guarded,
+    ...securityFields(door),
+    capabilities: { streaming: true, pushNotifications: pushes, extendedAgentCard: door.guarded, extensions: [] },
     defaultInputModes: inputModes,
     defaultOutputModes: [TEXT_PART, JSON_PART],
     skills: [

@@ -58,8 +58,11 @@ export class AssistantTasks implements A2ARequestHandler {
     return Promise.resolve(this.#facts.card);
   }
 
+  /** Whoever asks here has been let in. Where everybody is, there is no other card than the one for all. */
   getAuthenticatedExtendedAgentCard(): Promise<AgentCard> {
-    return this.getAgentCard();
+    const { card, a2a } = this.#facts;
+    if (card.capabilities?.extendedAgentCard === true) return this.getAgentCard();
+    return Promise.reject(new a2a.errors.UnsupportedOperationError('This server lets everybody in, and has one card for all.'));
   }
 
   sendMessage(asked: SendMessageRequest): Promise<Task> {

@@ -8,6 +8,7 @@ import { assistantIdOf } from '../ids.ts';
 import { permitAssistant } from '../runs/permit-run.ts';
 import { versions } from '../versions.ts';
 import { agentCard, takenBy, type Takes } from './agent-card.ts';
+import type { Door } from './security-schemes.ts';
 
 type Deps = Pick<AgentDeps, 'db' | 'graphs' | 'host' | 'typedSchemas' | 'requests' | 'webhooks' | 'log'>;
 
@@ -17,10 +18,12 @@ export type CardOfAssistant = { assistant_id: string; takes: Takes; card: Record
 /** The cards of the assistants that a caller may read. */
 export class Cards {
   readonly #deps: Deps;
+  readonly #door: Door;
   readonly #inputs: GraphInputs;
 
-  constructor(deps: Deps) {
+  constructor(deps: Deps, door: Door) {
     this.#deps = deps;
+    this.#door = door;
     this.#inputs = new GraphInputs(deps);
   }
 
@@ -38,7 +41,7 @@ export class Cards {
     return {
       assistant_id,
       takes,
-      card: agentCard({ assistant: found, takes, address: requests.address(headers), version, pushes: webhooks.enabled }),
+      card: agentCard({ assistant: found, takes, address: requests.address(headers), version, pushes: webhooks.enabled, door: this.#door }),
     };
   }
 }

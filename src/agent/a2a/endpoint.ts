@@ -3,8 +3,8 @@ import { refusalOfRequest, RPC_CODES } from '../../http/json-rpc.ts';
 import { json, sse, type PlainFailure, type Reply, type Request, type SseEvent } from '../../http/route.ts';
 import { createValidator, type Check } from '../../http/validate.ts';
 import { slowWebReply } from '../../http/web.ts';
-import { A2A_REQUESTS, A2A_SENDS, A2A_STREAMS } from '../../schema/a2a.ts';
-import type { AgentCaller } from '../auth/caller.ts';
+import { A2A_REQUESTS, A2A_SENDS, A2A_STREAMS, A2A_WRITES } from '../../schema/a2a.ts';
+import { permitAccess, type AgentCaller } from '../auth/caller.ts';
 import type { AgentDeps } from '../deps.ts';
 import { AssistantTasks, type TasksDeps } from './assistant-tasks.ts';
 import type { Cards } from './cards.ts';
@@ -37,6 +37,7 @@ export class A2aEndpoint {
   /** Answers one request to an assistant. Throws `NotFound` for one that the caller may not see. */
   async answer(body: unknown, { assistant, request }: { assistant: string; request: A2aRequest }): Promise<Reply> {
     refuseOtherTypes(request);
+    if (isRequest(body) && A2A_WRITES.includes(body.method)) permitAccess(request.caller, 'write');
     const a2a = await (this.#loading ??= loadA2a());
     const { card, assistant_id, takes } = await this.#cards.of(assistant, request);
     const version = versionOf(request, body);

@@ -1,6 +1,7 @@
 import type { ClientCapabilities, McpHttpHandler, McpRequestContext, Server, ServerContext } from '@modelcontextprotocol/server';
 import type { Reply } from '../../http/route.ts';
 import { slowWebReply, webReply, webRequest } from '../../http/web.ts';
+import { permitAccess } from '../auth/caller.ts';
 import type { AgentDeps } from '../deps.ts';
 import { versions } from '../versions.ts';
 import { callAssistant, continueCall, type ToolCall, type CallDeps, type CallRequest } from './calls.ts';
@@ -35,6 +36,7 @@ export class McpEndpoint {
 
   /** Answers one request. Its body is JSON, of whatever form. */
   async answer(body: unknown, request: CallRequest): Promise<Reply> {
+    if (callsIn(body) > 0) permitAccess(request.caller, 'write');
     const { handler } = await (this.#loading ??= this.#load());
     const asked = webRequest({ method: 'POST', path: '/mcp', headers: request.headers, signal: request.signal });
     this.#asked.set(asked, request);

@@ -23,7 +23,8 @@ function messagesRoute(deps: A2aDeps, cards: Cards): AgentRoute {
     id: 'a2a',
     summary: 'Give an assistant tasks, by the Agent2Agent protocol',
     tag,
-    access: 'write',
+    // Each method says what it needs.
+    access: 'read',
     waits: true,
     ownPages: true,
     params: AnAssistant,
@@ -71,11 +72,11 @@ const cardRoute = (cards: Cards, { path, id }: { path: string; id: string }): Ag
     handler: ({ params, ...request }) => answerCard(cards, params.assistant_id, request),
   });
 
-const wellKnownRoute = ({ graphs }: Pick<A2aDeps, 'graphs'>, cards: Cards): AgentRoute =>
+const wellKnownRoute = ({ graphs }: Pick<A2aDeps, 'graphs'>, cards: Cards, { file, id }: { file: string; id: string }): AgentRoute =>
   route({
     method: 'get',
-    path: '/.well-known/agent-card.json',
-    id: 'well_known_agent_card',
+    path: `/.well-known/${file}`,
+    id,
     summary: 'The agent card of an assistant, or of the only graph',
     tag,
     access: 'read',
@@ -93,13 +94,16 @@ function onlyOf(graphs: string[]): string {
 /** Serves assistants as peers of other agents. */
 export const a2aFeature: Feature = {
   isServed: ({ http }) => http.disable_a2a !== true,
-  routes: (deps) => {
-    const cards = new Cards(deps);
+  routes: (deps, door) => {
+    const cards = new Cards(deps, door);
     return [
       messagesRoute(deps, cards),
       cardRoute(cards, { path: '/a2a/{assistant_id}', id: 'a2a_card' }),
       cardRoute(cards, { path: '/a2a/{assistant_id}/.well-known/agent-card.json', id: 'a2a_well_known_card' }),
-      wellKnownRoute(deps, cards),
+      wellKnownRoute(deps, cards, { file: 'agent-card.json', id: 'well_known_agent_card' }),
+      // Early clients of version 0.3 look here.
+      cardRoute(cards, { path: '/a2a/{assistant_id}/.well-known/agent.json', id: 'a2a_early_card' }),
+      wellKnownRoute(deps, cards, { file: 'agent.json', id: 'early_agent_card' }),
     ];
   },
   flag: 'a2a',

@@ -3,6 +3,7 @@ import type { SocketRoute } from '../../http/websocket.ts';
 import type { GxJson } from '../../schema/gx-json.ts';
 import type { AgentDeps } from '../deps.ts';
 import type { AgentCaller } from '../auth/caller.ts';
+import type { Door } from '../a2a/security-schemes.ts';
 import type { AgentRoute } from './route.ts';
 
 /** What turns features on and off: `http` of gx.json, and the settings of the process. */
@@ -13,7 +14,7 @@ export type FeatureSettings = { http: NonNullable<GxJson['http']>; config: Pick<
  */
 export type Feature = {
   isServed: (settings: FeatureSettings) => boolean;
-  routes?: (deps: AgentDeps) => AgentRoute[];
+  routes?: (deps: AgentDeps, door: Door) => AgentRoute[];
   sockets?: (deps: AgentDeps) => SocketRoute<AgentCaller>[];
   /** Its name among the `flags` of /info, which say whether it is served. */
   flag?: string;

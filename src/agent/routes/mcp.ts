@@ -15,7 +15,8 @@ function mcpRoute(deps: McpDeps): AgentRoute {
     id: 'mcp',
     summary: 'Assistants as tools of other agents, by the Model Context Protocol',
     tag: 'agents',
-    access: 'write',
+    // Each method says what it needs.
+    access: 'read',
     waits: true,
     ownPages: true,
     body: Type.Unsafe<unknown>({}),

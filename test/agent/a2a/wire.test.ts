@@ -264,7 +264,10 @@ describe('cards', () => {
     expect((await card(`/a2a/${id}`)).body).toEqual(body);
     expect((await card(`/.well-known/agent-card.json?assistant_id=${id}`)).body).toEqual(body);
     expect((await card('/a2a/chat', { 'if-none-match': headers.get('etag')! })).status).toBe(304);
-    expect(await call('chat', 'GetExtendedAgentCard')).toMatchObject({ name: 'chat', supportedInterfaces: body['supportedInterfaces'] });
+    // Everybody is let in here, so there is no other card for those who are.
+    expect(body).toMatchObject({ capabilities: { extendedAgentCard: false }, supportsAuthenticatedExtendedCard: false });
+    expect(await call('chat', 'GetExtendedAgentCard')).toMatchObject({ code: -32_004 });
+    expect(body['securitySchemes']).toBeUndefined();
   });
 
   test('of a graph without messages tell that it takes no text', async () => {

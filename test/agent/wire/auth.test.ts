@@ -442,7 +442,8 @@ describe('every route', () => {
     );
     const open = routes.filter((route) => /^(GET|POST) \/($|ok|info|docs|openapi.json|metrics|ui\/|feedback\/tokens)/.test(route));
     // They refuse in messages of their own protocols, as callers.test.ts of test/agent/mcp and test/agent/a2a show.
-    const cards = ['/a2a/{assistant_id}', '/a2a/{assistant_id}/.well-known/agent-card.json', '/.well-known/agent-card.json'];
+    const files = ['agent-card.json', 'agent.json'].flatMap((file) => ['/a2a/{assistant_id}', ''].map((of) => `${of}/.well-known/${file}`));
+    const cards = ['/a2a/{assistant_id}', ...files];
     const elsewhere = ['POST /mcp', 'POST /a2a/{assistant_id}', ...cards.map((path) => `GET ${path}`)];
     expect([...ROWS.map(({ route }) => route), ...elsewhere].toSorted()).toEqual(
       routes.filter((route) => !open.includes(route)).toSorted(),

@@ -25,7 +25,7 @@ const GONE: Record<string, (path: string) => boolean> = {
   disable_ui: (path) => path.startsWith('/ui'),
   disable_meta: (path) => ['/', '/info', '/metrics', '/openapi.json', '/docs'].includes(path),
   disable_mcp: (path) => path.startsWith('/mcp'),
-  disable_a2a: (path) => path.startsWith('/a2a') || path.startsWith('/.well-known/agent-card'),
+  disable_a2a: (path) => path.startsWith('/a2a') || path.startsWith('/.well-known/agent'),
   // Its routes stay; ends of runs are told nobody.
   disable_webhooks: () => false,
 };

@@ -5,6 +5,7 @@ import { Client } from '@langchain/langgraph-sdk';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { startIssuer, type Issuer } from '../../control-plane/kit/issuer.ts';
+import { a2aCalls, dataMessage, rpc } from '../../kit/a2a-calls.ts';
 import { failedStart, startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
 
@@ -66,6 +67,9 @@ const post = async (path: string, headers: Headers, body: object = {}): Promise<
   });
   return { status: answer.status, body: (await answer.json()) as Answered['body'] };
 };
+const JSON_TYPE = { 'content-type': 'application/json' };
+const rpcText = (method: string): string => JSON.stringify(rpc(method));
+const MAY_READ = { message: 'This credential may only read.' };
 const byKey = (letter: string): Headers => ({ 'x-api-key': keyOf(letter) });
 const byToken = (token: string): Headers => ({ authorization: `Bearer ${token}` });
 
@@ -96,6 +100,56 @@ describe('a key of the tenant', () => {
       ['/runs/wait', { assistant_id: 'who', input: {} }],
     ] as const)
       expect(await post(path, byKey('r'), sent)).toEqual({ status: 403, body: { detail: 'This credential may only read.' } });
+  });
+
+  test('that may read lists tools, and calls none', async () => {
+    const accept = { ...byKey('r'), accept: 'application/json, text/event-stream' };
+    for (const method of ['tools/list', 'ping'])
+      expect(
+        (await fetch(`${agent.url}/mcp`, { method: 'POST', headers: { ...accept, ...JSON_TYPE }, body: rpcText(method) })).status,
+      ).toBe(200);
+    for (const body of [rpc('tools/call', { name: 'who', arguments: {} }), [rpc('ping'), rpc('tools/call', { name: 'who' })]])
+      expect(await post('/mcp', accept, body)).toMatchObject({ status: 403, body: { jsonrpc: '2.0', error: MAY_READ } });
+  });
+
+  test('that may read looks at cards and tasks, and gives none', async () => {
+    const writes = a2aCalls({ url: agent.url, headers: byKey('w') });
+    const reads = a2aCalls({ url: agent.url, headers: byKey('r') });
+    const task = await writes.send('who', dataMessage({ said: 'hi' }));
+    const taskId = task.id;
+    expect(await reads.get('who', taskId)).toEqual(task);
+    expect(await reads.call('who', 'ListTasks', { contextId: task.contextId })).toMatchObject({ totalSize: 1 });
+    expect(await reads.call('who', 'ListTaskPushNotificationConfigs', { taskId })).toEqual({});
+    expect(await reads.call('who', 'GetExtendedAgentCard')).toMatchObject({ name: 'who' });
+    const url = 'https://example.com/hook';
+    for (const [method, params] of [
+      ['SendMessage', dataMessage({ said: 'hi' })],
+      ['SendStreamingMessage', dataMessage({ said: 'hi' })],
+      ['CancelTask', { id: taskId }],
+      ['CreateTaskPushNotificationConfig', { taskId, url }],
+      ['DeleteTaskPushNotificationConfig', { taskId, id: 'one' }],
+      ['message/send', {}],
+      ['tasks/pushNotificationConfig/set', {}],
+    ] as const)
+      expect(await post('/a2a/who', byKey('r'), rpc(method, params))).toMatchObject({
+        status: 403,
+        body: { jsonrpc: '2.0', error: MAY_READ },
+      });
+  });
+
+  test('or what else opens the agent is named by its card, in the words of both versions', async () => {
+    const card = await (await fetch(`${agent.url}/a2a/who`, { headers: byKey('r') })).json();
+    expect(card).toMatchObject({
+      capabilities: { extendedAgentCard: true },
+      supportsAuthenticatedExtendedCard: true,
+      securitySchemes: {
+        ApiKey: { type: 'apiKey', in: 'header', name: 'X-Api-Key', apiKeySecurityScheme: { location: 'header', name: 'X-Api-Key' } },
+        Bearer: { type: 'http', scheme: 'bearer', httpAuthSecurityScheme: { scheme: 'bearer' } },
+      },
+      securityRequirements: [{ schemes: { ApiKey: { list: [] } } }, { schemes: { Bearer: { list: [] } } }],
+      security: [{ ApiKey: [] }, { Bearer: [] }],
+    });
+    expect((await fetch(`${agent.url}/a2a/who`)).status).toBe(401);
   });
 
   test('that may read starts no run over a WebSocket either', async () => {
