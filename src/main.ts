@@ -9,6 +9,7 @@ Usage: node src/main.ts <command> [options]
 
   control-plane   the REST API that writes Deployment and Revision resources
   operator        the loop that turns those resources into workloads
+  gateway         hears of the agents' work, for the operator and for scalers
   agent-server    the server of one deployment: assistants, threads, runs, streams
   agent-build     what the agent server needs and an image need not keep: run it when the image is built
   dev             the agent server alone with an embedded Postgres, reloading on change (gx dev)
@@ -27,6 +28,13 @@ It takes no options. Its settings come from the environment, where the Helm char
 const OPERATOR_HELP = `gx-platform operator: the loop that turns Deployment and Revision resources into workloads
 
 Usage: node src/main.ts operator
+
+It takes no options. Its settings come from the environment, where the Helm chart writes them.
+`;
+
+const GATEWAY_HELP = `gx-platform gateway: hears of the agents' work, for the operator and for scalers
+
+Usage: node src/main.ts gateway
 
 It takes no options. Its settings come from the environment, where the Helm chart writes them.
 `;
@@ -67,6 +75,19 @@ const commands: Record<string, RunCommand> = {
     const log = createLog({ level: config.logLevel, process: 'operator' });
     const kube = await connect({ fieldManager: 'gx-operator', userAgent: 'gx-operator' });
     return startOperator({ config, kube, log, signal });
+  }),
+  gateway: withoutOptions('gateway', GATEWAY_HELP, async (_args, signal) => {
+    const [{ gatewayConfig }, { startGateway }, { connect }, { collectAtRest }] = await Promise.all([
+      import('./config/gateway.ts'),
+      import('./gateway/start.ts'),
+      import('./kube/client.ts'),
+      import('./at-rest.ts'),
+    ]);
+    collectAtRest();
+    const config = gatewayConfig(processEnv());
+    const log = createLog({ level: config.logLevel, process: 'gateway' });
+    const kube = await connect({ fieldManager: 'gx-gateway', userAgent: 'gx-gateway' });
+    return startGateway({ config, kube, log, signal });
   }),
   'agent-server': async (args, signal) => {
     const [{ agentConfig, AGENT_SERVER_HELP }, { startAgentServer }, { agentLog }] = await Promise.all([

@@ -12,5 +12,7 @@ test('without a command the help is printed', () => {
 test('an unknown command is named, with the known ones, and exit code 1', () => {
   const { status, stderr } = run('controlplane');
   expect(status).toBe(1);
-  expect(stderr).toBe('"controlplane" is not a command; known: control-plane, operator, agent-server, agent-build, dev, api-key.\n');
+  expect(stderr).toBe(
+    '"controlplane" is not a command; known: control-plane, operator, gateway, agent-server, agent-build, dev, api-key.\n',
+  );
 });

@@ -5,6 +5,7 @@ import {
   SECRET_ACCESS,
   SERVED_NAMESPACE_ACCESS,
 } from '../../src/control-plane/access.ts';
+import { gatewayAccess } from '../../src/gateway/access.ts';
 import { operatorAccess } from '../../src/operator/access.ts';
 import type { PolicyRule } from '../../src/schema/policy-rule.ts';
 import { GROUP } from '../../src/schema/custom-resources.ts';
@@ -26,7 +27,7 @@ export type Access = {
 };
 
 /** The rules that the sources state in their access.ts files. */
-export const access: { operator: Access; controlPlane: Access; apiKey: Pick<Access, 'own'> } = {
+export const access: { operator: Access; controlPlane: Access; gateway: Access; apiKey: Pick<Access, 'own'> } = {
   operator: {
     own: joined(operatorAccess.own),
     watched: joined(operatorAccess.watched),
@@ -41,6 +42,7 @@ export const access: { operator: Access; controlPlane: Access; apiKey: Pick<Acce
     both: joined([...SERVED_NAMESPACE_ACCESS, ...POD_ACCESS, ...SECRET_ACCESS]),
     ownWithApiKeys: joined([...OWN_NAMESPACE_ACCESS, ...API_KEY_COMMAND_ACCESS]),
   },
+  gateway: { own: [], watched: joined(gatewayAccess), granted: [], both: joined(gatewayAccess) },
   apiKey: { own: joined(API_KEY_COMMAND_ACCESS) },
 };
 

@@ -54,8 +54,10 @@ const accessFiles = (): Record<string, string> => ({
   'config/argocd/argocd-cm.yaml': yaml(argocdConfigMap()),
   'config/rbac/operator.yaml': rbacObjects('operator', access.operator).map(yaml).join('---\n'),
   'config/rbac/control-plane.yaml': rbacObjects('control-plane', access.controlPlane).map(yaml).join('---\n'),
+  'config/rbac/gateway.yaml': rbacObjects('gateway', access.gateway).map(yaml).join('---\n'),
   'config/rbac/api-key.yaml': commandRbacObjects('api-key', access.apiKey.own).map(yaml).join('---\n'),
   'config/all-namespaces/operator.yaml': clusterRbacObjects('operator', access.operator).map(yaml).join('---\n'),
+  'config/all-namespaces/gateway.yaml': clusterRbacObjects('gateway', access.gateway).map(yaml).join('---\n'),
   'config/all-namespaces/control-plane.yaml': clusterRbacObjects('control-plane', access.controlPlane).map(yaml).join('---\n'),
 });
 

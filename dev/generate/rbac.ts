@@ -17,7 +17,7 @@ export function rbacObjects(component: string, access: Access): object[] {
   const make = maker(component);
   return [
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata: make.metadata(make.name, SYSTEM) },
-    ...make.granted({ name: make.name, rules: access.own, role: SYSTEM, binding: SYSTEM }),
+    ...(access.own.length === 0 ? [] : make.granted({ name: make.name, rules: access.own, role: SYSTEM, binding: SYSTEM })),
     ...(access.apiServer === undefined
       ? []
       : make.granted({ name: `${make.name}-api-server`, rules: access.apiServer, role: DEFAULT, binding: DEFAULT })),
@@ -42,7 +42,7 @@ export function clusterRbacObjects(component: string, access: Access): object[] 
   const make = maker(component);
   return [
     ...make.granted({ name: make.name, rules: access.watched }),
-    ...make.granted({ name: `${make.name}-secrets`, rules: access.granted, binding: AGENTS }),
+    ...(access.granted.length === 0 ? [] : make.granted({ name: `${make.name}-secrets`, rules: access.granted, binding: AGENTS })),
   ];
 }
 

@@ -100,6 +100,8 @@ export const CONDITIONS: Record<string, string> = {
   [conditions.PASSWORD_ROTATED]: 'Never True. False while the password of the managed database is being changed. Absent otherwise.',
   [conditions.ROLES_SEPARATED]:
     'Never True. False while a database of an earlier version, whose agents were superusers, gets the roles of today. Absent otherwise.',
+  [conditions.QUEUE_SCALED]:
+    'As many queue pods are ready as their work, or `queueReplicas`, asks for. Absent while their number is fixed.',
   [conditions.VOLUME_HAS_ROOM]:
     "Never True. False while the managed database's volume is 80 % full (`NearlyFull`), 90 % (`AlmostFull`), or so full that the database takes no writes (`Full`). Absent otherwise.",
   [conditions.VOLUME_GROWN]:

@@ -38,6 +38,7 @@ import type { Logging } from './tracing/agent-log.ts';
 import { SpanExporter } from './tracing/exporter.ts';
 import type { Bundles } from './ui/main.ts';
 import { notificationOf } from './a2a/notification.ts';
+import { WorkReports } from './work-reports.ts';
 import { openWebhooks } from './webhooks/open.ts';
 
 /** Closes what was opened, in reverse order, when the start fails or the server stops. */
@@ -128,12 +129,13 @@ export async function assemble(parts: Parts, opened: Opened): Promise<AgentDeps>
   const executor = new Executor({ ...shared, publisher, eventLog, exporter });
   const pump = new Pump({ db, tickets, jobs, log, graphs, worker: signals.processId, ...execution(executor, host, jobs) });
   const keeper = new Keeper({ ...shared, eventLog, executor, pump });
+  const apart = partsApart(parts, signals.processId);
   const making = {
     ...shared,
+    ...apart,
     courier,
     batched,
     inserts: runInserts(db, tickets, { rich: config.richThreads }),
-    queued: new QueuedRuns(db, jobs.maxQueued),
     executor,
     pump,
     graphs,
@@ -141,7 +143,6 @@ export async function assemble(parts: Parts, opened: Opened): Promise<AgentDeps>
   };
   const deps: AgentDeps = {
     ...making,
-    ...partsApart(parts, signals.processId),
     keeper,
     clock: new CronClock({ ...making, callerFor }),
     expiry: expirySettings(file.settings),
@@ -157,10 +158,13 @@ export async function assemble(parts: Parts, opened: Opened): Promise<AgentDeps>
 }
 
 /** Returns parts that need no others. */
-const partsApart = ({ config, db, keyId, log }: Parts, worker: string): Pick<AgentDeps, 'callers' | 'reencryption'> => ({
-  callers: new Callers(config.callers),
-  reencryption: new Reencryption({ db, keyId, worker, log }),
-});
+function partsApart({ config, db, keyId, log }: Parts, worker: string): Pick<AgentDeps, 'callers' | 'queued' | 'reencryption' | 'reports'> {
+  const callers = new Callers(config.callers);
+  const { reports: to, crons, jobs } = config;
+  const reports = to && new WorkReports({ to, db, worker, slots: jobs.slots, crons, isAsked: () => callers.areHere, log });
+  const queued = new QueuedRuns(db, jobs.maxQueued, () => reports?.changed());
+  return { callers, queued, reencryption: new Reencryption({ db, keyId, worker, log }), reports };
+}
 
 const deadWorkersOf = (looks: { db: Database; worker: string; log: Log }, keeper: Keeper): DeadWorkers =>
   new DeadWorkers({ ...looks, takeOver: (dead) => keeper.takeOver(dead) });

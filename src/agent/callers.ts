@@ -19,6 +19,11 @@ export class Callers {
     });
   }
 
+  /** True while anybody holds a stream or a wait open. */
+  get areHere(): boolean {
+    return !this.#streams.isEmpty;
+  }
+
   /** Takes a place for a stream or a wait, and returns what gives it back. Throws a 429 when there is none left. */
   opens(caller: AgentCaller): () => void {
     const most = this.#limits.streams;

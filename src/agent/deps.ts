@@ -24,6 +24,7 @@ import type { GraphHost } from './threads/host.ts';
 import type { Bundles } from './ui/main.ts';
 import type { Courier } from './webhooks/courier.ts';
 import type { Webhooks } from './webhooks/webhooks.ts';
+import type { WorkReports } from './work-reports.ts';
 
 /**
  * The parts of one server process. Routes take the fields that they use (`Pick<AgentDeps, ...>`); the folders below
@@ -54,6 +55,8 @@ export type AgentDeps = {
   expiry: Expiry;
   /** What each caller has open, and starts. */
   callers: Callers;
+  /** Tells the platform of the work there is; undefined where nobody asks. */
+  reports: WorkReports | undefined;
   queued: QueuedRuns;
   webhooks: Webhooks;
   /** Seals anew what earlier keys have sealed. */

@@ -9,7 +9,7 @@ import { withAppDocument } from './app-document.ts';
 import { openToAll, type CallerRequest, type Guarding } from './auth/authenticate.ts';
 import { permitAccess, type AgentCaller } from './auth/caller.ts';
 import { KEY_SCHEMES } from './auth/closed.ts';
-import { KEY_PROTOCOL, withKeyOfSocket } from './auth/credential.ts';
+import { KEY_PROTOCOL, withKeyOfSocket } from '../http/shown-key.ts';
 import { requiredSchemes, securitySchemes, withSecurity } from './auth/document.ts';
 import { boundedName } from './callers.ts';
 import { cors, permitsOrigin } from './cors.ts';
@@ -84,6 +84,13 @@ function middlewareOf(pages: Cors, config: AppSettings['config'], custom: Custom
   ];
 }
 
+/** Paths that monitors ask, whoever uses the agent. */
+const MONITORED = ['/ok', '/metrics', '/info'];
+
+/** Returns true for a request that shows that the agent is used. A stranger's does not. */
+const isOfClient = ({ route, status }: { route: string; status: number }): boolean =>
+  status !== 401 && !MONITORED.some((path) => route.endsWith(path));
+
 /** Makes an application of the agent server's routes. */
 export function agentApp(
   deps: AgentDeps,
@@ -125,7 +132,10 @@ export function agentApp(
     body: config.body,
     middleware: middlewareOf(pages, config, custom),
     loggedHeaders: loggedHeaders(http.logging_headers),
-    onAnswer: metrics.answered,
+    onAnswer: (answer) => {
+      metrics.answered(answer);
+      if (isOfClient(answer)) deps.reports?.asked();
+    },
   });
   const inside = askingInside(new InProcess(app), prefix);
   custom?.passTo(inside);

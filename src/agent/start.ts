@@ -86,6 +86,7 @@ async function start({ config, log, lines, signal, extra = [], faults }: StartOp
   deps.pump.start();
   const stopping = new AbortController();
   for (const feature of features) feature.work?.(deps, stopping.signal);
+  void deps.reports?.run(stopping.signal);
   collectAtRest();
   const mounted = { mount_prefix: mountPrefix(config, settings) || undefined };
   // The operator reads version, prefix and guard here, and puts them into the status. `worker` is the name under which
@@ -101,6 +102,7 @@ async function start({ config, log, lines, signal, extra = [], faults }: StartOp
     await drain(deps, listener, { grace: config.jobs.graceSeconds * 1000, delay: config.shutdownDelaySeconds * 1000 });
     deps.keeper.stop();
     stopping.abort();
+    await deps.reports?.leave();
     deps.readers.endAllHere();
     sockets.close();
     await Promise.race([deps.readers.written(), wait(FAREWELL_MILLISECONDS, undefined, { ref: false })]);

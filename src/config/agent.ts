@@ -12,6 +12,7 @@ import { fileSections, type FileSection } from './gx-json.ts';
 import { refuseNotServed } from './not-served.ts';
 import { webhookSettings, type WebhookConfig } from './webhooks.ts';
 import { logSettings, tracingSettings, type CollectorSettings } from './tracing.ts';
+import { workReports, type WorkReportSettings } from './work-reports.ts';
 
 export const AGENT_SERVER_HELP = `gx-platform agent-server: the server of one deployment: assistants, threads, runs, streams
 
@@ -67,6 +68,8 @@ export type AgentConfig = {
   /** `maxEventBytes`: a larger message of a stream is left out. */
   streams: { resumableSeconds: number; maxEventBytes: number };
   access: AgentAccess;
+  /** Where it reports its work. */
+  reports: WorkReportSettings;
   /** Whether crons are served, and fire. */
   crons: boolean;
   /** Seconds that a handler of `auth.path` may take. */
@@ -193,6 +196,7 @@ function settings(read: SettingsReader): AgentConfig {
       maxEventBytes: read.integer(['GX_MAX_STREAM_CHUNK_SIZE_BYTES', 'MAX_STREAM_CHUNK_SIZE_BYTES'], 128 * 1024 * 1024, range(1024)),
     },
     access: agentAccess(read),
+    reports: workReports(read),
     authTimeoutSeconds: read.integer(['GX_AUTH_TIMEOUT_SECS'], 10, { min: 1, max: 300 }),
     encryptionTimeoutSeconds: read.integer(['GX_ENCRYPTION_TIMEOUT_SECS'], 10, { min: 1, max: 300 }),
     crons: read.flag(['GX_CRONS_ENABLED', 'FF_CRONS_ENABLED'], true),

@@ -46,6 +46,10 @@ export type OperatorSettings = {
   closeAgents: boolean;
   /** Where agents find the control plane, which checks the keys of their tenant. */
   controlPlaneUrl?: string;
+  /** The Service of the gateway, to which agents report their work. Without it nothing scales by work, or sleeps. */
+  gateway?: { service: string; namespace: string };
+  /** Seconds for which fewer queue pods must have been enough before there are fewer. */
+  queueScaleDownSeconds: number;
   /** Seconds that a server gets to finish its runs. Its pod gets some more. */
   drainSeconds: number;
   /** Characters of JSON that the spec of a custom resource may have. */
@@ -80,7 +84,7 @@ export function operatorConfig(env: Env): OperatorConfig {
     host: read.text(['GX_SERVER_HOST'], '0.0.0.0'),
     port: read.integer(['GX_HEALTH_PORT'], 8081, { min: 0, max: 65_535 }),
     logLevel: read.oneOf(['GX_LOG_LEVEL', 'LOG_LEVEL'], 'info', LOG_LEVELS),
-    namespace: read.text(['GX_NAMESPACE', 'POD_NAMESPACE'], 'default'),
+    namespace: ownNamespace(read),
     namespaces: read.words(['GX_WATCH_NAMESPACES']),
     leaseName: read.text(['GX_LEASE_NAME'], 'gx-operator'),
     identity: read.text(['GX_IDENTITY', 'POD_NAME'], `${hostname()}-${process.pid}`),
@@ -122,9 +126,18 @@ function settings(read: SettingsReader): OperatorSettings {
     keyOverlapHours: read.integer(['GX_KEY_OVERLAP_HOURS'], 24, { min: 0, max: 8760 }),
     closeAgents: read.flag(['GX_CLOSE_AGENTS'], false),
     ...(controlPlaneUrl !== undefined && { controlPlaneUrl }),
+    ...gateway(read),
+    queueScaleDownSeconds: read.integer(['GX_QUEUE_SCALE_DOWN_SECONDS'], 300, { min: 1, max: 86_400 }),
     drainSeconds: read.integer(['GX_DRAIN_SECONDS'], 180, { min: 0, max: 86_400 }),
     specLimit: specLimit(read),
   };
+}
+
+const ownNamespace = (read: SettingsReader): string => read.text(['GX_NAMESPACE', 'POD_NAMESPACE'], 'default');
+
+function gateway(read: SettingsReader): Pick<OperatorSettings, 'gateway'> {
+  const service = read.optional(['GX_GATEWAY_SERVICE']);
+  return service === undefined ? {} : { gateway: { service, namespace: ownNamespace(read) } };
 }
 
 function otlp(read: SettingsReader): Pick<OperatorSettings, 'otlp'> {

@@ -60,6 +60,10 @@ export type Holder = { name: string; most: number; message: string };
 export class Places {
   readonly #held = new Map<string, number>();
 
+  get isEmpty(): boolean {
+    return this.#held.size === 0;
+  }
+
   /**
    * Takes a place for all of the names. Returns what gives it back. Throws a 429 when one of them has no place left.
    */

@@ -1,7 +1,7 @@
 import { GROUP } from '../schema/custom-resources.ts';
 import type { PolicyRule } from '../schema/policy-rule.ts';
 import { deploymentAccess } from './deployment/access.ts';
-import { apiServerAccess, eventAccess, leaseAccess } from './kernel/access.ts';
+import { apiServerAccess, eventAccess, gatewayEndpointAccess, leaseAccess } from './kernel/access.ts';
 import { listenerAccess } from './listener/access.ts';
 import { revisionAccess } from './revision/access.ts';
 import { secretAccess } from './secrets/access.ts';
@@ -52,6 +52,6 @@ export const operatorAccess = {
   watched: worked.flatMap(harmless),
   worked,
   secrets: merged(secretAccess),
-  own: merged([...leaseAccess, ...listenerAccess, ...eventAccess]),
+  own: merged([...leaseAccess, ...gatewayEndpointAccess, ...listenerAccess, ...eventAccess]),
   apiServer: apiServerAccess,
 };

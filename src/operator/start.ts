@@ -11,12 +11,15 @@ import { createCaches, writable } from './family/caches.ts';
 import { createControllers } from './controllers.ts';
 import { faultyIn, tellOfFaults } from './faulty.ts';
 import type { OperatorDeps } from './family/deps.ts';
+import { scalableIn } from './family/scalable.ts';
 import { serveHealth } from './kernel/health.ts';
 import { OperatorMetrics } from './kernel/metrics.ts';
 import { WorkQueue } from './kernel/queue.ts';
 import { Writer } from './kernel/writer.ts';
 import { sweepSecrets } from './secrets/sweep.ts';
-import { wireWakeUps } from './wake.ts';
+import { gatewayUrls } from './scale/gateways.ts';
+import { WorkFollower } from './scale/work-follower.ts';
+import { wakeForWork, wireWakeUps } from './wake.ts';
 import { watches } from './watches.ts';
 
 /** Milliseconds after which Secrets that nothing refers to are removed. */
@@ -30,6 +33,8 @@ export type OperatorOptions = {
   log: Log;
   /** Aborted on SIGTERM. */
   signal: AbortSignal;
+  /** Returns where the gateways answer, if not where their Service says. */
+  gateways?: () => string[];
   /** Shorter times than a cluster's, for tests. */
   times?: { watch?: Partial<WatchTimings>; lease?: LeaseOptions['seconds']; sweep?: number };
 };
@@ -80,8 +85,7 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
   /** Work begins with a view no older than the last leader's, because an older one would undo that leader's work. */
   const work = async (): Promise<void> => {
     await Promise.all(parts.reflectors.map((reflector) => reflector.reach(parts.election.since)));
-    parts.tellOfFaults();
-    for (const controller of parts.controllers) controller.start();
+    parts.begin(stopped.signal);
     sweepSecrets({ ...parts.deps, log, namespaces: config.namespaces, every: times.sweep ?? SWEEP_EVERY }, stopped.signal).catch(stop);
     leading.resolve();
   };
@@ -107,7 +111,7 @@ type End = 'stopped' | 'lost';
  */
 const PACE = 100;
 
-function assemble({ config, kube, log, times = {} }: OperatorOptions, metrics: OperatorMetrics) {
+function assemble({ config, kube, log, times = {}, ...given }: OperatorOptions, metrics: OperatorMetrics) {
   const caches = createCaches(config.settings.specLimit);
   metrics.faulty(() => faultyIn(caches));
   const lease = { namespace: config.namespace, name: config.leaseName, identity: config.identity };
@@ -120,13 +124,28 @@ function assemble({ config, kube, log, times = {} }: OperatorOptions, metrics: O
   // All writes except those of the Lease go through the fence.
   const door = kube.fenced?.(() => election.holds) ?? kube;
   const writer = new Writer(door, writable(caches));
-  const deps: OperatorDeps = { kube: door, caches, settings: config.settings, writer, absences: () => election.absences };
+  const { settings } = config;
+  const follower = new WorkFollower({
+    gateways: given.gateways ?? (() => gatewayUrls(caches.gateways.list())),
+    scalable: scalableIn(caches, settings),
+    wake: wakeForWork(caches, queues),
+    observer: metrics.work(),
+    downSeconds: settings.queueScaleDownSeconds,
+    log,
+  });
+  const deps: OperatorDeps = { kube: door, caches, settings, writer, absences: () => election.absences, work: follower };
   const record = createRecorder({ kube: door, log, controller: `gx.dev/${OPERATOR}`, instance: config.identity });
+  const tell = tellOfFaults(caches, { record, log });
+  const controllers = createControllers({ deps, queues, record, log, metrics, config });
   return {
     deps,
     election,
-    tellOfFaults: tellOfFaults(caches, { record, log }),
-    controllers: createControllers({ deps, queues, record, log, metrics, config }),
+    controllers,
+    begin: (until: AbortSignal): void => {
+      tell();
+      for (const controller of controllers) controller.start();
+      if (settings.gateway !== undefined) void follower.run(until);
+    },
     reflectors: watches({ kube: door, log, caches, observer: metrics.watches(), config, timings: times.watch }),
   };
 }

@@ -75,6 +75,17 @@ export function wireWakeUps(caches: Caches, { deployments, revisions, listeners 
   });
 }
 
+/** Wakes a deployment and its serving revision, because the work of its agents asks for another size. */
+export const wakeForWork =
+  ({ deployments: cache }: Pick<Caches, 'deployments'>, { deployments, revisions }: Queues) =>
+  (key: string): void => {
+    const deployment = cache.get(key);
+    if (deployment === undefined) return;
+    const active = deployment.status?.activeRevision;
+    if (active !== undefined) wake(revisions, keyIn(deployment.metadata.namespace, active), 'watch');
+    wake(deployments, key, 'watch');
+  };
+
 /** Returns the deployments that have the name of a deleted one, or claim an id that it had. */
 const waitingFor = ({ deployments }: Pick<Caches, 'deployments'>, gone: DeploymentResource): string[] => [
   ...deployments.keysByIndex(BY_NAME, gone.metadata.name),

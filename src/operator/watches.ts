@@ -24,6 +24,9 @@ const PAGES_AT_ONCE = 2;
 /** The slice with the addresses of the API server has these names in every cluster. */
 const API_SERVER = { namespace: 'default', name: 'kubernetes' };
 
+/** Kubernetes' label on the slices of a Service. */
+const OF_SERVICE = 'kubernetes.io/service-name';
+
 const OURS = `${MANAGED_BY}=${OPERATOR}`;
 
 /** Creates one watch per kind and namespace. Of built-in kinds it sees only what this operator made. */
@@ -43,12 +46,17 @@ export function watches({ kube, log, caches, observer, config, timings }: Parts)
   const claimed = (): string[] => caches.listeners.list().flatMap(({ spec }) => spec.namespaces.filter(isWorked));
   const labels = new NamespaceReader({ kube, log, cache: caches.namespaces, names: claimed, after });
   caches.listeners.onChange(() => labels.readNew());
+  const { gateway } = config.settings;
   return [
     ...listeners,
     labels,
     ...watch(config.settings.agentNetwork.apiServer.length > 0 ? [] : [API_SERVER.namespace], {
       ...own(kinds.endpointSlice, caches.apiServers),
       only: API_SERVER.name,
+    }),
+    ...watch(gateway === undefined ? [] : [gateway.namespace], {
+      ...own(kinds.endpointSlice, caches.gateways),
+      labelSelector: `${OF_SERVICE}=${gateway?.service}`,
     }),
     ...[
       own(kinds.tracingProject, caches.tracingProjects),

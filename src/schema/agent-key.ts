@@ -30,3 +30,9 @@ export const newAgentKey = (random: (bytes: number) => Buffer): string => AGENT_
 
 /** Returns the hash by which a key is compared. Being random, a key can be neither guessed nor reversed from it. */
 export const agentKeyHash = (key: string): Buffer => createHash('sha256').update(key).digest();
+
+/**
+ * Returns the hash by which the gateway knows a key. It stands in the status of the deployment, so it is another one
+ * than that with which agents sign.
+ */
+export const gatewayKeyHash = (key: string): string => createHash('sha256').update(`gx-gateway/${key}`).digest('base64url');

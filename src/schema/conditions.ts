@@ -49,3 +49,5 @@ export const FIELDS_WITHOUT_EFFECT = 'FieldsWithoutEffect';
 export const UNAUTHENTICATED = 'Unauthenticated';
 /** True while the deployment's namespace takes pods of any kind, else absent. */
 export const POD_SECURITY_OPEN = 'PodSecurityOpen';
+/** Whether as many queue pods are ready as are asked for, where their number follows the work or an outsider. */
+export const QUEUE_SCALED = 'QueueScaled';

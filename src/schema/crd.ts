@@ -23,7 +23,7 @@ export function customResourceDefinition(kind: CustomKind): Json {
           served: true,
           storage: true,
           schema: { openAPIV3Schema: rootSchema(kind) },
-          ...(kind.status && { subresources: { status: {} } }),
+          ...(kind.status && { subresources: { status: {}, ...(kind.scale && { scale: kind.scale }) } }),
           additionalPrinterColumns: kind.columns.map(column),
           ...(kind.selectable && { selectableFields: kind.selectable.map((jsonPath) => ({ jsonPath })) }),
         },

@@ -6,10 +6,14 @@ import { DNS_LABEL } from './container.ts';
 import { DatabaseSpec, engineRules } from './database-spec.ts';
 import { DEPLOYMENT_STATUSES, SourceConfig, SourceRevisionConfigRequest, SOURCES } from './deployment.ts';
 import { NetworkSpec } from './network-spec.ts';
+import type { ObjectMeta } from './object-meta.ts';
 import { orderedRules, ResourceSpec, UNUSED_RESOURCE_FIELDS } from './resource-spec.ts';
 import { GUARDS, REVISION_STATUSES } from './revision.ts';
+import { QueueReplicas, scalingStatus } from './scaling-spec.ts';
 import { immutableRule, immutableRules, sourceRules, tagRule } from './source-fields.ts';
 import { DateTime, resourceForm, StringEnum, Uuid, withRules, type CelRule, type ResourceForm } from './types.ts';
+
+export type { ObjectMeta } from './object-meta.ts';
 
 export const GROUP = 'gx.dev';
 export const VERSION = 'v1alpha1';
@@ -66,6 +70,7 @@ export const DeploymentSpec = withRules(
     ),
     database: Type.Optional(DatabaseSpec),
     network: Type.Optional(NetworkSpec),
+    queueReplicas: Type.Optional(QueueReplicas),
     deletionPolicy: Type.Optional(
       StringEnum(['Retain', 'Delete'], { description: 'What deletion does with the database volume and its credential. Default Retain.' }),
     ),
@@ -129,6 +134,7 @@ export const DeploymentResourceStatus = status({
   reason: words(128, 'Machine-readable reason of a failure.'),
   message: words(4096, 'One sentence on the state.'),
   lastHandledReconcileAt: words(128, 'Last value of the reconcile-now annotation that was handled.'),
+  ...scalingStatus,
 });
 
 export const RevisionSpec = withRules(
@@ -201,33 +207,6 @@ export const TracingProjectSpec = withRules(
 );
 export type TracingProjectSpec = Static<typeof TracingProjectSpec>;
 
-export type ObjectMeta = {
-  name: string;
-  namespace?: string;
-  uid?: string;
-  resourceVersion?: string;
-  generation?: number;
-  creationTimestamp?: string;
-  deletionTimestamp?: string;
-  labels?: Record<string, string>;
-  annotations?: Record<string, string>;
-  finalizers?: string[];
-  ownerReferences?: OwnerReference[];
-  /**
-   * Who wrote which field, and when. It is half of an object's size, so watches keep nothing of it, or only the times.
-   */
-  managedFields?: { manager?: string; subresource?: string; time?: string; fieldsV1?: object }[];
-};
-
-export type OwnerReference = {
-  apiVersion: string;
-  kind: string;
-  name: string;
-  uid: string;
-  controller?: boolean;
-  blockOwnerDeletion?: boolean;
-};
-
 type Resource<Spec, Status> = { apiVersion: string; kind: string; metadata: ObjectMeta; spec: Spec; status?: Status };
 
 export type DeploymentResource = Resource<DeploymentSpec, Static<typeof DeploymentResourceStatus>>;
@@ -244,6 +223,8 @@ export type CustomKind = {
   spec: TSchema;
   status?: TSchema;
   columns: Column[];
+  /** The fields of its scale subresource, which other scalers use. */
+  scale?: { specReplicasPath: string; statusReplicasPath: string; labelSelectorPath: string };
   /** Paths that `--field-selector` takes. */
   selectable?: string[];
   /** Rules on the whole object (`self.metadata.name`). */
@@ -265,6 +246,11 @@ export const KINDS: readonly CustomKind[] = [
     status: DeploymentResourceStatus,
     rules: [labelName],
     columns: COLUMNS.Deployment,
+    scale: {
+      specReplicasPath: '.spec.queueReplicas',
+      statusReplicasPath: '.status.queueReplicas',
+      labelSelectorPath: '.status.queueSelector',
+    },
     selectable: ['.status.phase', '.status.reason'],
   },
   {

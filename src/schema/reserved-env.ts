@@ -25,6 +25,8 @@ const RESERVED: readonly string[] = [
   'GX_AUTH_AUDIENCE',
   'GX_AUTH_JWKS_URL',
   'GX_AUTH_ROLE_CLAIM',
+  'GX_REPORT_URL',
+  'GX_REPORT_KEY_FOLDER',
 ];
 const RESERVED_PREFIXES: readonly string[] = ['GX_DEPLOYMENT_', 'GX_REVISION_', 'KUBERNETES_'];
 

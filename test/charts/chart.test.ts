@@ -89,7 +89,7 @@ describe.each([
 ])('pods with %s', (_name, values) => {
   test('pass the restricted pod security standard', async () => {
     const pods = podsOf(await render.chart(values));
-    expect(pods).toHaveLength(2);
+    expect(pods).toHaveLength(3);
     for (const pod of pods) {
       expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: 10001, seccompProfile: { type: 'RuntimeDefault' } });
       expect([pod.hostNetwork, pod.hostPID, pod.hostIPC]).toEqual([undefined, undefined, undefined]);
@@ -107,8 +107,8 @@ describe.each([
   test('have probes, requests and a memory limit', async () => {
     for (const { containers } of podsOf(await render.chart(values))) {
       expect(containers[0]).toMatchObject({
-        livenessProbe: { httpGet: { path: '/healthz', port: 'http' } },
-        readinessProbe: { httpGet: { path: '/readyz', port: 'http' } },
+        livenessProbe: { httpGet: { path: '/healthz', port: expect.stringMatching(/^(http|health)$/) as string } },
+        readinessProbe: { httpGet: { path: '/readyz', port: expect.stringMatching(/^(http|health)$/) as string } },
         resources: { requests: { cpu: expect.any(String), memory: expect.any(String) }, limits: { memory: expect.any(String) } },
       });
     }
@@ -142,6 +142,7 @@ describe('rights', () => {
     const granted = objects.filter(({ kind }) => kind.endsWith('Role')).map(idOf);
     const expected = ['a', 'b'].flatMap((namespace) => [
       `Role/${namespace}/gx-control-plane-watched`,
+      `Role/${namespace}/gx-gateway-watched`,
       `Role/${namespace}/gx-operator-watched`,
     ]);
     const platform = ['api-key', 'control-plane', 'operator'].map((component) => `Role/gx-system/gx-${component}`);
@@ -204,11 +205,13 @@ describe('rights', () => {
     expect(ofKind(objects, 'Role').map(idOf).toSorted()).toEqual([
       'Role/default/gx-operator-api-server',
       'Role/gx-agents/gx-control-plane-watched',
+      'Role/gx-agents/gx-gateway-watched',
       'Role/gx-agents/gx-operator-watched',
       'Role/gx-system/gx-api-key',
       'Role/gx-system/gx-control-plane',
       'Role/gx-system/gx-operator',
       'Role/more/gx-control-plane-watched',
+      'Role/more/gx-gateway-watched',
       'Role/more/gx-operator-watched',
     ]);
   });
@@ -349,6 +352,7 @@ describe('settings', () => {
     expect(operatorConfig(envOf(objects, 'operator')).settings).toEqual({
       ...own.settings,
       agentNamespaces: ['gx-agents'],
+      gateway: { service: 'gx-gateway', namespace: expect.any(String) as string },
       controlPlaneUrl: 'http://gx-control-plane.gx-system.svc.cluster.local:80',
       databaseImage: 'docker.io/gx/gx-postgres:0.1.0',
     });

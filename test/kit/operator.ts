@@ -15,6 +15,7 @@ export type OperatorGiven = {
   settings?: Partial<OperatorSettings>;
   config?: Partial<OperatorConfig>;
   times?: OperatorOptions['times'];
+  gateways?: OperatorOptions['gateways'];
   through?: (kube: Kube) => Kube;
   log?: Log;
 };
@@ -39,6 +40,7 @@ export async function operatorFor(
     log: options.log ?? silentLog(),
     signal: new AbortController().signal,
     ...(options.times && { times: options.times }),
+    ...(options.gateways && { gateways: options.gateways }),
   });
   let stopped: Promise<void> | undefined;
   const stop = (): Promise<void> => (stopped ??= operator.stop().then(() => kube.close()));

@@ -93,7 +93,14 @@ export function paperCluster({ onRead, onPass }: { onRead: OnRead; onPass: OnPas
     const record: Record = (read) => onRead(reader, key, read);
     const seen = recordedCaches(caches, record);
     const writer = new Writer(kube, writable(caches));
-    const deps: OperatorDeps = { kube, caches: seen, writer, settings: settings(overrides), absences: () => [] };
+    const deps: OperatorDeps = {
+      kube,
+      caches: seen,
+      writer,
+      settings: settings(overrides),
+      absences: () => [],
+      work: { figures: () => undefined, queue: () => undefined },
+    };
     const report = await reconcile(deps)(recorded(object, record), { signal: new AbortController().signal, log: silentLog(), now });
     const at = { generation: object.metadata.generation ?? 0, now: now.toISOString() };
     const conditions = conditionsOf(report, object.status?.conditions ?? [], at);

@@ -43,6 +43,7 @@ const settledText = (text: string): string =>
     .replace(/sha256:[0-9a-f]{64}/g, 'sha256:DIGEST')
     .replace(/-db-[0-9a-f]{8}/g, '-db-HASH')
     .replace(/((?:Spec Hash|Hash): +)[0-9a-f]{32}/g, '$1HASH')
+    .replace(/(Key Hashes:\n +)\S+/g, '$1HASH')
     .replace(/(Template: +)\S+/g, '$1SEEN')
     .replace(/ +\d+[smh](\d+[sm])?$/gm, '  AGE')
     .replace(/^ *-+$/gm, '---')

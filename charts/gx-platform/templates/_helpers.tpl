@@ -106,13 +106,17 @@ watched, a ClusterRole that makes no workloads and uses no Secrets, and permissi
 {{- $ := .root -}}
 {{- $rules := .rules -}}
 {{- $this := dict "account" (include "gx.name" .) "labels" (include "gx.labels" .) "system" $.Release.Namespace -}}
+{{- if $rules.own -}}
 {{- include "gx.grant" (dict "this" $this "role" $.Release.Namespace "bindings" (list $.Release.Namespace) "rules" $rules.own) -}}
+{{- end -}}
 {{- if and $rules.apiServer (empty $.Values.settings.agentNetwork.apiServer) -}}
 {{- include "gx.grant" (dict "this" $this "role" "default" "bindings" (list "default") "rules" $rules.apiServer "suffix" "-api-server") -}}
 {{- end -}}
 {{- if $.Values.watchAllNamespaces -}}
 {{- include "gx.grant" (dict "this" $this "role" "" "bindings" (list "") "rules" $rules.watched) -}}
+{{- if $rules.granted -}}
 {{- include "gx.grant" (dict "this" $this "role" "" "bindings" (uniq $.Values.agents.namespaces) "rules" $rules.granted "suffix" "-secrets") -}}
+{{- end -}}
 {{- else -}}
 {{- range splitList "," (include "gx.watched" $) -}}
 {{- include "gx.grant" (dict "this" $this "role" . "bindings" (list .) "rules" $rules.both "suffix" "-watched") -}}

@@ -5,7 +5,7 @@ import type { IssuerTokens, TokenClaims } from '../../tokens/issuer-tokens.ts';
 import type { AgentKeys } from './agent-keys.ts';
 import { openToAll, openToUser, type CallerRequest } from './authenticate.ts';
 import type { AgentCaller } from './caller.ts';
-import { credentialOf, type ShownKey } from './credential.ts';
+import { credentialOf, type ShownKey } from '../../http/shown-key.ts';
 import type { AuthUser } from './events.ts';
 import type { TenantKeys } from './tenant-keys.ts';
 

@@ -16,14 +16,17 @@ const LATER = 10;
 export class QueuedRuns {
   readonly #db: Db;
   readonly #most: number;
+  readonly #changed: () => void;
   /** Not less than what waits, as far as this process knows. */
   #known = Infinity;
   #at = -Infinity;
   #reading: Promise<void> | undefined;
 
-  constructor(db: Db, most: number) {
+  /** `changed` is called for each run that is counted. */
+  constructor(db: Db, most: number, changed: () => void = () => undefined) {
     this.#db = db;
     this.#most = most;
+    this.#changed = changed;
   }
 
   /** Throws a 429 when as many runs wait as may. A promise is returned only where the number has to be read. */
@@ -34,6 +37,7 @@ export class QueuedRuns {
   /** Counts a run that waits. */
   added(): void {
     this.#known += 1;
+    this.#changed();
     if (performance.now() - this.#at > FRESH) void this.#read().catch(() => undefined);
   }
 

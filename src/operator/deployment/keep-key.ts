@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { Unavailable } from '../../errors.ts';
 import { kinds, type KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
+import { CURRENT_KEY, gatewayKeyHash, PREVIOUS_KEY } from '../../schema/agent-key.ts';
 import { PREVIOUS_UNTIL, ROTATE_KEY } from '../../schema/labels.ts';
 import { names } from '../../schema/names.ts';
 import { isRequestHandled } from '../family/deployment.ts';
@@ -14,7 +15,7 @@ import { keyRequest, keySecret, keyWanted, type KeySecret } from './key-secret.t
 type StatusFields = NonNullable<DeploymentResource['status']>;
 
 /** What the status says of the key, and the seconds after which to look again. */
-export type KeyKept = { status: Pick<StatusFields, 'keySecret' | 'keyRequest' | 'keyPreviousUntil'>; again?: number };
+export type KeyKept = { status: Pick<StatusFields, 'keySecret' | 'keyRequest' | 'keyPreviousUntil' | 'keyHashes'>; again?: number };
 
 type Pass = { agentPods: KubeObject[]; signal: AbortSignal; now: Date };
 
@@ -33,21 +34,30 @@ export async function keepKey(
   deployment: DeploymentResource,
   { agentPods, signal, now }: Pass,
 ): Promise<KeyKept> {
-  const { keySecret: known, keyRequest: handled, keyPreviousUntil: until } = deployment.status ?? {};
+  const { keySecret: known, keyRequest: handled, keyPreviousUntil: until, keyHashes: hashes } = deployment.status ?? {};
   const waits = secondsUntilLook(agentPods, now);
   const left = Math.min(waits, until === undefined ? LONGEST : (Date.parse(until) - now.getTime()) / 1000);
-  const isKept = known !== undefined && handled === keyRequest(deployment) && isRequestHandled(deployment) && left > 0;
-  if (isKept) return kept(deployment, { until, left });
+  const isAsked = handled !== keyRequest(deployment) || !isRequestHandled(deployment);
+  if (known !== undefined && hashes !== undefined && !isAsked && left > 0) return kept(deployment, { until, left, hashes });
   const wanted = await storedKey(deps, deployment, { signal, now });
   const next = wanted.metadata.annotations?.[PREVIOUS_UNTIL];
-  return kept(deployment, { until: next, left: next === undefined ? LONGEST : (Date.parse(next) - now.getTime()) / 1000 });
+  const rest = next === undefined ? LONGEST : (Date.parse(next) - now.getTime()) / 1000;
+  return kept(deployment, { until: next, left: rest, hashes: hashesOf(wanted) });
 }
 
-function kept(deployment: DeploymentResource, { until, left }: { until: string | undefined; left: number }): KeyKept {
+const hashesOf = ({ data }: KeySecret): string[] =>
+  [data[CURRENT_KEY], data[PREVIOUS_KEY]].flatMap((key) =>
+    key === undefined ? [] : [gatewayKeyHash(Buffer.from(key, 'base64').toString('utf8').trim())],
+  );
+
+type Known = { until: string | undefined; left: number; hashes: string[] };
+
+function kept(deployment: DeploymentResource, { until, left, hashes }: Known): KeyKept {
   const request = keyRequest(deployment);
   return {
     status: {
       keySecret: names.agentKey(deployment.metadata.name),
+      keyHashes: hashes,
       ...(request !== undefined && { keyRequest: request }),
       ...(until !== undefined && { keyPreviousUntil: until }),
     },

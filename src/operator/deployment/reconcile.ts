@@ -1,3 +1,4 @@
+import { keyOf } from '../../kube/cache.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import { databaseOf } from '../database/engines.ts';
 import type { OperatorDeps } from '../family/deps.ts';
@@ -29,7 +30,9 @@ export const reconcileDeployment =
         ? await write(deps, { ...plan, objects: prepared.objects ?? plan.objects }, { deployment, world, signal })
         : { world, objects: [] };
     const step = trouble === undefined ? await database.step(deps, deployment, pass) : undefined;
-    const report = deploymentReport(deployment, { written, active: plan.active, trouble, prepared, key, step, shared, now }, settings);
+    const queue = deps.work.queue(keyOf(deployment.metadata));
+    const view = { written, active: plan.active, trouble, prepared, key, step, shared, queue, now };
+    const report = deploymentReport(deployment, view, settings);
     const due = [...prepared.again, key?.again, nextExpiry(written.world.revisions, plan.active, plan.history)];
     return { ...report, outcome: due.reduce<ReconcileOutcome>(noLaterThan, report.outcome) };
   };

@@ -37,6 +37,8 @@ import type { DeploymentWorld } from './observe.ts';
 import { isEnded } from '../family/revisions.ts';
 import { openness } from './openness.ts';
 import { podSecurity } from './pod-security.ts';
+import type { QueueState } from '../scale/queue-scale.ts';
+import { queueReport } from './queue-status.ts';
 import { urlOf } from './service.ts';
 import { fieldsWithoutEffect } from './without-effect.ts';
 
@@ -57,6 +59,8 @@ export type DeploymentView = {
   step?: StatedCondition | undefined;
   /** Tells that its tracing project is another deployment's, too. */
   shared?: StatedCondition[];
+  /** What was decided about its queue, by the work there is. */
+  queue?: QueueState | undefined;
   now: Date;
 };
 
@@ -66,7 +70,7 @@ const MOST = 4096;
 /** Makes the status, the conditions and the outcome of a deployment from what was observed. */
 export function deploymentReport(
   deployment: DeploymentResource,
-  { written: { world, objects }, active, trouble, prepared, key, step, shared = [], now }: DeploymentView,
+  { written: { world, objects }, active, trouble, prepared, key, step, shared = [], queue, now }: DeploymentView,
   settings: OperatorSettings,
 ): Report<DeploymentStatusFields> {
   const engine = databaseOf(deployment.spec);
@@ -86,6 +90,7 @@ export function deploymentReport(
   };
   const outcome = trouble ?? butFor(prepared.underWay, outcomeOf(state));
   const handled = reconcileRequest(deployment);
+  const scaled = queueReport(deployment, { ...world, active, state: queue, settings });
   return {
     outcome: noLaterThan(outcome, database.again),
     statements: [
@@ -94,6 +99,7 @@ export function deploymentReport(
       ...openness(world.revisions, active),
       ...podSecurity(world.place),
       ...database.statements,
+      ...scaled.statements,
       ...(step === undefined ? [] : [step]),
       ...prepared.statements,
       ...shared,
@@ -105,6 +111,7 @@ export function deploymentReport(
       ...revisionFields(world.revisions, active),
       ...databaseFields(deployment, prepared, database),
       ...(key?.status ?? keyFields(deployment)),
+      ...scaled.status,
       ...(outcome.kind === 'stalled' && { reason: outcome.reason }),
       message: outcome.message.slice(0, MOST),
       ...(handled !== undefined && { lastHandledReconcileAt: handled }),
@@ -146,8 +153,11 @@ function databaseFields({ status }: DeploymentResource, { secret, status: fields
 }
 
 /** Returns what the status already says of the key. */
-const keyFields = ({ status: { keySecret, keyRequest, keyPreviousUntil } = {} }: DeploymentResource): DeploymentStatusFields => ({
+const keyFields = ({
+  status: { keySecret, keyRequest, keyPreviousUntil, keyHashes } = {},
+}: DeploymentResource): DeploymentStatusFields => ({
   ...(keySecret !== undefined && { keySecret }),
+  ...(keyHashes !== undefined && { keyHashes }),
   ...(keyRequest !== undefined && { keyRequest }),
   ...(keyPreviousUntil !== undefined && { keyPreviousUntil }),
 });

@@ -1,6 +1,7 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import type { DatabaseEngine } from '../database/database.ts';
+import { isQueueScaled } from '../family/queue-size.ts';
 import { replicasAllowed, replicasWanted, type WorkloadComponent } from '../family/replicas.ts';
 
 /** Returns the fields of the spec that are stored but have no effect today, those of the database first. */
@@ -16,7 +17,7 @@ export function fieldsWithoutEffect(
     // Nothing notifies this platform of a push.
     ['buildOnPush', deployment.spec.sourceConfig?.buildOnPush === true],
     ['maxScale', hasRange('api')],
-    ['queueMaxScale', hasRange('queue')],
+    ['queueMaxScale', hasRange('queue') && !isQueueScaled(deployment, deployment, settings)],
     // Kubernetes always restarts the containers of a workload's pods.
     ['sidecars.restartPolicy', spec.sidecars?.some(({ restartPolicy }) => restartPolicy === 'OnFailure') === true],
     ['redisMemoryMb', spec.redisMemoryMb !== undefined],

@@ -59,6 +59,8 @@ export type Caches = {
   budgets: Cache;
   /** Where the API server is. */
   apiServers: Cache;
+  /** Where the gateways are. */
+  gateways: Cache;
   pods: Cache;
 };
 
@@ -86,6 +88,7 @@ export const createCaches = (specLimit = SPEC_LIMIT): Caches => ({
   policies: new Cache(children, PACKED),
   budgets: new Cache(children, PACKED),
   apiServers: new Cache(),
+  gateways: new Cache(),
   pods: new Cache({ ...children, [PASSWORD_PODS]: passwordPods }, PACKED),
 });
 

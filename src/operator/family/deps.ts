@@ -1,6 +1,7 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { Kube } from '../../kube/kube.ts';
 import type { TimeSpan } from '../../kube/lease.ts';
+import type { WorkView } from '../scale/work-follower.ts';
 import type { Caches } from './caches.ts';
 import type { Writer } from '../kernel/writer.ts';
 
@@ -12,4 +13,6 @@ export type OperatorDeps = {
   settings: OperatorSettings;
   /** Returns when no operator worked. */
   absences: () => TimeSpan[];
+  /** What the agents have reported of their work, and what was decided by it. */
+  work: WorkView;
 };

@@ -12,3 +12,8 @@ export const apiServerAccess: PolicyRule[] = [
 
 /** Permissions on events, wherever the operator works. */
 export const eventAccess: PolicyRule[] = [{ apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create'] }];
+
+/** Permission to see where the gateway is, in the operator's own namespace. */
+export const gatewayEndpointAccess: PolicyRule[] = [
+  { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: ['list', 'watch'] },
+];

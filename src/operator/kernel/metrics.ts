@@ -103,6 +103,14 @@ export class OperatorMetrics {
     };
   }
 
+  /** Counts changes of queues' sizes, and looks at a gateway that got no answer. */
+  work(): { scaled: (direction: 'up' | 'down') => void; unread: () => void } {
+    const scaled = this.#counter('gx_queue_scale_changes_total', 'Changes of how many queue pods are asked for.', ['direction']);
+    const unread = this.#counter('gx_gateway_unread_total', 'Requests for reports that a gateway did not answer.', []);
+    for (const direction of ['up', 'down']) scaled.inc({ direction }, 0);
+    return { scaled: (direction) => scaled.inc({ direction }), unread: () => unread.inc() };
+  }
+
   /** Counts the objects that are out of bounds or can't be read, at each scrape. */
   faulty(now: () => Faulty[]): void {
     const gauge = this.#gauge('gx_faulty_objects', 'Objects that are left as they are.', ['kind', 'reason']);

@@ -4,6 +4,7 @@ import type { RevisionResource } from '../../schema/custom-resources.ts';
 import { isApiUp, isAsMade, isWorkloadUp } from '../family/complete.ts';
 import { connectionsAsked, connectionsNeeded } from '../family/connections.ts';
 import { isNothingServing, mayStart } from '../family/deployment.ts';
+import { queueAtFirst, queueWanted } from '../family/queue-size.ts';
 import { replicasWanted, type WorkloadComponent } from '../family/replicas.ts';
 import { imageOf, isEnded } from '../family/revisions.ts';
 import { diagnose, readySince, type Diagnosis } from '../pods/diagnose.ts';
@@ -62,7 +63,8 @@ const ended: Question = ({ revision, world, settings }) => {
   const away = { wish: takenDown(world), rolledOut: true };
   if (isSuperseded(revision, world)) return idle(phase, 'It served until a later revision took its place.', away);
   if (isResting(world)) return idle(phase, 'Its pods are stopped until the deployment and its database are awake.', away);
-  const wish = { api: replicasWanted(revision, 'api', settings), queue: replicasWanted(revision, 'queue', settings) };
+  const queue = queueWanted(revision, { deployment: world.deployment, queue: world.queue, state: world.queueState }, settings);
+  const wish = { api: replicasWanted(revision, 'api', settings), queue };
   const trouble = troubleOf({ world, settings }, ['api', 'queue']);
   const left = START - (trouble?.early ?? START);
   if (left > 0) return idle(phase, SERVES, { wish, rolledOut: true, again: left });
@@ -138,7 +140,7 @@ function progress({ revision, world, settings }: Situation): Decision {
   const { problem } = connectionsAsked(revision, settings);
   if (problem !== undefined) return idle('CREATE_FAILED', problem, { ...begun, reason: 'Refused' });
   const api = replicasWanted(revision, 'api', settings);
-  const queue = replicasWanted(revision, 'queue', settings);
+  const queue = queueAtFirst(revision, world.deployment, settings);
   const readiness = { deployment: world.deployment, hasAddress: world.address !== undefined, isDatabaseReady: world.databaseReady };
   if (!mayStart(readiness)) return idle('AWAITING_DEPLOY', NO_DATABASE, { ...begun, reason: 'DatabaseNotReady' });
   if ((world.connections ?? 0) < connectionsNeeded(revision, settings))

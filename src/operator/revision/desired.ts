@@ -4,7 +4,7 @@ import type { RevisionResource } from '../../schema/custom-resources.ts';
 import { DATABASE_ADDRESS } from '../../schema/labels.ts';
 import { stampOf, type DatabaseAddress } from '../database/address.ts';
 import { connectionsAsked } from '../family/connections.ts';
-import { replicasAllowed } from '../family/replicas.ts';
+import { replicasAllowed, type WorkloadComponent } from '../family/replicas.ts';
 import { imageOf, isEnded } from '../family/revisions.ts';
 import { settledTemplate, withTemplateHash } from '../pods/settled-template.ts';
 import { replicasOf } from '../pods/workload-state.ts';
@@ -21,6 +21,8 @@ export type RevisionPlan = {
   connections?: number | undefined;
   /** The deployment's id as REST shows it: its uid, unless its spec names one. */
   deploymentId?: string | undefined;
+  /** True if an outsider asks for a number of queue pods by the deployment's resource. */
+  isQueueGiven?: boolean;
   /** The image, if it was found in this pass. */
   image?: string | undefined;
   live?: { api?: KubeObject | undefined; queue?: KubeObject | undefined };
@@ -35,7 +37,7 @@ export function desiredRevision(revision: RevisionResource, plan: RevisionPlan, 
   return (['api', 'queue'] as const).flatMap((component) => {
     const wanted = wish[component];
     if (wanted === undefined) return [];
-    const limit = wish.down === true ? 0 : replicasAllowed(revision, component, settings);
+    const limit = isOurs(component, plan, settings) ? wanted : replicasAllowed(revision, component, settings);
     const replicas = isScaledByOthers(live?.[component], { wanted, limit }) ? undefined : wanted;
     const made = withTemplateHash(
       workload(revision, { component, replicas, secretName, address, connections, deploymentId, image }, settings),
@@ -45,6 +47,10 @@ export function desiredRevision(revision: RevisionResource, plan: RevisionPlan, 
     return [stays ? withAddress(settledTemplate(made, live?.[component], seen), address) : made];
   });
 }
+
+/** Returns true if nobody else may change the size: what is being taken down, and queues that follow something. */
+const isOurs = (component: WorkloadComponent, { wish, isQueueGiven }: RevisionPlan, { gateway }: OperatorSettings): boolean =>
+  wish.down === true || (component === 'queue' && (gateway !== undefined || isQueueGiven === true));
 
 /**
  * Returns true if somebody has changed the size within its range and so owns the field. The wanted size is still

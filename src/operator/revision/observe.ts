@@ -11,6 +11,7 @@ import { hasTraffic, mayStart } from '../family/deployment.ts';
 import type { OperatorDeps } from '../family/deps.ts';
 import type { WorkloadComponent } from '../family/replicas.ts';
 import { activeOf, isEnded, rolloutOrderOf, type RolloutOrder } from '../family/revisions.ts';
+import type { QueueState } from '../scale/queue-scale.ts';
 import { readySince } from '../pods/diagnose.ts';
 import { observeBuild, type BuildWorld } from './build/observe.ts';
 import { environmentOf, type Environment } from './environment.ts';
@@ -47,6 +48,8 @@ export type RevisionWorld = {
   build: BuildWorld | undefined;
   api: KubeObject | undefined;
   queue: KubeObject | undefined;
+  /** What was decided about the queue of its deployment, by the work there is. */
+  queueState?: QueueState | undefined;
   apiPods: KubeObject[];
   queuePods: KubeObject[];
   /** When no operator worked, so that nothing could progress. */
@@ -66,7 +69,7 @@ function deploymentOf(
 
 /** Observes what exists for a revision, and writes nothing. */
 export async function observeRevision(
-  deps: Pick<OperatorDeps, 'kube' | 'caches' | 'settings' | 'absences'>,
+  deps: Pick<OperatorDeps, 'kube' | 'caches' | 'settings' | 'absences' | 'work'>,
   revision: RevisionResource,
   { signal, now }: { signal: AbortSignal; now: Date },
 ): Promise<RevisionWorld> {
@@ -95,6 +98,7 @@ export async function observeRevision(
     build: isUnderWay && repeated === undefined ? await observeBuild(deps, revision, { deployment, pods, signal }) : undefined,
     api: caches.workloads.get(`${namespace}/${workloadName(name, 'api')}`),
     queue: caches.workloads.get(`${namespace}/${workloadName(name, 'queue')}`),
+    queueState: deps.work.queue(key),
     apiPods: podsOf('api'),
     queuePods: podsOf('queue'),
     absences: deps.absences(),

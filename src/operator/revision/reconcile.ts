@@ -39,6 +39,7 @@ export const reconcileRevision =
       address: world.address,
       connections: world.connections,
       deploymentId: world.deployment?.spec.id,
+      isQueueGiven: world.deployment?.spec.queueReplicas !== undefined,
       image: decision.image,
       live: world,
     };

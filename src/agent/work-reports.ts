@@ -1,0 +1,138 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { WorkReportSettings } from '../config/work-reports.ts';
+import { asError, Unavailable } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { CURRENT_KEY } from '../schema/agent-key.ts';
+import { REPORT_EVERY, type QueueWork, type WorkReport } from '../schema/work-report.ts';
+import { queueWork } from './db/work.ts';
+import type { Database } from './db/pool.ts';
+
+/** Milliseconds from a change to its report: several changes make one. */
+const SOON = 100;
+/** Milliseconds between two reports at least. */
+const PACE = 1000;
+/** Milliseconds between two looks at a queue with work in it, which other processes change. */
+const BUSY = 5000;
+/** Milliseconds after a report that did not arrive. */
+const RETRY = 5000;
+/** Milliseconds that one report may take, and the last one of a process that stops. */
+const PATIENCE = 3000;
+
+const pause = (milliseconds: number, signal: AbortSignal): Promise<void> =>
+  wait(milliseconds, undefined, { signal, ref: false }).catch(() => undefined);
+
+type Options = {
+  to: NonNullable<WorkReportSettings>;
+  db: Database;
+  /** The name of this process. */
+  worker: string;
+  /** Runs that it takes at a time. */
+  slots: number;
+  crons: boolean;
+  /** Returns true while a client holds a stream or a wait open here. */
+  isAsked: () => boolean;
+  log: Log;
+};
+
+/**
+ * Reports the work of this process to the platform. One that only answers requests tells how the queue stands, with one
+ * statement at a change and every half minute; one that executes runs tells only how many it takes.
+ */
+export class WorkReports {
+  readonly #options: Options;
+  #changed = false;
+  #wake: (() => void) | undefined;
+  #askedAt = performance.now();
+  #isLost = false;
+  #last: QueueWork | undefined;
+
+  constructor(options: Options) {
+    this.#options = options;
+  }
+
+  /** Says that a run was made, so that workers may be missing. */
+  changed(): void {
+    if (this.#options.slots > 0) return;
+    this.#changed = true;
+    this.#wake?.();
+  }
+
+  /** Says that a client was answered. */
+  asked(): void {
+    this.#askedAt = performance.now();
+  }
+
+  /** Reports until the signal. Never throws. */
+  async run(signal: AbortSignal): Promise<void> {
+    signal.addEventListener('abort', () => this.#wake?.());
+    while (!signal.aborted) {
+      this.#changed = false;
+      const told = await this.#report();
+      await pause(told ? PACE : RETRY, signal);
+      if (!told || this.#changed || signal.aborted) continue;
+      await this.#waitForChange(this.#isBusy ? BUSY : REPORT_EVERY * 1000);
+      await pause(SOON, signal);
+    }
+  }
+
+  /**
+   * Reports once more, before the process ends: a run that was made last must not wait for somebody to look at a
+   * deployment that goes to sleep.
+   */
+  async leave(): Promise<void> {
+    await this.#report({ leaves: true });
+  }
+
+  get #isBusy(): boolean {
+    return this.#last !== undefined && this.#last.due + this.#last.running + this.#last.webhooks > 0;
+  }
+
+  /** Returns true if the report arrived. A failure is told once, until one succeeds. */
+  async #report(more: Pick<WorkReport, 'leaves'> = {}): Promise<boolean> {
+    const { to, log } = this.#options;
+    try {
+      const report = { ...(await this.#now()), ...more };
+      const key = (await readFile(path.join(to.keyFolder, CURRENT_KEY), 'utf8')).trim();
+      const answer = await fetch(to.url, {
+        method: 'POST',
+        headers: { 'x-api-key': key, 'content-type': 'application/json' },
+        body: JSON.stringify(report),
+        signal: AbortSignal.timeout(PATIENCE),
+        redirect: 'error',
+      });
+      await answer.body?.cancel();
+      if (!answer.ok) throw new Unavailable(`the gateway answers ${answer.status}`);
+      this.#isLost = false;
+      return true;
+    } catch (error) {
+      if (!this.#isLost) log.warn({ err: asError(error) }, 'work could not be reported; this will be tried again');
+      this.#isLost = true;
+      return false;
+    }
+  }
+
+  async #now(): Promise<WorkReport> {
+    const { db, worker, slots, crons, isAsked } = this.#options;
+    if (isAsked()) this.asked();
+    const idle = Math.round((performance.now() - this.#askedAt) / 1000);
+    const own = { from: worker, slots, idle_seconds: idle };
+    if (slots > 0) return own;
+    this.#last = await queueWork(db, { crons });
+    // Work counts as if somebody asked for it, so that a deployment rests for a while after its last run.
+    if (this.#isBusy) this.asked();
+    return { ...own, idle_seconds: this.#isBusy ? 0 : idle, queue: this.#last };
+  }
+
+  #waitForChange(milliseconds: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, milliseconds);
+      timer.unref();
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}

@@ -1,0 +1,59 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { Type } from 'typebox';
+import { Unauthorized, Unavailable } from '../errors.ts';
+import { json, noContent, routeFor, type Route } from '../http/route.ts';
+import { credentialOf } from '../http/shown-key.ts';
+import { DNS_LABEL } from '../schema/container.ts';
+import { figuresOf, USUAL_SLOTS, workersAsked } from '../schema/work-figures.ts';
+import { WorkReport, workPath } from '../schema/work-report.ts';
+import type { KnownDeployments } from './known-deployments.ts';
+import type { Reports } from './reports.ts';
+
+type Parts = { known: Pick<KnownDeployments, 'isOpenedBy'>; reports: Reports; isReady: () => boolean };
+
+const label = Type.String({ maxLength: 63, pattern: DNS_LABEL });
+const params = Type.Object({ namespace: label, deployment: label });
+const path = workPath('{namespace}', '{deployment}');
+const route = routeFor<undefined>();
+const REFUSED = { 401: { description: 'No key of this deployment.' }, 503: { description: 'The deployments are not known yet.' } };
+
+/** Returns the routes at which agents report their work and scalers read the figures, with the deployment's own key. */
+export function workRoutes({ known, reports, isReady }: Parts): Route<undefined>[] {
+  const admitted = (of: { namespace: string; deployment: string }, headers: IncomingHttpHeaders): string => {
+    if (!isReady()) throw new Unavailable('The deployments are not known yet.');
+    const name = `${of.namespace}/${of.deployment}`;
+    const key = credentialOf(headers)?.text;
+    // What is not there is refused in the same words, so that nobody learns of it.
+    if (key === undefined || !known.isOpenedBy(name, key)) throw new Unauthorized('Send a key of this deployment in X-Api-Key.');
+    return name;
+  };
+  const shared = { path, params, tag: 'Work', access: 'open' } as const;
+  return [
+    route({
+      ...shared,
+      method: 'post',
+      id: 'report_work',
+      summary: 'Report the work of a process',
+      body: WorkReport,
+      answers: { 204: { description: 'Kept.' }, ...REFUSED },
+      handler: ({ params: of, headers, body }) => {
+        reports.keep(admitted(of, headers), body);
+        return noContent();
+      },
+    }),
+    route({
+      ...shared,
+      method: 'get',
+      id: 'read_work',
+      summary: 'Read the figures of a deployment',
+      answers: { 200: { description: 'The figures; nulls where nothing was reported lately.' }, ...REFUSED },
+      handler: ({ params: of, headers }) => {
+        const { due, running, slots = USUAL_SLOTS, nextDue = null } = figuresOf(reports.of(admitted(of, headers))) ?? NONE;
+        const workers = due === null ? null : workersAsked({ due, running }, slots);
+        return json({ due, running, slots, workers, next_due: nextDue });
+      },
+    }),
+  ];
+}
+
+const NONE = { due: null, running: null, slots: undefined, nextDue: undefined };

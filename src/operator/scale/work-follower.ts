@@ -1,0 +1,116 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { asError } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+import type { WorkFigures } from '../../schema/work-figures.ts';
+import { REPORTS_PATH, type ReportsPage } from '../../schema/work-report.ts';
+import { decideQueue, type QueueBounds, type QueueState } from './queue-scale.ts';
+import { ReportedWork } from './reported-work.ts';
+
+/** Milliseconds between two looks, and those that a gateway has for its answer. */
+const LOOK = 1000;
+const PATIENCE = 900;
+
+/** What a deployment that may be scaled is like now. */
+export type Scalable = { bounds: QueueBounds; live: number };
+
+export type FollowerOptions = {
+  /** Returns where the gateways answer. */
+  gateways: () => string[];
+  /** Returns how a deployment (`namespace/name`) may be scaled. Undefined: its queue is not the platform's to scale. */
+  scalable: (deployment: string) => Scalable | undefined;
+  /** Called when a deployment is to be looked at. */
+  wake: (deployment: string) => void;
+  observer: { scaled: (direction: 'up' | 'down') => void; unread: () => void };
+  downSeconds: number;
+  log: Log;
+  clock?: () => number;
+};
+
+/** What reconciles read of the work that there is. */
+export type WorkView = {
+  figures(deployment: string): WorkFigures | undefined;
+  queue(deployment: string): QueueState | undefined;
+};
+
+/**
+ * Reads all reports that arrived at the gateways, in one request to each every second, and decides how many queue pods
+ * each deployment is to have. It wakes those whose decision changes. All of it is known again within half a minute, so
+ * an operator that takes over needs nothing of the former one.
+ */
+export class WorkFollower implements WorkView {
+  readonly #options: FollowerOptions;
+  readonly #work = new ReportedWork();
+  readonly #states = new Map<string, QueueState>();
+  readonly #pages = new Map<string, Pick<ReportsPage, 'instance' | 'cursor'>>();
+  /** Deployments with more pods than the least, which may have fewer with time alone. */
+  readonly #raised = new Set<string>();
+  readonly #clock: () => number;
+
+  constructor(options: FollowerOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? Date.now;
+  }
+
+  figures(deployment: string): WorkFigures | undefined {
+    return this.#work.figures(deployment, this.#clock());
+  }
+
+  queue(deployment: string): QueueState | undefined {
+    return this.#states.get(deployment);
+  }
+
+  /** Follows the work until the signal. Never throws. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const started = performance.now();
+      await this.look(signal);
+      await wait(Math.max(0, LOOK - (performance.now() - started)), undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  /** Reads once what is new, and decides. */
+  async look(signal: AbortSignal): Promise<void> {
+    const urls = this.#options.gateways();
+    for (const url of this.#pages.keys()) if (!urls.includes(url)) this.#pages.delete(url);
+    const told = await Promise.all(urls.map((url) => this.#read(url, signal)));
+    const changed = new Set(told.flat());
+    for (const deployment of new Set([...changed, ...this.#raised])) this.#decide(deployment);
+  }
+
+  async #read(url: string, signal: AbortSignal): Promise<string[]> {
+    try {
+      const { instance = '', cursor = 0 } = this.#pages.get(url) ?? {};
+      const query = new URLSearchParams({ instance, cursor: String(cursor) }).toString();
+      const within = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)]);
+      const answer = await fetch(`${url}${REPORTS_PATH}?${query}`, { signal: within, redirect: 'error' });
+      const page = (await answer.json()) as ReportsPage;
+      if (!answer.ok) return [];
+      this.#pages.set(url, { instance: page.instance, cursor: page.cursor });
+      return this.#work.add(page, this.#clock());
+    } catch (error) {
+      if (signal.aborted) return [];
+      this.#options.observer.unread();
+      this.#options.log.debug({ err: asError(error), url }, 'a gateway could not be asked for reports');
+      return [];
+    }
+  }
+
+  #decide(deployment: string): void {
+    const { scalable, downSeconds, wake, observer } = this.#options;
+    const now = this.#clock();
+    const given = scalable(deployment);
+    const before = this.#states.get(deployment);
+    if (given === undefined) {
+      this.#states.delete(deployment);
+      this.#raised.delete(deployment);
+      if (before !== undefined) wake(deployment);
+      return;
+    }
+    const state = decideQueue(before, { figures: this.#work.figures(deployment, now), ...given, now, downSeconds });
+    this.#states.set(deployment, state);
+    if (state.desired > given.bounds.least) this.#raised.add(deployment);
+    else this.#raised.delete(deployment);
+    if (before !== undefined && before.desired !== state.desired) observer.scaled(state.desired > before.desired ? 'up' : 'down');
+    if (before?.desired !== state.desired || before.reason !== state.reason) wake(deployment);
+  }
+}

@@ -1,0 +1,26 @@
+export type ObjectMeta = {
+  name: string;
+  namespace?: string;
+  uid?: string;
+  resourceVersion?: string;
+  generation?: number;
+  creationTimestamp?: string;
+  deletionTimestamp?: string;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+  finalizers?: string[];
+  ownerReferences?: OwnerReference[];
+  /**
+   * Who wrote which field, and when. It is half of an object's size, so watches keep nothing of it, or only the times.
+   */
+  managedFields?: { manager?: string; subresource?: string; time?: string; fieldsV1?: object }[];
+};
+
+type OwnerReference = {
+  apiVersion: string;
+  kind: string;
+  name: string;
+  uid: string;
+  controller?: boolean;
+  blockOwnerDeletion?: boolean;
+};

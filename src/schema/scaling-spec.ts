@@ -1,0 +1,28 @@
+import { Type } from 'typebox';
+import { DateTime } from './types.ts';
+
+/** What an outsider sets, such as KEDA or a person, by the scale subresource or directly. */
+export const QueueReplicas = Type.Integer({
+  minimum: 0,
+  maximum: 1000,
+  description:
+    'Queue pods as somebody else asks for them, between queueMinScale and queueMaxScale; the platform then does not decide. Unset: it does.',
+});
+
+/** What the status says of keys and sizes. */
+export const scalingStatus = {
+  keyHashes: Type.Optional(
+    Type.Array(Type.String({ maxLength: 64 }), {
+      maxItems: 2,
+      description: 'Hashes of the keys that open its agents, by which the gateway knows them. Nobody can call an agent with one.',
+    }),
+  ),
+  queueReplicas: Type.Optional(Type.Integer({ minimum: 0, description: 'Queue pods that are asked for now.' })),
+  queueReady: Type.Optional(Type.Integer({ minimum: 0, description: 'Those of them that are ready.' })),
+  queueSelector: Type.Optional(Type.String({ maxLength: 512, description: 'Selects its queue pods, for the scale subresource.' })),
+  asleepSince: Type.Optional(DateTime('Since when it sleeps. Unset: it is awake.')),
+  nextDueAt: Type.Optional(DateTime('When its next delayed run or cron is due, as it was known when it fell asleep.')),
+  gatewayPort: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 65_535, description: 'Port of the gateway that answers while it sleeps.' }),
+  ),
+};

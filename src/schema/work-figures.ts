@@ -1,0 +1,52 @@
+import { REPORT_LIFE, type KeptReport } from './work-report.ts';
+
+/** Runs that a worker takes where none has said so: the agent server's default. */
+export const USUAL_SLOTS = 10;
+
+/** How the work of a deployment stands, by what its processes have reported. */
+export type WorkFigures = {
+  /** Threads with a run that only wants a worker. */
+  due: number;
+  running: number;
+  webhooks: number;
+  nextDue: string | undefined;
+  /** Runs that one worker takes. Undefined: none has said so. */
+  slots: number | undefined;
+  /** Seconds since anybody asked for something. Undefined: no process that answers requests has reported. */
+  idleSeconds: number | undefined;
+  /** Seconds since the queue was looked at. */
+  age: number;
+};
+
+/**
+ * Returns the figures of a deployment, by reports that one or several gateways have kept. Undefined while no process
+ * has said how the queue stands. Of a process that several know, the newest report counts.
+ */
+export function figuresOf(reports: readonly KeptReport[]): WorkFigures | undefined {
+  const newest = new Map<string, KeptReport>();
+  for (const report of reports) {
+    const known = newest.get(report.from);
+    if (report.age_seconds <= REPORT_LIFE && (known === undefined || known.age_seconds > report.age_seconds))
+      newest.set(report.from, report);
+  }
+  const all = [...newest.values()];
+  const [last] = all.filter(({ queue }) => queue !== undefined).toSorted((a, b) => a.age_seconds - b.age_seconds);
+  if (last?.queue === undefined) return undefined;
+  const { due, running, webhooks, next_due: next } = last.queue;
+  const here = all.filter(({ leaves }) => leaves !== true);
+  const slots = here.map((report) => report.slots).filter((count) => count > 0);
+  const idle = here.filter(({ queue }) => queue !== undefined).map(({ idle_seconds: seconds }) => seconds);
+  return {
+    due,
+    running,
+    webhooks,
+    nextDue: next ?? undefined,
+    slots: slots.length === 0 ? undefined : Math.min(...slots),
+    idleSeconds: idle.length === 0 ? undefined : Math.min(...idle),
+    age: last.age_seconds,
+  };
+}
+
+/** Returns how many workers the work asks for, if each takes so many runs. */
+export const workersAsked = ({ due, running }: Pick<WorkFigures, 'due' | 'running'>, slots: number): number =>
+  Math.ceil((due + running) / Math.max(1, slots));

@@ -1,0 +1,44 @@
+import { Type, type Static } from 'typebox';
+import { DateTime, Nullable } from './types.ts';
+
+/*
+ * What the processes of a deployment report of their work. The gateway keeps the last report of each process, and the
+ * operator reads them all at once. A process may say more than this one knows, so further fields are passed over.
+ */
+
+const count = (description: string) => Type.Integer({ minimum: 0, maximum: 1_000_000_000, description });
+
+/** How the queue of the whole deployment stands. */
+export const QueueWork = Type.Object({
+  due: count('Threads with a run whose time has come and that nothing holds up.'),
+  running: count('Runs under way in all workers.'),
+  webhooks: count('Ends of runs that webhooks have yet to hear of.'),
+  next_due: Nullable(DateTime('When the next delayed run or cron is due. Null: none is.')),
+});
+export type QueueWork = Static<typeof QueueWork>;
+
+export const WorkReport = Type.Object({
+  from: Type.String({ minLength: 1, maxLength: 64, description: 'The process, by a name of its own.' }),
+  slots: count('Runs that it takes at a time. 0: it only answers requests.'),
+  idle_seconds: Type.Number({ minimum: 0, maximum: 1e9, description: 'Time since its last request or, if it began later, its start.' }),
+  leaves: Type.Optional(Type.Boolean({ description: 'True in the last report of a process that stops.' })),
+  queue: Type.Optional(QueueWork),
+});
+export type WorkReport = Static<typeof WorkReport>;
+
+/** A report as it is kept, with its age. */
+export type KeptReport = WorkReport & { age_seconds: number };
+
+/** The reports that have arrived at a gateway since the cursor of another page, by `namespace/name`. */
+export type ReportsPage = { instance: string; cursor: number; reports: Record<string, KeptReport[]> };
+
+/** The path at which the operator reads a page, with the last one's instance and cursor. */
+export const REPORTS_PATH = '/reports';
+
+/** Seconds between two reports when nothing has changed. */
+export const REPORT_EVERY = 30;
+/** Seconds after which a report counts no more: its process has missed two. */
+export const REPORT_LIFE = 3 * REPORT_EVERY;
+
+/** Returns the path at which the processes of a deployment report, and its figures are read. */
+export const workPath = (namespace: string, deployment: string): string => `/v1/deployments/${namespace}/${deployment}/work`;

@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest';
+import { gatewayUrls } from '../../../src/operator/scale/gateways.ts';
+import { ReportedWork } from '../../../src/operator/scale/reported-work.ts';
+import type { KeptReport } from '../../../src/schema/work-report.ts';
+
+/* What the operator knows by the reports that several gateways have kept. */
+
+const report = (from: string, age: number, more: Partial<KeptReport> = {}): KeptReport => ({
+  from,
+  slots: 0,
+  idle_seconds: 5,
+  age_seconds: age,
+  queue: { due: 1, running: 2, webhooks: 0, next_due: null },
+  ...more,
+});
+const worker = (from: string, slots: number): KeptReport => {
+  const { queue: _, ...own } = report(from, 0, { slots });
+  return own;
+};
+
+test('of one process that reported to two gateways, the newer report counts', () => {
+  const work = new ReportedWork();
+  const queue = { due: 7, running: 0, webhooks: 0, next_due: '2026-11-23T12:00:00.000Z' };
+  work.add({ reports: { 'team/chat': [report('a', 1, { queue })] } }, 100_000);
+  work.add({ reports: { 'team/chat': [report('a', 20)] } }, 100_000);
+  expect(work.figures('team/chat', 101_000)).toMatchObject({ due: 7, nextDue: '2026-11-23T12:00:00.000Z', age: 2 });
+});
+
+test('workers tell how many runs they take, and those that leave no longer', () => {
+  const work = new ReportedWork();
+  work.add({ reports: { 'team/chat': [report('a', 0), worker('q', 4), { ...worker('r', 2), leaves: true }] } }, 0);
+  expect(work.figures('team/chat', 0)).toMatchObject({ slots: 4, running: 2 });
+});
+
+test('a deployment rests for as long as the process that was asked last', () => {
+  const work = new ReportedWork();
+  work.add({ reports: { 'team/chat': [report('a', 0, { idle_seconds: 300 }), report('b', 0, { idle_seconds: 40 })] } }, 0);
+  expect(work.figures('team/chat', 0)?.idleSeconds).toBe(40);
+});
+
+test('what was reported too long ago is not known', () => {
+  const work = new ReportedWork();
+  work.add({ reports: { 'team/chat': [report('a', 0)] } }, 0);
+  expect(work.figures('team/chat', 90_000)).toBeDefined();
+  expect(work.figures('team/chat', 90_001)).toBeUndefined();
+  expect(work.figures('team/other', 0)).toBeUndefined();
+});
+
+test('every ready replica of the gateway is asked, by the port with its name', () => {
+  const slice = (addressType: string, endpoints: object[]): never =>
+    ({
+      apiVersion: 'discovery.k8s.io/v1',
+      kind: 'EndpointSlice',
+      metadata: { name: 'x' },
+      addressType,
+      endpoints,
+      ports: [
+        { name: 'http', port: 8080 },
+        { name: 'health', port: 8081 },
+      ],
+    }) as never;
+  const slices = [
+    slice('IPv4', [
+      { addresses: ['10.0.0.2'], conditions: { ready: true } },
+      { addresses: ['10.0.0.3'], conditions: { ready: false } },
+    ]),
+    slice('IPv6', [{ addresses: ['fd00::1'] }]),
+  ];
+  expect(gatewayUrls(slices)).toEqual(['http://10.0.0.2:8081', 'http://[fd00::1]:8081']);
+});
