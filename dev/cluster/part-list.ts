@@ -151,6 +151,11 @@ export const parts = {
   },
   buildah: { what: 'builds images without Docker', for: 'images', from: debian('buildah') },
   debootstrap: { what: 'makes the Debian that images stand on', for: 'images', from: debian('debootstrap') },
+  valkey: {
+    what: 'the key-value store of a deployment, as its image has it, for tests and benches without pods',
+    for: 'tests',
+    from: { kind: 'unpacked', package: 'valkey-server', suite: 'trixie', commands: ['valkey-server', 'valkey-cli'] },
+  },
   verdict: {
     what: 'what kstatus and Argo CD make of our statuses',
     for: 'tests',

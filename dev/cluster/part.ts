@@ -6,7 +6,7 @@ export type Part = {
   what: string;
   /** Every native node has the parts for `node`. The others are requested by the names of their tools. */
   for: 'node' | 'kind' | 'images' | 'tests';
-  from: GoBuild | DebianPackage;
+  from: GoBuild | DebianPackage | UnpackedPackage;
   /** What the native node runs of it. A part that runs nothing only provides tools. */
   runs?: readonly NodePart[];
 };
@@ -38,6 +38,9 @@ export type DebianPackage = {
   folder?: string;
 };
 
+/** Commands of a package of another release of Debian than the machine's, which are unpacked into the cache. */
+export type UnpackedPackage = { kind: 'unpacked'; package: string; suite: string; commands: readonly string[] };
+
 /** Returns the tools that a part provides. */
 export const toolsOf = ({ from }: Part): readonly string[] =>
-  from.kind === 'debian' ? from.commands : from.programs.flatMap(({ file, links }) => [file, ...links]);
+  from.kind === 'go' ? from.programs.flatMap(({ file, links }) => [file, ...links]) : from.commands;

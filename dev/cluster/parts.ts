@@ -9,6 +9,7 @@ import { compileIntoCache } from './go-build.ts';
 import { folderOf } from './go-cache.ts';
 import { parts, type PartName } from './part-list.ts';
 import { toolsOf, type Part } from './part.ts';
+import { findUnpacked, unpackIntoCache } from './unpacked.ts';
 
 export type { PartName } from './part-list.ts';
 
@@ -22,6 +23,7 @@ export function findTool(tool: string): string | undefined {
   const name = partWith(tool);
   const { from } = partOf(name);
   if (from.kind === 'debian') return findCommand(from, tool);
+  if (from.kind === 'unpacked') return findUnpacked(from, tool);
   const { toolsFolder } = devConfig();
   const folders = [...(toolsFolder === undefined ? [] : [toolsFolder]), folderOf(from)];
   return folders.map((folder) => join(folder, tool)).find(isExecutable);
@@ -46,6 +48,7 @@ async function provide(names: readonly PartName[], report: Report): Promise<void
     sources.filter((from) => from.kind === 'debian'),
     report,
   );
+  for (const from of sources) if (from.kind === 'unpacked') await unpackIntoCache(from, report);
   for (const from of sources) if (from.kind === 'go') await compileIntoCache(from, report);
 }
 

@@ -32,8 +32,8 @@ import { Reencryption } from './reencryption.ts';
 import { mountPrefix } from './server.ts';
 import { handleReconnect, handleSignal } from './signal-handler.ts';
 import { Bus } from './stream/bus.ts';
-import { EventLog } from './stream/log.ts';
 import { Publisher } from './stream/publisher.ts';
+import { openEventLog, type OpenedLog } from './stream/valkey/open.ts';
 import type { Logging } from './tracing/agent-log.ts';
 import { SpanExporter } from './tracing/exporter.ts';
 import type { Bundles } from './ui/main.ts';
@@ -107,7 +107,7 @@ type Parts = {
  */
 export async function assemble(parts: Parts, opened: Opened): Promise<AgentDeps> {
   const { config, db, preparing, host, bundles, file, callerFor, graphFaults, log, lines } = parts;
-  const { jobs, streams } = config;
+  const { jobs } = config;
   const graphs = file.graphs.map(({ graphId }) => graphId);
   const tickets = await openTickets(db, { works: jobs.slots > 0, preparing }, log);
   opened.add(() => tickets.close());
@@ -115,9 +115,7 @@ export async function assemble(parts: Parts, opened: Opened): Promise<AgentDeps>
   opened.add(() => signals.close());
   const exporter = config.tracing && new SpanExporter(config.tracing, log);
   opened.add(async () => exporter?.close());
-  const bus = new Bus();
-  const eventLog = new EventLog({ db, lifeSeconds: streams.resumableSeconds, log });
-  const publisher = new Publisher({ bus, eventLog, maxEventBytes: streams.maxEventBytes, log });
+  const { bus, eventLog, publisher, ...streaming } = await openStreams({ db, settings: config.streams, signals, log }, opened);
   const batched = batchedStatements(db);
   const readers = new Readers({ db, batched, bus, signals, eventLog });
   opened.add(() => readers.leaveThreads());
@@ -147,14 +145,26 @@ export async function assemble(parts: Parts, opened: Opened): Promise<AgentDeps>
     clock: new CronClock({ ...making, callerFor }),
     expiry: expirySettings(file.settings),
     signing: signingKeys(config, log),
+    streamed: { publisher, store: streaming.counts },
     typedSchemas,
     bundles,
     semanticSearch: file.index && new SemanticSearch({ db, index: file.index, embed: embedIn(host) }),
   };
   // A process that takes no runs has none to lose.
   const deadWorkers = jobs.slots > 0 ? deadWorkersOf({ db, worker: signals.processId, log }, keeper) : undefined;
+  await streaming.listen(readers);
   await signals.listen({ signal: (signal) => handleSignal(deps, signal), reconnected: () => handleReconnect(deps) }, deadWorkers);
   return deps;
+}
+
+type Streams = OpenedLog & { bus: Bus; publisher: Publisher };
+
+async function openStreams(deps: Parameters<typeof openEventLog>[0], opened: Opened): Promise<Streams> {
+  const bus = new Bus();
+  const streaming = await openEventLog(deps);
+  opened.add(() => streaming.close());
+  const { settings, log } = deps;
+  return { ...streaming, bus, publisher: new Publisher({ bus, eventLog: streaming.eventLog, maxEventBytes: settings.maxEventBytes, log }) };
 }
 
 /** Returns parts that need no others. */

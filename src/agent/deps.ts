@@ -20,6 +20,8 @@ import type { Keeper } from './runs/keeper.ts';
 import type { QueuedRuns } from './runs/queued-runs.ts';
 import type { PlanDeps } from './runs/plan.ts';
 import type { Readers } from './runs/readers.ts';
+import type { Publisher } from './stream/publisher.ts';
+import type { StoreLog } from './stream/valkey/log.ts';
 import type { GraphHost } from './threads/host.ts';
 import type { Bundles } from './ui/main.ts';
 import type { Courier } from './webhooks/courier.ts';
@@ -63,6 +65,8 @@ export type AgentDeps = {
   reencryption: Reencryption;
   /** Sends what webhooks are to be told. */
   courier: Courier;
+  /** Count what streams carry; `store` is there where they go through a key-value store. */
+  streamed: { publisher: Pick<Publisher, 'skipped'>; store: Pick<StoreLog, 'isUp' | 'counts'> | undefined };
   /** Sign what clients carry from one request to the next. */
   signing: SigningKeys;
   requests: CreateDeps['requests'] & PlanDeps['requests'];

@@ -25,7 +25,7 @@ function twice({ name, ...own }: { name: string; help: string; registers: Regist
   };
 }
 
-type Sources = Pick<AgentDeps, 'db' | 'reencryption' | 'executor' | 'jobs' | 'courier' | 'log' | 'shippedLines'>;
+type Sources = Pick<AgentDeps, 'db' | 'reencryption' | 'executor' | 'jobs' | 'courier' | 'log' | 'shippedLines' | 'streamed'>;
 type MakeGauge = (name: string, help: string) => Settable;
 /** Brings its metrics up to date, and returns them as JSON. */
 type Read = () => object | Promise<object>;
@@ -112,6 +112,38 @@ function logMetrics({ shippedLines }: Sources, registers: Registry[]): Read {
   };
 }
 
+function streamMetrics({ streamed: { publisher, store } }: Sources, registers: Registry[]): Read {
+  const skipped = new Counter({
+    name: 'gx_api_stream_messages_skipped_total',
+    help: 'Messages that were too large for streams.',
+    registers,
+  });
+  const counted = (): object => {
+    skipped.reset();
+    skipped.inc(publisher.skipped);
+    return { skipped: publisher.skipped };
+  };
+  if (store === undefined) return counted;
+  const up = new Gauge({ name: 'gx_api_stream_store_up', help: 'Whether the key-value store of streams answers.', registers });
+  const help = 'Events that were written here for readers elsewhere and later, by where to.';
+  const events = new Counter({ name: 'gx_api_stream_events_total', help, labelNames: ['to'], registers });
+  const turned = new Counter({
+    name: 'gx_api_stream_fallbacks_total',
+    help: 'Runs whose streams went on through the database.',
+    registers,
+  });
+  return () => {
+    const { byStore, byTable, turned: count } = store.counts;
+    up.set(store.isUp ? 1 : 0);
+    events.reset();
+    events.inc({ to: 'store' }, byStore);
+    events.inc({ to: 'database' }, byTable);
+    turned.reset();
+    turned.inc(count);
+    return { ...counted(), ...store.counts, up: store.isUp };
+  };
+}
+
 function poolMetrics({ db: { pool } }: Sources, gauge: MakeGauge): Read {
   const connections = gauge('pg_pool_connections', 'Open database connections of this process.');
   return () => {
@@ -155,6 +187,7 @@ export function createMetrics(sources: Sources, { deployment = '', revision = ''
     database: databaseMetrics(sources, registers),
     encryption: encryptionMetrics(sources, registers),
     log: logMetrics(sources, registers),
+    streams: streamMetrics(sources, registers),
     http: () => requestMetrics(requests),
   };
   const json = async (): Promise<object> => {

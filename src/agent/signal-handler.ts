@@ -30,7 +30,7 @@ export function handleSignal({ pump, clock, readers, executor, keeper, webhooks,
       for (const [at, run_id] of signal.run_ids.entries()) readers.wakeHere({ run_id, thread_id: signal.thread_ids[at]! });
       return;
     case 'end':
-      if (!executor.has(signal.run_id)) readers.endHere(signal.run_id);
+      if (!executor.has(signal.run_id)) readers.endHere(signal.run_id, signal.last);
       return;
     case 'webhook':
       webhooks.poke();

@@ -10,6 +10,7 @@ import { encryptionSettings, type EncryptionSettings } from './encryption.ts';
 import { SettingsReader, type Env } from './env.ts';
 import { fileSections, type FileSection } from './gx-json.ts';
 import { refuseNotServed } from './not-served.ts';
+import { streamSettings, type StreamSettings } from './streams.ts';
 import { webhookSettings, type WebhookConfig } from './webhooks.ts';
 import { logSettings, tracingSettings, type CollectorSettings } from './tracing.ts';
 import { workReports, type WorkReportSettings } from './work-reports.ts';
@@ -65,8 +66,7 @@ export type AgentConfig = {
   /** Whether making a run changes the record of its thread. */
   richThreads: boolean;
   webhooks: WebhookConfig;
-  /** `maxEventBytes`: a larger message of a stream is left out. */
-  streams: { resumableSeconds: number; maxEventBytes: number };
+  streams: StreamSettings;
   access: AgentAccess;
   /** Where it reports its work. */
   reports: WorkReportSettings;
@@ -191,10 +191,7 @@ function settings(read: SettingsReader): AgentConfig {
     jobs: jobSettings(read),
     richThreads: read.flag(['GX_RICH_THREADS', 'FF_RICH_THREADS'], true),
     webhooks: webhookSettings(read),
-    streams: {
-      resumableSeconds: read.integer(['GX_RESUMABLE_STREAM_TTL_SECONDS', 'RESUMABLE_STREAM_TTL_SECONDS'], 120, { min: 1, max: DAY }),
-      maxEventBytes: read.integer(['GX_MAX_STREAM_CHUNK_SIZE_BYTES', 'MAX_STREAM_CHUNK_SIZE_BYTES'], 128 * 1024 * 1024, range(1024)),
-    },
+    streams: streamSettings(read),
     access: agentAccess(read),
     reports: workReports(read),
     authTimeoutSeconds: read.integer(['GX_AUTH_TIMEOUT_SECS'], 10, { min: 1, max: 300 }),

@@ -46,9 +46,15 @@ test.each([
       ],
     },
   ],
+  ['a key-value store', { REDIS_URI: 'redis://r', GX_REDIS_URI: 'redis://g' }, { streams: { store: { uri: 'redis://g', prefix: 'gx:' } } }],
+  [
+    "a key-value store of one's own",
+    { REDIS_URI_CUSTOM: 'rediss://c', GX_REDIS_URI: 'redis://g', REDIS_KEY_PREFIX: 'mine:' },
+    { streams: { store: { uri: 'rediss://c', prefix: 'mine:' } } },
+  ],
   [
     'names without a meaning here',
-    { REDIS_URI: 'redis://r', FF_USE_CORE_API: 'true', LANGGRAPH_AUTH_TYPE: 'noop', FF_RICH_THREADS: 'true' },
+    { REDIS_CLUSTER: 'true', FF_USE_CORE_API: 'true', LANGGRAPH_AUTH_TYPE: 'noop', FF_RICH_THREADS: 'true' },
     {},
   ],
 ])('%s', (_, more, expected) => {

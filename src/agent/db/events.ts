@@ -21,6 +21,10 @@ export async function appendEvents(db: Db, events: StoredEvent[], appending: App
   });
 }
 
+/** The same without waking anybody; events that are there already stay as they are. */
+export const appendMissing = (db: Db, events: StoredEvent[], lifeSeconds: number): Promise<void> =>
+  append(db, events, { wake: [], lifeSeconds, orNothing: true });
+
 async function append(
   db: Db,
   events: StoredEvent[],

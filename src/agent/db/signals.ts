@@ -1,5 +1,6 @@
 import { Client } from 'pg';
 import type { Log } from '../../log.ts';
+import type { Cursor } from '../../schema/stream-event.ts';
 import type { Db } from './pool.ts';
 import { Batcher } from './batcher.ts';
 
@@ -11,7 +12,8 @@ export type Signal =
   | { about: 'cron' }
   /** The runs that have new events, each with its thread. */
   | { about: 'events'; run_ids: string[]; thread_ids: string[] }
-  | { about: 'end'; run_id: string }
+  /** `last`: the run's last event, where its worker wrote the end. */
+  | { about: 'end'; run_id: string; last?: Cursor | undefined }
   | { about: 'stop'; run_id: string }
   | { about: 'reader'; run_id: string; reader: string }
   | { about: 'thread-reader'; thread_id: string; reader: string }

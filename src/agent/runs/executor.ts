@@ -5,15 +5,15 @@ import type { RunStatus } from '../../schema/run.ts';
 import type { Cursor } from '../../schema/stream-event.ts';
 import { Batcher } from '../db/batcher.ts';
 import { finishRuns, type FinishRun, type WrittenEnd } from '../db/ends.ts';
-import { lastEvent } from '../db/events.ts';
 import type { Claimed } from '../db/leases.ts';
 import { LongStates } from '../db/long-states.ts';
 import type { Database } from '../db/pool.ts';
 import { retryDeadlock } from '../db/retry-deadlock.ts';
 import type { Signals } from '../db/signals.ts';
 import type { Tickets } from '../queue/tickets.ts';
-import type { EventLog } from '../stream/log.ts';
+import type { StreamLog } from '../stream/log.ts';
 import { Publisher, type PublishedRun } from '../stream/publisher.ts';
+import { adoptEvents, lastStoredEvent } from '../stream/tail.ts';
 import type { GraphHost } from '../threads/host.ts';
 import type { SpanExporter } from '../tracing/exporter.ts';
 import type { End, RunFacts, StopReason } from './end.ts';
@@ -31,7 +31,7 @@ type Deps = {
   db: Database;
   host: GraphHost;
   publisher: Publisher;
-  eventLog: EventLog;
+  eventLog: StreamLog;
   readers: Readers;
   signals: Signals;
   tickets: Tickets;
@@ -151,9 +151,9 @@ export class Executor {
 
   async #give(held: HeldRun): Promise<void> {
     const { run_id, thread_id, graph_id, attempt, kwargs, empty, alone } = held.run;
-    const { db, host, publisher, eventLog, exporter, log } = this.#deps;
+    const { host, publisher, eventLog, exporter, log } = this.#deps;
     try {
-      if (attempt > 1) held.at = (await lastEvent(db, run_id)) ?? held.at;
+      if (attempt > 1) await this.#goOn(held);
       const unheard = !publisher.isHeard(held);
       if (unheard) held.waitNoLonger = publisher.whenHeard(held, () => host.hear(run_id));
       await host.run(
@@ -173,6 +173,14 @@ export class Executor {
       log.error({ err: asError(error), run_id }, 'run could not be given to a graph thread');
       this.#dispatch(held, { event: 'not-given' });
     }
+  }
+
+  /** Goes on counting behind the events of the run's attempts before. */
+  async #goOn(held: HeldRun): Promise<void> {
+    const { db, eventLog } = this.#deps;
+    const source = { db, tail: eventLog.tail };
+    held.thread_seq = Math.max(held.thread_seq, await adoptEvents(source, held.run, eventLog.lifeSeconds));
+    held.at = (await lastStoredEvent(source, held.run.run_id)) ?? held.at;
   }
 
   #dispatch(held: HeldRun, event: LifeEvent): void {

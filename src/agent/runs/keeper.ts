@@ -12,7 +12,7 @@ import type { Signals } from '../db/signals.ts';
 import { forgetWorkers, type WorkerLock } from '../db/worker-locks.ts';
 import type { Pump } from '../queue/pump.ts';
 import type { Tickets } from '../queue/tickets.ts';
-import type { EventLog } from '../stream/log.ts';
+import type { StreamLog } from '../stream/log.ts';
 import type { GraphHost } from '../threads/host.ts';
 import type { Executor } from './executor.ts';
 import { settleLost, tellLost, type SettledRun } from './lost.ts';
@@ -24,7 +24,7 @@ type Deps = {
   tickets: Tickets;
   signals: Signals;
   readers: Readers;
-  eventLog: Pick<EventLog, 'lifeSeconds'>;
+  eventLog: Pick<StreamLog, 'lifeSeconds' | 'tail'>;
   executor: Pick<Executor, 'attempts' | 'has' | 'stop'>;
   pump: Pick<Pump, 'works'>;
   jobs: JobSettings;
@@ -110,8 +110,7 @@ export class Keeper {
     const { db, tickets, jobs, signals, eventLog, log } = this.#deps;
     const lost = await db.transaction(async (tx) => {
       const settled: SettledRun[] = [];
-      for (const run of await find(tx))
-        settled.push(await settleLost(tx, run, { tickets, maxAttempts: jobs.maxAttempts, lifeSeconds: eventLog.lifeSeconds }));
+      for (const run of await find(tx)) settled.push(await settleLost(tx, run, { tickets, maxAttempts: jobs.maxAttempts, eventLog }));
       return settled;
     });
     for (const { run_id, lost: lives, begun } of lost) log.warn({ run_id, lost: begun ? lives + 1 : lives }, message);

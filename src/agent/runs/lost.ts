@@ -6,13 +6,14 @@ import { endLost, requeueLost, type Lost } from '../db/leases.ts';
 import type { Db } from '../db/pool.ts';
 import { deleteRuns } from '../db/runs.ts';
 import type { Tickets } from '../queue/tickets.ts';
+import type { StreamLog } from '../stream/log.ts';
 import { rootLifecycle } from '../stream/protocol/root-lifecycle.ts';
+import { adoptEvents } from '../stream/tail.ts';
 import type { GraphHost } from '../threads/host.ts';
 import type { Readers } from './readers.ts';
 import { refreshThread } from './refresh.ts';
 
-/** `lifeSeconds`: how long events are kept. */
-type Settling = { tickets: Tickets; maxAttempts: number; lifeSeconds: number };
+type Settling = { tickets: Tickets; maxAttempts: number; eventLog: Pick<StreamLog, 'lifeSeconds' | 'tail'> };
 
 /** A lost run, and whether it has ended; otherwise it is back in the queue. */
 export type SettledRun = Lost & { ended: boolean };
@@ -22,11 +23,14 @@ export type SettledRun = Lost & { ended: boolean };
  * asked for, or fails after too many lives. A life counts once the run has begun: a worker that had only claimed it did
  * not die of it.
  */
-export async function settleLost(tx: Db, run: Lost, { tickets, maxAttempts, lifeSeconds }: Settling): Promise<SettledRun> {
+export async function settleLost(tx: Db, run: Lost, { tickets, maxAttempts, eventLog }: Settling): Promise<SettledRun> {
   const lives = run.begun ? run.lost + 1 : run.lost;
   const lifecycle = run.protocol ? [rootLifecycle(run.cancel === null ? 'failed' : 'interrupted', run)] : [];
-  const sayLast = (...events: [event: string, json: string][]): Promise<void> =>
-    appendLast(tx, run, [...events, ...lifecycle, [RUN_DONE, runDone(run.run_id)]], lifeSeconds);
+  const { lifeSeconds, tail } = eventLog;
+  const sayLast = async (...events: [event: string, json: string][]): Promise<void> => {
+    await adoptEvents({ db: tx, tail }, run, lifeSeconds);
+    await appendLast(tx, run, [...events, ...lifecycle, [RUN_DONE, runDone(run.run_id)]], lifeSeconds);
+  };
   if (run.cancel === 'rollback') {
     await deleteRunCheckpoints(tx, run.thread_id, run.run_id);
     await deleteRuns(tx, [run.run_id], { tells: true });

@@ -3,17 +3,18 @@ import type { SseEvent } from '../../http/route.ts';
 import { isUnfinished } from '../../schema/run.ts';
 import type { Cursor, ThreadStreamMode } from '../../schema/stream-event.ts';
 import type { BatchedStatements } from '../db/batched-statements.ts';
-import { lastEvent } from '../db/events.ts';
 import type { Db } from '../db/pool.ts';
 import { registerReader, type RunProgress } from '../db/runs.ts';
 import type { Signals } from '../db/signals.ts';
 import { threadReaders } from '../db/thread-readers.ts';
 import { newId } from '../ids.ts';
 import { threadKey, type Bus, type Following, type RunResult, type Subscription } from '../stream/bus.ts';
-import type { EventLog } from '../stream/log.ts';
+import type { StreamLog } from '../stream/log.ts';
 import { protocolEvents, protocolEventsUpTo, type Batch } from '../stream/protocol/follow.ts';
 import { runEvents, type RunReading } from '../stream/run-events.ts';
+import { lastStoredEvent } from '../stream/tail.ts';
 import { threadEvents } from '../stream/thread-events.ts';
+import type { RunPart } from '../stream/valkey/frames.ts';
 import type { Wanted } from '../stream/wanted.ts';
 import type { JsonText } from '../threads/json-text.ts';
 import { finalState } from './result.ts';
@@ -24,7 +25,7 @@ type Deps = {
   batched: Pick<BatchedStatements, 'keptEvents'>;
   bus: Bus;
   signals: Pick<Signals, 'processId' | 'send'>;
-  eventLog: EventLog;
+  eventLog: StreamLog;
 };
 
 /** NOTIFY carries 8,000 bytes: at 39 an id, this many processes fit. */
@@ -124,7 +125,7 @@ export class Readers {
     wanted: Wanted,
   ): Promise<AsyncGenerator<SseEvent[]>> {
     const { run_id, status, resumable } = progress;
-    const last = (): Promise<Cursor | undefined> => lastEvent(this.#deps.db, run_id);
+    const last = (): Promise<Cursor | undefined> => lastStoredEvent({ db: this.#deps.db, tail: this.#deps.eventLog.tail }, run_id);
     const from = cursor ?? (await closingOnFailure(subscription, last)) ?? { ms: 0, seq: 0 };
     const ended = !isUnfinished(status);
     return runEvents(this.#deps, { run_id, subscription, from, replay: cursor !== undefined, ended, resumable, wanted });
@@ -205,10 +206,13 @@ export class Readers {
     await this.#signalOthers(readers, { about: 'events', run_ids: [run_id], thread_ids: [thread_id] });
   }
 
-  /** Tells the given readers that a run is over; `result` is its outcome, where it ended in this process. */
-  async end(runId: string, readers: string[], result?: RunResult): Promise<void> {
+  /**
+   * Tells the given readers that a run is over. Where it ended in this process, `result` is its outcome and `last` its
+   * last event that readers elsewhere can find.
+   */
+  async end(runId: string, readers: string[], { result, last }: { result?: RunResult; last?: Cursor | undefined } = {}): Promise<void> {
     this.#deps.bus.publish(runId, { kind: 'end', result });
-    await this.#signalOthers(readers, { about: 'end', run_id: runId });
+    await this.#signalOthers(readers, { about: 'end', run_id: runId, last });
   }
 
   /** Tells those who follow a thread of an event that no run caused. `json` is called only if somebody follows. */
@@ -217,7 +221,7 @@ export class Readers {
     const readers = await threadReaders(db, threadId);
     if (readers.length === 0) return;
     const stored = { ms: Date.now(), seq: 1, event, json: await json() };
-    eventLog.append({ run_id: newId(), thread_id: threadId, readers }, [stored]);
+    eventLog.append({ run_id: newId(), thread_id: threadId, readers, kept: true }, [stored]);
   }
 
   /**
@@ -230,10 +234,19 @@ export class Readers {
 
   /** Settles when everything that was said so far is where readers in other processes find it, or lost. */
   written(): Promise<void> {
-    return this.#deps.eventLog.written();
+    return this.#deps.eventLog.stored();
   }
 
   /* What other processes told this one, for its own readers. */
+
+  eventsHere({ run_id, thread_id, events }: RunPart): void {
+    for (const key of [run_id, threadKey(thread_id)]) this.#deps.bus.publish(key, { kind: 'events', run_id, events });
+  }
+
+  /** Makes all readers look for events that this process may not have heard. */
+  lookAgainHere(): void {
+    this.#deps.bus.publishToAll({ kind: 'wake' });
+  }
 
   wakeHere({ run_id, thread_id }: RunIds): void {
     for (const key of [run_id, threadKey(thread_id)]) this.#deps.bus.publish(key, { kind: 'wake', run_id });
@@ -245,12 +258,12 @@ export class Readers {
 
   /** Makes all readers look for more, because this process may have missed what others told it. */
   wakeAllHere(): void {
-    this.#deps.bus.publishToAll({ kind: 'wake' });
+    this.lookAgainHere();
     for (const threadId of this.#deps.bus.followedThreads()) void this.#registrations.joinNow(threadId);
   }
 
-  endHere(runId: string): void {
-    this.#deps.bus.publish(runId, { kind: 'end', result: undefined });
+  endHere(runId: string, last?: Cursor): void {
+    this.#deps.bus.publish(runId, { kind: 'end', result: undefined, last });
   }
 
   endAllHere(): void {

@@ -1,5 +1,5 @@
 import type { RunError, RunStatus } from '../../schema/run.ts';
-import type { RunEvent } from '../../schema/stream-event.ts';
+import type { Cursor, RunEvent } from '../../schema/stream-event.ts';
 
 /** The outcome of a run that ended in this process. `values` and `interrupts` are JSON text; absent means unchanged. */
 export type RunResult = {
@@ -16,8 +16,11 @@ export type BusMessage =
   | { kind: 'events'; run_id: string; events: RunEvent[] }
   /** The table has more events of the run, or of any run; `thread_seq` is the number of the last protocol event. */
   | { kind: 'wake'; run_id?: string; thread_seq?: number | undefined }
-  /** The run is over. Without a result it did not end in this process, and its row tells the outcome. */
-  | { kind: 'end'; result: RunResult | undefined }
+  /**
+   * The run is over. Without a result it did not end in this process, and its row tells the outcome; `last` is then
+   * its last event, if its worker told.
+   */
+  | { kind: 'end'; result: RunResult | undefined; last?: Cursor | undefined }
   /** The reader was given up because too much waited for it. */
   | { kind: 'too-slow' };
 

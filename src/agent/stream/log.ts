@@ -4,6 +4,7 @@ import type { RunEvent } from '../../schema/stream-event.ts';
 import { appendEvents, type StoredEvent } from '../db/events.ts';
 import type { Db } from '../db/pool.ts';
 import { channelOf, type Signal } from '../db/signals.ts';
+import type { EventTail } from './tail.ts';
 
 /** Milliseconds for which events are gathered before they are written together. */
 const GATHER = 5;
@@ -12,13 +13,29 @@ const FEW = 3;
 /** NOTIFY carries 8,000 bytes: at 39 an id, this many runs with their threads fit. */
 const RUNS_PER_SIGNAL = 90;
 
+/** A run whose events are logged. `kept`: for readers that come later, besides those that read now. */
+export type LoggedRun = { run_id: string; thread_id: string; readers: Iterable<string>; kept: boolean };
+
+/** Where events go for readers in other processes and for clients that come back: the bus between processes. */
+export type StreamLog = {
+  /** Seconds for which events are kept. */
+  readonly lifeSeconds: number;
+  /** What lies in the key-value store, where there is one. */
+  readonly tail: EventTail | undefined;
+  append(run: LoggedRun, events: RunEvent[]): void;
+  /** Settles when readers find all that was appended until now, or all of one thread; or when it is lost. */
+  written(threadId?: string): Promise<void>;
+  /** Settles when the table has what is to be kept of it. */
+  stored(threadId?: string): Promise<void>;
+};
+
 type Entry = StoredEvent & { readers: Iterable<string> };
 
 /** Writes events for readers in other processes and for clients that come back, in batches, one statement at a time. */
-export class EventLog {
+export class EventLog implements StreamLog {
   readonly #db: Db;
-  /** Seconds for which events are kept. */
   readonly lifeSeconds: number;
+  readonly tail = undefined;
   readonly #log: Log;
   #waiting: Entry[] = [];
   #writing = false;
@@ -37,10 +54,10 @@ export class EventLog {
     this.#log = deps.log;
   }
 
-  append(run: { run_id: string; thread_id: string; readers: Iterable<string> }, events: RunEvent[]): void {
-    for (const event of events) this.#waiting.push({ ...run, ...event });
+  append({ run_id, thread_id, readers }: LoggedRun, events: RunEvent[]): void {
+    for (const event of events) this.#waiting.push({ run_id, thread_id, readers, ...event });
     this.#came += events.length;
-    this.#ofThread.set(run.thread_id, this.#came);
+    this.#ofThread.set(thread_id, this.#came);
     if (!this.#writing) void this.#drain();
   }
 
@@ -55,6 +72,10 @@ export class EventLog {
     return new Promise((resolve) => {
       this.#listeners.push({ upTo, resolve });
     });
+  }
+
+  stored(threadId?: string): Promise<void> {
+    return this.written(threadId);
   }
 
   async #drain(): Promise<void> {

@@ -1,12 +1,12 @@
 import type { Log } from '../../log.ts';
 import { RUN_DONE, runDone, type Cursor, type RunEvent } from '../../schema/stream-event.ts';
 import { threadKey, type Bus } from './bus.ts';
-import type { EventLog } from './log.ts';
+import type { StreamLog } from './log.ts';
 import { isProtocolEvent } from './protocol/event-name.ts';
 
 type Deps = {
   bus: Bus;
-  eventLog: EventLog;
+  eventLog: StreamLog;
   /** Bytes of the largest message that streams carry. */
   maxEventBytes: number;
   log: Log;
@@ -14,9 +14,11 @@ type Deps = {
 
 /** A run under way, as its readers know it. */
 export type PublishedRun = {
-  run: { run_id: string; thread_id: string; resumable: boolean };
+  run: { run_id: string; thread_id: string; resumable: boolean; kwargs?: { protocol?: boolean | undefined } };
   /** The cursor of its last event. */
   at: Cursor;
+  /** The cursor of its last event that readers elsewhere, or later ones, find; undefined when there is none. */
+  logged?: Cursor | undefined;
   /** The number of its thread's last protocol event: a thread has one running run, which counts them. */
   thread_seq: number;
   /** The other processes that read it, or its thread. */
@@ -26,6 +28,8 @@ export type PublishedRun = {
 /** Numbers the events of runs, and hands them to readers in this process and elsewhere. */
 export class Publisher {
   readonly #deps: Deps;
+  /** Counts the messages that were too large. */
+  skipped = 0;
 
   constructor(deps: Deps) {
     this.#deps = deps;
@@ -44,7 +48,9 @@ export class Publisher {
       });
     if (events.length === 0) return;
     for (const key of keysOf(published)) this.#deps.bus.publish(key, { kind: 'events', run_id, events });
-    if (isKept(published)) this.#deps.eventLog.append({ run_id, thread_id, readers: published.readers }, events);
+    if (!isKept(published)) return;
+    published.logged = published.at;
+    this.#deps.eventLog.append({ run_id, thread_id, readers: published.readers, kept: isToKeep(published) }, events);
   }
 
   /** Returns whether anybody reads the run's events, here or elsewhere, now or later. */
@@ -59,10 +65,10 @@ export class Publisher {
 
   /**
    * Settles when all that was published of the run is where readers in other processes find it, because they stop
-   * looking at its end.
+   * looking at its end; what is to be kept of it is in the table, because the thread's next run goes on counting there.
    */
   async stored(published: PublishedRun): Promise<void> {
-    if (isKept(published)) await this.#deps.eventLog.written(published.run.thread_id);
+    if (isKept(published)) await this.#deps.eventLog.stored(published.run.thread_id);
   }
 
   /**
@@ -81,11 +87,15 @@ export class Publisher {
     const max = this.#deps.maxEventBytes;
     // A character takes one to three bytes, so most messages are decided without counting.
     if (json.length * 3 <= max || (json.length <= max && Buffer.byteLength(json) <= max)) return true;
+    this.skipped += 1;
     this.#deps.log.warn({ run_id, event, characters: json.length, max }, 'message is too large for streams and is left out');
     return false;
   }
 }
 
 const keysOf = ({ run: { run_id, thread_id } }: PublishedRun): string[] => [run_id, threadKey(thread_id)];
+
+/** Events of protocol v2 are for readers that come later, too. */
+const isToKeep = ({ run }: PublishedRun): boolean => run.resumable || run.kwargs?.protocol === true;
 
 const isKept = ({ run, readers }: PublishedRun): boolean => run.resumable || readers.size > 0;

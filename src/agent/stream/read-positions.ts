@@ -37,6 +37,13 @@ export class ReadPositions {
     return this.#ofRun.get(runId) ?? (isLater ? BEGINNING : this.#start);
   }
 
+  /** Returns whether events of the run are missing before these. Of a run that was under way before, nothing is. */
+  isAhead(runId: string, events: Cursor[]): boolean {
+    const at = this.after(runId);
+    const first = events.find((event) => isAfter(event, at));
+    return first !== undefined && (this.#ofRun.has(runId) || at.seq === 0) && first.seq !== at.seq + 1;
+  }
+
   /** Moves on to the event; returns false when it has been read before. */
   advance(runId: string, event: Cursor): boolean {
     if (!isAfter(event, this.after(runId))) return false;

@@ -1,13 +1,13 @@
 import { Unavailable } from '../../errors.ts';
 import type { SseEvent } from '../../http/route.ts';
 import { eventId, isAfter, type Cursor, type RunEvent } from '../../schema/stream-event.ts';
-import { readEvents } from '../db/events.ts';
 import type { Db } from '../db/pool.ts';
 import type { BusMessage, Subscription } from './bus.ts';
-import type { EventLog } from './log.ts';
+import type { StreamLog } from './log.ts';
+import { lookingFor, storedEvents, type EventTail } from './tail.ts';
 import { isWanted, type Wanted } from './wanted.ts';
 
-export type EventSource = { db: Db; eventLog: Pick<EventLog, 'written'> };
+export type EventSource = { db: Db; eventLog: Pick<StreamLog, 'written' | 'tail'> };
 
 /** How one reader reads the events of one run. */
 export type RunReading = {
@@ -22,8 +22,6 @@ export type RunReading = {
   resumable: boolean;
   wanted: Wanted;
 };
-
-const PAGE = 500;
 
 /**
  * Yields the events of a run to one reader: what is stored, then what comes, without gap or duplicate, until the run
@@ -45,37 +43,79 @@ export async function* runEvents(source: EventSource, reading: RunReading): Asyn
 /** Returns true for the end of a run that ended in this process, so that all its events were published here. */
 const endedHere = (message: BusMessage): boolean => message.kind === 'end' && message.result !== undefined;
 
-async function* allEvents(source: EventSource, { run_id, subscription, from, replay, ended }: RunReading): AsyncGenerator<RunEvent[]> {
-  let at = from;
-  let missed = false;
-  const stored = async function* (): AsyncGenerator<RunEvent[]> {
-    for (;;) {
-      const page = await readEvents(source.db, run_id, { after: at, limit: PAGE });
-      at = page.at(-1) ?? at;
-      yield page;
-      if (page.length < PAGE) return;
-    }
-  };
-  const notYetSeen = (events: RunEvent[]): RunEvent[] => {
-    const later = events.filter((event) => isAfter(event, at));
-    // A run numbers its events without a gap.
-    missed ||= later.length > 0 && later[0]!.seq !== at.seq + 1;
-    at = later.at(-1) ?? at;
+/** Where a reader stands in a run, and what it reads from there. */
+class RunPosition {
+  readonly #source: EventSource;
+  readonly #runId: string;
+  at: Cursor;
+
+  constructor(source: EventSource, { run_id, from }: RunReading) {
+    this.#source = source;
+    this.#runId = run_id;
+    this.at = from;
+  }
+
+  async *stored(): AsyncGenerator<RunEvent[]> {
+    const { db, eventLog } = this.#source;
+    for await (const page of storedEvents({ db, tail: eventLog.tail }, this.#runId, this.at)) yield this.pass(page);
+  }
+
+  /** Moves behind the events, and returns those that come after the position so far. */
+  pass(events: RunEvent[]): RunEvent[] {
+    const later = this.#later(events);
+    this.at = later.at(-1) ?? this.at;
     return later;
-  };
+  }
+
+  /** Returns whether events before these are missing. A run numbers its events without a gap. */
+  misses(events: RunEvent[]): boolean {
+    const [first] = this.#later(events);
+    return first !== undefined && first.seq !== this.at.seq + 1;
+  }
+
+  #later(events: RunEvent[]): RunEvent[] {
+    return events.filter((event) => isAfter(event, this.at));
+  }
+}
+
+async function* allEvents(source: EventSource, reading: RunReading): AsyncGenerator<RunEvent[]> {
+  const { subscription, replay, ended } = reading;
+  const position = new RunPosition(source, reading);
   if (replay || ended) {
     await source.eventLog.written();
-    yield* stored();
+    yield* position.stored();
   }
-  if (ended) return;
+  if (!ended) yield* liveEvents(source, subscription, position);
+}
+
+async function* liveEvents(
+  { eventLog: { tail } }: EventSource,
+  subscription: Subscription,
+  position: RunPosition,
+): AsyncGenerator<RunEvent[]> {
+  let missed = false;
   for (;;) {
     const message = await subscription.next();
     if (message === undefined) return;
     if (message.kind === 'too-slow') throw new Unavailable('The reader was too slow; join the stream again.');
-    if (message.kind === 'events') yield notYetSeen(message.events);
-    else {
-      if (missed || !endedHere(message)) yield* stored();
-      if (message.kind === 'end') return;
+    if (message.kind === 'events') {
+      const misses = position.misses(message.events);
+      missed ||= misses;
+      // This process lost its connection to the store for a moment.
+      if (misses && tail !== undefined) yield* position.stored();
+      yield position.pass(message.events);
+      continue;
     }
+    if (missed || !endedHere(message)) yield* position.stored();
+    if (message.kind === 'end') return yield* upTo(message.last, tail, position);
   }
+}
+
+/** Yields what is still missing at the end: it may be told before its writer has written what the store lost. */
+async function* upTo(last: Cursor | undefined, tail: EventTail | undefined, position: RunPosition): AsyncGenerator<RunEvent[]> {
+  if (last === undefined || tail === undefined) return;
+  yield* lookingFor(
+    () => isAfter(last, position.at),
+    () => position.stored(),
+  );
 }

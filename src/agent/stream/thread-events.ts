@@ -20,6 +20,7 @@ const PAGE = 500;
 
 /** Yields the events of all runs of the thread, those to come included, until the client leaves or the server stops. */
 export async function* threadEvents(source: EventSource, { threadId, subscription, from, modes }: ThreadReading): AsyncGenerator<SseEvent> {
+  const { tail } = source.eventLog;
   const positions = ReadPositions.from(from);
   const shown = function* (runId: string, event: RunEvent): Generator<SseEvent> {
     const name = positions.advance(runId, event) ? inThreadStream(event.event, modes) : undefined;
@@ -30,7 +31,11 @@ export async function* threadEvents(source: EventSource, { threadId, subscriptio
       const page = await readThreadEvents(source.db, threadId, { runId, after, limit: PAGE });
       for (const event of page) yield* shown(event.run_id, event);
       after = page.at(-1) ?? after;
-      if (page.length < PAGE) return;
+      if (page.length === PAGE) continue;
+      // What the table does not have yet lies behind what it has.
+      const runs = tail === undefined ? [] : runId === undefined ? await tail.runsOf(threadId) : [runId];
+      for (const run of runs) for (const event of await tail!.eventsOf(run, positions.after(run))) yield* shown(run, event);
+      return;
     }
   };
   await source.eventLog.written();
@@ -39,7 +44,9 @@ export async function* threadEvents(source: EventSource, { threadId, subscriptio
     const message = await subscription.next();
     if (message === undefined || message.kind === 'end') return;
     if (message.kind === 'too-slow') throw new Unavailable('The reader was too slow; join the stream again.');
-    if (message.kind === 'wake') yield* stored(message.run_id);
-    else for (const event of message.events) yield* shown(message.run_id, event);
+    if (message.kind === 'events') {
+      if (tail !== undefined && positions.isAhead(message.run_id, message.events)) yield* stored(message.run_id);
+      for (const event of message.events) yield* shown(message.run_id, event);
+    } else yield* stored(message.run_id);
   }
 }

@@ -29,7 +29,7 @@ test('the end of a run is told once: to readers here by the bus, to other proces
   const { readers, sent } = readersOf();
   const { subscription, registered } = readers.expectRun('run', { signal: new AbortController().signal, hears: 'events' });
   expect(registered).toEqual(['self']);
-  await readers.end('run', ['self', 'other'], { values: '{"a":1}' });
+  await readers.end('run', ['self', 'other'], { result: { values: '{"a":1}' } });
   expect(sent).toEqual([['other', { about: 'end', run_id: 'run' }]]);
   expect(await readers.waitForEnd(run, subscription!)).toEqual({ state: '{"a":1}' });
   expect(readers.followedHere()).toEqual([]);

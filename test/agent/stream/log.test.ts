@@ -4,7 +4,7 @@ import type { Db, Statement } from '../../../src/agent/db/pool.ts';
 import { EventLog } from '../../../src/agent/stream/log.ts';
 import { silentLog } from '../../kit/log.ts';
 
-const RUN = { run_id: 'r', thread_id: 't', readers: [] };
+const RUN = { run_id: 'r', thread_id: 't', readers: [], kept: false };
 const event = (seq: number) => ({ ms: 1, seq, event: 'custom', json: '{}' });
 
 /** A database that takes a few milliseconds for each batch, and fails when the test says so. */

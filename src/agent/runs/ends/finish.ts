@@ -9,7 +9,7 @@ import type { Db } from '../../db/pool.ts';
 import type { Signals } from '../../db/signals.ts';
 import { keepThread, retireThread } from '../../db/threads.ts';
 import type { RunResult } from '../../stream/bus.ts';
-import type { EventLog } from '../../stream/log.ts';
+import type { StreamLog } from '../../stream/log.ts';
 import { rootLifecycleOf } from '../../stream/protocol/root-lifecycle.ts';
 import type { Publisher, PublishedRun } from '../../stream/publisher.ts';
 import type { GraphHost } from '../../threads/host.ts';
@@ -25,7 +25,7 @@ type Deps = {
   publisher: Publisher;
   readers: Pick<Readers, 'end'>;
   signals: Pick<Signals, 'processId'>;
-  eventLog: Pick<EventLog, 'lifeSeconds'>;
+  eventLog: Pick<StreamLog, 'lifeSeconds'>;
   host: GraphHost;
   webhooks: Pick<Webhooks, 'poke'>;
   log: Log;
@@ -95,12 +95,14 @@ export async function finish(
     await dropIfDeleted(db, run);
     return { more: true };
   }
+  const last = published.logged;
   publisher.publishDone(published);
   if (finished.told) deps.webhooks.poke();
   // Whoever waits for the end looks at the thread next.
   const kept = await keptThread(db, run, { status: finished.status, rest: end.rest });
   if (end.stateUnknown && !run.temporary) await Promise.race([refreshThread(deps, run), wait(READ_STATE_WITHIN)]);
-  await readers.end(run.run_id, finished.readers, resultOf({ ...end, status: finished.status }, feedback));
+  const result = resultOf({ ...end, status: finished.status }, feedback);
+  await readers.end(run.run_id, finished.readers, { result, last });
   const elsewhere = finished.readers.some((reader) => reader !== signals.processId);
   if (run.temporary && !kept) await retireThread(db, run.thread_id, { afterSeconds: secondsOf(deps, run, elsewhere) });
   return { more: finished.more, status: finished.status };

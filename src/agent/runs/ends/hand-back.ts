@@ -4,7 +4,7 @@ import { crashed, giveBack, type Claimed } from '../../db/leases.ts';
 import type { Database } from '../../db/pool.ts';
 import type { Signals } from '../../db/signals.ts';
 import type { Tickets } from '../../queue/tickets.ts';
-import type { EventLog } from '../../stream/log.ts';
+import type { StreamLog } from '../../stream/log.ts';
 import type { End } from '../end.ts';
 import { settleLost, tellLost, type TellLostDeps } from '../lost.ts';
 
@@ -13,7 +13,7 @@ type Deps = TellLostDeps & {
   signals: Pick<Signals, 'processId' | 'send'>;
   tickets: Tickets;
   jobs: Pick<JobSettings, 'maxAttempts'>;
-  eventLog: Pick<EventLog, 'lifeSeconds'>;
+  eventLog: Pick<StreamLog, 'lifeSeconds' | 'tail' | 'written'>;
   log: Log;
 };
 
@@ -21,7 +21,9 @@ type HandBack = Extract<End, { kind: 'hand-back' }>;
 
 /** Gives a run back to the queue: it continues elsewhere, before any new run begins. */
 export async function handBack(deps: Deps, run: Claimed, { alone, losesLife }: HandBack): Promise<{ more: boolean }> {
-  const { db, signals, tickets, log } = deps;
+  const { db, signals, tickets, eventLog, log } = deps;
+  // The next attempt goes on behind the events of this one.
+  await eventLog.written(run.thread_id);
   if (losesLife) await loseLife(deps, run.run_id);
   else {
     await giveBack(db, run.run_id, { worker: signals.processId, alone });
@@ -38,7 +40,7 @@ async function loseLife(deps: Deps, runId: string): Promise<void> {
   const { db, signals, tickets, jobs, eventLog } = deps;
   const settled = await db.transaction(async (tx) => {
     const [lost] = await crashed(tx, runId, signals.processId);
-    return lost && settleLost(tx, lost, { tickets, maxAttempts: jobs.maxAttempts, lifeSeconds: eventLog.lifeSeconds });
+    return lost && settleLost(tx, lost, { tickets, maxAttempts: jobs.maxAttempts, eventLog });
   });
   if (settled === undefined) return;
   await tellLost(deps, [settled]);

@@ -22,9 +22,10 @@ export async function rollBack({ db, publisher, readers, webhooks, log }: Deps, 
     await publisher.stored(published);
   }
   const [deleted] = await deleteRuns(db, [run_id], { tells: true });
+  const last = published.logged;
   publisher.publishDone(published);
   if (deleted?.told === true) webhooks.poke();
-  await readers.end(run_id, deleted?.readers ?? [...published.readers]);
+  await readers.end(run_id, deleted?.readers ?? [...published.readers], { last });
   log.info({ run_id }, 'run rolled back');
   return { more: true };
 }

@@ -1,12 +1,14 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { Unavailable } from '../../../errors.ts';
 import type { ThreadEvent } from '../../../schema/stream-event.ts';
 import type { BatchedStatements } from '../../db/batched-statements.ts';
 import type { Db } from '../../db/pool.ts';
 import type { Signals } from '../../db/signals.ts';
-import { readProtocolEvents, type KeptEvents } from '../../db/protocol-events.ts';
+import type { KeptEvents } from '../../db/protocol-events.ts';
 import { getThread } from '../../db/threads.ts';
 import type { BusMessage, Subscription } from '../bus.ts';
-import type { EventLog } from '../log.ts';
+import type { StreamLog } from '../log.ts';
+import { inOrder, storedProtocolEvents, type StoredIn } from '../tail.ts';
 import { eventName } from './event-name.ts';
 import { snapshotOf } from './snapshot.ts';
 
@@ -18,7 +20,7 @@ import { snapshotOf } from './snapshot.ts';
 type Deps = {
   db: Db;
   batched: Pick<BatchedStatements, 'keptEvents'>;
-  eventLog: Pick<EventLog, 'written'>;
+  eventLog: Pick<StreamLog, 'written' | 'tail'>;
   signals: Pick<Signals, 'processId'>;
 };
 
@@ -37,7 +39,6 @@ export type ProtocolReading = {
  */
 export type Batch = { events: ThreadEvent[] } | { gap: { after: number; before: number } };
 
-const PAGE = 500;
 const RUN_BEGINS = eventName({ method: 'lifecycle', namespace: [] });
 
 /** Yields the thread's protocol events until the reader leaves or the server stops. */
@@ -48,12 +49,9 @@ export async function* protocolEvents(deps: Deps, { threadId, subscription, regi
   for (const batch of start.batches) yield batch;
   let { at } = start;
   const stored = async function* (): AsyncGenerator<Batch> {
-    for (;;) {
-      const page = await readProtocolEvents(deps.db, threadId, { after: at, limit: PAGE });
-      const events = inOrder(page, at);
-      at = events.at(-1)?.thread_seq ?? at;
-      if (events.length > 0) yield { events };
-      if (page.length < PAGE) return;
+    for await (const events of storedProtocolEvents(sourceOf(deps), threadId, at)) {
+      at = events.at(-1)!.thread_seq;
+      yield { events };
     }
   };
   if (start.last > at) yield* stored();
@@ -90,26 +88,17 @@ export async function* protocolEventsUpTo(
   await deps.eventLog.written(threadId);
   const start = await startOf(deps, threadId, since);
   for (const batch of start.batches) yield batch;
-  for (let { at } = start; at < upTo;) {
-    const page = await readProtocolEvents(deps.db, threadId, { after: at, limit: PAGE });
-    const events = inOrder(page, at).filter(({ thread_seq }) => thread_seq <= upTo);
+  if (start.at >= upTo) return;
+  for await (const page of storedProtocolEvents(sourceOf(deps), threadId, start.at)) {
+    const events = page.filter(({ thread_seq }) => thread_seq <= upTo);
     if (events.length > 0) yield { events };
-    if (page.length < PAGE) return;
-    at = events.at(-1)?.thread_seq ?? upTo;
+    if (events.length < page.length || page.at(-1)!.thread_seq === upTo) return;
   }
 }
 
 const isNumbered = (event: { thread_seq?: number | null }): event is ThreadEvent => typeof event.thread_seq === 'number';
 
-/** Returns the events behind the number, each once. */
-function inOrder(events: ThreadEvent[], after: number): ThreadEvent[] {
-  let at = after;
-  return events.filter(({ thread_seq }) => {
-    if (thread_seq <= at) return false;
-    at = thread_seq;
-    return true;
-  });
-}
+const sourceOf = ({ db, eventLog }: Pick<Deps, 'db' | 'eventLog'>): StoredIn => ({ db, tail: eventLog.tail });
 
 type Start = { at: number; last: number; busy: boolean; batches: Batch[] };
 
@@ -117,8 +106,8 @@ type Start = { at: number; last: number; busy: boolean; batches: Batch[] };
  * Returns where the reader begins, the thread's last number, and what the reader gets for events that are no longer
  * kept.
  */
-async function startOf({ db, batched, signals }: Deps, threadId: string, since: number): Promise<Start> {
-  const kept = await batched.keptEvents({ threadId, reader: signals.processId });
+async function startOf(deps: Deps, threadId: string, since: number): Promise<Start> {
+  const kept = await keptOf(deps, threadId, since);
   const busy = kept?.busy === true;
   if (kept === undefined || kept.last === 0) return { at: 0, last: 0, busy, batches: [] };
   // A reader that has more than is stored got it from a worker that died before it stored it.
@@ -126,7 +115,29 @@ async function startOf({ db, batched, signals }: Deps, threadId: string, since: 
   const begin = kept.first?.thread_seq ?? kept.last + 1;
   const { last } = kept;
   if (at + 1 >= begin) return { at, last, busy, batches: [] };
-  return { at: begin - 1, last, busy, batches: [...gapOf(since, begin), ...(await standIn(db, threadId, { kept, begin }))] };
+  return { at: begin - 1, last, busy, batches: [...gapOf(since, begin), ...(await standIn(deps.db, threadId, { kept, begin }))] };
+}
+
+/** Milliseconds between two looks at what a writer is about to write for a reader that has more. */
+const PAUSE = 200;
+const LOOKS = 15;
+
+/** Returns where the thread's events begin and end, in the table and in the key-value store. */
+async function keptOf({ batched, signals, eventLog: { tail } }: Deps, threadId: string, since: number): Promise<KeptEvents | undefined> {
+  const look = async (): Promise<KeptEvents | undefined> => {
+    const kept = await batched.keptEvents({ threadId, reader: signals.processId });
+    if (kept === undefined || tail === undefined) return kept;
+    const late = await tail.protocolEventsOf(threadId, kept.last);
+    return { ...kept, first: kept.first ?? late[0], last: late.at(-1)?.thread_seq ?? kept.last };
+  };
+  let kept = await look();
+  if (tail === undefined) return kept;
+  // The reader may have got from the store, which is gone now, what its writer writes into the table at this moment.
+  for (let looks = 0; kept !== undefined && kept.last < since && looks < LOOKS; looks += 1) {
+    await wait(PAUSE);
+    kept = await look();
+  }
+  return kept;
 }
 
 /** Returns the gap for a reader. A reader that has nothing misses nothing. */

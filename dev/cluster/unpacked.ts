@@ -1,0 +1,85 @@
+import { chmod, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { existsSync, globSync } from 'node:fs';
+import { join } from 'node:path';
+import { command, succeeds } from '../commands.ts';
+import { environmentWith } from '../env.ts';
+import { MissingRequirement } from '../errors.ts';
+import { debianMirror } from '../images/native/mirror.ts';
+import { locked } from '../lock.ts';
+import type { Report } from '../steps.ts';
+import { cacheFolder } from './go-cache.ts';
+import type { UnpackedPackage } from './part.ts';
+
+/*
+ * A package of the Debian that our images stand on, for a machine that has another one: it is unpacked into the cache
+ * beside all that it depends on, the C library included, and installed nowhere.
+ */
+
+const folderOf = ({ package: name, suite }: UnpackedPackage): string => join(cacheFolder(), `debian-${suite}-${name}`);
+
+/** Returns the path of the package's command in the cache, or undefined if it is not unpacked. */
+export function findUnpacked(from: UnpackedPackage, name: string): string | undefined {
+  const path = join(folderOf(from), name);
+  return existsSync(path) ? path : undefined;
+}
+
+/** Unpacks the package into the cache. Throws `MissingRequirement` where apt-get is missing. */
+export async function unpackIntoCache(from: UnpackedPackage, report: Report): Promise<void> {
+  if (existsSync(folderOf(from))) return;
+  if (!(await succeeds('apt-get', ['--version'])))
+    throw new MissingRequirement(`${from.package} of Debian ${from.suite} is fetched by apt-get, which this machine lacks.`);
+  const onWait = (): void => report(`${from.package}: waiting for another process that builds`);
+  await locked('parts', onWait, async () => {
+    if (existsSync(folderOf(from))) return;
+    report(`${from.package}: from Debian ${from.suite}`);
+    await mkdir(cacheFolder(), { recursive: true });
+    const unfinished = await mkdtemp(join(cacheFolder(), '.debian-'));
+    try {
+      await unpack(from, unfinished);
+      await rename(unfinished, folderOf(from));
+    } catch (error) {
+      await rm(unfinished, { recursive: true, force: true });
+      throw error;
+    }
+  });
+}
+
+async function unpack({ package: name, suite, commands }: UnpackedPackage, folder: string): Promise<void> {
+  const work = join(folder, 'apt');
+  for (const part of ['state/lists/partial', 'cache/archives/partial']) await mkdir(join(work, part), { recursive: true });
+  const [mirror = 'http://deb.debian.org/debian'] = debianMirror();
+  await writeFile(join(work, 'sources.list'), `deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] ${mirror} ${suite} main\n`);
+  // Nothing counts as installed, so apt fetches the C library, too.
+  await writeFile(join(work, 'status'), '');
+  const settings = {
+    'Dir::Etc::sourcelist': join(work, 'sources.list'),
+    'Dir::Etc::sourceparts': '/dev/null',
+    'Dir::State': join(work, 'state'),
+    'Dir::State::status': join(work, 'status'),
+    'Dir::Cache': join(work, 'cache'),
+    'APT::Sandbox::User': 'root',
+  };
+  const options = Object.entries(settings).flatMap(([key, value]) => ['-o', `${key}=${value}`]);
+  const env = environmentWith({ DEBIAN_FRONTEND: 'noninteractive' });
+  const apt = (...args: string[]): Promise<string> => command('apt-get', ['-qq', ...options, ...args], { env });
+  await apt('update');
+  await apt('install', '--download-only', '-y', '--no-install-recommends', name);
+  for (const file of globSync(join(work, 'cache/archives/*.deb'))) await command('dpkg-deb', ['-x', file, join(folder, 'root')]);
+  await rm(work, { recursive: true });
+  for (const one of commands) await writeStarter(folder, one);
+}
+
+/** Writes a script that starts the command with its own C library. `exec` keeps the process id for signals. */
+async function writeStarter(folder: string, name: string): Promise<void> {
+  const [loader] = globSync(['usr/lib64/ld-linux-*.so.*', 'usr/lib/*/ld-linux-*.so.*'], { cwd: join(folder, 'root') });
+  const [libraries] = globSync('usr/lib/*-linux-gnu', { cwd: join(folder, 'root') });
+  if (loader === undefined || libraries === undefined) throw new MissingRequirement(`The packages of ${name} have no C library.`);
+  const script = [
+    '#!/bin/sh',
+    'root="$(dirname "$0")/root"',
+    `exec "$root/${loader}" --library-path "$root/${libraries}" "$root/usr/bin/${name}" "$@"`,
+    '',
+  ];
+  await writeFile(join(folder, name), script.join('\n'));
+  await chmod(join(folder, name), 0o755);
+}

@@ -1,0 +1,235 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { asError } from '../../../errors.ts';
+import type { Log } from '../../../log.ts';
+import { RUN_DONE, type RunEvent } from '../../../schema/stream-event.ts';
+import { openEvents, sealEvents } from '../../db/event-data.ts';
+import type { Db } from '../../db/pool.ts';
+import type { EventLog, LoggedRun, StreamLog } from '../log.ts';
+import type { EventTail } from '../tail.ts';
+import type { RunPart } from './frames.ts';
+import type { EventStore, StoreEntry } from './store.ts';
+import { tailOf } from './tail.ts';
+
+/** Characters of events that go through the store at once. Larger ones would crowd out those of other runs. */
+const MOST_AT_ONCE = 4 * 1024 * 1024;
+/** Characters of events that are held because only the store has them. The oldest of more go to the table. */
+const MOST_HELD = 64 * 1024 * 1024;
+/** Milliseconds between two writes of what is to be kept. */
+const BEHIND = 1000;
+/** Milliseconds after its end for which a run's events are held for readers elsewhere that are behind. */
+const AFTER_END = 30_000;
+/** Milliseconds after which a run that says nothing is held no longer. */
+const SILENT = 60_000;
+/** Seconds for which the store keeps the events of a run that ended, where nobody asked for more. */
+const LIFE = 60;
+
+/** What this process knows of a run whose events it writes. */
+type HeldRun = LoggedRun & {
+  /** Once a run's events go to the table, all that follow do, so that a reader finds them in one order. */
+  home: 'store' | 'table';
+  /** The events that are in the store, or on their way there, and not in the table. */
+  held: RunEvent[];
+  stored: boolean;
+  over: boolean;
+  touched: number;
+};
+
+type Entry = { run: HeldRun; readers: string[]; events: RunEvent[] };
+
+type Deps = {
+  db: Db;
+  store: EventStore;
+  table: Pick<EventLog, 'append' | 'written' | 'lifeSeconds'>;
+  /** Tells readers that the table has more of a run. */
+  wake(run: RunPart, readers: string[]): Promise<void>;
+  log: Log;
+};
+
+/**
+ * Hands events to readers elsewhere through the key-value store. The table gets those that are to be kept a little
+ * later and in large batches; the others it gets only if the store fails. Whatever only the store has is held here. So
+ * the loss of either, the store or this process, loses nothing.
+ */
+export class StoreLog implements StreamLog {
+  readonly #deps: Deps;
+  readonly lifeSeconds: number;
+  readonly tail: EventTail;
+  readonly counts = { byStore: 0, byTable: 0, turned: 0 };
+  readonly #runs = new Map<string, HeldRun>();
+  #waiting: Entry[] = [];
+  #sending: Promise<void> | undefined;
+  #opening: Promise<void> = Promise.resolve();
+  #characters = 0;
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+    this.lifeSeconds = deps.table.lifeSeconds;
+    this.tail = tailOf(deps.store, (run_id, events) => this.#open(run_id, events));
+    this.#timer = setInterval(() => this.#tend(), BEHIND).unref();
+  }
+
+  get isUp(): boolean {
+    return this.#deps.store.isUp;
+  }
+
+  append(logged: LoggedRun, events: RunEvent[]): void {
+    const run = this.#runOf(logged);
+    run.touched = Date.now();
+    run.over ||= events.at(-1)?.event === RUN_DONE;
+    if (run.home === 'store' && (!this.isUp || charactersOf(events) > MOST_AT_ONCE)) this.#turn(run);
+    if (run.home === 'table') {
+      this.counts.byTable += events.length;
+      this.#deps.table.append(logged, events);
+      return;
+    }
+    this.counts.byStore += events.length;
+    run.held.push(...events);
+    this.#characters += charactersOf(events);
+    this.#waiting.push({ run, readers: [...logged.readers], events });
+    this.#sending ??= this.#send();
+  }
+
+  /** Settles when readers find all that was appended until now: in the store, or in the table. */
+  async written(threadId?: string): Promise<void> {
+    while (this.#waiting.length > 0 || this.#sending !== undefined) await this.#sending;
+    await this.#deps.table.written(threadId);
+  }
+
+  /** Settles when the table has all that is to be kept, of one thread or of all. */
+  async stored(threadId?: string): Promise<void> {
+    await this.written(threadId);
+    for (const run of this.#runs.values()) if (run.kept && (threadId === undefined || run.thread_id === threadId)) this.#spill(run);
+    await this.#deps.table.written(threadId);
+  }
+
+  /** Gives all that only the store has to the table, because this process ends. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    for (const run of this.#runs.values()) this.#spill(run);
+    await this.#deps.table.written();
+    this.#deps.store.close();
+  }
+
+  /** Passes on events that another process sent, in their order. */
+  opened(parts: RunPart[], pass: (part: RunPart) => void): void {
+    const open = async (): Promise<void> => {
+      for (const { run_id, thread_id, events } of parts) pass({ run_id, thread_id, events: await this.#open(run_id, events) });
+    };
+    this.#opening = this.#opening.then(open);
+    this.#opening = this.#opening.catch((error: unknown) =>
+      this.#deps.log.error({ err: asError(error) }, 'events of another process could not be read'),
+    );
+  }
+
+  /** Has the table take over, because the store may have lost what was sent to it. */
+  lost(): void {
+    for (const run of this.#runs.values()) this.#turn(run);
+  }
+
+  #open(run_id: string, events: RunEvent[]): Promise<RunEvent[]> {
+    return openEvents(
+      this.#deps.db,
+      events.map((event) => ({ ...event, run_id })),
+    );
+  }
+
+  #runOf(logged: LoggedRun): HeldRun {
+    const known = this.#runs.get(logged.run_id);
+    const run: HeldRun = known ?? { ...logged, home: 'store', held: [], stored: false, over: false, touched: 0 };
+    run.readers = logged.readers;
+    this.#runs.set(logged.run_id, run);
+    return run;
+  }
+
+  async #send(): Promise<void> {
+    // Events of one turn of the event loop go together; more come while they are on their way.
+    await turn();
+    while (this.#waiting.length > 0) await this.#sendBatch(this.#waiting.splice(0)).catch(() => this.lost());
+    this.#sending = undefined;
+  }
+
+  async #sendBatch(entries: Entry[]): Promise<void> {
+    const batch = batchOf(entries);
+    if (batch.size === 0) return;
+    const stored: StoreEntry[] = [];
+    const sent = new Map<string, RunPart[]>();
+    for (const [run, { readers, events }] of batch) {
+      const part = { run_id: run.run_id, thread_id: run.thread_id, events: await this.#sealed(run, events) };
+      stored.push({ ...part, first: !run.stored, life: run.over ? this.#lifeOf(run) : undefined });
+      run.stored = true;
+      for (const reader of readers) sent.set(reader, [...(sent.get(reader) ?? []), part]);
+    }
+    const { refused, deaf } = await this.#deps.store.put(stored, sent);
+    for (const [run, { readers }] of batch) if (refused.has(run.run_id) || [...readers].some((reader) => deaf.has(reader))) this.#turn(run);
+  }
+
+  async #sealed({ run_id }: HeldRun, events: RunEvent[]): Promise<RunEvent[]> {
+    const texts = await sealEvents(
+      this.#deps.db,
+      events.map(({ json }) => ({ run_id, json })),
+    );
+    return events.map((event, at) => ({ ...event, json: texts[at]! }));
+  }
+
+  #lifeOf = ({ kept }: HeldRun): number => (kept ? this.lifeSeconds : LIFE);
+
+  /** Sends the run's events to the table from now on, those that only the store has first, and tells its readers. */
+  #turn(run: HeldRun): void {
+    if (run.home === 'table') return;
+    run.home = 'table';
+    this.counts.turned += 1;
+    const readers = [...run.readers];
+    const part = { run_id: run.run_id, thread_id: run.thread_id, events: [] };
+    this.#spill(run);
+    // Earlier events may be in the table without a word to the readers.
+    void this.#deps.table
+      .written()
+      .then(() => this.#deps.wake(part, readers))
+      .catch((error: unknown) => this.#deps.log.warn({ err: asError(error), run_id: run.run_id }, 'readers could not be woken'));
+  }
+
+  #spill(run: HeldRun): void {
+    const { held, run_id, thread_id, kept } = run;
+    if (held.length === 0) return;
+    this.#drop(run);
+    this.counts.byTable += held.length;
+    this.#deps.table.append({ run_id, thread_id, kept, readers: [] }, held);
+  }
+
+  #drop(run: HeldRun): void {
+    this.#characters -= charactersOf(run.held);
+    run.held = [];
+  }
+
+  #tend(): void {
+    const now = Date.now();
+    for (const [id, run] of this.#runs) {
+      const silent = now - run.touched;
+      if (run.kept || (!run.over && silent > SILENT)) this.#spill(run);
+      if (run.over ? silent > AFTER_END : silent > SILENT) {
+        this.#drop(run);
+        this.#runs.delete(id);
+      }
+    }
+    for (const run of this.#runs.values()) {
+      if (this.#characters <= MOST_HELD) return;
+      this.#spill(run);
+    }
+  }
+}
+
+const charactersOf = (events: RunEvent[]): number => events.reduce((sum, { json }) => sum + json.length, 0);
+
+/** Gathers what goes through the store, by run. */
+function batchOf(entries: Entry[]): Map<HeldRun, { readers: Set<string>; events: RunEvent[] }> {
+  const batch = new Map<HeldRun, { readers: Set<string>; events: RunEvent[] }>();
+  for (const { run, readers, events } of entries) {
+    if (run.home === 'table') continue;
+    const gathered = batch.get(run) ?? { readers: new Set(), events: [] };
+    gathered.events.push(...events);
+    for (const reader of readers) gathered.readers.add(reader);
+    batch.set(run, gathered);
+  }
+  return batch;
+}

@@ -1,0 +1,43 @@
+import type { StreamSettings } from '../../../config/streams.ts';
+import type { Log } from '../../../log.ts';
+import type { Db } from '../../db/pool.ts';
+import type { Signals } from '../../db/signals.ts';
+import { EventLog, type StreamLog } from '../log.ts';
+import type { RunPart } from './frames.ts';
+import { StoreLog } from './log.ts';
+import { openStore } from './store.ts';
+
+type Deps = { db: Db; settings: StreamSettings; signals: Pick<Signals, 'processId' | 'send'>; log: Log };
+
+/** What readers in this process hear of events that others sent. */
+type Hearing = { eventsHere(part: RunPart): void; lookAgainHere(): void };
+
+/** `listen` begins to hear what other processes send here. */
+export type OpenedLog = {
+  eventLog: StreamLog;
+  counts: StoreLog | undefined;
+  listen(readers: Hearing): Promise<void>;
+  close(): Promise<void>;
+};
+
+/** Opens the bus between processes: through the table alone, or through a key-value store with the table behind it. */
+export async function openEventLog({ db, settings, signals, log }: Deps): Promise<OpenedLog> {
+  const table = new EventLog({ db, lifeSeconds: settings.resumableSeconds, log });
+  const nothing = async (): Promise<void> => undefined;
+  if (settings.store === undefined) return { eventLog: table, counts: undefined, listen: nothing, close: nothing };
+  const store = await openStore(settings.store);
+  const wake = async ({ run_id, thread_id }: RunPart, readers: string[]): Promise<void> => {
+    for (const reader of readers) await signals.send({ about: 'events', run_ids: [run_id], thread_ids: [thread_id] }, reader);
+  };
+  const eventLog = new StoreLog({ db, store, table, wake, log });
+  const listen = async (readers: Hearing): Promise<void> => {
+    const missed = (): void => readers.lookAgainHere();
+    store.listen(
+      signals.processId,
+      { heard: (parts) => eventLog.opened(parts, (part) => readers.eventsHere(part)), lost: () => eventLog.lost(), missed },
+      log,
+    );
+    await store.reached();
+  };
+  return { eventLog, counts: eventLog, listen, close: () => eventLog.close() };
+}

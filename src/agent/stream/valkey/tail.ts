@@ -1,0 +1,26 @@
+import type { Cursor, RunEvent, ThreadEvent } from '../../../schema/stream-event.ts';
+import type { EventTail } from '../tail.ts';
+import type { EventStore } from './store.ts';
+
+type Open = (runId: string, events: RunEvent[]) => Promise<RunEvent[]>;
+
+const START: Cursor = { ms: 0, seq: 0 };
+
+export function tailOf(store: EventStore, open: Open): EventTail {
+  const eventsOf = async (runId: string, after: Cursor): Promise<RunEvent[]> => open(runId, await store.eventsOf(runId, after));
+  return {
+    eventsOf,
+    runsOf: (threadId) => store.runsOf(threadId),
+    protocolEventsOf: async (threadId, after) => {
+      const found: ThreadEvent[] = [];
+      const runs = await store.runsOf(threadId);
+      // The last runs have the highest numbers, so what lies behind the number is mostly in one of them.
+      for (const runId of runs.toReversed()) {
+        const events = (await eventsOf(runId, START)).filter((event): event is ThreadEvent => typeof event.thread_seq === 'number');
+        found.unshift(...events.filter(({ thread_seq }) => thread_seq > after));
+        if (events.length > 0 && events[0]!.thread_seq <= after + 1) break;
+      }
+      return found.toSorted((a, b) => a.thread_seq - b.thread_seq);
+    },
+  };
+}

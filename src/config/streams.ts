@@ -1,0 +1,31 @@
+import type { SettingsReader } from './env.ts';
+
+/** How events of runs reach readers in other processes, and those that come back. */
+export type StreamSettings = {
+  /** Seconds for which they can be read again. */
+  resumableSeconds: number;
+  /** A larger message is left out. */
+  maxEventBytes: number;
+  /** The key-value store that they go through; undefined: they go through the database. */
+  store: { uri: string; prefix: string } | undefined;
+};
+
+const DAY = 86_400;
+
+export function streamSettings(read: SettingsReader): StreamSettings {
+  const maxEventBytes = ['GX_MAX_STREAM_CHUNK_SIZE_BYTES', 'MAX_STREAM_CHUNK_SIZE_BYTES'];
+  return {
+    resumableSeconds: read.integer(['GX_RESUMABLE_STREAM_TTL_SECONDS', 'RESUMABLE_STREAM_TTL_SECONDS'], 120, { min: 1, max: DAY }),
+    maxEventBytes: read.integer(maxEventBytes, 128 * 1024 * 1024, { min: 1024, max: Number.MAX_SAFE_INTEGER }),
+    store: storeSettings(read),
+  };
+}
+
+function storeSettings(read: SettingsReader): StreamSettings['store'] {
+  // The custom one is chosen instead of the one that the server would otherwise get.
+  const uri = read.optional(['REDIS_URI_CUSTOM', 'GX_REDIS_URI', 'REDIS_URI']);
+  const prefix = read.text(['GX_REDIS_KEY_PREFIX', 'REDIS_KEY_PREFIX'], 'gx:');
+  if (uri === undefined) return undefined;
+  if (!/^rediss?:\/\/./.test(uri)) read.problem('REDIS_URI must begin with redis:// or rediss://');
+  return { uri, prefix };
+}
